@@ -23,12 +23,10 @@ from .. import _face
 from ..devices import UnknownDtype, is_placed, stand_in
 from ..guards import (
     GETTERS,
-    Missing,
     Path,
     PythonGuard,
     Same,
     exact,
-    follow,
     keeps_data,
     path_text,
     pcg64_words,
@@ -38,7 +36,7 @@ from ..symbolic.arrays import Storage, SymArray
 from ..symbolic.graph import Value
 from ..symbolic.scalars import Symbolic, SymInt, SymScalar
 from ..symbolic.sizes import Size
-from ..symbolic.tracer import Argument, Tracer, numbers_wanted
+from ..symbolic.tracer import Argument, Tracer, free_name, numbers_wanted
 from .generators import SymGenerator
 from .pure import has_own_operators, is_generic_by_itself, is_named_tuple
 
@@ -81,10 +79,7 @@ def _program_name(tracer: Tracer, path: Path) -> str:
     if kind != "parameter":
         code = tracer.cache["function"].__code__
         taken.update(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + 2])
-    name, count = base, 2
-    while name in taken:
-        name, count = f"{base}_{count}", count + 1
-    return name
+    return free_name(base, taken)
 
 
 def _is_enum(value: Any) -> bool:
@@ -528,9 +523,7 @@ class Inputs:
         base = _program_name(self.tracer, path) if lives_on is not None else "generator"
         taken = {argument.name for argument in self.tracer.arguments}
         taken.update(self.tracer.cache["function"].__code__.co_varnames)
-        name, count = f"{base}_state", 2
-        while name in taken:
-            name, count = f"{base}_state_{count}", count + 1
+        name = free_name(f"{base}_state", taken)
         words = self._array(pcg64_words(value), (*path, ("pcg64", "")), is_parameter=False, name=name)
         return SymGenerator(self.tracer, words, lives_on)
 
@@ -600,6 +593,3 @@ def refuse_array(tracer: Tracer, value: np.ndarray[Any, Any], where: str) -> Non
             why,
             numbers_wanted(value.dtype),
         )
-
-
-__all__ = ["CONSTANT_MODULES", "Inputs", "Missing", "follow", "kind_of", "path_text", "pcg64_words"]

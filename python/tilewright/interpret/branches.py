@@ -8,9 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-import numpy as np
-
-from ..symbolic.graph import Block, Value
+from ..symbolic.graph import BOOL, Block, Value
 from ..symbolic.scalars import RunBool
 from .carried import (
     MISSING,
@@ -25,6 +23,7 @@ from .carried import (
 from .early_return import VALUE
 from .frame import Leaving, Pending, Return
 from .region import Region
+from .source import inside
 from .state import State
 
 _GIVEN = " given"  # stands beside variables for what an expression or a return gives
@@ -140,7 +139,7 @@ class Branches(Region):
         self.at(node)
         given = sides[0].found[_GIVEN]
         if any(one.frame or one.storage for one in merged.values()):
-            branch = tracer.add("if", (truth,), {}, np.dtype(np.bool_), (), blocks=(sides[0].block, sides[1].block))
+            branch = tracer.add("if", (truth,), {}, BOOL, (), blocks=(sides[0].block, sides[1].block))
             self._hand_out(branch, [one for one in merged.values() if one.form is not None])
             self._note_memory(truth, [one for one in merged.values() if one.form is not None and one.made is not None])
         for one in merged.values():
@@ -200,7 +199,7 @@ class Branches(Region):
                 continue
             for side, (value, _) in zip(sides, (yes, no), strict=True):
                 with self.tracer.writing(side.block):
-                    side.block.yields.append(self._cast(value, form.dtype))
+                    side.block.yields.append(self.tracer.cast(value, form.dtype))
             merged[name] = Carried(yes[0], form, self.frame, name)
             merged[name].sources = [storage for part in parts for storage in storages_of(part)]
             merged[name].ways = tuple(parts)
@@ -239,7 +238,7 @@ class Branches(Region):
             for side, held in zip(sides, found, strict=True):
                 assert held is not None
                 with self.tracer.writing(side.block):
-                    side.block.yields.append(self._cast(held[0], form.dtype))
+                    side.block.yields.append(self.tracer.cast(held[0], form.dtype))
             one = Carried(side.block.yields[-1], form, self.frame, name, path=inner)
             one.sources = [storage for part in pair for storage in storages_of(part)]
             one.ways = tuple(pair)
@@ -260,12 +259,8 @@ class Branches(Region):
     @staticmethod
     def leaves(body: Iterable[ast.stmt]) -> bool:
         """Whether a return, or a break or continue of a loop around, is in it."""
-        pending: list[tuple[ast.AST, bool]] = [(statement, False) for statement in body]
-        while pending:
-            item, in_loop = pending.pop()
-            if isinstance(item, ast.Return) or (isinstance(item, (ast.Break, ast.Continue)) and not in_loop):
-                return True
-            if not isinstance(item, (ast.FunctionDef, ast.Lambda)):
-                inner = in_loop or isinstance(item, (ast.For, ast.While))
-                pending += [(child, inner) for child in ast.iter_child_nodes(item)]
-        return False
+        nodes = inside(body, ast.FunctionDef, ast.Lambda)
+        if any(isinstance(item, ast.Return) for item in nodes):
+            return True
+        of_loop = inside(body, ast.FunctionDef, ast.Lambda, ast.For, ast.While)
+        return any(isinstance(item, (ast.Break, ast.Continue)) for item in of_loop)

@@ -14,13 +14,13 @@ from ..ops import is_symbolic, python_scalar_cast
 from ..symbolic import from_data
 from ..symbolic.arrays import SymArray
 from ..symbolic.compressed import Compressed
-from ..symbolic.scalars import SymInt, SymScalar, refuse_kinds
+from ..symbolic.scalars import SymInt, SymScalar, refuse_kinds, size_of
 from ..symbolic.sizes import Size
 from ..symbolic.tracer import MAX_UNROLLED_ITERATIONS
 from .frame import InterpretedFunction
 from .generators import GeneratorMethod, SymGenerator
 from .iterators import TracedIterator, traced_iterator
-from .sequences import Sequence, SymRange, enumerated, sequence_of, turned_around, zipped
+from .sequences import Sequence, SymRange, sequence_of, zipped
 from .state import Part, State
 
 _NONE: Any = object()
@@ -42,9 +42,11 @@ class Builtins(Part):
 
     def find(self, function: Any) -> Callable[..., Any] | None:
         try:
-            name = _SPECIAL.get(function)
+            name, family = _SPECIAL.get(function), _FAMILIES.get(function)
         except TypeError:
             return None
+        if family is not None:
+            return functools.partial(getattr(self, family), function)
         return getattr(self, name) if name is not None else None
 
     def _len(self, node: ast.Call, value: Any) -> Any:
@@ -63,8 +65,7 @@ class Builtins(Part):
         known = [self._limit_of_the_run(node, limit) for limit in limits]
         if any(isinstance(limit, SymInt) for limit in known):
             start, stop, step = (0, known[0], 1) if len(known) == 1 else (*known, 1)[:3]
-            step_size = step.size if isinstance(step, SymInt) else Size.constant(step.__index__())
-            self.tracer.require("!=", step_size, 0, "range() arg 3 must not be zero", ValueError)
+            self.tracer.require("!=", size_of(step), 0, "range() arg 3 must not be zero", ValueError)
             return SymRange(start, stop, step)
         return range(*known)
 
@@ -98,14 +99,15 @@ class Builtins(Part):
             return traced_iterator(self.state, enumerate(items, start))
         sequence = sequence_of(self.tracer, items)
         assert sequence is not None
-        return enumerated(self.tracer, sequence, start)
+        return Sequence(self.tracer, sequence.length, lambda k: (k + start, sequence.item(k)))
 
     def _reversed(self, node: ast.Call, items: Any) -> Any:
         if not isinstance(items, (SymArray, SymRange)):
             return traced_iterator(self.state, reversed(items))
         sequence = sequence_of(self.tracer, items)
         assert sequence is not None
-        return turned_around(self.tracer, sequence)
+        last = SymInt(self.tracer, sequence.length - 1)
+        return Sequence(self.tracer, sequence.length, lambda k: sequence.item(last - k))
 
     def _default_rng(self, node: ast.Call, seed: Any = None) -> Any:
         """A generator that is made at each call, from the seed that the call has."""
@@ -126,16 +128,7 @@ class Builtins(Part):
         # Wrong seeds raise what NumPy raises.
         return self.inputs.drawing(np.random.default_rng(sample), (("default_rng", held),), None)
 
-    def _int(self, node: ast.Call, *args: Any, **kwargs: Any) -> Any:
-        return self._python_cast(int, *args, **kwargs)
-
-    def _float(self, node: ast.Call, *args: Any, **kwargs: Any) -> Any:
-        return self._python_cast(float, *args, **kwargs)
-
-    def _bool(self, node: ast.Call, *args: Any) -> Any:
-        return self._python_cast(bool, *args)
-
-    def _python_cast(self, target: type, *args: Any, **kwargs: Any) -> Any:
+    def _python_cast(self, target: type, node: ast.Call, *args: Any, **kwargs: Any) -> Any:
         if len(args) == 1 and isinstance(args[0], (SymInt, SymScalar, SymArray)):
             return python_scalar_cast(self.tracer, target, args[0])
         return target(*args, **kwargs)
@@ -215,7 +208,11 @@ class Builtins(Part):
             start = start + item
         return start
 
-    def _extreme(self, node: ast.Call, compare: Callable[[Any, Any], Any], name: str, args: Any, key: Any) -> Any:
+    def _extreme(self, function: Any, node: ast.Call, *args: Any, key: Any = None, **kwargs: Any) -> Any:
+        """min() or max()"""
+        if kwargs:
+            return function(*args, **kwargs)
+        name, compare = function.__name__, operator.lt if function is min else operator.gt
         if len(args) == 1:
             self._refuse_long(node, args[0], name)
         best: Any = _NONE
@@ -232,8 +229,7 @@ class Builtins(Part):
             if not self.is_of_the_run(holds):
                 best, of_best = (item, of_item) if holds else (best, of_best)
             elif key is None and all(isinstance(one, SymInt) or type(one) is int for one in (item, best)):
-                sizes = [one.size if isinstance(one, SymInt) else Size.constant(one) for one in (item, best)]
-                extreme = Size.minimum(*sizes) if name == "min" else Size.maximum(*sizes)
+                extreme = getattr(Size, f"{name}imum")(size_of(item), size_of(best))
                 best = of_best = SymInt(self.tracer, self.tracer.resolve(extreme))
             else:
                 best, of_best = (
@@ -243,16 +239,6 @@ class Builtins(Part):
         if best is _NONE:
             raise ValueError(f"{name}() arg is an empty sequence")
         return best
-
-    def _min(self, node: ast.Call, *args: Any, key: Any = None, **kwargs: Any) -> Any:
-        if kwargs:
-            return min(*args, **kwargs)
-        return self._extreme(node, operator.lt, "min", args, key)
-
-    def _max(self, node: ast.Call, *args: Any, key: Any = None, **kwargs: Any) -> Any:
-        if kwargs:
-            return max(*args, **kwargs)
-        return self._extreme(node, operator.gt, "max", args, key)
 
     def _map(self, node: ast.Call, function: Any, *iterables: Any) -> Any:
         return TracedIterator(self.state, (self.call(node, function, list(items), {}) for items in zip(*iterables)))  # noqa: B905
@@ -270,9 +256,13 @@ class Builtins(Part):
 
 
 _SPECIAL: dict[Any, str] = {
-    len: "_len", range: "_range", int: "_int", float: "_float", bool: "_bool", isinstance: "_isinstance",
-    type: "_type", getattr: "_getattr", hasattr: "_hasattr", callable: "_callable", id: "_id", sum: "_sum", min: "_min", max: "_max", map: "_map", filter: "_filter",
+    len: "_len", range: "_range", isinstance: "_isinstance",
+    type: "_type", getattr: "_getattr", hasattr: "_hasattr", callable: "_callable", id: "_id", sum: "_sum", map: "_map", filter: "_filter",
     sorted: "_sorted", zip: "_zip", enumerate: "_enumerate", reversed: "_reversed", functools.reduce: "_reduce",
     np.random.default_rng: "_default_rng",
+}  # fmt: skip
+# Methods that serve several functions, and take which one it is.
+_FAMILIES: dict[Any, str] = {
+    int: "_python_cast", float: "_python_cast", bool: "_python_cast", min: "_extreme", max: "_extreme",
 }  # fmt: skip
 TAKE_OBJECTS = (isinstance, type, getattr, hasattr, callable, id)

@@ -22,6 +22,7 @@ from ..ops import apply_ufunc, call_numpy, is_symbolic, scalar_constructor
 from ..ops.reductions import reduce_ufunc
 from ..symbolic.arrays import SymArray
 from ..symbolic.compressed import Compressed
+from ..symbolic.graph import FLOAT64
 from ..symbolic.registry import FUNCTIONS
 from ..symbolic.scalars import RunScalar, Symbolic, SymInt, SymScalar, refuse_kinds
 from .arguments import Inputs
@@ -203,7 +204,7 @@ class Calls(Part):
         if isinstance(number.hint, bool) or not number.sources or not number.sources <= self.tracer.outer:
             return None
         hint = function(number.hint)  # or Python's own error
-        value = self.tracer.add(_MATH[function], (number.value,), {}, np.dtype(np.float64), ())
+        value = self.tracer.add(_MATH[function], (number.value,), {}, FLOAT64, ())
         result = SymScalar(self.tracer, value, hint, number.sources)
         result.check_finite(f"math.{function.__name__}() that is no number")
         return result
@@ -443,6 +444,3 @@ def bind_arguments(
     elif remaining:
         raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(remaining))}'")
     return variables
-
-
-__all__ = ["Calls", "bind_arguments"]

@@ -7,6 +7,8 @@ import copy
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
+from .source import inside
+
 _Node = TypeVar("_Node", bound=ast.AST)
 
 RETURNED = " returned"
@@ -15,23 +17,16 @@ VALUE = " value"
 
 def has_return(node: ast.stmt) -> bool:
     """Whether a return is in a loop's body."""
-    pending: list[ast.AST] = list(node.body) if isinstance(node, (ast.For, ast.While)) else []
-    while pending:
-        item = pending.pop()
-        if isinstance(item, ast.Return):
-            return True
-        if not isinstance(item, (ast.FunctionDef, ast.Lambda)):
-            pending += ast.iter_child_nodes(item)
-    return False
+    return isinstance(node, (ast.For, ast.While)) and bool(_returns(node.body))
 
 
 def behind_the_loop(loop: ast.For | ast.While) -> tuple[list[ast.stmt], set[str]]:
     """The statements that stand for a loop with returns in it, and the variables that they add."""
-    lengths = {len(r.value.elts) if isinstance(r.value, ast.Tuple) else None for r in _returns(loop)}
+    lengths = {len(r.value.elts) if isinstance(r.value, ast.Tuple) else None for r in _returns([loop])}
     (length,) = lengths if len(lengths) == 1 else (None,)
     values = [VALUE] if length is None else [f"{VALUE} {k}" for k in range(length)]
     nothing = all(
-        r.value is None or (isinstance(r.value, ast.Constant) and r.value.value is None) for r in _returns(loop)
+        r.value is None or (isinstance(r.value, ast.Constant) and r.value.value is None) for r in _returns([loop])
     )
     if nothing:
         values = []
@@ -152,31 +147,11 @@ def _with_blocks(node: _Node, changed: Callable[[list[ast.stmt]], list[ast.stmt]
     return new
 
 
-def _returns(loop: ast.stmt) -> list[ast.Return]:
-    found: list[ast.Return] = []
-    pending: list[ast.AST] = [loop]
-    while pending:
-        item = pending.pop()
-        if isinstance(item, ast.Return):
-            found.append(item)
-        elif not isinstance(item, (ast.FunctionDef, ast.Lambda)):
-            pending += ast.iter_child_nodes(item)
-    return found
+def _returns(statements: list[ast.stmt]) -> list[ast.Return]:
+    return [item for item in inside(statements, ast.FunctionDef, ast.Lambda) if isinstance(item, ast.Return)]
 
 
 def test_as_break(loop: ast.While) -> ast.While:
     """A while whose condition does more than to read: `while True`, with the condition in its body."""
     choice = ast.If(loop.test, loop.body, [*loop.orelse, ast.Break()])
     return ast.fix_missing_locations(ast.copy_location(ast.While(ast.Constant(True), [choice], []), loop))
-
-
-__all__ = [
-    "RETURNED",
-    "VALUE",
-    "behind_the_loop",
-    "else_behind",
-    "has_break",
-    "has_return",
-    "leaves_at_once",
-    "test_as_break",
-]

@@ -263,20 +263,19 @@ class Expressions(Part):
 
     def _eval_Call(self, node: ast.Call) -> Any:
         function = self.evaluate(node.func)
-        args: list[Any] = []
-        for argument in node.args:
-            if isinstance(argument, ast.Starred):
-                args.extend(self.unpacked(argument.value))
-            else:
-                args.append(self.evaluate(argument))
+        args, kwargs = self._elements(node.args), self.keywords(node)
+        self.at(node)
+        return self.calls.call(node, function, args, kwargs)
+
+    def keywords(self, node: ast.Call) -> dict[str, Any]:
+        """The keyword arguments of a call."""
         kwargs: dict[str, Any] = {}
         for keyword in node.keywords:
             if keyword.arg is None:
                 kwargs.update(self.unpacked(keyword.value))
             else:
                 kwargs[keyword.arg] = self.evaluate(keyword.value)
-        self.at(node)
-        return self.calls.call(node, function, args, kwargs)
+        return kwargs
 
     # -- comprehensions ------------------------------------------------------------------------------------
 

@@ -18,8 +18,8 @@ import numpy as np
 from ..ops.creation import sizes_of_shape
 from ..ops.operands import is_symbolic
 from ..symbolic.arrays import Storage, SymArray
-from ..symbolic.graph import NEWAXIS, Block, Slice, Value
-from ..symbolic.scalars import RunScalar, int_const
+from ..symbolic.graph import FLOAT64, INT64, NEWAXIS, Block, Slice, Value
+from ..symbolic.scalars import RunScalar
 from ..symbolic.sizes import Size
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ OFFSET_BITS = 40
 _ROW = 256
 # Elements of the longest array (dsl/runtime/element_count.h); rows are whole.
 _MOST_AT_ONCE = 2**31 - 2**27
-_UINT64, _INT64, _FLOAT64 = np.dtype(np.uint64), np.dtype(np.int64), np.dtype(np.float64)
+_UINT64 = np.dtype(np.uint64)
 _ZERO, _ONE = Size.constant(0), Size.constant(1)
 
 
@@ -89,15 +89,12 @@ class SymGenerator:
     def random(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
         if out is not None:
             raise self._refused("a random draw into out=", "Assign what random() gives (out[...] = rng.random(n)).")
-        if is_symbolic(dtype) or np.dtype(dtype) != _FLOAT64:
+        if is_symbolic(dtype) or np.dtype(dtype) != FLOAT64:
             raise self._refused(f"a random draw of dtype {np.dtype(dtype)}", "Draw float64 and convert it.")
         if size is None:
             return RunScalar(self.tracer, self._number(), float, 0, 1)
         shape = sizes_of_shape(self.tracer, size)
-        count = _ONE
-        for extent in shape:
-            count = count * extent
-        count = self.tracer.resolve(count)
+        count = self.tracer.resolve(self.tracer.total(shape))
         value = _draws(self.tracer, self.words, self._draw(count), count)
         if len(shape) != 1:
             value = self.tracer.add("reshape", (value,), {}, value.dtype, shape, "random")
@@ -172,7 +169,7 @@ class SymGenerator:
                 tracer.resolve(iteration.draws * iteration.iterations),
             )
         position = tracer.resolve(iteration.draws * iteration.number + drawn_in_iteration)
-        return tracer.add("index", (array,), {"index": [position]}, _FLOAT64, (), "random")
+        return tracer.add("index", (array,), {"index": [position]}, FLOAT64, (), "random")
 
     # -- loops -------------------------------------------------------------------------------------------------
 
@@ -243,10 +240,6 @@ def _word(tracer: Tracer, words: SymArray, position: int) -> Value:
     return tracer.add("index", (words.storage.value,), {"index": [Size.constant(position)]}, _UINT64, ())
 
 
-def _constant(tracer: Tracer, value: int) -> Value:
-    return tracer.add("const", (), {"value": value}, _UINT64, ())
-
-
 def _state(tracer: Tracer, words: Sequence[Value], steps: Value) -> tuple[Value, Value]:
     """Both halves of the state after so many steps."""
     high, low, increment_high, increment_low = words
@@ -262,29 +255,28 @@ def _steps(tracer: Tracer, first: Size, step: int = 0, count: Size | None = None
     """first + step * k, for k up to `count`; one number without it."""
     first = tracer.resolve(first)
     if first.is_constant:
-        made = int_const(tracer, first.constant_part)
+        made = tracer.constant(first.constant_part)
     else:
-        made = tracer.add("scalar_size", (), {"size": first}, _INT64, ())
+        made = tracer.add("scalar_size", (), {"size": first}, INT64, ())
     if count is not None:
-        along = tracer.add("iota", (), {"axis": 0}, _INT64, (count,))
+        along = tracer.add("iota", (), {"axis": 0}, INT64, (count,))
         if step != 1:
-            along = tracer.add("multiply", (along, int_const(tracer, step)), {}, _INT64, (count,))
-        made = along if first == _ZERO else tracer.add("add", (along, made), {}, _INT64, (count,))
+            along = tracer.add("multiply", (along, tracer.constant(step)), {}, INT64, (count,))
+        made = along if first == _ZERO else tracer.add("add", (along, made), {}, INT64, (count,))
     return tracer.add("cast", (made,), {}, _UINT64, made.shape)
 
 
 def _doubles(tracer: Tracer, words: Value) -> Value:
     shape = words.shape
-    top = tracer.add("right_shift", (words, _constant(tracer, 11)), {}, _UINT64, shape)
-    whole = tracer.add("cast", (top,), {}, _FLOAT64, shape)
-    scale = tracer.add("const", (), {"value": 2.0**-53}, _FLOAT64, ())
-    return tracer.add("multiply", (whole, scale), {}, _FLOAT64, shape, "random")
+    top = tracer.add("right_shift", (words, tracer.constant(11, _UINT64)), {}, _UINT64, shape)
+    whole = tracer.add("cast", (top,), {}, FLOAT64, shape)
+    return tracer.add("multiply", (whole, tracer.constant(2.0**-53, FLOAT64)), {}, FLOAT64, shape, "random")
 
 
 def _one_draw(tracer: Tracer, words: SymArray, before: Size) -> Value:
     state = [_word(tracer, words, k) for k in range(4)]
     high, low = _state(tracer, state, _steps(tracer, before + 1))
-    none = _constant(tracer, 0)
+    none = tracer.constant(0, _UINT64)
     return _doubles(tracer, tracer.add("pcg64_word", (high, low, *state[2:], none, none), {}, _UINT64, ()))
 
 
@@ -296,12 +288,12 @@ def _draws(tracer: Tracer, words: SymArray, before: Size, count: Size) -> Value:
     rows = tracer.resolve((count + (length - 1)).floor_divide(length))
     state = [_word(tracer, words, k) for k in range(4)]
     starts = _state(tracer, state, _steps(tracer, before + 1, length, rows))
-    none, one = _constant(tracer, 0), _constant(tracer, 1)
+    none, one = tracer.constant(0, _UINT64), tracer.constant(1, _UINT64)
     jumps = _state(tracer, [none, none, none, one], _steps(tracer, _ZERO, 1, row))
     whole = Slice(_ZERO, 1)
     down = [tracer.add("index", (half,), {"index": [whole, NEWAXIS]}, _UINT64, (rows, _ONE)) for half in starts]
     along = [tracer.add("index", (half,), {"index": [NEWAXIS, whole]}, _UINT64, (_ONE, row)) for half in jumps]
     table = tracer.add("pcg64_word", (*down, *state[2:], *along), {}, _UINT64, (rows, row))
     made = _doubles(tracer, table)
-    flat = tracer.add("reshape", (made,), {}, _FLOAT64, (tracer.resolve(rows * length),), "random")
-    return tracer.add("index", (flat,), {"index": [whole]}, _FLOAT64, (count,), "random")
+    flat = tracer.add("reshape", (made,), {}, FLOAT64, (tracer.resolve(rows * length),), "random")
+    return tracer.add("index", (flat,), {"index": [whole]}, FLOAT64, (count,), "random")

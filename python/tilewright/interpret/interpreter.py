@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from collections.abc import Sequence as SequenceOf
 from contextlib import nullcontext
 from typing import Any
@@ -21,7 +21,7 @@ from ..operations import REDUCTIONS
 from ..ops import indexing
 from ..symbolic import tracer as tracer_module
 from ..symbolic.arrays import SymArray
-from ..symbolic.scalars import SymInt
+from ..symbolic.scalars import SymInt, size_of
 from ..symbolic.sizes import Size
 from ..symbolic.tracer import Tracer, Undecided
 from .arguments import Inputs
@@ -33,7 +33,7 @@ from .expressions import Expressions
 from .frame import Break, Continue, Control, Frame, Leaving, Return
 from .regions import Regions
 from .sequences import Sequence, SymRange, sequence_of
-from .source import FunctionNode
+from .source import FUNCTIONS, FunctionNode, inside
 from .state import Part, State
 
 MAX_DEPTH = 32
@@ -76,29 +76,6 @@ class Interpreter(Part):
         self.variables = self.expressions.variables
         self.evaluate, self.assign = self.expressions.evaluate, self.variables.assign
         self.regions = Regions(self.state, self.branches, self.expressions, self.block)
-        self.statements: dict[type[ast.stmt], Callable[[Any], None]] = {
-            ast.Return: self._return,
-            ast.Assign: self._assign,
-            ast.AugAssign: self._augmented,
-            ast.AnnAssign: self._annotated,
-            ast.Expr: self._expression,
-            ast.If: self._branch,
-            ast.For: self._loop,
-            ast.While: self._while,
-            ast.Pass: lambda node: None,
-            ast.Break: self._break,
-            ast.Continue: self._continue,
-            ast.Assert: self._assert,
-            ast.FunctionDef: self._define,
-            ast.Import: self._import,
-            ast.ImportFrom: self._import_from,
-            ast.With: self._with,
-            ast.Try: self._try,
-            ast.Raise: self._raise,
-            ast.Delete: self._delete,
-            ast.Nonlocal: lambda node: None,
-            ast.Global: self._global,
-        }
 
     # -- functions -------------------------------------------------------------------------------------
 
@@ -150,9 +127,8 @@ class Interpreter(Part):
             self.state.frame = previous
 
     def _refuse_generator(self, node: FunctionNode, name: str) -> None:
-        pending: list[ast.AST] = list(node.body) if isinstance(node.body, list) else [node.body]
-        while pending:
-            item = pending.pop()
+        body = node.body if isinstance(node.body, list) else [node.body]
+        for item in inside(body, *FUNCTIONS, ast.ClassDef):
             if isinstance(item, (ast.Yield, ast.YieldFrom, ast.Await)):
                 word = "async functions are" if isinstance(item, ast.Await) else "generators are"
                 self.at(item)
@@ -161,8 +137,6 @@ class Interpreter(Part):
                     f"{word} not compiled",
                     "Return arrays, or leave it out of the compiled function.",
                 )
-            if not isinstance(item, (ast.FunctionDef, ast.Lambda, ast.AsyncFunctionDef, ast.ClassDef)):
-                pending.extend(ast.iter_child_nodes(item))
 
     # -- statements --------------------------------------------------------------------------------------
 
@@ -183,7 +157,7 @@ class Interpreter(Part):
             elif isinstance(statement, ast.If):
                 # What follows belongs to the ways that do not leave.
                 self.count_step(statement)
-                self._branch(statement, statements[position + 1 :])
+                self._exec_If(statement, statements[position + 1 :])
                 return
             else:
                 before = self.state.ways_left
@@ -206,7 +180,7 @@ class Interpreter(Part):
 
     def execute(self, node: ast.stmt) -> None:
         self.count_step(node)
-        handler = self.statements.get(type(node))
+        handler = getattr(self, f"_exec_{type(node).__name__}", None)
         if handler is None:
             raise self.error(
                 node,
@@ -223,28 +197,28 @@ class Interpreter(Part):
                              "Write it with array operations, or leave it out of the compiled function.")  # fmt: skip
         self.at(node)
 
-    def _return(self, node: ast.Return) -> None:
+    def _exec_Return(self, node: ast.Return) -> None:
         raise Return(None if node.value is None else self.evaluate(node.value))
 
-    def _break(self, node: ast.Break) -> None:
+    def _exec_Break(self, node: ast.Break) -> None:
         raise Break
 
-    def _continue(self, node: ast.Continue) -> None:
+    def _exec_Continue(self, node: ast.Continue) -> None:
         raise Continue
 
-    def _expression(self, node: ast.Expr) -> None:
+    def _exec_Expr(self, node: ast.Expr) -> None:
         self.evaluate(node.value)
 
-    def _assign(self, node: ast.Assign) -> None:
+    def _exec_Assign(self, node: ast.Assign) -> None:
         value = self.evaluate(node.value)
         for target in node.targets:
             self.assign(target, value)
 
-    def _annotated(self, node: ast.AnnAssign) -> None:
+    def _exec_AnnAssign(self, node: ast.AnnAssign) -> None:
         if node.value is not None:
             self.assign(node.target, self.evaluate(node.value))
 
-    def _augmented(self, node: ast.AugAssign) -> None:
+    def _exec_AugAssign(self, node: ast.AugAssign) -> None:
         target = node.target
         if isinstance(target, ast.Name):
             current = self.variables.load(target)
@@ -288,14 +262,14 @@ class Interpreter(Part):
 
     # -- control flow ------------------------------------------------------------------------------------
 
-    def _branch(self, node: ast.If, rest: SequenceOf[ast.stmt] = ()) -> None:
+    def _exec_If(self, node: ast.If, rest: SequenceOf[ast.stmt] = ()) -> None:
         condition = self.evaluate(node.test)
         if self.is_of_the_run(condition):
             self.branches.if_region(node, condition, list(rest))
         else:
             self.block([*(node.body if self.truth(node.test, condition, "an if") else node.orelse), *rest])
 
-    def _loop(self, node: ast.For) -> None:
+    def _exec_For(self, node: ast.For) -> None:
         value = self.evaluate(node.iter)
         self.at(node)
         if isinstance(value, (range, SymRange)):
@@ -320,8 +294,7 @@ class Interpreter(Part):
     def _limits(self, node: ast.For, value: range | SymRange) -> tuple[Size, Size, int] | None:
         """(first, stop, step) of a range whose loop stays one, None where it is short enough to be unrolled."""
         step = value.step.__index__()
-        first, stop = (limit.size if isinstance(limit, SymInt) else Size.constant(limit.__index__())
-                       for limit in (value.start, value.stop))  # fmt: skip
+        first, stop = size_of(value.start), size_of(value.stop)
         length = self.tracer.fixed_if_small(stop - first if step > 0 else first - stop)
         iterations = (self.tracer.value_of(length) + abs(step) - 1) // abs(step)
         is_short = length.is_constant and iterations <= tracer_module.MAX_SHORT_ITERATIONS and not has_break(node)
@@ -375,7 +348,7 @@ class Interpreter(Part):
             "these do not compile in useful time", "Leave the loop out of the compiled function.",
         )  # fmt: skip
 
-    def _while(self, node: ast.While) -> None:
+    def _exec_While(self, node: ast.While) -> None:
         # Iterations whose condition is known now are unrolled, as those of a short range are.
         unrolled = self.place(node) in self.tracer.unrolled
         stays = not unrolled and (has_break(node) or self.place(node) in self.tracer.kept)
@@ -402,18 +375,18 @@ class Interpreter(Part):
                 raise
             raise UnrollInstead(self.place(node), error) from None
 
-    def _assert(self, node: ast.Assert) -> None:
+    def _exec_Assert(self, node: ast.Assert) -> None:
         if not self.truth(node.test, self.evaluate(node.test), "an assert"):
             raise AssertionError(*([] if node.msg is None else [self.evaluate(node.msg)]))
 
-    def _raise(self, node: ast.Raise) -> None:
+    def _exec_Raise(self, node: ast.Raise) -> None:
         if node.exc is None:
             raise self.error(node, "a raise without an exception", "except clauses are not compiled")
         exception = self.evaluate(node.exc)
         # The recorded call ends here, with the user's own exception.
         raise exception
 
-    def _try(self, node: ast.Try) -> None:
+    def _exec_Try(self, node: ast.Try) -> None:
         try:
             self._try_body(node)
         except (TraceError, CarryNeeded, TestWrites):
@@ -439,7 +412,7 @@ class Interpreter(Part):
             ) from None
         self.block(node.orelse)
 
-    def _with(self, node: ast.With) -> None:
+    def _exec_With(self, node: ast.With) -> None:
         for item in node.items:
             settings = self._errstate(item.context_expr)
             if settings is None:
@@ -466,24 +439,17 @@ class Interpreter(Part):
         """The settings of an np.errstate() that is made right here; None for everything else."""
         if not isinstance(made, ast.Call) or made.args or self.evaluate(made.func) is not np.errstate:
             return None
-        settings: dict[str, Any] = {}
-        for keyword in made.keywords:
-            settings.update(
-                self.expressions.unpacked(keyword.value)
-                if keyword.arg is None
-                else {keyword.arg: self.evaluate(keyword.value)}
-            )
-        return settings
+        return self.expressions.keywords(made)
 
     # -- definitions -------------------------------------------------------------------------------------
 
-    def _define(self, node: ast.FunctionDef) -> None:
+    def _exec_FunctionDef(self, node: ast.FunctionDef) -> None:
         if node.decorator_list:
             raise self.error(node, f"the decorated function {node.name} inside of a function",
                              "decorators are not followed there", "Define it at module level.")  # fmt: skip
         self.frame.variables[node.name] = self.expressions.make_function(node)
 
-    def _import(self, node: ast.Import) -> None:
+    def _exec_Import(self, node: ast.Import) -> None:
         for alias in node.names:
             module = __import__(alias.name)
             if alias.asname:
@@ -491,7 +457,7 @@ class Interpreter(Part):
                     module = getattr(module, part)
             self.frame.variables[alias.asname or alias.name.split(".")[0]] = module
 
-    def _import_from(self, node: ast.ImportFrom) -> None:
+    def _exec_ImportFrom(self, node: ast.ImportFrom) -> None:
         namespace = self.frame.globals_of()
         names = [alias.name for alias in node.names]
         module = __import__(node.module or "", namespace, None, names, node.level)
@@ -499,10 +465,12 @@ class Interpreter(Part):
             found = self.inputs.of_module(module, alias.name)
             self.frame.variables[alias.asname or alias.name] = found
 
-    def _global(self, node: ast.Global) -> None:
-        """Reading a declared global is fine; store() refuses to write it."""
+    def _exec_Pass(self, node: ast.stmt) -> None:
+        """Nothing to do. A declared global may be read; store() refuses to write it."""
 
-    def _delete(self, node: ast.Delete) -> None:
+    _exec_Nonlocal = _exec_Global = _exec_Pass
+
+    def _exec_Delete(self, node: ast.Delete) -> None:
         for target in node.targets:
             if isinstance(target, ast.Name):
                 if self.frame.variables.pop(target.id, _MISSING) is _MISSING:

@@ -57,6 +57,3 @@ def refuse_elsewhere(tracer: Any, block: Any) -> None:
             "iterators are Python's own while tracing, and a loop of the run is traced as one iteration",
             "Make it inside, or index with the loop's variable instead.",
         )
-
-
-__all__ = ["TracedIterator", "refuse_elsewhere", "traced_iterator"]

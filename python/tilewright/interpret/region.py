@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import TraceError
 from ..symbolic.arrays import Storage, SymArray
-from ..symbolic.graph import Value
+from ..symbolic.graph import BOOL, FLOAT64, INT64, Value
 from ..symbolic.scalars import LARGEST_INT, RunBool, RunScalar, SymInt, SymScalar, described
 from .carried import MISSING, Carried, Form, Memory, containers_of, memory_of
 from .frame import Control, Frame, Pending
@@ -100,7 +100,7 @@ class Region(Part):
         """Whose memory an array is behind a branch, by its condition."""
         if not chosen:
             return
-        otherwise = self.tracer.add("logical_not", (truth,), {}, np.dtype(np.bool_), ())
+        otherwise = self.tracer.add("logical_not", (truth,), {}, BOOL, ())
         for one in chosen:
             may_be = []
             for held, holds in zip(one.ways, (truth, otherwise), strict=True):
@@ -128,7 +128,7 @@ class Region(Part):
 
     def negated(self, node: ast.AST, condition: Any) -> RunBool:
         value = self._truth_value(node, condition)
-        return RunBool(self.tracer, self.tracer.add("logical_not", (value,), {}, np.dtype(np.bool_), ()))
+        return RunBool(self.tracer, self.tracer.add("logical_not", (value,), {}, BOOL, ()))
 
     def _truth_value(self, node: ast.AST, condition: Any) -> Value:
         tracer = self.tracer
@@ -136,20 +136,17 @@ class Region(Part):
             condition = condition != 0
         if isinstance(condition, SymArray) and not condition.sizes:
             value = condition.read()
-            return self._cast(value, np.dtype(np.bool_))
+            return self.tracer.cast(value, BOOL)
         if isinstance(condition, RunScalar):
-            return self._cast(condition.value, np.dtype(np.bool_))
+            return self.tracer.cast(condition.value, BOOL)
         if isinstance(condition, (bool, np.bool_)):
-            return tracer.add("const", (), {"value": bool(condition)}, np.dtype(np.bool_), ())
+            return tracer.constant(condition, BOOL)
         raise self.error(
             node,
             f"loops: the truth of {described(condition)}"[:200],
             "it has several elements",
             "Use np.any or np.all.",
         )
-
-    def _cast(self, value: Value, dtype: np.dtype[Any]) -> Value:
-        return value if value.dtype == dtype else self.tracer.add("cast", (value,), {}, dtype, value.shape)
 
     def _zeros(self, form: Form) -> Value:
         return self.tracer.zeros(form.dtype, form.shape)
@@ -162,17 +159,17 @@ class Region(Part):
             shape = tuple(tracer.resolve(size) for size in held.sizes)
             return value, Form("scalar" if held.is_scalar else "array", held.dtype, shape, held.kinds)
         if isinstance(held, SymInt):
-            return held.of_the_run(), Form("int", np.dtype(np.int64))
+            return held.of_the_run(), Form("int", INT64)
         if isinstance(held, SymScalar):
             if type(held.hint) is complex:
                 return None
             return held.value, Form(type(held.hint).__name__, held.value.dtype, (), held.kinds)
         if isinstance(held, (bool, np.bool_)) or (isinstance(held, int) and abs(held) <= LARGEST_INT):
             kind = "scalar" if isinstance(held, np.generic) else type(held).__name__
-            dtype = np.dtype(np.bool_) if isinstance(held, (bool, np.bool_)) else np.dtype(np.int64)
-            return tracer.add("const", (), {"value": held}, dtype, ()), Form(kind, dtype)
+            dtype = BOOL if isinstance(held, (bool, np.bool_)) else INT64
+            return tracer.constant(held, dtype), Form(kind, dtype)
         if isinstance(held, np.generic) and held.dtype.kind in "iuf":
-            return tracer.add("const", (), {"value": held.item()}, held.dtype, ()), Form("scalar", held.dtype)
+            return tracer.constant(held, held.dtype), Form("scalar", held.dtype)
         if isinstance(held, float):
-            return tracer.add("const", (), {"value": held}, np.dtype(np.float64), ()), Form("float", np.dtype(float))
+            return tracer.constant(held, FLOAT64), Form("float", FLOAT64)
         return None

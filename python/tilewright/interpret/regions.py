@@ -12,13 +12,11 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any, NoReturn
 
-import numpy as np
-
 from ..errors import TraceError
 from ..ops.operands import is_symbolic
 from ..symbolic.arrays import SymArray
 from ..symbolic.compressed import Compressed
-from ..symbolic.graph import Block, Value, unchanged
+from ..symbolic.graph import BOOL, Block, Value, unchanged
 from ..symbolic.scalars import RunBool, SymInt
 from ..symbolic.sizes import Size
 from ..symbolic.tracer import Undecided
@@ -43,6 +41,7 @@ from .frame import Leaving, Pending
 from .generators import Drawing
 from .region import Region
 from .sequences import SymRange
+from .source import DEFINITIONS, inside
 from .state import State
 
 # Each run finds at least one more carried value or one wider dtype.
@@ -104,7 +103,7 @@ class Regions(Region):
             tracer.open_loops.discard(symbol)
         self.at(node)
         attributes = {"variable": symbol, "start": first, "stop": stop, "step": Size.constant(step)}
-        loop = tracer.add("for", [c.initial for c in carried], attributes, np.dtype(np.bool_), (), blocks=(block,))
+        loop = tracer.add("for", [c.initial for c in carried], attributes, BOOL, (), blocks=(block,))
         self._hand_out(loop, carried, runs=runs is True)
         drawing.finish()
         for variable, value in after.items():
@@ -159,8 +158,8 @@ class Regions(Region):
             # What goes on with positions that were clamped might not end.
             with tracer.writing(test):
                 both = (checked.parameter, test.yields[0])
-                test.yields[0] = tracer.add("logical_and", both, {}, np.dtype(np.bool_), ())
-        loop = tracer.add("while", [c.initial for c in carried], {}, np.dtype(np.bool_), (), blocks=(test, block))
+                test.yields[0] = tracer.add("logical_and", both, {}, BOOL, ())
+        loop = tracer.add("while", [c.initial for c in carried], {}, BOOL, (), blocks=(test, block))
         self._hand_out(loop, carried)
         once = Size.constant(1) if isinstance(node.test, ast.Constant) else None
         for variable, value in after.items():
@@ -173,7 +172,7 @@ class Regions(Region):
         """Where no iteration ran, a variable still is the array that it was."""
         if not isinstance(ran, RunBool):
             return
-        before = self.tracer.add("logical_not", (ran.value,), {}, np.dtype(np.bool_), ())
+        before = self.tracer.add("logical_not", (ran.value,), {}, BOOL, ())
         for name, array in arrays.items():
             now = self.frame.variables.get(name)
             if isinstance(now, SymArray) and now.storage is not array.storage and now.storage.chosen_from:
@@ -418,7 +417,7 @@ class Regions(Region):
             if joined != one.form:
                 forms[one.text] = joined
                 wider = True
-            one.final = self._cast(value, joined.dtype)
+            one.final = self.tracer.cast(value, joined.dtype)
             one.last = form
             one.sources += [storage for storage in storages_of(held) if storage not in one.sources]
         self._refuse_shared_writes(node, carried)
@@ -583,7 +582,7 @@ class Regions(Region):
             )  # fmt: skip
         value, form = found
         if wider is not None:
-            value, form = self._cast(value, wider.dtype), wider
+            value, form = self.tracer.cast(value, wider.dtype), wider
         return Carried(value, form, self.frame, name)
 
     def _carried_memory(self, memory: Memory) -> Carried:
@@ -600,15 +599,9 @@ def _nesting(held: Any) -> Any:
 def _assigned(statements: list[ast.stmt]) -> set[str]:
     """Names that statements bind, without those of functions and comprehensions inside."""
     names: set[str] = set()
-    pending: list[ast.AST] = list(statements)
-    while pending:
-        item = pending.pop()
-        if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+    for item in inside(statements, *DEFINITIONS, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp):
+        if isinstance(item, DEFINITIONS):
             names.add(item.name)
-            continue
-        if isinstance(item, (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
-            continue
-        if isinstance(item, ast.Name) and isinstance(item.ctx, (ast.Store, ast.Del)):
+        elif isinstance(item, ast.Name) and isinstance(item.ctx, (ast.Store, ast.Del)):
             names.add(item.id)
-        pending.extend(ast.iter_child_nodes(item))
     return names

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..symbolic.arrays import SymArray
 from ..symbolic.graph import Block
-from ..symbolic.scalars import SymInt
+from ..symbolic.scalars import SymInt, size_of
 from ..symbolic.sizes import Size
 from ..symbolic.tracer import MAX_UNROLLED_ITERATIONS, Tracer
 from .iterators import refuse_elsewhere
@@ -110,8 +110,7 @@ def sequence_of(tracer: Tracer, value: Any) -> Sequence | None:
         return Sequence(tracer, tracer.resolve(value.sizes[0]), lambda k: value[k])
     if isinstance(value, (range, SymRange)):
         step = value.step.__index__()
-        start, stop = (limit.size if isinstance(limit, SymInt) else Size.constant(limit.__index__())
-                       for limit in (value.start, value.stop))  # fmt: skip
+        start, stop = size_of(value.start), size_of(value.stop)
         length = stop - start if step > 0 else start - stop
         some = tracer.decide_if_same_in_all_iterations(">=", length, 1)
         iterations = (length + (abs(step) - 1)).floor_divide(Size.constant(abs(step)))
@@ -128,15 +127,3 @@ def zipped(tracer: Tracer, parts: list[Sequence]) -> Sequence:
         if not tracer.decide("<=", length, part.length):
             length = part.length
     return Sequence(tracer, length, lambda k: tuple(part.item(k) for part in parts))
-
-
-def enumerated(tracer: Tracer, part: Sequence, start: Any) -> Sequence:
-    return Sequence(tracer, part.length, lambda k: (k + start, part.item(k)))
-
-
-def turned_around(tracer: Tracer, part: Sequence) -> Sequence:
-    last = SymInt(tracer, part.length - 1)
-    return Sequence(tracer, part.length, lambda k: part.item(last - k))
-
-
-__all__ = ["Sequence", "SymRange", "enumerated", "sequence_of", "turned_around", "zipped"]

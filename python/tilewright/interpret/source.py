@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 import linecache
 import types
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 # (file, text) -> the nodes and the code objects of a module, since one file often has several traced functions.
 _MODULES: dict[tuple[str, int], tuple[ast.Module, types.CodeType]] = {}
@@ -15,6 +17,16 @@ _MODULES: dict[tuple[str, int], tuple[ast.Module, types.CodeType]] = {}
 
 # id of a code object -> itself (kept alive), the text's hash and its node: searching a long module takes milliseconds.
 _FOUND: dict[int, tuple[types.CodeType, int, FunctionNode | None]] = {}
+
+
+def inside(nodes: Iterable[ast.AST], *closed: type[ast.AST]) -> Iterator[ast.AST]:
+    """Nodes and what is in them; of nodes of the kinds `closed`, only themselves."""
+    pending = list(nodes)
+    while pending:
+        item = pending.pop()
+        yield item
+        if not isinstance(item, closed):
+            pending += ast.iter_child_nodes(item)
 
 
 def source_of(function: types.FunctionType) -> FunctionNode | None:
@@ -51,8 +63,8 @@ def _find(code: types.CodeType, text: str) -> FunctionNode | None:
     tree, module_code = _MODULES[key]
     nodes = [
         node
-        for node in _function_nodes(tree)
-        if _first_line(node) == code.co_firstlineno and _name(node) == code.co_name
+        for node in ast.walk(tree)
+        if isinstance(node, FUNCTIONS) and _first_line(node) == code.co_firstlineno and _name(node) == code.co_name
     ]
     codes = [
         found
@@ -113,12 +125,6 @@ def _shown(constant: object) -> object:
 
 def _same_place(left: types.CodeType, right: types.CodeType) -> bool:
     return list(left.co_positions()) == list(right.co_positions())
-
-
-def _function_nodes(tree: ast.AST) -> Iterator[FunctionNode]:
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
-            yield node
 
 
 def _code_objects(code: types.CodeType) -> Iterator[types.CodeType]:

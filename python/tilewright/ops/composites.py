@@ -18,7 +18,6 @@ from .operands import (
     INT64,
     broadcast,
     broadcast_shapes,
-    constant,
     dtype_of,
     filling,
     fits_into,
@@ -28,7 +27,7 @@ from .operands import (
     to_value,
     weak_type,
 )
-from .shapes import as_array, total_of
+from .shapes import as_array
 
 
 @rule(np.round, np.around)
@@ -107,7 +106,7 @@ def _triangle(lower: bool) -> Any:
         column = tracer.add("iota", (), {"axis": 1}, INT64, (Size.constant(1), columns))
         limit = tracer.add("add", (row, to_value(tracer, k, INT64)), {}, INT64, row.shape)
         inside = tracer.add("less_equal" if lower else "greater_equal", (column, limit), {}, BOOL, (rows, columns))
-        zero = constant(tracer, 0, array.dtype)
+        zero = tracer.constant(0, array.dtype)
         name = "tril" if lower else "triu"
         return SymArray.fresh(
             tracer, tracer.add("where", (inside, array.read(), zero), {}, array.dtype, array.sizes, name)
@@ -132,15 +131,13 @@ def tensordot(tracer: Tracer, a: Any, b: Any, axes: Any = 2) -> Any:
     if len(left) != len(right):
         raise ValueError("shape-mismatch for sum")
     for i, j in zip(left, right, strict=True):
-        if tracer.value_of(x.sizes[i]) != tracer.value_of(y.sizes[j]):
-            raise ValueError("shape-mismatch for sum")
-        tracer.unify(x.sizes[i], y.sizes[j], "shape-mismatch for sum")
+        tracer.match(x.sizes[i], y.sizes[j], "shape-mismatch for sum")
     kept_x = [k for k in range(x.ndim) if k not in left]
     kept_y = [k for k in range(y.ndim) if k not in right]
     with tracer.composite("tensordot"):
         rows = x.transpose(kept_x + left)
         columns = y.transpose(right + kept_y)
-        inner = total_of(tracer, [x.sizes[k] for k in left])
+        inner = tracer.total([x.sizes[k] for k in left])
         outer_x = [x.sizes[k] for k in kept_x]
         outer_y = [y.sizes[k] for k in kept_y]
 
@@ -150,8 +147,8 @@ def tensordot(tracer: Tracer, a: Any, b: Any, axes: Any = 2) -> Any:
 
         result = product(
             tracer,
-            matrix(rows, [total_of(tracer, outer_x), inner]),
-            matrix(columns, [inner, total_of(tracer, outer_y)]),
+            matrix(rows, [tracer.total(outer_x), inner]),
+            matrix(columns, [inner, tracer.total(outer_y)]),
             "tensordot",
         )
         shape = [tracer.resolve(size) for size in outer_x + outer_y]

@@ -15,7 +15,7 @@ from ..symbolic.fitting import fitting
 from ..symbolic.from_data import is_run_int
 from ..symbolic.graph import Slice, Value
 from ..symbolic.registry import provides, rule
-from ..symbolic.scalars import SymInt, SymScalar, described
+from ..symbolic.scalars import SymInt, SymScalar, described, int_of, size_of
 from ..symbolic.sizes import Size
 from ..symbolic.tracer import Tracer
 from .elementwise import apply_ufunc, common_dtype, copied, store_exactly
@@ -24,10 +24,8 @@ from .operands import (
     FLOAT64,
     INT64,
     broadcast,
-    cast,
     check_dtype,
     check_python_float,
-    constant,
     dtype_of,
     filling,
     fits_into,
@@ -139,7 +137,7 @@ def asarray(
     if copy is False and (target != array.dtype or array.is_scalar or made_here):
         raise ValueError("Unable to avoid copy while creating an array as requested.")
     if target != array.dtype:
-        return SymArray(tracer, Storage(cast(tracer, array.read(), target), c_order=order == "C"))
+        return SymArray(tracer, Storage(tracer.cast(array.read(), target), c_order=order == "C"))
     if array.is_scalar:
         return SymArray(tracer, Storage(array.read()))
     if copy and not made_here:
@@ -201,9 +199,7 @@ def join(tracer: Tracer, parts: list[Any], axis: int = 0) -> SymArray:
         if len(mine) != len(shape):
             raise ValueError("all input arrays must have the same shape")
         for a, b in zip(shape, mine, strict=True):
-            if tracer.value_of(a) != tracer.value_of(b):
-                raise ValueError("all input arrays must have the same shape")
-            tracer.unify(a, b, "all input arrays must have the same shape")
+            tracer.match(a, b, "all input arrays must have the same shape")
     shape = tuple(tracer.resolve(size) for size in shape)
     whole = (*shape[:axis], Size.constant(len(parts)), *shape[axis:])
     value = full(tracer, 0, dtype, whole)
@@ -259,18 +255,15 @@ def concatenate(
     for part in parts:
         if not np.can_cast(part.dtype, kept, casting):
             raise TypeError(f"Cannot cast array data from {part.dtype!r} to {kept!r} according to the rule {casting!r}")
+    message = "all the input array dimensions except for the concatenation axis must match exactly"
     total = Size.constant(0)
     shape = list(parts[0].sizes)
     for part in parts:
         if part.ndim != rank:
-            raise ValueError("all the input array dimensions except for the concatenation axis must match exactly")
+            raise ValueError(message)
         for k in range(rank):
             if k != axis:
-                if tracer.value_of(part.sizes[k]) != tracer.value_of(shape[k]):
-                    raise ValueError(
-                        "all the input array dimensions except for the concatenation axis must match exactly"
-                    )
-                tracer.unify(shape[k], part.sizes[k], "dimensions must match exactly")
+                tracer.match(shape[k], part.sizes[k], message, "dimensions must match exactly")
         total = total + tracer.resolve(part.sizes[axis])
     shape[axis] = total
     whole = tuple(tracer.resolve(size) for size in shape)
@@ -338,13 +331,13 @@ def arange(tracer: Tracer, *args: Any, dtype: Any = None, **others: Any) -> Any:
             extent = Size.constant(0)
         else:
             count = (length + (abs(step) - 1)) // abs(step)
-            extent = count.size if isinstance(count, SymInt) else Size.constant(count)
+            extent = size_of(count)
     else:
         start, stop, step = (float(v) for v in (start, stop, step))
         extent = Size.constant(max(0, math.ceil((stop - start) / step)))
     steps = tracer.add("iota", (), {"axis": 0}, INT64, (extent,), "arange")
     if kept.kind in "iu" and integers:
-        value = SymArray(tracer, Storage(cast(tracer, steps, kept)))
+        value = SymArray(tracer, Storage(tracer.cast(steps, kept)))
         if step != 1:
             value = apply_ufunc(tracer, np.multiply, (value, kept.type(step)))
         if isinstance(start, SymInt):
@@ -359,12 +352,12 @@ def arange(tracer: Tracer, *args: Any, dtype: Any = None, **others: Any) -> Any:
     first = to_value(tracer, start, kept)
     second = to_value(tracer, start + step, kept)
     delta = tracer.add("subtract", (second, first), {}, kept, ())
-    scaled = tracer.add("multiply", (cast(tracer, steps, kept), delta), {}, kept, (extent,))
+    scaled = tracer.add("multiply", (tracer.cast(steps, kept), delta), {}, kept, (extent,))
     return _made(tracer, tracer.add("add", (first, scaled), {}, kept, (extent,), "arange"))
 
 
 def _size_value(tracer: Tracer, size: Size, dtype: np.dtype[Any]) -> Value:
-    return to_value(tracer, size.constant_part if size.is_constant else SymInt(tracer, size), dtype)
+    return to_value(tracer, int_of(tracer, size), dtype)
 
 
 @rule(np.linspace)
@@ -380,19 +373,19 @@ def linspace(
         raise np.exceptions.AxisError(axis, 1)
     if num < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
-    count = num.size if isinstance(num, SymInt) else Size.constant(num.__index__())
+    count = size_of(num)
     with tracer.composite("linspace"):
         kept = np.result_type(common_dtype(first, last), 0.0)
         a, b = to_value(tracer, first, kept), to_value(tracer, last, kept)
         # At least 1: a single element is `start + 0 * delta`, and is none that `stop` takes the place of.
         divisor = tracer.resolve(count - 1 if endpoint else count).maximum(1)
         steps = tracer.add("iota", (), {"axis": 0}, INT64, (count,), "linspace")
-        ramp = cast(tracer, steps, kept)
+        ramp = tracer.cast(steps, kept)
         delta = tracer.add("subtract", (b, a), {}, kept, ())
         step = tracer.add("divide", (delta, _size_value(tracer, divisor, kept)), {}, kept, ())
         # Where the step is too small for a number, NumPy divides by their count before it multiplies by their distance.
-        one = constant(tracer, 1.0, kept)
-        vanishes = tracer.add("equal", (step, constant(tracer, 0.0, kept)), {}, BOOL, ())
+        one = tracer.constant(1.0, kept)
+        vanishes = tracer.add("equal", (step, tracer.constant(0.0, kept)), {}, BOOL, ())
         part = tracer.add("divide", (one, _size_value(tracer, divisor, kept)), {}, kept, ())
         part = tracer.add("where", (vanishes, part, one), {}, kept, ())
         step = tracer.add("where", (vanishes, delta, step), {}, kept, ())
@@ -405,7 +398,7 @@ def linspace(
         target = kept if dtype is None else check_dtype(tracer, dtype)
         if target.kind in "iu":
             value = tracer.add("floor", (value,), {}, kept, (count,))
-        return _made(tracer, cast(tracer, value, target))
+        return _made(tracer, tracer.cast(value, target))
 
 
 @rule(np.eye, np.identity)
@@ -425,7 +418,7 @@ def eye(
         "add", (row, to_value(tracer, k, INT64)), {}, INT64, row.shape
     )  # fmt: skip
     same = tracer.add("equal", (shifted, column), {}, BOOL, (rows, columns), "eye")
-    return _made(tracer, cast(tracer, same, check_dtype(tracer, dtype)))
+    return _made(tracer, tracer.cast(same, check_dtype(tracer, dtype)))
 
 
 def scalar_constructor(tracer: Tracer, scalar_type: type[np.generic], *args: Any) -> Any:
@@ -435,8 +428,5 @@ def scalar_constructor(tracer: Tracer, scalar_type: type[np.generic], *args: Any
         return scalar_type()
     operand = operand_of(tracer, args[0])
     check_python_float(tracer, operand, dtype)
-    value = to_value(tracer, operand, dtype) if weak_type(operand) else cast(tracer, to_value(tracer, operand), dtype)
+    value = to_value(tracer, operand, dtype) if weak_type(operand) else tracer.cast(to_value(tracer, operand), dtype)
     return SymArray.fresh(tracer, value)
-
-
-__all__ = ["constant"]

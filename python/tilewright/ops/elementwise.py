@@ -27,9 +27,7 @@ from .operands import (
     NO_VALUE,
     broadcast,
     broadcast_shapes,
-    cast,
     check_dtype,
-    constant,
     dtype_of,
     fits_into,
     full,
@@ -114,7 +112,7 @@ def store_result(tracer: Tracer, name: str, result: Any, out: Any, casting: str 
         raise np._core._exceptions._UFuncOutputCastingError(  # type: ignore[attr-defined]
             getattr(np, name, np.add), casting, dtype_of(result), out.dtype, 0
         )
-    value = cast(tracer, to_value(tracer, result), out.dtype)
+    value = tracer.cast(to_value(tracer, result), out.dtype)
     if not fits_into(tracer, value.shape, out.sizes):
         raise ValueError("non-broadcastable output operand")
     out.write(broadcast(tracer, value, out.sizes))
@@ -132,9 +130,7 @@ def store_exactly(tracer: Tracer, name: str, result: Any, out: Any) -> Any:
         if len(shape) != out.ndim:
             raise ValueError(message)
         for mine, theirs in zip(shape, out.sizes, strict=True):
-            if tracer.value_of(mine) != tracer.value_of(theirs):
-                raise ValueError(message)
-            tracer.unify(mine, theirs, message)
+            tracer.match(mine, theirs, message)
     return store_result(tracer, name, result, out)
 
 
@@ -242,9 +238,9 @@ def _operation(tracer: Tracer, name: str, values: list[Value], dtype: np.dtype[A
         # NumPy computes half precision in single.
         kept = np.dtype(np.float32) if dtype == np.float16 else dtype
         numerator, denominator = (kept.type(part) for part in _ANGLES[name])
-        factor = constant(tracer, numerator / denominator, kept)
-        scaled = tracer.add("multiply", (cast(tracer, values[0], kept), factor), {}, kept, shape, name)
-        return cast(tracer, scaled, dtype)
+        factor = tracer.constant(numerator / denominator, kept)
+        scaled = tracer.add("multiply", (tracer.cast(values[0], kept), factor), {}, kept, shape, name)
+        return tracer.cast(scaled, dtype)
     raise tracer.error(f"np.{name}")
 
 
@@ -375,7 +371,7 @@ def _converted(tracer: Tracer, operand: Any, dtype: np.dtype[Any]) -> Value:
     if dtype.kind in "iu" and weak_type(operand) is int and _where_wraps():
         limits = np.iinfo(dtype)
         fits = isinstance(operand, int) and limits.min <= operand <= limits.max
-        return to_value(tracer, operand, dtype) if fits else cast(tracer, to_value(tracer, operand), dtype)
+        return to_value(tracer, operand, dtype) if fits else tracer.cast(to_value(tracer, operand), dtype)
     return to_value(tracer, operand, dtype)
 
 
@@ -431,8 +427,8 @@ def clip(
 def _finite(tracer: Tracer, value: Value, nan: Any, posinf: Any, neginf: Any) -> Value:
     """Real values with NaN and infinities replaced."""
     dtype, limits = value.dtype, np.finfo(value.dtype)
-    inf = constant(tracer, math.inf, dtype)
-    minus_inf = constant(tracer, -math.inf, dtype)
+    inf = tracer.constant(math.inf, dtype)
+    minus_inf = tracer.constant(-math.inf, dtype)
     replacements = [
         (tracer.add("isnan", (value,), {}, BOOL, value.shape), nan),
         (tracer.add("equal", (value, inf), {}, BOOL, value.shape), limits.max if posinf is None else posinf),
@@ -564,11 +560,11 @@ def number_of_the_run(tracer: Tracer, target: type, operand: Any) -> Any:
         value = tracer.add("reshape", (value,), {}, value.dtype, ())
     kind = value.dtype.kind
     if target is bool:
-        return RunBool(tracer, cast(tracer, value, BOOL))
+        return RunBool(tracer, tracer.cast(value, BOOL))
     if kind == "c":
         raise TypeError(f"{target.__name__}() argument must be a string or a real number, not 'complex'")
     if target is float:
-        return RunScalar(tracer, cast(tracer, value, FLOAT64), float)
+        return RunScalar(tracer, tracer.cast(value, FLOAT64), float)
     if isinstance(operand, RunScalar) and operand.is_int:
         return operand
     low, high = -LARGEST_INT, LARGEST_INT
@@ -579,13 +575,13 @@ def number_of_the_run(tracer: Tracer, target: type, operand: Any) -> Any:
     else:
         # NumPy's 64 bits are more than a carried int may have; a float that is no integer's is an error in Python.
         size = tracer.add("absolute", (value,), {}, value.dtype, ())
-        most = constant(tracer, value.dtype.type(LARGEST_INT), value.dtype) if value.dtype.itemsize > 2 else None
+        most = tracer.constant(value.dtype.type(LARGEST_INT), value.dtype) if value.dtype.itemsize > 2 else None
         if most is not None:
             fits = tracer.add("less_equal", (size, most), {}, BOOL, ())
         else:
             fits = tracer.add("isfinite", (value,), {}, BOOL, ())
         tracer.check(fits, "a Python int beyond 64 bits")
-    return RunScalar(tracer, cast(tracer, value, INT64), int, low, high)
+    return RunScalar(tracer, tracer.cast(value, INT64), int, low, high)
 
 
 @provides

@@ -13,7 +13,7 @@ from ..symbolic.compressed import Compressed
 from ..symbolic.from_data import data_slice, is_run_int, position
 from ..symbolic.graph import NEWAXIS, Slice
 from ..symbolic.registry import provides
-from ..symbolic.scalars import SymInt, SymScalar
+from ..symbolic.scalars import SymInt, SymScalar, size_of
 from ..symbolic.sizes import Size
 from ..symbolic.tracer import Tracer
 from . import selections
@@ -102,12 +102,8 @@ def _position(tracer: Tracer, part: Any, array: SymArray, axis: int) -> Size:
     return _integer(tracer, part, array, axis)
 
 
-def _size(value: Any) -> Size:
-    return value.size if isinstance(value, SymInt) else Size.constant(value.__index__())
-
-
 def _integer(tracer: Tracer, part: Any, array: SymArray, axis: int) -> Size:
-    index, extent = tracer.resolve(_size(part)), tracer.resolve(array.sizes[axis])
+    index, extent = tracer.resolve(size_of(part)), tracer.resolve(array.sizes[axis])
     value = tracer.value_of(index)
     message = f"index {value} is out of bounds for axis {axis} with size {tracer.value_of(extent)}"
     guard = f"index {index} is out of bounds for axis {axis}"
@@ -133,7 +129,7 @@ def _slice(tracer: Tracer, part: slice, extent: Size) -> tuple[Size, int, Size]:
     def clamp(bound: Any, default: Size) -> Size:
         if bound is None:
             return default
-        size = tracer.resolve(_size(bound))
+        size = tracer.resolve(size_of(bound))
         if tracer.decide("<", size, 0):
             size = size + extent
             return lowest if tracer.decide("<", size, lowest) else size
@@ -265,9 +261,7 @@ def _gathered(array: SymArray, keys: tuple[Any, ...]) -> Any:
         merged = place if merged is None else merged * SymInt(tracer, tracer.resolve(extent)) + place
     if merged is None:
         return from_data.gather(view, broadcast(tracer, indices[0].read(), shape), axis)
-    count = Size.constant(1)
-    for k in range(len(indices)):
-        count = count * tracer.resolve(view.sizes[axis + k])
+    count = tracer.total(view.sizes[axis : axis + len(indices)])
     sizes = (*view.sizes[:axis], count, *view.sizes[axis + len(indices) :])
     flat = SymArray.fresh(tracer, tracer.add("reshape", (view.read(),), {}, view.dtype, sizes), is_scalar=False)
     return from_data.gather(flat, broadcast(tracer, merged.read(), shape), axis, is_inside=True)

@@ -17,8 +17,8 @@ from ..symbolic.scalars import described, number_of_the_call
 from ..symbolic.sizes import Size
 from ..symbolic.tracer import Tracer
 from .elementwise import apply_ufunc, common_dtype, store_exactly, store_result
-from .operands import BOOL, FLOAT64, broadcast_shapes, cast, full, operand_of, shape_of, to_value
-from .reductions import finish, keep_dims, reduce_value
+from .operands import BOOL, FLOAT64, broadcast_shapes, full, operand_of, shape_of, to_value
+from .reductions import finish, reduce_value
 from .shapes import as_array, normalize_axes
 
 _MISMATCH = "matmul: Input operand 1 has a mismatch in its core dimension 0"
@@ -26,7 +26,7 @@ _MISMATCH = "matmul: Input operand 1 has a mismatch in its core dimension 0"
 
 def _sum_of_products(tracer: Tracer, a: SymArray, b: SymArray, axis: int, dtype: np.dtype[Any], name: str) -> Value:
     """sum(a * b) over one axis of their broadcast shape; any(a and b) for booleans."""
-    left, right = cast(tracer, a.read(), dtype), cast(tracer, b.read(), dtype)
+    left, right = tracer.cast(a.read(), dtype), tracer.cast(b.read(), dtype)
     shape = broadcast_shapes(tracer, [left.shape, right.shape])
     if dtype == BOOL:
         both = tracer.add("logical_and", (left, right), {}, BOOL, shape)
@@ -64,7 +64,7 @@ def product(tracer: Tracer, x: Any, y: Any, name: str) -> Any:
     if a.ndim == 1:
         return SymArray.fresh(tracer, _sum_of_products(tracer, a[:, None], b, -2, dtype, name))
     if dtype != BOOL and (a.ndim == b.ndim == 2 or _is_of_matrices(tracer, a, b, dtype)):
-        left, right = cast(tracer, a.read(), dtype), cast(tracer, b.read(), dtype)
+        left, right = tracer.cast(a.read(), dtype), tracer.cast(b.read(), dtype)
         stack = broadcast_shapes(tracer, [left.shape[:-2], right.shape[:-2]])
         shape = (*stack, tracer.resolve(a.sizes[-2]), tracer.resolve(b.sizes[-1]))
         return SymArray.fresh(tracer, tracer.add("matmul", (left, right), {}, dtype, shape, name))
@@ -174,7 +174,7 @@ def norm(tracer: Tracer, x: Any, ord: Any = None, axis: Any = None, keepdims: An
         array = operand_of(tracer, x)
         value = to_value(tracer, array)
         if value.dtype.kind not in "fc":
-            value = cast(tracer, value, FLOAT64)
+            value = tracer.cast(value, FLOAT64)
         rank = len(value.shape)
         if axis is None and (ord is None or (ord in ("f", "fro") and rank == 2) or (_is(ord, 2) and rank == 1)):
             return _finish_norm(tracer, _root_of_squares(tracer, value, list(range(rank))), range(rank), rank, keepdims)
@@ -261,9 +261,9 @@ def _vector_norm(tracer: Tracer, value: Value, ord: Any, axes: list[int]) -> Val
     if _is(ord, 0):
         zero = to_value(tracer, 0.0, value.dtype)
         nonzero = tracer.add("not_equal", (value, zero), {}, BOOL, value.shape)
-        return reduce_value(tracer, "sum", cast(tracer, nonzero, dtype), axes)
+        return reduce_value(tracer, "sum", tracer.cast(nonzero, dtype), axes)
     powers = apply_ufunc(tracer, np.power, (SymArray.fresh(tracer, _absolute(tracer, value)), ord)).read()
-    total = reduce_value(tracer, "sum", cast(tracer, powers, dtype), axes)
+    total = reduce_value(tracer, "sum", tracer.cast(powers, dtype), axes)
     root = np.reciprocal(ord, dtype=dtype)
     return apply_ufunc(tracer, np.power, (SymArray.fresh(tracer, total), root)).read()
 
@@ -281,6 +281,3 @@ def _matrix_norm(tracer: Tracer, value: Value, ord: Any, axes: list[int]) -> Val
     if isinstance(ord, str) and ord != "nuc":
         raise ValueError("Invalid norm order for matrices.")
     raise tracer.error(f"np.linalg.norm(ord={described(ord)}) of a matrix", "it needs a singular value decomposition")
-
-
-__all__ = ["keep_dims"]

@@ -10,15 +10,12 @@ import numpy as np
 
 from ..symbolic.arrays import SymArray
 from ..symbolic.compressed import Compressed
-from ..symbolic.graph import Value
+from ..symbolic.graph import BOOL, FLOAT64, INT64, Value
 from ..symbolic.registry import OPERATIONS
 from ..symbolic.scalars import RunScalar, Symbolic, SymInt, SymScalar, refuse_kinds
 from ..symbolic.sizes import Size
 from ..symbolic.tracer import Tracer, numbers_wanted
 
-BOOL = np.dtype(np.bool_)
-INT64 = np.dtype(np.int64)
-FLOAT64 = np.dtype(np.float64)
 COMPLEX128 = np.dtype(np.complex128)
 NO_VALUE: Any = np._NoValue  # type: ignore[attr-defined]  # as NumPy names an argument that is not given
 _ONE = Size.constant(1)
@@ -118,19 +115,8 @@ def shape_of(operand: Any) -> tuple[Size, ...]:
     return operand.sizes if isinstance(operand, SymArray) else ()
 
 
-def constant(tracer: Tracer, value: Any, dtype: np.dtype[Any]) -> Value:
-    """A literal, already of `dtype`."""
-    return tracer.add("const", (), {"value": np.asarray(value, dtype).item()}, dtype, ())
-
-
 def full(tracer: Tracer, value: Any, dtype: np.dtype[Any], shape: Sequence[Size]) -> Value:
-    return broadcast(tracer, constant(tracer, value, dtype), tuple(shape))
-
-
-def cast(tracer: Tracer, value: Value, dtype: np.dtype[Any]) -> Value:
-    if value.dtype == dtype:
-        return value
-    return tracer.add("cast", (value,), {}, dtype, value.shape)
+    return broadcast(tracer, tracer.constant(value, dtype), tuple(shape))
 
 
 def to_value(tracer: Tracer, operand: Any, dtype: np.dtype[Any] | None = None) -> Value:
@@ -140,23 +126,23 @@ def to_value(tracer: Tracer, operand: Any, dtype: np.dtype[Any] | None = None) -
     if isinstance(operand, SymArray):
         if operand.kinds and dtype != operand.dtype and operand.dtype.itemsize < 8:
             refuse_kinds(operand, "widening the value")  # of a Python float the program has kept the narrow one
-        return cast(tracer, operand.read(), dtype)
+        return tracer.cast(operand.read(), dtype)
     if isinstance(operand, SymInt):
         if dtype.kind in "iu":
             check_fits(tracer, operand, dtype)
         elif dtype == BOOL:
             # A Python int becomes an int64 array before it becomes a bool.
-            return cast(tracer, operand.as_value(), dtype)
-        return cast(tracer, operand.as_value(), dtype)
+            return tracer.cast(operand.as_value(), dtype)
+        return tracer.cast(operand.as_value(), dtype)
     if isinstance(operand, SymScalar):
         if isinstance(operand, RunScalar) and operand.is_int and dtype.kind in "iu":
             _check_run_int(tracer, operand, dtype)
-        return cast(tracer, operand.value, dtype)
+        return tracer.cast(operand.value, dtype)
     if isinstance(operand, np.generic):
         with np.errstate(all="ignore"):
-            return constant(tracer, operand.astype(dtype), dtype)
+            return tracer.constant(operand.astype(dtype), dtype)
     with np.errstate(all="ignore"):
-        return constant(tracer, dtype.type(operand), dtype)
+        return tracer.constant(dtype.type(operand), dtype)
 
 
 def number_of_numpy(tracer: Tracer, operand: Any) -> Any:
@@ -171,9 +157,9 @@ def filling(tracer: Tracer, fill: Any, dtype: np.dtype[Any]) -> Value:
     if weak_type(fill) is int:
         return to_value(tracer, fill, dtype)
     if is_symbolic(fill):
-        return cast(tracer, to_value(tracer, fill), dtype)
+        return tracer.cast(to_value(tracer, fill), dtype)
     with np.errstate(all="ignore"):
-        return constant(tracer, np.asarray(fill).astype(dtype), dtype)
+        return tracer.constant(np.asarray(fill).astype(dtype), dtype)
 
 
 def _check_run_int(tracer: Tracer, operand: RunScalar, dtype: np.dtype[Any]) -> None:
@@ -184,7 +170,7 @@ def _check_run_int(tracer: Tracer, operand: RunScalar, dtype: np.dtype[Any]) -> 
         (int(limits.max), operand.high > limits.max, "less_equal"),
     ):
         if beyond:
-            bound = constant(tracer, number, INT64)
+            bound = tracer.constant(number, INT64)
             truth = tracer.add(comparison, (operand.value, bound), {}, BOOL, ())
             tracer.check(truth, f"a Python int out of bounds for {dtype}")
 
@@ -195,7 +181,7 @@ def check_python_float(tracer: Tracer, operand: Any, dtype: np.dtype[Any]) -> No
         kind = "float" if dtype.kind == "f" else "int"
         raise TypeError(f"{kind}() argument must be a string or a real number, not 'complex'")
     if weak_type(operand) is float:
-        _check_integer(tracer, operand, np.dtype(np.float64), dtype)
+        _check_integer(tracer, operand, FLOAT64, dtype)
 
 
 def check_stored(tracer: Tracer, operand: Any, dtype: np.dtype[Any]) -> None:
@@ -223,17 +209,17 @@ def _check_integer(tracer: Tracer, operand: Any, source: np.dtype[Any], dtype: n
     message = f"a number out of bounds for {dtype}"
     if source.kind == "f":
         # What lies between is cut off; the ends are exact as floats of 64 bits, and a NaN is in no range.
-        exact = cast(tracer, value, np.dtype(np.float64))
+        exact = tracer.cast(value, FLOAT64)
         below = ("greater_equal", float(limits.min)) if dtype.itemsize == 8 else ("greater", float(limits.min) - 1)
         ends: list[tuple[str, Any]] = [below, ("less", float(limits.max) + 1)]
-        numbers = [(name, constant(tracer, np.float64(end), np.dtype(np.float64)), exact) for name, end in ends]
+        numbers = [(name, tracer.constant(np.float64(end), FLOAT64), exact) for name, end in ends]
     else:
         own = np.iinfo(source)
         numbers = []
         if own.min < limits.min:
-            numbers.append(("greater_equal", constant(tracer, source.type(limits.min), source), value))
+            numbers.append(("greater_equal", tracer.constant(source.type(limits.min), source), value))
         if own.max > limits.max:
-            numbers.append(("less_equal", constant(tracer, source.type(limits.max), source), value))
+            numbers.append(("less_equal", tracer.constant(source.type(limits.max), source), value))
     for name, end, number in numbers:
         tracer.check(tracer.add(name, (number, end), {}, BOOL, ()), message)
 
@@ -322,7 +308,7 @@ def chosen(tracer: Tracer, value: Value, truth: Value | None, otherwise: Any) ->
     """`value` with `otherwise` in place of what is not chosen: nothing of that shows, NaN neither."""
     if truth is None:
         return value
-    other = constant(tracer, otherwise, value.dtype)
+    other = tracer.constant(otherwise, value.dtype)
     return tracer.add("where", (truth, value, other), {}, value.dtype, value.shape)
 
 

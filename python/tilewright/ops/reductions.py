@@ -15,7 +15,7 @@ from ..operations import REDUCED_BY
 from ..symbolic.arrays import SymArray
 from ..symbolic.graph import NEWAXIS, Slice, Value
 from ..symbolic.registry import FUNCTIONS, rule
-from ..symbolic.scalars import SymInt
+from ..symbolic.scalars import SymInt, int_of
 from ..symbolic.sizes import Size
 from ..symbolic.tracer import Tracer
 from .elementwise import apply_ufunc, store_exactly
@@ -25,7 +25,6 @@ from .operands import (
     INT64,
     NO_VALUE,
     broadcast,
-    cast,
     check_dtype,
     chosen,
     dtype_of,
@@ -124,7 +123,7 @@ def _add_like(operation: str) -> Any:
         axes = normalize_axes(tracer, axis, len(value.shape))
         kept = reduction_dtype(value.dtype) if dtype is None else check_dtype(tracer, dtype)
         truth = truth_of(tracer, operation, where, value)
-        value = chosen(tracer, cast(tracer, value, kept), truth, 1 if operation == "prod" else 0)
+        value = chosen(tracer, tracer.cast(value, kept), truth, 1 if operation == "prod" else 0)
         total = reduce_value(tracer, operation, value, axes)
         return finish(tracer, total, axes, len(value.shape), keepdims, out, operation)
 
@@ -177,7 +176,7 @@ def _logical(operation: str) -> Any:
         value = to_value(tracer, operand_of(tracer, a))
         axes = normalize_axes(tracer, axis, len(value.shape))
         truth = truth_of(tracer, operation, where, value)
-        value = chosen(tracer, cast(tracer, value, BOOL), truth, operation == "all")
+        value = chosen(tracer, tracer.cast(value, BOOL), truth, operation == "all")
         result = reduce_value(tracer, operation, value, axes)
         return finish(tracer, result, axes, len(value.shape), keepdims, out, operation)
 
@@ -195,10 +194,7 @@ def _arg_extreme(operation: str) -> Any:
         message = f"attempt to get {operation} of an empty sequence"
         if axis is None:
             if rank != 1:
-                total = Size.constant(1)
-                for size in value.shape:
-                    total = total * tracer.resolve(size)
-                value = reshape_value(tracer, value, (total,))
+                value = reshape_value(tracer, value, (tracer.total(value.shape),))
             axes, reduced = list(range(rank)), 0
         else:
             axes = normalize_axes(tracer, axis, max(rank, 1))
@@ -223,10 +219,7 @@ rule(np.argmax, method="argmax")(_arg_extreme("argmax"))
 
 def count_of(tracer: Tracer, value: Value, axes: Sequence[int]) -> Any:
     """How many elements one result reduces, an int or a SymInt."""
-    total = Size.constant(1)
-    for axis in axes:
-        total = total * tracer.resolve(value.shape[axis])
-    return total.constant_part if total.is_constant else SymInt(tracer, total)
+    return int_of(tracer, tracer.total(value.shape[axis] for axis in axes))
 
 
 def _count_chosen(tracer: Tracer, value: Value, truth: Value | None, axes: Sequence[int], keep: bool = False) -> Any:
@@ -239,7 +232,7 @@ def _count_chosen(tracer: Tracer, value: Value, truth: Value | None, axes: Seque
     if missing:
         items = [*[NEWAXIS] * missing, *whole]
         truth = tracer.add("index", (truth,), {"index": items}, BOOL, sizes)
-    count: Any = SymArray.fresh(tracer, reduce_value(tracer, "sum", cast(tracer, truth, INT64), axes))
+    count: Any = SymArray.fresh(tracer, reduce_value(tracer, "sum", tracer.cast(truth, INT64), axes))
     if keep:
         count = SymArray.fresh(tracer, keep_dims(tracer, count.read(), axes, rank))
     # Along an axis that the truth does not move along, all or none.
@@ -251,12 +244,12 @@ def _count_chosen(tracer: Tracer, value: Value, truth: Value | None, axes: Seque
 def _divide_by_count(tracer: Tracer, total: Value, count: Any) -> Value:
     """true_divide(total, np.intp(count), casting="unsafe") in the dtype of total, as in NumPy's _mean."""
     divided = apply_ufunc(tracer, np.true_divide, (SymArray.fresh(tracer, total), np_count(tracer, count))).read()
-    return cast(tracer, divided, total.dtype)
+    return tracer.cast(divided, total.dtype)
 
 
 def np_count(tracer: Tracer, count: Any) -> Any:
-    """np.intp(count): a NumPy integer, which is not weak."""
-    if isinstance(count, SymArray):
+    """np.intp(count): a NumPy integer, which is not weak. What is NumPy's already stays as it is."""
+    if isinstance(count, (SymArray, np.float64)):
         return count
     return SymArray.fresh(tracer, count.as_value()) if isinstance(count, SymInt) else np.int64(count)
 
@@ -284,7 +277,7 @@ def mean(
         rank = len(value.shape)
         axes = normalize_axes(tracer, axis, rank)
         truth = truth_of(tracer, "mean", where, value)
-        kept = chosen(tracer, cast(tracer, value, _sum_dtype(value.dtype, dtype, tracer)), truth, 0)
+        kept = chosen(tracer, tracer.cast(value, _sum_dtype(value.dtype, dtype, tracer)), truth, 0)
         total = reduce_value(tracer, "sum", kept, axes)
         result = _divide_by_count(tracer, total, _count_chosen(tracer, value, truth, axes))
         return finish(tracer, result, axes, rank, keepdims, out, "mean")
@@ -300,7 +293,7 @@ def _variance(
     kept = _sum_dtype(value.dtype, dtype, tracer)
     truth = truth_of(tracer, "var", where, value)
     if given_mean is NO_VALUE or given_mean is None:
-        all_chosen = chosen(tracer, cast(tracer, value, kept), truth, 0)
+        all_chosen = chosen(tracer, tracer.cast(value, kept), truth, 0)
         total = keep_dims(tracer, reduce_value(tracer, "sum", all_chosen, axes), axes, rank)
         divisor: Any = _count_chosen(tracer, value, truth, axes, keep=True)
         center: Any = SymArray.fresh(tracer, _divide_by_count(tracer, total, divisor))
@@ -312,7 +305,7 @@ def _variance(
         squared = apply_ufunc(tracer, np.add, parts).read()
     else:
         squared = apply_ufunc(tracer, np.square, (difference,)).read()
-    squared = cast(tracer, squared, squared.dtype if dtype is None else kept)
+    squared = tracer.cast(squared, squared.dtype if dtype is None else kept)
     total = reduce_value(tracer, "sum", chosen(tracer, squared, truth, 0), axes)
     divisor = _count_chosen(tracer, value, truth, axes) - ddof
     if isinstance(divisor, SymArray):
@@ -323,11 +316,7 @@ def _variance(
         divisor = 0 if divisor < 0 else divisor
         result = _divide_by_count(tracer, total, divisor)
     else:
-        result = cast(
-            tracer,
-            apply_ufunc(tracer, np.true_divide, (SymArray.fresh(tracer, total), np.float64(max(float(divisor), 0.0)))).read(),
-            total.dtype,
-        )  # fmt: skip
+        result = _divide_by_count(tracer, total, np.float64(max(float(divisor), 0.0)))
     return result, axes, rank
 
 
@@ -377,7 +366,7 @@ def average(
         value = result.read()
         rank = len(shape_of(operand_of(tracer, a)))
         count = count_of(tracer, to_value(tracer, operand_of(tracer, a)), normalize_axes(tracer, axis, rank))
-        scale = cast(tracer, to_value(tracer, count, INT64), value.dtype)
+        scale = tracer.cast(to_value(tracer, count, INT64), value.dtype)
         return result, SymArray.fresh(tracer, broadcast(tracer, scale, value.shape))
 
 
@@ -394,7 +383,7 @@ def count_nonzero(tracer: Tracer, a: Any, axis: Any = None, *, keepdims: Any = F
     with tracer.composite("count_nonzero"):
         value = to_value(tracer, operand_of(tracer, a))
         axes = normalize_axes(tracer, axis, len(value.shape))
-        ones = cast(tracer, cast(tracer, value, BOOL), INT64)
+        ones = tracer.cast(tracer.cast(value, BOOL), INT64)
         return finish(
             tracer, reduce_value(tracer, "sum", ones, axes), axes, len(value.shape), keepdims, None, "count_nonzero"
         )
@@ -417,6 +406,3 @@ def reduce_ufunc(tracer: Tracer, ufunc: np.ufunc, args: Sequence[Any], kwargs: d
     if name in ("all", "any"):
         call.pop("initial", None)
     return FUNCTIONS[getattr(np, name)](tracer, given["array"], **call)
-
-
-__all__ = ["dtype_of", "reduce_ufunc", "reduce_value"]

@@ -20,7 +20,7 @@ from ..symbolic.scalars import described
 from ..symbolic.tracer import Tracer
 from . import linalg, reductions
 from .elementwise import apply_ufunc, store_result
-from .operands import BOOL, INT64, cast, chosen, constant, dtype_of, operand_of, shape_of, to_value
+from .operands import BOOL, INT64, chosen, dtype_of, operand_of, shape_of, to_value
 from .reductions import SomeChosen, keep_dims
 from .shapes import normalize_axes, written_out
 from .under_masks import elementwise
@@ -140,7 +140,7 @@ def _along_other_axes(
 
 
 def _counted(tracer: Tracer, name: str, a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
-    truths = a.with_whole(SymArray.fresh(tracer, cast(tracer, a.whole.read(), BOOL), is_scalar=False))
+    truths = a.with_whole(SymArray.fresh(tracer, tracer.cast(a.whole.read(), BOOL), is_scalar=False))
     return _reduced(tracer, np.sum, name, (truths,), {"axis": axis, "keepdims": keepdims, "dtype": INT64})
 
 
@@ -229,7 +229,7 @@ def as_mask(tracer: Tracer, keys: tuple[Any, ...]) -> tuple[Any, ...]:
 def places(tracer: Tracer, index: Compressed) -> SymArray:
     """Positions under a mask, as positions that are all inside of what they index where the selected ones are."""
     value = index.whole.read()
-    zero = constant(tracer, 0, value.dtype)
+    zero = tracer.constant(0, value.dtype)
     kept = tracer.add("where", (index.truth(), value, zero), {}, value.dtype, value.shape)
     return SymArray.fresh(tracer, kept, is_scalar=False)
 
@@ -266,6 +266,3 @@ def part_of(selection: Compressed, key: Any) -> Any:
         axis += 1
     whole = selection.whole[tuple(expanded)]
     return Compressed(tracer, SymArray.fresh(tracer, whole.read(), is_scalar=False), selection.mask, new_at)
-
-
-__all__ = ["as_mask", "call", "nonzero", "part_of", "places"]

@@ -12,16 +12,14 @@ import numpy as np
 from ..symbolic.arrays import Storage, SymArray, View
 from ..symbolic.graph import NEWAXIS, Slice, Value
 from ..symbolic.registry import rule
-from ..symbolic.scalars import SymInt, described
+from ..symbolic.scalars import SymInt, described, size_of
 from ..symbolic.sizes import Size
 from ..symbolic.tracer import Tracer
 from .elementwise import copied
 from .operands import (
     NO_VALUE,
-    broadcast,
     broadcast_shapes,
     check_dtype,
-    dtype_of,
     fits_into,
     is_bool,
     operand_of,
@@ -37,7 +35,7 @@ def as_array(tracer: Tracer, a: Any) -> SymArray:
 
 
 def as_size(value: Any) -> Size:
-    return value.tracer.fixed_if_small(value.size) if isinstance(value, SymInt) else Size.constant(value.__index__())
+    return value.tracer.fixed_if_small(value.size) if isinstance(value, SymInt) else size_of(value)
 
 
 def as_shape(shape: Any) -> tuple[Size, ...]:
@@ -49,13 +47,6 @@ def as_shape(shape: Any) -> tuple[Size, ...]:
     if isinstance(shape, (int, np.integer, SymInt)):
         return (as_size(shape),)
     return tuple(as_size(extent) for extent in shape)
-
-
-def total_of(tracer: Tracer, shape: Sequence[Size]) -> Size:
-    total = Size.constant(1)
-    for size in shape:
-        total = total * tracer.resolve(size)
-    return total
 
 
 def reshape_value(tracer: Tracer, value: Value, shape: Sequence[Size]) -> Value:
@@ -83,14 +74,14 @@ def reshape(
     array = as_array(tracer, a)
     old = _resolved(tracer, array.sizes)
     wanted = [tracer.resolve(size) for size in as_shape(newshape if shape is None else shape)]
-    total = total_of(tracer, old)
+    total = tracer.total(old)
     unknown = [k for k, size in enumerate(wanted) if tracer.value_of(size) < 0]
     values = tuple(tracer.value_of(size) for size in wanted)
     message = f"cannot reshape array of size {tracer.value_of(total)} into shape {_shape_text(values)}"
     if len(unknown) > 1:
         raise ValueError("can only specify one unknown dimension")
     if unknown:
-        known = total_of(tracer, [size for k, size in enumerate(wanted) if k != unknown[0]])
+        known = tracer.total([size for k, size in enumerate(wanted) if k != unknown[0]])
         if tracer.value_of(known) == 0 or tracer.value_of(total) % tracer.value_of(known):
             raise ValueError(message)
         tracer.require("!=", known, 0, "cannot reshape an array of this size", ValueError)
@@ -100,7 +91,7 @@ def reshape(
         )
         wanted[unknown[0]] = tracer.resolve(total).floor_divide(tracer.resolve(known))
     else:
-        new_total = total_of(tracer, wanted)
+        new_total = tracer.total(wanted)
         if tracer.value_of(new_total) != tracer.value_of(total):
             raise ValueError(message)
         tracer.unify(total, new_total, "cannot reshape an array of this size")
@@ -143,13 +134,13 @@ def ravel(tracer: Tracer, a: Any, order: str = "C") -> Any:
     refuse_order(tracer, "ravel", order)
     array = in_c_order(tracer, as_array(tracer, a))
     # Always a new array: a view of what is contiguous, of all else a copy.
-    return array.view(View("reshape", {}, (total_of(tracer, array.sizes),)))
+    return array.view(View("reshape", {}, (tracer.total(array.sizes),)))
 
 
 def flatten(tracer: Tracer, a: Any, order: str = "C") -> Any:
     refuse_order(tracer, "flatten", order)
     array = as_array(tracer, a)
-    value = reshape_value(tracer, array.read(), (total_of(tracer, array.sizes),))
+    value = reshape_value(tracer, array.read(), (tracer.total(array.sizes),))
     return SymArray(tracer, Storage(copied(tracer, value), c_order=True))
 
 
@@ -392,5 +383,3 @@ def astype(
 
 
 rule(np.astype, method="astype")(astype)
-
-__all__ = ["broadcast", "dtype_of"]

@@ -72,6 +72,3 @@ def _beside(selection: Compressed, x: Any, what: str) -> Any:
     sizes = (*array.sizes[:moves_at], *[Size.constant(1)] * more, *array.sizes[moves_at:])
     view = View("index", {"index": [*items[:moves_at], *[NEWAXIS] * more, *items[moves_at:]]}, sizes)
     return array.view(view)
-
-
-__all__ = ["elementwise"]

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from .graph import NEWAXIS, NewAxis, Slice, Value, unchanged
+from .graph import NewAxis, Slice, Value, unchanged
 from .operators import BINARY, COMPARE, COMPARE_UFUNC, UNARY, divmod_of
 from .registry import METHODS, OPERATIONS
-from .scalars import Symbolic, SymInt
+from .scalars import Symbolic, int_of
 from .sizes import Size
 from .tracer import MAX_UNROLLED_ITERATIONS, Argument, Tracer
 
@@ -288,13 +288,9 @@ class SymArray(ArrayLike):
 
     # -- what NumPy code asks of an array ------------------------------------------------------------
 
-    def _int(self, size: Size) -> Any:
-        size = self.tracer.resolve(size)
-        return size.constant_part if size.is_constant else SymInt(self.tracer, size)
-
     @property
     def shape(self) -> tuple[Any, ...]:
-        return tuple(self._int(size) for size in self.sizes)
+        return tuple(int_of(self.tracer, size) for size in self.sizes)
 
     @property
     def ndim(self) -> int:
@@ -302,10 +298,7 @@ class SymArray(ArrayLike):
 
     @property
     def size(self) -> Any:
-        total = Size.constant(1)
-        for size in self.sizes:
-            total = total * self.tracer.resolve(size)
-        return self._int(total)
+        return int_of(self.tracer, self.tracer.total(self.sizes))
 
     @property
     def T(self) -> SymArray:
@@ -323,8 +316,7 @@ class SymArray(ArrayLike):
     def imag(self) -> Any:
         if self.dtype.kind == "c":
             return self._part("imag")
-        zero = self.tracer.add("const", (), {"value": self.dtype.type(0).item()}, self.dtype, ())
-        number = SymArray.fresh(self.tracer, zero, is_scalar=self.is_scalar)
+        number = SymArray.fresh(self.tracer, self.tracer.constant(0, self.dtype), is_scalar=self.is_scalar)
         # Zeros of their own, into which NumPy lets nobody write.
         return number if self.is_scalar else number.view(View("broadcast_to", {}, self.sizes))
 
@@ -521,5 +513,3 @@ def operator_methods(cls: type, in_place: Callable[[np.ufunc], Any]) -> None:
 
 
 operator_methods(SymArray, _in_place)
-
-__all__ = ["NEWAXIS", "ArrayLike", "Storage", "SymArray", "View", "operator_methods", "refusing"]

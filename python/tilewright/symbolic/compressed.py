@@ -13,13 +13,12 @@ from typing import Any
 import numpy as np
 
 from .arrays import ArrayLike, SymArray, operator_methods, refusing
-from .graph import NEWAXIS, Slice, Value
+from .graph import INT64, NEWAXIS, Slice, Value
 from .registry import OPERATIONS
 from .scalars import RunScalar
 from .sizes import Size
 from .tracer import Tracer
 
-_INT64 = np.dtype(np.int64)
 # No array in memory has more elements.
 _MOST_ELEMENTS = 2**48
 
@@ -84,9 +83,9 @@ class Compressed(ArrayLike):
     def count(self) -> RunScalar:
         """How many elements the mask picks out."""
         tracer = self.tracer
-        ones = tracer.add("cast", (self.mask,), {}, _INT64, self.mask.shape)
+        ones = tracer.add("cast", (self.mask,), {}, INT64, self.mask.shape)
         axes = list(range(self.mask_rank))
-        total = tracer.add("sum", (ones,), {"axes": axes}, _INT64, (), "count_nonzero")
+        total = tracer.add("sum", (ones,), {"axes": axes}, INT64, (), "count_nonzero")
         return RunScalar(tracer, total, int, 0, _MOST_ELEMENTS)
 
     @property
@@ -157,9 +156,7 @@ class Compressed(ArrayLike):
             tracer.value_of(a) != tracer.value_of(b) for a, b in zip(value.shape, self.whole.sizes, strict=True)
         ):
             raise ValueError("non-broadcastable output operand")
-        if value.dtype != self.dtype:
-            value = tracer.add("cast", (value,), {}, self.dtype, value.shape)
-        self.whole.write(value)
+        self.whole.write(tracer.cast(value, self.dtype))
         self.places_of = None
 
 
@@ -201,6 +198,3 @@ def same_value(tracer: Tracer, left: Value, right: Value) -> bool:
         return known[value.number]
 
     return number_of(left) == number_of(right)
-
-
-__all__ = ["Compressed", "same_value"]

@@ -138,6 +138,3 @@ class _Range:
             return 0, _LARGEST_EXTENT if self.limit is None else min(self.limit, _LARGEST_EXTENT)
         low, high = max(INT64[0], tracer.lower_bounds.get(symbol, INT64[0])), INT64[1]
         return (low, high) if self.limit is None else (max(low, -self.limit), min(high, self.limit))
-
-
-__all__ = ["fitting"]

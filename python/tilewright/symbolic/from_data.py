@@ -11,13 +11,11 @@ from typing import Any
 import numpy as np
 
 from .arrays import SymArray
-from .graph import Value
-from .scalars import RunScalar, SymInt, int_const
+from .graph import BOOL, INT64, Value
+from .scalars import RunScalar, SymInt
 from .sizes import Size
 from .tracer import LoopIndex, Tracer
 
-_INT64 = np.dtype(np.int64)
-_BOOL = np.dtype(np.bool_)
 _HINT = 3  # stands for a size that the recorded call does not tell
 
 
@@ -35,13 +33,11 @@ def value_of_int(tracer: Tracer, part: Any) -> Value:
     if isinstance(part, SymArray):
         value = part.read()
         if value.dtype == np.uint64:
-            tracer.check(
-                _compare(tracer, "less", value, _const(tracer, 2**61, value.dtype)), "an integer out of bounds"
-            )
-        return value if value.dtype == _INT64 else tracer.add("cast", (value,), {}, _INT64, value.shape)
+            tracer.check(tracer.truth("less", value, 2**61), "an integer out of bounds")
+        return tracer.cast(value, INT64)
     if isinstance(part, RunScalar):
         return part.value
-    return int_const(tracer, int(part))
+    return tracer.constant(int(part))
 
 
 def size_from_data(tracer: Tracer, value: Value, name: str, least: Size | None, most: Size | None) -> Size:
@@ -55,7 +51,7 @@ def size_from_data(tracer: Tracer, value: Value, name: str, least: Size | None, 
     attributes: dict[str, Any] = {"symbol": symbol}
     if least is not None and most is not None:
         attributes.update(min=least, max=most)
-    known[key] = (symbol, tracer.add("read", (value,), attributes, _INT64, ()))
+    known[key] = (symbol, tracer.add("read", (value,), attributes, INT64, ()))
     tracer.reads[symbol] = known[key][1]
     return index
 
@@ -83,7 +79,7 @@ def data_slice(tracer: Tracer, part: slice, extent: Size, step: int) -> tuple[Si
         below = _binary(tracer, "minimum", _wrap(tracer, value, length), length)
         return below if _is_unsigned(value) else _binary(tracer, "maximum", below, 0)
 
-    first, last = limit(part.start, int_const(tracer, 0)), limit(part.stop, length)
+    first, last = limit(part.start, tracer.constant(0)), limit(part.stop, length)
     long = _binary(tracer, "maximum", _binary(tracer, "subtract", last, first), 0)
     start = size_from_data(tracer, first, "start", Size.constant(0), extent)
     count = size_from_data(tracer, long, "count", Size.constant(0), extent)
@@ -108,14 +104,13 @@ def _checked(tracer: Tracer, index: Value, extent: Size, axis: int) -> Value:
     """`index` as int64; the program checks that it points into the axis."""
     message = f"an index out of bounds for axis {axis}"
     whole = _argument_of(tracer, index)
-    if index.dtype != _INT64:
-        index = tracer.add("cast", (index,), {}, _INT64, index.shape)
+    index = tracer.cast(index, INT64)
     if whole is not None and len(tracer.blocks) > 1:
         symbols = {symbol for size in (extent, *whole.shape) for symbol in tracer.resolve(size).symbols()}
         if symbols.isdisjoint(tracer.loops):
             # All of the indices at once: then the iterations of a loop do not hang on each other.
             with tracer.before_all_regions():
-                whole = whole if whole.dtype == _INT64 else tracer.add("cast", (whole,), {}, _INT64, whole.shape)
+                whole = tracer.cast(whole, INT64)
                 tracer.check(_all(tracer, _in_bounds(tracer, whole, _size(tracer, extent))), message)
             return index
     tracer.check(_all(tracer, _in_bounds(tracer, index, _size(tracer, extent))), message)
@@ -144,7 +139,7 @@ def _argument_of(tracer: Tracer, index: Value) -> Value | None:
 def _all(tracer: Tracer, truths: Value) -> Value:
     if not truths.shape:
         return truths
-    return tracer.add("all", (truths,), {"axes": list(range(len(truths.shape)))}, _BOOL, ())
+    return tracer.add("all", (truths,), {"axes": list(range(len(truths.shape)))}, BOOL, ())
 
 
 def gather(array: SymArray, index: Value, axis: int, is_inside: bool = False) -> SymArray:
@@ -163,26 +158,18 @@ def _size(tracer: Tracer, size: Size) -> Value:
     return SymInt(tracer, tracer.resolve(size)).as_value()
 
 
-def _const(tracer: Tracer, number: int, dtype: np.dtype[Any]) -> Value:
-    return tracer.add("const", (), {"value": number}, dtype, ())
-
-
 def _binary(tracer: Tracer, operation: str, left: Value, right: Value | int) -> Value:
-    other = int_const(tracer, right) if isinstance(right, int) else right
-    return tracer.add(operation, (left, other), {}, _INT64, left.shape)
-
-
-def _compare(tracer: Tracer, operation: str, left: Value, right: Value) -> Value:
-    return tracer.add(operation, (left, right), {}, _BOOL, left.shape)
+    other = tracer.constant(right) if isinstance(right, int) else right
+    return tracer.add(operation, (left, other), {}, INT64, left.shape)
 
 
 def _in_bounds(tracer: Tracer, value: Value, length: Value) -> Value:
-    below_end = _compare(tracer, "less", value, length)
+    below_end = tracer.truth("less", value, length)
     if _is_unsigned(value):
         return below_end
-    start = tracer.add("negative", (length,), {}, _INT64, ())
-    from_start = _compare(tracer, "greater_equal", value, start)
-    return tracer.add("logical_and", (from_start, below_end), {}, _BOOL, value.shape)
+    start = tracer.add("negative", (length,), {}, INT64, ())
+    from_start = tracer.truth("greater_equal", value, start)
+    return tracer.add("logical_and", (from_start, below_end), {}, BOOL, value.shape)
 
 
 def _is_unsigned(value: Value) -> bool:
@@ -193,8 +180,8 @@ def _is_unsigned(value: Value) -> bool:
 def _wrap(tracer: Tracer, value: Value, length: Value) -> Value:
     if _is_unsigned(value):
         return value
-    negative = _compare(tracer, "less", value, int_const(tracer, 0))
-    return tracer.add("where", (negative, _binary(tracer, "add", value, length), value), {}, _INT64, value.shape)
+    negative = tracer.truth("less", value, 0)
+    return tracer.add("where", (negative, _binary(tracer, "add", value, length), value), {}, INT64, value.shape)
 
 
 def _key(tracer: Tracer, value: Value) -> Any:
@@ -206,6 +193,3 @@ def _key(tracer: Tracer, value: Value) -> Any:
     operands = tuple(_key(tracer, operand) for operand in value.operands)
     shape = tuple(str(tracer.resolve(size)) for size in value.shape)
     return value.operation, str(value.dtype), shape, repr(sorted(value.attributes.items())), operands
-
-
-__all__ = ["data_slice", "gather", "inside", "is_run_int", "position", "size_from_data", "value_of_int"]

@@ -10,6 +10,10 @@ import numpy as np
 from ..operations import VIEWS, of_kind
 from .sizes import Size
 
+BOOL: np.dtype[Any] = np.dtype(np.bool_)
+INT64: np.dtype[Any] = np.dtype(np.int64)
+FLOAT64: np.dtype[Any] = np.dtype(np.float64)
+
 
 @dataclass(frozen=True)
 class Slice:

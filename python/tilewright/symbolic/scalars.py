@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .fitting import fitting
-from .graph import Value
+from .graph import BOOL, FLOAT64, INT64, Value
 from .operators import (
     BINARY,
     COMPARE,
@@ -121,6 +121,17 @@ def _is_numpys(value: Any) -> bool:
     return isinstance(value, (Symbolic, np.ndarray, np.generic)) and not isinstance(value, _Number)
 
 
+def size_of(value: Any) -> Size:
+    """A Python integer as a size."""
+    return value.size if isinstance(value, SymInt) else Size.constant(value.__index__())
+
+
+def int_of(tracer: Tracer, size: Size) -> Any:
+    """A size as a Python integer, which is an int where it is known."""
+    size = tracer.resolve(size)
+    return size.constant_part if size.is_constant else SymInt(tracer, size)
+
+
 class _Number(Symbolic):  # noqa: PLW1641 - each kind hashes its own value
     """A Python number in the trace: its six comparisons come down to one."""
 
@@ -186,7 +197,7 @@ class SymInt(_Number):
                 "each operation that uses such a number twice doubles its formula",
                 "Pass the number that comes out, or compute with np.int64, which has 64 bits as kernels do.",
             )
-        return size.constant_part if size.is_constant else SymInt(self.tracer, size)
+        return int_of(self.tracer, size)
 
     def as_value(self) -> Value:
         (monomial, coefficient), *rest = self.size.terms.items() or [((), 0)]
@@ -196,15 +207,15 @@ class SymInt(_Number):
                     return argument.program_value
         size = fitting(self.tracer, self.size)  # Python's integers have no limit
         if size.is_constant:
-            return self.tracer.add("const", (), {"value": size.constant_part}, np.dtype(np.int64), ())
-        return self.tracer.add("scalar_size", (), {"size": size}, np.dtype(np.int64), ())
+            return self.tracer.constant(size.constant_part)
+        return self.tracer.add("scalar_size", (), {"size": size}, INT64, ())
 
     def of_the_run(self) -> Value:
         """The value, where an int of the run may be made of it."""
         return SymInt(self.tracer, fitting(self.tracer, self.size, (-LARGEST_INT, LARGEST_INT))).as_value()
 
     def as_float(self) -> SymScalar:
-        cast = self.tracer.add("cast", (self.as_value(),), {}, np.dtype(np.float64), ())
+        cast = self.tracer.cast(self.as_value(), FLOAT64)
         return SymScalar(self.tracer, cast, float(self.hint), frozenset(self.size.symbols()))
 
     # -- where Python needs the number itself ------------------------------------------------------
@@ -248,7 +259,7 @@ class SymInt(_Number):
         """A truth that each iteration of the loops around has its own of."""
         tracer = self.tracer
         values = [SymInt(tracer, size).as_value() for size in (self.size, theirs)]
-        value = tracer.add(COMPARE_UFUNC[symbol].__name__, values, {}, np.dtype(np.bool_), ())
+        value = tracer.add(COMPARE_UFUNC[symbol].__name__, values, {}, BOOL, ())
         return RunBool(tracer, value, symbol, self.size - theirs)
 
     # -- arithmetic ---------------------------------------------------------------------------------
@@ -461,13 +472,13 @@ class SymScalar(_Number):
         """`other` as a float of the program, None where it is not a Python number."""
         if isinstance(other, SymScalar):
             if isinstance(other.hint, bool):
-                cast = self.tracer.add("cast", (other.value,), {}, np.dtype(np.float64), ())
+                cast = self.tracer.cast(other.value, FLOAT64)
                 return SymScalar(self.tracer, cast, float(other.hint), other.sources)
             return other
         if isinstance(other, SymInt):
             return other.as_float()
         if isinstance(other, (int, float)) and not isinstance(other, np.generic):
-            constant = self.tracer.add("const", (), {"value": float(other)}, np.dtype(np.float64), ())
+            constant = self.tracer.constant(other, FLOAT64)
             return SymScalar(self.tracer, constant, float(other), frozenset())
         return None
 
@@ -490,9 +501,7 @@ class SymScalar(_Number):
             # A quotient by sizes would fix them: one program for each.
             if right.hint == 0:
                 raise ZeroDivisionError("float division by zero")
-            zero = self.tracer.add("const", (), {"value": 0.0}, np.dtype(np.float64), ())
-            truth = self.tracer.add("not_equal", (right.value, zero), {}, np.dtype(np.bool_), ())
-            self.tracer.check(truth, "a division by zero")
+            self.tracer.check(self.tracer.truth("not_equal", right.value, 0.0), "a division by zero")
             return self._float("divide", left, right, left.hint / right.hint)
         if name == "pow" and left.hint > 0 and self._stays_in_the_program(left.sources | right.sources):
             return self._power(left, right)
@@ -509,22 +518,22 @@ class SymScalar(_Number):
 
     def _power(self, left: SymScalar, right: SymScalar) -> SymScalar:
         """Of a positive number: what Python raises for others, and where the power is no number, is checked."""
-        tracer, numbers = self.tracer, np.dtype(np.float64)
-        zero = tracer.add("const", (), {"value": 0.0}, numbers, ())
+        zero = self.tracer.constant(0.0, FLOAT64)
         if left.sources:
-            truth = tracer.add("greater", (left.value, zero), {}, np.dtype(np.bool_), ())
-            tracer.check(truth, "a power of a number that is not positive")
+            self.tracer.check(
+                self.tracer.truth("greater", left.value, zero), "a power of a number that is not positive"
+            )
         result = self._float("power", left, right, left.hint**right.hint)
         result.check_finite("a power that is no number")
         return result
 
     def check_finite(self, message: str) -> None:
         """Where it is not, Python may have raised."""
-        truth = self.tracer.add("isfinite", (self.value,), {}, np.dtype(np.bool_), ())
+        truth = self.tracer.add("isfinite", (self.value,), {}, BOOL, ())
         self.tracer.check(truth, message)
 
     def _float(self, operation: str, left: SymScalar, right: SymScalar, hint: Any) -> SymScalar:
-        value = self.tracer.add(operation, (left.value, right.value), {}, np.dtype(np.float64), ())
+        value = self.tracer.add(operation, (left.value, right.value), {}, FLOAT64, ())
         return SymScalar(self.tracer, value, hint, left.sources | right.sources)
 
     def _of_complex(self, other: Any, name: str, swapped: bool) -> Any:
@@ -538,11 +547,11 @@ class SymScalar(_Number):
             if isinstance(operand, RunScalar):
                 operand.concrete()  # which says why not
             if isinstance(operand, SymScalar):
-                values.append(self.tracer.add("cast", (operand.value,), {}, dtype, ()))
+                values.append(self.tracer.cast(operand.value, dtype))
             elif isinstance(operand, SymInt):
-                values.append(self.tracer.add("cast", (operand.as_float().value,), {}, dtype, ()))
+                values.append(self.tracer.cast(operand.as_float().value, dtype))
             elif isinstance(operand, (int, float, complex)):
-                values.append(self.tracer.add("const", (), {"value": complex(operand)}, dtype, ()))
+                values.append(self.tracer.constant(operand, dtype))
             else:
                 return NotImplemented
         sources = frozenset[str]().union(*(o.sources for o in operands if isinstance(o, SymScalar)),
@@ -586,7 +595,7 @@ class SymScalar(_Number):
     def __abs__(self) -> Any:
         if isinstance(self.hint, (bool, complex)):
             return abs(self.concrete())
-        value = self.tracer.add("absolute", (self.value,), {}, np.dtype(np.float64), ())
+        value = self.tracer.add("absolute", (self.value,), {}, FLOAT64, ())
         return SymScalar(self.tracer, value, abs(self.hint), self.sources)
 
     def _bits(self, other: Any, name: str, swapped: bool) -> Any:
@@ -613,7 +622,7 @@ class SymScalar(_Number):
         return self._half("imag") if type(self.hint) is complex else type(self.hint)().imag
 
     def _half(self, name: str) -> SymScalar:
-        value = self.tracer.add(name, (self.value,), {}, np.dtype(np.float64), ())
+        value = self.tracer.add(name, (self.value,), {}, FLOAT64, ())
         return SymScalar(self.tracer, value, getattr(self.hint, name), self.sources)
 
     def is_integer(self) -> bool:
@@ -630,10 +639,6 @@ def known_exponent(tracer: Tracer, exponent: Any) -> Any:
         if size.symbols() and size.symbols() <= tracer.settled and tracer.value_of(size) in _EASY_EXPONENTS:
             return exponent.__index__()
     return exponent
-
-
-def int_const(tracer: Tracer, number: int) -> Value:
-    return tracer.add("const", (), {"value": number}, np.dtype(np.int64), ())
 
 
 class RunScalar(SymScalar):
@@ -692,8 +697,7 @@ class RunScalar(SymScalar):
         """That |value| <= limit."""
         tracer = self.tracer
         size = tracer.add("absolute", (value,), {}, value.dtype, ())
-        bound = tracer.add("const", (), {"value": value.dtype.type(limit).item()}, value.dtype, ())
-        tracer.check(tracer.add("less_equal", (size, bound), {}, np.dtype(np.bool_), ()), message)
+        tracer.check(tracer.truth("less_equal", size, limit), message)
 
     def _exact_as_float(self) -> None:
         if max(-self.low, self.high) > 2**53:
@@ -704,7 +708,7 @@ class RunScalar(SymScalar):
         tracer = self.tracer
         if isinstance(other, RunScalar):
             if type(other.hint) is bool:
-                value = tracer.add("cast", (other.value,), {}, np.dtype(np.int64), ())
+                value = tracer.cast(other.value, INT64)
                 return RunScalar(tracer, value, int, 0, 1)
             return other if other.is_int else None
         if isinstance(other, SymInt):
@@ -716,21 +720,19 @@ class RunScalar(SymScalar):
                     f"loops: {number} beside an int of the run", "a compiled int has 61 bits and a sign",
                     "Use NumPy integers, which wrap.",
                 )  # fmt: skip
-            return RunScalar(tracer, int_const(tracer, number), int, number, number)
+            return RunScalar(tracer, tracer.constant(number), int, number, number)
         return None
 
     def _bounded(self, operation: str, left: RunScalar, right: RunScalar, low: int, high: int) -> RunScalar:
-        value = self.tracer.add(operation, (left.value, right.value), {}, np.dtype(np.int64), ())
+        value = self.tracer.add(operation, (left.value, right.value), {}, INT64, ())
         return RunScalar(self.tracer, value, int, max(low, -LARGEST_INT), min(high, LARGEST_INT))
 
     def _not_zero(self, divisor: RunScalar) -> None:
         if divisor.low <= 0 <= divisor.high:
-            zero = int_const(self.tracer, 0) if divisor.is_int else self._operand(0.0).value  # type: ignore[union-attr]
-            truth = self.tracer.add("not_equal", (divisor.value, zero), {}, np.dtype(np.bool_), ())
-            self.tracer.check(truth, "a division by zero")
+            self.tracer.check(self.tracer.truth("not_equal", divisor.value, 0), "a division by zero")
 
     def _int_arithmetic(self, name: str, a: RunScalar, b: RunScalar) -> Any:
-        tracer, int64 = self.tracer, np.dtype(np.int64)
+        tracer, int64 = self.tracer, INT64
         if name in ("add", "sub", "mul"):
             exact = python_operator(name)
             corners = [exact(x, y) for x in (a.low, a.high) for y in (b.low, b.high)]
@@ -748,8 +750,8 @@ class RunScalar(SymScalar):
                 return result  # it would take years of small steps
             if name == "mul":
                 # The product of the doubles tells whether that of the integers fits.
-                parts = [tracer.add("cast", (x.value,), {}, np.dtype(np.float64), ()) for x in (a, b)]
-                self._check(tracer.add("multiply", parts, {}, np.dtype(np.float64), ()), LARGEST_INT // 2)
+                parts = [tracer.cast(x.value, FLOAT64) for x in (a, b)]
+                self._check(tracer.add("multiply", parts, {}, FLOAT64, ()), LARGEST_INT // 2)
             else:
                 self._check(result.value, LARGEST_INT)
             return result
@@ -773,22 +775,19 @@ class RunScalar(SymScalar):
             return power
         if name in ("lshift", "rshift"):
             if b.low < 0 or (name == "lshift" and b.high > 60):
-                at_least = tracer.add("greater_equal", (b.value, int_const(tracer, 0)), {}, np.dtype(np.bool_), ())
-                tracer.check(at_least, "a negative shift count, or one beyond 60")
+                tracer.check(tracer.truth("greater_equal", b.value, 0), "a negative shift count, or one beyond 60")
             if name == "rshift":
-                count = RunScalar(tracer, tracer.add("minimum", (b.value, int_const(tracer, 63)), {}, int64, ()), int)
+                count = RunScalar(tracer, tracer.add("minimum", (b.value, tracer.constant(63)), {}, int64, ()), int)
                 count = b if b.high <= 63 else count
                 return self._bounded("right_shift", a, count, min(a.low, 0), max(a.high, 0))
             if b.high > 60:
-                most_bits = tracer.add("less_equal", (b.value, int_const(tracer, 60)), {}, np.dtype(np.bool_), ())
-                tracer.check(most_bits, "a negative shift count, or one beyond 60")
+                tracer.check(tracer.truth("less_equal", b.value, 60), "a negative shift count, or one beyond 60")
             clamped = b if b.low >= 0 and b.high <= 60 else RunScalar(tracer, self._clamped(b.value, 0, 60), int, 0, 60)
             low, high = min(a.low, a.low << clamped.high), max(a.high, a.high << clamped.high)
             if low < -LARGEST_INT or high > LARGEST_INT:
                 room = self._bounded("right_shift", self._int_of(LARGEST_INT), clamped, 0, LARGEST_INT)  # type: ignore[arg-type]
                 size = tracer.add("absolute", (a.value,), {}, int64, ())
-                fits = tracer.add("less_equal", (size, room.value), {}, np.dtype(np.bool_), ())
-                tracer.check(fits, "a Python int beyond 64 bits")
+                tracer.check(tracer.truth("less_equal", size, room.value), "a Python int beyond 64 bits")
             return self._bounded("left_shift", a, clamped, low, high)
         if name in ("and", "or", "xor"):
             operation = BINARY[name].__name__
@@ -801,23 +800,20 @@ class RunScalar(SymScalar):
         return NotImplemented
 
     def _clamped(self, value: Value, low: int, high: int) -> Value:
-        int64 = np.dtype(np.int64)
-        least = self.tracer.add("maximum", (value, int_const(self.tracer, low)), {}, int64, ())
-        return self.tracer.add("minimum", (least, int_const(self.tracer, high)), {}, int64, ())
+        int64 = INT64
+        least = self.tracer.add("maximum", (value, self.tracer.constant(low)), {}, int64, ())
+        return self.tracer.add("minimum", (least, self.tracer.constant(high)), {}, int64, ())
 
     def _bits(self, other: Any, name: str, swapped: bool) -> Any:
         if type(self.hint) is bool and type(getattr(other, "hint", other)) is bool:
-            operands = [self.value, other.value if isinstance(other, SymScalar) else self._truth(other)]
-            return RunBool(self.tracer, self.tracer.add(f"logical_{name}", operands, {}, np.dtype(np.bool_), ()))
+            operands = [self.value, other.value if isinstance(other, SymScalar) else self.tracer.constant(other, BOOL)]
+            return RunBool(self.tracer, self.tracer.add(f"logical_{name}", operands, {}, BOOL, ()))
         mine, theirs = self._int_of(self), self._int_of(other)
         if mine is not None and theirs is not None:
             return self._int_arithmetic(name, *((theirs, mine) if swapped else (mine, theirs)))
         if mine is None:
             raise TypeError(f"unsupported operand type(s) for {name}: 'float' and '{type(other).__name__}'")
         return super()._bits(other, name, swapped)
-
-    def _truth(self, held: Any) -> Value:
-        return self.tracer.add("const", (), {"value": bool(held)}, np.dtype(np.bool_), ())
 
     __lshift__, __rlshift__ = operator_pair("_bits", "lshift")
     __rshift__, __rrshift__ = operator_pair("_bits", "rshift")
@@ -826,7 +822,7 @@ class RunScalar(SymScalar):
         mine = self._int_of(self)
         if mine is None:
             raise TypeError("bad operand type for unary ~: 'float'")
-        value = self.tracer.add("invert", (mine.value,), {}, np.dtype(np.int64), ())
+        value = self.tracer.add("invert", (mine.value,), {}, INT64, ())
         return RunScalar(self.tracer, value, int, -mine.high - 1, -mine.low - 1)
 
     def __neg__(self) -> Any:
@@ -864,7 +860,7 @@ class RunScalar(SymScalar):
         return None
 
     def _float(self, operation: str, left: SymScalar, right: SymScalar, hint: Any) -> SymScalar:
-        dtype = np.dtype(np.int64) if type(left.hint) is int else np.dtype(np.float64)
+        dtype = INT64 if type(left.hint) is int else FLOAT64
         value = self.tracer.add(operation, (left.value, right.value), {}, dtype, ())
         return RunScalar(self.tracer, value, type(left.hint))
 
@@ -901,8 +897,7 @@ class RunScalar(SymScalar):
             square = self._float("multiply", self, self, 1.0)
             if self.low >= -1 and self.high <= 1:
                 return square
-            finite = self.tracer.add("isfinite", (square.value,), {}, np.dtype(np.bool_), ())
-            self.tracer.check(finite, "a float power beyond the largest float")
+            square.check_finite("a float power beyond the largest float")
             return square
         return super()._arithmetic(other, name, swapped)
 
@@ -910,7 +905,7 @@ class RunScalar(SymScalar):
         return self._arithmetic(other, name, swapped)
 
     def as_float_value(self) -> Value:
-        return self.tracer.add("cast", (self.value,), {}, np.dtype(np.float64), ())
+        return self.tracer.cast(self.value, FLOAT64)
 
 
 class RunBool(RunScalar):

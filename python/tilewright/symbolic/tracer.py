@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,7 +14,7 @@ import numpy as np
 
 from ..errors import TraceError
 from ..guards import PythonGuard
-from .graph import Block, Value
+from .graph import BOOL, INT64, Block, Value
 from .operators import COMPARE
 from .sizes import Atom, Size
 
@@ -253,9 +253,21 @@ class Tracer:
         (value.home.parameters if operation == "parameter" else value.home.values).append(value)
         return value
 
+    def constant(self, value: Any, dtype: np.dtype[Any] = INT64) -> Value:
+        """A literal."""
+        return self.add("const", (), {"value": np.asarray(value, dtype).item()}, dtype, ())
+
+    def cast(self, value: Value, dtype: np.dtype[Any]) -> Value:
+        return value if value.dtype == dtype else self.add("cast", (value,), {}, dtype, value.shape)
+
+    def truth(self, operation: str, left: Value, right: Value | float) -> Value:
+        """A comparison of a value with another one that broadcasts to it, or with a number."""
+        other = right if isinstance(right, Value) else self.constant(right, left.dtype)
+        return self.add(operation, (left, other), {}, BOOL, left.shape)
+
     def zeros(self, dtype: np.dtype[Any], shape: Sequence[Size]) -> Value:
         """Zeros of a shape; of none, a zero."""
-        zero = self.add("const", (), {"value": dtype.type(0).item()}, dtype, ())
+        zero = self.constant(0, dtype)
         return self.add("broadcast_to", (zero,), {}, dtype, shape) if shape else zero
 
     @contextmanager
@@ -281,7 +293,7 @@ class Tracer:
         if truth.home is self.blocks[0]:
             self.checks.setdefault(truth.number, (truth, reason))
             return
-        both = self.add("logical_and", (self.checked.read(), truth), {}, np.dtype(np.bool_), ())
+        both = self.add("logical_and", (self.checked.read(), truth), {}, BOOL, ())
         self.checked.write(both)
         if reason not in self.check_reasons:
             self.check_reasons.append(reason)
@@ -375,6 +387,13 @@ class Tracer:
         if isinstance(atom, str):
             return size
         return size.substitute({name: self.resolve(Size.symbol(name)) for name in size.symbols()})
+
+    def total(self, sizes: Iterable[Size]) -> Size:
+        """The product of sizes: how many elements a shape has."""
+        product = Size.constant(1)
+        for size in sizes:
+            product = product * self.resolve(size)
+        return product
 
     def value_of(self, size: Size) -> int:
         """In the recorded call."""
@@ -516,9 +535,7 @@ class Tracer:
 
     def new_loop(self, name: str, first: Size, iterations: Size, step: int) -> Size:
         """The index of a loop that stays one, as a symbol. Its value in the recorded call is that of the first iteration."""
-        symbol, count = name, 2
-        while symbol in self.sizes or any(symbol == argument.name for argument in self.arguments):
-            symbol, count = f"{name}_{count}", count + 1
+        symbol = self._free_symbol(name)
         last = first + (iterations - 1) * step
         index = self.new_symbol(symbol, self.value_of(first), extent=False)
         self.loops[symbol] = LoopIndex(first, last, step)
@@ -529,15 +546,16 @@ class Tracer:
 
     def new_data_symbol(self, name: str, bounds: LoopIndex, hint: int) -> Size:
         """A size that is read from a value of the run: as the index of a loop, no value of the recorded call is its own."""
-        symbol, count = name, 2
-        while symbol in self.sizes or any(symbol == argument.name for argument in self.arguments):
-            symbol, count = f"{name}_{count}", count + 1
+        symbol = self._free_symbol(name)
         index = self.new_symbol(symbol, hint, extent=False)
         self.loops[symbol] = bounds
         self.open_loops.add(symbol)
         if bounds.first is not None and (least := self._lower_bound(bounds.first)) is not None:
             self.lower_bounds[symbol] = least
         return index
+
+    def _free_symbol(self, name: str) -> str:
+        return free_name(name, self.sizes.keys() | {argument.name for argument in self.arguments})
 
     def forget(self, symbols: set[str]) -> None:
         """Loops and sizes from data of a run that is made again: their names are free."""
@@ -674,6 +692,12 @@ class Tracer:
                 self._replace(atom, one)
         return True
 
+    def match(self, left: Size, right: Size, message: str, guard: str = "") -> None:
+        """ValueError with the message where two sizes differ in the recorded call; else they are one from here on."""
+        if self.value_of(left) != self.value_of(right):
+            raise ValueError(message)
+        self.unify(left, right, guard or message)
+
     def fix_scalar(self, name: str) -> None:
         """The scalar argument `name` becomes a guarded constant."""
         if name in self.sizes:
@@ -743,6 +767,14 @@ class Tracer:
 
     def same_extent(self, left: Size, right: Size, message: str = "") -> bool:
         return self.decide("==", left, right, message)
+
+
+def free_name(base: str, taken: Container[str]) -> str:
+    """The name, with a number where it is taken."""
+    name, count = base, 2
+    while name in taken:
+        name, count = f"{base}_{count}", count + 1
+    return name
 
 
 def _without_constant(size: Size) -> frozenset[Any]:

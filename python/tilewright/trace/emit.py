@@ -22,7 +22,7 @@ from ..symbolic.graph import (
     unchanged,
 )
 from ..symbolic.sizes import Size
-from ..symbolic.tracer import SizeGuard, Tracer
+from ..symbolic.tracer import SizeGuard, Tracer, free_name
 
 # Words of the program's, the plan's and the schedule's text: a stage of this name would be read as one of them.
 RESERVED = frozenset(
@@ -322,9 +322,7 @@ class Emitter:
         base = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in base)
         if base in RESERVED or not base.strip("_") or base[0].isdigit():
             base = f"{base}_" if base and not base[0].isdigit() else f"v{base}"
-        name, count = base, 2
-        while name in used:
-            name, count = f"{base}_{count}", count + 1
+        name = free_name(base, used)
         used.add(name)
         return name
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 import types
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,16 +20,18 @@ from ..interpret.interpreter import Interpreter, KeepInstead, UnrollInstead
 from ..interpret.protocols import call_without_source
 from ..interpret.source import source_of
 from ..operations import VIEWS
+from ..ops.elementwise import copied
 from ..ops.operands import is_symbolic
 from ..symbolic.arrays import Storage, SymArray
 from ..symbolic.compressed import Compressed
-from ..symbolic.graph import Value, unchanged
+from ..symbolic.graph import BOOL, INT64, Value, unchanged
 from ..symbolic.operators import COMPARE
 from ..symbolic.scalars import SymInt, SymScalar, refuse_kinds
 from ..symbolic.sizes import Size
 from ..symbolic.tracer import MAX_RANK, Argument, LayoutNeeded, SizeGuard, Tracer
 from .emit import Emitter
 
+_INPUTS = ("array", "hidden", "scalar")
 _CONTRACTS = ("numpy", "reproducible", "fast")
 
 
@@ -91,7 +93,7 @@ class Traced:
         root = root_function(self.function)
         found: dict[str, Any] = {}
         for argument in self.arguments:
-            if argument.kind in ("array", "hidden", "scalar"):
+            if argument.kind in _INPUTS:
                 if argument.path[0][0] == "constant":
                     found[argument.name] = argument.value
                 else:
@@ -112,20 +114,15 @@ class Traced:
         except TypeError:
             return False
         root = root_function(self.function)
+        sizes: dict[str, int] = {}
+        arrays: dict[str, Any] = {}
         try:
             if not all(guard_holds(guard, parameters, root) for guard in self.guards):
                 return False
-            sizes: dict[str, int] = {}
-            arrays: dict[str, Any] = {}
-            for argument in self.arguments:
-                if argument.path[0][0] == "constant" or argument.kind not in ("array", "hidden", "scalar"):
-                    continue
-                value = follow(argument.path, parameters, root)
-                if argument.kind != "scalar":
-                    value = stand_in(value)
+            for argument, value in self._found(parameters, root):
                 if not _fits(argument, value, sizes):
                     return False
-                if argument.kind in ("array", "hidden"):
+                if argument.kind != "scalar":
                     arrays[argument.name] = value
         except (Missing, UnknownDtype):
             return False
@@ -139,6 +136,13 @@ class Traced:
                 sizes.update({f"{argument.name}.{k}": n for k, n in enumerate(argument.value.shape)})
         return self._sizes_hold(sizes)
 
+    def _found(self, parameters: Mapping[str, Any], root: types.FunctionType) -> Iterator[tuple[Argument, Any]]:
+        """Each input that a call is asked for, with its value there; of an array on a device what stands for it."""
+        for argument in self.arguments:
+            if argument.kind in _INPUTS and argument.path[0][0] != "constant":
+                value = follow(argument.path, parameters, root)
+                yield argument, value if argument.kind == "scalar" else stand_in(value)
+
     def changed_value(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str | None:
         """In words, the value alone because of which the program does not answer a call; None for other reasons."""
         try:
@@ -150,15 +154,11 @@ class Traced:
         if broken is not None:
             return path_text(broken.path) if broken.kind in VALUE_KINDS else None
         sizes: dict[str, int] = {}
-        for argument in self.arguments:
-            if argument.path[0][0] == "constant" or argument.kind not in ("array", "hidden", "scalar"):
-                continue
-            try:
-                value = follow(argument.path, parameters, root)
-                if not _fits(argument, value if argument.kind == "scalar" else stand_in(value), sizes):
-                    return None
-            except (Missing, UnknownDtype):
+        try:
+            if not all(_fits(argument, value, sizes) for argument, value in self._found(parameters, root)):
                 return None
+        except (Missing, UnknownDtype):
+            return None
         numbers = {argument.name: argument for argument in self.arguments if argument.kind == "scalar"}
         for guard in self.size_guards:
             name = str(guard.left)
@@ -305,7 +305,7 @@ def _trace_once(  # noqa: PLR0917
     tracer.follow = interpreter.calls.call_function
     node = source_of(root)
     if node is not None:
-        none_failed = tracer.add("const", (), {"value": True}, np.dtype(np.bool_), (), "checked")
+        none_failed = tracer.add("const", (), {"value": True}, BOOL, (), "checked")
         tracer.checked = SymArray.fresh(tracer, none_failed, is_scalar=False)
     if root.__code__.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         tracer.frames.append([tracer.file, root.__name__, root.__code__.co_firstlineno])
@@ -417,7 +417,7 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
             elif any(view.operation == "broadcast_to" for view in item.chain):
                 reasons.append("it returns a read-only view, of np.broadcast_to")
             if any(value is other and of != owner for (_, other, _), owner in zip(leaves, memory, strict=True)):
-                value = _copy(tracer, value)
+                value = copied(tracer, value)
             return add_leaf(kind, value, argument, of)
         if isinstance(item, Compressed):
             raise item.refused("returning the elements")
@@ -445,8 +445,8 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
         known = type(item) in (bool, int, float) and (type(item) is float or abs(item) < 2**63)
         if known and (item is not result or writes):
             # Beside what is computed; alone it is nothing to compile.
-            dtype = np.dtype(np.int64 if type(item) is int else type(item))
-            return add_leaf(type(item).__name__, tracer.add("const", (), {"value": item}, dtype, ()), "")
+            constant = tracer.constant(item, INT64 if type(item) is int else np.dtype(type(item)))
+            return add_leaf(type(item).__name__, constant, "")
         reasons.append(
             "it returns None"
             if item is None
@@ -530,7 +530,7 @@ def _refuse_shared(tracer: Tracer, returned: list[SymArray]) -> None:
 
     def refuse(holds: Value, what: str) -> None:
         if holds.home is tracer.blocks[0]:
-            tracer.check(tracer.add("logical_not", (holds,), {}, np.dtype(np.bool_), ()), what)
+            tracer.check(tracer.add("logical_not", (holds,), {}, BOOL, ()), what)
 
     storages = list({id(item.storage): item.storage for item in returned}.values())
     for position, storage in enumerate(storages):
@@ -541,7 +541,7 @@ def _refuse_shared(tracer: Tracer, returned: list[SymArray]) -> None:
                 refuse(holds, "it returns one array twice, which a branch on data chose")
             for other in storages[position + 1 :]:
                 for both in (truth for one, truth in other.may_be if one is source):
-                    twice = tracer.add("logical_and", (holds, both), {}, np.dtype(np.bool_), ())
+                    twice = tracer.add("logical_and", (holds, both), {}, BOOL, ())
                     refuse(twice, "it returns one array twice, which a branch on data chose")
 
 
@@ -550,7 +550,7 @@ def _array_leaf(tracer: Tracer, item: SymArray) -> tuple[str, Value, str]:
     owner = item.storage.argument
     if owner is not None:
         if item.is_scalar:
-            return "scalar", _copy(tracer, value), ""
+            return "scalar", copied(tracer, value), ""
         if item.may_be_a_copy():
             tracer.need_layout(owner)
         return ("argument" if not item.chain else "view"), value, owner.name
@@ -559,12 +559,8 @@ def _array_leaf(tracer: Tracer, item: SymArray) -> tuple[str, Value, str]:
         root = unchanged(root.operands[0], {})
     if root.is_argument:
         # A copy of an argument, or of a part of one: a value of its own.
-        value = _copy(tracer, value)
+        value = copied(tracer, value)
     return ("scalar" if item.is_scalar else "array"), value, ""
-
-
-def _copy(tracer: Tracer, value: Value) -> Value:
-    return tracer.add("cast", (value,), {}, value.dtype, value.shape, "copy")
 
 
 def _all_size_guards(tracer: Tracer) -> list[SizeGuard]:
