@@ -11,6 +11,7 @@
 
 #include "dsl/base/error.h"
 #include "dsl/check/device_limits.h"
+#include "dsl/passes/walk.h"
 
 namespace tilewright::dsl {
 namespace {
@@ -61,63 +62,54 @@ std::string without_comments(std::string_view text) {
 /// Blocks of more threads than this have fewer registers for each than a thread may take.
 constexpr std::int64_t kThreadsWithAllRegisters = 256;
 
-/// halide_cuda_run(state, entry, three numbers of blocks, three of threads, shared bytes, ...)
-class Entries : public IRVisitor {
-  public:
+struct Entries {
     std::map<std::string, std::string> names;    ///< old to new
     std::map<std::string, std::int64_t> threads; ///< of a block, by the new name
     std::int64_t shared_bytes = 0;
-    explicit Entries(std::string prefix) : prefix_(std::move(prefix)) {}
-
-  private:
-    using IRVisitor::visit;
-    std::string prefix_;
-    void visit(const Call* op) override {
-        if (op->name == "halide_cuda_run") {
-            const StringImm* entry = op->args[1].as<StringImm>();
-            if (!entry) throw InternalError("a launch without a name.");
-            const std::string& name = names.emplace(entry->value, prefix_ + std::to_string(names.size())).first->second;
-            std::int64_t block = 1;
-            for (std::size_t axis = 5; axis < 8; ++axis)
-                block *= as_const_int(simplify(op->args[axis])).value_or(kMostThreads);
-            threads[name] = std::max(threads[name], std::min(block, kMostThreads));
-            const Halide::Expr size = simplify(op->args[8]);
-            const auto bytes = as_const_int(size);
-            shared_bytes = bytes && shared_bytes >= 0 ? std::max(shared_bytes, *bytes) : -1;
-        }
-        IRVisitor::visit(op);
-    }
 };
 
-class Rewrite : public IRMutator {
-  public:
-    Rewrite(const std::map<std::string, std::string>& names, Halide::Buffer<std::uint8_t> source)
-        : names_(names), source_(std::move(source)) {}
+/// Adds what a function launches: halide_cuda_run(state, entry, three numbers of blocks, three of threads, shared
+/// bytes, ...)
+void add_entries(Entries& entries, const Stmt& body, const std::string& prefix) {
+    for_each_node(body, [&](const Call* op) {
+        if (op->name != "halide_cuda_run") return;
+        const StringImm* entry = op->args[1].as<StringImm>();
+        if (!entry) throw InternalError("a launch without a name.");
+        const std::string number = std::to_string(entries.names.size());
+        const std::string& name = entries.names.emplace(entry->value, prefix + number).first->second;
+        std::int64_t block = 1;
+        for (std::size_t axis = 5; axis < 8; ++axis)
+            block *= as_const_int(simplify(op->args[axis])).value_or(kMostThreads);
+        std::int64_t& threads = entries.threads[name];
+        threads = std::max(threads, std::min(block, kMostThreads));
+        const auto bytes = as_const_int(simplify(op->args[8]));
+        entries.shared_bytes = bytes && entries.shared_bytes >= 0 ? std::max(entries.shared_bytes, *bytes) : -1;
+    });
+}
 
-  private:
-    using IRMutator::visit;
-    const std::map<std::string, std::string>& names_;
-    Halide::Buffer<std::uint8_t> source_;
-
-    Halide::Expr visit(const Variable* op) override {
-        return op->image.defined() && op->image.name() == kSource ? Variable::make(op->type, op->name, source_)
-                                                                  : Halide::Expr(op);
-    }
-    Halide::Expr visit(const Call* op) override {
-        const Halide::Expr mutated = IRMutator::visit(op);
-        const Call* call = mutated.as<Call>();
-        if (!call) return mutated;
-        std::vector<Halide::Expr> arguments = call->args;
-        if (call->name == "halide_cuda_run") {
-            arguments[1] = names_.at(call->args[1].as<StringImm>()->value);
-        } else if (call->name == "halide_cuda_initialize_kernels") {
-            arguments[2] = static_cast<int>(source_.number_of_elements());
-        } else {
-            return mutated;
-        }
-        return Call::make(call->type, call->name, arguments, call->call_type);
-    }
-};
+/// Launches by the new names, of the new source.
+Stmt with_new_source(const Stmt& body, const std::map<std::string, std::string>& names,
+                     const Halide::Buffer<std::uint8_t>& source) {
+    return mutate_with(
+        body,
+        [&](Mutator&, const Variable* op) {
+            const bool is_source = op->image.defined() && op->image.name() == kSource;
+            return is_source ? Variable::make(op->type, op->name, source) : Halide::Expr(op);
+        },
+        [&](Mutator& self, const Call* op) {
+            const Halide::Expr mutated = self.inside(op);
+            const Call* call = mutated.as<Call>();
+            if (!call) return mutated;
+            std::vector<Halide::Expr> arguments = call->args;
+            if (call->name == "halide_cuda_run")
+                arguments[1] = names.at(call->args[1].as<StringImm>()->value);
+            else if (call->name == "halide_cuda_initialize_kernels")
+                arguments[2] = static_cast<int>(source.number_of_elements());
+            else
+                return mutated;
+            return Call::make(call->type, call->name, arguments, call->call_type);
+        });
+}
 
 /// mul.f32 -> mul.rn.f32: without a rounding, ptxas may contract.
 bool rounds_silently(std::string_view word) {
@@ -155,9 +147,9 @@ std::string exact_ptx(const std::string& text) {
 }
 
 DeviceCode finish_device_code(const Halide::Module& lowered, const std::string& name, bool exact) {
-    Entries entries(name + "_device");
+    Entries entries;
     for (const LoweredFunc& function : lowered.functions())
-        function.body.accept(&entries);
+        add_entries(entries, function.body, name + "_device");
     DeviceCode result{Halide::Module(lowered.name(), lowered.target().without_feature(Halide::Target::NoAsserts)), "",
                       static_cast<int>(entries.names.size()), entries.shared_bytes};
     result.module.set_any_strict_float(lowered.any_strict_float());
@@ -183,10 +175,9 @@ DeviceCode finish_device_code(const Halide::Module& lowered, const std::string& 
         std::memcpy(source.data(), result.text.c_str(), result.text.size() + 1);
         result.module.append(source);
     }
-    Rewrite rewrite(entries.names, source);
     for (const LoweredFunc& function : lowered.functions()) {
         LoweredFunc copy = function;
-        copy.body = rewrite.mutate(copy.body);
+        copy.body = with_new_source(copy.body, entries.names, source);
         result.module.append(copy);
     }
     return result;

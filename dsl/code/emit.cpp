@@ -25,6 +25,7 @@
 #include "dsl/model/algorithm_impl.h"
 #include "dsl/passes/kernel_groups.h"
 #include "dsl/passes/memory_hints.h"
+#include "dsl/passes/walk.h"
 
 namespace tilewright::dsl {
 
@@ -83,28 +84,24 @@ class MemoryFile {
     int descriptor_;
 };
 
-class FindAllocations : public Halide::Internal::IRVisitor {
-  public:
-    std::int64_t stack_bytes = 0;
+/// Refuses a function whose variables take too much of the stack.
+void check_stack(const Halide::Internal::Stmt& body) {
+    std::int64_t stack_bytes = 0, largest_bytes = 0;
     std::string largest;
-
-  private:
-    using Halide::Internal::IRVisitor::visit;
-    std::int64_t largest_bytes_ = 0;
-    void visit(const Halide::Internal::Allocate* op) override {
-        const bool stack =
-            op->memory_type == Halide::MemoryType::Stack || op->memory_type == Halide::MemoryType::Register;
-        if (stack) {
-            const std::int64_t bytes = std::int64_t{op->constant_allocation_size()} * op->type.bytes();
-            stack_bytes += bytes;
-            if (bytes > largest_bytes_) {
-                largest_bytes_ = bytes;
-                largest = op->name;
-            }
-        }
-        IRVisitor::visit(op);
+    for_each_node(body, [&](const Halide::Internal::Allocate* op) {
+        if (op->memory_type != Halide::MemoryType::Stack && op->memory_type != Halide::MemoryType::Register) return;
+        const std::int64_t bytes = std::int64_t{op->constant_allocation_size()} * op->type.bytes();
+        stack_bytes += bytes;
+        if (bytes <= largest_bytes) return;
+        largest_bytes = bytes;
+        largest = op->name;
+    });
+    if (stack_bytes > kMaxStackBytes) {
+        throw ScheduleError(largest + ": " + std::to_string(stack_bytes) + " bytes on the stack, more than " +
+                                std::to_string(kMaxStackBytes) + ".",
+                            "Use store_in(heap).");
     }
-};
+}
 
 /// Our names for Halide's, which carry numbers when a name repeats in the process.
 std::string with_our_names(std::string message, const AlgorithmImpl& algorithm) {
@@ -125,40 +122,27 @@ std::string with_our_names(std::string message, const AlgorithmImpl& algorithm) 
 /// Bodies of parallel loops are functions named after Funcs, with numbers that count names in the process; the same
 /// input has to give the same bytes.
 void number_loop_functions(Halide::Module& module, const std::string& kernel) {
-    class Rename : public Halide::Internal::IRMutator {
-      public:
-        std::map<std::string, std::string> names;
-
-      private:
-        using Halide::Internal::IRMutator::visit;
-        Halide::Expr visit(const Halide::Internal::Variable* op) override {
-            const auto found = names.find(op->name);
-            return found == names.end() ? Halide::Expr(op) : Halide::Internal::Variable::make(op->type, found->second);
-        }
-    } rename;
+    std::map<std::string, std::string> renamed;
     int count = 0;
     for (auto& function : module.functions()) {
         if (function.linkage != Halide::LinkageType::Internal) continue;
         const std::string name = kernel + "_loop" + std::to_string(count++);
-        rename.names["::" + function.name] = "::" + name;
+        renamed["::" + function.name] = "::" + name;
         function.name = name;
     }
     for (auto& function : module.functions())
-        function.body = rename.mutate(function.body);
+        function.body = mutate_with(function.body, [&](Mutator&, const Halide::Internal::Variable* op) {
+            const auto found = renamed.find(op->name);
+            return found == renamed.end() ? Halide::Expr(op)
+                                          : Halide::Internal::Variable::make(op->type, found->second);
+        });
 }
 
 /// `hints`: whether the schedule asks for stores past the caches or for prefetches.
 EmittedKernel compile(Halide::Module module, const std::string& name, bool hints, const EmitOptions& options) {
     number_loop_functions(module, name);
-    for (const auto& function : module.functions()) {
-        FindAllocations allocations;
-        function.body.accept(&allocations);
-        if (allocations.stack_bytes > kMaxStackBytes) {
-            throw ScheduleError(allocations.largest + ": " + std::to_string(allocations.stack_bytes) +
-                                    " bytes on the stack, more than " + std::to_string(kMaxStackBytes) + ".",
-                                "Use store_in(heap).");
-        }
-    }
+    for (const auto& function : module.functions())
+        check_stack(function.body);
 
     EmittedKernel result;
     const bool device = module.target().has_feature(Target::CUDA);

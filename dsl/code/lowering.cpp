@@ -10,39 +10,17 @@
 #include "dsl/base/halide_guard.h"
 #include "dsl/code/apply.h"
 #include "dsl/code/halide_target.h"
-#include "dsl/passes/device_arithmetic.h"
 #include "dsl/passes/device_extremes.h"
-#include "dsl/passes/device_functions.h"
-#include "dsl/passes/device_launches.h"
-#include "dsl/passes/device_predicates.h"
-#include "dsl/passes/interleaved_halves.h"
 #include "dsl/passes/kernel_groups.h"
-#include "dsl/passes/nontemporal_stores.h"
 #include "dsl/passes/passes.h"
-#include "dsl/passes/placed_outputs.h"
-#include "dsl/passes/prefetch_lines.h"
-#include "dsl/passes/statement_pass.h"
-#include "dsl/passes/whole_threads.h"
+#include "dsl/passes/walk.h"
 
 namespace tilewright::dsl {
 
 using Halide::Target;
+using Halide::Internal::Stmt;
 
 namespace {
-
-class FindCallNames : public Halide::Internal::IRVisitor {
-  public:
-    explicit FindCallNames(std::vector<std::string> wanted) : wanted_(std::move(wanted)) {}
-    std::string found;
-
-  private:
-    using Halide::Internal::IRVisitor::visit;
-    std::vector<std::string> wanted_;
-    void visit(const Halide::Internal::Call* op) override {
-        if (std::find(wanted_.begin(), wanted_.end(), op->name) != wanted_.end()) found = op->name;
-        IRVisitor::visit(op);
-    }
-};
 
 bool has_verb(const std::vector<Directive>& chain, const std::string& verb) {
     return std::any_of(chain.begin(), chain.end(), [&](const Directive& directive) { return directive.verb == verb; });
@@ -53,6 +31,8 @@ bool has_verb(const Schedule& schedule, const std::string& verb) {
                        [&](const Statement& statement) { return has_verb(statement.chain, verb); });
 }
 
+constexpr const char* kStorageBound = "halide_error_storage_bound_too_small";
+
 /// fold_storage and bound_storage rest on claims that Halide checks at run time where it cannot prove them; kernels
 /// check nothing, so a claim that needs a check is refused.
 void verify_claims(Halide::Pipeline& pipeline, const KernelImpl& kernel, const Schedule& schedule, Target target) {
@@ -60,11 +40,13 @@ void verify_claims(Halide::Pipeline& pipeline, const KernelImpl& kernel, const S
     target.set_feature(Target::NoAsserts, false);
     const Halide::Module module = pipeline.compile_to_module(kernel.arguments, kernel.name, target);
     for (const auto& function : module.functions()) {
-        FindCallNames find(
-            {"halide_error_bad_fold", "halide_error_fold_factor_too_small", "halide_error_storage_bound_too_small"});
-        function.body.accept(&find);
-        if (find.found.empty()) continue;
-        const bool fold = find.found != "halide_error_storage_bound_too_small";
+        std::string found;
+        for_each_node(function.body, [&](const Halide::Internal::Call* op) {
+            for (const char* check : {"halide_error_bad_fold", "halide_error_fold_factor_too_small", kStorageBound})
+                if (op->name == check) found = op->name;
+        });
+        if (found.empty()) continue;
+        const bool fold = found != kStorageBound;
         throw ScheduleError(
             kernel.name + ": " + (fold ? "fold_storage" : "bound_storage") +
                 ": it cannot be proved that so little storage is enough.",
@@ -77,27 +59,27 @@ void verify_claims(Halide::Pipeline& pipeline, const KernelImpl& kernel, const S
 
 Halide::Pipeline prepared(const KernelImpl& kernel, const Schedule& schedule, const Target& target) {
     Halide::Pipeline pipeline(kernel.outputs);
-    if (target.has_feature(Target::CUDA) && target.get_cuda_capability_lower_bound() >= 80)
-        add_device_extremes_pass(pipeline);
+    const bool device = target.has_feature(Target::CUDA);
+    if (device && target.get_cuda_capability_lower_bound() >= 80)
+        add_statement_pass(pipeline, [](const Stmt& statement) { return lower_device_extremes(statement, true); });
     add_passes(pipeline);
-    add_placed_outputs_pass(pipeline, kernel.placed);
-    // Threads of a device store next to each other as it is.
-    if (!target.has_feature(Target::CUDA)) add_interleaved_halves_pass(pipeline, kernel.halves);
-    if (!kernel.traffic.prefetches.empty()) {
-        std::set<std::string> inputs;
-        for (const Halide::Argument& argument : kernel.arguments)
-            if (argument.is_input() && argument.is_buffer()) inputs.insert(argument.name);
-        add_prefetch_lines_pass(pipeline, kernel.traffic.prefetches, std::move(inputs));
-    }
-    if (!kernel.traffic.nontemporal.empty()) add_nontemporal_stores_pass(pipeline, kernel.traffic.nontemporal);
-    if (target.has_feature(Target::CUDA)) {
-        const bool exact = target.has_feature(Target::StrictFloat);
-        add_statement_pass(pipeline, [exact](const Halide::Internal::Stmt& statement) {
-            const Halide::Internal::Stmt blocks = device_functions_in_blocks(device_launches(statement));
-            const Halide::Internal::Stmt launches = whole_threads(branch_device_predicates(blocks));
-            return exact ? exact_device_arithmetic(launches) : launches;
-        });
-    }
+    std::set<std::string> inputs;
+    for (const Halide::Argument& argument : kernel.arguments)
+        if (argument.is_input() && argument.is_buffer()) inputs.insert(argument.name);
+    const bool exact = target.has_feature(Target::StrictFloat);
+    add_statement_pass(pipeline,
+                       [=, placed = kernel.placed, halves = kernel.halves, traffic = kernel.traffic](Stmt statement) {
+                           if (!placed.empty()) statement = place_outputs(statement, placed);
+                           // Threads of a device store next to each other as it is.
+                           if (!halves.empty() && !device) statement = interleave_halves(statement, halves);
+                           if (!traffic.prefetches.empty())
+                               statement = insert_prefetches(statement, traffic.prefetches, inputs);
+                           if (!traffic.nontemporal.empty()) statement = stream_stores(statement, traffic.nontemporal);
+                           if (!device) return statement;
+                           statement = device_functions_in_blocks(device_launches(statement));
+                           statement = whole_threads(branch_device_predicates(statement));
+                           return exact ? exact_device_arithmetic(statement) : statement;
+                       });
     verify_claims(pipeline, kernel, schedule, target);
     return pipeline;
 }
@@ -105,7 +87,7 @@ Halide::Pipeline prepared(const KernelImpl& kernel, const Schedule& schedule, co
 LoweredStatement lower_kernel(const KernelImpl& kernel, const Schedule& schedule, const Target& target) {
     LoweredStatement result;
     Halide::Pipeline pipeline = prepared(kernel, schedule, target);
-    add_statement_pass(pipeline, [&result](const Halide::Internal::Stmt& statement) {
+    add_statement_pass(pipeline, [&result](const Stmt& statement) {
         result.statement = statement;
         return Halide::Internal::Evaluate::make(0);
     });
@@ -120,7 +102,7 @@ LoweredStatement lower_group(const KernelGroup& group, const AlgorithmImpl& impl
             group.name + ": loops of the program around kernels are one function with them, which the host runs.",
             "Translate it for a device (TranslateOptions::device): the plan then launches each kernel.");
     }
-    std::map<int, Halide::Internal::Stmt> statements;
+    std::map<int, Stmt> statements;
     LoweredStatement result;
     for (const int number : kernels_of(group.steps, impl.kernels)) {
         LoweredStatement lowered = lower_kernel(impl.kernels[static_cast<std::size_t>(number)], schedule, target);

@@ -25,15 +25,11 @@ class PutLetsIn : public IRGraphMutator {
         return found == values_.end() ? Expr(op) : found->second;
     }
     Expr visit(const Call* op) override {
-        return is_alive_marker(op) ? mutate(op->args[0]) : IRGraphMutator::visit(op);
+        return is_marker(op, kAliveMarker) ? mutate(op->args[0]) : IRGraphMutator::visit(op);
     }
 };
 
 } // namespace
-
-bool is_alive_marker(const Call* call) {
-    return call->call_type == Call::PureIntrinsic && call->name == kAliveMarker;
-}
 
 Expr any_lane(const Expr& condition) {
     return condition.type().is_scalar() ? condition : VectorReduce::make(VectorReduce::Or, condition, 1);

@@ -5,29 +5,15 @@
 #include <string>
 #include <vector>
 
-#include "Halide.h"
+#include "dsl/passes/walk.h"
 
 namespace tilewright::dsl {
 
 inline constexpr const char* kAliveMarker = "tw_alive";
 
-bool is_alive_marker(const Halide::Internal::Call* call);
-
 /// Whether an expression or a statement holds markers.
-template <class Node> bool has_alive_marker(const Node& node) {
-    class Find : public Halide::Internal::IRVisitor {
-      public:
-        bool found = false;
-
-      private:
-        using Halide::Internal::IRVisitor::visit;
-        void visit(const Halide::Internal::Call* op) override {
-            found = found || is_alive_marker(op);
-            if (!found) IRVisitor::visit(op);
-        }
-    } find;
-    if (node.defined()) node.accept(&find);
-    return find.found;
+template <class Code> bool has_alive_marker(const Code& code) {
+    return contains(code, [](const Halide::Internal::Call* op) { return is_marker(op, kAliveMarker); });
 }
 
 /// The markers of a body in the order in which they are evaluated, each with what is bound around it.
@@ -55,7 +41,7 @@ class AliveMarkers : public Halide::Internal::IRVisitor {
 
     void visit(const Halide::Internal::Call* op) override {
         IRVisitor::visit(op);
-        if (!is_alive_marker(op)) return;
+        if (!is_marker(op, kAliveMarker)) return;
         stored_before = stored_before || (markers.empty() && stored_);
         in_loop = in_loop || loops_ > 0;
         markers.push_back({op->args[0], op->args[1], around_});

@@ -1,10 +1,9 @@
 // dsl/passes/device_arithmetic.cpp: puts operations with one meaning in the place of those that code generation for
 // devices may transform.
-#include "dsl/passes/device_arithmetic.h"
-
 #include <string>
 
-#include "dsl/base/error.h"
+#include "dsl/passes/passes.h"
+#include "dsl/passes/walk.h"
 
 namespace tilewright::dsl {
 namespace {
@@ -60,47 +59,39 @@ Expr remainder(const Expr& a, const Expr& b) {
     return cast(a.type(), Call::make(wide, "__nv_fmod", {cast(wide, a), cast(wide, b)}, Call::PureExtern));
 }
 
-class ExactArithmetic : public IRMutator {
-    using IRMutator::visit;
-    bool on_device_ = false;
+bool is_exact(const Type& type) {
+    return type.is_float() && type.bits() >= 32;
+}
 
-    Stmt visit(const For* op) override {
-        const ScopedValue<bool> inside(on_device_, on_device_ || op->for_type == ForType::GPUBlock);
-        return IRMutator::visit(op);
+Expr exact(Mutator& self, const Call* op) {
+    if (op->args.empty() || !is_exact(op->args[0].type())) return self.inside(op);
+    const auto is = [op](const std::string& name) { return op->name == name + "_f32" || op->name == name + "_f64"; };
+    const auto argument = [&](std::size_t k) { return self.mutate(op->args[k]); };
+    if (op->is_intrinsic(Call::strict_mul)) return rounded("mul", argument(0), argument(1));
+    if (op->is_intrinsic(Call::strict_div)) return rounded("div", argument(0), argument(1));
+    if (op->is_intrinsic(Call::abs) || is("abs")) return reinterpret(op->type, magnitude_bits(argument(0)));
+    if (is("is_inf") || is("is_finite")) {
+        const Expr magnitude = magnitude_bits(argument(0));
+        const Expr infinity = constant(magnitude.type(), exponent_bits(op->args[0].type()));
+        return is("is_inf") ? magnitude == infinity : magnitude < infinity;
     }
+    if (op->name == "fmod" || op->name == "fmodf") return remainder(argument(0), argument(1));
+    return self.inside(op);
+}
 
-    bool exact(const Type& type) const { return on_device_ && type.is_float() && type.bits() >= 32; }
-
-    Expr multiply(const Expr& a, const Expr& b) { return rounded("mul", mutate(a), mutate(b)); }
-    Expr divide(const Expr& a, const Expr& b) { return rounded("div", mutate(a), mutate(b)); }
-
-    Expr visit(const Mul* op) override { return exact(op->type) ? multiply(op->a, op->b) : IRMutator::visit(op); }
-    Expr visit(const Div* op) override { return exact(op->type) ? divide(op->a, op->b) : IRMutator::visit(op); }
-
-    Expr visit(const Call* op) override {
-        if (!on_device_ || op->args.empty() || !exact(op->args[0].type())) return IRMutator::visit(op);
-        const Expr& x = op->args[0];
-        if (op->is_intrinsic(Call::strict_mul)) return multiply(x, op->args[1]);
-        if (op->is_intrinsic(Call::strict_div)) return divide(x, op->args[1]);
-        if (op->is_intrinsic(Call::abs) || op->name == "abs_f32" || op->name == "abs_f64")
-            return reinterpret(op->type, magnitude_bits(mutate(x)));
-        if (op->name == "is_inf_f32" || op->name == "is_inf_f64") {
-            const Expr magnitude = magnitude_bits(mutate(x));
-            return magnitude == constant(magnitude.type(), exponent_bits(x.type()));
-        }
-        if (op->name == "is_finite_f32" || op->name == "is_finite_f64") {
-            const Expr magnitude = magnitude_bits(mutate(x));
-            return magnitude < constant(magnitude.type(), exponent_bits(x.type()));
-        }
-        if (op->name == "fmod" || op->name == "fmodf") return remainder(mutate(x), mutate(op->args[1]));
-        return IRMutator::visit(op);
-    }
-};
+template <class MulOrDiv> Expr exact(Mutator& self, const MulOrDiv* op, const std::string& operation) {
+    return is_exact(op->type) ? rounded(operation, self.mutate(op->a), self.mutate(op->b)) : self.inside(op);
+}
 
 } // namespace
 
 Stmt exact_device_arithmetic(const Stmt& statement) {
-    return ExactArithmetic().mutate(statement);
+    return in_blocks(statement, [](const Stmt& block) {
+        return mutate_with(
+            block, [](Mutator& self, const Call* op) { return exact(self, op); },
+            [](Mutator& self, const Mul* op) { return exact(self, op, "mul"); },
+            [](Mutator& self, const Div* op) { return exact(self, op, "div"); });
+    });
 }
 
 } // namespace tilewright::dsl

@@ -3,13 +3,14 @@
 
 #include <string>
 
-#include "dsl/passes/statement_pass.h"
+#include "dsl/passes/walk.h"
 
 namespace tilewright::dsl {
-namespace {
 
 using namespace Halide;
 using namespace Halide::Internal;
+
+namespace {
 
 constexpr const char* kLargest = "tw_largest";
 constexpr const char* kSmallest = "tw_smallest";
@@ -27,38 +28,23 @@ Expr spelled_out(bool largest, const Expr& a, const Expr& b) {
     return select(is_nan(a) || is_nan(b), nan, a == b, equal, largest ? a > b : a < b, a, b);
 }
 
-class Lower : public IRMutator {
-  public:
-    explicit Lower(bool as_instructions) : as_instructions_(as_instructions) {}
+} // namespace
 
-  private:
-    using IRMutator::visit;
-    bool as_instructions_;
-    Expr visit(const Call* op) override {
-        const bool largest = op->name == kLargest;
-        if (!largest && op->name != kSmallest) return IRMutator::visit(op);
-        const Expr a = mutate(op->args[0]), b = mutate(op->args[1]);
-        if (as_instructions_) return instruction(largest, a, b);
+Expr device_extreme(bool largest, const Expr& a, const Expr& b) {
+    return marked(largest ? kLargest : kSmallest, a.type(), {a, b});
+}
+
+Stmt lower_device_extremes(const Stmt& statement, bool as_instructions) {
+    return mutate_with(statement, [as_instructions](Mutator& self, const Call* op) {
+        const bool largest = is_marker(op, kLargest);
+        if (!largest && !is_marker(op, kSmallest)) return self.inside(op);
+        const Expr a = self.mutate(op->args[0]), b = self.mutate(op->args[1]);
+        if (as_instructions) return instruction(largest, a, b);
         // Each operand stands several times.
         const std::string first = unique_name("tw_a"), second = unique_name("tw_b");
         const Expr value = spelled_out(largest, Variable::make(a.type(), first), Variable::make(b.type(), second));
         return Let::make(first, a, Let::make(second, b, value));
-    }
-};
-
-} // namespace
-
-Expr device_extreme(bool largest, const Expr& a, const Expr& b) {
-    // PureIntrinsic: it survives simplification, and vectorization widens it.
-    return Call::make(a.type(), largest ? kLargest : kSmallest, {a, b}, Call::PureIntrinsic);
-}
-
-void add_device_extremes_pass(Pipeline& pipeline) {
-    add_statement_pass(pipeline, [](const Stmt& statement) { return Lower(true).mutate(statement); });
-}
-
-void add_spelled_out_extremes_pass(Pipeline& pipeline) {
-    add_statement_pass(pipeline, [](const Stmt& statement) { return Lower(false).mutate(statement); });
+    });
 }
 
 } // namespace tilewright::dsl

@@ -9,11 +9,8 @@ namespace tilewright::dsl {
 /// matter. A marker, which a pass below has to lower.
 Halide::Expr device_extreme(bool largest, const Halide::Expr& a, const Halide::Expr& b);
 
-/// Makes a pipeline take max.NaN.f32 and min.NaN.f32: for devices of compute capability 8.0 and later, before
-/// add_passes() of passes/passes.h.
-void add_device_extremes_pass(Halide::Pipeline& pipeline);
-
-/// The same values by comparisons and bits, on any target: what is left of the markers in add_passes().
-void add_spelled_out_extremes_pass(Halide::Pipeline& pipeline);
+/// What becomes of the markers: max.NaN.f32 and min.NaN.f32 of devices of compute capability 8.0 and later, or the same
+/// values by comparisons and bits, on any target.
+Halide::Internal::Stmt lower_device_extremes(const Halide::Internal::Stmt& statement, bool as_instructions);
 
 } // namespace tilewright::dsl

@@ -1,6 +1,4 @@
 // dsl/passes/device_launches.cpp: checks the loops of device kernels, and rewrites the calls around them.
-#include "dsl/passes/device_launches.h"
-
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -12,12 +10,15 @@
 
 #include "dsl/base/error.h"
 #include "dsl/check/device_limits.h"
+#include "dsl/passes/passes.h"
+#include "dsl/passes/walk.h"
 
 namespace tilewright::dsl {
-namespace {
 
 using namespace Halide;
 using namespace Halide::Internal;
+
+namespace {
 
 /// What a block may ask for on devices of today (compute capability 9.0), all but a KiB of 228.
 constexpr std::int64_t kMostSharedBytes = 227 * 1024;
@@ -35,124 +36,108 @@ std::string stage_of(const std::string& name) {
 }
 
 /// One device kernel: how many threads, how much memory.
-class Block : public IRVisitor {
-  public:
-    explicit Block(std::string kernel) : kernel_(std::move(kernel)) {}
-
-    void check() const {
-        const std::int64_t all = threads_[0] * threads_[1] * threads_[2];
-        if (all > kMostThreads || threads_[2] > kMostThreadsInZ) {
-            throw ScheduleError(kernel_ + ": " + std::to_string(all) + " threads a block (" +
-                                    std::to_string(threads_[0]) + " x " + std::to_string(threads_[1]) + " x " +
-                                    std::to_string(threads_[2]) + "); CUDA has at most " +
-                                    std::to_string(kMostThreads) + ", and " + std::to_string(kMostThreadsInZ) +
-                                    " in the third dimension.",
-                                "Use smaller factors, such as 128 in all.");
-        }
-        if (shared_bytes_ > kMostSharedBytes) {
-            throw ScheduleError(kernel_ + ": " + std::to_string(shared_bytes_) +
-                                    " bytes of memory that the threads of a block share, more than " +
-                                    std::to_string(kMostSharedBytes) + ".",
-                                "Use smaller blocks, compute stages further in, or store_in(heap).");
-        }
-        if (local_bytes_ > kMostLocalBytes) {
-            throw ScheduleError(kernel_ + ": " + std::to_string(local_bytes_) + " bytes of memory of each thread (" +
-                                    largest_ + " is the largest array), more than " + std::to_string(kMostLocalBytes) +
-                                    ".",
-                                "Compute stages further in, or store_in(heap).");
-        }
-    }
-
-  private:
-    using IRVisitor::visit;
-    std::string kernel_;
-    std::array<std::int64_t, 3> threads_ = {1, 1, 1};
-    std::int64_t shared_bytes_ = 0;
-    std::int64_t local_bytes_ = 0;
-    std::int64_t largest_bytes_ = 0;
-    std::string largest_;
-
-    void visit(const For* op) override {
-        for (int k = 0; k < 3; ++k) {
-            if (!ends_with(op->name, gpu_thread_name(k))) continue;
-            const auto count = as_const_int(op->extent);
-            if (!count) {
-                throw ScheduleError(kernel_ + ": the number of threads of a block is not constant.",
-                                    "Split the loop before gpu_threads, as gpu_tile(i, io, ii, 128) does.");
+void check_block(const std::string& kernel, const Stmt& loops) {
+    std::array<std::int64_t, 3> threads = {1, 1, 1};
+    std::int64_t shared_bytes = 0, local_bytes = 0, largest_bytes = 0;
+    std::string largest;
+    for_each_node(
+        loops,
+        [&](const For* op) {
+            for (int k = 0; k < 3; ++k) {
+                if (!ends_with(op->name, gpu_thread_name(k))) continue;
+                const auto count = as_const_int(op->extent);
+                if (!count) {
+                    throw ScheduleError(kernel + ": the number of threads of a block is not constant.",
+                                        "Split the loop before gpu_threads, as gpu_tile(i, io, ii, 128) does.");
+                }
+                std::int64_t& most = threads[static_cast<std::size_t>(k)];
+                most = std::max(most, *count);
             }
-            threads_[static_cast<std::size_t>(k)] = std::max(threads_[static_cast<std::size_t>(k)], *count);
-        }
-        IRVisitor::visit(op);
-    }
-
-    void visit(const Allocate* op) override {
-        const std::int64_t bytes = std::int64_t{op->constant_allocation_size()} * op->type.bytes();
-        if (op->memory_type == MemoryType::GPUShared) {
-            shared_bytes_ += bytes; // 0 where it is not constant
-        } else if (bytes == 0) {
-            throw ScheduleError(stage_of(op->name) +
-                                    ": its size is not constant, as that of registers and of a stack is.",
-                                "Bound its loops (bound, or specialize on the sizes), or store_in(heap).");
-        } else {
-            local_bytes_ += bytes;
-            if (bytes > largest_bytes_) {
-                largest_bytes_ = bytes;
-                largest_ = stage_of(op->name);
+        },
+        [&](const Allocate* op) {
+            const std::int64_t bytes = std::int64_t{op->constant_allocation_size()} * op->type.bytes();
+            if (op->memory_type == MemoryType::GPUShared) {
+                shared_bytes += bytes; // 0 where it is not constant
+                return;
             }
-        }
-        IRVisitor::visit(op);
+            if (bytes == 0) {
+                throw ScheduleError(stage_of(op->name) +
+                                        ": its size is not constant, as that of registers and of a stack is.",
+                                    "Bound its loops (bound, or specialize on the sizes), or store_in(heap).");
+            }
+            local_bytes += bytes;
+            if (bytes <= largest_bytes) return;
+            largest_bytes = bytes;
+            largest = stage_of(op->name);
+        });
+    const std::int64_t all = threads[0] * threads[1] * threads[2];
+    if (all > kMostThreads || threads[2] > kMostThreadsInZ) {
+        throw ScheduleError(kernel + ": " + std::to_string(all) + " threads a block (" + std::to_string(threads[0]) +
+                                " x " + std::to_string(threads[1]) + " x " + std::to_string(threads[2]) +
+                                "); CUDA has at most " + std::to_string(kMostThreads) + ", and " +
+                                std::to_string(kMostThreadsInZ) + " in the third dimension.",
+                            "Use smaller factors, such as 128 in all.");
     }
-};
+    if (shared_bytes > kMostSharedBytes) {
+        throw ScheduleError(kernel + ": " + std::to_string(shared_bytes) +
+                                " bytes of memory that the threads of a block share, more than " +
+                                std::to_string(kMostSharedBytes) + ".",
+                            "Use smaller blocks, compute stages further in, or store_in(heap).");
+    }
+    if (local_bytes > kMostLocalBytes) {
+        throw ScheduleError(kernel + ": " + std::to_string(local_bytes) + " bytes of memory of each thread (" +
+                                largest + " is the largest array), more than " + std::to_string(kMostLocalBytes) + ".",
+                            "Compute stages further in, or store_in(heap).");
+    }
+}
+
+/// No less than a number of elements: extents, none of them negative, their products, and the largest of several.
+/// -1 where there is no such number. `counter`: the name of what the host counts in.
+std::int64_t bound_of(const Expr& size, const std::string& counter) {
+    if (const Max* both = size.as<Max>()) {
+        const std::int64_t a = bound_of(both->a, counter), b = bound_of(both->b, counter);
+        return a < 0 || b < 0 ? -1 : std::max(a, b);
+    }
+    if (const Mul* product = size.as<Mul>()) {
+        const std::int64_t a = bound_of(product->a, counter), b = bound_of(product->b, counter);
+        return a < 0 || b < 0 || a > INT32_MAX || b > INT32_MAX ? -1 : a * b;
+    }
+    const Load* before = size.as<Load>();
+    if (before && before->name == counter) return 0;
+    const auto constant = as_const_int(find_constant_bound(size, Direction::Upper, Scope<Interval>()));
+    return constant && *constant <= INT32_MAX ? std::max<std::int64_t>(*constant, 0) : -1;
+}
+
+/// Halide counts on the host how much shared memory the largest block needs.
+bool is_of_host(const std::string& name) {
+    return ends_with(name, ".shared_size");
+}
 
 /// Where the memory that a block shares follows from sizes and the block's number, Halide has the host walk over all
-/// blocks before each launch, for the largest. Of a tile there is a constant that none exceeds.
-class SharedBounds : public IRVisitor {
-  public:
-    std::map<std::string, std::int64_t> most; ///< by the name of what the host counts in
-
-  private:
-    using IRVisitor::visit;
-    std::vector<std::pair<std::string, Expr>> lets_;
-
-    /// No less than a number of elements: extents, none of them negative, their products, and the largest of several.
-    /// -1 where there is no such number.
-    static std::int64_t bound_of(const Expr& size, const std::string& counter) {
-        if (const Max* both = size.as<Max>()) {
-            const std::int64_t a = bound_of(both->a, counter), b = bound_of(both->b, counter);
-            return a < 0 || b < 0 ? -1 : std::max(a, b);
-        }
-        if (const Mul* product = size.as<Mul>()) {
-            const std::int64_t a = bound_of(product->a, counter), b = bound_of(product->b, counter);
-            return a < 0 || b < 0 || a > INT32_MAX || b > INT32_MAX ? -1 : a * b;
-        }
-        const Load* before = size.as<Load>();
-        if (before && before->name == counter) return 0;
-        const auto constant = as_const_int(find_constant_bound(size, Direction::Upper, Scope<Interval>()));
-        return constant && *constant <= INT32_MAX ? std::max<std::int64_t>(*constant, 0) : -1;
-    }
-
-    void visit(const LetStmt* op) override {
-        lets_.emplace_back(op->name, op->value);
-        op->body.accept(this);
-        lets_.pop_back();
-    }
-    void visit(const For* op) override {
-        if (op->for_type != ForType::GPUBlock) IRVisitor::visit(op);
-    }
-    void visit(const Store* op) override {
-        if (!ends_with(op->name, kSharedSize)) return;
-        Expr size = op->value;
-        for (auto let = lets_.rbegin(); let != lets_.rend(); ++let)
-            if (expr_uses_var(size, let->first)) size = Let::make(let->first, let->second, size);
-        size = substitute_in_all_lets(size);
-        const std::int64_t bound = bound_of(size, op->name);
-        const auto found = most.emplace(op->name, bound).first;
-        found->second = bound < 0 || found->second < 0 ? -1 : std::max(found->second, bound);
-    }
-
-  public:
-    static constexpr const char* kSharedSize = ".shared_size";
-};
+/// blocks before each launch, for the largest. A tile has a constant that no block exceeds: by the name of what the
+/// host counts in, -1 where there is none.
+std::map<std::string, std::int64_t> shared_bounds(const Stmt& statement) {
+    std::map<std::string, std::int64_t> most;
+    Lets lets;
+    visit_with(
+        statement,
+        [&](Visitor& self, const LetStmt* op) {
+            lets.emplace_back(op->name, op->value);
+            op->body.accept(&self);
+            lets.pop_back();
+        },
+        [](Visitor& self, const For* op) {
+            if (op->for_type != ForType::GPUBlock) self.inside(op);
+        },
+        [&](Visitor&, const Store* op) {
+            if (!is_of_host(op->name)) return;
+            const Expr size = substitute_in_all_lets(within_used<Let>(lets, op->value));
+            const std::int64_t bound = bound_of(size, op->name);
+            const auto found = most.emplace(op->name, bound).first;
+            found->second = bound < 0 || found->second < 0 ? -1 : std::max(found->second, bound);
+        });
+    return most;
+}
 
 class Launches : public IRMutator {
   public:
@@ -161,17 +146,18 @@ class Launches : public IRMutator {
   private:
     using IRMutator::visit;
     const std::map<std::string, std::int64_t>& shared_;
+    std::set<std::string> nowhere_; ///< arrays without memory on the host
 
     /// A constant number of elements in the place of what the host would count; -1 where there is none.
-    std::int64_t bound_of(const std::string& name) const {
+    std::int64_t bound(const std::string& name) const {
         const auto found = shared_.find(name);
         return found == shared_.end() ? -1 : found->second;
     }
 
     Stmt visit(const LetStmt* op) override {
         if (ends_with(op->name, ".shared_size_var")) {
-            const std::int64_t bound = bound_of(op->name.substr(0, op->name.size() - 4));
-            if (bound >= 0) return mutate(substitute(op->name, static_cast<int>(bound), op->body));
+            const std::int64_t most = bound(op->name.substr(0, op->name.size() - 4));
+            if (most >= 0) return mutate(substitute(op->name, static_cast<int>(most), op->body));
         }
         const Expr value = mutate(op->value);
         if (!value.same_as(op->value) || is_const(value) || !shared_.empty()) {
@@ -188,35 +174,26 @@ class Launches : public IRMutator {
             const Stmt mutated = IRMutator::visit(op);
             return is_no_op(mutated.as<For>()->body) ? Evaluate::make(0) : mutated;
         }
-        Block block(stage_of(op->name));
-        op->accept(&block);
-        block.check();
+        check_block(stage_of(op->name), op);
         return op;
     }
 
-    /// Halide counts on the host how much shared memory the largest block needs.
-    static bool of_host(const std::string& name) { return ends_with(name, SharedBounds::kSharedSize); }
-
     Stmt visit(const Store* op) override {
-        if (!of_host(op->name)) on_host(stage_of(op->name));
-        return bound_of(op->name) >= 0 ? Evaluate::make(0) : IRMutator::visit(op);
+        if (!is_of_host(op->name)) on_host(stage_of(op->name));
+        return bound(op->name) >= 0 ? Evaluate::make(0) : IRMutator::visit(op);
     }
     Expr visit(const Load* op) override {
-        if (!of_host(op->name)) on_host(stage_of(op->name));
+        if (!is_of_host(op->name)) on_host(stage_of(op->name));
         return IRMutator::visit(op);
     }
 
     /// Arrays that only the device touches have no memory on the host.
     Stmt visit(const Allocate* op) override {
-        if (!is_const_zero(op->condition) && bound_of(op->name) < 0) return IRMutator::visit(op);
+        if (!is_const_zero(op->condition) && bound(op->name) < 0) return IRMutator::visit(op);
         nowhere_.insert(op->name);
         return mutate(op->body);
     }
     Stmt visit(const Free* op) override { return nowhere_.count(op->name) ? Evaluate::make(0) : Stmt(op); }
-
-    std::set<std::string> nowhere_;
-
-    static const Call* call_of(const Expr& value) { return value.as<Call>(); }
 
     static std::string buffer_of(const Call* call) {
         const Variable* buffer = call->args.empty() ? nullptr : call->args[0].as<Variable>();
@@ -224,7 +201,7 @@ class Launches : public IRMutator {
     }
 
     Stmt visit(const Evaluate* op) override {
-        const Call* call = call_of(op->value);
+        const Call* call = op->value.as<Call>();
         if (!call) return IRMutator::visit(op);
         if (call->name == "halide_copy_to_device") return Evaluate::make(0);
         if (call->name == "halide_copy_to_host" || call->name == "halide_device_and_host_malloc" ||
@@ -239,9 +216,7 @@ class Launches : public IRMutator {
 } // namespace
 
 Stmt device_launches(const Stmt& statement) {
-    SharedBounds bounds;
-    statement.accept(&bounds);
-    return Launches(bounds.most).mutate(statement);
+    return Launches(shared_bounds(statement)).mutate(statement);
 }
 
 } // namespace tilewright::dsl

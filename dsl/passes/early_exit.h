@@ -13,13 +13,13 @@ namespace tilewright::dsl {
 Halide::Expr mark_alive(const Halide::Expr& condition, const Halide::Expr& iteration);
 
 /// Halide's loops have no exit. Once vectors and unrolled iterations stand (a "visit" is one run of the innermost
-/// serial loop's body that holds markers), this makes a pipeline turn
+/// serial loop's body that holds markers), this turns
 ///   for t in a .. a + n { visit }
 /// into
 ///   for s in blocks of 1024 visits { if (alive()) for b in blocks of 32 { if (alive()) for t in visits { if (alive())
 ///   visit } } }
 /// where alive() says whether any lane of any element of the visit is alive at its first iteration. A group whose
 /// elements are all done then costs a test for 1024 visits. All markers are gone afterwards.
-void add_early_exit_pass(Halide::Pipeline& pipeline);
+Halide::Internal::Stmt exit_early(const Halide::Internal::Stmt& statement);
 
 } // namespace tilewright::dsl

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "dsl/passes/walk.h"
+
 namespace tilewright::dsl {
 namespace {
 
@@ -17,25 +19,12 @@ Place compare(const Expr& a, const Expr& b) {
     return is_const(apart) ? Place::other : Place::unknown;
 }
 
-class Loads : public IRVisitor {
-  public:
-    bool found = false;
-
-  private:
-    using IRVisitor::visit;
-    void visit(const Load*) override { found = true; }
-};
-
 /// Definitions of indices in place of their names: places are compared as expressions.
-class Inline : public IRMutator {
-    using IRMutator::visit;
-    Stmt visit(const LetStmt* op) override {
-        Loads loads;
-        op->value.accept(&loads);
-        if (loads.found) return IRMutator::visit(op);
-        return mutate(substitute(op->name, op->value, op->body));
-    }
-};
+Stmt inlined(const Stmt& statement) {
+    return mutate_with(statement, [](Mutator& self, const LetStmt* op) {
+        return has_load(op->value) ? self.inside(op) : self.mutate(substitute(op->name, op->value, op->body));
+    });
+}
 
 /// The store that a statement is, or null.
 const Store* as_store(const Stmt& statement) {
@@ -45,44 +34,16 @@ const Store* as_store(const Stmt& statement) {
     return plain ? store : nullptr;
 }
 
-class ReplaceLoads : public IRMutator {
-  public:
-    ReplaceLoads(const Store& store, Expr value) : store_(store), value_(std::move(value)) {}
-    bool unsure = false; ///< something may still read the element
-
-  private:
-    using IRMutator::visit;
-    const Store& store_;
-    const Expr value_;
-
-    Expr visit(const Load* op) override {
-        if (op->name != store_.name) return IRMutator::visit(op);
-        const bool plain = is_const_one(op->predicate) && op->type == value_.type();
-        const Place place = op->type.is_scalar() ? compare(op->index, store_.index) : Place::unknown;
-        if (plain && place == Place::same) return value_;
+/// Loads of the element that `store` writes become `value`; `unsure`: something may still read it.
+Stmt with_value(const Stmt& statement, const Store& store, const Expr& value, bool& unsure) {
+    return mutate_with(statement, [&](Mutator& self, const Load* op) {
+        if (op->name != store.name) return self.inside(op);
+        const bool plain = is_const_one(op->predicate) && op->type == value.type();
+        const Place place = op->type.is_scalar() ? compare(op->index, store.index) : Place::unknown;
+        if (plain && place == Place::same) return value;
         unsure = unsure || place != Place::other;
-        return IRMutator::visit(op);
-    }
-};
-
-class Stores : public IRVisitor {
-  public:
-    explicit Stores(const std::string& memory) : memory_(memory) {}
-    bool found = false;
-
-  private:
-    using IRVisitor::visit;
-    const std::string& memory_;
-    void visit(const Store* op) override {
-        found = found || op->name == memory_;
-        IRVisitor::visit(op);
-    }
-};
-
-bool stores(const Stmt& statement, const std::string& memory) {
-    Stores stores(memory);
-    statement.accept(&stores);
-    return stores.found;
+        return self.inside(op);
+    });
 }
 
 Stmt sequence(std::vector<Stmt> rest, std::size_t first, const std::string& name) {
@@ -92,18 +53,17 @@ Stmt sequence(std::vector<Stmt> rest, std::size_t first, const std::string& name
     if (store == nullptr) return Block::make(statement, sequence(std::move(rest), first + 1, name));
     const std::string variable = name + std::to_string(first);
     const Expr value = Variable::make(store->value.type(), variable);
-    ReplaceLoads replace(*store, value);
-    bool covered = false;
+    bool covered = false, unsure = false;
     for (std::size_t k = first + 1; k < rest.size(); ++k) {
-        rest[k] = replace.mutate(rest[k]);
-        if (!stores(rest[k], store->name)) continue;
+        rest[k] = with_value(rest[k], *store, value, unsure);
+        if (!contains(rest[k], [&](const Store* op) { return op->name == store->name; })) continue;
         const Store* next = as_store(rest[k]);
         const Place place = next != nullptr ? compare(next->index, store->index) : Place::unknown;
         covered = place == Place::same;
         if (place != Place::other) break;
     }
     Stmt code = sequence(std::move(rest), first + 1, name);
-    if (!covered || replace.unsure)
+    if (!covered || unsure)
         code = Block::make(
             Store::make(store->name, value, store->index, store->param, store->predicate, store->alignment), code);
     return LetStmt::make(variable, store->value, code);
@@ -114,7 +74,7 @@ Stmt sequence(std::vector<Stmt> rest, std::size_t first, const std::string& name
 Stmt forward_elements(const std::vector<Stmt>& statements, const std::string& name) {
     std::vector<Stmt> plain;
     for (const Stmt& statement : statements)
-        plain.push_back(Inline().mutate(statement));
+        plain.push_back(inlined(statement));
     return sequence(std::move(plain), 0, name);
 }
 

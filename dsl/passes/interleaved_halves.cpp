@@ -1,118 +1,94 @@
 // dsl/passes/interleaved_halves.cpp: makes one store of the stores to both halves of complex elements.
-#include "dsl/passes/interleaved_halves.h"
-
 #include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "dsl/passes/statement_pass.h"
+#include "dsl/passes/passes.h"
+#include "dsl/passes/walk.h"
 
 namespace tilewright::dsl {
-namespace {
 
 using namespace Halide::Internal;
 
-class InterleavedHalves : public IRMutator {
-  public:
-    explicit InterleavedHalves(const std::vector<Halves>& halves) {
-        for (const Halves& each : halves)
-            imag_of_.emplace(each.real, each.imag);
+namespace {
+
+bool counts(const Halide::Expr& value) {
+    return value.type() == Halide::Int(32) && is_pure(value);
+}
+
+/// Names replaced by their values, and the strides of an imaginary half by those of the real one.
+Halide::Expr spelt_out(const Halide::Expr& index, const std::map<std::string, Halide::Expr>& values,
+                       const std::string& real, const std::string& imag) {
+    return mutate_with(index, [&](Mutator& self, const Variable* op) {
+        const std::string stride = imag + ".stride.";
+        if (op->name.starts_with(stride))
+            return Variable::make(op->type, real + ".stride." + op->name.substr(stride.size()));
+        const auto value = values.find(op->name);
+        return value == values.end() ? Halide::Expr(op) : self.mutate(value->second);
+    });
+}
+
+/// A statement without the names defined before it, each of which is defined once in a kernel.
+Stmt behind(Stmt statement, Lets& lets) {
+    while (const auto* let = statement.as<LetStmt>()) {
+        lets.emplace_back(let->name, let->value);
+        statement = let->body;
     }
+    return statement;
+}
 
-  private:
-    using IRMutator::visit;
-    using Lets = std::vector<std::pair<std::string, Halide::Expr>>;
-    std::map<std::string, std::string> imag_of_;
-    std::map<std::string, Halide::Expr> values_; ///< of names of whole numbers around
+/// Of an index of every other element, or of one.
+Halide::Expr base_of(const Halide::Expr& index) {
+    if (index.type().is_scalar()) return index;
+    const auto* ramp = index.as<Ramp>();
+    const bool is_half = ramp != nullptr && is_const(ramp->stride, 2) && ramp->base.type().is_scalar();
+    return is_half ? ramp->base : Halide::Expr();
+}
 
-    /// Names replaced by their values, and the strides of an imaginary half by those of the real one.
-    class Spell : public IRMutator {
-      public:
-        Spell(const std::map<std::string, Halide::Expr>& values, std::string real, std::string imag)
-            : values_(values), real_(std::move(real)), imag_(std::move(imag)) {}
-
-      private:
-        using IRMutator::visit;
-        const std::map<std::string, Halide::Expr>& values_;
-        std::string real_, imag_;
-
-        Halide::Expr visit(const Variable* op) override {
-            const std::string stride = imag_ + ".stride.";
-            if (op->name.rfind(stride, 0) == 0)
-                return Variable::make(op->type, real_ + ".stride." + op->name.substr(stride.size()));
-            const auto value = values_.find(op->name);
-            return value == values_.end() ? Halide::Expr(op) : mutate(value->second);
-        }
-    };
-
-    static bool counts(const Halide::Expr& value) { return value.type() == Halide::Int(32) && is_pure(value); }
-
-    Stmt visit(const LetStmt* op) override {
-        if (counts(op->value)) values_[op->name] = op->value;
-        return LetStmt::make(op->name, op->value, mutate(op->body));
-    }
-
-    Stmt visit(const Block* op) override {
-        Lets lets;
-        const auto* real = behind(op->first, lets).as<Store>();
-        const auto found = real ? imag_of_.find(real->name) : imag_of_.end();
-        if (found == imag_of_.end()) return IRMutator::visit(op);
-        Stmt second = behind(op->rest, lets), rest;
-        if (const auto* block = second.as<Block>()) {
-            second = block->first;
-            rest = mutate(block->rest);
-            second = behind(second, lets);
-        }
-        const auto* imag = second.as<Store>();
-        Stmt store = imag != nullptr && imag->name == found->second ? joined(*real, *imag, lets) : Stmt();
-        if (!store.defined()) return IRMutator::visit(op);
-        if (rest.defined()) store = Block::make(store, rest);
-        for (std::size_t k = lets.size(); k-- > 0;)
-            store = LetStmt::make(lets[k].first, lets[k].second, store);
-        return store;
-    }
-
-    /// A statement without the names defined before it, each of which is defined once in a kernel.
-    static Stmt behind(Stmt statement, Lets& lets) {
-        while (const auto* let = statement.as<LetStmt>()) {
-            lets.emplace_back(let->name, let->value);
-            statement = let->body;
-        }
-        return statement;
-    }
-
-    /// One store of both; nothing where they are not to the same elements.
-    Stmt joined(const Store& real, const Store& imag, const Lets& lets) {
-        if (!is_const_one(real.predicate) || !is_const_one(imag.predicate)) return {};
-        if (real.value.type() != imag.value.type()) return {};
-        const Halide::Expr first = base_of(real.index), second = base_of(imag.index);
-        if (!first.defined() || !second.defined()) return {};
-        std::map<std::string, Halide::Expr> values = values_;
-        for (const auto& [name, value] : lets)
-            if (counts(value)) values[name] = value;
-        Spell spell(values, real.name, imag.name);
-        if (!is_const_zero(simplify(spell.mutate(first) - spell.mutate(second)))) return {};
-        const int lanes = real.value.type().lanes();
-        return Store::make(real.name, Shuffle::make_interleave({real.value, imag.value}),
-                           Ramp::make(first, 1, 2 * lanes), real.param, const_true(2 * lanes), real.alignment);
-    }
-
-    /// Of an index of every other element, or of one.
-    static Halide::Expr base_of(const Halide::Expr& index) {
-        if (index.type().is_scalar()) return index;
-        const auto* ramp = index.as<Ramp>();
-        return ramp != nullptr && is_const(ramp->stride, 2) && ramp->base.type().is_scalar() ? ramp->base
-                                                                                             : Halide::Expr();
-    }
-};
+/// One store of both; nothing where they are not to the same elements.
+Stmt joined(const Store& real, const Store& imag, std::map<std::string, Halide::Expr> values, const Lets& lets) {
+    if (!is_const_one(real.predicate) || !is_const_one(imag.predicate)) return {};
+    if (real.value.type() != imag.value.type()) return {};
+    const Halide::Expr first = base_of(real.index), second = base_of(imag.index);
+    if (!first.defined() || !second.defined()) return {};
+    for (const auto& [name, value] : lets)
+        if (counts(value)) values[name] = value;
+    const auto plain = [&](const Halide::Expr& index) { return spelt_out(index, values, real.name, imag.name); };
+    if (!is_const_zero(simplify(plain(first) - plain(second)))) return {};
+    const int lanes = real.value.type().lanes();
+    return Store::make(real.name, Shuffle::make_interleave({real.value, imag.value}), Ramp::make(first, 1, 2 * lanes),
+                       real.param, const_true(2 * lanes), real.alignment);
+}
 
 } // namespace
 
-void add_interleaved_halves_pass(Halide::Pipeline& pipeline, const std::vector<Halves>& halves) {
-    if (halves.empty()) return;
-    add_statement_pass(pipeline,
-                       [halves](const Stmt& statement) { return InterleavedHalves(halves).mutate(statement); });
+Stmt interleave_halves(const Stmt& statement, const std::vector<Halves>& halves) {
+    std::map<std::string, std::string> imag_of;
+    for (const Halves& each : halves)
+        imag_of.emplace(each.real, each.imag);
+    std::map<std::string, Halide::Expr> values; // of names of whole numbers around
+    return mutate_with(
+        statement,
+        [&](Mutator& self, const LetStmt* op) {
+            if (counts(op->value)) values[op->name] = op->value;
+            return LetStmt::make(op->name, op->value, self.mutate(op->body));
+        },
+        [&](Mutator& self, const Block* op) {
+            Lets lets;
+            const auto* real = behind(op->first, lets).as<Store>();
+            const auto found = real ? imag_of.find(real->name) : imag_of.end();
+            if (found == imag_of.end()) return self.inside(op);
+            Stmt second = behind(op->rest, lets), rest;
+            if (const auto* block = second.as<Block>()) {
+                rest = self.mutate(block->rest);
+                second = behind(block->first, lets);
+            }
+            const auto* imag = second.as<Store>();
+            Stmt store = imag != nullptr && imag->name == found->second ? joined(*real, *imag, values, lets) : Stmt();
+            if (!store.defined()) return self.inside(op);
+            if (rest.defined()) store = Block::make(store, rest);
+            return within(lets, store);
+        });
 }
 
 } // namespace tilewright::dsl

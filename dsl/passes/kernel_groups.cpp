@@ -7,6 +7,7 @@
 
 #include "dsl/base/error.h"
 #include "dsl/model/halide_size.h"
+#include "dsl/passes/walk.h"
 #include "dsl/passes/wavefront.h"
 
 namespace tilewright::dsl {
@@ -20,103 +21,55 @@ using runtime::StepKind;
 /// A parallel loop has about so many tasks at most: with more it matters little who gets the last one.
 constexpr int kMostTasks = 64;
 
-/// Reads of a parameter become reads of a variable of the statement: Halide asks for every parameter as an argument.
-class ReadVariable : public IRMutator {
-  public:
-    ReadVariable(std::string from, std::string to) : from_(std::move(from)), to_(std::move(to)) {}
-
-  private:
-    using IRMutator::visit;
-    std::string from_, to_;
-    Expr visit(const Variable* op) override { return op->name == from_ ? Variable::make(op->type, to_) : Expr(op); }
-};
-
 /// Memory by other names, and nothing claimed of where it begins.
-class RenameMemory : public IRMutator {
-  public:
-    explicit RenameMemory(const std::map<std::string, std::string>& names) : names_(names) {}
-
-  private:
-    using IRMutator::visit;
-    const std::map<std::string, std::string>& names_;
-
-    /// Also of what lowering reads from a buffer: X.buffer, X.stride.1.
-    std::string renamed(const std::string& name) const {
-        const auto whole = names_.find(name);
-        if (whole != names_.end()) return whole->second;
+Stmt with_names(const Stmt& code, const std::map<std::string, std::string>& names) {
+    // Also of what lowering reads from a buffer: X.buffer, X.stride.1.
+    const auto renamed = [&](const std::string& name) {
+        const auto whole = names.find(name);
+        if (whole != names.end()) return whole->second;
         for (const char* part : {".buffer", ".min.", ".extent.", ".stride."}) {
             const std::size_t at = name.rfind(part);
             if (at == std::string::npos) continue;
-            const auto found = names_.find(name.substr(0, at));
-            if (found != names_.end()) return found->second + name.substr(at);
+            const auto found = names.find(name.substr(0, at));
+            if (found != names.end()) return found->second + name.substr(at);
         }
         return name;
-    }
-    Expr visit(const Variable* op) override {
-        const std::string name = renamed(op->name);
-        return name == op->name ? Expr(op) : Variable::make(op->type, name);
-    }
-    Expr visit(const Load* op) override {
-        const auto found = names_.find(op->name);
-        if (found == names_.end()) return IRMutator::visit(op);
-        return Load::make(op->type, found->second, mutate(op->index), Halide::Buffer<>(), Halide::Parameter(),
-                          mutate(op->predicate), ModulusRemainder());
-    }
-    Stmt visit(const Store* op) override {
-        const auto found = names_.find(op->name);
-        if (found == names_.end()) return IRMutator::visit(op);
-        return Store::make(found->second, mutate(op->value), mutate(op->index), Halide::Parameter(),
-                           mutate(op->predicate), ModulusRemainder());
-    }
-    Stmt visit(const LetStmt* op) override {
-        Expr value = mutate(op->value);
-        return LetStmt::make(renamed(op->name), std::move(value), mutate(op->body));
-    }
-    Expr visit(const Let* op) override {
-        Expr value = mutate(op->value);
-        return Let::make(renamed(op->name), std::move(value), mutate(op->body));
-    }
-};
-
-class Reads : public IRVisitor {
-  public:
-    explicit Reads(const std::set<std::string>& names) : names_(names) {}
-    bool named = false;  ///< one of the names
-    bool memory = false; ///< elements that a step may change
-
-  private:
-    using IRVisitor::visit;
-    const std::set<std::string>& names_;
-    void visit(const Variable* op) override { named = named || names_.count(op->name) != 0; }
-    void visit(const Load* op) override {
-        memory = true;
-        IRVisitor::visit(op);
-    }
-};
-
-bool reads_any(const Expr& value, const std::set<std::string>& names) {
-    Reads reads(names);
-    value.accept(&reads);
-    return reads.named;
+    };
+    return mutate_with(
+        code,
+        [&](Mutator&, const Variable* op) {
+            const std::string name = renamed(op->name);
+            return name == op->name ? Expr(op) : Variable::make(op->type, name);
+        },
+        [&](Mutator& self, const Load* op) {
+            const auto found = names.find(op->name);
+            if (found == names.end()) return self.inside(op);
+            return Load::make(op->type, found->second, self.mutate(op->index), Halide::Buffer<>(), Halide::Parameter(),
+                              self.mutate(op->predicate), ModulusRemainder());
+        },
+        [&](Mutator& self, const Store* op) {
+            const auto found = names.find(op->name);
+            if (found == names.end()) return self.inside(op);
+            return Store::make(found->second, self.mutate(op->value), self.mutate(op->index), Halide::Parameter(),
+                               self.mutate(op->predicate), ModulusRemainder());
+        },
+        [&](Mutator& self, const LetStmt* op) {
+            Expr value = self.mutate(op->value);
+            return LetStmt::make(renamed(op->name), std::move(value), self.mutate(op->body));
+        },
+        [&](Mutator& self, const Let* op) {
+            Expr value = self.mutate(op->value);
+            return Let::make(renamed(op->name), std::move(value), self.mutate(op->body));
+        });
 }
 
-bool reads_memory(const Expr& value) {
-    Reads reads({});
-    value.accept(&reads);
-    return reads.memory;
+bool reads_any(const Expr& value, const std::set<std::string>& names) {
+    return contains(value, [&](const Variable* op) { return names.count(op->name) != 0; });
 }
 
 bool is_buffer_field(const Expr& value) {
     const Call* call = value.as<Call>();
     return call != nullptr && call->name.rfind("_halide_buffer_get_", 0) == 0;
-}
-
-using Lets = std::vector<std::pair<std::string, Expr>>;
-
-Stmt within(const Lets& lets, Stmt body) {
-    for (auto let = lets.rbegin(); let != lets.rend(); ++let)
-        body = LetStmt::make(let->first, let->second, body);
-    return body;
 }
 
 /// Code, and definitions that it needs and that may stand further out.
@@ -142,10 +95,11 @@ void keep_inside(Piece& piece, const std::string& moving) {
 }
 
 void replace(Piece& piece, const std::string& parameter, const std::string& by) {
-    ReadVariable read(parameter, by);
+    // Halide asks for every parameter as an argument, so it becomes a variable of the statement.
+    const Expr variable = Variable::make(Halide::Int(32), by);
     for (auto& let : piece.outside)
-        let.second = read.mutate(let.second);
-    piece.code = read.mutate(piece.code);
+        let.second = substitute(parameter, variable, let.second);
+    piece.code = substitute(parameter, variable, piece.code);
 }
 
 Expr iteration_value(const KernelLoop& loop, const Expr& iteration) {
@@ -155,8 +109,7 @@ Expr iteration_value(const KernelLoop& loop, const Expr& iteration) {
 Stmt serial_loop(const KernelLoop& loop, const Lets& inside, const Stmt& statement) {
     const std::string iteration = loop.variable + ".iteration";
     const Expr index = Variable::make(Halide::Int(32), iteration);
-    return For::make(iteration, 0, simplify(loop.iterations), ForType::Serial, Halide::Partition::Never,
-                     Halide::DeviceAPI::None,
+    return host_loop(iteration, 0, simplify(loop.iterations),
                      LetStmt::make(loop.variable + ".value", iteration_value(loop, index), within(inside, statement)));
 }
 
@@ -168,11 +121,9 @@ Stmt parallel_loop(const KernelLoop& loop, const Stmt& statement) {
     const auto least = static_cast<std::int32_t>(std::min<std::int64_t>(loop.iterations_per_task, 1 << 30));
     const Expr first = read(task) * read(tile);
     const Stmt inner =
-        For::make(iteration, 0, min(read(tile), read(iterations) - first), ForType::Serial, Halide::Partition::Never,
-                  Halide::DeviceAPI::None,
+        host_loop(iteration, 0, min(read(tile), read(iterations) - first),
                   LetStmt::make(loop.variable + ".value", iteration_value(loop, first + read(iteration)), statement));
-    const Stmt tasks = For::make(task, 0, (read(iterations) + read(tile) - 1) / read(tile), ForType::Parallel,
-                                 Halide::Partition::Never, Halide::DeviceAPI::None, inner);
+    const Stmt tasks = host_loop(task, 0, (read(iterations) + read(tile) - 1) / read(tile), inner, ForType::Parallel);
     const Expr even = (read(iterations) + kMostTasks - 1) / kMostTasks;
     return within({{iterations, max(simplify(loop.iterations), 0)}, {tile, max(even, least)}}, tasks);
 }
@@ -241,14 +192,13 @@ class PutInside : public IRMutator {
         const bool plain = op->for_type == ForType::Serial || op->for_type == ForType::Parallel;
         leaks = leaks || !plain || reads_any(op->min, moving_) || reads_any(op->extent, moving_);
         ++found;
-        return For::make(op->name, op->min, op->extent, op->for_type, op->partition_policy, op->device_api,
-                         iterations_around(op->body, moving_, pending_));
+        return with_body(op, iterations_around(op->body, moving_, pending_));
     }
 
     /// The loop around a statement; what it does not move is decided and looked up once, outside of it.
     Stmt iterations_around(const Stmt& statement, std::set<std::string> moving, Lets inside) {
         if (const auto* let = statement.as<LetStmt>()) {
-            if (!reads_any(let->value, moving) && !reads_memory(let->value)) {
+            if (!reads_any(let->value, moving) && !has_load(let->value)) {
                 const auto outer = known_;
                 known_[let->name] = substitute(outer, let->value);
                 const Stmt body = iterations_around(let->body, moving, inside);
@@ -260,7 +210,7 @@ class PutInside : public IRMutator {
             return iterations_around(let->body, std::move(moving), std::move(inside));
         }
         const auto* choice = statement.as<IfThenElse>();
-        if (choice != nullptr && !reads_any(choice->condition, moving) && !reads_memory(choice->condition)) {
+        if (choice != nullptr && !reads_any(choice->condition, moving) && !has_load(choice->condition)) {
             const Stmt otherwise =
                 choice->else_case.defined() ? iterations_around(choice->else_case, moving, inside) : Stmt();
             return IfThenElse::make(choice->condition, iterations_around(choice->then_case, moving, inside), otherwise);
@@ -276,7 +226,7 @@ class PutInside : public IRMutator {
     /// that by itself where a mask says which lanes are stored.
     Stmt in_a_register(const Store& store, const std::set<std::string>& moving, const Lets& inside) {
         if (reads_any(store.index, moving) || reads_any(store.predicate, moving)) return {};
-        if (reads_memory(store.index) || reads_memory(store.predicate) || store.value.type().is_bool()) return {};
+        if (has_load(store.index) || has_load(store.predicate) || store.value.type().is_bool()) return {};
         Lets held = inside;
         const Halide::Type type = store.value.type();
         const std::string name = loop_.variable + ".held" + std::to_string(held_++);
@@ -423,7 +373,7 @@ class Composer {
                 const bool known = std::any_of(piece.outside.begin(), piece.outside.end(),
                                                [&, key = name](const auto& each) { return each.first == key; });
                 if (!known && own_.count(name) == 0) piece.outside.emplace_back(name, value);
-            } else if (reads_memory(value) || reads_any(value, stays)) {
+            } else if (has_load(value) || reads_any(value, stays)) {
                 stays.insert(name);
                 renamed.erase(name);
                 inside.emplace_back(name, value);
@@ -438,7 +388,7 @@ class Composer {
     }
 
     Piece kernel(int number) const {
-        return split(RenameMemory(symbols_).mutate(statements_.at(number)), ".k" + std::to_string(number));
+        return split(with_names(statements_.at(number), symbols_), ".k" + std::to_string(number));
     }
 
     /// The code of one iteration, which reads the iteration's value as a variable.
@@ -532,8 +482,7 @@ class Composer {
     /// As a function of its own, which is what Halide makes of the bodies of parallel loops: the registers belong to
     /// the other way, which is the short one.
     Stmt outlined(const Stmt& code, const std::vector<PlanStep>& steps) const {
-        return For::make("long.k" + std::to_string(kernels_of(steps, kernels_).front()), 0, 1, ForType::Parallel,
-                         Halide::Partition::Never, Halide::DeviceAPI::None, code);
+        return host_loop("long.k" + std::to_string(kernels_of(steps, kernels_).front()), 0, 1, code, ForType::Parallel);
     }
 
     /// Outside of a branch only what holds whichever way it goes: fields of buffers.

@@ -20,8 +20,8 @@ namespace tilewright::dsl {
 /// How far from it displacements may lie, after unrolling and with the distance of a prefetch.
 inline constexpr std::int64_t kHintReach = 0x80000;
 
-/// `value ^ zero`.
-inline Halide::Expr opaque(const Halide::Expr& value) {
+/// `value ^ zero`, with a zero that the optimizer does not know.
+inline Halide::Expr disguised(const Halide::Expr& value) {
     const Halide::Expr zero = Halide::Internal::Variable::make(Halide::Int(32), kOpaqueZero);
     return Halide::Internal::Call::make(value.type(), Halide::Internal::Call::bitwise_xor,
                                         {value, Halide::cast(value.type(), zero)},
@@ -30,7 +30,7 @@ inline Halide::Expr opaque(const Halide::Expr& value) {
 /// The index of the second base address for index `index` of the array. The base itself has to be in use beside it, or
 /// the optimizer adds the displacement to the base in front of the loop: stores ask whether they are aligned.
 inline Halide::Expr hinted_index(const Halide::Expr& index, int element_bytes) {
-    return opaque(index) + static_cast<int>(kHintOffset / element_bytes);
+    return disguised(index) + static_cast<int>(kHintOffset / element_bytes);
 }
 /// The address of element `index` after the second base address `base`, of which no part is known in front of a loop.
 inline Halide::Expr hinted_address(const std::string& base, const Halide::Expr& index, int element_bytes) {
@@ -38,7 +38,7 @@ inline Halide::Expr hinted_address(const std::string& base, const Halide::Expr& 
     const Halide::Expr begin = Halide::reinterpret(address, Halide::Internal::Variable::make(Halide::Handle(), base)) +
                                Halide::cast(address, Halide::cast(Halide::Int(64), index)) *
                                    Halide::Internal::make_const(address, element_bytes);
-    return Halide::reinterpret(Halide::Handle(), opaque(begin));
+    return Halide::reinterpret(Halide::Handle(), disguised(begin));
 }
 /// Binds what hinted_index() reads.
 inline Halide::Internal::Stmt with_opaque_zero(const Halide::Internal::Stmt& body) {

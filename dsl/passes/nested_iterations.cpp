@@ -2,29 +2,29 @@
 #include "dsl/passes/nested_iterations.h"
 
 #include <functional>
-#include <set>
 #include <string>
 #include <utility>
 
 #include "dsl/passes/alive_markers.h"
-#include "dsl/passes/loaded_names.h"
 
 namespace tilewright::dsl {
-namespace {
 
 using namespace Halide;
 using namespace Halide::Internal;
 
+namespace {
+
 /// A value whose marker is known to hold.
-class Alive : public IRMutator {
-    using IRMutator::visit;
-    Expr visit(const Call* op) override { return is_alive_marker(op) ? const_true() : IRMutator::visit(op); }
-    Expr visit(const Select* op) override {
-        const Expr condition = mutate(op->condition);
-        if (is_const_one(condition)) return mutate(op->true_value);
-        return Select::make(condition, mutate(op->true_value), mutate(op->false_value));
-    }
-};
+Expr alive(const Expr& value) {
+    return mutate_with(
+        value,
+        [](Mutator& self, const Call* op) { return is_marker(op, kAliveMarker) ? const_true() : self.inside(op); },
+        [](Mutator& self, const Select* op) {
+            const Expr condition = self.mutate(op->condition);
+            if (is_const_one(condition)) return self.mutate(op->true_value);
+            return Select::make(condition, self.mutate(op->true_value), self.mutate(op->false_value));
+        });
+}
 
 class Nest {
   public:
@@ -37,12 +37,12 @@ class Nest {
             return nest(block->first, [this, block, &rest] { return nest(block->rest, rest); });
         if (const auto* let = statement.as<LetStmt>()) {
             return guarded(let->value, [this, let, &rest] {
-                return LetStmt::make(let->name, Alive().mutate(let->value), nest(let->body, rest));
+                return LetStmt::make(let->name, alive(let->value), nest(let->body, rest));
             });
         }
         if (const auto* store = statement.as<Store>()) {
             return guarded(store->value, [this, store, &rest] {
-                const Stmt now = Store::make(store->name, Alive().mutate(store->value), store->index, store->param,
+                const Stmt now = Store::make(store->name, alive(store->value), store->index, store->param,
                                              store->predicate, store->alignment);
                 alive_ = Expr(); // it may have died of this
                 return sequence(now, rest());
@@ -79,64 +79,6 @@ class Nest {
     }
 };
 
-/// Names that a loop or its body binds.
-class BoundNames : public IRVisitor {
-  public:
-    std::set<std::string> names;
-
-  private:
-    using IRVisitor::visit;
-    void visit(const LetStmt* op) override {
-        names.insert(op->name);
-        IRVisitor::visit(op);
-    }
-    void visit(const Let* op) override {
-        names.insert(op->name);
-        IRVisitor::visit(op);
-    }
-    void visit(const For* op) override {
-        names.insert(op->name);
-        IRVisitor::visit(op);
-    }
-};
-
-class FindChoice : public IRVisitor {
-  public:
-    explicit FindChoice(const For* loop) { loop->accept(&bound_); }
-    Expr choice;
-
-  private:
-    using IRVisitor::visit;
-    BoundNames bound_;
-    void visit(const IfThenElse* op) override {
-        const bool changes =
-            !loaded_names(op->condition).empty() || expr_uses_vars(op->condition, scope_of(bound_.names));
-        if (!choice.defined() && !changes && has_alive_marker(Stmt(op))) choice = op->condition;
-        if (!choice.defined()) IRVisitor::visit(op);
-    }
-    static Scope<> scope_of(const std::set<std::string>& names) {
-        Scope<> scope;
-        for (const std::string& name : names)
-            scope.push(name);
-        return scope;
-    }
-};
-
-class Choose : public IRMutator {
-  public:
-    Choose(Expr choice, bool holds) : choice_(std::move(choice)), holds_(holds) {}
-
-  private:
-    using IRMutator::visit;
-    Expr choice_;
-    bool holds_;
-    Stmt visit(const IfThenElse* op) override {
-        if (!graph_equal(op->condition, choice_)) return IRMutator::visit(op);
-        if (holds_) return mutate(op->then_case);
-        return op->else_case.defined() ? mutate(op->else_case) : Evaluate::make(0);
-    }
-};
-
 } // namespace
 
 Stmt nested_iterations(const Stmt& visit) {
@@ -154,13 +96,26 @@ Stmt nested_iterations(const Stmt& visit) {
 }
 
 Expr unchanging_choice(const For* loop) {
-    FindChoice find(loop);
-    loop->body.accept(&find);
-    return find.choice;
+    Scope<> bound;
+    const auto bind = [&](const auto* op) { bound.push(op->name); };
+    for_each_node(
+        Stmt(loop), [&](const LetStmt* op) { bind(op); }, [&](const Let* op) { bind(op); },
+        [&](const For* op) { bind(op); });
+    Expr choice;
+    visit_with(loop->body, [&](Visitor& self, const IfThenElse* op) {
+        const bool changes = has_load(op->condition) || expr_uses_vars(op->condition, bound);
+        if (!choice.defined() && !changes && has_alive_marker(Stmt(op))) choice = op->condition;
+        if (!choice.defined()) self.inside(op);
+    });
+    return choice;
 }
 
 Stmt chosen(const For* loop, const Expr& choice, bool holds) {
-    return Choose(choice, holds).mutate(Stmt(loop));
+    return mutate_with(Stmt(loop), [&](Mutator& self, const IfThenElse* op) {
+        if (!graph_equal(op->condition, choice)) return self.inside(op);
+        if (holds) return self.mutate(op->then_case);
+        return op->else_case.defined() ? self.mutate(op->else_case) : Evaluate::make(0);
+    });
 }
 
 } // namespace tilewright::dsl

@@ -1,7 +1,7 @@
-// dsl/passes/opaque.h: values of which bounds inference is told nothing.
+// dsl/passes/opaque.h: values whose bounds Halide does not infer.
 #pragma once
 
-#include "Halide.h"
+#include "dsl/passes/walk.h"
 
 namespace tilewright::dsl {
 
@@ -10,12 +10,8 @@ inline constexpr const char* kOpaqueMarker = "tw_opaque";
 /// `x`, as any number of its type to whoever asks for its bounds. Halide makes the bounds of integer arithmetic as
 /// expressions, those of a product as the extremes of four: a chain of products that each read the last one twice, as
 /// in random generators, grows beyond all memory, though nobody needs its bounds. A lowering pass leaves x alone.
-inline Halide::Expr opaque(Halide::Expr x) {
-    const Halide::Type type = x.type();
-    return Halide::Internal::Call::make(type, kOpaqueMarker, {std::move(x)}, Halide::Internal::Call::PureIntrinsic);
+inline Halide::Expr opaque(const Halide::Expr& x) {
+    return marked(kOpaqueMarker, x.type(), {x});
 }
-
-/// Makes a pipeline take the markers away.
-void add_opaque_pass(Halide::Pipeline& pipeline);
 
 } // namespace tilewright::dsl

@@ -1,17 +1,17 @@
 // dsl/passes/prefetch_lines.cpp: the lowering pass behind prefetch_lines().
-#include "dsl/passes/prefetch_lines.h"
-
 #include <algorithm>
 #include <utility>
 
 #include "dsl/passes/memory_hints.h"
-#include "dsl/passes/statement_pass.h"
+#include "dsl/passes/passes.h"
+#include "dsl/passes/walk.h"
 
 namespace tilewright::dsl {
-namespace {
 
 using namespace Halide;
 using namespace Halide::Internal;
+
+namespace {
 
 constexpr int kCacheLineBytes = 64;
 
@@ -42,19 +42,7 @@ class FindDenseLoads : public IRVisitor {
     Expr condition_;
 
     /// What is loaded may lie outside of its array where the statement does not run.
-    static bool loads_something(const Expr& value) {
-        class FindLoad : public IRVisitor {
-          public:
-            bool found = false;
-
-          private:
-            using IRVisitor::visit;
-            void visit(const Load*) override { found = true; }
-        } find;
-        value.accept(&find);
-        return find.found;
-    }
-    bool known_in_front(const Expr& value) const { return !loads_something(value) && !uses_any(value, bound_here_); }
+    bool known_in_front(const Expr& value) const { return !has_load(value) && !uses_any(value, bound_here_); }
     template <class LetOrLetStmt> void bind(const LetOrLetStmt* op) {
         op->value.accept(this);
         bound_here_.push_back(op->name);
@@ -208,14 +196,6 @@ class InsertPrefetches : public IRMutator {
 Stmt insert_prefetches(const Stmt& statement, const std::vector<PrefetchLines>& prefetches,
                        const std::set<std::string>& arguments) {
     return InsertPrefetches(prefetches, arguments).run(statement);
-}
-
-void add_prefetch_lines_pass(Pipeline& pipeline, std::vector<PrefetchLines> prefetches,
-                             std::set<std::string> arguments) {
-    add_statement_pass(pipeline,
-                       [prefetches = std::move(prefetches), arguments = std::move(arguments)](const Stmt& statement) {
-                           return insert_prefetches(statement, prefetches, arguments);
-                       });
 }
 
 } // namespace tilewright::dsl

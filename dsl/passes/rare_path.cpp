@@ -7,167 +7,92 @@
 #include <utility>
 #include <vector>
 
-#include "dsl/passes/statement_pass.h"
-#include "dsl/passes/tuple_updates.h"
-#include "dsl/passes/whole_threads.h"
+#include "dsl/passes/passes.h"
+#include "dsl/passes/walk.h"
 
 namespace tilewright::dsl {
-namespace {
 
 using namespace Halide;
 using namespace Halide::Internal;
 
-bool is_marker(const Call* call) {
-    return call->call_type == Call::PureIntrinsic && call->name == kRareMarker;
+namespace {
+
+constexpr auto is_rare = [](const Call* call) { return is_marker(call, kRareMarker); };
+
+template <class Code> bool has_marker(const Code& code) {
+    return contains(code, is_rare);
 }
 
-/// What a piece of code holds that matters here.
-class Contents : public IRVisitor {
-  public:
-    bool marker = false;
-    bool extern_call = false;
-    std::set<std::string> loads;
-    std::set<std::string> stores;
-
-  private:
-    using IRVisitor::visit;
-    void visit(const Call* op) override {
-        marker = marker || is_marker(op);
-        extern_call = extern_call || op->is_extern();
-        IRVisitor::visit(op);
-    }
-    void visit(const Load* op) override {
-        loads.insert(op->name);
-        IRVisitor::visit(op);
-    }
-    void visit(const Store* op) override {
-        stores.insert(op->name);
-        IRVisitor::visit(op);
-    }
-};
-
-template <class Node> Contents contents_of(const Node& node) {
-    Contents contents;
-    node.accept(&contents);
-    return contents;
-}
-
-template <class Node> bool has_marker(const Node& node) {
-    return node.defined() && contents_of(node).marker;
-}
-
-/// The variables that a piece of code reads; those bound inside are counted too, which only keeps more lets alive.
-class VariablesUsed : public IRVisitor {
-  public:
-    explicit VariablesUsed(bool skip_slow) : skip_slow_(skip_slow) {}
-    std::set<std::string> names;
-
-  private:
-    using IRVisitor::visit;
-    bool skip_slow_;
-    void visit(const Variable* op) override { names.insert(op->name); }
-    void visit(const Call* op) override {
-        if (skip_slow_ && is_marker(op)) {
-            op->args[0].accept(this);
-            op->args[2].accept(this);
-        } else {
-            IRVisitor::visit(op);
-        }
-    }
-};
-
-template <class Node> std::set<std::string> variables_in(const Node& node, bool skip_slow = false) {
-    VariablesUsed used(skip_slow);
-    node.accept(&used);
-    return std::move(used.names);
+/// Whether code outside of slow arguments reads a variable.
+template <class Code> bool fast_reads(const Code& code, const std::string& name) {
+    bool found = false;
+    visit_with(
+        code, [&](Visitor&, const Variable* op) { found = found || op->name == name; },
+        [&](Visitor& self, const Call* op) {
+            if (!is_rare(op)) return self.inside(op);
+            op->args[0].accept(&self);
+            op->args[2].accept(&self);
+        });
+    return found;
 }
 
 /// Puts `let name = value` around the slow argument of every outermost marker that reads it.
-class MoveIntoSlow : public IRMutator {
-  public:
-    MoveIntoSlow(std::string name, Expr value) : name_(std::move(name)), value_(std::move(value)) {}
-
-  private:
-    using IRMutator::visit;
-    std::string name_;
-    Expr value_;
-    Expr visit(const Call* op) override {
-        if (!is_marker(op)) return IRMutator::visit(op);
+template <class Code> Code moved_into_slow(const Code& code, const std::string& name, const Expr& value) {
+    return mutate_with(code, [&](Mutator& self, const Call* op) {
+        if (!is_rare(op)) return self.inside(op);
         Expr slow = op->args[1];
-        if (variables_in(slow).count(name_)) slow = Let::make(name_, value_, slow);
-        return Call::make(op->type, op->name, {mutate(op->args[0]), slow, mutate(op->args[2])}, op->call_type);
-    }
-};
+        if (variables_in(slow).count(name)) slow = Let::make(name, value, slow);
+        return Call::make(op->type, op->name, {self.mutate(op->args[0]), slow, self.mutate(op->args[2])},
+                          op->call_type);
+    });
+}
 
 /// Common subexpression elimination lifts library calls that two slow arguments share in front of the statement, where
 /// every vector would pay for them: this puts them back.
-class SinkSlowLets : public IRMutator {
-    using IRMutator::visit;
-
-    template <class LetOrLetStmt, class Body> Body sink(const LetOrLetStmt* op) {
-        Body body = mutate(op->body);
-        const Contents value = contents_of(op->value);
-        if (value.extern_call) {
-            const Contents inside = contents_of(body);
-            bool overwritten = false;
-            for (const std::string& buffer : value.loads)
-                overwritten = overwritten || inside.stores.count(buffer);
-            if (inside.marker && !overwritten && variables_in(body).count(op->name) &&
-                !variables_in(body, true).count(op->name)) {
-                return MoveIntoSlow(op->name, mutate(op->value)).mutate(body);
-            }
+Stmt sink_slow_lets(const Stmt& statement) {
+    const auto sink = [](Mutator& self, const auto* op) {
+        auto body = self.mutate(op->body);
+        if (contains(op->value, [](const Call* call) { return call->is_extern(); }) && has_marker(body)) {
+            const std::set<std::string> loads = loaded_names(op->value);
+            const bool overwritten = contains(body, [&](const Store* store) { return loads.count(store->name) != 0; });
+            if (!overwritten && variables_in(body).count(op->name) && !fast_reads(body, op->name))
+                return moved_into_slow(body, op->name, self.mutate(op->value));
         }
-        return LetOrLetStmt::make(op->name, mutate(op->value), std::move(body));
-    }
-    Expr visit(const Let* op) override { return sink<Let, Expr>(op); }
-    Stmt visit(const LetStmt* op) override { return sink<LetStmt, Stmt>(op); }
-};
+        return std::remove_pointer_t<decltype(op)>::make(op->name, self.mutate(op->value), std::move(body));
+    };
+    return mutate_with(
+        statement, [&](Mutator& self, const Let* op) { return sink(self, op); },
+        [&](Mutator& self, const LetStmt* op) { return sink(self, op); });
+}
 
 enum class Form { select, fast };
 
 /// Replaces markers by their fast argument or by a select, and drops the lets that nothing reads any more.
-class Strip : public IRMutator {
-  public:
-    explicit Strip(Form form) : form_(form) {}
-
-  private:
-    using IRMutator::visit;
-    Form form_;
-
-    Expr visit(const Call* op) override {
-        if (!is_marker(op)) return IRMutator::visit(op);
-        Expr fast = mutate(op->args[2]);
-        if (form_ == Form::fast) return fast;
-        Expr condition = mutate(op->args[0]);
-        Expr slow = mutate(op->args[1]);
-        return Select::make(std::move(condition), std::move(slow), std::move(fast));
-    }
-
-    template <class LetOrLetStmt, class Body> Body strip_lets(const LetOrLetStmt* op) {
-        // Chains of lets are hundreds long: peel them in a loop and look for uses once, from the end.
-        std::vector<std::pair<std::string, Expr>> lets;
-        Body body = Body(op);
-        while (const LetOrLetStmt* let = body.template as<LetOrLetStmt>()) {
-            lets.emplace_back(let->name, mutate(let->value));
-            Body next = let->body;
+template <class Code> Code strip(const Code& code, Form form) {
+    // Chains of lets are hundreds long: peel them in a loop and look for uses once, from the end.
+    const auto strip_lets = [](Mutator& self, const auto* op) {
+        using LetOrLetStmt = std::remove_pointer_t<decltype(op)>;
+        Lets lets;
+        auto body = op->body;
+        lets.emplace_back(op->name, self.mutate(op->value));
+        while (const auto* let = body.template as<LetOrLetStmt>()) {
+            lets.emplace_back(let->name, self.mutate(let->value));
+            auto next = let->body;
             body = std::move(next);
         }
-        body = mutate(body);
-        std::set<std::string> used = variables_in(body);
-        for (auto it = lets.rbegin(); it != lets.rend(); ++it) {
-            if (!used.count(it->first)) continue;
-            used.erase(it->first);
-            used.merge(variables_in(it->second));
-            body = LetOrLetStmt::make(it->first, it->second, body);
-        }
-        return body;
-    }
-    Expr visit(const Let* op) override { return strip_lets<Let, Expr>(op); }
-    Stmt visit(const LetStmt* op) override { return strip_lets<LetStmt, Stmt>(op); }
-};
-
-template <class Node> Node strip(const Node& node, Form form) {
-    return Strip(form).mutate(node);
+        return within_used<LetOrLetStmt>(lets, self.mutate(body));
+    };
+    return mutate_with(
+        code,
+        [&](Mutator& self, const Call* op) {
+            if (!is_rare(op)) return self.inside(op);
+            Expr fast = self.mutate(op->args[2]);
+            if (form == Form::fast) return fast;
+            Expr condition = self.mutate(op->args[0]);
+            return Select::make(std::move(condition), self.mutate(op->args[1]), std::move(fast));
+        },
+        [&](Mutator& self, const Let* op) { return strip_lets(self, op); },
+        [&](Mutator& self, const LetStmt* op) { return strip_lets(self, op); });
 }
 
 /// Finds the conditions of a piece of straight-line code, in evaluation order, with the lets that they need.
@@ -192,18 +117,12 @@ class CollectConditions : public IRMutator {
             Expr scalar = lanes == 1 ? condition : VectorReduce::make(VectorReduce::Or, condition, 1);
             result = result.defined() ? Or::make(result, scalar) : scalar;
         }
-        std::set<std::string> used = variables_in(result);
-        for (auto it = lets_.rbegin(); it != lets_.rend(); ++it) {
-            if (!used.count(it->first)) continue;
-            used.merge(variables_in(it->second));
-            result = Let::make(it->first, it->second, result);
-        }
-        return result;
+        return within_used<Let>(lets_, result);
     }
 
   private:
     using IRMutator::visit;
-    std::vector<std::pair<std::string, Expr>> lets_; // under names of their own, so that scopes may be joined
+    Lets lets_; ///< under fresh names, so that scopes may be joined
     std::vector<Expr> conditions_;
     std::map<std::string, std::vector<Expr>> renamed_;
     std::set<std::string> stored_;
@@ -213,7 +132,7 @@ class CollectConditions : public IRMutator {
         return found == renamed_.end() || found->second.empty() ? Expr(op) : found->second.back();
     }
     Expr visit(const Call* op) override {
-        if (!is_marker(op)) return IRMutator::visit(op);
+        if (!is_rare(op)) return IRMutator::visit(op);
         conditions_.push_back(mutate(op->args[0]));
         return mutate(op->args[2]);
     }
@@ -253,8 +172,7 @@ class BranchOnMarkers : public IRMutator {
     bool in_thread_ = false; ///< of a device
 
     Stmt visit(const For* op) override {
-        const bool is_thread = op->for_type == ForType::GPUThread || op->for_type == ForType::GPULane;
-        const ScopedValue<bool> inside(in_thread_, in_thread_ || is_thread);
+        const ScopedValue<bool> inside(in_thread_, in_thread_ || is_over_threads(op));
         return IRMutator::visit(op);
     }
 
@@ -266,7 +184,7 @@ class BranchOnMarkers : public IRMutator {
     }
 
     // Whatever is not handled below (loop bounds, conditions of ifs, sizes) takes the plain select.
-    Expr visit(const Call* op) override { return is_marker(op) ? strip(Expr(op), Form::select) : IRMutator::visit(op); }
+    Expr visit(const Call* op) override { return is_rare(op) ? strip(Expr(op), Form::select) : IRMutator::visit(op); }
 
     Stmt visit(const Store* op) override {
         const Stmt statement(op);
@@ -318,7 +236,7 @@ class BranchOnMarkers : public IRMutator {
 
 Stmt lower_rare_paths(const Stmt& statement) {
     if (!has_marker(statement)) return statement;
-    return BranchOnMarkers().mutate(SinkSlowLets().mutate(statement));
+    return BranchOnMarkers().mutate(sink_slow_lets(statement));
 }
 
 void add_rare_path_pass(Pipeline& pipeline) {

@@ -1,14 +1,15 @@
-// dsl/passes/scalar_predicates.cpp: the lowering pass for predicates without vectors.
-#include "dsl/passes/scalar_predicates.h"
-
-#include "dsl/passes/statement_pass.h"
+// dsl/passes/scalar_predicates.cpp: the pass for predicates without vectors.
+#include "dsl/passes/passes.h"
+#include "dsl/passes/walk.h"
 
 namespace tilewright::dsl {
-namespace {
 
 using namespace Halide::Internal;
+using Halide::Expr;
 
-bool needs_branch(const Halide::Expr& predicate) {
+namespace {
+
+bool needs_branch(const Expr& predicate) {
     return predicate.type().is_scalar() && !is_const_one(predicate);
 }
 
@@ -20,39 +21,34 @@ bool leaves_backwards(const Load* op) {
     return base && stride && *stride == -1 && *base < ramp->lanes - 1;
 }
 
-class ScalarPredicates : public IRMutator {
-    using IRMutator::visit;
-
-    Halide::Expr visit(const Load* op) override {
-        Halide::Expr mutated = IRMutator::visit(op);
-        const Load* load = mutated.as<Load>();
-        if (load && leaves_backwards(load)) {
-            const auto* ramp = load->index.as<Ramp>();
-            const Halide::Expr places = Add::make(Broadcast::make(ramp->base, ramp->lanes),
-                                                  Ramp::make(make_zero(ramp->base.type()), ramp->stride, ramp->lanes));
-            return Load::make(load->type, load->name, places, load->image, load->param, load->predicate,
-                              load->alignment);
-        }
-        if (!load || !needs_branch(load->predicate)) return mutated;
-        Halide::Expr plain =
-            Load::make(load->type, load->name, load->index, load->image, load->param, const_true(), load->alignment);
-        return Call::make(load->type, Call::if_then_else, {load->predicate, plain, make_zero(load->type)},
-                          Call::PureIntrinsic);
+Expr lowered(const Expr& code) {
+    const Load* load = code.as<Load>();
+    if (load && leaves_backwards(load)) {
+        const auto* ramp = load->index.as<Ramp>();
+        const Expr places = Add::make(Broadcast::make(ramp->base, ramp->lanes),
+                                      Ramp::make(make_zero(ramp->base.type()), ramp->stride, ramp->lanes));
+        return Load::make(load->type, load->name, places, load->image, load->param, load->predicate, load->alignment);
     }
+    if (!load || !needs_branch(load->predicate)) return code;
+    const Expr plain =
+        Load::make(load->type, load->name, load->index, load->image, load->param, const_true(), load->alignment);
+    return Call::make(load->type, Call::if_then_else, {load->predicate, plain, make_zero(load->type)},
+                      Call::PureIntrinsic);
+}
 
-    Stmt visit(const Store* op) override {
-        Stmt mutated = IRMutator::visit(op);
-        const Store* store = mutated.as<Store>();
-        if (!store || !needs_branch(store->predicate)) return mutated;
-        return IfThenElse::make(store->predicate, Store::make(store->name, store->value, store->index, store->param,
-                                                              const_true(), store->alignment));
-    }
-};
+Stmt lowered(const Stmt& code) {
+    const Store* store = code.as<Store>();
+    if (!store || !needs_branch(store->predicate)) return code;
+    return IfThenElse::make(store->predicate, Store::make(store->name, store->value, store->index, store->param,
+                                                          const_true(), store->alignment));
+}
 
 } // namespace
 
-void add_scalar_predicates_pass(Halide::Pipeline& pipeline) {
-    add_statement_pass(pipeline, [](const Stmt& statement) { return ScalarPredicates().mutate(statement); });
+Stmt branch_scalar_predicates(const Stmt& statement) {
+    return mutate_with(
+        statement, [](Mutator& self, const Load* op) { return lowered(self.inside(op)); },
+        [](Mutator& self, const Store* op) { return lowered(self.inside(op)); });
 }
 
 } // namespace tilewright::dsl

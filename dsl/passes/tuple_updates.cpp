@@ -1,11 +1,10 @@
 // dsl/passes/tuple_updates.cpp: makes the needs of Tuple elements visible to Halide.
-#include "dsl/passes/tuple_updates.h"
-
-#include "dsl/passes/statement_pass.h"
-
 #include <map>
 #include <set>
 #include <string>
+
+#include "dsl/passes/passes.h"
+#include "dsl/passes/walk.h"
 
 namespace tilewright::dsl {
 namespace {
@@ -16,25 +15,13 @@ using Halide::Expr;
 constexpr const char* kNever = "tw_never";
 
 /// The elements of `name` that an expression reads: with calls looked into, or as Halide's own check does it.
-class Reads : public IRVisitor {
-  public:
-    Reads(std::string name, bool inside_calls) : name_(std::move(name)), inside_calls_(inside_calls) {}
-    std::map<int, Expr> found;
-
-  private:
-    using IRVisitor::visit;
-    std::string name_;
-    bool inside_calls_;
-    void visit(const Call* op) override {
-        if (op->call_type == Call::Halide && op->name == name_) found.emplace(op->value_index, op);
-        if (inside_calls_) IRVisitor::visit(op);
-    }
-};
-
 std::map<int, Expr> reads(const Expr& value, const std::string& name, bool inside_calls) {
-    Reads visitor(name, inside_calls);
-    value.accept(&visitor);
-    return std::move(visitor.found);
+    std::map<int, Expr> found;
+    visit_with(value, [&](Visitor& self, const Call* op) {
+        if (op->call_type == Call::Halide && op->name == name) found.emplace(op->value_index, op);
+        if (inside_calls) self.inside(op);
+    });
+    return found;
 }
 
 void protect(Definition definition, const std::string& name) {
@@ -46,7 +33,7 @@ void protect(Definition definition, const std::string& name) {
             const auto visible = reads(strict_float(value), name, false);
             for (const auto& [element, call] : reads(value, name, true)) {
                 if (visible.count(element)) continue;
-                const Expr never = Call::make(Halide::Bool(), kNever, {}, Call::PureIntrinsic);
+                const Expr never = marked(kNever, Halide::Bool(), {});
                 // Elements of 64-bit and smaller numbers and truth values all convert; what they convert to does not
                 // matter.
                 value = Select::make(never, Halide::cast(value.type(), call), value);
@@ -59,33 +46,30 @@ void protect(Definition definition, const std::string& name) {
 
 /// Removes the selects again. Loop-invariant code motion has put `never` into lets far outside by now, some of them on
 /// the other side of a parallel loop, where LLVM could not follow it: so lets are followed here.
-class NeverIsFalse : public IRMutator {
-    using IRMutator::visit;
-    std::set<std::string> never_;
-
-    Expr visit(const Call* op) override {
-        return op->name == kNever && op->call_type == Call::PureIntrinsic ? make_zero(op->type) : IRMutator::visit(op);
-    }
-    Expr visit(const Variable* op) override { return never_.count(op->name) ? make_zero(op->type) : Expr(op); }
-    Expr visit(const Select* op) override {
-        Expr condition = mutate(op->condition);
-        if (is_const_zero(condition)) return mutate(op->false_value);
-        return Select::make(std::move(condition), mutate(op->true_value), mutate(op->false_value));
-    }
-    template <class LetOrLetStmt, class Body> Body follow(const LetOrLetStmt* op) {
-        Expr value = mutate(op->value);
-        if (!op->value.type().is_bool() || !is_const_zero(value)) {
-            return LetOrLetStmt::make(op->name, std::move(value), mutate(op->body));
-        }
+Stmt without_never(const Stmt& statement) {
+    std::set<std::string> never;
+    const auto follow = [&](Mutator& self, const auto* op) {
+        Expr value = self.mutate(op->value);
+        const bool is_never = op->value.type().is_bool() && is_const_zero(value);
         // Names are unique along a path here; a let of the same name further in would have the same value.
-        never_.insert(op->name);
-        Body body = mutate(op->body);
-        never_.erase(op->name);
+        if (is_never) never.insert(op->name);
+        auto body = self.mutate(op->body);
+        if (!is_never) return std::remove_pointer_t<decltype(op)>::make(op->name, std::move(value), std::move(body));
+        never.erase(op->name);
         return body;
-    }
-    Expr visit(const Let* op) override { return follow<Let, Expr>(op); }
-    Stmt visit(const LetStmt* op) override { return follow<LetStmt, Stmt>(op); }
-};
+    };
+    return mutate_with(
+        statement,
+        [](Mutator& self, const Call* op) { return is_marker(op, kNever) ? make_zero(op->type) : self.inside(op); },
+        [&](Mutator&, const Variable* op) { return never.count(op->name) ? make_zero(op->type) : Expr(op); },
+        [](Mutator& self, const Select* op) {
+            Expr condition = self.mutate(op->condition);
+            if (is_const_zero(condition)) return self.mutate(op->false_value);
+            return Select::make(std::move(condition), self.mutate(op->true_value), self.mutate(op->false_value));
+        },
+        [&](Mutator& self, const Let* op) { return follow(self, op); },
+        [&](Mutator& self, const LetStmt* op) { return follow(self, op); });
+}
 
 } // namespace
 
@@ -97,7 +81,7 @@ void protect_tuple_updates(Halide::Pipeline& pipeline) {
             }
         }
     }
-    add_statement_pass(pipeline, [](const Stmt& statement) { return NeverIsFalse().mutate(statement); });
+    add_statement_pass(pipeline, without_never);
 }
 
 } // namespace tilewright::dsl

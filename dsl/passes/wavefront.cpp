@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "dsl/passes/forward_elements.h"
+#include "dsl/passes/walk.h"
 
 namespace tilewright::dsl {
 namespace {
@@ -72,11 +73,10 @@ class Builder {
     }
 
     Stmt loop(const std::string& what, const Expr& first, const Expr& stop, const Stmt& body) const {
-        return For::make(prefix_ + what, first, simplify(stop - first), ForType::Serial, Halide::Partition::Never,
-                         Halide::DeviceAPI::None, body);
+        return host_loop(prefix_ + what, first, simplify(stop - first), body);
     }
 
-    /// What a row does in one column only: that is none of those that all its loops have.
+    /// What a row does in one column only: not one of the columns that all its loops have.
     bool is_single(const ColumnLoop& each) const { return columns_.size() > 1 && is_const_one(each.loop.iterations); }
 
     /// All that a row does in one column.

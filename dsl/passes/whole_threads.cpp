@@ -1,18 +1,18 @@
 // dsl/passes/whole_threads.cpp: takes the branches out of the way of a thread with several elements.
-#include "dsl/passes/whole_threads.h"
-
 #include <algorithm>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "dsl/passes/loaded_names.h"
+#include "dsl/passes/passes.h"
+#include "dsl/passes/walk.h"
 
 namespace tilewright::dsl {
-namespace {
 
 using namespace Halide;
 using namespace Halide::Internal;
+
+namespace {
 
 constexpr const char* kRareBranch = "tw_rare_branch";
 /// Elements, beyond which their values take the registers that hide waiting: a lane's sixteen, and what the last block
@@ -21,88 +21,64 @@ constexpr std::ptrdiff_t kMostElements = 17;
 /// Elements are written down three times; beyond so many calls that costs more in compiling than it gives.
 constexpr int kMostCalls = 1500;
 
-bool is_rare_mark(const Call* call) {
-    return call->call_type == Call::PureIntrinsic && call->name == kRareBranch;
-}
-
 bool is_rare_branch(const IfThenElse* op) {
     const auto* call = op->condition.as<Call>();
-    return call != nullptr && is_rare_mark(call) && op->else_case.defined();
+    return call != nullptr && is_marker(call, kRareBranch) && op->else_case.defined();
 }
 
 /// What a statement does beside computing.
-class Survey : public IRVisitor {
-  public:
+struct Survey {
     std::set<std::string> stored, allocated;
     bool cooperates = false; ///< threads wait for each other or hand values on: none may be sent another way
     bool loads_arguments = false;
     bool has_rare = false;
-    bool uses_library = false; ///< libdevice: long code with branches of its own, in which loads do not matter
+    bool uses_library = false; ///< libdevice: long code with branches, in which loads do not matter
     int calls = 0;
-
-  private:
-    using IRVisitor::visit;
-    void visit(const Store* op) override {
-        stored.insert(op->name);
-        IRVisitor::visit(op);
-    }
-    void visit(const Allocate* op) override {
-        allocated.insert(op->name);
-        IRVisitor::visit(op);
-    }
-    void visit(const Load* op) override {
-        loads_arguments = loads_arguments || op->param.defined();
-        IRVisitor::visit(op);
-    }
-    void visit(const Call* op) override {
-        ++calls;
-        uses_library = uses_library || op->name.rfind("__nv_", 0) == 0;
-        cooperates =
-            cooperates || op->is_intrinsic(Call::gpu_thread_barrier) || op->name.find("shfl") != std::string::npos;
-        IRVisitor::visit(op);
-    }
-    void visit(const IfThenElse* op) override {
-        has_rare = has_rare || is_rare_branch(op);
-        IRVisitor::visit(op);
-    }
 };
+
+Survey survey(const Stmt& code) {
+    Survey found;
+    for_each_node(
+        code, [&](const Store* op) { found.stored.insert(op->name); },
+        [&](const Allocate* op) { found.allocated.insert(op->name); },
+        [&](const Load* op) { found.loads_arguments = found.loads_arguments || op->param.defined(); },
+        [&](const IfThenElse* op) { found.has_rare = found.has_rare || is_rare_branch(op); },
+        [&](const Call* op) {
+            ++found.calls;
+            found.uses_library = found.uses_library || op->name.starts_with("__nv_");
+            found.cooperates = found.cooperates || op->is_intrinsic(Call::gpu_thread_barrier) ||
+                               op->name.find("shfl") != std::string::npos;
+        });
+    return found;
+}
 
 /// Whether a statement writes a variable of the thread before it reads it, whatever the data are.
-class WritesFirst : public IRVisitor {
-  public:
-    explicit WritesFirst(std::string name) : name_(std::move(name)) {}
+bool writes_first(const Stmt& code, const std::string& name) {
     bool written = false, read_before = false;
-
-  private:
-    using IRVisitor::visit;
-    std::string name_;
-    int branches_ = 0;
-    void visit(const Store* op) override {
-        IRVisitor::visit(op);
-        written = written || (op->name == name_ && branches_ == 0);
-    }
-    void visit(const Load* op) override {
-        read_before = read_before || (op->name == name_ && !written);
-        IRVisitor::visit(op);
-    }
-    void visit(const IfThenElse* op) override {
-        op->condition.accept(this);
-        ++branches_;
-        op->then_case.accept(this);
-        if (op->else_case.defined()) op->else_case.accept(this);
-        --branches_;
-    }
-    void visit(const For* op) override {
-        ++branches_;
-        IRVisitor::visit(op);
-        --branches_;
-    }
-};
-
-template <class Node> Survey survey(const Node& node) {
-    Survey result;
-    node.accept(&result);
-    return result;
+    int branches = 0;
+    visit_with(
+        code,
+        [&](Visitor& self, const Store* op) {
+            self.inside(op);
+            written = written || (op->name == name && branches == 0);
+        },
+        [&](Visitor& self, const Load* op) {
+            read_before = read_before || (op->name == name && !written);
+            self.inside(op);
+        },
+        [&](Visitor& self, const IfThenElse* op) {
+            op->condition.accept(&self);
+            ++branches;
+            op->then_case.accept(&self);
+            if (op->else_case.defined()) op->else_case.accept(&self);
+            --branches;
+        },
+        [&](Visitor& self, const For* op) {
+            ++branches;
+            self.inside(op);
+            --branches;
+        });
+    return written && !read_before;
 }
 
 /// Whether a condition asks that something is one number of many: few threads meet it.
@@ -128,7 +104,7 @@ struct Elements {
         }
         const auto* guarded = statement.as<IfThenElse>();
         const bool is_guard = guarded != nullptr && !guarded->else_case.defined() &&
-                              guarded->condition.type().is_scalar() && loaded_names(guarded->condition).empty() &&
+                              guarded->condition.type().is_scalar() && !has_load(guarded->condition) &&
                               !asks_for_one(guarded->condition);
         if (!is_guard) {
             statements.push_back(statement);
@@ -140,80 +116,67 @@ struct Elements {
 };
 
 /// A size in a condition.
-class FindSize : public IRVisitor {
-  public:
+Expr size_in(const Expr& condition) {
     Expr size;
-
-  private:
-    using IRVisitor::visit;
-    void visit(const Variable* op) override {
+    for_each_node(condition, [&](const Variable* op) {
         const bool is_place =
             op->name.find("thread_id") != std::string::npos || op->name.find("block_id") != std::string::npos;
         if (!size.defined() && op->type == Int(32) && !is_place) size = op;
-    }
-};
+    });
+    return size;
+}
 
-/// The fast way alone. Where it is the wrong one, `flag` is set.
-class Optimist : public IRMutator {
-  public:
-    /// `nothing`: added to the places of arguments, undefined for none.
-    Optimist(std::string flag, Expr nothing) : flag_(std::move(flag)), nothing_(std::move(nothing)) {}
+Expr is_set(const std::string& flag) {
+    return Load::make(UInt(8), flag, 0, Buffer<>(), Parameter(), const_true(), ModulusRemainder()) !=
+           make_zero(UInt(8));
+}
+Stmt set(const std::string& flag, const Expr& value) {
+    return Store::make(flag, cast<std::uint8_t>(value), 0, Parameter(), const_true(), ModulusRemainder());
+}
 
-    static Expr is_set(const std::string& flag) {
-        return Load::make(UInt(8), flag, 0, Buffer<>(), Parameter(), const_true(), ModulusRemainder()) !=
-               make_zero(UInt(8));
-    }
-    static Stmt set(const std::string& flag, const Expr& value) {
-        return Store::make(flag, cast<std::uint8_t>(value), 0, Parameter(), const_true(), ModulusRemainder());
-    }
+/// The fast way alone. Where it is the wrong one, `flag` is set. `nothing`: added to the places of arguments, undefined
+/// for none.
+Stmt optimistic(const Stmt& code, const std::string& flag, const Expr& nothing) {
+    return mutate_with(
+        code,
+        [&](Mutator& self, const IfThenElse* op) {
+            if (flag.empty() || !is_rare_branch(op)) return self.inside(op);
+            const Expr rare = self.mutate(op->condition.as<Call>()->args[0]);
+            return Block::make(set(flag, is_set(flag) || rare), self.mutate(op->else_case));
+        },
+        [&](Mutator& self, const Load* op) {
+            if (!nothing.defined() || !op->param.defined() || !op->index.type().is_scalar()) return self.inside(op);
+            return Load::make(op->type, op->name, self.mutate(op->index) + nothing, op->image, op->param, op->predicate,
+                              ModulusRemainder());
+        });
+}
 
-  private:
-    using IRMutator::visit;
-    std::string flag_;
-    Expr nothing_;
-
-    Stmt visit(const IfThenElse* op) override {
-        if (flag_.empty() || !is_rare_branch(op)) return IRMutator::visit(op);
-        const Expr rare = mutate(op->condition.as<Call>()->args[0]);
-        return Block::make(set(flag_, is_set(flag_) || rare), mutate(op->else_case));
-    }
-    Expr visit(const Load* op) override {
-        if (!nothing_.defined() || !op->param.defined() || !op->index.type().is_scalar()) return IRMutator::visit(op);
-        return Load::make(op->type, op->name, mutate(op->index) + nothing_, op->image, op->param, op->predicate,
-                          ModulusRemainder());
-    }
-};
-
-/// Takes out what frees memory that was allocated further out.
-class WithoutFrees : public IRMutator {
-  public:
-    std::set<std::string> names;
-
-  private:
-    using IRMutator::visit;
-    std::multiset<std::string> own_;
-    Stmt visit(const Free* op) override {
-        if (own_.count(op->name) != 0) return op;
-        names.insert(op->name);
-        return Evaluate::make(0);
-    }
-    Stmt visit(const Allocate* op) override {
-        const auto name = own_.insert(op->name);
-        Stmt result = IRMutator::visit(op);
-        own_.erase(name);
-        return result;
-    }
-};
+/// Takes out what frees memory that was allocated further out, and adds its names to `names`.
+Stmt without_frees(const Stmt& code, std::set<std::string>& names) {
+    std::multiset<std::string> inside;
+    return mutate_with(
+        code,
+        [&](Mutator&, const Free* op) {
+            if (inside.count(op->name) != 0) return Stmt(op);
+            names.insert(op->name);
+            return Evaluate::make(0);
+        },
+        [&](Mutator& self, const Allocate* op) {
+            const auto name = inside.insert(op->name);
+            Stmt result = self.inside(op);
+            inside.erase(name);
+            return result;
+        });
+}
 
 class WholeThreads : public IRMutator {
     using IRMutator::visit;
     bool in_thread_ = false;
     std::set<std::string> variables_; ///< of the threads
-    std::set<const IRNode*> parts_;   ///< the ends of what is too long: not even a whole of their own
+    std::set<const IRNode*> parts_;   ///< the ends of what is too long: no whole either
 
     Stmt visit(const For* op) override {
-        const bool is_thread = op->for_type == ForType::GPUThread || op->for_type == ForType::GPULane;
-        const ScopedValue<bool> inside(in_thread_, in_thread_ || is_thread);
+        const ScopedValue<bool> inside(in_thread_, in_thread_ || is_over_threads(op));
         return IRMutator::visit(op);
     }
 
@@ -231,9 +194,9 @@ class WholeThreads : public IRMutator {
         std::vector<Stmt>& elements = found.statements;
         const std::vector<Expr>& guards = found.guards;
         // What the thread has allocated is freed once, behind whichever way it took.
-        WithoutFrees without;
+        std::set<std::string> freed;
         for (Stmt& element : elements)
-            element = without.mutate(element);
+            element = without_frees(element, freed);
         const auto is_empty = [](const Stmt& element) { return is_no_op(element); };
         elements.erase(std::remove_if(elements.begin(), elements.end(), is_empty), elements.end());
         // Loads that wait for branches, and branches that wait for loads.
@@ -248,23 +211,20 @@ class WholeThreads : public IRMutator {
         const std::set<std::string> loaded = loaded_names(Stmt(op));
         for (const std::string& name : all.stored) {
             if (all.allocated.count(name) != 0 || loaded.count(name) == 0) continue;
-            WritesFirst order(name);
-            Block::make(elements).accept(&order);
-            can_repeat = can_repeat && variables_.count(name) != 0 && order.written && !order.read_before;
+            can_repeat = can_repeat && variables_.count(name) != 0 && writes_first(Block::make(elements), name);
         }
         if (guards.empty() && !can_repeat) return IRMutator::visit(op);
         Expr inside = const_true();
         for (const Expr& guard : guards)
             inside = inside && guard;
         const std::string flag = can_repeat ? unique_name("is_rare") : "";
-        Stmt fast = Optimist(flag, nothing(guards)).mutate(Block::make(elements));
+        Stmt fast = optimistic(Block::make(elements), flag, nothing(guards));
         if (can_repeat) {
-            fast = Block::make(
-                {Optimist::set(flag, 0), fast, IfThenElse::make(Optimist::is_set(flag), Block::make(elements))});
+            fast = Block::make({set(flag, 0), fast, IfThenElse::make(is_set(flag), Block::make(elements))});
             fast = Allocate::make(flag, UInt(8), MemoryType::Stack, {1}, const_true(), fast);
         }
-        Stmt result = guards.empty() ? fast : IfThenElse::make(simplify(inside), fast, without.mutate(Stmt(op)));
-        for (const std::string& name : without.names)
+        Stmt result = guards.empty() ? fast : IfThenElse::make(simplify(inside), fast, without_frees(Stmt(op), freed));
+        for (const std::string& name : freed)
             result = Block::make(result, Free::make(name));
         return result;
     }
@@ -272,28 +232,23 @@ class WholeThreads : public IRMutator {
     /// A zero that LLVM does not know: the square of an odd number is 1 modulo 8. Without it LLVM would move what both
     /// ways begin with in front of the branch, the whole first element, for which the loads of the others would wait.
     static Expr nothing(const std::vector<Expr>& guards) {
-        FindSize find;
+        Expr size;
         for (const Expr& guard : guards)
-            guard.accept(&find);
-        if (!find.size.defined()) return Expr();
-        const Expr odd = cast<std::uint32_t>(find.size) | make_one(UInt(32));
+            if (!size.defined()) size = size_in(guard);
+        if (!size.defined()) return Expr();
+        const Expr odd = cast<std::uint32_t>(size) | make_one(UInt(32));
         return cast<std::int32_t>((odd * odd >> 2) & make_one(UInt(32)));
     }
-};
-
-class Unmark : public IRMutator {
-    using IRMutator::visit;
-    Expr visit(const Call* op) override { return is_rare_mark(op) ? mutate(op->args[0]) : IRMutator::visit(op); }
 };
 
 } // namespace
 
 Expr mark_rare_branch(const Expr& condition) {
-    return Call::make(condition.type(), kRareBranch, {condition}, Call::PureIntrinsic);
+    return marked(kRareBranch, condition.type(), {condition});
 }
 
 Stmt whole_threads(const Stmt& statement) {
-    return Unmark().mutate(WholeThreads().mutate(statement));
+    return without_marker(WholeThreads().mutate(statement), kRareBranch);
 }
 
 } // namespace tilewright::dsl

@@ -1,17 +1,18 @@
-// dsl/passes/zero_divisors.cpp: the lowering pass that hides zeros from Halide's code generation.
-#include "dsl/passes/zero_divisors.h"
-
-#include "dsl/passes/statement_pass.h"
+// dsl/passes/zero_divisors.cpp: the pass that hides zeros from Halide's code generation.
+#include "dsl/passes/passes.h"
 
 #include <cmath>
 #include <cstdint>
 
+#include "dsl/passes/walk.h"
+
 namespace tilewright::dsl {
-namespace {
 
 using namespace Halide::Internal;
 using Halide::Expr;
 using Halide::Type;
+
+namespace {
 
 bool is_zero_divisor(const Expr& divisor) {
     return divisor.type().is_float() && is_const_zero(divisor);
@@ -27,24 +28,18 @@ Expr hidden(const Expr& zero) {
     return Reinterpret::make(type, pattern);
 }
 
-class ZeroDivisors : public IRMutator {
-    using IRMutator::visit;
-
-    Expr visit(const Div* op) override {
-        if (!is_zero_divisor(op->b)) return IRMutator::visit(op);
-        return Div::make(mutate(op->a), hidden(op->b));
-    }
-
-    Expr visit(const Call* op) override {
-        if (!op->is_intrinsic(Call::strict_div) || !is_zero_divisor(op->args[1])) return IRMutator::visit(op);
-        return Call::make(op->type, op->name, {mutate(op->args[0]), hidden(op->args[1])}, op->call_type);
-    }
-};
-
 } // namespace
 
-void add_zero_divisors_pass(Halide::Pipeline& pipeline) {
-    add_statement_pass(pipeline, [](const Stmt& statement) { return ZeroDivisors().mutate(statement); });
+Stmt hide_zero_divisors(const Stmt& statement) {
+    return mutate_with(
+        statement,
+        [](Mutator& self, const Div* op) {
+            return is_zero_divisor(op->b) ? Div::make(self.mutate(op->a), hidden(op->b)) : self.inside(op);
+        },
+        [](Mutator& self, const Call* op) {
+            if (!op->is_intrinsic(Call::strict_div) || !is_zero_divisor(op->args[1])) return self.inside(op);
+            return Call::make(op->type, op->name, {self.mutate(op->args[0]), hidden(op->args[1])}, op->call_type);
+        });
 }
 
 } // namespace tilewright::dsl

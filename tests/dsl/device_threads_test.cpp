@@ -13,8 +13,7 @@
 #include "dsl/passes/early_exit.h"
 #include "dsl/passes/passes.h"
 #include "dsl/passes/rare_path.h"
-#include "dsl/passes/statement_pass.h"
-#include "dsl/passes/whole_threads.h"
+#include "dsl/passes/walk.h"
 
 namespace tilewright::dsl {
 namespace {

@@ -21,7 +21,7 @@
 #include "dsl/language/expression.h"
 #include "dsl/language/schedule_text.h"
 #include "dsl/passes/memory_hints.h"
-#include "dsl/passes/prefetch_lines.h"
+#include "dsl/passes/passes.h"
 #include "kernel_runner.h"
 
 namespace tilewright::dsl::test {

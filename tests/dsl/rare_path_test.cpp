@@ -8,8 +8,8 @@
 
 #include "Halide.h"
 #include "dsl/code/halide_target.h"
+#include "dsl/passes/passes.h"
 #include "dsl/passes/rare_path.h"
-#include "dsl/passes/scalar_predicates.h"
 
 namespace tilewright::dsl {
 namespace {
@@ -118,7 +118,7 @@ std::vector<double> run(const Shape& shape, bool marked, Loops loops, Halide::Ta
         if (!out.update(k).get_schedule().touched()) out.update(k).unscheduled();
     }
     Halide::Pipeline pipeline(out);
-    add_scalar_predicates_pass(pipeline);
+    add_statement_pass(pipeline, branch_scalar_predicates);
     add_rare_path_pass(pipeline);
     constexpr int kCount = 133;
     Halide::Buffer<double> values(kCount);

@@ -1,0 +1,29 @@
+// dsl/passes/passes.cpp: the passes that every kernel needs, in their order.
+#include "dsl/passes/passes.h"
+
+#include "dsl/passes/device_extremes.h"
+#include "dsl/passes/early_exit.h"
+#include "dsl/passes/opaque.h"
+#include "dsl/passes/rare_path.h"
+#include "dsl/passes/walk.h"
+
+namespace tilewright::dsl {
+
+using Halide::Internal::Stmt;
+
+void add_passes(Halide::Pipeline& pipeline) {
+    std::set<std::string> outputs;
+    for (const Halide::Func& output : pipeline.outputs())
+        for (const Halide::OutputImageParam& buffer : output.output_buffers())
+            outputs.insert(buffer.name());
+    add_statement_pass(pipeline, [](const Stmt& statement) {
+        const Stmt plain = without_marker(lower_device_extremes(statement, false), kOpaqueMarker);
+        return branch_scalar_predicates(plain);
+    });
+    add_rare_path_pass(pipeline);
+    add_statement_pass(pipeline, [outputs](const Stmt& statement) {
+        return hide_zero_divisors(forget_alignment(exit_early(statement), outputs));
+    });
+}
+
+} // namespace tilewright::dsl
