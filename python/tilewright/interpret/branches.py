@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NoReturn
 
 from ..symbolic.graph import BOOL, Block, Value
@@ -259,8 +260,12 @@ class Branches(Region):
     @staticmethod
     def leaves(body: Iterable[ast.stmt]) -> bool:
         """Whether a return, or a break or continue of a loop around, is in it."""
-        nodes = inside(body, ast.FunctionDef, ast.Lambda)
-        if any(isinstance(item, ast.Return) for item in nodes):
-            return True
-        of_loop = inside(body, ast.FunctionDef, ast.Lambda, ast.For, ast.While)
-        return any(isinstance(item, (ast.Break, ast.Continue)) for item in of_loop)
+        return any(map(_leaves, body))
+
+
+@lru_cache(maxsize=4096)
+def _leaves(statement: ast.stmt) -> bool:
+    if any(isinstance(item, ast.Return) for item in inside([statement], ast.FunctionDef, ast.Lambda)):
+        return True
+    of_loop = inside([statement], ast.FunctionDef, ast.Lambda, ast.For, ast.While)
+    return any(isinstance(item, (ast.Break, ast.Continue)) for item in of_loop)

@@ -255,7 +255,7 @@ class Tracer:
 
     def constant(self, value: Any, dtype: np.dtype[Any] = INT64) -> Value:
         """A literal."""
-        return self.add("const", (), {"value": np.asarray(value, dtype).item()}, dtype, ())
+        return self.add("const", (), {"value": dtype.type(value).item()}, dtype, ())
 
     def cast(self, value: Value, dtype: np.dtype[Any]) -> Value:
         return value if value.dtype == dtype else self.add("cast", (value,), {}, dtype, value.shape)
