@@ -24,4 +24,3 @@ REDUCTIONS = of_kind("reduction", "search")
 REDUCED_BY = {name: ufunc for name, _, _, _, ufunc in _ROWS if ufunc}  # sum: add
 REGIONS = of_kind("region")
 VIEWS = of_kind("view") - with_trait("of_passes")
-FREE = VIEWS | of_kind("half", "source")  # compute nothing

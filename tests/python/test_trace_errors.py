@@ -354,9 +354,8 @@ EXPECTED: dict[str, tuple[str, str, str]] = {
     "makes_object_array": (
         "trace_refused.py",
         "makes_object_array",
-        "a value of dtype object; only booleans, integers, floats of up to 64 bits and complex numbers of two "
-        "such are compiled. Make it an array of numbers where it is made, or leave it out of the compiled "
-        "function.",
+        "a value of dtype object; it holds Python objects, which only Python can work on. Make it an array of numbers "
+        "where it is made, or leave it out of the compiled function.",
     ),
     "multiplies_matrices_of_rank_three": (
         "trace_refused.py",
@@ -448,7 +447,7 @@ def test_nothing_happened_outside() -> None:
     [
         (np.clongdouble([1]), "x is complex256[1]; only booleans, integers, floats of up to 64 bits and complex numbers of two such are "
          "compiled. Pass its real and imaginary parts, or leave it out of the compiled function."),
-        (np.array([None, 1]), "x is object[2]; object arrays hold Python objects, which only Python can work on. "
+        (np.array([None, 1]), "x is object[2]; it holds Python objects, which only Python can work on. "
          "Make it an array of numbers where it is made, or leave it out of the compiled function."),
         (np.ma.array([1.0, 2]), "x is a numpy.ma.MaskedArray; its operations are not those of a plain array. Pass np.asarray(x)."),
         (np.array([[1.0]]).view(np.matrix), "x is a numpy.matrix; its operations are not those of a plain array. Pass np.asarray(x)."),

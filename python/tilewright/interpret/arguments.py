@@ -36,7 +36,7 @@ from ..symbolic.arrays import Storage, SymArray
 from ..symbolic.graph import Value
 from ..symbolic.scalars import Symbolic, SymInt, SymScalar
 from ..symbolic.sizes import Size
-from ..symbolic.tracer import Argument, Tracer, free_name, numbers_wanted
+from ..symbolic.tracer import Argument, Tracer, free_name
 from .generators import SymGenerator
 from .pure import has_own_operators, is_generic_by_itself, is_named_tuple
 
@@ -123,7 +123,7 @@ def _of(*kinds: type) -> Callable[[Any], bool]:
 _KINDS: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
     ("a traced value", _of(Symbolic, SymGenerator), "_itself"),
     ("a random generator", _of(np.random.Generator), "_generator"),  # PCG64: its state is an input
-    ("an array", _of(np.ndarray), "_own_array"),  # an input
+    ("an array", _of(np.ndarray), "_array"),  # an input
     ("an array on a device", is_placed, "_placed_array"),  # an input
     ("a member of an enumeration", _is_enum, "_member"),  # its identity
     ("a record", _of(np.void), "_object"),  # it may be part of an array, and change
@@ -138,19 +138,14 @@ _KINDS: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
     ("a static method", _exactly(staticmethod), "_static_method"),  # its function
     ("a partial function", _is_partial, "_partial"),  # function, arguments and keywords
     ("a function behind lru_cache", _exactly(functools._lru_cache_wrapper), "_single"),  # what it gives is an input
-    ("a named tuple", lambda value: is_named_tuple(type(value)), "_named_tuple"),  # class and length, and each item
+    ("a named tuple", lambda value: is_named_tuple(type(value)), "_items"),  # class and length, and each item
     ("a list or a tuple", _exactly(list, tuple), "_items"),  # length, and each item
-    ("a deque", _exactly(collections.deque), "_deque"),  # length, and each item
+    ("a deque", _exactly(collections.deque), "_items"),  # length, and each item
     ("a dict", _exactly(*_TABLES), "_table"),  # keys, and each value
     ("a set", _exactly(set), "_set"),  # what is in it, in its order
     ("another function", _is_other_function, "_single"),  # its identity
     ("an object", lambda _: True, "_object"),  # its class, and what is read of it
 )
-
-
-def kind_of(value: Any) -> str:
-    """The row of the table that a value is in."""
-    return next(name for name, fits, _ in _KINDS if fits(value))
 
 
 class Inputs:
@@ -211,8 +206,7 @@ class Inputs:
 
     def is_outer(self, value: Any) -> bool:
         """Whether a container or object lives outside of the function."""
-        entry = self.by_identity.get(id(value))
-        return entry is not None and entry[0] is value
+        return self.path_of(value) is not None
 
     def path_of(self, value: Any) -> Path | None:
         entry = self.by_identity.get(id(value))
@@ -316,9 +310,6 @@ class Inputs:
     def _itself(self, value: Any, path: Path, is_parameter: bool) -> Any:
         return value
 
-    def _own_array(self, value: np.ndarray[Any, Any], path: Path, is_parameter: bool) -> SymArray:
-        return self._array(value, path, is_parameter)
-
     def _placed_array(self, value: Any, path: Path, is_parameter: bool) -> SymArray:
         try:
             array = stand_in(value)
@@ -375,26 +366,14 @@ class Inputs:
         )
         return functools.partial(function, *args, **keywords)
 
-    def _named_tuple(self, value: Any, path: Path, is_parameter: bool) -> Any:
-        self._guard(path, "length", (type(value), len(value)))
-        return tuple.__new__(type(value), self._parts(value, path, is_parameter))
-
     def _items(self, value: Any, path: Path, is_parameter: bool) -> Any:
         self._guard(path, "length", (type(value), len(value)))
-        items = self._parts(value, path, is_parameter)
+        items = [self.make(part, (*path, ("item", k)), is_parameter) for k, part in enumerate(value)]
         if isinstance(value, tuple):
-            return tuple(items)
-        self._remember(items, path)
-        return items
-
-    def _deque(self, value: Any, path: Path, is_parameter: bool) -> Any:
-        self._guard(path, "length", (type(value), len(value)))
-        made = collections.deque(self._parts(value, path, is_parameter), value.maxlen)
+            return tuple.__new__(type(value), items)
+        made = items if isinstance(value, list) else collections.deque(items, value.maxlen)
         self._remember(made, path)
         return made
-
-    def _parts(self, value: Any, path: Path, is_parameter: bool) -> list[Any]:
-        return [self.make(part, (*path, ("item", k)), is_parameter) for k, part in enumerate(value)]
 
     def _table(self, value: Any, path: Path, is_parameter: bool) -> Any:
         self._guard(path, "keys", (type(value), tuple(value)))
@@ -426,10 +405,10 @@ class Inputs:
         return value
 
     def _remember(self, value: Any, path: Path) -> None:
-        entry = self.by_identity.get(id(value))
-        if entry is not None and entry[0] is value:
+        known = self.path_of(value)
+        if known is not None:
             # Found at two places in this call: it must be one object at both in every call.
-            self._guard(path, "same", entry[1], "the same object as at another place")
+            self._guard(path, "same", known, "the same object as at another place")
         else:
             self.by_identity[id(value)] = (value, path)
 
@@ -581,15 +560,4 @@ def refuse_array(tracer: Tracer, value: np.ndarray[Any, Any], where: str) -> Non
             "byte-swapped arrays are not compiled",
             f'Pass {where}.astype({where}.dtype.newbyteorder("=")).',
         )
-    if value.dtype.kind not in "biufc" or value.dtype in (np.longdouble, np.clongdouble):
-        why = {
-            "O": "object arrays hold Python objects, which only Python can work on",
-        }.get(
-            value.dtype.kind,
-            "only booleans, integers, floats of up to 64 bits and complex numbers of two such are compiled",
-        )
-        raise tracer.error(
-            f"{where} is {value.dtype}[{', '.join(map(str, value.shape))}]",
-            why,
-            numbers_wanted(value.dtype),
-        )
+    tracer.refuse_dtype(value.dtype, f"{where} is {value.dtype}[{', '.join(map(str, value.shape))}]")

@@ -31,16 +31,6 @@ _GIVEN = " given"  # stands beside variables for what an expression or a return 
 
 
 @dataclass
-class _Unsettled:
-    """A variable that the two ways of a branch leave different kinds of values in."""
-
-    name: str
-    form: None = None
-    frame: None = None
-    storage: None = None
-
-
-@dataclass
 class _Side:
     """One way of a branch: its block, the variables behind it, those that it changed as values, changed memory."""
 
@@ -139,13 +129,13 @@ class Branches(Region):
         merged = self._merged(sides, memories)
         self.at(node)
         given = sides[0].found[_GIVEN]
-        if any(one.frame or one.storage for one in merged.values()):
+        if settled := [one for one in merged.values() if one is not None]:
             branch = tracer.add("if", (truth,), {}, BOOL, (), blocks=(sides[0].block, sides[1].block))
-            self._hand_out(branch, [one for one in merged.values() if one.form is not None])
-            self._note_memory(truth, [one for one in merged.values() if one.form is not None and one.made is not None])
-        for one in merged.values():
-            if one.form is None:
-                frame.variables[one.name] = self._differs(node, one.name)
+            self._hand_out(branch, settled)
+            self._note_memory(truth, [one for one in settled if one.made is not None])
+        for name, one in merged.items():
+            if one is None:
+                frame.variables[name] = self._differs(node, name)
         if _GIVEN in frame.variables:
             given = frame.variables.pop(_GIVEN)
             return given.read() if isinstance(given, Pending) else given
@@ -163,9 +153,9 @@ class Branches(Region):
             ):
                 raise CarryNeeded(name, found[1])
 
-    def _merged(self, sides: list[_Side], memories: list[Memory]) -> dict[str, Any]:
-        """What the ways change: by the variable's name, without a form where they do not agree on one."""
-        merged: dict[str, Any] = {}
+    def _merged(self, sides: list[_Side], memories: list[Memory]) -> dict[str, Carried | None]:
+        """What the ways change; None under a variable's name where they do not agree on a form."""
+        merged: dict[str, Carried | None] = {}
         for memory in memories:
             key = id(memory.storage)
             if any(key in side.stored for side in sides):
@@ -185,65 +175,48 @@ class Branches(Region):
                 continue
             parts = [side.found.get(name, MISSING) for side in sides]
             parts = [part.read() if isinstance(part, Pending) and part.was_set else part for part in parts]
-            if all(type(part) is tuple for part in parts):
-                self._merge_tuples(sides, memories, name, parts, (), merged)
-                continue
-            yes, no = found
-            if name.startswith(VALUE):
-                # What a return in a loop gives is read only where there was one.
-                with self.tracer.writing(sides[0 if yes is None else 1].block):
-                    yes = yes or (no and (self._zeros(no[1]), no[1]))
-                    no = no or (yes and (self._zeros(yes[1]), yes[1]))
-            form = yes[1].joined(no[1]) if yes and no else None
-            if form is None or yes is None or no is None:
-                merged[name] = _Unsettled(name)
-                continue
-            for side, (value, _) in zip(sides, (yes, no), strict=True):
-                with self.tracer.writing(side.block):
-                    side.block.yields.append(self.tracer.cast(value, form.dtype))
-            merged[name] = Carried(yes[0], form, self.frame, name)
-            merged[name].sources = [storage for part in parts for storage in storages_of(part)]
-            merged[name].ways = tuple(parts)
+            self._merge(sides, memories, name, (), parts, found, merged)
         return merged
 
-    def _merge_tuples(  # noqa: PLR0917
-        self,
-        sides: list[_Side],
-        memories: list[Memory],
-        name: str,
-        parts: list[Any],
-        path: tuple[int, ...],
-        merged: dict[str, Any],
-    ) -> None:
-        """The elements of two tuples that a variable holds after the ways of a branch."""
-        if len(parts[0]) != len(parts[1]):
-            merged[name] = _Unsettled(name)
-            return
-        if not path:
-            self.frame.variables[name] = parts[0]
-        for k, pair in enumerate(zip(*parts, strict=True)):
-            inner = (*path, k)
-            if all(type(part) is tuple for part in pair):
-                self._merge_tuples(sides, memories, name, list(pair), inner, merged)
-                continue
-            if pair[0] is pair[1]:
-                continue
-            found = []
-            for side, part in zip(sides, pair, strict=True):
-                with self.tracer.writing(side.block), seeing(memories, side.stored):
-                    found.append(self._value_of(part))
-            form = found[0][1].joined(found[1][1]) if found[0] and found[1] else None
-            if form is None:
-                merged[name] = _Unsettled(name)
-                return
-            for side, held in zip(sides, found, strict=True):
-                assert held is not None
-                with self.tracer.writing(side.block):
-                    side.block.yields.append(self.tracer.cast(held[0], form.dtype))
-            one = Carried(side.block.yields[-1], form, self.frame, name, path=inner)
-            one.sources = [storage for part in pair for storage in storages_of(part)]
-            one.ways = tuple(pair)
-            merged[one.text] = one
+    def _merge(  # noqa: PLR0917
+        self, sides: list[_Side], memories: list[Memory], name: str, path: tuple[int, ...], parts: list[Any],
+        found: list[tuple[Value, Form] | None], merged: dict[str, Carried | None],
+    ) -> bool:  # fmt: skip
+        """What a variable, or a part of the tuple that it holds, is behind both ways; False where it is no one thing."""
+        if all(type(part) is tuple for part in parts):
+            if len(parts[0]) != len(parts[1]):
+                merged[name] = None
+                return True
+            if not path:
+                self.frame.variables[name] = parts[0]
+            for k, pair in enumerate(zip(*parts, strict=True)):
+                if pair[0] is pair[1]:
+                    continue
+                inner: list[tuple[Value, Form] | None] = []
+                for side, part in zip(sides, pair, strict=True):
+                    with self.tracer.writing(side.block), seeing(memories, side.stored):
+                        inner.append(self._value_of(part))
+                if not self._merge(sides, memories, name, (*path, k), list(pair), inner, merged):
+                    break
+            return True
+        yes, no = found
+        if name.startswith(VALUE) and not path:
+            # What a return in a loop gives is read only where there was one.
+            with self.tracer.writing(sides[0 if yes is None else 1].block):
+                yes = yes or (no and (self._zeros(no[1]), no[1]))
+                no = no or (yes and (self._zeros(yes[1]), yes[1]))
+        form = yes[1].joined(no[1]) if yes and no else None
+        if form is None or yes is None or no is None:
+            merged[name] = None
+            return False
+        for side, (value, _) in zip(sides, (yes, no), strict=True):
+            with self.tracer.writing(side.block):
+                side.block.yields.append(self.tracer.cast(value, form.dtype))
+        one = Carried(yes[0], form, self.frame, name, path=path)
+        one.sources = [storage for part in parts for storage in storages_of(part)]
+        one.ways = tuple(parts)
+        merged[one.text] = one
+        return True
 
     def _differs(self, node: ast.AST, name: str) -> Pending:
         def read() -> NoReturn:

@@ -20,7 +20,8 @@ from ..symbolic.tracer import MAX_UNROLLED_ITERATIONS
 from .frame import InterpretedFunction
 from .generators import GeneratorMethod, SymGenerator
 from .iterators import TracedIterator, traced_iterator
-from .sequences import Sequence, SymRange, sequence_of, zipped
+from .pure import look_up
+from .sequences import TRAVERSED, Sequence, SymRange, sequence_of
 from .state import Part, State
 
 _NONE: Any = object()
@@ -41,12 +42,9 @@ class Builtins(Part):
         self.choose, self.call, self.get_attribute = choose, call, get_attribute
 
     def find(self, function: Any) -> Callable[..., Any] | None:
-        try:
-            name, family = _SPECIAL.get(function), _FAMILIES.get(function)
-        except TypeError:
-            return None
-        if family is not None:
+        if (family := look_up(_FAMILIES, function)) is not None:
             return functools.partial(getattr(self, family), function)
+        name = look_up(_SPECIAL, function)
         return getattr(self, name) if name is not None else None
 
     def _len(self, node: ast.Call, value: Any) -> Any:
@@ -78,34 +76,35 @@ class Builtins(Part):
         return SymInt(self.tracer, from_data.size_from_data(self.tracer, value, name, None, None))
 
     def _zip(self, node: ast.Call, *parts: Any, **kwargs: Any) -> Any:
-        sequences = [sequence_of(self.tracer, part) for part in parts]
+        items = [sequence_of(self.tracer, part) if isinstance(part, TRAVERSED) else part for part in parts]
         strict = kwargs.pop("strict", False)
         if strict:
             kwargs["strict"] = strict
         if kwargs.keys() - {"strict"} or not any(isinstance(part, (SymArray, SymRange, Sequence)) for part in parts):
             return traced_iterator(self.state, zip(*parts, **kwargs))  # noqa: B905
-        if any(sequence is None for sequence in sequences):
-            items = [part if sequence is None else sequence for part, sequence in zip(parts, sequences, strict=True)]
+        sequences = [item for item in items if isinstance(item, Sequence)]
+        if len(sequences) < len(parts):
             return traced_iterator(self.state, zip(*items, **kwargs))  # noqa: B905
         for sequence in sequences[1:] if strict else ():
-            assert sequence is not None and sequences[0] is not None
             self.tracer.require(
                 "==", sequence.length, sequences[0].length, "zip() argument 2 is shorter or longer", ValueError
             )
-        return zipped(self.tracer, [sequence for sequence in sequences if sequence is not None])
+        length = sequences[0].length
+        for sequence in sequences[1:]:
+            if not self.tracer.decide("<=", length, sequence.length):
+                length = sequence.length
+        return Sequence(self.tracer, length, lambda k: tuple(sequence.item(k) for sequence in sequences))
 
     def _enumerate(self, node: ast.Call, items: Any, start: Any = 0) -> Any:
         if not isinstance(items, (SymArray, SymRange, Sequence)):
             return traced_iterator(self.state, enumerate(items, start))
         sequence = sequence_of(self.tracer, items)
-        assert sequence is not None
         return Sequence(self.tracer, sequence.length, lambda k: (k + start, sequence.item(k)))
 
     def _reversed(self, node: ast.Call, items: Any) -> Any:
         if not isinstance(items, (SymArray, SymRange)):
             return traced_iterator(self.state, reversed(items))
         sequence = sequence_of(self.tracer, items)
-        assert sequence is not None
         last = SymInt(self.tracer, sequence.length - 1)
         return Sequence(self.tracer, sequence.length, lambda k: sequence.item(last - k))
 

@@ -42,6 +42,7 @@ from .pure import (
     is_pure_class,
     is_pure_method,
     is_pure_numpy,
+    look_up,
 )
 from .source import source_of
 from .state import Part, State
@@ -88,14 +89,6 @@ class Defaults(Mapping[str, Any]):
         return len(self.names) + len(self.keywords)
 
 
-def _is_hashable(value: Any) -> bool:
-    try:
-        hash(value)
-    except TypeError:
-        return False
-    return True
-
-
 class Calls(Part):
     """The part of the interpreter that calls."""
 
@@ -118,15 +111,12 @@ class Calls(Part):
             if function not in TAKE_OBJECTS:
                 self._refuse_objects(node, args, kwargs)
             return special(node, *args, **kwargs)
-        if _is_hashable(function) and function in _MATH:
-            computed = self._math(function, args, kwargs)
-            if computed is not None:
-                return computed
-        what = EFFECTS.get(function) if _is_hashable(function) else None
-        if what is not None:
+        if look_up(_MATH, function) and (computed := self._math(function, args, kwargs)) is not None:
+            return computed
+        if (what := look_up(EFFECTS, function)) is not None:
             raise self._refuse_effect(node, what)
-        if self._is_silent(function):
-            return None
+        if function is warnings.warn and self._inside_numpy():
+            return None  # compiled code gives no warnings about numbers
         if isinstance(function, np.ufunc):
             if is_symbolic(args) or is_symbolic(kwargs):
                 return apply_ufunc(self.tracer, function, args, **kwargs)
@@ -138,7 +128,7 @@ class Calls(Part):
             return self._run(node, function, args, kwargs)
         if isinstance(bound_to, (np.random.Generator, np.random.RandomState, np.random.BitGenerator)):
             raise self._refuse_draw(node, bound_to)
-        if self._rule_for(function) is not None:
+        if look_up(FUNCTIONS, function) is not None:
             self._refuse_objects(node, args, kwargs)
             return call_numpy(self.tracer, function, args, kwargs)
         if function is super:
@@ -189,10 +179,6 @@ class Calls(Part):
         if not callable(function):
             raise TypeError(f"'{type(function).__name__}' object is not callable")
         raise self._refuse_effect(node, f"{ast.unparse(node.func)}()")
-
-    def _is_silent(self, function: Any) -> bool:
-        """Whether it is a warning of NumPy's own source: compiled code gives none of those about numbers."""
-        return function is warnings.warn and self._inside_numpy()
 
     def _math(self, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """A function of the math module of a number from outside of the call; None where it is computed while tracing."""
@@ -295,12 +281,6 @@ class Calls(Part):
             "Draw from rng = np.random.default_rng(seed), or leave the draw out of the compiled function.",
         )
 
-    def _rule_for(self, function: Any) -> Any:
-        try:
-            return FUNCTIONS.get(function)
-        except TypeError:
-            return None
-
     def _call_numpy_function(self, node: ast.Call, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         module = function.__module__ or ""
         if module.startswith("numpy.random"):
@@ -371,12 +351,8 @@ class Calls(Part):
             return call_without_source(self.inputs, function, args, kwargs)
         # Binding first: a wrong call raises Python's own TypeError.
         inspect.signature(function, follow_wrapped=False).bind(*args, **kwargs)
-        defaults = self._defaults_of(function)
-        variables = bind_arguments(function.__name__, node.args, defaults, args, kwargs)
+        variables = bind_arguments(function.__name__, node.args, Defaults(self.inputs, function), args, kwargs)
         return self.run_node(node, function, None, variables, function.__code__.co_filename, function.__name__)
-
-    def _defaults_of(self, function: types.FunctionType) -> Mapping[str, Any]:
-        return Defaults(self.inputs, function)
 
     def call_interpreted(self, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         variables = bind_arguments(function.__name__, function.node.args, function.defaults, args, kwargs)

@@ -302,9 +302,7 @@ class Expressions(Part):
 
     def _comprehend(self, generators: list[ast.comprehension]) -> Iterator[None]:
         """Visits each combination; the loop variables are gone afterwards, as in Python."""
-        names = {
-            n.id for g in generators for n in ast.walk(g.target) if isinstance(n, ast.Name)
-        }  # fmt: skip
+        names = {n.id for g in generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
         variables = self.frame.variables
         saved = {name: variables[name] for name in names if name in variables}
         try:
@@ -331,8 +329,7 @@ class Expressions(Part):
         self.at(node)
         self.refuse_object(node, value)
         if isinstance(value, SymArray):
-            found = sequence_of(self.tracer, value)
-            return found if found is not None else value
+            return sequence_of(self.tracer, value)
         return value.items() if isinstance(value, SymRange) else value
 
     def make_function(self, node: FunctionNode) -> InterpretedFunction:

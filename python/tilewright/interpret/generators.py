@@ -72,10 +72,8 @@ class SymGenerator:
         return GeneratorMethod(self, name)
 
     def call(self, name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        if name == "random":
-            return self.random(*args, **kwargs)
-        if name == "uniform":
-            return self.uniform(*args, **kwargs)
+        if name in ("random", "uniform"):
+            return getattr(self, name)(*args, **kwargs)
         raise self._refused(f"the random draw {name}()")
 
     def __repr__(self) -> str:
@@ -173,12 +171,6 @@ class SymGenerator:
 
     # -- loops -------------------------------------------------------------------------------------------------
 
-    def enter(self, iteration: _Iteration) -> None:
-        self.iterations.append(iteration)
-
-    def leave(self) -> None:
-        self.iterations.pop()
-
     def skip(self, count: Size) -> None:
         """The loop that was just left drew that many."""
         if count != _ZERO:
@@ -201,12 +193,12 @@ class Drawing:
             _Iteration(self.tracer.blocks[-1], self.number, self.iterations, draws, _ZERO) for draws in self.draws
         ]
         for generator, iteration in zip(self.generators, entered, strict=True):
-            generator.enter(iteration)
+            generator.iterations.append(iteration)
         try:
             yield
         finally:
             for generator in self.generators:
-                generator.leave()
+                generator.iterations.pop()
         self.found = [iteration.drawn for iteration in entered]
 
     def differs(self) -> bool:

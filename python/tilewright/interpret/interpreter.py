@@ -23,7 +23,7 @@ from ..symbolic import tracer as tracer_module
 from ..symbolic.arrays import SymArray
 from ..symbolic.scalars import SymInt, size_of
 from ..symbolic.sizes import Size
-from ..symbolic.tracer import Tracer, Undecided
+from ..symbolic.tracer import Tracer, Undecided, pushed
 from .arguments import Inputs
 from .branches import Branches
 from .calls import Calls
@@ -41,21 +41,14 @@ MAX_RECURSION = 2  # a helper that maps itself over a tuple; what data end would
 MAX_STATEMENTS = 200_000
 
 
-class UnrollInstead(BaseException):
-    """A short loop over a size that cannot stay one: the trace begins again, and unrolls it."""
+class BeginAgain(BaseException):
+    """The trace begins again with a loop decided otherwise: unrolled because of `why`, or, without one, kept as a while
+    whose condition is of the run but for the first iterations."""
 
-    def __init__(self, place: tuple[str, int, int], why: TraceError) -> None:
+    def __init__(self, place: tuple[str, int, int], why: TraceError | None = None) -> None:
         super().__init__(place)
         self.place = place
         self.why = why
-
-
-class KeepInstead(BaseException):
-    """A while whose condition is of the run, but for the first iterations: the trace begins again, and does not unroll them."""
-
-    def __init__(self, place: tuple[str, int, int]) -> None:
-        super().__init__(place)
-        self.place = place
 
 
 _MISSING = object()
@@ -279,7 +272,6 @@ class Interpreter(Part):
                 return
         elif isinstance(value, (SymArray, Sequence)):
             sequence = sequence_of(self.tracer, value)
-            assert sequence is not None
             limits = self._limits(node, SymRange(0, SymInt(self.tracer, sequence.length), 1))
             if limits is not None:
                 self._for_region(node, limits, sequence.item)
@@ -319,22 +311,18 @@ class Interpreter(Part):
                 raise
             if self.place(node) in self.tracer.unrolled:
                 raise
-            raise UnrollInstead(self.place(node), error) from None
+            raise BeginAgain(self.place(node), error) from None
 
     def ends_with(self, node: ast.For | ast.While) -> bool:
         """One round of a loop that is unrolled; whether a break ended the loop."""
-        self.state.stopped.append("")
-        self.state.unrolling.append(self.place(node))
-        try:
-            self.block(node.body)
-            self._refuse_slow_compile(node)
-        except Break:
-            return True
-        except Continue:
-            pass
-        finally:
-            self.state.stopped.pop()
-            self.state.unrolling.pop()
+        with pushed(self.state.stopped, ""), pushed(self.state.unrolling, self.place(node)):
+            try:
+                self.block(node.body)
+                self._refuse_slow_compile(node)
+            except Break:
+                return True
+            except Continue:
+                pass
         return False
 
     def _refuse_slow_compile(self, node: ast.For | ast.While) -> None:
@@ -361,7 +349,7 @@ class Interpreter(Part):
             if self.is_of_the_run(condition):
                 if iteration and not unrolled:
                     # The first iterations too: one loop is better than two copies of its body.
-                    raise KeepInstead(self.place(node))
+                    raise BeginAgain(self.place(node))
                 break
             if not self.truth(node.test, condition, "a while"):
                 self.block(node.orelse)
@@ -373,7 +361,7 @@ class Interpreter(Part):
         except TraceError as error:
             if unrolled or any(self.tracer.reads):
                 raise
-            raise UnrollInstead(self.place(node), error) from None
+            raise BeginAgain(self.place(node), error) from None
 
     def _exec_Assert(self, node: ast.Assert) -> None:
         if not self.truth(node.test, self.evaluate(node.test), "an assert"):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from .._face import Dispatcher
 from .arguments import MAX_NESTING
 from .pure import EFFECTS, MODULES, is_pure_class
+from .source import code_objects
 
 if TYPE_CHECKING:
     from .arguments import Inputs
@@ -35,7 +36,7 @@ def without_source(inputs: Inputs, function: types.FunctionType) -> types.Functi
     copy = types.FunctionType(function.__code__, table, function.__name__, function.__defaults__, closure)
     copy.__kwdefaults__ = function.__kwdefaults__
     inputs.copies[function] = copy
-    for name in _names(function.__code__):
+    for name in (name for code in (function.__code__, *code_objects(function.__code__)) for name in code.co_names):
         if name in function.__globals__:
             table[name] = _usable(
                 inputs, name, inputs.outside(inputs.global_path(function, name), function.__globals__[name])
@@ -97,7 +98,7 @@ def call_without_source(inputs: Inputs, function: types.FunctionType, args: Any,
 
 def _refuse_statements(inputs: Inputs, code: types.CodeType) -> None:
     """What code that nobody follows may not do: assign globals, and catch what a trace raises."""
-    for instruction in dis.get_instructions(code):
+    for instruction in (one for each in (code, *code_objects(code)) for one in dis.get_instructions(each)):
         if instruction.opname in ("STORE_GLOBAL", "DELETE_GLOBAL"):
             raise inputs.tracer.error(
                 f"assigning the global {instruction.argval}", "it would happen only once, while tracing",
@@ -108,9 +109,6 @@ def _refuse_statements(inputs: Inputs, code: types.CodeType) -> None:
                 "a try or a with in a function without source", "it might catch what the trace has to say",
                 "Define the function in a file.",
             )  # fmt: skip
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            _refuse_statements(inputs, constant)
 
 
 def _containers(value: Any, depth: int = 0) -> Iterator[Any]:
@@ -146,10 +144,3 @@ def _builtins(inputs: Inputs) -> dict[str, Any]:
 
     # An import statement makes modules of its own way through __import__.
     return {**vars(builtins), **{f.__name__: refusing(what) for f, what in EFFECTS.items() if f is not __import__}}
-
-
-def _names(code: types.CodeType) -> Iterator[str]:
-    yield from code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _names(constant)

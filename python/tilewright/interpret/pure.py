@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import sys
 import types
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -83,6 +84,14 @@ MUTATORS = frozenset(
     symmetric_difference_update __iadd__ __imul__ __ior__ __iand__ __isub__ __ixor__
     """)
 )
+
+
+def look_up(table: Mapping[Any, Any], key: Any) -> Any:
+    """What a table has for a key that may have no hash; None where it has nothing."""
+    try:
+        return table.get(key)
+    except TypeError:
+        return None
 
 
 def is_numpys(function: types.FunctionType) -> bool:

@@ -13,6 +13,7 @@ from ..errors import TraceError
 from ..symbolic.arrays import Storage, SymArray
 from ..symbolic.graph import BOOL, FLOAT64, INT64, Value
 from ..symbolic.scalars import LARGEST_INT, RunBool, RunScalar, SymInt, SymScalar, described
+from ..symbolic.tracer import pushed
 from .carried import MISSING, Carried, Form, Memory, containers_of, memory_of
 from .frame import Control, Frame, Pending
 from .state import Part
@@ -26,11 +27,8 @@ class Region(Part):
         """A region: what it changes of Python's and NumPy's own containers from outside, it would change once."""
         held = containers_of(self.frame)
         arrays = [(item, item.tobytes()) for item in held.values() if isinstance(item, np.ndarray)]
-        self.state.containers.append(held)
-        try:
+        with pushed(self.state.containers, held):
             yield
-        finally:
-            self.state.containers.pop()
         if any(array.tobytes() != before for array, before in arrays):
             raise self.error(
                 node, "loops: changing an array of plain values in a loop or branch of the run",

@@ -19,7 +19,7 @@ from ..symbolic.compressed import Compressed
 from ..symbolic.graph import BOOL, Block, Value, unchanged
 from ..symbolic.scalars import RunBool, SymInt
 from ..symbolic.sizes import Size
-from ..symbolic.tracer import Undecided
+from ..symbolic.tracer import Undecided, pushed
 from .branches import Branches
 from .carried import (
     MISSING,
@@ -69,12 +69,12 @@ class Regions(Region):
         if item is None and isinstance(node.target, ast.Name) and node.target.id.strip("_"):
             name = node.target.id
         length = stop - first if step > 0 else first - stop
-        index = tracer.new_loop(name, first, (length + (abs(step) - 1)).floor_divide(abs(step)), step)
+        iterations = (length + (abs(step) - 1)).floor_divide(abs(step))
+        index = tracer.new_loop(name, first, iterations, step)
         (symbol,) = index.symbols()
-        last = first + ((length + (abs(step) - 1)).floor_divide(abs(step)) - 1) * step
+        last = first + (iterations - 1) * step
 
         runs = tracer.decide_if_same_in_all_iterations(">=", length, 1)
-        iterations = (length + (abs(step) - 1)).floor_divide(abs(step))
         drawing = Drawing(tracer, (index - first).floor_divide(step) if step > 0 else (first - index).floor_divide(-step),
                           tracer.resolve(iterations))  # fmt: skip
 
@@ -188,11 +188,8 @@ class Regions(Region):
         name = f" break of line {node.lineno}" if has_break(node) else ""
         if name:
             self.frame.variables[name] = False
-        self.state.stopped.append(name)
-        try:
+        with pushed(self.state.stopped, name):
             yield name
-        finally:
-            self.state.stopped.pop()
 
     def _iteration_of(self, node: ast.For | ast.While) -> None:
         leaving, _ = self.run_until_left(node.body)
@@ -470,21 +467,24 @@ class Regions(Region):
             if value is MISSING:
                 continue
             if isinstance(value, (list, tuple, dict, set)) and is_symbolic(value):
-                left[name] = Pending(self._lost_container(name, f"a {type(value).__name__} of values of an iteration"))
+                left[name] = self._lost(name, f"a {type(value).__name__} of values of an iteration")
                 continue
             if self._is_of_iterations(value):
                 kind = "slice" if isinstance(value, slice) else "range"
-                left[name] = Pending(self._lost_container(name, f"a {kind} of values of an iteration"))
+                left[name] = self._lost(name, f"a {kind} of values of an iteration")
                 continue
             if isinstance(value, Compressed) and value is not before[name]:
-                left[name] = Pending(self._lost_container(name, "elements under a mask"))
+                left[name] = self._lost(name, "elements under a mask")
                 continue
             if found is None or not self._is_fixed(found[1]):
                 left[name] = value
                 continue
             made, form = found
             if isinstance(value, SymArray) and value.chain and not value.is_scalar and id(value.storage) in outside:
-                left[name] = Pending(self._lost_view(name))
+                left[name] = self._lost(
+                    name, "a view of an array from outside", "which part it shows depends on the last iteration",
+                    "Take the view again after the loop.",
+                )  # fmt: skip
                 continue
             with tracer.writing(tracer.blocks[-2]), seeing(memories, {}):
                 started = self._value_of(before[name])
@@ -521,27 +521,16 @@ class Regions(Region):
 
             return Pending(read)
         except (Undecided, UnboundLocalError):
-            return Pending(self._lost_container(name, "which a loop in it may not have set"))
+            return self._lost(name, "which a loop in it may not have set")
 
-    def _lost_container(self, name: str, what: str) -> Callable[[], Any]:
+    def _lost(
+        self, name: str, what: str, why: str = "arrays and numbers come out of a loop", what_to_do: str = ""
+    ) -> Pending:
         def read() -> NoReturn:
-            raise self.tracer.error(
-                f"loops: {name} after the loop that made it, {what}",
-                "arrays and numbers come out of a loop",
-                f"Set {name} before the loop, or keep its parts in variables of their own.",
-            )
+            hint = f"Set {name} before the loop, or keep its parts in variables of their own."
+            raise self.tracer.error(f"loops: {name} after the loop that made it, {what}", why, what_to_do or hint)
 
-        return read
-
-    def _lost_view(self, name: str) -> Callable[[], Any]:
-        def read() -> NoReturn:
-            raise self.tracer.error(
-                f"loops: {name} after the loop that made it, a view of an array from outside",
-                "which part it shows depends on the last iteration",
-                "Take the view again after the loop.",
-            )
-
-        return read
+        return Pending(read)
 
     def _once_run(self, node: ast.stmt, name: str, value: Any, length: Size | None) -> Any:
         """A variable that only an iteration sets, read after the loop, whose range has that length."""

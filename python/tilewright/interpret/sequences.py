@@ -99,8 +99,8 @@ class SymRange:
         return self.concrete().count(operator.index(number))
 
 
-def sequence_of(tracer: Tracer, value: Any) -> Sequence | None:
-    """A traced array or range, or zip, enumerate, reversed of one; None for what Python goes through by itself."""
+def sequence_of(tracer: Tracer, value: SymArray | range | SymRange | Sequence) -> Sequence:
+    """A traced array or range, or zip, enumerate, reversed of one. All else Python goes through by itself."""
     if isinstance(value, Sequence):
         value.take()
         return value
@@ -108,22 +108,15 @@ def sequence_of(tracer: Tracer, value: Any) -> Sequence | None:
         if not value.sizes:
             raise TypeError("iteration over a 0-d array")
         return Sequence(tracer, tracer.resolve(value.sizes[0]), lambda k: value[k])
-    if isinstance(value, (range, SymRange)):
-        step = value.step.__index__()
-        start, stop = size_of(value.start), size_of(value.stop)
-        length = stop - start if step > 0 else start - stop
-        some = tracer.decide_if_same_in_all_iterations(">=", length, 1)
-        iterations = (length + (abs(step) - 1)).floor_divide(Size.constant(abs(step)))
-        if some is not True:
-            iterations = Size.constant(0) if some is False else iterations.maximum(Size.constant(0))
-        first = SymInt(tracer, start)
-        return Sequence(tracer, tracer.resolve(iterations), lambda k: first + k * step)
-    return None
+    step = value.step.__index__()
+    start, stop = size_of(value.start), size_of(value.stop)
+    length = stop - start if step > 0 else start - stop
+    some = tracer.decide_if_same_in_all_iterations(">=", length, 1)
+    iterations = (length + (abs(step) - 1)).floor_divide(Size.constant(abs(step)))
+    if some is not True:
+        iterations = Size.constant(0) if some is False else iterations.maximum(Size.constant(0))
+    first = SymInt(tracer, start)
+    return Sequence(tracer, tracer.resolve(iterations), lambda k: first + k * step)
 
 
-def zipped(tracer: Tracer, parts: list[Sequence]) -> Sequence:
-    length = parts[0].length
-    for part in parts[1:]:
-        if not tracer.decide("<=", length, part.length):
-            length = part.length
-    return Sequence(tracer, length, lambda k: tuple(part.item(k) for part in parts))
+TRAVERSED = (SymArray, range, SymRange, Sequence)

@@ -68,7 +68,7 @@ def _find(code: types.CodeType, text: str) -> FunctionNode | None:
     ]
     codes = [
         found
-        for found in _code_objects(module_code)
+        for found in code_objects(module_code)
         if found.co_firstlineno == code.co_firstlineno and found.co_name == code.co_name
     ]
     if len(nodes) != len(codes):
@@ -127,11 +127,12 @@ def _same_place(left: types.CodeType, right: types.CodeType) -> bool:
     return list(left.co_positions()) == list(right.co_positions())
 
 
-def _code_objects(code: types.CodeType) -> Iterator[types.CodeType]:
+def code_objects(code: types.CodeType) -> Iterator[types.CodeType]:
+    """Of the functions in it."""
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             yield constant
-            yield from _code_objects(constant)
+            yield from code_objects(constant)
 
 
 def _first_line(node: FunctionNode) -> int:

@@ -466,14 +466,15 @@ def copied(tracer: Tracer, value: Value) -> Value:
     return tracer.add("cast", (value,), {}, value.dtype, value.shape, "copy")
 
 
-@rule(np.isposinf)
-def isposinf(tracer: Tracer, x: Any, out: Any = None) -> Any:
-    return apply_ufunc(tracer, np.equal, (number_of_numpy(tracer, x), math.inf), out)
+def _is_infinite(infinity: float) -> Any:
+    def handler(tracer: Tracer, x: Any, out: Any = None) -> Any:
+        return apply_ufunc(tracer, np.equal, (number_of_numpy(tracer, x), infinity), out)
+
+    return handler
 
 
-@rule(np.isneginf)
-def isneginf(tracer: Tracer, x: Any, out: Any = None) -> Any:
-    return apply_ufunc(tracer, np.equal, (number_of_numpy(tracer, x), -math.inf), out)
+rule(np.isposinf)(_is_infinite(math.inf))
+rule(np.isneginf)(_is_infinite(-math.inf))
 
 
 @rule(np.isclose)
@@ -490,25 +491,22 @@ def isclose(tracer: Tracer, a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, 
         return result
 
 
-@rule(np.real)
-def real(tracer: Tracer, val: Any) -> Any:
-    return _part(tracer, val, "real")
+def _part(name: str) -> Any:
+    def handler(tracer: Tracer, val: Any) -> Any:
+        """As NumPy has it: the attribute of what has one, else that of the array which it becomes."""
+        refuse_kinds(val, f".{name}")
+        if isinstance(val, (np.generic, bool, int, float, complex)):
+            return getattr(val, name)
+        if isinstance(val, np.ndarray) and not val.ndim:
+            number = operand_of(tracer, getattr(val, name))
+            return SymArray.fresh(tracer, to_value(tracer, number), is_scalar=False)
+        return getattr(operand_of(tracer, val), name)
+
+    return handler
 
 
-@rule(np.imag)
-def imag(tracer: Tracer, val: Any) -> Any:
-    return _part(tracer, val, "imag")
-
-
-def _part(tracer: Tracer, val: Any, name: str) -> Any:
-    """As NumPy has it: the attribute of what has one, else that of the array which it becomes."""
-    refuse_kinds(val, f".{name}")
-    if isinstance(val, (np.generic, bool, int, float, complex)):
-        return getattr(val, name)
-    if isinstance(val, np.ndarray) and not val.ndim:
-        number = operand_of(tracer, getattr(val, name))
-        return SymArray.fresh(tracer, to_value(tracer, number), is_scalar=False)
-    return getattr(operand_of(tracer, val), name)
+rule(np.real)(_part("real"))
+rule(np.imag)(_part("imag"))
 
 
 @rule(np.angle)

@@ -83,35 +83,28 @@ def matmul(tracer: Tracer, x1: Any, x2: Any, /, out: Any = None) -> Any:
         return result if out is None else store_result(tracer, "matmul", result, out)
 
 
-@rule(np.vecdot, product="vecdot")
-def vecdot(tracer: Tracer, x1: Any, x2: Any, /) -> Any:
-    with tracer.composite("vecdot"):
-        a, b = _conjugate(as_array(tracer, x1)), as_array(tracer, x2)
-        _contract(tracer, a.sizes[-1], b.sizes[-1], "vecdot: mismatch in its core dimension 0")
-        return SymArray.fresh(tracer, _sum_of_products(tracer, a, b, -1, common_dtype(a, b), "vecdot"))
+def _of_vectors(
+    name: str, ranks: tuple[int, int], summed: int, axis: int, left: Any = None, right: Any = None, conjugates: bool = True
+) -> Any:  # fmt: skip
+    """A product of stacks of vectors: the last axis of one and the axis `summed` of the other meet."""
+
+    def handler(tracer: Tracer, x1: Any, x2: Any, /) -> Any:
+        with tracer.composite(name):
+            a, b = as_array(tracer, x1), as_array(tracer, x2)
+            a = _conjugate(a) if conjugates else a
+            if a.ndim < ranks[0] or b.ndim < ranks[1]:
+                raise ValueError(f"{name}: Input operand does not have enough dimensions")
+            _contract(tracer, a.sizes[-1], b.sizes[summed], f"{name}: mismatch in its core dimension 0")
+            x, y = a if left is None else a[left], b if right is None else b[right]
+            return SymArray.fresh(tracer, _sum_of_products(tracer, x, y, axis, common_dtype(a, b), name))
+
+    return handler
 
 
-@rule(product="matvec")
-def matvec(tracer: Tracer, x1: Any, x2: Any, /) -> Any:
-    """np.matvec, which NumPy 2.0 has not: stacks of vectors, where matmul takes x2 for a matrix."""
-    with tracer.composite("matvec"):
-        a, b = as_array(tracer, x1), as_array(tracer, x2)
-        if a.ndim < 2 or b.ndim < 1:
-            raise ValueError("matvec: Input operand does not have enough dimensions")
-        _contract(tracer, a.sizes[-1], b.sizes[-1], "matvec: mismatch in its core dimension 0")
-        vectors = b[..., None, :]
-        return SymArray.fresh(tracer, _sum_of_products(tracer, a, vectors, -1, common_dtype(a, b), "matvec"))
-
-
-@rule(product="vecmat")
-def vecmat(tracer: Tracer, x1: Any, x2: Any, /) -> Any:
-    with tracer.composite("vecmat"):
-        a, b = _conjugate(as_array(tracer, x1)), as_array(tracer, x2)
-        if a.ndim < 1 or b.ndim < 2:
-            raise ValueError("vecmat: Input operand does not have enough dimensions")
-        _contract(tracer, a.sizes[-1], b.sizes[-2], "vecmat: mismatch in its core dimension 0")
-        vectors = a[..., :, None]
-        return SymArray.fresh(tracer, _sum_of_products(tracer, vectors, b, -2, common_dtype(a, b), "vecmat"))
+rule(np.vecdot, product="vecdot")(_of_vectors("vecdot", (1, 1), -1, -1))
+# NumPy 2.0 has no np.matvec and no np.vecmat. Stacks of vectors, where matmul takes x2 for a matrix.
+rule(product="matvec")(_of_vectors("matvec", (2, 1), -1, -1, right=(..., None, slice(None)), conjugates=False))
+rule(product="vecmat")(_of_vectors("vecmat", (1, 2), -2, -2, left=(..., slice(None), None)))
 
 
 @rule(np.dot)

@@ -14,7 +14,7 @@ from ..symbolic.graph import BOOL, FLOAT64, INT64, Value
 from ..symbolic.registry import OPERATIONS
 from ..symbolic.scalars import RunScalar, Symbolic, SymInt, SymScalar, refuse_kinds
 from ..symbolic.sizes import Size
-from ..symbolic.tracer import Tracer, numbers_wanted
+from ..symbolic.tracer import Tracer
 
 COMPLEX128 = np.dtype(np.complex128)
 NO_VALUE: Any = np._NoValue  # type: ignore[attr-defined]  # as NumPy names an argument that is not given
@@ -65,11 +65,11 @@ def operand_of(tracer: Tracer, value: Any, any_kind: bool = False) -> Any:
     if isinstance(value, Compressed):
         raise value.refused("a NumPy call")
     if isinstance(value, np.generic):
-        _refuse_dtype(tracer, value.dtype)
+        tracer.refuse_dtype(value.dtype, f"a value of dtype {value.dtype}")
         return value
     if isinstance(value, np.ndarray):
         if value.ndim == 0:
-            _refuse_dtype(tracer, value.dtype)
+            tracer.refuse_dtype(value.dtype, f"a value of dtype {value.dtype}")
             return value[()]
         return tracer.cache["inputs"].captured_array(value)
     if isinstance(value, (list, tuple)):
@@ -82,19 +82,10 @@ def operand_of(tracer: Tracer, value: Any, any_kind: bool = False) -> Any:
     )
 
 
-def _refuse_dtype(tracer: Tracer, dtype: np.dtype[Any]) -> None:
-    if dtype.kind not in "biufc" or dtype in (np.longdouble, np.clongdouble):
-        raise tracer.error(
-            f"a value of dtype {dtype}",
-            "only booleans, integers, floats of up to 64 bits and complex numbers of two such are compiled",
-            numbers_wanted(dtype),
-        )
-
-
 def check_dtype(tracer: Tracer, dtype: Any) -> np.dtype[Any]:
     """A dtype that a program may hold; TraceError for the others."""
     found = np.dtype(dtype)
-    _refuse_dtype(tracer, found)
+    tracer.refuse_dtype(found, f"a value of dtype {found}")
     return found.newbyteorder("=")
 
 

@@ -105,6 +105,16 @@ def reduce_value(tracer: Tracer, operation: str, value: Value, axes: Sequence[in
     return tracer.add(operation, (value,), {"axes": list(axes)}, dtype, shape, call_name or operation)
 
 
+def _reduced(
+    tracer: Tracer, operation: str, value: Value, dtype: np.dtype[Any], axes: Sequence[int], where: Any, identity: Any,
+    keepdims: Any, out: Any,
+) -> Any:  # fmt: skip
+    """The reduction in `dtype` of what `where` chooses, with the identity in place of the rest."""
+    truth = truth_of(tracer, operation, where, value)
+    total = reduce_value(tracer, operation, chosen(tracer, tracer.cast(value, dtype), truth, identity), axes)
+    return finish(tracer, total, axes, len(value.shape), keepdims, out, operation)
+
+
 def reduction_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """What sums and products of integers are kept in."""
     if dtype.kind in "bi" and dtype.itemsize < 8:
@@ -118,14 +128,10 @@ def _add_like(operation: str) -> Any:
         initial: Any = NO_VALUE, where: Any = NO_VALUE,
     ) -> Any:  # fmt: skip
         refuse_initial(tracer, operation, initial)
-        operand = operand_of(tracer, a)
-        value = to_value(tracer, operand)
+        value = to_value(tracer, operand_of(tracer, a))
         axes = normalize_axes(tracer, axis, len(value.shape))
         kept = reduction_dtype(value.dtype) if dtype is None else check_dtype(tracer, dtype)
-        truth = truth_of(tracer, operation, where, value)
-        value = chosen(tracer, tracer.cast(value, kept), truth, 1 if operation == "prod" else 0)
-        total = reduce_value(tracer, operation, value, axes)
-        return finish(tracer, total, axes, len(value.shape), keepdims, out, operation)
+        return _reduced(tracer, operation, value, kept, axes, where, 1 if operation == "prod" else 0, keepdims, out)
 
     return handler
 
@@ -156,11 +162,8 @@ def _extreme(operation: str, ufunc: str) -> Any:
         if any(size.is_constant and size.constant_part == 0 for size in kept):
             empty = full(tracer, 0, value.dtype, kept)
             return finish(tracer, empty, axes, len(value.shape), keepdims, out, operation)
-        truth = truth_of(tracer, operation, where, value)
-        if truth is not None:
-            value = chosen(tracer, value, truth, identity_of(operation, value.dtype))
-        result = reduce_value(tracer, operation, value, axes)
-        return finish(tracer, result, axes, len(value.shape), keepdims, out, operation)
+        identity = identity_of(operation, value.dtype)
+        return _reduced(tracer, operation, value, value.dtype, axes, where, identity, keepdims, out)
 
     return handler
 
@@ -175,10 +178,7 @@ def _logical(operation: str) -> Any:
     ) -> Any:
         value = to_value(tracer, operand_of(tracer, a))
         axes = normalize_axes(tracer, axis, len(value.shape))
-        truth = truth_of(tracer, operation, where, value)
-        value = chosen(tracer, tracer.cast(value, BOOL), truth, operation == "all")
-        result = reduce_value(tracer, operation, value, axes)
-        return finish(tracer, result, axes, len(value.shape), keepdims, out, operation)
+        return _reduced(tracer, operation, value, BOOL, axes, where, operation == "all", keepdims, out)
 
     return handler
 
@@ -283,72 +283,57 @@ def mean(
         return finish(tracer, result, axes, rank, keepdims, out, "mean")
 
 
-def _variance(
-    tracer: Tracer, a: Any, axis: Any, dtype: Any, ddof: Any, given_mean: Any, where: Any
-) -> tuple[Value, list[int], int]:
-    value = to_value(tracer, operand_of(tracer, a))
-    _refuse_half(tracer, "var", value)
-    rank = len(value.shape)
-    axes = normalize_axes(tracer, axis, rank)
-    kept = _sum_dtype(value.dtype, dtype, tracer)
-    truth = truth_of(tracer, "var", where, value)
-    if given_mean is NO_VALUE or given_mean is None:
-        all_chosen = chosen(tracer, tracer.cast(value, kept), truth, 0)
-        total = keep_dims(tracer, reduce_value(tracer, "sum", all_chosen, axes), axes, rank)
-        divisor: Any = _count_chosen(tracer, value, truth, axes, keep=True)
-        center: Any = SymArray.fresh(tracer, _divide_by_count(tracer, total, divisor))
-    else:
-        center = operand_of(tracer, given_mean)
-    difference = apply_ufunc(tracer, np.subtract, (SymArray.fresh(tracer, value), center))
-    if difference.dtype.kind == "c":
-        parts = [apply_ufunc(tracer, np.square, (part,)) for part in (difference.real, difference.imag)]
-        squared = apply_ufunc(tracer, np.add, parts).read()
-    else:
-        squared = apply_ufunc(tracer, np.square, (difference,)).read()
-    squared = tracer.cast(squared, squared.dtype if dtype is None else kept)
-    total = reduce_value(tracer, "sum", chosen(tracer, squared, truth, 0), axes)
-    divisor = _count_chosen(tracer, value, truth, axes) - ddof
-    if isinstance(divisor, SymArray):
-        # The degrees of freedom are an array, and a float one with a float ddof.
-        divisor = apply_ufunc(tracer, np.maximum, (divisor, 0))
-        result = _divide_by_count(tracer, total, divisor)
-    elif isinstance(divisor, (int, SymInt)):
-        divisor = 0 if divisor < 0 else divisor
-        result = _divide_by_count(tracer, total, divisor)
-    else:
-        result = _divide_by_count(tracer, total, np.float64(max(float(divisor), 0.0)))
-    return result, axes, rank
+def _spread(name: str) -> Any:
+    """np.var, and np.std, which is its root."""
+
+    def handler(
+        tracer: Tracer, a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0,
+        keepdims: Any = NO_VALUE, *, where: Any = NO_VALUE, mean: Any = NO_VALUE, correction: Any = NO_VALUE,
+    ) -> Any:  # fmt: skip
+        if correction is not NO_VALUE:
+            if ddof != 0:
+                raise ValueError("ddof and correction can't be provided simultaneously.")
+            ddof = correction
+        with tracer.composite(name):
+            value = to_value(tracer, operand_of(tracer, a))
+            _refuse_half(tracer, "var", value)
+            rank = len(value.shape)
+            axes = normalize_axes(tracer, axis, rank)
+            kept = _sum_dtype(value.dtype, dtype, tracer)
+            truth = truth_of(tracer, "var", where, value)
+            if mean is NO_VALUE or mean is None:
+                all_chosen = chosen(tracer, tracer.cast(value, kept), truth, 0)
+                total = keep_dims(tracer, reduce_value(tracer, "sum", all_chosen, axes), axes, rank)
+                divisor: Any = _count_chosen(tracer, value, truth, axes, keep=True)
+                center: Any = SymArray.fresh(tracer, _divide_by_count(tracer, total, divisor))
+            else:
+                center = operand_of(tracer, mean)
+            difference = apply_ufunc(tracer, np.subtract, (SymArray.fresh(tracer, value), center))
+            if difference.dtype.kind == "c":
+                parts = [apply_ufunc(tracer, np.square, (part,)) for part in (difference.real, difference.imag)]
+                squared = apply_ufunc(tracer, np.add, parts).read()
+            else:
+                squared = apply_ufunc(tracer, np.square, (difference,)).read()
+            squared = tracer.cast(squared, squared.dtype if dtype is None else kept)
+            total = reduce_value(tracer, "sum", chosen(tracer, squared, truth, 0), axes)
+            divisor = _count_chosen(tracer, value, truth, axes) - ddof
+            if isinstance(divisor, SymArray):
+                # The degrees of freedom are an array, and a float one with a float ddof.
+                divisor = apply_ufunc(tracer, np.maximum, (divisor, 0))
+            elif isinstance(divisor, (int, SymInt)):
+                divisor = 0 if divisor < 0 else divisor
+            else:
+                divisor = np.float64(max(float(divisor), 0.0))
+            result = _divide_by_count(tracer, total, divisor)
+            if name == "std":
+                result = tracer.add("sqrt", (result,), {}, result.dtype, result.shape)
+            return finish(tracer, result, axes, rank, keepdims, out, name)
+
+    return handler
 
 
-def _degrees(ddof: Any, correction: Any) -> Any:
-    if correction is NO_VALUE:
-        return ddof
-    if ddof != 0:
-        raise ValueError("ddof and correction can't be provided simultaneously.")
-    return correction
-
-
-@rule(np.var, method="var")
-def var(
-    tracer: Tracer, a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0,
-    keepdims: Any = NO_VALUE, *, where: Any = NO_VALUE, mean: Any = NO_VALUE, correction: Any = NO_VALUE,
-) -> Any:  # fmt: skip
-    ddof = _degrees(ddof, correction)
-    with tracer.composite("var"):
-        result, axes, rank = _variance(tracer, a, axis, dtype, ddof, mean, where)
-        return finish(tracer, result, axes, rank, keepdims, out, "var")
-
-
-@rule(np.std, method="std")
-def std(
-    tracer: Tracer, a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0,
-    keepdims: Any = NO_VALUE, *, where: Any = NO_VALUE, mean: Any = NO_VALUE, correction: Any = NO_VALUE,
-) -> Any:  # fmt: skip
-    ddof = _degrees(ddof, correction)
-    with tracer.composite("std"):
-        result, axes, rank = _variance(tracer, a, axis, dtype, ddof, mean, where)
-        root = tracer.add("sqrt", (result,), {}, result.dtype, result.shape)
-        return finish(tracer, root, axes, rank, keepdims, out, "std")
+rule(np.var, method="var")(_spread("var"))
+rule(np.std, method="std")(_spread("std"))
 
 
 @rule(np.average)

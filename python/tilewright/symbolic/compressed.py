@@ -76,7 +76,7 @@ class Compressed(ArrayLike):
         return Compressed(self.tracer, whole, self.mask, self.at)
 
     def is_under_mask_of(self, other: Compressed) -> bool:
-        return same_value(self.tracer, self.mask, other.mask)
+        return self.tracer.alike(self.mask) == self.tracer.alike(other.mask)
 
     # -- what NumPy code asks of an array ----------------------------------------------------------------
 
@@ -174,27 +174,3 @@ def _in_place(ufunc: np.ufunc) -> Any:
 
 
 operator_methods(Compressed, _in_place)
-
-
-def same_value(tracer: Tracer, left: Value, right: Value) -> bool:
-    """Whether two values are one for certain: computed alike from the same values."""
-    if left is right:
-        return True
-    numbers: dict[Any, int] = {}
-    known: dict[int, int] = {}
-
-    def number_of(value: Value) -> int:
-        if value.number in known:
-            return known[value.number]
-        if value.is_argument:
-            key: Any = value.name
-        elif value.operation in ("parameter", "result", "read") or value.blocks:
-            key = value.number
-        else:
-            operands = tuple(number_of(operand) for operand in value.operands)
-            shape = tuple(str(tracer.resolve(size)) for size in value.shape)
-            key = (value.operation, str(value.dtype), shape, repr(sorted(value.attributes.items())), operands)
-        known[value.number] = numbers.setdefault(key, len(numbers))
-        return known[value.number]
-
-    return number_of(left) == number_of(right)

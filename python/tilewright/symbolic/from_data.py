@@ -43,7 +43,7 @@ def value_of_int(tracer: Tracer, part: Any) -> Value:
 def size_from_data(tracer: Tracer, value: Value, name: str, least: Size | None, most: Size | None) -> Size:
     """An int64 value as a symbol of sizes and positions; equal values give the same symbol."""
     known: dict[Any, tuple[str, Value]] = tracer.cache.setdefault("sizes of data", {})
-    key = (_key(tracer, value), least, most)
+    key = (tracer.alike(value), least, most)
     if key in known and tracer.is_visible(known[key][1]):
         return Size.symbol(known[key][0])
     index = tracer.new_data_symbol(name, LoopIndex(least, most, 1), _HINT)
@@ -84,7 +84,7 @@ def data_slice(tracer: Tracer, part: slice, extent: Size, step: int) -> tuple[Si
     start = size_from_data(tracer, first, "start", Size.constant(0), extent)
     count = size_from_data(tracer, long, "count", Size.constant(0), extent)
     limits = tuple(
-        None if bound is None else _key(tracer, value_of_int(tracer, bound)) for bound in (part.start, part.stop)
+        None if bound is None else tracer.alike(value_of_int(tracer, bound)) for bound in (part.start, part.stop)
     )
     tracer.slices.setdefault(str(count), (limits, extent, start, count))
     return start, step, (count + (step - 1)).floor_divide(Size.constant(step))
@@ -182,14 +182,3 @@ def _wrap(tracer: Tracer, value: Value, length: Value) -> Value:
         return value
     negative = tracer.truth("less", value, 0)
     return tracer.add("where", (negative, _binary(tracer, "add", value, length), value), {}, INT64, value.shape)
-
-
-def _key(tracer: Tracer, value: Value) -> Any:
-    """Equal for values that are computed alike from the same values."""
-    if value.is_argument:
-        return value.name
-    if value.operation in ("parameter", "result", "read"):
-        return value.number
-    operands = tuple(_key(tracer, operand) for operand in value.operands)
-    shape = tuple(str(tracer.resolve(size)) for size in value.shape)
-    return value.operation, str(value.dtype), shape, repr(sorted(value.attributes.items())), operands

@@ -31,7 +31,6 @@ class NewAxis:
 
 
 NEWAXIS = NewAxis()
-IndexItem = Slice | Size | NewAxis
 
 # Their results are never stages, whatever they are called.
 PLAIN_OPERATIONS = VIEWS | of_kind("source") | {"argument", "scalar", "parameter", "result"}

@@ -5,8 +5,9 @@ A `Size` is immutable and normal: two expressions that are equal as polynomials 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
+from operator import floordiv, mod
 from typing import TypeAlias
 
 Atom: TypeAlias = "str | tuple[str, Size, Size]"
@@ -255,12 +256,7 @@ def _evaluate_atom(atom: Atom, environment: Mapping[str, int]) -> int:
     if isinstance(atom, str):
         return environment[atom]
     operation, left, right = atom
-    a, b = left.evaluate(environment), right.evaluate(environment)
-    if operation == "//":
-        return a // b
-    if operation == "%":
-        return a % b
-    return min(a, b) if operation == "min" else max(a, b)
+    return _ON_NUMBERS[operation](left.evaluate(environment), right.evaluate(environment))
 
 
 def _substitute_atom(atom: Atom, mapping: Mapping[Atom, Size]) -> Size:
@@ -272,8 +268,10 @@ def _substitute_atom(atom: Atom, mapping: Mapping[Atom, Size]) -> Size:
     a, b = left.substitute(mapping), right.substitute(mapping)
     if a == left and b == right:
         return Size({(atom,): 1})
-    if operation == "//":
-        return a.floor_divide(b)
-    if operation == "%":
-        return a.remainder(b)
-    return a.minimum(b) if operation == "min" else a.maximum(b)
+    return _ON_SIZES[operation](a, b)
+
+
+_ON_NUMBERS: dict[str, Callable[[int, int], int]] = {"//": floordiv, "%": mod, "min": min, "max": max}
+_ON_SIZES: dict[str, Callable[[Size, Size], Size]] = {
+    "//": Size.floor_divide, "%": Size.remainder, "min": Size.minimum, "max": Size.maximum,
+}  # fmt: skip

@@ -6,9 +6,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from .sizes import Atom, Size
 
 _NUMPY_FOLDER = os.path.dirname(np.__file__) + os.sep
 _USERS_WORDS = {"SymArray": "ndarray", "SymGenerator": "Generator", "SymInt": "int", "SymScalar": "float"}
+T = TypeVar("T")
 NO_RULE = "there is no rule for it"
 LEAVE_IT_OUT = "Leave it out of the compiled function."
 # Beyond this, compiling takes minutes: loops that are unrolled too far.
@@ -94,17 +95,6 @@ class LayoutNeeded(BaseException):
 
 class OperandError(TraceError, TypeError):
     """A TraceError for what Python itself refuses with a TypeError."""
-
-
-def numbers_wanted(dtype: np.dtype[Any]) -> str:
-    """What to do about an array of a dtype that no program holds. A cast helps only where numbers stay what they are."""
-    if dtype.kind == "c":
-        return "Pass its real and imaginary parts, or leave it out of the compiled function."
-    if dtype.kind == "f":
-        return "Convert it with astype(np.float64), or leave it out of the compiled function."
-    if dtype.kind == "O":
-        return "Make it an array of numbers where it is made, or leave it out of the compiled function."
-    return "Leave it out of the compiled function."
 
 
 class Tracer:
@@ -197,14 +187,25 @@ class Tracer:
             text = text.replace(ours, theirs)
         return self._error_at(OperandError, f"{text}.", "Pass numbers and arrays of numbers.")
 
-    @contextmanager
-    def composite(self, name: str) -> Iterator[None]:
+    def composite(self, name: str) -> AbstractContextManager[None]:
         """Values made inside take the name of the NumPy call that the user wrote."""
-        self.composites.append(name)
-        try:
-            yield
-        finally:
-            self.composites.pop()
+        return pushed(self.composites, name)
+
+    def refuse_dtype(self, dtype: np.dtype[Any], asked: str) -> None:
+        """TraceError for a dtype that no program holds."""
+        if dtype.kind in "biufc" and dtype not in (np.longdouble, np.clongdouble):
+            return
+        why = "only booleans, integers, floats of up to 64 bits and complex numbers of two such are compiled"
+        if dtype.kind == "O":
+            why = "it holds Python objects, which only Python can work on"
+        # A cast helps only where numbers stay what they are.
+        leave = "or leave it out of the compiled function."
+        casts = {
+            "c": f"Pass its real and imaginary parts, {leave}",
+            "f": f"Convert it with astype(np.float64), {leave}",
+            "O": f"Make it an array of numbers where it is made, {leave}",
+        }
+        raise self.error(asked, why, casts.get(dtype.kind, LEAVE_IT_OUT))
 
     def need_layout(self, argument: Argument | None) -> None:
         """Where a view and a copy differ: of an argument, or of what is computed from all of them (None)."""
@@ -298,13 +299,8 @@ class Tracer:
         if reason not in self.check_reasons:
             self.check_reasons.append(reason)
 
-    @contextmanager
-    def where_data_decide(self, what: str) -> Iterator[None]:
-        self.decided_by_data.append(what)
-        try:
-            yield
-        finally:
-            self.decided_by_data.pop()
+    def where_data_decide(self, what: str) -> AbstractContextManager[None]:
+        return pushed(self.decided_by_data, what)
 
     @contextmanager
     def before_all_regions(self) -> Iterator[None]:
@@ -328,6 +324,26 @@ class Tracer:
     def is_visible(self, value: Value) -> bool:
         """Whether the present statement may use a value: its block has not ended."""
         return any(value.home is block for block in self.blocks)
+
+    def alike(self, value: Value) -> int:
+        """Equal for values that are one for certain: computed alike from the same values."""
+        numbers: dict[Any, int] = self.cache.setdefault("alike", {})
+        known: dict[int, int] = {}
+
+        def number_of(value: Value) -> int:
+            if value.number not in known:
+                if value.is_argument:
+                    key: Any = value.name
+                elif value.operation in ("parameter", "result", "read") or value.blocks:
+                    key = value.number
+                else:
+                    operands = tuple(map(number_of, value.operands))
+                    shape = tuple(str(self.resolve(size)) for size in value.shape)
+                    key = (value.operation, str(value.dtype), shape, repr(sorted(value.attributes.items())), operands)
+                known[value.number] = numbers.setdefault(key, len(numbers))
+            return known[value.number]
+
+        return number_of(value)
 
     # -- sizes ----------------------------------------------------------------------------------
 
@@ -767,6 +783,16 @@ class Tracer:
 
     def same_extent(self, left: Size, right: Size, message: str = "") -> bool:
         return self.decide("==", left, right, message)
+
+
+@contextmanager
+def pushed(stack: list[T], item: T) -> Iterator[None]:
+    """The item is the last of the list for a while."""
+    stack.append(item)
+    try:
+        yield
+    finally:
+        stack.pop()
 
 
 def free_name(base: str, taken: Container[str]) -> str:

@@ -348,12 +348,10 @@ class Emitter:
 
     def _declared(self, value: Value) -> list[Size]:
         """The extents of an argument, with the symbols of substituted ones where the text may have them."""
-        declared = []
-        for axis, size in enumerate(value.shape):
-            own = Size.symbol(f"{value.name}.{axis}")
-            resolved = self.tracer.resolve(own if not size.is_constant else size)
-            declared.append(resolved)
-        return declared
+        return [
+            self.tracer.resolve(size if size.is_constant else Size.symbol(f"{value.name}.{axis}"))
+            for axis, size in enumerate(value.shape)
+        ]
 
     def _guards(self) -> list[SizeGuard]:
         tracer = self.tracer

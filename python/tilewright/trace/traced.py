@@ -16,7 +16,7 @@ from ..errors import TraceError
 from ..guards import VALUE_KINDS, Missing, PythonGuard, follow, guard_holds, path_text
 from ..interpret.arguments import Inputs
 from ..interpret.generators import OFFSET_BITS, at_most
-from ..interpret.interpreter import Interpreter, KeepInstead, UnrollInstead
+from ..interpret.interpreter import BeginAgain, Interpreter
 from ..interpret.protocols import call_without_source
 from ..interpret.source import source_of
 from ..operations import VIEWS
@@ -253,12 +253,12 @@ def trace(
             return _trace_once(function, root, args, kwargs or {}, contract, unrolled, kept, layouts, changing)
         except LayoutNeeded as needed:
             layouts |= needed.names  # more of them each time: need_layout() sees to it
-        except KeepInstead as loop:
-            _refuse_again(root, loop.place, kept)
-            kept.add(loop.place)
-        except UnrollInstead as loop:
-            _refuse_again(root, loop.place, unrolled)
-            unrolled[loop.place] = loop.why
+        except BeginAgain as loop:
+            _refuse_again(root, loop.place, unrolled if loop.why is not None else kept)
+            if loop.why is not None:
+                unrolled[loop.place] = loop.why
+            else:
+                kept.add(loop.place)
         except (RecursionError, MemoryError) as error:
             raise _too_deep(root, error) from None
 
