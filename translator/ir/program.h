@@ -99,7 +99,7 @@ struct Program {
 Program read_program(std::string_view text);
 /// Canonical text: read_program(print_program(p)) == p.
 std::string print_program(const Program& program);
-/// The operands' names and attributes as the program writes them: "sum(%3) {axes=[2]}".
+/// The operands and attributes of the traced operation, without what passes have added: "sum(%3) {axes=[2]}".
 std::string call_text(const Operation& operation);
 /// A message between quotes, as programs and plans write it.
 std::string quoted(const std::string& text);

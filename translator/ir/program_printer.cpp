@@ -26,15 +26,15 @@ std::string loop_text(const Operation& loop) {
            attributes.at(attr::stop).text() + ", " + attributes.at(attr::step).text() + ")";
 }
 
-/// "(%3) {axes=[2]}"
-std::string operands_text(const Operation& operation) {
-    std::string out = "(" + joined(operation.operands) + ")";
-    std::string separator = " {";
+/// "(%3) {axes=[2]}"; `traced`: without what passes have added.
+std::string operands_text(const Operation& operation, bool traced) {
+    std::string attributes;
     for (const Attribute& attribute : operation.attributes) {
-        out += separator + text_of(attribute.name) + "=" + value_text(attribute);
-        separator = ", ";
+        const AttributeInfo& known = attribute_infos()[static_cast<std::size_t>(attribute.name)];
+        if (traced && known.text == AttributeText::none) continue;
+        attributes += std::string(attributes.empty() ? " {" : ", ") + known.name + "=" + value_text(attribute);
     }
-    return operation.attributes.empty() ? out : out + "}";
+    return "(" + joined(operation.operands) + ")" + (attributes.empty() ? "" : attributes + "}");
 }
 
 class Printer {
@@ -109,7 +109,7 @@ class Printer {
             out_ += indent + "} else {\n";
             print_block(operation.regions[1], indent);
         } else {
-            out_ += operands_text(operation) + place(operation.line) + "\n";
+            out_ += operands_text(operation, false) + place(operation.line) + "\n";
             return;
         }
         out_ += indent + "}" + place(operation.line) + "\n";
@@ -123,7 +123,7 @@ class Printer {
 
 std::string call_text(const Operation& operation) {
     return text_of(operation.op) +
-           (operation.op == Op::for_loop ? " " + loop_text(operation) : operands_text(operation));
+           (operation.op == Op::for_loop ? " " + loop_text(operation) : operands_text(operation, true));
 }
 
 std::string quoted(const std::string& text) {

@@ -346,20 +346,14 @@ class Lift {
         }
         keeps(operation, type);
         emit(operation.result, type, operation.op, {with_axis(operation.operands[0])}, attributes);
-        SumOrder order = required_order(operation);
+        SumOrder order = operation.attributes.at(attr::order);
         ++order.iterations;
         out_.back().attributes.set(attr::order, order);
     }
 
-    static const SumOrder& required_order(const Operation& operation) {
-        const SumOrder* order = operation.attributes.find(attr::order);
-        if (order == nullptr) refuse(operation, "is a " + text_of(operation.op) + " whose order is not known");
-        return *order;
-    }
-
     /// The sum over k of a[i, k] * b[k, j], one by one as products are by loops.
     void product_of(const Operation& operation, const Type& type) {
-        if (required_order(operation).library) refuse(operation, "is a product by a library");
+        if (operation.attributes.at(attr::order).library) refuse(operation, "is a product by a library");
         if (type.dtype == "bool") refuse(operation, "is a product of truths");
         const std::string& a = operation.operands[0];
         const std::string& b = operation.operands[1];
@@ -644,33 +638,13 @@ class Axes {
     }
 };
 
-/// Where no loop moved, operands say the order.
-void remove_orders(Block& block) {
-    for (Operation& operation : block.operations) {
-        operation.attributes.erase(attr::order);
-        for (Block& region : operation.regions)
-            remove_orders(region);
-    }
-}
-
-/// Whether each order that matters is known.
-bool has_orders(const Block& block) {
-    return std::all_of(block.operations.begin(), block.operations.end(), [](const Operation& operation) {
-        return (!is_reduction(operation.op) || operation.attributes.has(attr::order)) &&
-               std::all_of(operation.regions.begin(), operation.regions.end(), has_orders);
-    });
-}
-
 } // namespace
 
 Prepared batching(const Prepared& prepared, const TranslateOptions& options) {
     Prepared out = prepared;
-    std::optional<Program> made = Axes(prepared.program, options).run();
-    if (made && has_orders(made->body)) {
+    if (std::optional<Program> made = Axes(prepared.program, options).run()) {
         out.program = std::move(*made);
         out.in_steps = needs_steps(out.program);
-    } else {
-        remove_orders(out.program.body);
     }
     return out;
 }

@@ -104,8 +104,9 @@ const std::vector<Pass>& passes() {
          .run = plain<transposed_layout>},
         {.name = "sum_orders",
          .meaning = "the order of each reduction and product as an attribute, before loops move",
-         .when = When::axes,
-         .run = sum_orders},
+         .when = When::always,
+         .run = sum_orders,
+         .needed = true},
         {.name = "if_conversion",
          .meaning = "branches of loops that choose between numbers as `where`, before loops become axes",
          .when = When::axes,
@@ -160,13 +161,6 @@ Prepared prepare(const Program& program, const TranslateOptions& options, const 
         if (watch) watch(pass, prepared.program, made.program);
         prepared = std::move(made);
     }
-    return prepared;
-}
-
-Prepared prepare_steps(Prepared prepared, const TranslateOptions& options) {
-    const std::set<std::string> off = switched_off();
-    for (const Pass& pass : passes())
-        if (pass.when == When::in_steps && off.count(pass.name) == 0) prepared = pass.run(prepared, options);
     return prepared;
 }
 

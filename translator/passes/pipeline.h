@@ -43,7 +43,4 @@ using PassWatch = std::function<void(const Pass&, const Program& before, const P
 /// passes off. Throws TranslateError for what has no translation and for names there that no pass has.
 Prepared prepare(const Program& program, const TranslateOptions& options, const PassWatch& watch = {});
 
-/// Those passes alone that are for programs in steps.
-Prepared prepare_steps(Prepared prepared, const TranslateOptions& options);
-
 } // namespace tilewright::translator

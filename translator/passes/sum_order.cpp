@@ -1,91 +1,139 @@
-// translator/passes/sum_order.cpp: orders as attributes, and the cut that says which they are.
+// translator/passes/sum_order.cpp: orders of values, block by block.
 #include "translator/passes/sum_order.h"
 
-#include <set>
-#include <vector>
+#include <algorithm>
+#include <map>
 
 #include "translator/ir/attributes.h"
-#include "translator/ir/walk.h"
-#include "translator/passes/pipeline.h"
-#include "translator/plan/steps.h"
-#include "translator/stages/analysis.h"
+#include "translator/ir/element_order.h"
+#include "translator/ir/size.h"
+#include "translator/ir/values.h"
+#include "translator/loops/pixelwise.h"
 
 namespace tilewright::translator {
 namespace {
 
-bool has_order(const Operation& operation) {
-    return is_reduction(operation.op) || operation.op == Op::matmul;
-}
+constexpr std::size_t kMostLibraryAxes = 8; ///< plans have no arrays of more
+constexpr std::int64_t kLibraryWork = 64 * 64 * 64;
+constexpr std::int64_t kLibraryWorkInStack = 256 * 256 * 256;  ///< loops have a matrix for each thread
+constexpr std::int64_t kLibraryWorkOnDevice = 256 * 256 * 256; ///< below, a product takes as long as its launch
+constexpr std::int64_t kLibraryMatrixOnDevice = 16 * 16 * 16;  ///< of a stack: loops do better by smaller ones
 
 class Orders {
   public:
-    Orders(const Prepared& prepared, const TranslateOptions& options) : prepared_(prepared), options_(options) {
-        options_.variant.clear();
-    }
+    explicit Orders(const TranslateOptions& options) : options_(options) {}
 
-    Prepared run() {
-        Prepared trial = prepared_;
-        mark(trial.program.body);
-        trial = prepare_steps(std::move(trial), options_);
-        visit(cut_into_steps(trial.program, options_.device).steps);
-        marks_ = 0;
-        if (!two_) set(prepared_.program.body);
-        return std::move(prepared_);
+    Program run(Program program) {
+        for (const ArrayArgument& argument : program.arrays) {
+            const auto layout = options_.layouts.find(argument.name);
+            define(argument.name, argument.type,
+                   order_of(layout == options_.layouts.end() ? Layout::c : layout->second, argument.type));
+        }
+        for (const ScalarArgument& argument : program.scalars)
+            define(argument.name, Type{argument.dtype, {}});
+        visit(program.body);
+        return program;
     }
 
   private:
-    Prepared prepared_;
-    TranslateOptions options_;
-    int marks_ = 0;
-    std::map<int, SumOrder> orders_;
-    bool two_ = false;
+    struct Value {
+        Type type;
+        ElementOrder order;
+        const Block* block = nullptr; ///< that computes it; null where it is in memory for all
+    };
 
-    void mark(Block& block) {
-        walk(block, [this](Operation& operation) {
-            if (has_order(operation)) operation.attributes.set(attr::reduction, ++marks_);
-        });
+    const TranslateOptions& options_;
+    std::map<std::string, Value> values_;
+
+    void define(const std::string& name, const Type& type) { define(name, type, c_order(type)); }
+    void define(const std::string& name, const Type& type, const ElementOrder& order, const Block* block = nullptr) {
+        values_[name] = {type, order, block};
     }
 
-    void set(Block& block) {
-        walk(block, [this](Operation& operation) {
-            if (!has_order(operation)) return;
-            const auto found = orders_.find(++marks_);
-            if (found != orders_.end()) operation.attributes.set(attr::order, found->second);
-        });
+    OrderedOperand operand(const std::string& name, const Block& reader) const {
+        const Value& value = values_.at(name);
+        const bool computed_here = value.block == nullptr || value.block == &reader;
+        return {value.type, computed_here ? value.order : c_order(value.type)};
     }
 
-    void visit(const std::vector<Step>& steps) {
-        for (const Step& step : steps) {
-            if (step.kind == Step::Kind::call) visit(step.segment);
-            visit(step.body);
-            visit(step.otherwise);
+    void visit(Block& block) {
+        for (const auto& [name, type] : block.parameters)
+            define(name, type);
+        for (Operation& operation : block.operations) {
+            if (has_regions(operation.op))
+                visit_regions(operation, block);
+            else if (operation.op == Op::update || operation.op == Op::read)
+                define(operation.result, operation.type);
+            else
+                visit(operation, block);
         }
     }
 
-    void visit(const Segment& segment) {
-        std::set<std::string> names;
-        const Analysis analysis(segment.program, options_, {&segment.targets, &segment.moving, &names, false});
-        for (const Operation& operation : segment.program.body.operations) {
-            if (!has_order(operation)) continue;
-            SumOrder order;
-            if (operation.op == Op::matmul) {
-                const StagePlan* stage = analysis.stage_of_value(operation.result);
-                order.library = stage != nullptr && stage->library;
-            } else {
-                const ReductionShape shape = analysis.reduction_shape(operation);
-                order.contiguous = shape.contiguous;
-                order.joined = shape.joined;
-            }
-            const auto [found, first] = orders_.emplace(operation.attributes.at(attr::reduction), order);
-            two_ = two_ || !(found->second == order);
-        }
+    void visit_regions(Operation& operation, const Block& block) {
+        if (const std::string* index = operation.attributes.find(attr::variable)) define(*index, Type{"int64", {}});
+        for (Block& region : operation.regions)
+            visit(region);
+        const bool in_memory = is_region(operation);
+        for (const auto& [name, type] : results_of(operation))
+            define(name, type, in_memory ? c_order(type) : by_axes(type), in_memory ? nullptr : &block);
+    }
+
+    void visit(Operation& operation, const Block& block) {
+        std::vector<OrderedOperand> operands;
+        for (const std::string& name : operation.operands)
+            operands.push_back(operand(name, block));
+        if (is_reduction(operation.op))
+            operation.attributes.set(attr::order, order_of_reduction(operation, operands[0].order));
+        else if (operation.op == Op::matmul)
+            operation.attributes.set(attr::order, {.library = may_use_library(operation, options_) &&
+                                                              suits_library(operation, operands[1])});
+        define(operation.result, operation.type, element_order(operation, operands, is_stored(operation)),
+               is_free(operation.op) ? nullptr : &block);
+    }
+
+    static SumOrder order_of_reduction(const Operation& operation, const ElementOrder& operand) {
+        const std::vector<int> axes = reduced_axes(operation);
+        const int count = static_cast<int>(axes.size());
+        SumOrder out;
+        out.contiguous = std::find(axes.begin(), axes.end(), operand.contiguous_axis) != axes.end();
+        out.joined = std::min(count, 1);
+        while (operand.flat && out.joined < count &&
+               axes[static_cast<std::size_t>(count - out.joined - 1)] + out.joined == axes.back())
+            ++out.joined;
+        return out;
+    }
+
+    std::int64_t here(const Size& size) const { return evaluate(size, options_.sizes_here).value_or(-1); }
+
+    /// Whether the library is the default for a product: by the multiplications of one matrix and of all of its stack.
+    bool suits_library(const Operation& operation, const OrderedOperand& right) const {
+        const std::vector<Size>& shape = operation.type.shape;
+        const Size inner = right.type.shape.end()[-2];
+        const std::int64_t one = here(product({shape.end() - 2, shape.end()}) * inner);
+        const std::int64_t all = here(product(shape) * inner);
+        if (shape.size() == 2) return all > (options_.device ? kLibraryWorkOnDevice : kLibraryWork);
+        // Loops read a right matrix that lies in columns with gaps.
+        const bool in_columns = right.order.contiguous_axis == static_cast<int>(right.type.shape.size()) - 2;
+        if (!options_.device) return in_columns ? one >= kLibraryWork : one > kLibraryWorkInStack;
+        return one >= kLibraryMatrixOnDevice && all > kLibraryWorkOnDevice / (in_columns ? 4 : 1);
     }
 };
 
 } // namespace
 
+ElementOrder order_of(Layout layout, const Type& type) {
+    return layout == Layout::c ? c_order(type) : layout == Layout::f ? f_order(type) : by_axes(type);
+}
+
+bool may_use_library(const Operation& product, const TranslateOptions& options) {
+    return (product.type.dtype == "float32" || product.type.dtype == "float64") && options.contract != "reproducible" &&
+           product.type.shape.size() <= kMostLibraryAxes;
+}
+
 Prepared sum_orders(const Prepared& prepared, const TranslateOptions& options) {
-    return Orders(prepared, options).run();
+    Prepared out = prepared;
+    out.program = Orders(options).run(prepared.program);
+    return out;
 }
 
 } // namespace tilewright::translator

@@ -1,19 +1,22 @@
-// translator/passes/sum_order.h: where the order of a reduction comes from (SumOrder, ir/attributes.h), found before
-// loops become axes.
+// translator/passes/sum_order.h: in which order a reduction adds up, and whether a library makes a product: an
+// attribute (SumOrder, ir/attributes.h) of each, which follows from the program and from how its arguments lie.
 #pragma once
 
-#include <map>
-#include <optional>
-#include <string>
-
+#include "translator/ir/element_order.h"
 #include "translator/ir/program.h"
 #include "translator/passes/prepared.h"
 #include "translator/translate.h"
 
 namespace tilewright::translator {
 
-/// A program in steps with its order at each reduction and product, those in loops included; at none where one of them
-/// has two.
+/// An array that another block computes, a loop or a branch leaves or an update writes lies in C order, an argument as
+/// its layout says, a view as its operand, an elementwise result as NumPy's (ir/element_order.h).
 Prepared sum_orders(const Prepared& prepared, const TranslateOptions& options);
+
+/// Of an argument.
+ElementOrder order_of(Layout layout, const Type& type);
+
+/// Whether a library may make this product: its dtype, its axes, the contract.
+bool may_use_library(const Operation& product, const TranslateOptions& options);
 
 } // namespace tilewright::translator

@@ -6,80 +6,14 @@
 #include "dsl/base/error.h"
 #include "translator/ir/attributes.h"
 #include "translator/ir/dtypes.h"
+#include "translator/ir/element_order.h"
 #include "translator/ir/values.h"
 #include "translator/ir/walk.h"
 #include "translator/loops/pixelwise.h"
 #include "translator/ops/rules.h"
+#include "translator/passes/sum_order.h"
 
 namespace tilewright::translator {
-namespace {
-
-int first_wide_axis(const std::vector<Size>& shape) {
-    for (std::size_t k = 0; k < shape.size(); ++k) {
-        if (!is_one(shape[k])) return static_cast<int>(k);
-    }
-    return shape.empty() ? -1 : 0;
-}
-
-int last_wide_axis(const std::vector<Size>& shape) {
-    for (std::size_t k = shape.size(); k-- > 0;) {
-        if (!is_one(shape[k])) return static_cast<int>(k);
-    }
-    return static_cast<int>(shape.size()) - 1;
-}
-
-/// Whether an index list keeps every element in order (it only adds or removes axes of extent 1).
-bool keeps_order(const Operation& operation, const Type& operand) {
-    std::size_t axis = 0;
-    std::size_t result_axis = 0;
-    for (const IndexEntry& entry : operation.attributes.at(attr::index)) {
-        switch (entry.kind) {
-        case IndexEntry::Kind::newaxis:
-            ++result_axis;
-            break;
-        case IndexEntry::Kind::position:
-            if (!is_one(operand.shape[axis])) return false;
-            ++axis;
-            break;
-        case IndexEntry::Kind::slice:
-            bool whole = entry.start.is_constant() && entry.start.constant() == 0 && entry.step.is_constant() &&
-                         entry.step.constant() == 1 &&
-                         same_size(operand.shape[axis], operation.type.shape[result_axis]);
-            if (!whole) return false;
-            ++axis;
-            ++result_axis;
-            break;
-        }
-    }
-    return true;
-}
-
-/// Where the operand's axis `axis` is in the result of an index operation, -1 if dropped.
-int axis_after_index(const Operation& operation, int axis) {
-    int operand_axis = 0;
-    int result_axis = 0;
-    for (const IndexEntry& entry : operation.attributes.at(attr::index)) {
-        if (entry.kind == IndexEntry::Kind::newaxis) {
-            ++result_axis;
-            continue;
-        }
-        if (operand_axis == axis) return entry.kind == IndexEntry::Kind::slice ? result_axis : -1;
-        ++operand_axis;
-        if (entry.kind == IndexEntry::Kind::slice) ++result_axis;
-    }
-    return -1;
-}
-
-} // namespace
-
-std::vector<std::string> wide_extents(const std::vector<Size>& shape) {
-    std::vector<std::string> out;
-    for (const Size& extent : shape) {
-        if (!is_one(extent)) out.push_back(normal_form(extent));
-    }
-    return out;
-}
-
 Analysis::Analysis(const Program& program, const TranslateOptions& options, const SegmentContext& context)
     : program_(program), options_(options), context_(context) {
     collect_values();
@@ -217,67 +151,18 @@ std::string Analysis::stage_name(const std::string& value) {
 }
 
 ValueInfo Analysis::describe(const Operation& operation, bool stage) const {
-    const Op op = operation.op;
     ValueInfo info;
     info.operation = &operation;
     info.type = operation.type;
     info.kind = stage ? ValueInfo::Kind::stage : ValueInfo::Kind::expression;
-    const std::vector<Size>& shape = operation.type.shape;
-    std::vector<std::string> wide = wide_extents(shape);
-    info.contiguous_axis = last_wide_axis(shape);
-    info.flat = wide.size() <= 1;
-    if (is_view(op)) {
-        const ValueInfo& operand = values_.at(operation.operands[0]);
-        // NumPy gives a scalar, not a view, for a single element.
-        if (!(op == Op::index && shape.empty())) info.view_of = operand.view_of;
-        if (is_half(op)) {
-            info.half_of = operation.operands[0];
-            info.flat = operand.flat;
-            info.contiguous_axis = operand.contiguous_axis;
-        }
-        if (op == Op::reshape) info.flat = info.flat || operand.flat;
-        if (op == Op::index) {
-            info.flat = info.flat || (operand.flat && keeps_order(operation, operand.type));
-            int axis = axis_after_index(operation, operand.contiguous_axis);
-            if (axis >= 0) info.contiguous_axis = axis;
-        }
-        if (op == Op::windows) {
-            const auto axis = operation.attributes.at(attr::axis);
-            if (operand.contiguous_axis >= 0)
-                info.contiguous_axis = operand.contiguous_axis + (operand.contiguous_axis >= axis ? 1 : 0);
-        }
-        if (op == Op::transpose) {
-            std::vector<int> axes = operation.attributes.at(attr::axes);
-            for (std::size_t k = 0; k < axes.size(); ++k) {
-                if (axes[k] == operand.contiguous_axis) info.contiguous_axis = static_cast<int>(k);
-            }
-        }
-        if (op == Op::broadcast_to) {
-            info.flat = info.flat || (operand.flat && wide_extents(operand.type.shape) == wide);
-            if (operand.contiguous_axis >= 0 &&
-                !is_one(operand.type.shape[static_cast<std::size_t>(operand.contiguous_axis)]))
-                info.contiguous_axis =
-                    operand.contiguous_axis + static_cast<int>(shape.size() - operand.type.shape.size());
-        }
-    } else if (is_elementwise(op)) {
-        bool flat = true;
-        std::size_t most = 0;
-        for (const std::string& name : operation.operands) {
-            const ValueInfo& operand = values_.at(name);
-            std::vector<std::string> extents = wide_extents(operand.type.shape);
-            flat = flat && (extents.empty() || (operand.flat && extents == wide));
-            // NumPy's result follows the order of its operands; the first with most axes decides. One that does not
-            // move along the last axis says nothing about it: a column by a row is in C order.
-            const int shift = static_cast<int>(shape.size() - operand.type.shape.size());
-            const int last = last_wide_axis(shape) - shift;
-            if (extents.size() > most && operand.contiguous_axis >= 0 && last >= 0 &&
-                !is_one(operand.type.shape[static_cast<std::size_t>(last)])) {
-                most = extents.size();
-                info.contiguous_axis = operand.contiguous_axis + shift;
-            }
-        }
-        if (!stage) info.flat = info.flat || flat;
-    }
+    std::vector<OrderedOperand> operands;
+    for (const std::string& name : operation.operands)
+        operands.push_back({values_.at(name).type, values_.at(name).order});
+    info.order = element_order(operation, operands, stage);
+    if (is_half(operation.op)) info.half_of = operation.operands[0];
+    // NumPy gives a scalar, not a view, for a single element.
+    if (is_view(operation.op) && !(operation.op == Op::index && operation.type.shape.empty()))
+        info.view_of = values_.at(operation.operands[0]).view_of;
     return info;
 }
 
@@ -285,8 +170,7 @@ ValueInfo Analysis::describe_given(const Type& type) {
     ValueInfo info;
     info.kind = ValueInfo::Kind::given;
     info.type = type;
-    info.contiguous_axis = last_wide_axis(type.shape);
-    info.flat = wide_extents(type.shape).size() <= 1;
+    info.order = by_axes(type);
     return info;
 }
 
@@ -308,10 +192,7 @@ void Analysis::collect_values() {
         info.kind = ValueInfo::Kind::array;
         info.type = argument.type;
         info.view_of = argument.name;
-        Layout lies = layout(argument.name);
-        info.contiguous_axis =
-            lies == Layout::f ? first_wide_axis(argument.type.shape) : last_wide_axis(argument.type.shape);
-        info.flat = lies == Layout::c || wide_extents(argument.type.shape).size() <= 1;
+        info.order = order_of(layout(argument.name), argument.type);
         values_[argument.name] = std::move(info);
         for (std::size_t k = 0; k < argument.type.shape.size(); ++k) {
             std::set<std::string> symbols;
@@ -324,7 +205,7 @@ void Analysis::collect_values() {
         ValueInfo info;
         info.kind = ValueInfo::Kind::scalar;
         info.type = Type{argument.dtype, {}};
-        info.flat = true;
+        info.order = c_order(info.type);
         info.view_of = argument.name;
         values_[argument.name] = std::move(info);
     }
@@ -338,12 +219,11 @@ void Analysis::collect_values() {
         }
         const Op op = operation.op;
         collect_symbols(operation, used);
-        bool named = operation.result[0] != '%';
-        bool never_stage =
-            is_view(op) || op == Op::complex || op == Op::constant || op == Op::iota || op == Op::scalar_size;
-        bool stage = is_reduction(op) || op == Op::matmul || (named && !never_stage);
+        const bool stage = is_stored(operation);
         ValueInfo info = describe(operation, stage);
-        if (stage) stage_names_[operation.result] = named ? stage_name(operation.result) : unique(text_of(op));
+        if (stage)
+            stage_names_[operation.result] =
+                operation.result[0] != '%' ? stage_name(operation.result) : unique(text_of(op));
         values_[operation.result] = std::move(info);
     }
     for (const std::string& name : program_.argument_order) {
@@ -398,23 +278,10 @@ void Analysis::require_32_bits() {
 }
 
 ReductionShape Analysis::reduction_shape(const Operation& operation) const {
-    const ValueInfo& operand = values_.at(operation.operands[0]);
-    ReductionShape out;
-    out.axes = reduced_axes(operation);
-    out.extent = Size::integer(1);
-    for (int axis : out.axes) {
-        out.contiguous = out.contiguous || axis == operand.contiguous_axis;
-        out.extent = out.extent * operand.type.shape[static_cast<std::size_t>(axis)];
-    }
-    const int count = static_cast<int>(out.axes.size());
-    out.joined = std::min(count, 1);
-    while (operand.flat && out.joined < count &&
-           out.axes[static_cast<std::size_t>(count - out.joined - 1)] + out.joined == out.axes.back())
-        ++out.joined;
-    if (const SumOrder* order = operation.attributes.find(attr::order)) {
-        out.contiguous = order->contiguous;
-        out.joined = order->joined;
-    }
+    const SumOrder& order = operation.attributes.at(attr::order);
+    ReductionShape out{reduced_axes(operation), order.joined, order.contiguous, Size::integer(1)};
+    for (int axis : out.axes)
+        out.extent = out.extent * values_.at(operation.operands[0]).type.shape[static_cast<std::size_t>(axis)];
     return out;
 }
 

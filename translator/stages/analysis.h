@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "translator/ir/element_order.h"
 #include "translator/ir/program.h"
 #include "translator/ir/size.h"
 #include "translator/plan/steps.h"
@@ -26,10 +27,9 @@ struct ValueInfo {
     Kind kind = Kind::expression;
     Type type;
     const Operation* operation = nullptr; ///< null for arguments
-    int contiguous_axis = -1; ///< the axis along which NumPy's own array of this value is contiguous, -1 if 0-d
-    bool flat = false;        ///< readable by the C-order position of an element without division
-    std::string view_of;      ///< the argument whose memory NumPy's result would share
-    std::string half_of;      ///< the complex argument of which this is the real or imaginary half
+    ElementOrder order;
+    std::string view_of; ///< the argument whose memory NumPy's result would share
+    std::string half_of; ///< the complex argument that this is the real or imaginary half of
 };
 
 /// How a reduction runs over its operand.
@@ -171,7 +171,6 @@ class Analysis {
     void choose_variants();
     void choose_reduction(const Operation& operation);
     void choose_matmul(const Operation& operation);
-    bool suits_library(const Operation& operation) const;
     void collect_stages();
     /// The stage that gives a returned value; `operand` is its name in the plan, "" for the stage's own.
     std::string result_stage(const std::string& value, const std::string& operand);
@@ -217,7 +216,5 @@ int lane_levels(const std::string& option);
 /// The same of blocks of rows, kRowsPerBlock in each.
 int row_levels(const std::string& option);
 inline constexpr int kRowsPerBlock = 256;
-/// The extents other than 1, each in normal form.
-std::vector<std::string> wide_extents(const std::vector<Size>& shape);
 
 } // namespace tilewright::translator

@@ -227,7 +227,7 @@ Expr Evaluator::read_stage(const std::string& value, const std::string& dtype, c
 /// Whether the last operand is broadcast along the axis on which neighbours of the result lie.
 bool Evaluator::repeats_along_rows(const Operation& operation) const {
     if (operation.operands.size() < 2) return false;
-    const int axis = shared_.analysis.value(operation.result).contiguous_axis;
+    const int axis = shared_.analysis.value(operation.result).order.contiguous_axis;
     const std::vector<Size>& shape = shared_.analysis.value(operation.operands.back()).type.shape;
     if (axis < 0) return false;
     const std::ptrdiff_t own = axis - static_cast<std::ptrdiff_t>(operation.type.shape.size() - shape.size());
@@ -394,7 +394,7 @@ Expr Evaluator::reshape_view(const Operation& operation, const Exprs& index) {
     const ValueInfo& operand = shared_.analysis.value(operation.operands[0]);
     const std::vector<Size>& from = operand.type.shape;
     const std::vector<Size>& to = operation.type.shape;
-    if (operand.flat) return at_flat(operation.operands[0], linear(to, index));
+    if (operand.order.flat) return at_flat(operation.operands[0], linear(to, index));
     // Groups of axes with equal products map onto each other; inside a group only several source axes need division.
     Exprs inner(from.size(), zero_index());
     std::size_t a = 0;

@@ -33,7 +33,7 @@ bool Analysis::reads_in_order(const std::string& value, const std::vector<std::s
         const StagePlan* plan = stage_of_value(value);
         return plan != nullptr && flat.count(plan->name) != 0;
     }
-    if (info.flat) return true;
+    if (info.order.flat) return true;
     if (info.operation == nullptr || !is_elementwise(info.operation->op)) return false;
     const std::vector<std::string>& operands = info.operation->operands;
     return std::all_of(operands.begin(), operands.end(),

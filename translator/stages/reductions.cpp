@@ -203,7 +203,7 @@ ReductionBuilder::Source ReductionBuilder::value_source(const std::string& value
         return out;
     }
     const auto leading = static_cast<std::size_t>(axes.front());
-    if (!shared_.analysis.value(value).flat) {
+    if (!shared_.analysis.value(value).order.flat) {
         // One long axis all the same, since the program had one where this operand comes from.
         std::vector<Size> whole(type.shape.begin() + axes.front(), type.shape.begin() + axes.back() + 1);
         out.at = [this, value, leading, whole, &from, &to](const Exprs& kept, const Expr& position) {

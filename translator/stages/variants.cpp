@@ -4,6 +4,7 @@
 #include "dsl/base/error.h"
 #include "translator/ir/dtypes.h"
 #include "translator/passes/pipeline.h"
+#include "translator/passes/sum_order.h"
 #include "translator/plan/build_stepped.h"
 #include "translator/stages/analysis.h"
 
@@ -23,11 +24,6 @@ constexpr std::int64_t kFewThreads = 65536; ///< a device has room for more
 constexpr const char* kNarrow = "narrow1";
 constexpr int kNarrower = 4;
 constexpr std::int64_t kLongestNarrow = 192; ///< rows up to this long begin with narrow lanes
-constexpr std::size_t kMostLibraryAxes = 8;  ///< plans have no arrays of more
-constexpr std::int64_t kLibraryWork = 64 * 64 * 64;
-constexpr std::int64_t kLibraryWorkInStack = 256 * 256 * 256;  ///< loops have a matrix for each thread
-constexpr std::int64_t kLibraryWorkOnDevice = 256 * 256 * 256; ///< below, a product takes as long as its launch
-constexpr std::int64_t kLibraryMatrixOnDevice = 16 * 16 * 16;  ///< of a stack: loops do better by smaller ones
 
 bool is_float(const std::string& dtype) {
     return find_dtype(dtype)->kind == DTypeKind::floating;
@@ -84,8 +80,7 @@ void Analysis::choose_reduction(const Operation& operation) {
     const std::optional<Size> whole = most(shape.extent);
     std::int64_t count = whole ? here(*whole) : -1;
     // Iterations of a loop that became an axis had results of their own.
-    const SumOrder* order = operation.attributes.find(attr::order);
-    const auto own = operation.type.shape.begin() + (order != nullptr ? order->iterations : 0);
+    const auto own = operation.type.shape.begin() + operation.attributes.at(attr::order).iterations;
     std::int64_t results = here(product({own, operation.type.shape.end()}));
     // The longest of the loops that run in lanes decides the levels: the innermost, and of the axes before it those
     // that follow each other to the last one.
@@ -186,28 +181,11 @@ void Analysis::choose_reduction(const Operation& operation) {
         require(most_length, power(lane_shape(operation).block(), chosen_levels));
 }
 
-/// Whether the library is the default for a product: by the multiplications of one matrix and of all of its stack.
-bool Analysis::suits_library(const Operation& operation) const {
-    const std::vector<Size>& shape = operation.type.shape;
-    const ValueInfo& right = values_.at(operation.operands[1]);
-    const Size inner = right.type.shape.end()[-2];
-    const std::int64_t one = here(product({shape.end() - 2, shape.end()}) * inner);
-    const std::int64_t all = here(product(shape) * inner);
-    if (shape.size() == 2) return all > (options_.device ? kLibraryWorkOnDevice : kLibraryWork);
-    // Loops read a right matrix that lies in columns with gaps.
-    const bool in_columns = right.contiguous_axis == static_cast<int>(right.type.shape.size()) - 2;
-    if (!options_.device) return in_columns ? one >= kLibraryWork : one > kLibraryWorkInStack;
-    return one >= kLibraryMatrixOnDevice && all > kLibraryWorkOnDevice / (in_columns ? 4 : 1);
-}
-
 void Analysis::choose_matmul(const Operation& operation) {
     const std::string& name = stage_names_.at(operation.result);
-    bool library = (operation.type.dtype == "float32" || operation.type.dtype == "float64") &&
-                   options_.contract != "reproducible" && operation.type.shape.size() <= kMostLibraryAxes;
+    const bool library = may_use_library(operation, options_);
     std::vector<std::string> options{"loops"};
-    if (library) {
-        options.insert(suits_library(operation) ? options.begin() : options.end(), "blas");
-    }
+    if (library) options.insert(operation.attributes.at(attr::order).library ? options.begin() : options.end(), "blas");
     std::string choice = options.front();
     if (auto given = options_.variant.find(name); given != options_.variant.end()) {
         choice = given->second;
