@@ -1,4 +1,4 @@
-"""Functions of objects: which attributes and items of a call's arguments a module reads, and what must hold of them.
+"""Functions of objects and functions: what a module reads of a call's arguments, and what must hold of them.
 
 C takes the arrays and numbers themselves; Python around it (reading.py, which stands in the module) follows the paths at
 each call. Conditions on the arguments that C cannot check are checked there too.
@@ -91,11 +91,9 @@ def _seeds(arguments: list[Any]) -> list[tuple[Any, ...]]:
 
 
 def _c_checks(guard: Any) -> bool:
-    if len(guard.path) > 1:
+    if len(guard.path) > 1 or guard.kind != "equal":
         return False
-    if guard.kind == "equal":
-        return isinstance(guard.value, (bool, int, float, str, type(None)))
-    return bool(guard.kind == "code")  # handed.py
+    return isinstance(guard.value, (bool, int, float, str, type(None)))
 
 
 def _check(function: str, guard: Any, arguments: list[Any]) -> tuple[str, tuple[Any, ...], str] | None:
@@ -119,6 +117,12 @@ def _check(function: str, guard: Any, arguments: list[Any]) -> tuple[str, tuple[
         return ("text", path, repr((type(value).__qualname__, repr(value))))
     if kind == "code" and (digest := digest_of(value)):
         return ("source", path, repr((value.co_name, digest)))
+    if kind == "code" and len(path) == 1:
+        raise ExportError(
+            f"{function}: the source of {value.co_name}, which is passed as {path[0][1]}, cannot be read, so that a "
+            "module could not tell it from others.",
+            "Call it by its name instead of passing it.",
+        )
     if kind == "is":
         if isinstance(value, (bool, type(None), type(Ellipsis))):
             return ("equal", path, repr(value))

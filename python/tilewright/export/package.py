@@ -9,7 +9,6 @@ import keyword
 import os
 import shutil
 import tempfile
-import types
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -30,7 +29,6 @@ from ..specialization import Specialization
 from ..work_folders import OWNER_FILE, work_folder
 from .cubins import FOLDER, check_cubins, write_cubins
 from .fallback import check_fallback, fallback_lines, write_fallback
-from .handed import check_lines, handed_functions, made_for
 from .intact import EVIDENCE_LINES, checking_lines, evidence_text, with_own_digest
 from .objects import FILE as READING
 from .objects import Reads, reads_lines, reads_of
@@ -61,7 +59,6 @@ class _Group:
     parameters: list[inspect.Parameter]
     fixed: dict[str, Any]  # parameters with the value that was compiled in
     saved: dict[str, str]  # arrays from outside -> file
-    handed: dict[str, types.CodeType]  # parameters with the function that was compiled in
     streams: list[Stream]  # random generators
     reads: Reads | None  # what Python reads of the call's objects, where C does not take the arguments as they are
     in_parts: dict[int, Partials]  # of the plans with these numbers, for calls beyond what kernels can index
@@ -70,7 +67,7 @@ class _Group:
     @property
     def key(self) -> tuple[Any, ...]:
         """Equal for specializations that one C function can serve."""
-        return (self.fixed, self.saved, self.parameters, self.handed, self.streams, self.reads)
+        return (self.fixed, self.saved, self.parameters, self.streams, self.reads)
 
 
 @dataclass(frozen=True)
@@ -381,12 +378,11 @@ def _groups(function: Jitted, specializations: list[Specialization], folder: Pat
         fixed = {name: value for name, value in fixed.items() if isinstance(value, _PLAIN)}
         parameters = _parameters(function)
         reads, streams = reads_of(function.__name__, traced, _arguments_of(specialization)), streams_of(traced)
-        handed = {} if reads else handed_functions(traced, function.__name__)
         fixed = ({} if reads else fixed) | numbers
-        alike = (fixed, saved, parameters, handed, streams, reads)
+        alike = (fixed, saved, parameters, streams, reads)
         found = next((g for g in groups if g.key == alike and not saved), None)
         if found is None:
-            groups.append(_Group([number], [program], parameters, fixed, saved, handed, streams, reads, {}))
+            groups.append(_Group([number], [program], parameters, fixed, saved, streams, reads, {}))
         else:
             found.numbers.append(number)
             found.programs.append(program)
@@ -430,8 +426,6 @@ def _init_text(
     lines = ["# fmt: off", "# ruff: noqa", repr(heading), *checking_lines(folder, files), "_objects = _Objects()"]
     if has_cubins:
         lines.append(f"_face.cubins_in(_os.path.join(_HERE, {FOLDER!r}))")
-    if any(group.handed for group in groups):
-        lines += check_lines()
     if any(group.streams for group in groups):
         lines += STREAM_LINES
     if any(group.reads is not None for group in groups):
@@ -492,7 +486,6 @@ def _load_lines(entry: str, group: _Group, function: Jitted) -> list[str]:
             else []
         ),  # fmt: skip
         ")",
-        *([made_for(entry, group.handed, group.parameters)] if group.handed else []),
     ]
 
 
