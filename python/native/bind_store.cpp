@@ -60,7 +60,7 @@ autotune::PruneOptions prune_options(const py::dict& given) {
         else if (name == "keep_trials")
             options.keep_trials = value.cast<int>();
         else
-            throw StoreError("prune: the option " + name + ": there is none of that name.",
+            throw StoreError("prune: the option " + name + ": there is no such option.",
                              "Use older_than_days, foreign_to or keep_trials.");
     }
     return options;

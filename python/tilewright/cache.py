@@ -210,7 +210,7 @@ def _read_own_file(folder: int, name: str) -> bytes:
     try:
         state = os.fstat(descriptor)
         if not stat.S_ISREG(state.st_mode):
-            raise OSError(errno.EINVAL, "it is no regular file")
+            raise OSError(errno.EINVAL, "it is not a regular file")
         if state.st_uid != os.geteuid() or state.st_mode & 0o022:
             raise OSError(errno.EPERM, "the file is not ours alone")
         if state.st_size > _MAX_FILE_BYTES:
@@ -232,7 +232,7 @@ class _Lock:
         self._open.add(self._descriptor)
         if not stat.S_ISREG(os.fstat(self._descriptor).st_mode):
             self.give_back()
-            raise OSError(errno.EINVAL, f"{name} is no regular file")
+            raise OSError(errno.EINVAL, f"{name} is not a regular file")
 
     def take(self, seconds: float) -> bool:
         """False where another process has it all that time."""

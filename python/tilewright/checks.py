@@ -21,7 +21,7 @@ _LONGEST_SHOWN = 60
 def whole_number(value: Any, name: str, least: int, most: int) -> int:
     """An int from `least` to `most`; NumPy's integers too, booleans not."""
     if isinstance(value, bool) or not isinstance(value, Integral):
-        raise TypeError(f"{name}: {described(value)} is no whole number. Give an int from {least} to {most}.")
+        raise TypeError(f"{name}: {described(value)} is not a whole number. Give an int from {least} to {most}.")
     number = int(value)
     if not least <= number <= most:
         raise ValueError(f"{name}: {shown(number)} is out of range. Give an int from {least} to {most}.")
@@ -37,7 +37,7 @@ def flag(value: Any, name: str) -> bool:
 def text(value: Any, name: str, what: str) -> str:
     """Text that can be written as UTF-8. `what`: what it is the text of, for the sentence."""
     if not isinstance(value, str):
-        raise TypeError(f"{name}: {described(value)} is no text. Give {what} as a str.")
+        raise TypeError(f"{name}: {described(value)} is not text. Give {what} as a str.")
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -55,10 +55,10 @@ def optional_text(value: Any, name: str, what: str) -> str | None:
 
 def path(value: Any, name: str) -> Path:
     if not isinstance(value, (str, os.PathLike)) or not isinstance(os.fspath(value), str):
-        raise TypeError(f"{name}: {described(value)} is no path. Give a str or a pathlib.Path.")
+        raise TypeError(f"{name}: {described(value)} is not a path. Give a str or a pathlib.Path.")
     given = os.fspath(value)
     if not given or "\0" in given:
-        raise ValueError(f"{name}: {shown(given)} is no path. Give a str or a pathlib.Path.")
+        raise ValueError(f"{name}: {shown(given)} is not a path. Give a str or a pathlib.Path.")
     return Path(given)
 
 
@@ -68,20 +68,20 @@ def optional_path(value: Any, name: str) -> Path | None:
 
 def one_of(value: Any, name: str, known: tuple[str, ...]) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{name}: {described(value)} is no text. Use {', '.join(known)}.")
+        raise TypeError(f"{name}: {described(value)} is not text. Use {', '.join(known)}.")
     if value not in known:
-        raise ValueError(f"{name}: {shown(value)} is none of ours. Use {', '.join(known)}.")
+        raise ValueError(f"{name}: {shown(value)} is not known. Use {', '.join(known)}.")
     return value
 
 
 def names(value: Any, name: str, example: str) -> tuple[str, ...]:
     """Several texts: ("host", "cuda"). One text alone would be taken for its letters."""
     if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
-        raise TypeError(f"{name}: {described(value)} is no tuple of texts. Write {example}.")
+        raise TypeError(f"{name}: {described(value)} is not a tuple of str. Write {example}.")
     given = tuple(value)
     for one in given:
         if not isinstance(one, str):
-            raise TypeError(f"{name}: {described(one)} in it is no text. Write {example}.")
+            raise TypeError(f"{name}: {described(one)} in it is not text. Write {example}.")
     return given
 
 

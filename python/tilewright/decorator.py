@@ -28,7 +28,7 @@ from .devices import on_host, places_among
 from .dispatch import c_binding, program_function
 from .draws import SharedGenerator, drawing
 from .errors import DeviceError, Error, ExportError, FallbackWarning, InternalError, TraceError, TranslateError
-from .failed_traces import is_of_the_trace, raised_while_tracing
+from .failed_traces import raised_while_tracing, raises_in_numpy
 from .machine import CUDA_DEFAULT, host_isa, targets_of
 from .partials import is_beyond_limit
 from .program import Program
@@ -117,9 +117,9 @@ class JitFunction(_face.Dispatcher):
         except Error:
             raise
         except Exception as error:
-            if is_of_the_trace(error):
-                raise raised_while_tracing(error, self.__wrapped__) from error
-            raise
+            if raises_in_numpy(self.__wrapped__, args, kwargs):
+                raise
+            raise raised_while_tracing(error, self.__wrapped__) from error
         if specialization.numpy_reason(bound) is None:
             if not specialization.fits(bound):
                 self._add_version(specialization, bound)
@@ -320,9 +320,9 @@ class JitFunction(_face.Dispatcher):
             # raises none, the error is one of the trace alone.
             own_error = raised_while_tracing(error, self.__wrapped__)
             if self._strict:
-                if is_of_the_trace(error):
-                    raise own_error from error
-                raise
+                if raises_in_numpy(self.__wrapped__, args, kwargs):
+                    raise
+                raise own_error from error
             way = "numpy"
         # Outside of the `try`: what the function itself raises here is the caller's, and no reason to run it once more.
         if way == "plan":
@@ -812,7 +812,7 @@ def jit(
             kind = type(f).__name__
             raise TypeError(f"jit: {f.__func__.__qualname__} is a {kind}. Write @{kind} above @tilewright.jit.")
         if not isinstance(f, types.FunctionType):
-            raise TypeError(f"jit: {checks.described(f)} is none. Give a Python function.")
+            raise TypeError(f"jit: {checks.described(f)} is not a Python function. Give one.")
         return JitFunction(f, target=target, strict=strict, contract=contract, db=db)
 
     return wrap if function is None else wrap(function)

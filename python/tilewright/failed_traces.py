@@ -1,34 +1,33 @@
-"""Exceptions that come out of a trace and are no errors of ours: the function's own, or a defect of the trace."""
+"""Exceptions that come out of a trace: the function raises them for the call, or the trace alone does."""
 
 from __future__ import annotations
 
-import linecache
 import types
+import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from .errors import TraceError
 
-_OUR_FOLDER = str(Path(__file__).parent)
-# What a statement of our own code raises by mistake. Rules raise NumPy's errors by `raise`, in NumPy's words.
-_DEFECTS = (AttributeError, LookupError, NameError, AssertionError, RecursionError, StopIteration, SystemError)
 
+def raises_in_numpy(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether the function raises for this call in NumPy. It runs once, on copies of the arguments."""
+    import numpy as np  # noqa: PLC0415  (only a trace that failed needs them)
 
-def is_of_the_trace(error: Exception) -> bool:
-    """Whether a statement of the trace's own code went wrong. Anything else is what the function raises for the call."""
-    frame, line = None, 0
-    traceback = error.__traceback__
-    while traceback is not None:
-        frame, line, traceback = traceback.tb_frame, traceback.tb_lineno, traceback.tb_next
-    if frame is None or not frame.f_code.co_filename.startswith(_OUR_FOLDER):
-        return False
-    statement = linecache.getline(frame.f_code.co_filename, line).strip()
-    return isinstance(error, _DEFECTS) and not statement.startswith("raise")
+    from .record.capture import copy_arguments  # noqa: PLC0415
+
+    args, kwargs = copy_arguments(args, kwargs)
+    try:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            function(*args, **kwargs)
+    except Exception:  # noqa: BLE001  (whatever the function raises)
+        return True
+    return False
 
 
 def raised_while_tracing(error: Exception, function: Callable[..., Any]) -> TraceError:
-    """What a call is told whose trace raised what NumPy does not."""
+    """The error for a call whose trace raises where NumPy does not."""
     code: types.CodeType = function.__code__  # type: ignore[attr-defined]
     file, line, name = getattr(error, "traced_at", (code.co_filename, code.co_firstlineno, code.co_name))
     return TraceError(
@@ -37,6 +36,3 @@ def raised_while_tracing(error: Exception, function: Callable[..., Any]) -> Trac
         file=file,
         line=line,
     )
-
-
-__all__ = ["is_of_the_trace", "raised_while_tracing"]

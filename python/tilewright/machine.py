@@ -44,7 +44,7 @@ def resolve_isa(target: str | None) -> str:
         return CUDA_DEFAULT
     if target not in ISA_LEVELS and target not in CUDA_TARGETS:
         known = ", ".join([*reversed(ISA_LEVELS), "cuda", *reversed(CUDA_TARGETS)])
-        raise ValueError(f"target: {target!r} is none of ours. Use host, {known}.")
+        raise ValueError(f"target: {target!r} is not known. Use host, {known}.")
     return str(target)
 
 

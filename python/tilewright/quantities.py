@@ -29,7 +29,7 @@ def parse_duration_s(value: object, name: str) -> float:
     """
     seconds = _seconds(value, name)
     if not 0 < seconds <= _LONGEST_S:
-        raise ValueError(f"{name}: {_shown(value)} is no duration. {_HINT}")
+        raise ValueError(f"{name}: {_shown(value)} is not a duration. {_HINT}")
     return seconds
 
 
@@ -38,7 +38,7 @@ def _seconds(value: object, name: str) -> float:
     if isinstance(value, str):
         match = _NUMBER_AND_UNIT.fullmatch(value.lower())
         if match is None or match[2] not in _UNITS_S:
-            raise ValueError(f"{name}: {_shown(value)} is no duration. {_HINT}")
+            raise ValueError(f"{name}: {_shown(value)} is not a duration. {_HINT}")
         return float(match[1]) * _UNITS_S[match[2]]
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{name}: a duration is a number or text, and this is {_kind_of(value)}. {_HINT}")

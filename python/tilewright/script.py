@@ -12,12 +12,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .errors import Error
+
 if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
 
 
-class ScriptStopped(Exception):
+class ScriptStopped(Error):
     """The script cannot be run at all: a line for the user, no traceback."""
+
+
+class ScriptRaised(Error):
+    """The script failed; its own traceback has been printed."""
 
 
 class PackageRaised(Exception):

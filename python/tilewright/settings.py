@@ -45,14 +45,14 @@ def problems() -> list[str]:
         if name == "TILEWRIGHT_DEVICE_POOL_MB" and _SHARE.fullmatch(given):
             continue
         if given and not (given.isascii() and given.isdigit() and int(given[:9]) >= least):
-            found.append(f"{name} is {given!r}, which is no whole number of at least {least}: it counts as not set")
+            found.append(f"{name} is {given!r}, which is not a whole number of at least {least}: it is ignored")
     for name in sorted(os.environ):
         if (
             name.startswith("TILEWRIGHT_")
             and name not in VARIABLES
             and (meant := difflib.get_close_matches(name, VARIABLES, 1, 0.9))
         ):
-            found.append(f"{name} is none of our variables: it does nothing. Is {meant[0]} meant?")
+            found.append(f"{name} is not a variable of tilewright: it has no effect. Is {meant[0]} meant?")
     return found
 
 
@@ -71,9 +71,7 @@ def cache_problem() -> str:
     given = os.environ.get("TILEWRIGHT_CACHE", "")
     if given.lower() in ("", "off", "0", "no", "on", "1", "yes"):
         return ""
-    return (
-        f"TILEWRIGHT_CACHE is {given!r}, which is neither on nor off: it stays on. XDG_CACHE_HOME names another folder"
-    )
+    return f"TILEWRIGHT_CACHE is {given!r}, which is neither on nor off: the cache stays on. XDG_CACHE_HOME names another folder"
 
 
 def cache_limit_bytes() -> int:

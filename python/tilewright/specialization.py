@@ -372,14 +372,14 @@ class Specialization:
 
     def choose_variants(self, chosen: Mapping[str, str]) -> None:
         """Look at the algorithm that is made with these choices: stages, default schedule and space are of it. Raises
-        ScheduleError for what there is none of."""
+        ScheduleError for names and options that the function does not have."""
         assert self.example is not None
         request = self.request(self.example)
         known = {v["name"]: v["options"] for v in compiler().variants(request.program, request.options())}
         for name, value in chosen.items():
             if name not in known:
                 listed = f"The variants are: {', '.join(known)}." if known else "The function has no variants."
-                raise ScheduleError(f"{self.signature}: variant {name}: there is none of that name.", listed)
+                raise ScheduleError(f"{self.signature}: variant {name}: there is no such variant.", listed)
             if value not in known[name]:
                 raise ScheduleError(
                     f"{self.signature}: variant {name} = {value}: there is no such choice.",

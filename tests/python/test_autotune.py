@@ -260,7 +260,17 @@ def test_store_commands(tuned):
 def test_doctor(tuned):
     out, _ = tuned.run("doctor")
     assert "ok       a kernel, end to end: compiled, loaded and right" in out
+    assert "ok       passes: all\n" in out
     assert "MISSING" not in out
+
+
+def test_doctor_says_which_passes_are_off_and_refuses_unknown_ones(tuned, monkeypatch):
+    monkeypatch.setitem(tuned.environment, "TILEWRIGHT_PASSES", "-linear_bits,-dimension_contraction")
+    out, _ = tuned.run("doctor")
+    assert "ok       passes: all but linear_bits, dimension_contraction (TILEWRIGHT_PASSES)\n" in out
+    monkeypatch.setitem(tuned.environment, "TILEWRIGHT_PASSES", "-linear_bit")
+    out, _ = tuned.run("doctor", code=1)
+    assert "MISSING  passes: TILEWRIGHT_PASSES: -linear_bit: there is no such pass. Use some of -" in out
 
 
 def test_ctrl_c_keeps_the_best_so_far(place):

@@ -34,28 +34,28 @@ DURATION = "Write 60s, 2m or 1h."
         ({"budget": None}, TypeError, f"budget: a duration is a number or text, and this is None. {DURATION}"),
         ({"budget": True}, TypeError, f"budget: a duration is a number or text, and this is of type bool. {DURATION}"),
         ({"budget": [5]}, TypeError, f"budget: a duration is a number or text, and this is of type list. {DURATION}"),
-        ({"budget": 0}, ValueError, f"budget: 0 is no duration. {DURATION}"),
-        ({"budget": -1}, ValueError, f"budget: -1 is no duration. {DURATION}"),
-        ({"budget": float("nan")}, ValueError, f"budget: nan is no duration. {DURATION}"),
-        ({"budget": float("inf")}, ValueError, f"budget: inf is no duration. {DURATION}"),
-        ({"budget": "soon"}, ValueError, f"budget: 'soon' is no duration. {DURATION}"),
-        ({"trials": "2"}, TypeError, f"trials: '2' (type str) is no whole number. {WHOLE}"),
-        ({"trials": float("nan")}, TypeError, f"trials: nan (type float) is no whole number. {WHOLE}"),
-        ({"trials": 1.5}, TypeError, f"trials: 1.5 (type float) is no whole number. {WHOLE}"),
-        ({"trials": Fraction(2)}, TypeError, f"trials: Fraction(2, 1) (type Fraction) is no whole number. {WHOLE}"),
-        ({"trials": [1]}, TypeError, f"trials: [1] (type list) is no whole number. {WHOLE}"),
+        ({"budget": 0}, ValueError, f"budget: 0 is not a duration. {DURATION}"),
+        ({"budget": -1}, ValueError, f"budget: -1 is not a duration. {DURATION}"),
+        ({"budget": float("nan")}, ValueError, f"budget: nan is not a duration. {DURATION}"),
+        ({"budget": float("inf")}, ValueError, f"budget: inf is not a duration. {DURATION}"),
+        ({"budget": "soon"}, ValueError, f"budget: 'soon' is not a duration. {DURATION}"),
+        ({"trials": "2"}, TypeError, f"trials: '2' (type str) is not a whole number. {WHOLE}"),
+        ({"trials": float("nan")}, TypeError, f"trials: nan (type float) is not a whole number. {WHOLE}"),
+        ({"trials": 1.5}, TypeError, f"trials: 1.5 (type float) is not a whole number. {WHOLE}"),
+        ({"trials": Fraction(2)}, TypeError, f"trials: Fraction(2, 1) (type Fraction) is not a whole number. {WHOLE}"),
+        ({"trials": [1]}, TypeError, f"trials: [1] (type list) is not a whole number. {WHOLE}"),
         ({"trials": -1}, ValueError, f"trials: -1 is out of range. {WHOLE}"),
         ({"trials": 2**64}, ValueError, f"trials: 18446744073709551616 is out of range. {WHOLE}"),
         ({"trials": 10**9999}, ValueError, f"trials: a value is out of range. {WHOLE}"),
-        ({"trials": Unprintable()}, TypeError, f"trials: a value (type Unprintable) is no whole number. {WHOLE}"),
-        ({"strategy": 1}, TypeError, f"strategy: 1 (type int) is no text. {STRATEGY}"),
-        ({"strategy": "annealing"}, ValueError, f"strategy: 'annealing' is none of ours. {STRATEGY}"),
-        ({"seed": True}, TypeError, f"seed: True (type bool) is no whole number. {SEED}"),
-        ({"seed": None}, TypeError, f"seed: None is no whole number. {SEED}"),
+        ({"trials": Unprintable()}, TypeError, f"trials: a value (type Unprintable) is not a whole number. {WHOLE}"),
+        ({"strategy": 1}, TypeError, f"strategy: 1 (type int) is not text. {STRATEGY}"),
+        ({"strategy": "annealing"}, ValueError, f"strategy: 'annealing' is not known. {STRATEGY}"),
+        ({"seed": True}, TypeError, f"seed: True (type bool) is not a whole number. {SEED}"),
+        ({"seed": None}, TypeError, f"seed: None is not a whole number. {SEED}"),
         ({"seed": 2**64}, ValueError, f"seed: 18446744073709551616 is out of range. {SEED}"),
-        ({"space": 5}, TypeError, "space: 5 (type int) is no text. Give a space as a str."),
-        ({"space": True}, TypeError, "space: True (type bool) is no text. Give a space as a str."),
-        ({"schedule": ["a"]}, TypeError, "schedule: ['a'] (type list) is no text. Give a schedule as a str."),
+        ({"space": 5}, TypeError, "space: 5 (type int) is not text. Give a space as a str."),
+        ({"space": True}, TypeError, "space: True (type bool) is not text. Give a space as a str."),
+        ({"schedule": ["a"]}, TypeError, "schedule: ['a'] (type list) is not text. Give a schedule as a str."),
         ({"schedule": "\ud800"}, ValueError, "schedule: it has a lone surrogate, which no text file can hold. Give a schedule as a str."),
         ({"schedule": "a\0"}, ValueError, "schedule: it has a null character, which no text file holds. Give a schedule as a str."),
         ({"observer": 3}, TypeError, "observer: 3 (type int) cannot be called. Give a function of an event, or None."),
@@ -72,14 +72,14 @@ def test_tune(options, error, text):
 @pytest.mark.parametrize(
     ("options", "error", "text"),
     [
-        ({"db": 5}, TypeError, "db: 5 (type int) is no path. Give a str or a pathlib.Path."),
-        ({"db": b"x"}, TypeError, "db: b'x' (type bytes) is no path. Give a str or a pathlib.Path."),
-        ({"db": ""}, ValueError, "db: '' is no path. Give a str or a pathlib.Path."),
-        ({"db": "a\0b"}, ValueError, "db: 'a\\x00b' is no path. Give a str or a pathlib.Path."),
+        ({"db": 5}, TypeError, "db: 5 (type int) is not a path. Give a str or a pathlib.Path."),
+        ({"db": b"x"}, TypeError, "db: b'x' (type bytes) is not a path. Give a str or a pathlib.Path."),
+        ({"db": ""}, ValueError, "db: '' is not a path. Give a str or a pathlib.Path."),
+        ({"db": "a\0b"}, ValueError, "db: 'a\\x00b' is not a path. Give a str or a pathlib.Path."),
         ({"strict": "yes"}, TypeError, "strict: 'yes' (type str) is neither True nor False. Give one of them."),
         ({"strict": 1}, TypeError, "strict: 1 (type int) is neither True nor False. Give one of them."),
-        ({"contract": "exact"}, ValueError, "contract: 'exact' is none of ours. Use numpy, reproducible, fast."),
-        ({"contract": None}, TypeError, "contract: None is no text. Use numpy, reproducible, fast."),
+        ({"contract": "exact"}, ValueError, "contract: 'exact' is not known. Use numpy, reproducible, fast."),
+        ({"contract": None}, TypeError, "contract: None is not text. Use numpy, reproducible, fast."),
         ({"target": 5}, TypeError, "target: 5 is a int. Give a str: 'host', 'cuda' or 'host,cuda'."),
     ],
     ids=str,
@@ -93,8 +93,8 @@ def test_jit(options, error, text):
 @pytest.mark.parametrize(
     ("options", "error", "text"),
     [
-        ({"dump": 5}, TypeError, "dump: 5 (type int) is no path. Give a str or a pathlib.Path."),
-        ({"limit": "soon"}, ValueError, f"limit: 'soon' is no duration. {DURATION}"),
+        ({"dump": 5}, TypeError, "dump: 5 (type int) is not a path. Give a str or a pathlib.Path."),
+        ({"limit": "soon"}, ValueError, f"limit: 'soon' is not a duration. {DURATION}"),
         ({"limit": None}, TypeError, f"limit: a duration is a number or text, and this is None. {DURATION}"),
     ],
     ids=str,
@@ -109,11 +109,11 @@ def test_debug(options, error, text):
 @pytest.mark.parametrize(
     ("options", "error", "text"),
     [
-        ({"folder": 5}, TypeError, "folder: 5 (type int) is no path. Give a str or a pathlib.Path."),
-        ({"name": 5}, TypeError, "name: 5 (type int) is no text. Give the function's name in the module's as a str."),
-        ({"targets": "host"}, TypeError, "targets: 'host' (type str) is no tuple of texts. Write ('host', 'cuda')."),
-        ({"targets": (5,)}, TypeError, "targets: 5 (type int) in it is no text. Write ('host', 'cuda')."),
-        ({"cubins": 90}, TypeError, "cubins: 90 (type int) is no tuple of texts. Write ('sm_80', 'sm_90')."),
+        ({"folder": 5}, TypeError, "folder: 5 (type int) is not a path. Give a str or a pathlib.Path."),
+        ({"name": 5}, TypeError, "name: 5 (type int) is not text. Give the function's name in the module's as a str."),
+        ({"targets": "host"}, TypeError, "targets: 'host' (type str) is not a tuple of str. Write ('host', 'cuda')."),
+        ({"targets": (5,)}, TypeError, "targets: 5 (type int) in it is not text. Write ('host', 'cuda')."),
+        ({"cubins": 90}, TypeError, "cubins: 90 (type int) is not a tuple of str. Write ('sm_80', 'sm_90')."),
         ({"force": "yes"}, TypeError, "force: 'yes' (type str) is neither True nor False. Give one of them."),
         ({"wheel": None}, TypeError, "wheel: None is neither True nor False. Give one of them."),
         ({"libraries": 0}, TypeError, "libraries: 0 (type int) is neither True nor False. Give one of them."),
@@ -133,9 +133,9 @@ def test_export(options, error, text):
     [
         (2**40, ValueError, f"count: 1099511627776 is out of range. {COUNT}"),
         (0, ValueError, f"count: 0 is out of range. {COUNT}"),
-        (True, TypeError, f"count: True (type bool) is no whole number. {COUNT}"),
-        ("2", TypeError, f"count: '2' (type str) is no whole number. {COUNT}"),
-        (2.0, TypeError, f"count: 2.0 (type float) is no whole number. {COUNT}"),
+        (True, TypeError, f"count: True (type bool) is not a whole number. {COUNT}"),
+        ("2", TypeError, f"count: '2' (type str) is not a whole number. {COUNT}"),
+        (2.0, TypeError, f"count: 2.0 (type float) is not a whole number. {COUNT}"),
     ],
 )
 def test_threads(call, count, error, text):
@@ -157,7 +157,7 @@ def test_what_is_right_is_taken(tmp_path):
 @pytest.mark.parametrize(
     ("text", "error", "message"),
     [
-        (5, TypeError, "schedule: 5 (type int) is no text. Give a schedule as a str."),
+        (5, TypeError, "schedule: 5 (type int) is not text. Give a schedule as a str."),
         ("\ud800", ValueError, "schedule: it has a lone surrogate, which no text file can hold. Give a schedule as a str."),
     ],
 )  # fmt: skip
@@ -176,7 +176,7 @@ def test_schedule_and_other_methods(text, error, message):
         assert str(raised.value) == "code: 'yes' (type str) is neither True nor False. Give one of them."
     with pytest.raises(TypeError) as raised:
         one.profile(np.ones(100_000), runs=1.5)
-    assert str(raised.value) == "runs: 1.5 (type float) is no whole number. Give an int from 1 to 1000000."
+    assert str(raised.value) == "runs: 1.5 (type float) is not a whole number. Give an int from 1 to 1000000."
 
 
 @pytest.mark.parametrize("kind", [staticmethod, classmethod])

@@ -29,11 +29,11 @@ def autotune(*arguments, cwd, stdin=None):
     ("arguments", "line"),
     [
         (["none.py"], "autotune: none.py: no such file."),
-        (["--budget", "soon", "s.py"], "autotune: --budget: 'soon' is no duration. Write 60s, 2m or 1h."),
-        (["--budget", "0s", "s.py"], "autotune: --budget: '0s' is no duration. Write 60s, 2m or 1h."),
+        (["--budget", "soon", "s.py"], "autotune: --budget: 'soon' is not a duration. Write 60s, 2m or 1h."),
+        (["--budget", "0s", "s.py"], "autotune: --budget: '0s' is not a duration. Write 60s, 2m or 1h."),
         (
             ["--target", "host,arm64", "s.py"],
-            "autotune: --target: 'arm64' is none of ours. Use host, x86-64, x86-64-v3, x86-64-v4, cuda, cuda-sm_70,",
+            "autotune: --target: 'arm64' is not known. Use host, x86-64, x86-64-v3, x86-64-v4, cuda, cuda-sm_70,",
         ),
         (["--target", "", "s.py"], "autotune: --target: '' names none. Write host, cuda or host,cuda."),
         (["show", "--target", ",", "s.py"], "autotune: --target: ',' names none. Write host, cuda or host,cuda."),
@@ -53,10 +53,10 @@ def autotune(*arguments, cwd, stdin=None):
             ["--target", "cuda", "--build-only", "--devices", "0", "s.py"],
             "autotune: --devices 0: says where to measure, and --build-only measures nothing. Leave one out.",
         ),
-        (["--workload", "some", "s.py"], "autotune: --workload: 'some' is none of time, first, largest, all."),
-        (["--contract", "exact", "s.py"], "autotune: --contract: 'exact' is none of numpy, reproducible, fast."),
+        (["--workload", "some", "s.py"], "autotune: --workload: 'some' is not one of time, first, largest, all."),
+        (["--contract", "exact", "s.py"], "autotune: --contract: 'exact' is not one of numpy, reproducible, fast."),
         (["--schedule", "none.tws", "s.py"], "autotune: --schedule: none.tws: no such file or directory."),
-        (["--space", "binary.tws", "s.py"], "autotune: --space: binary.tws: is no text."),
+        (["--space", "binary.tws", "s.py"], "autotune: --space: binary.tws: is not text."),
         (
             ["--out", "x", "s.py", "t.py"],
             "autotune: --out, --schedule and --space go with one script, not with several.",
@@ -82,9 +82,12 @@ def autotune(*arguments, cwd, stdin=None):
         ),
         (
             ["s.py", "--out", "class"],
-            "/class: 'class' cannot be imported: it is no Python identifier. Choose another name.",
+            "/class: 'class' cannot be imported: it is not a Python identifier. Choose another name.",
         ),
-        (["s.py", "--out", "d.e"], "/d.e: 'd.e' cannot be imported: it is no Python identifier. Choose another name."),
+        (
+            ["s.py", "--out", "d.e"],
+            "/d.e: 'd.e' cannot be imported: it is not a Python identifier. Choose another name.",
+        ),
         (["s.py", "--out", "/proc/x"], "autotune: /proc/x: nothing can be written to /proc: "),
         (["db", "list"], "data/tilewright/tilewright.db: no store there. Tune something first, or give --db FILE."),
         (["db", "prune"], "autotune: db prune: say what may go: --older-than DAYS, --foreign, --keep N."),
@@ -180,7 +183,7 @@ def test_what_was_learnt_is_said_where_no_module_can_be_written(tmp_path):
     done = autotune("s.py", "--budget", "1s", cwd=tmp_path)
     assert done.returncode == 2
     assert (
-        "autotune: tuned and stored, but no module was written: apply: it draws from a random generator that is no argument; "
+        "autotune: tuned and stored, but no module was written: apply: it draws from a random generator that is not an argument; "
         "a module has no such object. Pass the generator as an argument of its own." in done.stderr
     )
     assert done.stdout.startswith("apply: NumPy ")

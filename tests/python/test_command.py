@@ -244,7 +244,7 @@ def test_show_takes_a_schedule_and_variants(place):
     shown, _ = place.autotune("show", "p.py", "--part", "stages", "--schedule", "mine.tws")
     assert stages(shown) == stages(loops) and "why this schedule: by hand" in shown
     for arguments, told in [
-        (["--variant", "matmul"], "autotune: --variant matmul: is no choice. Write NAME=VALUE, matmul=loops say.\n"),
+        (["--variant", "matmul"], "autotune: --variant matmul: is not a choice. Write NAME=VALUE, matmul=loops say.\n"),
         (["--variant", "matmul=loops", "--schedule", "mine.tws"],
          "autotune: --variant matmul=loops: a schedule names its own variants. Leave one out.\n"),
         (["--schedule", "none.tws"], "autotune: --schedule: none.tws: no such file or directory.\n"),
@@ -252,7 +252,7 @@ def test_show_takes_a_schedule_and_variants(place):
         assert place.autotune("show", "p.py", *arguments, code=2)[1] == told
     _, err = place.autotune("show", "p.py", "--variant", "sum=loops", code=2)
     assert err.splitlines()[-1].startswith(
-        "autotune: mix(a: float64[:, :], b: float64[:, :]): variant sum: there is none of that name. The variants are: "
+        "autotune: mix(a: float64[:, :], b: float64[:, :]): variant sum: there is no such variant. The variants are: "
     )
     _, err = place.autotune("show", "p.py", "--variant", "matmul=fast", code=2)
     assert "variant matmul = fast: there is no such choice. The choices are: " in err
@@ -283,11 +283,11 @@ def test_variables_that_mean_nothing_are_named(monkeypatch):
     for name, value in {"NUM_THREADS": "abc", "POOL_MB": "-1", "CACHE_MB": "1e3", "LOG": "1", "CACHE": "/tmp"}.items():
         monkeypatch.setenv(f"TILEWRIGHT_{name}", value)
     assert settings.problems() == [
-        "TILEWRIGHT_CACHE is '/tmp', which is neither on nor off: it stays on. XDG_CACHE_HOME names another folder",
-        "TILEWRIGHT_CACHE_MB is '1e3', which is no whole number of at least 0: it counts as not set",
-        "TILEWRIGHT_NUM_THREADS is 'abc', which is no whole number of at least 1: it counts as not set",
-        "TILEWRIGHT_POOL_MB is '-1', which is no whole number of at least 0: it counts as not set",
-        "TILEWRIGHT_LOG is none of our variables: it does nothing. Is TILEWRIGHT_LOGS meant?",
+        "TILEWRIGHT_CACHE is '/tmp', which is neither on nor off: the cache stays on. XDG_CACHE_HOME names another folder",
+        "TILEWRIGHT_CACHE_MB is '1e3', which is not a whole number of at least 0: it is ignored",
+        "TILEWRIGHT_NUM_THREADS is 'abc', which is not a whole number of at least 1: it is ignored",
+        "TILEWRIGHT_POOL_MB is '-1', which is not a whole number of at least 0: it is ignored",
+        "TILEWRIGHT_LOG is not a variable of tilewright: it has no effect. Is TILEWRIGHT_LOGS meant?",
     ]
 
 
@@ -347,8 +347,8 @@ def test_a_fallback_is_shipped_where_it_is_allowed(tmp_path):
         f(x, "top")
     with pytest.raises(tilewright.ExportError) as error:
         f.export(tmp_path / "chosen_tuned")
-    assert str(error.value).startswith("chosen: some calls run in NumPy: ") and "line" not in str(error.value)
-    assert f"{__file__}:" in str(error.value)
+    text = str(error.value).replace(__file__, "FILE")
+    assert text.startswith("chosen: some calls run in NumPy: FILE:") and "line" not in text
     assert str(error.value).endswith(
         "Give --allow-fallback (allow_fallback=True in Python) to ship the function's Python for them."
     )

@@ -144,7 +144,7 @@ def test_pointers_that_cannot_be() -> None:
             __cuda_array_interface__ = None
         d = tilewright.to_device(x)
         f(d, d)
-        unknown = "Claimed, whose __cuda_array_interface__ gives the pointer 0x10000, which is no memory of a CUDA device"
+        unknown = "Claimed, whose __cuda_array_interface__ gives the pointer 0x10000, which is not memory of a CUDA device"
         null = 'Claimed of shape [3, 4], whose pointer is null. Is its memory freed?'
         told(TypeError, lambda: f(Claimed(0x10000), d), 'f: x is ' + unknown)
         told(TypeError, lambda: f(d, Claimed(x.ctypes.data)), 'f: y is Claimed', hex(x.ctypes.data))

@@ -126,8 +126,8 @@ def test_a_wrong_pass(fault: Any) -> None:
     fault("pass if_conversion")
     assert report(smoothed, X, Y) == told(
         "smoothed",
-        "  NumPy                   float64[300]",
-        "  trace                   as NumPy",
+        "  NumPy               float64[300]",
+        "  trace               as NumPy",
         "  pass if_conversion  result[1]: 0.5, NumPy has 0.0 (4602678819172646912 ULP); 298 of 300 elements differ",
         "found: pass if_conversion: branches of loops that choose between numbers as `where`: the program before it gives "
         "NumPy's answer, the one behind it does not. TILEWRIGHT_PASSES=-if_conversion leaves it out.",
@@ -273,11 +273,11 @@ def test_what_the_oracle_does_not_know_is_not_judged(fault: Any) -> None:
     fault("oracle where")
     assert report(smoothed, X, Y) == told(
         "smoothed",
-        "  NumPy                   float64[300]",
-        "  trace                   as NumPy",
-        "  pass if_conversion  not judged: the oracle cannot run it: no operation where",
-        "  the default schedule    as NumPy",
-        "  call                    as NumPy",
+        "  NumPy                 float64[300]",
+        "  trace                 as NumPy",
+        "  pass if_conversion    not judged: the oracle cannot run it: no operation where",
+        "  the default schedule  as NumPy",
+        "  call                  as NumPy",
         "nothing differs; not judged: pass if_conversion.",
     )
 
@@ -287,11 +287,11 @@ def test_a_pass_that_the_oracle_cannot_judge(fault: Any) -> None:
     wrong = "result[3]: 5e-324, NumPy has 0.0 (1 ULP); 2 of 300 elements differ"
     assert report(smoothed, X, Y) == told(
         "smoothed",
-        "  NumPy                           float64[300]",
-        "  trace                           as NumPy",
+        "  NumPy                       float64[300]",
+        "  trace                       as NumPy",
         "  pass if_conversion          not judged: the oracle cannot run it: no operation where",
-        f"  the default schedule            {wrong}",
-        f"  no directives                   {wrong}",
+        f"  the default schedule        {wrong}",
+        f"  no directives               {wrong}",
         "  without pass if_conversion  as NumPy",
         "found: pass if_conversion: branches of loops that choose between numbers as `where`: without it "
         "(TILEWRIGHT_PASSES=-if_conversion) the code is right. The oracle could not run the program behind it.",

@@ -112,10 +112,10 @@ def test_a_schedule_that_is_given(autotune: Any, tmp_path: Path) -> None:
     [
         (["none.py"], "autotune: none.py: no such file."),
         (["s.py", "s.py"], "autotune: debug: 2 scripts given. Give one."),
-        (["s.py", "--limit", "soon"], "autotune: --limit: 'soon' is no duration. Write 60s, 2m or 1h."),
-        (["s.py", "--workload", "some"], "autotune: --workload: 'some' is none of all, time, first, largest."),
-        (["s.py", "--contract", "exact"], "autotune: --contract: 'exact' is none of numpy, reproducible, fast."),
-        (["s.py", "--dump", "s.py"], "autotune: dump: s.py: is no folder. Name one that is new, or empty."),
+        (["s.py", "--limit", "soon"], "autotune: --limit: 'soon' is not a duration. Write 60s, 2m or 1h."),
+        (["s.py", "--workload", "some"], "autotune: --workload: 'some' is not one of time, first, largest, all."),
+        (["s.py", "--contract", "exact"], "autotune: --contract: 'exact' is not one of numpy, reproducible, fast."),
+        (["s.py", "--dump", "s.py"], "autotune: dump: s.py: is not a folder. Name one that is new, or empty."),
         (["s.py", "--schedule", "none.tws"], "autotune: --schedule: none.tws: no such file or directory."),
         (
             ["s.py", "--function", "other"],

@@ -259,7 +259,7 @@ def test_what_a_ptxas_does_not_know(tmp_path):
 
 
 def test_names_of_architectures():
-    with pytest.raises(ExportError, match="'hopper' is no architecture"):
+    with pytest.raises(ExportError, match="'hopper' is not an architecture"):
         check_cubins(("hopper",))
     assert file_name("ptx", "sm_90").endswith(".sm_90.cubin")
     assert file_bytes("ptx", "sm_90", b"code").startswith(b"tilewright-cubin 2 sm_90 ")

@@ -65,7 +65,7 @@ def test_sizes_that_have_no_value_say_why():
         evaluate("X.0 % n", {"X.0": 7, "n": 0})
     with pytest.raises(ValueError) as error:
         evaluate("X.0 / 2", {"X.0": 7})
-    assert str(error.value) == "size expression: 'X.0 / 2' is no arithmetic on sizes: '/ 2' after the expression."
+    assert str(error.value) == "size expression: 'X.0 / 2' is not arithmetic on sizes: '/ 2' after the expression."
 
 
 def test_symbols_stand_in_order_of_appearance():

@@ -10,7 +10,7 @@ import pytest
 pytestmark = pytest.mark.fast
 
 
-@pytest.mark.parametrize("path, why", [("/dev/zero", "is no regular file."), ("/tmp", "is a directory.")])
+@pytest.mark.parametrize("path, why", [("/dev/zero", "not a regular file."), ("/tmp", "is a directory.")])
 def test_a_file_option_reads_regular_files_alone(path, why):
     from tilewright.cli.parse import UsageError, text_file
 
@@ -26,7 +26,7 @@ def test_a_file_option_reads_no_more_than_such_files_have(tmp_path):
     os.mkfifo(fifo)
     with pytest.raises(UsageError) as error:
         text_file("--space", fifo)
-    assert str(error.value) == f"--space: {fifo}: is no regular file."
+    assert str(error.value) == f"--space: {fifo}: not a regular file."
     large = tmp_path / "large"
     large.write_bytes(b"a" * ((1 << 20) + 1))
     with pytest.raises(UsageError) as error:

@@ -55,14 +55,11 @@ Kept& kept() {
 } // namespace
 
 bool keep_for_graph(const cuda::Place& place, Ref object) {
-    try {
+    return or_python_error([&] {
         kept().drop_finished();
         kept().add(cuda::mark(place), std::move(object), true);
         return true;
-    } catch (...) {
-        raise_current_exception();
-        return false;
-    }
+    });
 }
 
 LoadedPlan::DeviceArguments::DeviceArguments(const LoadedPlan& plan, PyObject** objects, void* memory)
@@ -161,7 +158,7 @@ void LoadedPlan::DeviceArguments::raise_misplaced(std::size_t i) const {
 }
 
 bool LoadedPlan::DeviceArguments::wait_for_data() {
-    try {
+    return or_python_error([&] {
         for (std::size_t i = 0; i < count_; ++i) {
             DeviceView& view = views_[i];
             if (!view.of || view.device != place_.device) continue;
@@ -180,16 +177,13 @@ bool LoadedPlan::DeviceArguments::wait_for_data() {
             }
             has_to_finish_ = has_to_finish_ || view.of->access == Access::dlpack;
         }
-    } catch (...) {
-        raise_current_exception();
-        return false;
-    }
-    return true;
+        return true;
+    });
 }
 
 bool LoadedPlan::DeviceArguments::finish() {
     if (!has_to_finish_) return true;
-    try {
+    return or_python_error([&] {
         // What is captured is not run: a stream that is in no graph cannot wait for it, and its launches come later.
         const bool is_captured = cuda::is_captured(place_);
         for (std::size_t i = 0; i < count_; ++i) {
@@ -202,11 +196,8 @@ bool LoadedPlan::DeviceArguments::finish() {
             kept().drop_finished();
             kept().add(cuda::mark(place_), std::move(view.keep), is_captured);
         }
-    } catch (...) {
-        raise_current_exception();
-        return false;
-    }
-    return true;
+        return true;
+    });
 }
 
 void LoadedPlan::DeviceArguments::raise_without_device_code() const {

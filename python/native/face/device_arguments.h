@@ -31,6 +31,7 @@ class LoadedPlan::DeviceArguments {
     DeviceView& view(std::size_t i) { return views_[i]; }
     const DeviceView& view(std::size_t i) const { return views_[i]; }
     PyObject* object(std::size_t i) const { return objects_[i]; }
+    PyObject* const* objects() const { return objects_; }
 
     /// Whether it is an array of no dimensions on the host, which the call only reads: a number beside arrays on a
     /// device, and copied there for the call.

@@ -237,17 +237,7 @@ Py_hash_t hash(PyObject* self) {
 
 /// Copies with the GIL released. False with a Python error.
 bool copy_bytes_to_host(const cuda::Place& place, void* to, const void* from, std::size_t bytes) {
-    if (bytes == 0) return true;
-    std::string failed;
-    PyThreadState* state = PyEval_SaveThread();
-    try {
-        cuda::copy_to_host(place, to, from, bytes);
-    } catch (const std::exception& e) {
-        failed = e.what();
-    }
-    PyEval_RestoreThread(state);
-    if (!failed.empty()) set_device_error(failed);
-    return failed.empty();
+    return bytes == 0 || without_gil([&] { cuda::copy_to_host(place, to, from, bytes); });
 }
 
 PyObject* copy_to_host(PyObject* self, PyObject* args, PyObject* kwargs) {
@@ -409,14 +399,13 @@ PyObject* to_dlpack(PyObject* self, PyObject* args, PyObject* kwargs) {
     }
     if (handle != -1) { // -1: the caller takes care of the order
         void* consumer = normal_stream(reinterpret_cast<void*>(handle));
-        try {
+        const bool is_ready = or_python_error([&] {
             const cuda::Place& place = a.memory->place();
             if (consumer != place.stream) cuda::wait_for({place.device, consumer}, place);
             a.memory->note_consumer(consumer);
-        } catch (...) {
-            raise_current_exception();
-            return nullptr;
-        }
+            return true;
+        });
+        if (!is_ready) return nullptr;
     }
     long major = 0;
     if (version != Py_None) {
@@ -606,19 +595,11 @@ PyObject* device_copy_of(PyArrayObject* array, DType dtype, const cuda::Place& p
     const std::int64_t bytes = static_cast<std::int64_t>(PyArray_SIZE(array)) * info(dtype).bytes;
     DeviceMemory* memory = DeviceMemory::make(place, bytes);
     if (!memory) return nullptr;
-    std::string failed;
-    if (bytes > 0) {
-        PyThreadState* state = PyEval_SaveThread();
-        try {
-            cuda::copy_to_device(place, memory->pointer(), PyArray_DATA(array), static_cast<std::size_t>(bytes));
-        } catch (const std::exception& e) {
-            failed = e.what();
-        }
-        PyEval_RestoreThread(state);
-    }
-    if (!failed.empty()) {
+    const auto copy = [&] {
+        cuda::copy_to_device(place, memory->pointer(), PyArray_DATA(array), static_cast<std::size_t>(bytes));
+    };
+    if (bytes > 0 && !without_gil(copy)) {
         memory->release();
-        set_device_error(failed);
         return nullptr;
     }
     std::int64_t shape[kMaxRank], strides[kMaxRank];
@@ -637,7 +618,7 @@ PyObject* host_copy(PyObject* object) {
     cuda::Place place = default_place();
     if (its_class && !read_device_array(object, *its_class, place.stream, view)) return nullptr;
     if (view.device == DeviceView::kHost || !view.has_dtype) {
-        PyErr_Format(PyExc_TypeError, "host_copy: %s is no array on a device that kernels know.",
+        PyErr_Format(PyExc_TypeError, "host_copy: %s is not an array on a device with a dtype that kernels know.",
                      describe_placed(object).c_str());
         return nullptr;
     }
@@ -720,6 +701,19 @@ void name_memory_error(const std::string& function) {
     Py_XDECREF(type);
     Py_XDECREF(value);
     Py_XDECREF(traceback);
+}
+
+bool without_gil(const std::function<void()>& body) {
+    std::string failed;
+    PyThreadState* state = PyEval_SaveThread();
+    try {
+        body();
+    } catch (const std::exception& e) {
+        failed = e.what();
+    }
+    PyEval_RestoreThread(state);
+    if (!failed.empty()) set_device_error(failed);
+    return failed.empty();
 }
 
 void raise_current_exception() {

@@ -1,6 +1,8 @@
 // python/native/face/device_array.h: DeviceArray, our own array on a device.
 #pragma once
 
+#include <functional>
+
 #include "python/native/face/device_types.h"
 
 namespace tilewright::face {
@@ -60,5 +62,18 @@ extern const char kToDeviceDoc[];
 
 /// Sets the Python error for a C++ exception that is being handled: DeviceError for ours.
 void raise_current_exception();
+
+/// What `body` gives; where it throws, false or null with a Python error.
+template <class Body> auto or_python_error(Body&& body) -> decltype(body()) {
+    try {
+        return body();
+    } catch (...) {
+        raise_current_exception();
+        return {};
+    }
+}
+
+/// Runs it with the GIL released. False with a DeviceError or MemoryError where it throws.
+bool without_gil(const std::function<void()>& body);
 
 } // namespace tilewright::face

@@ -47,7 +47,7 @@ bool parse_name(PyObject* name, int& ordinal) {
         }
     }
     PyErr_Clear();
-    PyErr_Format(PyExc_ValueError, "device: %R is none that is known. Use \"cuda\" or \"cuda:1\".", name);
+    PyErr_Format(PyExc_ValueError, "device: %R is not known. Use \"cuda\" or \"cuda:1\".", name);
     return false;
 }
 
@@ -57,7 +57,7 @@ bool read_stream(PyObject* object, void*& stream) {
     if (PyLong_Check(object) && !PyBool_Check(object)) {
         stream = PyLong_AsVoidPtr(object);
         if (!stream && PyErr_Occurred()) {
-            PyErr_Format(PyExc_TypeError, "device: stream is %R, which is no address: it has more than 64 bits.",
+            PyErr_Format(PyExc_TypeError, "device: stream is %R, which is not an address: it has more than 64 bits.",
                          object);
             return false;
         }
@@ -122,18 +122,7 @@ PyObject* leave(PyObject*, PyObject*) {
 PyObject* synchronize(PyObject* self, PyObject*) {
     if (!check_device(of(self)->context.place.device)) return nullptr;
     runtime::cuda::Place place = of(self)->context.place;
-    std::string failed;
-    PyThreadState* state = PyEval_SaveThread();
-    try {
-        runtime::cuda::synchronize(place);
-    } catch (const std::exception& e) {
-        failed = e.what();
-    }
-    PyEval_RestoreThread(state);
-    if (!failed.empty()) {
-        set_error(device_error(), failed);
-        return nullptr;
-    }
+    if (!without_gil([&] { runtime::cuda::synchronize(place); })) return nullptr;
     Py_RETURN_NONE;
 }
 

@@ -55,40 +55,27 @@ const char kCubinsInDoc[] =
     "kernels are loaded.";
 
 PyObject* profile(PyObject*, PyObject* call) {
-    try {
+    return or_python_error([&]() -> PyObject* {
         cuda::Profile profile;
         Ref result(PyObject_CallNoArgs(call));
         if (!result) return nullptr;
         Ref launches(list_of(profile.read()));
         return launches ? Py_BuildValue("(On)", launches.get(), static_cast<Py_ssize_t>(profile.untimed())) : nullptr;
-    } catch (...) {
-        raise_current_exception();
-        return nullptr;
-    }
+    });
 }
 
 PyObject* function_facts(PyObject*, PyObject* args) {
     int device = 0;
     const char* ptx = nullptr;
     if (!PyArg_ParseTuple(args, "is:function_facts", &device, &ptx)) return nullptr;
-    try {
-        return list_of(cuda::function_facts(device, ptx));
-    } catch (...) {
-        raise_current_exception();
-        return nullptr;
-    }
+    return or_python_error([&] { return list_of(cuda::function_facts(device, ptx)); });
 }
 
 PyObject* ptx_for(PyObject*, PyObject* args) {
     int capability = 0;
     const char* ptx = nullptr;
     if (!PyArg_ParseTuple(args, "is:ptx_for", &capability, &ptx)) return nullptr;
-    try {
-        return unicode(cuda::ptx_for(capability, ptx)).release();
-    } catch (...) {
-        raise_current_exception();
-        return nullptr;
-    }
+    return or_python_error([&] { return unicode(cuda::ptx_for(capability, ptx)).release(); });
 }
 
 PyObject* cubins_in(PyObject*, PyObject* folder) {

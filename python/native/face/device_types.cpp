@@ -307,7 +307,7 @@ bool read_interface(PyObject* object, DeviceView& view) {
         return true;
     }
     if (!PyDict_Check(table.get()))
-        return fail(PyExc_TypeError, describe(object) + ", whose __cuda_array_interface__ is no dict.");
+        return fail(PyExc_TypeError, describe(object) + ", whose __cuda_array_interface__ is not a dict.");
     auto item = [&](const char* name) { return PyDict_GetItemString(table.get(), name); };
     PyObject *shape = item("shape"), *typestr = item("typestr"), *data = item("data"), *strides = item("strides"),
              *stream = item("stream"), *mask = item("mask");
@@ -331,7 +331,7 @@ bool read_interface(PyObject* object, DeviceView& view) {
         if (!PyTuple_Check(strides) || PyTuple_Size(strides) != view.rank ||
             !read_extents(strides, view.steps, view.rank))
             return fail(PyExc_TypeError, describe(object) + ", whose __cuda_array_interface__ has strides that "
-                                                            "are no tuple of an integer for each dimension.");
+                                                            "are not a tuple with an integer for each dimension.");
         view.array.strides = view.steps;
     } else {
         c_strides(view, view.has_dtype ? info(view.dtype).bytes : 1);
@@ -377,7 +377,7 @@ bool find_device(PyObject* object, DeviceView& view) {
                                         why);
     return fail(PyExc_TypeError, describe(object) + ", whose __cuda_array_interface__ gives the pointer " +
                                      address_text(view.array.data) +
-                                     ", which is no memory of a CUDA device. Is the memory freed, of another process, "
+                                     ", which is not memory of a CUDA device. Is the memory freed, of another process, "
                                      "or of the host?");
 }
 
@@ -486,7 +486,7 @@ bool read_device_array(PyObject* object, const ArrayClass& its_class, void* stre
     case Access::none:
         break;
     }
-    return fail(PyExc_TypeError, describe(object) + " is no array on a device.");
+    return fail(PyExc_TypeError, describe(object) + " is not an array on a device.");
 }
 
 bool library_stream(const DeviceView& view, void*& stream, bool& failed) {

@@ -95,74 +95,73 @@ bool put(PyObject* dict, const char* key, PyObject* value) {
     return owned && PyDict_SetItemString(dict, key, owned.get()) == 0;
 }
 
-bool put(PyObject* dict, const char* key, long long value) {
-    return put(dict, key, PyLong_FromLongLong(value));
-}
-
 PyObject* no_device_reason(PyObject*, PyObject*) {
     std::string why;
     if (runtime::cuda::device_count(&why) > 0) return PyUnicode_FromString("");
     return PyUnicode_FromString(why.empty() ? "no CUDA device is here." : why.c_str());
 }
 
+/// A dictionary with a number under each name. Null with a Python error.
+Ref numbers(std::initializer_list<std::pair<const char*, long long>> all) {
+    Ref dict(PyDict_New());
+    for (const auto& [name, value] : all)
+        if (!dict || !put(dict.get(), name, PyLong_FromLongLong(value))) return Ref();
+    return dict;
+}
+
+Ref device_facts(int ordinal) {
+    const runtime::cuda::Device& d = runtime::cuda::device(ordinal);
+    Ref dict = numbers({{"ordinal", d.ordinal},
+                        {"multiprocessors", d.multiprocessors},
+                        {"max_threads_per_block", d.max_threads_per_block},
+                        {"max_threads_per_multiprocessor", d.max_threads_per_multiprocessor},
+                        {"max_blocks_per_multiprocessor", d.max_blocks_per_multiprocessor},
+                        {"shared_bytes_reserved", d.shared_bytes_reserved},
+                        {"shared_bytes_per_block", d.shared_bytes_per_block},
+                        {"shared_bytes_per_multiprocessor", d.shared_bytes_per_multiprocessor},
+                        {"registers_per_multiprocessor", d.registers_per_multiprocessor},
+                        {"memory_bytes", d.memory_bytes},
+                        {"l2_bytes", d.l2_bytes},
+                        {"clock_khz", d.clock_khz},
+                        {"memory_clock_khz", d.memory_clock_khz},
+                        {"memory_bus_bits", d.memory_bus_bits},
+                        {"driver_version", runtime::cuda::driver_version()}});
+    const bool has_all = dict && put(dict.get(), "name", PyUnicode_FromString(d.name.c_str())) &&
+                         put(dict.get(), "uuid", PyUnicode_FromString(d.uuid.c_str())) &&
+                         put(dict.get(), "capability", Py_BuildValue("(ii)", d.major, d.minor));
+    return has_all ? dict : Ref();
+}
+
 PyObject* devices(PyObject*, PyObject*) {
-    namespace cuda = runtime::cuda;
-    Ref list(PyList_New(0));
-    try {
-        for (int ordinal = 0, count = cuda::device_count(); list && ordinal < count; ++ordinal) {
-            const cuda::Device& d = cuda::device(ordinal);
-            Ref one(PyDict_New());
-            if (!one || !put(one.get(), "ordinal", d.ordinal) ||
-                !put(one.get(), "name", PyUnicode_FromString(d.name.c_str())) ||
-                !put(one.get(), "uuid", PyUnicode_FromString(d.uuid.c_str())) ||
-                !put(one.get(), "capability", Py_BuildValue("(ii)", d.major, d.minor)) ||
-                !put(one.get(), "multiprocessors", d.multiprocessors) ||
-                !put(one.get(), "max_threads_per_block", d.max_threads_per_block) ||
-                !put(one.get(), "max_threads_per_multiprocessor", d.max_threads_per_multiprocessor) ||
-                !put(one.get(), "max_blocks_per_multiprocessor", d.max_blocks_per_multiprocessor) ||
-                !put(one.get(), "shared_bytes_reserved", d.shared_bytes_reserved) ||
-                !put(one.get(), "shared_bytes_per_block", d.shared_bytes_per_block) ||
-                !put(one.get(), "shared_bytes_per_multiprocessor", d.shared_bytes_per_multiprocessor) ||
-                !put(one.get(), "registers_per_multiprocessor", d.registers_per_multiprocessor) ||
-                !put(one.get(), "memory_bytes", d.memory_bytes) || !put(one.get(), "l2_bytes", d.l2_bytes) ||
-                !put(one.get(), "clock_khz", d.clock_khz) || !put(one.get(), "memory_clock_khz", d.memory_clock_khz) ||
-                !put(one.get(), "memory_bus_bits", d.memory_bus_bits) ||
-                !put(one.get(), "driver_version", cuda::driver_version()) || PyList_Append(list.get(), one.get()) != 0)
-                return nullptr;
+    return or_python_error([]() -> PyObject* {
+        Ref list(PyList_New(0));
+        for (int ordinal = 0, count = runtime::cuda::device_count(); list && ordinal < count; ++ordinal) {
+            Ref one = device_facts(ordinal);
+            if (!one || PyList_Append(list.get(), one.get()) != 0) return nullptr;
         }
-    } catch (...) {
-        raise_current_exception();
-        return nullptr;
-    }
-    return list.release();
+        return list.release();
+    });
 }
 
 PyObject* driver_calls(PyObject*, PyObject*) {
     const runtime::cuda::DriverCalls c = runtime::cuda::driver_calls();
-    const struct {
-        const char* name;
-        std::uint64_t count;
-    } all[] = {{"launches", c.launches},
-               {"graph_launches", c.graph_launches},
-               {"allocations", c.allocations},
-               {"frees", c.frees},
-               {"host_allocations", c.host_allocations},
-               {"copies_to_device", c.copies_to_device},
-               {"copies_to_host", c.copies_to_host},
-               {"copies_on_device", c.copies_on_device},
-               {"fills", c.fills},
-               {"stream_synchronizations", c.stream_synchronizations},
-               {"event_synchronizations", c.event_synchronizations},
-               {"device_synchronizations", c.device_synchronizations},
-               {"stream_waits", c.stream_waits},
-               {"events", c.events},
-               {"module_loads", c.module_loads},
-               {"cubin_loads", c.cubin_loads},
-               {"context_switches", c.context_switches}};
-    Ref dict(PyDict_New());
-    for (const auto& one : all)
-        if (!dict || !put(dict.get(), one.name, static_cast<long long>(one.count))) return nullptr;
-    return dict.release();
+    return numbers({{"launches", static_cast<long long>(c.launches)},
+               {"graph_launches", static_cast<long long>(c.graph_launches)},
+               {"allocations", static_cast<long long>(c.allocations)},
+               {"frees", static_cast<long long>(c.frees)},
+               {"host_allocations", static_cast<long long>(c.host_allocations)},
+               {"copies_to_device", static_cast<long long>(c.copies_to_device)},
+               {"copies_to_host", static_cast<long long>(c.copies_to_host)},
+               {"copies_on_device", static_cast<long long>(c.copies_on_device)},
+               {"fills", static_cast<long long>(c.fills)},
+               {"stream_synchronizations", static_cast<long long>(c.stream_synchronizations)},
+               {"event_synchronizations", static_cast<long long>(c.event_synchronizations)},
+               {"device_synchronizations", static_cast<long long>(c.device_synchronizations)},
+               {"stream_waits", static_cast<long long>(c.stream_waits)},
+               {"events", static_cast<long long>(c.events)},
+               {"module_loads", static_cast<long long>(c.module_loads)},
+               {"cubin_loads", static_cast<long long>(c.cubin_loads)},
+               {"context_switches", static_cast<long long>(c.context_switches)}}).release();
 }
 
 /// What calls have launched on devices, in graphs of ours too: (kernels, threads). No calls of the driver, so apart.
@@ -183,25 +182,16 @@ PyObject* device_pool_info(PyObject*, PyObject* argument) {
     runtime::cuda::Place place;
     if (!place_named(argument, place)) return nullptr;
     const runtime::cuda::DevicePoolInfo info = runtime::cuda::device_pool_info(place.device);
-    Ref dict(PyDict_New());
-    if (!dict || !put(dict.get(), "live_bytes", static_cast<long long>(info.live_bytes)) ||
-        !put(dict.get(), "pooled_bytes", static_cast<long long>(info.pooled_bytes)) ||
-        !put(dict.get(), "graph_bytes", static_cast<long long>(info.graph_bytes)) ||
-        !put(dict.get(), "limit_bytes", static_cast<long long>(info.limit_bytes)))
-        return nullptr;
-    return dict.release();
+    return numbers({{"live_bytes", static_cast<long long>(info.live_bytes)}, {"pooled_bytes", static_cast<long long>(info.pooled_bytes)}, {"graph_bytes", static_cast<long long>(info.graph_bytes)}, {"limit_bytes", static_cast<long long>(info.limit_bytes)}}).release();
 }
 
 PyObject* trim_device_pool(PyObject*, PyObject* argument) {
     runtime::cuda::Place place;
     if (!place_named(argument, place)) return nullptr;
-    try {
+    return or_python_error([&] {
         drop_recycled();
         return PyLong_FromSize_t(runtime::cuda::trim_device_pool(place.device));
-    } catch (...) {
-        raise_current_exception();
-        return nullptr;
-    }
+    });
 }
 
 /// Whether an object is an array on a CUDA device, and how a trace sees it: None, or (device, dtype's name, shape,
@@ -273,7 +263,7 @@ PyMethodDef kMethods[] = {
      "first; each is (label, suffix of its objects, plan, requirements). Arguments and results are the first one's."},
     {"evaluate_size", evaluate_size, METH_VARARGS,
      "evaluate_size($module, text, sizes, /)\n--\n\nA size or a condition (0 or 1) at these sizes, an int of any "
-     "length. KeyError names a size that is not known, ValueError says what is no size, ZeroDivisionError divides."},
+     "length. KeyError names a size that is not known, ValueError says what is not a size, ZeroDivisionError divides."},
     {"operations", operations, METH_NOARGS,
      "operations($module, /)\n--\n\nThe operations of programs: (name, kind, number of operands or -1, traits)."},
     {"size_symbols", size_symbols, METH_O,

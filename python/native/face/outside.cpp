@@ -64,7 +64,7 @@ template <class Enum> bool read_word(PyObject* word, const char* const* names, i
             found = static_cast<Enum>(k);
             return true;
         }
-    PyErr_Format(PyExc_ValueError, "outside: %R is none of ours.", word);
+    PyErr_Format(PyExc_ValueError, "outside: %R is not known.", word);
     return false;
 }
 
@@ -106,7 +106,7 @@ bool Outside::read(PyObject* places, PyObject* checks, const Signature& signatur
             if (!name) return false;
             place.index = signature.find(std::string(name));
             if (place.index < 0) {
-                PyErr_Format(PyExc_ValueError, "places: %U is no parameter.", key);
+                PyErr_Format(PyExc_ValueError, "places: %U is not a parameter.", key);
                 return false;
             }
         } else if (place.step == Step::closure) {

@@ -198,14 +198,10 @@ LoadedPlan::Attempt LoadedPlan::call_whole(PyObject* const* values, PyObject* ou
                                            PyObject** result) const {
     const runtime::Plan& plan = executable_->plan();
     const bool strict = freedom.strict, copies = freedom.copies;
-    auto no_match = [&](Problem::Kind kind, std::size_t index, PyObject* object) {
-        if (problem) *problem = {kind, static_cast<int>(index), Ref::borrowed(object), {}};
-        return Attempt::no_match;
-    };
     for (std::size_t i = 0; i < fixed_.size(); ++i)
         if (!same_value(values[fixed_[i].parameter], fixed_[i].value.get()))
-            return no_match(Problem::Kind::constant, i, values[fixed_[i].parameter]);
-    if (!outside_.all_hold(values)) return no_match(Problem::Kind::constant, fixed_.size(), nullptr);
+            return no_match(problem, Problem::Kind::constant, i, values[fixed_[i].parameter]);
+    if (!outside_.all_hold(values)) return no_match(problem, Problem::Kind::constant, fixed_.size(), nullptr);
     std::size_t count = sources_.size();
     auto** arrays = static_cast<PyObject**>(alloca((count + 1) * sizeof(PyObject*)));
     // What was converted, or might be rebound by another thread while the GIL is away.
@@ -213,7 +209,7 @@ LoadedPlan::Attempt LoadedPlan::call_whole(PyObject* const* values, PyObject* ou
     bool is_foreign = false;
     for (std::size_t i = 0; i < count; ++i) {
         arrays[i] = object_of(i, values, owned[i]);
-        if (!arrays[i]) return no_match(Problem::Kind::array, i, Py_None);
+        if (!arrays[i]) return no_match(problem, Problem::Kind::array, i, Py_None);
         is_foreign = is_foreign || (plan.arguments[i].is_array && array_class_of(arrays[i]));
     }
     if (is_foreign) {
@@ -221,13 +217,13 @@ LoadedPlan::Attempt LoadedPlan::call_whole(PyObject* const* values, PyObject* ou
         if (!arguments.read()) return Attempt::error;
         if (arguments.on_device()) {
             if (has_device_) return call_on_device(arguments, values, out, freedom, problem, result);
-            if (strict) return no_match(Problem::Kind::array, arguments.leader(), arrays[arguments.leader()]);
+            if (strict) return no_match(problem, Problem::Kind::array, arguments.leader(), arrays[arguments.leader()]);
             arguments.raise_without_device_code();
             return Attempt::error;
         }
     }
     if (device_context() && !has_device_) {
-        if (strict) return no_match(Problem::Kind::no_version, 0, nullptr);
+        if (strict) return no_match(problem, Problem::Kind::no_version, 0, nullptr);
         PyErr_Format(device_error(),
                      "%s: the call is inside of `with device(...)`, but this module has no code for CUDA devices. "
                      "Export it with --target host,cuda.",
@@ -240,11 +236,6 @@ LoadedPlan::Attempt LoadedPlan::call_whole(PyObject* const* values, PyObject* ou
 
     // Where the arguments of the caller lie, before any is copied.
     auto* ranges = static_cast<MemoryRange*>(alloca((writes_arguments_ ? count + 1 : 1) * sizeof(MemoryRange)));
-    auto no_match_of_written = [&](std::size_t i, std::string why) {
-        no_match(Problem::Kind::written, i, nullptr);
-        if (problem) problem->text = std::move(why);
-        return Attempt::no_match;
-    };
 
     for (std::size_t i = 0; i < count; ++i) {
         const Source& source = sources_[i];
@@ -254,13 +245,13 @@ LoadedPlan::Attempt LoadedPlan::call_whole(PyObject* const* values, PyObject* ou
         if (!a.is_array) {
             if (!read_scalar(object, a.dtype, reinterpret_cast<PyTypeObject*>(source.exact_type.get()), strict,
                              frame.arguments[i].scalar))
-                return no_match(Problem::Kind::scalar, i, object);
+                return no_match(problem, Problem::Kind::scalar, i, object);
             continue;
         }
         Mismatch mismatch = check_array(object, a.dtype, a.rank);
         if (a.written && copies && !PyArray_Check(object)) {
             std::string why = a.name + " is " + describe(object) + ", and the call writes into it. Pass an array.";
-            return no_match_of_written(i, std::move(why));
+            return no_match(problem, Problem::Kind::written, i, nullptr, std::move(why));
         }
         if (mismatch == Mismatch::kind && (strict ? is_memmap(object) : copies)) {
             Ref array = as_array(object, function_, a.name);
@@ -279,9 +270,8 @@ LoadedPlan::Attempt LoadedPlan::call_whole(PyObject* const* values, PyObject* ou
             mismatch = check_array(object, a.dtype, a.rank);
         }
         if (mismatch == Mismatch::needs_copy && a.written)
-            return no_match_of_written(
-                i, a.name + " is not aligned to its elements, and the call writes into it. Pass a copy.");
-        if (mismatch != Mismatch::none) return no_match(Problem::Kind::array, i, object);
+            return no_match(problem, Problem::Kind::written, i, nullptr, a.name + " is not aligned to its elements, and the call writes into it. Pass a copy.");
+        if (mismatch != Mismatch::none) return no_match(problem, Problem::Kind::array, i, object);
         view_of(reinterpret_cast<PyArrayObject*>(object), frame.arguments[i].array);
     }
 
@@ -290,25 +280,10 @@ LoadedPlan::Attempt LoadedPlan::call_whole(PyObject* const* values, PyObject* ou
         bool is_writeable = PyArray_ISWRITEABLE(reinterpret_cast<PyArrayObject*>(arrays[i]));
         std::string why = why_not_written(i, frame.arguments[i].array, is_writeable, ranges);
         if (why.empty() && out) why = why_out_is_shared(i, out, ranges[i]);
-        if (!why.empty()) return no_match_of_written(i, std::move(why));
+        if (!why.empty()) return no_match(problem, Problem::Kind::written, i, nullptr, std::move(why));
     }
 
-    int large = -1;
-    const bool has_sizes = executable_->read_sizes(frame, large);
-    // What is cut into parts has to be a call for this program as a whole.
-    const int guard = has_sizes ? executable_->failed_guard(frame) : executable_->failed_guard_of_large(frame);
-    if (!has_sizes && guard < 0)
-        return no_match(Problem::Kind::too_large, static_cast<std::size_t>(large), arrays[large]);
-    if (guard >= 0) {
-        no_match(Problem::Kind::guard, static_cast<std::size_t>(guard), nullptr);
-        if (problem) problem->text = executable_->guard_message(guard, frame);
-        return Attempt::no_match;
-    }
-    auto no_match_of_sizes = [&](Problem::Kind kind) {
-        no_match(kind, 0, nullptr);
-        if (problem) problem->text = executable_->sizes_text(frame);
-        return Attempt::no_match;
-    };
+    if (!has_sizes(frame, arrays, problem)) return Attempt::no_match;
     int version = executable_->select(frame);
     for (NPY_ORDER order : {NPY_CORDER, NPY_FORTRANORDER}) {
         if (version >= 0 || !copies) break;
@@ -324,15 +299,11 @@ LoadedPlan::Attempt LoadedPlan::call_whole(PyObject* const* values, PyObject* ou
         }
         version = executable_->select(frame);
     }
-    if (version < 0) return no_match_of_sizes(Problem::Kind::no_version);
-    if (!executable_->size_results(frame)) return no_match_of_sizes(Problem::Kind::result_too_large);
+    if (const Attempt attempt = served(frame, version, problem); attempt != Attempt::done) return attempt;
     // A returned argument is the caller's very object, whatever was made of it here.
     std::string failed;
     Attempt attempt = run(frame, version, arrays, out, result, failed);
-    if (attempt == Attempt::unchecked) {
-        no_match(Problem::Kind::check, 0, nullptr);
-        if (problem) problem->text = std::move(failed);
-    }
+    if (attempt == Attempt::unchecked) no_match(problem, Problem::Kind::check, 0, nullptr, std::move(failed));
     if (attempt == Attempt::done && returns_arguments_) {
         for (std::size_t r = 0; r < returns_.size(); ++r) {
             if (returns_[r].is_result) continue;
@@ -356,6 +327,36 @@ LoadedPlan::Attempt LoadedPlan::call_whole(PyObject* const* values, PyObject* ou
         }
     }
     return attempt;
+}
+
+LoadedPlan::Attempt LoadedPlan::no_match(Problem* problem, Problem::Kind kind, std::size_t index, PyObject* object,
+                                         std::string text) {
+    if (problem) *problem = {kind, static_cast<int>(index), Ref::borrowed(object), std::move(text)};
+    return Attempt::no_match;
+}
+
+bool LoadedPlan::has_sizes(const Executable::Frame& frame, PyObject* const* objects, Problem* problem) const {
+    int large = -1;
+    const bool are_read = executable_->read_sizes(frame, large);
+    // What is cut into parts has to be a call for this program as a whole.
+    const int guard = are_read ? executable_->failed_guard(frame) : executable_->failed_guard_of_large(frame);
+    if (guard >= 0)
+        no_match(problem, Problem::Kind::guard, static_cast<std::size_t>(guard), nullptr,
+                 problem ? executable_->guard_message(guard, frame) : "");
+    else if (!are_read)
+        no_match(problem, Problem::Kind::too_large, static_cast<std::size_t>(large), objects[large]);
+    return are_read && guard < 0;
+}
+
+LoadedPlan::Attempt LoadedPlan::served(const Executable::Frame& frame, int version, Problem* problem) const {
+    if (version >= 0 && executable_->size_results(frame)) return Attempt::done;
+    if (version < 0 && frame.place)
+        if (const std::string why = executable_->device_problem(*frame.place); !why.empty()) {
+            PyErr_Format(device_error(), "%s: %s", function_.c_str(), why.c_str());
+            return Attempt::error;
+        }
+    const auto kind = version < 0 ? Problem::Kind::no_version : Problem::Kind::result_too_large;
+    return no_match(problem, kind, 0, nullptr, problem ? executable_->sizes_text(frame) : "");
 }
 
 std::string LoadedPlan::why_not_written(std::size_t argument, const runtime::ArrayView& view, bool is_writeable,
@@ -501,9 +502,8 @@ LoadedPlan::Attempt LoadedPlan::run(const Executable::Frame& frame, int version,
     thread.take_gil();
     if (status != RunStatus::done) return failure(status, version, failed);
 
-    Ref tuple(plan.returns_tuple ? PyTuple_New(static_cast<Py_ssize_t>(returns)) : nullptr);
-    if (plan.returns_tuple && !tuple) return Attempt::error;
-    *result = nullptr;
+    Returned all(plan.returns_tuple, returns);
+    if (!all.is_made()) return Attempt::error;
     for (std::size_t r = 0; r < returns; ++r) {
         if (!returns_[r].is_result) continue;
         std::size_t i = static_cast<std::size_t>(returns_[r].index);
@@ -522,13 +522,9 @@ LoadedPlan::Attempt LoadedPlan::run(const Executable::Frame& frame, int version,
                        : python_number(returns_[r].number, frame.results[i].data);
             if (!item) return Attempt::error;
         }
-        if (tuple)
-            PyTuple_SetItem(tuple.get(), static_cast<Py_ssize_t>(r), item.release());
-        else
-            *result = item.release();
+        all.put(r, std::move(item));
     }
-    if (tuple) *result = tuple.release();
-    if (returns == 0) *result = Py_NewRef(Py_None);
+    *result = returns == 0 ? Py_NewRef(Py_None) : all.release();
     return Attempt::done;
 }
 

@@ -95,6 +95,12 @@ class LoadedPlan {
     void look_at_versions();
     /// What argument `i` is in this call: borrowed, or in `owned`. Null where it is not there.
     PyObject* object_of(std::size_t i, PyObject* const* values, PyObject*& owned) const;
+    static Attempt no_match(Problem* problem, Problem::Kind kind, std::size_t index, PyObject* object,
+                            std::string text = "");
+    /// Whether kernels can index the arrays and the guards hold. False with the problem; `objects`: by argument.
+    bool has_sizes(const runtime::Executable::Frame& frame, PyObject* const* objects, Problem* problem) const;
+    /// Done where there is a version and its results have legal sizes; otherwise what the call comes to.
+    Attempt served(const runtime::Executable::Frame& frame, int version, Problem* problem) const;
     /// Why the call must not write into an argument that the plan writes; empty where it may.
     std::string why_not_written(std::size_t argument, const runtime::ArrayView& view, bool is_writeable,
                                 const runtime::MemoryRange* ranges) const;
@@ -156,9 +162,6 @@ class LoadedPlan {
     // plan_call_device.cpp
     Attempt call_on_device(DeviceArguments& arguments, PyObject* const* values, PyObject* out, Freedom freedom,
                            Problem* problem, PyObject** result) const;
-    /// The version of a call and the shapes of its results; -1 where there is none, with `attempt` and the problem.
-    int decide_on_device(const DeviceArguments& arguments, const runtime::Executable::Frame& frame, Problem* problem,
-                         Attempt& attempt) const;
     Attempt run_on_device(const DeviceCall& call, PyObject* const* values, PyObject** result,
                           std::string& failed) const;
     bool take_device_out(const DeviceCall& call, PyObject** given, DeviceView* views) const;

@@ -62,10 +62,6 @@ PyArrayObject* numpy(PyObject* object) {
 LoadedPlan::Attempt LoadedPlan::call_with_copies(PyObject* const* values, PyObject* out, Freedom freedom,
                                                  Problem* problem, PyObject** result) const {
     const runtime::Plan& plan = executable_->plan();
-    auto no_match = [&](Problem::Kind kind, std::size_t index, PyObject* object, std::string text = "") {
-        if (problem) *problem = {kind, static_cast<int>(index), Ref::borrowed(object), std::move(text)};
-        return Attempt::no_match;
-    };
     const cuda::Place place = default_place();
     if (!check_device(place.device)) return Attempt::error;
     const std::size_t count = sources_.size(), results = plan.results.size(), returns = returns_.size();
@@ -79,11 +75,11 @@ LoadedPlan::Attempt LoadedPlan::call_with_copies(PyObject* const* values, PyObje
         PyObject* owned = nullptr;
         PyObject* object = object_of(i, values, owned);
         Ref owner(owned);
-        if (!object) return no_match(Problem::Kind::array, i, Py_None);
+        if (!object) return no_match(problem, Problem::Kind::array, i, Py_None);
         if (!a.is_array) {
             auto* exact_type = reinterpret_cast<PyTypeObject*>(sources_[i].exact_type.get());
             if (!read_scalar(object, a.dtype, exact_type, freedom.strict, frame.arguments[i].scalar))
-                return no_match(Problem::Kind::scalar, i, object);
+                return no_match(problem, Problem::Kind::scalar, i, object);
             continue;
         }
         Ref array = Ref::borrowed(object);
@@ -94,7 +90,7 @@ LoadedPlan::Attempt LoadedPlan::call_with_copies(PyObject* const* values, PyObje
             mismatch = check_array(array.get(), a.dtype, a.rank);
         }
         if (mismatch != Mismatch::none && mismatch != Mismatch::needs_copy)
-            return no_match(Problem::Kind::array, i, array.get());
+            return no_match(problem, Problem::Kind::array, i, array.get());
         given_arrays[i] = array.release();
         view_of(numpy(given_arrays[i]), frame.arguments[i].array);
         ranges[i] = memory_of(numpy(given_arrays[i]));
@@ -107,11 +103,10 @@ LoadedPlan::Attempt LoadedPlan::call_with_copies(PyObject* const* values, PyObje
         const bool is_writeable = PyArray_ISWRITEABLE(numpy(given_arrays[i]));
         std::string why = why_not_written(i, frame.arguments[i].array, is_writeable, ranges.data());
         if (why.empty() && out) why = why_out_is_shared(i, out, ranges[i]);
-        if (!why.empty()) return no_match(Problem::Kind::written, i, nullptr, std::move(why));
+        if (!why.empty()) return no_match(problem, Problem::Kind::written, i, nullptr, std::move(why));
     }
     Blocks blocks(place);
     std::vector<Copy> there, back;
-    auto on_device = [&](std::int64_t bytes) { return blocks.add(bytes); };
     int version = -1;
     try {
         for (bool in_c_order : {false, true}) {
@@ -125,27 +120,11 @@ LoadedPlan::Attempt LoadedPlan::call_with_copies(PyObject* const* values, PyObje
                     }
                     view_of(numpy(dense[i]), frame.arguments[i].array);
                 }
-            int large = -1;
-            const bool has_sizes = executable_->read_sizes(frame, large);
-            const int guard = has_sizes ? executable_->failed_guard(frame) : executable_->failed_guard_of_large(frame);
-            if (!has_sizes && guard < 0)
-                return no_match(Problem::Kind::too_large, static_cast<std::size_t>(large),
-                                given_arrays[static_cast<std::size_t>(large)]);
-            if (guard >= 0)
-                return no_match(Problem::Kind::guard, static_cast<std::size_t>(guard), nullptr,
-                                executable_->guard_message(guard, frame));
+            if (!has_sizes(frame, given_arrays.items(), problem)) return Attempt::no_match;
             version = executable_->select(frame);
             if (version >= 0 || (freedom.strict && !freedom.copies)) break;
         }
-        if (version < 0) {
-            if (const std::string why = executable_->device_problem(*frame.place); !why.empty()) {
-                PyErr_Format(device_error(), "%s: %s", function_.c_str(), why.c_str());
-                return Attempt::error;
-            }
-            return no_match(Problem::Kind::no_version, 0, nullptr, executable_->sizes_text(frame));
-        }
-        if (!executable_->size_results(frame))
-            return no_match(Problem::Kind::result_too_large, 0, nullptr, executable_->sizes_text(frame));
+        if (const Attempt attempt = served(frame, version, problem); attempt != Attempt::done) return attempt;
         RefArray given(alloca((results + 1) * sizeof(PyObject*)), results);
         if (out && !take_out(frame, out, given.items())) return Attempt::error;
         auto out_of_memory = [&] {
@@ -158,7 +137,7 @@ LoadedPlan::Attempt LoadedPlan::call_with_copies(PyObject* const* values, PyObje
         for (std::size_t i = 0; i < count; ++i) {
             if (!plan.arguments[i].is_array) continue;
             const auto bytes = static_cast<std::int64_t>(PyArray_NBYTES(numpy(dense[i])));
-            frame.arguments[i].array.data = on_device(bytes);
+            frame.arguments[i].array.data = blocks.add(bytes);
             if (!frame.arguments[i].array.data) return out_of_memory();
             if (bytes == 0) continue;
             there.push_back(
@@ -174,7 +153,7 @@ LoadedPlan::Attempt LoadedPlan::call_with_copies(PyObject* const* values, PyObje
             const runtime::PlanBuffer& b = plan.results[i];
             runtime::CallResult& r = frame.results[i];
             const std::int64_t bytes = r.elements * info(b.dtype).bytes;
-            r.data = on_device(bytes);
+            r.data = blocks.add(bytes);
             if (!r.data) return out_of_memory();
             void* to = scalars + 16 * i;
             if (given[i] && PyArray_IS_C_CONTIGUOUS(numpy(given[i])) && PyArray_ISBEHAVED(numpy(given[i]))) {
@@ -207,7 +186,7 @@ LoadedPlan::Attempt LoadedPlan::call_with_copies(PyObject* const* values, PyObje
         thread.take_gil();
         if (thrown) std::rethrow_exception(thrown);
         if (status == RunStatus::check_failed)
-            return no_match(Problem::Kind::check, 0, nullptr, failed), Attempt::unchecked;
+            return no_match(problem, Problem::Kind::check, 0, nullptr, failed), Attempt::unchecked;
         if (status != RunStatus::done) return failure(status, version, failed);
         for (std::size_t i = 0; i < count; ++i)
             if (plan.arguments[i].is_array && plan.arguments[i].written && dense[i] != given_arrays[i] &&

@@ -59,49 +59,18 @@ class Views {
     std::size_t count_;
 };
 
-/// False also with a Python error.
-bool captures_now(const cuda::Place& place) {
-    try {
-        return cuda::is_captured(place);
-    } catch (...) {
-        raise_current_exception();
-        return false;
-    }
-}
-
-/// False with a Python error.
-bool wait_until_done(const cuda::Place& place) {
-    try {
-        cuda::synchronize(place);
-        return true;
-    } catch (...) {
-        raise_current_exception();
-        return false;
-    }
-}
-
 /// On the device, of an array that the call reads and the caller does not pass as one of the device. Null with a Python
 /// error. `stays`: for later calls too, whatever their streams.
 PyObject* copy_for_call(PyArrayObject* numpy, DType dtype, const cuda::Place& place, bool stays) {
-    const bool is_captured = captures_now(place);
-    if (PyErr_Occurred()) return nullptr;
+    bool is_captured = false;
+    if (!or_python_error([&] { return is_captured = cuda::is_captured(place), true; })) return nullptr;
     // Copied by the graph it would be read from the host at each launch.
     const cuda::Place at = is_captured ? cuda::side_place(place.device) : place;
     Ref copy(device_copy_of(numpy, dtype, at));
-    if (!copy || ((is_captured || stays) && !wait_until_done(at))) return nullptr;
+    const auto wait = [&] { return cuda::synchronize(at), true; };
+    if (!copy || ((is_captured || stays) && !or_python_error(wait))) return nullptr;
     if (is_captured && !stays && !keep_for_graph(place, copy)) return nullptr;
     return copy.release();
-}
-
-/// A number of the host of a result on the device: the one place where such a call waits.
-bool read_number(const cuda::Place& place, const void* from, int bytes, unsigned char* to) {
-    try {
-        cuda::copy_to_host(place, to, from, static_cast<std::size_t>(bytes));
-        return true;
-    } catch (...) {
-        raise_current_exception();
-        return false;
-    }
 }
 
 } // namespace
@@ -144,42 +113,9 @@ PyObject* LoadedPlan::constant_on_device(std::size_t argument, PyObject* object,
     return copy;
 }
 
-int LoadedPlan::decide_on_device(const DeviceArguments& arguments, const Executable::Frame& frame, Problem* problem,
-                                 Attempt& attempt) const {
-    auto refuse = [&](Problem::Kind kind, std::size_t index, PyObject* object, std::string text = "") {
-        if (problem) *problem = {kind, static_cast<int>(index), Ref::borrowed(object), std::move(text)};
-        attempt = Attempt::no_match;
-        return -1;
-    };
-    int large = -1;
-    const bool has_sizes = executable_->read_sizes(frame, large);
-    const int guard = has_sizes ? executable_->failed_guard(frame) : executable_->failed_guard_of_large(frame);
-    if (!has_sizes && guard < 0)
-        return refuse(Problem::Kind::too_large, static_cast<std::size_t>(large),
-                      arguments.object(static_cast<std::size_t>(large)));
-    if (guard >= 0)
-        return refuse(Problem::Kind::guard, static_cast<std::size_t>(guard), nullptr,
-                      executable_->guard_message(guard, frame));
-    const int version = executable_->select(frame);
-    if (version < 0) {
-        if (const std::string why = executable_->device_problem(*frame.place); !why.empty()) {
-            PyErr_Format(device_error(), "%s: %s", function_.c_str(), why.c_str());
-            return attempt = Attempt::error, -1;
-        }
-        return refuse(Problem::Kind::no_version, 0, nullptr, executable_->sizes_text(frame));
-    }
-    if (!executable_->size_results(frame))
-        return refuse(Problem::Kind::result_too_large, 0, nullptr, executable_->sizes_text(frame));
-    return version;
-}
-
 LoadedPlan::Attempt LoadedPlan::call_on_device(DeviceArguments& arguments, PyObject* const* values, PyObject* out,
                                                Freedom freedom, Problem* problem, PyObject** result) const {
     const runtime::Plan& plan = executable_->plan();
-    auto no_match = [&](Problem::Kind kind, std::size_t index, PyObject* object, std::string text = "") {
-        if (problem) *problem = {kind, static_cast<int>(index), Ref::borrowed(object), std::move(text)};
-        return Attempt::no_match;
-    };
     const cuda::Place place = arguments.place();
     const std::size_t count = sources_.size();
     Executable::Frame frame = executable_->lay_out(alloca(executable_->frame_bytes()));
@@ -194,7 +130,7 @@ LoadedPlan::Attempt LoadedPlan::call_on_device(DeviceArguments& arguments, PyObj
         if (!a.is_array) {
             auto* exact_type = reinterpret_cast<PyTypeObject*>(sources_[i].exact_type.get());
             if (!read_scalar(object, a.dtype, exact_type, exact_type != nullptr, frame.arguments[i].scalar))
-                return no_match(Problem::Kind::scalar, i, object);
+                return no_match(problem, Problem::Kind::scalar, i, object);
             continue;
         }
         DeviceView& view = arguments.view(i);
@@ -205,14 +141,14 @@ LoadedPlan::Attempt LoadedPlan::call_on_device(DeviceArguments& arguments, PyObj
         if (arguments.is_host_number(i)) {
             copies[i] = number_on_device(arguments.object(i), view, a, place);
             if (!copies[i]) {
-                if (!PyErr_Occurred()) return no_match(Problem::Kind::array, i, object);
+                if (!PyErr_Occurred()) return no_match(problem, Problem::Kind::array, i, object);
                 name_memory_error(function_);
                 return Attempt::error;
             }
             view_device_array(copies[i], view);
         } else if (view.device == DeviceView::kHost) {
             if (sources_[i].parameter >= 0 || check_array(object, a.dtype, a.rank) != Mismatch::none)
-                return no_match(Problem::Kind::array, i, object);
+                return no_match(problem, Problem::Kind::array, i, object);
             copies[i] = constant_on_device(i, object, place);
             if (!copies[i]) {
                 name_memory_error(function_);
@@ -221,7 +157,7 @@ LoadedPlan::Attempt LoadedPlan::call_on_device(DeviceArguments& arguments, PyObj
             view_device_array(copies[i], view);
         }
         if (!view.has_dtype || view.dtype != a.dtype || view.rank != a.rank)
-            return no_match(Problem::Kind::array, i, object);
+            return no_match(problem, Problem::Kind::array, i, object);
         if (!has_whole_strides(view, info(a.dtype).bytes)) {
             PyErr_Format(PyExc_TypeError, "%s: %s is not aligned to its elements on the device. Pass a copy.",
                          function_.c_str(), a.name.c_str());
@@ -237,13 +173,13 @@ LoadedPlan::Attempt LoadedPlan::call_on_device(DeviceArguments& arguments, PyObj
     for (std::size_t i = 0; i < count && writes_arguments_; ++i) {
         if (!plan.arguments[i].written) continue;
         std::string why = why_not_written(i, frame.arguments[i].array, !arguments.view(i).read_only, ranges);
-        if (!why.empty()) return no_match(Problem::Kind::written, i, nullptr, std::move(why));
+        if (!why.empty()) return no_match(problem, Problem::Kind::written, i, nullptr, std::move(why));
     }
     int version = executable_->recall(frame, last_on_device_);
     if (version < 0) {
-        Attempt attempt = Attempt::no_match;
-        version = decide_on_device(arguments, frame, problem, attempt);
-        if (version < 0) return attempt;
+        if (!has_sizes(frame, arguments.objects(), problem)) return Attempt::no_match;
+        version = executable_->select(frame);
+        if (const Attempt attempt = served(frame, version, problem); attempt != Attempt::done) return attempt;
         executable_->remember(frame, version, last_on_device_);
     }
     if (!arguments.wait_for_data()) return Attempt::error;
@@ -253,7 +189,7 @@ LoadedPlan::Attempt LoadedPlan::call_on_device(DeviceArguments& arguments, PyObj
         Py_CLEAR(*result);
         return Attempt::error;
     }
-    if (attempt == Attempt::unchecked) no_match(Problem::Kind::check, 0, nullptr, std::move(failed));
+    if (attempt == Attempt::unchecked) no_match(problem, Problem::Kind::check, 0, nullptr, std::move(failed));
     return attempt;
 }
 
@@ -314,12 +250,9 @@ bool LoadedPlan::take_device_out(const DeviceCall& call, PyObject** given, Devic
             return false;
         }
         if (ranges < 32) taken[ranges++] = range;
-        try {
-            if (DeviceMemory* memory = memory_of_device_array(item)) memory->use_on(call.arguments.place().stream);
-        } catch (...) {
-            raise_current_exception();
+        DeviceMemory* memory = memory_of_device_array(item);
+        if (memory && !or_python_error([&] { return memory->use_on(call.arguments.place().stream), true; }))
             return false;
-        }
         given[index] = Py_NewRef(item);
     }
     return true;
@@ -377,7 +310,9 @@ LoadedPlan::Attempt LoadedPlan::run_on_device(const DeviceCall& call, PyObject* 
             const int bytes = info(returns_[r].is_result ? plan.results[i].dtype : plan.arguments[i].dtype).bytes;
             if (!is_array)
                 std::memcpy(number, from, 16);
-            else if (!read_number(place, from, bytes, number))
+            else if (!or_python_error([&] { // the one place where such a call waits
+                         return cuda::copy_to_host(place, number, from, static_cast<std::size_t>(bytes)), true;
+                     }))
                 return Attempt::error;
             item = python_number(returns_[r].number, number);
         } else if (!returns_[r].is_result) { // the caller's very object

@@ -34,7 +34,7 @@ bool read_kind(PyObject* object, ParameterKind& kind) {
         PyErr_Clear();
     }
     PyErr_Format(PyExc_ValueError,
-                 "parameters: %R is no kind of a parameter. Use the names or numbers of inspect.Parameter.", object);
+                 "parameters: %R is not a kind of parameter. Use the names or numbers of inspect.Parameter.", object);
     return false;
 }
 

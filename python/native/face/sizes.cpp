@@ -21,7 +21,7 @@ std::optional<SizeExpression> parse(PyObject* text) {
     try {
         return parse_condition(std::string_view(data, static_cast<std::size_t>(size)));
     } catch (const std::invalid_argument& error) {
-        PyErr_Format(PyExc_ValueError, "size expression: %R is no arithmetic on sizes: %s.", text, error.what());
+        PyErr_Format(PyExc_ValueError, "size expression: %R is not arithmetic on sizes: %s.", text, error.what());
         return std::nullopt;
     }
 }

@@ -101,7 +101,7 @@ const Candidate& Candidates::load(const std::string& id, const dsl::Schedule& sc
         file.read(content.data(), static_cast<std::streamsize>(bytes));
         (name == "plan" ? code.plan : code.objects[name]) = std::move(content);
     }
-    if (code.plan.empty() || file.bad()) throw InternalError("worker: " + path + " is no candidate.");
+    if (code.plan.empty() || file.bad()) throw InternalError("worker: " + path + " is not a candidate.");
     return keep(id, schedule, code);
 }
 

@@ -61,7 +61,7 @@ class Worker {
         if (verb == "verify") return outcome_or_ok(bench_.verify(request.at("id")));
         if (verb == "measure") return measure(request);
         if (verb == "lowered") return lowered(request);
-        throw InternalError("worker: the verb " + verb + " is none.");
+        throw InternalError("worker: the verb " + verb + " is not known.");
     }
 
   private:

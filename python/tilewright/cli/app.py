@@ -10,8 +10,9 @@ from importlib import import_module
 import typer
 
 from ..errors import Error, InternalError
+from ..script import ScriptRaised
 from . import script_arguments as passed
-from .exit_codes import INTERRUPTED, OK, USAGE
+from .exit_codes import INTERRUPTED, OK, SCRIPT_RAISED, USAGE
 from .signals import ending_as_ctrl_c
 
 SUBCOMMANDS = ("run", "show", "debug", "db", "check", "doctor")
@@ -33,7 +34,7 @@ def main(argv: list[str] | None = None) -> int:
             raise
     except Error as error:
         print(f"autotune: {error}", file=sys.stderr)
-        code = USAGE
+        code = SCRIPT_RAISED if isinstance(error, ScriptRaised) else USAGE
     except BrokenPipeError:
         # The reader of our output is gone; what the interpreter flushes at exit must not complain again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

@@ -14,15 +14,13 @@ from .. import settings
 from ..debug.calls import InUse, check_device_is_here, debug_call
 from ..debug.dump import check_folder
 from ..debug.report import Report
-from ..decorator import DEBUG_LIMIT
-from ..errors import Error
+from ..decorator import CONTRACTS, DEBUG_LIMIT
 from ..machine import is_cuda_isa, targets_of
 from ..quantities import parse_duration_s
-from ..record import ScriptRaised, ScriptStopped
-from ..record.choose import NothingToTune
+from ..record.choose import WORKLOADS
 from ..stored import stored_schedule
-from .exit_codes import DIFFERS, OK, SCRIPT_RAISED, USAGE
-from .parse import UsageError, scripts_of, targets, text_file
+from .exit_codes import DIFFERS, OK
+from .parse import UsageError, check_one_of, script_of, targets, text_file
 from .session import Prepared, Request, bound_of, place, prepare
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
@@ -36,7 +34,7 @@ def debug(
     scripts: Annotated[list[Path] | None, typer.Argument(help="A script.", show_default=False)] = None,
     module: Annotated[str | None, typer.Option("-m", help="Run a module, as `python -m` does.")] = None,
     function: Annotated[str | None, typer.Option(help="Look at this function.")] = None,
-    workload: Annotated[str, typer.Option(help="Which calls of each function: all, time, first, largest.")] = "all",
+    workload: Annotated[str, typer.Option(help="Which calls of each function: time, first, largest, all.")] = "all",
     schedule: Annotated[Path | None, typer.Option(help="Look at this schedule, not at the stored one.")] = None,
     db: Annotated[Path | None, typer.Option(help="The store.")] = None,
     contract: Annotated[str, typer.Option(help="numpy, reproducible, fast.")] = "numpy",
@@ -52,46 +50,35 @@ def debug(
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> int:
     """Run a script, and find out for its calls where a wrong answer or a crash comes from: trace, pass, schedule, code."""
+    script = script_of("debug", scripts, module)
+    check_one_of("--contract", contract, CONTRACTS)
+    check_one_of("--workload", workload, WORKLOADS)
     try:
-        wanted = scripts_of(scripts or [], module)
-        if len(wanted) != 1:
-            raise UsageError(f"debug: {len(wanted)} scripts given. Give one.")
-        if contract not in ("numpy", "reproducible", "fast"):
-            raise UsageError(f"--contract: {contract!r} is none of numpy, reproducible, fast.")
-        if workload not in ("all", "time", "first", "largest"):
-            raise UsageError(f"--workload: {workload!r} is none of all, time, first, largest.")
-        try:
-            limit_s = parse_duration_s(limit, "--limit")
-            named = targets([target])
-            places = targets_of(",".join(named))
-        except ValueError as error:
-            text = str(error)
-            raise UsageError(text if text.startswith("--") else f"--{text}") from None
-        text_of_schedule = text_file("--schedule", schedule)
-        check_folder(dump)
-        if places.device is not None:
-            check_device_is_here(f"--target {target}")
-        recorded = prepare(wanted[0], Request(function, workload, False, contract, target=",".join(named)))
-        for refusal in recorded.refusals:
-            print(refusal, file=sys.stderr)
-        reports: list[Report] = []
-        folders = _Folders(dump)
-        for one in recorded.prepared:
-            for isa in filter(None, (places.host, places.device)):
-                place(one, is_cuda_isa(isa))
-                in_use = _given(one, text_of_schedule, str(schedule)) or _stored(one, db)
-                reports.append(_looked_at(one, in_use, limit_s, folders.next(one)))
-                if not as_json:
-                    print(reports[-1].text())
-        if as_json:
-            print(json.dumps([report.as_document() for report in reports]))
-        return DIFFERS if any(report.differs for report in reports) else OK
-    except ScriptRaised as error:
-        print(f"autotune: {error}", file=sys.stderr)
-        return SCRIPT_RAISED
-    except (UsageError, ScriptStopped, NothingToTune, Error) as error:
-        print(f"autotune: {error}", file=sys.stderr)
-        return USAGE
+        limit_s = parse_duration_s(limit, "--limit")
+        named = targets([target])
+        places = targets_of(",".join(named))
+    except ValueError as error:
+        text = str(error)
+        raise UsageError(text if text.startswith("--") else f"--{text}") from None
+    text_of_schedule = text_file("--schedule", schedule)
+    check_folder(dump)
+    if places.device is not None:
+        check_device_is_here(f"--target {target}")
+    recorded = prepare(script, Request(function, workload, False, contract, target=",".join(named)))
+    for refusal in recorded.refusals:
+        print(refusal, file=sys.stderr)
+    reports: list[Report] = []
+    folders = _Folders(dump)
+    for one in recorded.prepared:
+        for isa in filter(None, (places.host, places.device)):
+            place(one, is_cuda_isa(isa))
+            in_use = _given(one, text_of_schedule, str(schedule)) or _stored(one, db)
+            reports.append(_looked_at(one, in_use, limit_s, folders.next(one)))
+            if not as_json:
+                print(reports[-1].text())
+    if as_json:
+        print(json.dumps([report.as_document() for report in reports]))
+    return DIFFERS if any(report.differs for report in reports) else OK
 
 
 def _given(one: Prepared, text: str | None, file: str) -> InUse | None:

@@ -19,6 +19,8 @@ from .exit_codes import OK, SCRIPT_RAISED
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 
+_ANY_PROGRAM = "tilewright-program 1\nfunction f\narg x: float64[x.0]\nr: float64[x.0] = negative(x)\nreturn r\n"
+
 
 @app.command()
 def doctor(db: Annotated[Path | None, typer.Option(help="The store to look at.")] = None) -> int:
@@ -36,6 +38,7 @@ def doctor(db: Annotated[Path | None, typer.Option(help="The store to look at.")
         ("ptxas", _ptxas, False),
         ("cuBLAS", _cublas, False),
         ("environment", _environment, False),
+        ("passes", _passes, True),
         ("memory for data", _memory, False),
         ("object cache", _cache, False),
         ("store", lambda: _store(db), False),
@@ -56,6 +59,15 @@ def _environment() -> str:
         raise RuntimeError("; ".join(problems))
     given = [name for name in settings.VARIABLES if os.environ.get(name)]
     return f"{', '.join(f'{name}={os.environ[name]}' for name in given) or 'no variable of ours is set'}"
+
+
+def _passes() -> str:
+    """Which passes of the translator run. TranslateError where TILEWRIGHT_PASSES names one that does not exist."""
+    from ..native import compiler
+
+    off = settings.passes()
+    compiler().passes(_ANY_PROGRAM, {})
+    return f"all but {off.replace('-', '').replace(',', ', ')} (TILEWRIGHT_PASSES)" if off else "all"
 
 
 def _numpy() -> str:

@@ -7,6 +7,7 @@ import stat
 from pathlib import Path
 
 from ..device_code import suits_devices
+from ..errors import Error
 from ..machine import CUDA_TARGETS, ISA_LEVELS, is_cuda_isa, resolve_isa, runs_here
 from ..quantities import parse_duration_s
 from ..record import Script
@@ -16,7 +17,7 @@ _MAX_TEXT_BYTES = 1 << 20
 _SKIPPED = {"__pycache__", "node_modules", "build", "site-packages"}
 
 
-class UsageError(Exception):
+class UsageError(Error):
     """A line for the user; exit code 2."""
 
 
@@ -68,7 +69,7 @@ def device_numbers(text: str) -> tuple[int, ...]:
     """`--devices 0,1` -> (0, 1)."""
     words = [word.strip() for word in text.split(",") if word.strip()]
     if not all(word.isdigit() for word in words) or len(set(words)) != len(words):
-        raise UsageError(f"--devices: {text!r} is no list of different numbers. Write 0,1,2,3.")
+        raise UsageError(f"--devices: {text!r} is not a list of different numbers. Write 0,1,2,3.")
     return tuple(int(word) for word in words)
 
 
@@ -85,7 +86,7 @@ def text_file(option: str, path: Path | None) -> str | None:
     try:
         with open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:  # a pipe must not wait
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise UsageError(f"{option}: {path}: is no regular file.")
+                raise UsageError(f"{option}: {path}: not a regular file.")
             data = file.read(_MAX_TEXT_BYTES + 1)
         if len(data) > _MAX_TEXT_BYTES:
             raise UsageError(
@@ -95,7 +96,20 @@ def text_file(option: str, path: Path | None) -> str | None:
     except OSError as error:
         raise UsageError(f"{option}: {path}: {(error.strerror or str(error)).lower()}.") from None
     except UnicodeDecodeError:
-        raise UsageError(f"{option}: {path}: is no text.") from None
+        raise UsageError(f"{option}: {path}: is not text.") from None
+
+
+def check_one_of(option: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise UsageError(f"{option}: {value!r} is not one of {', '.join(known)}.")
+
+
+def script_of(command: str, paths: list[Path] | None, module: str | None) -> Script:
+    """The script of a command that takes one."""
+    wanted = scripts_of(paths or [], module)
+    if len(wanted) != 1:
+        raise UsageError(f"{command}: {len(wanted)} scripts given. Give one.")
+    return wanted[0]
 
 
 def scripts_of(paths: list[Path], module: str | None) -> list[Script]:

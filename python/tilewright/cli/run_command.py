@@ -16,10 +16,10 @@ import typer
 from .. import patched_run, settings
 from ..native import compiler
 from ..quantities import format_ns
-from ..script import Script, ScriptStopped, check_script
+from ..script import Script, check_script
 from . import script_arguments
-from .exit_codes import OK, SCRIPT_RAISED, USAGE
-from .parse import UsageError, scripts_of
+from .exit_codes import OK, SCRIPT_RAISED
+from .parse import script_of
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 
@@ -35,15 +35,8 @@ def run(
     as_json: Annotated[bool, typer.Option("--json", help="The times as JSON on stderr.")] = False,
 ) -> int:
     """Run a script with its tuned functions, and say what that gave."""
-    try:
-        wanted = scripts_of(scripts or [], module)
-        if len(wanted) != 1:
-            raise UsageError(f"run: {len(wanted)} scripts given. Give one.")
-        script = wanted[0]
-        check_script(script)
-    except (UsageError, ScriptStopped) as error:
-        print(f"autotune: {error}", file=sys.stderr)
-        return USAGE
+    script = script_of("run", scripts, module)
+    check_script(script)
     store = settings.store_path(db)
     names = _tuned_names(store)
     before = None

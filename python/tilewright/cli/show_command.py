@@ -13,11 +13,9 @@ import typer
 from .. import settings
 from ..errors import Error
 from ..machine import is_cuda_isa, targets_of
-from ..record import ScriptRaised, ScriptStopped
-from ..record.choose import NothingToTune
 from ..stored import stored_schedule
-from .exit_codes import OK, SCRIPT_RAISED, USAGE
-from .parse import UsageError, scripts_of, targets, text_file
+from .exit_codes import OK
+from .parse import UsageError, check_one_of, script_of, targets, text_file
 from .session import Prepared, Request, bound_of, place, prepare
 
 if TYPE_CHECKING:
@@ -52,46 +50,36 @@ def show(
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> int:
     """Show what tilewright makes of a script's function."""
+    check_one_of("--part", part, _PARTS)
+    script = script_of("show", scripts, module)
+    named = targets([target])
     try:
-        if part not in _PARTS:
-            raise UsageError(f"--part: {part!r} is none of {', '.join(_PARTS)}.")
-        wanted = scripts_of(scripts or [], module)
-        if len(wanted) != 1:
-            raise UsageError(f"show: {len(wanted)} scripts given. Give one.")
-        named = targets([target])
-        try:
-            places = targets_of(",".join(named))
-        except ValueError as error:
-            raise UsageError(f"--{error}") from None
-        chosen = _choices(variant or [])
-        text = text_file("--schedule", schedule)
-        if text is not None and chosen:
-            raise UsageError(f"--variant {(variant or [])[0]}: a schedule names its own variants. Leave one out.")
-        recorded = prepare(wanted[0], Request(function, workload, False, contract, target=",".join(named)))
-        for refusal in recorded.refusals:
-            print(refusal, file=sys.stderr)
-        for one in recorded.prepared:
-            for isa in (places.host, places.device):
-                if isa is None:
-                    continue
-                if not as_json and len(named) > 1:
-                    print(f"---- {isa}")
-                place(one, is_cuda_isa(isa))
-                if text is not None:
-                    _set(one, text, str(schedule))
-                elif chosen:
-                    one.specialization.choose_variants(chosen)
-                    _use_default(one)
-                else:
-                    _look_up(one, db)
-                _print(one, isa, part, as_json)
-        return OK
-    except ScriptRaised as error:
-        print(f"autotune: {error}", file=sys.stderr)
-        return SCRIPT_RAISED
-    except (UsageError, ScriptStopped, NothingToTune, Error) as error:
-        print(f"autotune: {error}", file=sys.stderr)
-        return USAGE
+        places = targets_of(",".join(named))
+    except ValueError as error:
+        raise UsageError(f"--{error}") from None
+    chosen = _choices(variant or [])
+    text = text_file("--schedule", schedule)
+    if text is not None and chosen:
+        raise UsageError(f"--variant {(variant or [])[0]}: a schedule names its own variants. Leave one out.")
+    recorded = prepare(script, Request(function, workload, False, contract, target=",".join(named)))
+    for refusal in recorded.refusals:
+        print(refusal, file=sys.stderr)
+    for one in recorded.prepared:
+        for isa in (places.host, places.device):
+            if isa is None:
+                continue
+            if not as_json and len(named) > 1:
+                print(f"---- {isa}")
+            place(one, is_cuda_isa(isa))
+            if text is not None:
+                _set(one, text, str(schedule))
+            elif chosen:
+                one.specialization.choose_variants(chosen)
+                _use_default(one)
+            else:
+                _look_up(one, db)
+            _print(one, isa, part, as_json)
+    return OK
 
 
 def _choices(given: list[str]) -> dict[str, str]:
@@ -100,7 +88,7 @@ def _choices(given: list[str]) -> dict[str, str]:
     for text in given:
         name, equals, value = (part.strip() for part in text.partition("="))
         if not equals or not name or not value:
-            raise UsageError(f"--variant {text}: is no choice. Write NAME=VALUE, matmul=loops say.")
+            raise UsageError(f"--variant {text}: is not a choice. Write NAME=VALUE, matmul=loops say.")
         chosen[name] = value
     return chosen
 

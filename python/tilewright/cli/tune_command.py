@@ -15,7 +15,7 @@ import typer
 
 from .. import __version__, checks, settings
 from ..builder import build, with_schedule
-from ..decorator import JitFunction
+from ..decorator import CONTRACTS, JitFunction
 from ..devices import check_device
 from ..errors import Error, ExportError, ScheduleError
 from ..export import ExportOptions, export_module
@@ -24,16 +24,17 @@ from ..export.package import check_exportable, check_keeps, check_place
 from ..export.versions import contract_of, count_of_versions, isa_levels
 from ..machine import CUDA_DEFAULT, CUDA_TARGETS, ISA_LEVELS, is_cuda_isa, resolve_isa, targets_of
 from ..quantities import counted, format_ns
-from ..record import Script, ScriptRaised, ScriptStopped, check_script
-from ..record.choose import NothingToTune
+from ..record import Script, check_script
+from ..record.choose import WORKLOADS
 from ..specialization import Specialization
 from ..tuning import TuneOptions, TuneResult, check_space_or_schedule, checked_strategy, tune_call
 from .batch import run_batch
-from .exit_codes import INTERRUPTED, OK, PARTIAL, SCRIPT_RAISED, USAGE
+from .exit_codes import INTERRUPTED, OK, PARTIAL, USAGE
 from .parse import (
     UsageError,
     architectures,
     check_cuda_options,
+    check_one_of,
     device_numbers,
     duration_s,
     jit_target,
@@ -133,10 +134,8 @@ def tune(
 ) -> int:
     """Tune the slow NumPy function of a script and write it as a module that needs NumPy alone."""
     try:
-        if workload not in ("time", "first", "largest", "all"):
-            raise UsageError(f"--workload: {workload!r} is none of time, first, largest, all.")
-        if contract not in ("numpy", "reproducible", "fast"):
-            raise UsageError(f"--contract: {contract!r} is none of numpy, reproducible, fast.")
+        check_one_of("--workload", workload, WORKLOADS)
+        check_one_of("--contract", contract, CONTRACTS)
         try:
             promised = contract_of(contract, not no_libs)  # what is measured is what the module holds
         except ExportError:
@@ -183,41 +182,31 @@ def tune(
                 script=wanted[0].name,
                 cubins=architectures(cubins),
             ),
-            files=(schedule, space),
+            schedule_file=schedule,
+            space_file=space,
             out=(out if out is not None else Path(f"{wanted[0].stem}_tuned")).absolute(),
             also=also or [],
             build_only=build_only,
         )
         return tune_script(wanted[0], options, as_json, quiet)
-    except (UsageError, ScriptStopped, NothingToTune, ScheduleError) as error:
-        return _refuse(str(error), USAGE, as_json)
-    except ScriptRaised as error:
-        return _refuse(str(error), SCRIPT_RAISED, as_json)
     except Error as error:
-        return _refuse(str(error), USAGE, as_json)
+        if as_json:
+            print(json.dumps({"error": str(error)}))
+        raise
 
 
+@dataclass
 class _Options:
     """Everything but the script."""
 
-    def __init__(
-        self,
-        *,
-        tune: TuneOptions,
-        request: Request,
-        export: ExportOptions,
-        files: tuple[Path | None, Path | None],
-        out: Path,
-        also: list[str],
-        build_only: bool,
-    ) -> None:
-        self.tune = tune
-        self.schedule_file, self.space_file = files
-        self.request = request
-        self.export = export
-        self.out = out
-        self.also = also
-        self.build_only = build_only
+    tune: TuneOptions
+    request: Request
+    export: ExportOptions
+    schedule_file: Path | None
+    space_file: Path | None
+    out: Path
+    also: list[str]
+    build_only: bool
 
 
 def tune_script(script: Script, options: _Options, as_json: bool, quiet: bool) -> int:
@@ -484,10 +473,3 @@ def _strategy(name: str | None) -> str | None:
         return checked_strategy(name, "--strategy")
     except ValueError as error:
         raise UsageError(str(error)) from None
-
-
-def _refuse(text: str, code: int, as_json: bool) -> int:
-    print(f"autotune: {text}", file=sys.stderr)
-    if as_json:
-        print(json.dumps({"error": text}))
-    return code

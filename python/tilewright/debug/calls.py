@@ -20,7 +20,7 @@ from ..builder import BuildRequest, with_schedule
 from ..devices import device, host_copies, places_among
 from ..draws import drawing
 from ..errors import DeviceError, Error
-from ..failed_traces import raised_while_tracing
+from ..failed_traces import raised_while_tracing, raises_in_numpy
 from ..jitted import Jitted
 from ..machine import is_cuda_isa
 from ..partials import is_beyond_limit
@@ -81,7 +81,7 @@ def debug_call(
     except Error:
         raise
     except Exception as error:
-        if _raises(function.__wrapped__, args, kwargs):
+        if raises_in_numpy(function.__wrapped__, args, kwargs):
             raise
         text = str(raised_while_tracing(error, function.__wrapped__))
         return Report(function.__name__, [Step("trace", "differs", text)], "trace", "the tracer raises an error.")
@@ -109,17 +109,6 @@ def debug_call(
         if dump is not None:
             write_dump(dump, case, bisection, child)
     return report
-
-
-def _raises(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    args, kwargs = copy_arguments(args, kwargs)
-    try:
-        with np.errstate(all="ignore"), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            function(*args, **kwargs)
-    except Exception:  # noqa: BLE001  (what the function raises, whatever it is)
-        return True
-    return False
 
 
 def check_device_is_here(what: str) -> None:

@@ -32,7 +32,7 @@ def check_folder(folder: Path | None) -> None:
     if folder is None or not folder.exists():
         return
     if not folder.is_dir():
-        raise Error(f"dump: {folder}: is no folder.", "Name one that is new, or empty.")
+        raise Error(f"dump: {folder}: is not a folder.", "Name one that is new, or empty.")
     if any(folder.iterdir()):
         raise Error(
             f"dump: {folder}: is not empty, and nothing is written over.", "Name a folder that is new, or empty."

@@ -66,7 +66,7 @@ def _oracle(asked: Asked, doing: Doing) -> Answer:
     except UnknownOperation as error:
         return Answer("unknown", f"the oracle cannot run it: {error}")
     except ProgramError as error:
-        return Answer("raised", f"is no valid program: {error}")
+        return Answer("raised", f"is not a valid program: {error}")
     return _answered(case, result, values)
 
 

@@ -29,7 +29,7 @@ def check_cubins(asked: tuple[str, ...] | None, levels: Iterable[str] = ()) -> N
     oldest = min((number_of(isa) for isa in levels if is_cuda_isa(isa)), default=0)
     for arch in asked or ():
         if not _ARCH.fullmatch(arch):
-            raise ExportError(f"cubins: {arch!r} is no architecture.", "Write sm_90, sm_80,sm_90, or none.")
+            raise ExportError(f"cubins: {arch!r} is not an architecture.", "Write sm_90, sm_80,sm_90, or none.")
         if number_of(arch) < oldest:
             raise ExportError(
                 f"cubins for {arch}: the module's code is for compute capability {oldest // 10}.{oldest % 10} and later.",

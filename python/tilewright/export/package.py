@@ -122,7 +122,7 @@ def check_place(folder: Path, options: ExportOptions) -> None:
     """ExportError where no module can be written there, or none may. Called early too: before an hour of searching."""
     if not folder.name.isidentifier() or keyword.iskeyword(folder.name):
         raise ExportError(
-            f"{folder}: {folder.name!r} cannot be imported: it is no Python identifier.", "Choose another name."
+            f"{folder}: {folder.name!r} cannot be imported: it is not a Python identifier.", "Choose another name."
         )
     if not os.path.lexists(folder):
         above = next(parent for parent in folder.parents if os.path.exists(parent))

@@ -28,7 +28,7 @@ def check_stream(name: str, argument: Any) -> None:
     kind = argument.path[0][0]
     if kind != "default_rng" and (kind != "parameter" or len(argument.path) > 2):
         raise ExportError(
-            f"{name}: it draws from a random generator that is no argument; a module has no such object.",
+            f"{name}: it draws from a random generator that is not an argument; a module has no such object.",
             "Pass the generator as an argument of its own.",
         )
 
@@ -64,7 +64,7 @@ import numpy as _numpy
 def _words(generator):
     """State and increment of a PCG64, high halves first."""
     if type(getattr(generator, 'bit_generator', None)) is not _numpy.random.PCG64:
-        raise TypeError(f'{generator!r} is no numpy.random.Generator on PCG64. Pass numpy.random.default_rng(seed).')
+        raise TypeError(f'{generator!r} is not a numpy.random.Generator on PCG64. Pass numpy.random.default_rng(seed).')
     state = generator.bit_generator.state['state']
     mask = (1 << 64) - 1
     halves = [state['state'] >> 64, state['state'] & mask, state['inc'] >> 64, state['inc'] & mask]

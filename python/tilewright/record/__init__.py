@@ -7,9 +7,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ..script import Script, ScriptStopped, check_script
+    from ..script import Script, ScriptRaised, ScriptStopped, check_script
     from .capture import Candidate, RecordedCall, Recorder
-    from .run_script import ScriptRaised, run_script
+    from .run_script import run_script
 
 __all__ = [
     "Candidate",

@@ -6,13 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ..errors import Error
 from .capture import Candidate, RecordedCall, Recorder
 
 _MINOR_SHARE = 0.02  # of the hottest one's time: below it a function is not worth naming
 TUNED = "tuned"
+WORKLOADS = ("time", "first", "largest", "all")  # which calls of a function
 
 
-class NothingToTune(Exception):
+class NothingToTune(Error):
     """A line for the user: why there is nothing to tune, and what to do."""
 
 

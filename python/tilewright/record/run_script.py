@@ -17,17 +17,10 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from .. import recording
-from ..script import PackageRaised, Script, load_script
+from ..script import PackageRaised, Script, ScriptRaised, load_script
 from .capture import Recorder, RecordingDone
 from .observe import Observer
 from .ownership import Users
-
-
-class ScriptRaised(Exception):
-    """The script failed; its own traceback has been printed."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__(text)
 
 
 def run_script(script: Script, recorder: Recorder) -> types.ModuleType:
