@@ -100,6 +100,8 @@ def shown(value: Any) -> str:
     """As Python writes it, cut where it is long."""
     try:
         told = repr(value)
-    except Exception:  # noqa: BLE001  (an int of thousands of digits; a repr() of the user's that fails)
+    except ValueError:  # an int of thousands of digits
+        return "a number of too many digits"
+    except Exception:  # noqa: BLE001  (a repr() of the user's that fails)
         return "a value"
     return told if len(told) <= _LONGEST_SHOWN else f"{told[:40]}… ({len(told)} characters)"

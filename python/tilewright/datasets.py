@@ -177,7 +177,7 @@ class Reference:
             if np.may_share_memory(array, theirs[name]):
                 raise Error(
                     f"{self.program.function}: {name} is written and comes out of an object that cannot be copied.",
-                    "Pass it as an argument of its own.",
+                    "Pass it as a separate argument.",
                 )
         return fresh
 
@@ -211,7 +211,7 @@ class Reference:
             )
         except OverflowError:
             raise Error(
-                f"{self.program.function}: this call gives an int beyond 64 bits, so that NumPy alone serves it.",
+                f"{self.program.function}: this call gives an int beyond 64 bits, so only NumPy can run it.",
                 "Tune it with another call.",
             ) from None
 
@@ -225,6 +225,18 @@ class Reference:
                 return self.answer(call, _DERIVED_S)
         except (Exception, TookTooLong):  # any refusal by the user's function or NumPy means: not fit
             return None
+
+
+def raises_in_numpy(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether the function raises for this call in NumPy. It runs once, on copies of the arguments."""
+    args, kwargs = copy_arguments(args, kwargs)
+    try:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            function(*args, **kwargs)
+    except Exception:  # noqa: BLE001  (whatever the function raises)
+        return True
+    return False
 
 
 class TookTooLong(BaseException):

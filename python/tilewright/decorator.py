@@ -14,7 +14,7 @@ import time
 import types
 import warnings
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
@@ -28,7 +28,7 @@ from .devices import on_host, places_among
 from .dispatch import c_binding, program_function
 from .draws import SharedGenerator, drawing
 from .errors import DeviceError, Error, ExportError, FallbackWarning, InternalError, TraceError, TranslateError
-from .failed_traces import raised_while_tracing, raises_in_numpy
+from .failed_traces import raised_while_tracing
 from .machine import CUDA_DEFAULT, host_isa, targets_of
 from .partials import is_beyond_limit
 from .program import Program
@@ -86,9 +86,17 @@ class JitFunction(_face.Dispatcher):
         self._lock = forks.Lock()
         self._parts = _parts_of(function)
 
+    def _without_out(self, kwargs: dict[str, Any]) -> tuple[dict[str, Any], Any]:
+        """The keywords of the function itself, and `out` where it has no such parameter."""
+        if "out" not in kwargs or "out" in inspect.signature(self.__wrapped__).parameters:
+            return kwargs, None
+        return {name: value for name, value in kwargs.items() if name != "out"}, kwargs["out"]
+
     @property
-    def _has_own_out(self) -> bool:
-        return "out" in inspect.signature(self.__wrapped__).parameters
+    def _place(self) -> str:
+        """Where the function is, for messages."""
+        code = self.__wrapped__.__code__
+        return f"{code.co_filename}:{code.co_firstlineno}, in {self.__name__}"
 
     # ---- behaving as the function ---------------------------------------------------------------------------------
 
@@ -117,13 +125,11 @@ class JitFunction(_face.Dispatcher):
         except Error:
             raise
         except Exception as error:
-            if raises_in_numpy(self.__wrapped__, args, kwargs):
+            if self._raises(args, kwargs):
                 raise
             raise raised_while_tracing(error, self.__wrapped__) from error
         if specialization.numpy_reason(bound) is None:
-            if not specialization.fits(bound):
-                self._add_version(specialization, bound)
-            self._add_partials(specialization, bound)
+            self._compile_for(specialization, bound)
         return specialization
 
     @property
@@ -287,10 +293,7 @@ class JitFunction(_face.Dispatcher):
             raise type(error)(f"{self.__name__}: an argument is {error}") from None
         if placed or self._moves_to_device():
             return self._miss_on_device(args, kwargs, placed)
-        out = None
-        if "out" in kwargs and not self._has_own_out:
-            kwargs = dict(kwargs)
-            out = kwargs.pop("out")
+        kwargs, out = self._without_out(kwargs)
         if self in getattr(_active, "functions", ()):
             raise _Unserved
         if settings.disabled() or _numpy_raises():
@@ -320,7 +323,7 @@ class JitFunction(_face.Dispatcher):
             # raises none, the error is one of the trace alone.
             own_error = raised_while_tracing(error, self.__wrapped__)
             if self._strict:
-                if raises_in_numpy(self.__wrapped__, args, kwargs):
+                if self._raises(args, kwargs):
                     raise
                 raise own_error from error
             way = "numpy"
@@ -342,11 +345,7 @@ class JitFunction(_face.Dispatcher):
     ) -> Literal["numpy", "plan", "unserved"]:
         """Who serves this call of NumPy arrays. Compiles what it needs, and compares that with NumPy."""
         if specialization.numpy_reason(bound) is None:
-            is_new = not specialization.fits(bound)
-            if is_new:
-                self._add_version(specialization, bound)
-            self._add_partials(specialization, bound)
-            if not is_new:
+            if not self._compile_for(specialization, bound):
                 return "plan"
             if not specialization.fits(bound):
                 return "unserved"
@@ -372,10 +371,7 @@ class JitFunction(_face.Dispatcher):
         """Calls that run on a device. Of arrays that lie there nothing is ever computed on the host instead: NumPy cannot
         read them, and a copy there and back would cost what nobody sees. So what cannot be compiled is an error, with or
         without `strict`; NumPy arrays are where NumPy can take them, with its FallbackWarning."""
-        out = None
-        if "out" in kwargs and not self._has_own_out:
-            kwargs = dict(kwargs)
-            out = kwargs.pop("out")
+        kwargs, out = self._without_out(kwargs)
         if settings.disabled():
             return self._in_numpy(args, kwargs, out)
         if self.targets.device is None:
@@ -395,10 +391,7 @@ class JitFunction(_face.Dispatcher):
             specialization, bound = self.specialize(args, kwargs)
             if placed:
                 self._refuse_draws(specialization)
-            is_new = not specialization.fits(bound)
-            if is_new:
-                self._add_version(specialization, bound)
-            self._add_partials(specialization, bound)
+            is_new = self._compile_for(specialization, bound)
         except (TraceError, TranslateError) as error:
             if placed and out is None and isinstance(error, TraceError) and error.idle:
                 return self._untouched(error, args, kwargs)
@@ -429,13 +422,15 @@ class JitFunction(_face.Dispatcher):
     ) -> Any:
         if specialization.runner is None and self not in getattr(_active, "functions", ()):
             try:
-                with _marked_active(self):  # a second miss comes here again, and has its reason told
-                    if out is not None:
-                        return super().__call__(*args, **kwargs, out=out)
-                    return super().__call__(*args, **kwargs)
+                return self._run_plan(args, kwargs, out)  # a second miss comes here again, and has its reason told
             except _Unserved:  # of arrays from outside of the call
                 pass
         return self._told(specialization, bound, out)
+
+    def _run_plan(self, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> Any:
+        """In C. Raises _Unserved where no version takes the call."""
+        with _marked_active(self):
+            return super().__call__(*args, **kwargs) if out is None else super().__call__(*args, **kwargs, out=out)
 
     def _untouched(self, error: TraceError, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call that reads and computes no element, of arrays on a device: loops without an iteration, views that the arrays'
@@ -452,12 +447,7 @@ class JitFunction(_face.Dispatcher):
 
     def _told(self, specialization: Specialization, bound: Bound, out: Any) -> Any:
         """The call through a function of the program's arguments, which says why it serves a call not."""
-        runner = specialization.runner or program_function(
-            specialization.program,
-            specialization.versions,
-            specialization.partials,
-            returns_list=isinstance(specialization.traced.results, list),
-        )
+        runner = specialization.runner or _function_of(specialization)
         with drawing(specialization.traced, bound) as values:
             return runner(values, out)
 
@@ -476,10 +466,7 @@ class JitFunction(_face.Dispatcher):
                 return self._unserved(specialization, bound, args, kwargs, out)
             return self._in_numpy(args, kwargs, out)
         try:
-            with _marked_active(self):
-                if out is not None:
-                    return super().__call__(*args, **kwargs, out=out)
-                return super().__call__(*args, **kwargs)
+            return self._run_plan(args, kwargs, out)
         except _Unserved:
             return self._unserved(specialization, bound, args, kwargs, out)
 
@@ -499,10 +486,9 @@ class JitFunction(_face.Dispatcher):
             else:
                 return self._in_out(result, out)
         elif large := specialization.large_numbers(bound):
-            code = self.__wrapped__.__code__
             given = " and ".join(f"{name} is {value}" for name, value in large.items())
             self._say_too_large(
-                f"{code.co_filename}:{code.co_firstlineno}, in {self.__name__}: {given}, but what is computed of "
+                f"{self._place}: {given}, but what is computed of "
                 f"{'it' if len(large) == 1 else 'them'} has 32 bits in kernels ({-(2**31)} to {2**31 - 1}); such calls "
                 f"are not compiled. Pass {'it' if len(large) == 1 else 'them'} as np.int64.",
                 args,
@@ -522,10 +508,7 @@ class JitFunction(_face.Dispatcher):
         if places_among((*args, *kwargs.values())):
             specialization, bound = self.specialize(args, {k: v for k, v in kwargs.items() if k != "out"})
             return self._told(specialization, bound, kwargs.get("out"))
-        out = None
-        if "out" in kwargs and not self._has_own_out:
-            kwargs = dict(kwargs)
-            out = kwargs.pop("out")
+        kwargs, out = self._without_out(kwargs)
         return self._in_numpy(args, kwargs, out)
 
     def _in_numpy(self, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> Any:
@@ -555,9 +538,8 @@ class JitFunction(_face.Dispatcher):
     def _refuse_draws(self, specialization: Specialization) -> None:
         """TraceError where random numbers would be drawn for arrays on a device."""
         if specialization.draws:
-            code = self.__wrapped__.__code__
             raise TraceError(
-                f"{code.co_filename}:{code.co_firstlineno}, in {self.__name__}: it draws from a random generator, "
+                f"{self._place}: it draws from a random generator, "
                 "whose state is on the host, for arrays on a device; such calls are not compiled.",
                 "Draw before the call, and pass the numbers in.",
             )
@@ -589,9 +571,9 @@ class JitFunction(_face.Dispatcher):
             if count >= _MAX_OF_ONE_VALUE:
                 code = self.__wrapped__.__code__
                 raise TraceError(
-                    f"{code.co_filename}:{code.co_firstlineno}, in {self.__name__}: {what} decides what is compiled, and "
+                    f"{self._place}: {what} decides what is compiled, and "
                     f"has had {count} values; calls with others run in NumPy.",
-                    "Where it is a number, use it in array arithmetic alone; else make a function of each.",
+                    "If it is a number, use it only in array arithmetic; otherwise write a function for each value.",
                     file=code.co_filename,
                     line=code.co_firstlineno,
                 )
@@ -614,7 +596,7 @@ class JitFunction(_face.Dispatcher):
             placed = places_among((*args, *kwargs.values()))
             other = "such calls are not compiled, for arrays on a device" if placed else "NumPy does that itself"
             error = TraceError(
-                f"{code.co_filename}:{code.co_firstlineno}, in {self.__name__}: {traced.fallback_reason}; {other}.",
+                f"{self._place}: {traced.fallback_reason}; {other}.",
                 file=code.co_filename,
                 line=code.co_firstlineno,
             )
@@ -635,7 +617,7 @@ class JitFunction(_face.Dispatcher):
         specialization.example = bound.without_data()
         specialization.function = self
         if not bound.on_device and is_one_library_call(program) and not is_small(program, bound):
-            specialization.run_in_numpy(bound, "it is one call of BLAS, which NumPy makes itself", at_any_size=True)
+            specialization.run_in_numpy(bound, "it is a single BLAS call, which NumPy makes too", at_any_size=True)
         if self._only_stored or (path := settings.store_path(self._db)) is not None and os.path.exists(path):
             self._use_stored(specialization, bound)
         specialization.changed = lambda: self._publish(specialization)  # type: ignore[method-assign]
@@ -660,16 +642,15 @@ class JitFunction(_face.Dispatcher):
         except Error as error:  # from an older release, say
             logs.logger.warning("%s: the stored schedule is not used: %s", self.__name__, error)
 
-    def _add_version(self, specialization: Specialization, bound: Bound) -> None:
+    def _compile_for(self, specialization: Specialization, bound: Bound) -> bool:
+        """Compile what such a call needs. Whether no version fitted it before."""
+        is_new = not specialization.fits(bound)
         with self._lock:
-            if not specialization.fits(bound):
+            if is_new and not specialization.fits(bound):
                 specialization.add_version(bound)
-            self._publish(specialization)
-
-    def _add_partials(self, specialization: Specialization, bound: Bound) -> None:
-        with self._lock:
-            if specialization.add_partials(bound):
+            if specialization.add_partials(bound) or is_new:
                 self._publish(specialization)
+        return is_new
 
     def _publish(self, specialization: Specialization) -> None:
         """Hand the plan to the runtime."""
@@ -682,12 +663,7 @@ class JitFunction(_face.Dispatcher):
             return
         binding = c_binding(self.__wrapped__, specialization.traced, specialization.program)
         if binding is None:
-            specialization.runner = program_function(
-                specialization.program,
-                specialization.versions,
-                specialization.partials,
-                returns_list=isinstance(specialization.traced.results, list),
-            )
+            specialization.runner = _function_of(specialization)
             return
         text, objects = specialization.plan_text(), specialization.objects()
         binding["partials"] = specialization.partials.loaded() if specialization.partials else None
@@ -746,6 +722,11 @@ class JitFunction(_face.Dispatcher):
         # Python drops what comes from no module: that of functions that `exec` made may be None.
         module = self.__module__ or Path(file).stem
         warnings.warn_explicit(f"runs in NumPy: {error}", FallbackWarning, file, line, module=module)
+
+    def _raises(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        from .datasets import raises_in_numpy  # noqa: PLC0415  (only a trace that failed needs it)
+
+        return raises_in_numpy(self.__wrapped__, args, kwargs)
 
     def _stay(self, args: tuple[Any, ...], kwargs: dict[str, Any], *, at_any_values: bool = True) -> None:
         """Let NumPy serve such calls without another look. That is always right, if not always fastest."""
@@ -812,10 +793,17 @@ def jit(
             kind = type(f).__name__
             raise TypeError(f"jit: {f.__func__.__qualname__} is a {kind}. Write @{kind} above @tilewright.jit.")
         if not isinstance(f, types.FunctionType):
-            raise TypeError(f"jit: {checks.described(f)} is not a Python function. Give one.")
+            raise TypeError(f"jit: {checks.described(f)} is not a function. Give a Python function.")
         return JitFunction(f, target=target, strict=strict, contract=contract, db=db)
 
     return wrap if function is None else wrap(function)
+
+
+def _function_of(specialization: Specialization) -> Callable[[Mapping[str, Any], Any], Any]:
+    """Its plan as a function of the program's arguments."""
+    returns_list = isinstance(specialization.traced.results, list)
+    versions, partials = specialization.versions, specialization.partials
+    return program_function(specialization.program, versions, partials, returns_list=returns_list)
 
 
 def _face_parameters(function: Callable[..., Any]) -> list[tuple[str, str, Any]]:

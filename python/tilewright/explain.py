@@ -158,8 +158,7 @@ def _loop(loop: dict[str, Any]) -> str:
 
 
 def _variants(specialization: Specialization) -> list[str]:
-    assert specialization.example is not None
-    request = specialization.request(specialization.example)
+    request = specialization.example_request()
     try:
         found = compiler().variants(request.program, request.options())
     except TranslateError:
@@ -254,8 +253,7 @@ def _evidence(evidence: dict[str, Any] | None) -> list[str]:
 
 
 def _code(specialization: Specialization) -> list[str]:
-    assert specialization.example is not None
-    request = specialization.request(specialization.example)
+    request = specialization.example_request()
     made = compiler().build(
         request.program,
         request.options(),

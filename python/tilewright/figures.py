@@ -143,8 +143,7 @@ def take_turns(
 
     on_device: the tuned one copies its arguments there and back, which its figures leave out: they have its kernels.
     """
-    fresh = numpy.fresh(call)
-    turns = _Turns(fresh, numpy.written(call), numpy.written(fresh))
+    turns = Turns(numpy, call)
     with np.errstate(all="ignore"):
         tuned_ns = known.kernel_ns
         if tuned_ns < _WARM_NS:  # what is loaded and allocated at a first call is not every call's
@@ -226,17 +225,14 @@ def _calls_for(ns: float) -> int:
     return max(1, min(_MOST_CALLS, math.ceil(_TURN_NS / max(ns, 1.0))))
 
 
-class _Turns:
-    """Calls of either function on one set of arguments, which are put back where the functions write into them."""
+class Turns:
+    """Calls of functions on one set of arguments, which are put back where `reference` writes into them."""
 
-    def __init__(
-        self,
-        fresh: datasets.Call,
-        before: dict[str, np.ndarray[Any, Any]],
-        after: dict[str, np.ndarray[Any, Any]],
-    ) -> None:
+    def __init__(self, reference: datasets.Reference, call: datasets.Call) -> None:
+        fresh = reference.fresh(call)
         self._args, self._kwargs = fresh.args, fresh.kwargs
-        self._before, self._after = before, after
+        self._before, self._after = reference.written(call), reference.written(fresh)
+        self.writes = bool(self._after)
 
     def run(self, function: Callable[..., Any], calls: int, warm: bool) -> float:
         """The time of one call, in nanoseconds."""

@@ -61,7 +61,7 @@ def check_compiler() -> None:
     if _is_cut_off:
         raise InternalError(
             f"tilewright: this process was forked while a thread of its parent was in the compiler for {WAIT_S:.0f} s or more; "
-            "there is no compiler here. Fork before or after that, or start processes by spawn."
+            "it cannot compile. Fork before or after that, or start processes by spawn."
         )
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Collection, Sequence
 from numbers import Real
+
+from .checks import shown
 
 _UNITS_S = {
     "": 1.0,
@@ -29,7 +32,7 @@ def parse_duration_s(value: object, name: str) -> float:
     """
     seconds = _seconds(value, name)
     if not 0 < seconds <= _LONGEST_S:
-        raise ValueError(f"{name}: {_shown(value)} is not a duration. {_HINT}")
+        raise ValueError(f"{name}: {shown(value)} is not a duration. {_HINT}")
     return seconds
 
 
@@ -38,7 +41,7 @@ def _seconds(value: object, name: str) -> float:
     if isinstance(value, str):
         match = _NUMBER_AND_UNIT.fullmatch(value.lower())
         if match is None or match[2] not in _UNITS_S:
-            raise ValueError(f"{name}: {_shown(value)} is not a duration. {_HINT}")
+            raise ValueError(f"{name}: {shown(value)} is not a duration. {_HINT}")
         return float(match[1]) * _UNITS_S[match[2]]
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{name}: a duration is a number or text, and this is {_kind_of(value)}. {_HINT}")
@@ -50,15 +53,6 @@ def _seconds(value: object, name: str) -> float:
 
 def _kind_of(value: object) -> str:
     return "None" if value is None else f"of type {type(value).__name__}"
-
-
-def _shown(value: object) -> str:
-    """As Python writes it, cut where it is long."""
-    try:
-        text = repr(value)
-    except ValueError:  # an int of thousands of digits
-        return "a number of too many digits"
-    return text if len(text) <= 60 else f"{text[:40]}… ({len(text)} characters)"
 
 
 def format_ns(ns: float) -> str:
@@ -83,3 +77,17 @@ def _in_units(value: float, units: tuple[str, ...]) -> str:
 def counted(number: int, noun: str) -> str:
     """1 candidate, 20 candidates."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def aligned(rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> list[str]:
+    """A line for each row. All columns but the last are as wide as their longest cell, and aligned right but for `left`."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)][:-1]
+    return [
+        "  ".join(
+            [
+                *(c.ljust(w) if k in left else c.rjust(w) for k, (c, w) in enumerate(zip(cells, widths, strict=True))),
+                last,
+            ]
+        ).rstrip()
+        for *cells, last in rows
+    ]

@@ -104,6 +104,11 @@ class Specialization:
         }
         return BuildRequest(**(fields | changes))
 
+    def example_request(self) -> BuildRequest:
+        """The build of the default schedule for the call it was made for."""
+        assert self.example is not None
+        return self.request(self.example)
+
     def fits(self, bound: Bound) -> bool:
         """Whether some version may run this call."""
         return any(version.fits(bound) for version in self.versions)
@@ -161,14 +166,12 @@ class Specialization:
                     return version
             crowded = len(self.versions) >= _MAX_VERSIONS
             layouts = dict.fromkeys(bound.layouts, "any") if crowded else dict(bound.layouts)
-            request = self.request(bound, layouts=layouts)
-            guarded = crowded
-            made = build(self.request(bound, layouts=layouts, guard_tails=True) if guarded else request)
             conditions = () if crowded or kind.on_device else (self._work_condition(kind.small),)
-            version = self._version(self._label(kind, "any size" if guarded else "default"), made, layouts, conditions)
-            if not version.fits(bound):
-                made = build(self.request(bound, layouts=layouts, guard_tails=True))
-                version = self._version(self._label(kind, "any size"), made, layouts, conditions)
+            for label in ("any size",) if crowded else ("default", "any size"):
+                made = build(self.request(bound, layouts=layouts, guard_tails=label == "any size"))
+                version = self._version(self._label(kind, label), made, layouts, conditions)
+                if version.fits(bound):
+                    break
             self.versions = sorted([*self.versions, version], key=_rank)
             logs.guards.debug("%s: version %s requires %s", self.signature, version.label, ", ".join(version.requires))
             return version
@@ -239,7 +242,7 @@ class Specialization:
             known = {word for c in unmet for word in c.replace("(", " ").replace(")", " ").split()} & bound.sizes.keys()
             here = ", ".join(f"{name} is {bound.sizes[name]}" for name in sorted(known))
             warnings.warn(
-                f"{self.signature}: the schedule by hand does not run such a call, a default does: it needs "
+                f"{self.signature}: the schedule by hand cannot run this call, so a default schedule runs it: it needs "
                 f"{' and '.join(unmet)}; {here}. Give its splits the tail guard_with_if.",
                 UserWarning,
                 stacklevel=5,
@@ -247,9 +250,8 @@ class Specialization:
 
     def check_schedule(self, text: str, file: str = "schedule") -> str:
         """The canonical text of a legal schedule. Raises ScheduleError: where, why not, what would work."""
-        assert self.example is not None
         native = compiler()
-        violations = native.check_schedule(self.program.text, self.request(self.example).options(), text, file)
+        violations = native.check_schedule(self.program.text, self.example_request().options(), text, file)
         if violations:
             raise ScheduleError("\n".join(v["text"] for v in violations))
         canonical: str = native.canonical_schedule(text, file)
@@ -300,7 +302,7 @@ class Specialization:
         for version in self.versions:
             if version.fits(self.example):
                 return version.schedule
-        return default_schedule(self.request(self.example))
+        return default_schedule(self.example_request())
 
     @schedule.setter
     def schedule(self, text: str | None) -> None:
@@ -343,16 +345,14 @@ class Specialization:
     @property
     def space(self) -> str:
         """The space that a search goes through, as text to narrow and hand back."""
-        assert self.example is not None
-        request = self.request(self.example)
+        request = self.example_request()
         text: str = compiler().default_space(request.program, request.options(), request.isa, self.cores)
         return text
 
     @property
     def stages(self) -> list[dict[str, Any]]:
         """The named steps of the algorithm under the present schedule's variant, with their loops and source lines."""
-        assert self.example is not None
-        request = self.request(self.example)
+        request = self.example_request()
         found: list[dict[str, Any]] = compiler().describe(request.program, self._options_in_use(request))["stages"]
         return found
 
@@ -365,16 +365,14 @@ class Specialization:
     @property
     def loops(self) -> list[dict[str, Any]]:
         """The loops of the program, and what the translation for the present target and variant makes of them."""
-        assert self.example is not None
-        request = self.request(self.example)
+        request = self.example_request()
         found: list[dict[str, Any]] = compiler().loops(request.program, self._options_in_use(request))
         return found
 
     def choose_variants(self, chosen: Mapping[str, str]) -> None:
         """Look at the algorithm that is made with these choices: stages, default schedule and space are of it. Raises
         ScheduleError for names and options that the function does not have."""
-        assert self.example is not None
-        request = self.request(self.example)
+        request = self.example_request()
         known = {v["name"]: v["options"] for v in compiler().variants(request.program, request.options())}
         for name, value in chosen.items():
             if name not in known:
@@ -389,9 +387,8 @@ class Specialization:
 
     def stage_names(self) -> set[str]:
         """The stages of all variants, each option taken for itself."""
-        assert self.example is not None
         native = compiler()
-        request = self.request(self.example)
+        request = self.example_request()
         options = request.options()
         names = {stage["name"] for stage in self.stages}
         for variant in native.variants(request.program, options):

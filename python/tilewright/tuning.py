@@ -19,7 +19,7 @@ from . import checks, datasets, logs
 from .binding import Bound, bind
 from .devices import check_device, device, device_name, host_copies
 from .errors import Error
-from .figures import Figures, reserved_s, take_turns
+from .figures import Figures, Turns, reserved_s, take_turns
 from .flops import flops_of
 from .machine import cpu_model
 from .native import compiler, worker_path
@@ -209,7 +209,7 @@ def tune_call(
     if is_beyond_limit(program, bound):
         raise Error(
             f"{describe_call(program, {k: a.shape for k, a in bound.arrays.items()})}: an array has more than "
-            "2**31 - 2**27 elements, or reaches further, and candidates are calls of kernels, which cannot index it.",
+            "2**31 - 2**27 elements, or reaches further, which kernels cannot index, so no candidate can run.",
             "Tune it with fewer rows: calls of more run in parts, each by the schedule that is found; reductions in parts "
             "have default schedules. --build-only writes a module without a search.",
         )
@@ -478,24 +478,17 @@ def _measure_numpy(
 def _many_times(reference: datasets.Reference, call: datasets.Call) -> list[float]:
     """Of one call each. Calls that write into their arguments are timed one by one, since these are put back between."""
     times: list[float] = []
-    fresh = reference.fresh(call)
-    function, args, kwargs = reference.function, fresh.args, fresh.kwargs
-    before_call, after_call = reference.written(call), reference.written(fresh)
+    turns = Turns(reference, call)
     start = time.perf_counter()
     repeats = 1
     with np.errstate(all="ignore"):
         while len(times) < 1000 and time.perf_counter() - start < 0.2:
-            for name, array in after_call.items():
-                array[...] = before_call[name]
-            before = time.perf_counter_ns()
-            for _ in range(repeats):
-                function(*args, **kwargs)
-            took = time.perf_counter_ns() - before
-            if took < _LEAST_SAMPLE_NS / 2 and repeats < 1000 and not after_call:
+            took_ns = turns.run(reference.function, repeats, warm=False)
+            if took_ns * repeats < _LEAST_SAMPLE_NS / 2 and repeats < 1000 and not turns.writes:
                 repeats *= 2
                 times.clear()
             else:
-                times.append(took / repeats)
+                times.append(took_ns)
     return times
 
 

@@ -142,7 +142,7 @@ def test_what_has_to_be_a_constant_compiles_eight_times_and_then_runs_in_numpy()
     line = f.__code__.co_firstlineno
     text = (
         f"runs in NumPy: {__file__}:{line}, in f: box.name decides what is compiled, and has had 8 values; calls with others run in "
-        "NumPy. Where it is a number, use it in array arithmetic alone; else make a function of each."
+        "NumPy. If it is a number, use it only in array arithmetic; otherwise write a function for each value."
     )
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")

@@ -46,7 +46,7 @@ DURATION = "Write 60s, 2m or 1h."
         ({"trials": [1]}, TypeError, f"trials: [1] (type list) is not a whole number. {WHOLE}"),
         ({"trials": -1}, ValueError, f"trials: -1 is out of range. {WHOLE}"),
         ({"trials": 2**64}, ValueError, f"trials: 18446744073709551616 is out of range. {WHOLE}"),
-        ({"trials": 10**9999}, ValueError, f"trials: a value is out of range. {WHOLE}"),
+        ({"trials": 10**9999}, ValueError, f"trials: a number of too many digits is out of range. {WHOLE}"),
         ({"trials": Unprintable()}, TypeError, f"trials: a value (type Unprintable) is not a whole number. {WHOLE}"),
         ({"strategy": 1}, TypeError, f"strategy: 1 (type int) is not text. {STRATEGY}"),
         ({"strategy": "annealing"}, ValueError, f"strategy: 'annealing' is not known. {STRATEGY}"),

@@ -35,23 +35,23 @@ def autotune(*arguments, cwd, stdin=None):
             ["--target", "host,arm64", "s.py"],
             "autotune: --target: 'arm64' is not known. Use host, x86-64, x86-64-v3, x86-64-v4, cuda, cuda-sm_70,",
         ),
-        (["--target", "", "s.py"], "autotune: --target: '' names none. Write host, cuda or host,cuda."),
-        (["show", "--target", ",", "s.py"], "autotune: --target: ',' names none. Write host, cuda or host,cuda."),
+        (["--target", "", "s.py"], "autotune: --target: '' names no target. Write host, cuda or host,cuda."),
+        (["show", "--target", ",", "s.py"], "autotune: --target: ',' names no target. Write host, cuda or host,cuda."),
         (
             ["show", "--target", "cuda-sm_70,cuda", "s.py"],
             "autotune: --target: 'cuda-sm_70,cuda' names two of one kind.",
         ),
         (
             ["--devices", "0,1", "s.py"],
-            "autotune: --devices 0,1: is about CUDA targets, and --target is host. Add --target cuda.",
+            "autotune: --devices 0,1: applies to CUDA targets, but --target is host. Add --target cuda.",
         ),
         (
             ["--target", "x86-64", "--cubins", "sm_90", "s.py"],
-            "autotune: --cubins sm_90: is about CUDA targets, and --target is x86-64. Add --target cuda.",
+            "autotune: --cubins sm_90: applies to CUDA targets, but --target is x86-64. Add --target cuda.",
         ),
         (
             ["--target", "cuda", "--build-only", "--devices", "0", "s.py"],
-            "autotune: --devices 0: says where to measure, and --build-only measures nothing. Leave one out.",
+            "autotune: --devices 0: chooses where to measure, but --build-only measures nothing. Leave one out.",
         ),
         (["--workload", "some", "s.py"], "autotune: --workload: 'some' is not one of time, first, largest, all."),
         (["--contract", "exact", "s.py"], "autotune: --contract: 'exact' is not one of numpy, reproducible, fast."),
@@ -90,7 +90,10 @@ def autotune(*arguments, cwd, stdin=None):
         ),
         (["s.py", "--out", "/proc/x"], "autotune: /proc/x: nothing can be written to /proc: "),
         (["db", "list"], "data/tilewright/tilewright.db: no store there. Tune something first, or give --db FILE."),
-        (["db", "prune"], "autotune: db prune: say what may go: --older-than DAYS, --foreign, --keep N."),
+        (
+            ["db", "prune"],
+            "autotune: db prune: nothing is chosen for removal. Give --older-than DAYS, --foreign or --keep N.",
+        ),
     ],
 )
 def test_usage(tmp_path, arguments, line):
@@ -169,7 +172,7 @@ def test_several_functions_and_one_that_no_module_can_have(tmp_path):
     )  # shared by two functions, on a machine that runs other tests
     assert done.returncode == 0, done.stderr
     assert "s_tuned: from s_tuned import total\n" in done.stdout
-    assert "apply: tuned and stored, but not in that module, which holds one function" in done.stdout
+    assert "apply: tuned and stored, but the module holds one function, and not this one" in done.stdout
     assert (
         "def total(x: NDArray[np.float64], /, axis: int = ..., *, scale: float = ..., out: NDArray[np.float64] | None = ...)"
         in (tmp_path / "s_tuned" / "__init__.pyi").read_text()
@@ -184,7 +187,7 @@ def test_what_was_learnt_is_said_where_no_module_can_be_written(tmp_path):
     assert done.returncode == 2
     assert (
         "autotune: tuned and stored, but no module was written: apply: it draws from a random generator that is not an argument; "
-        "a module has no such object. Pass the generator as an argument of its own." in done.stderr
+        "a module has no such object. Pass the generator as an argument." in done.stderr
     )
     assert done.stdout.startswith("apply: NumPy ")
     assert not (tmp_path / "s_tuned").exists()

@@ -80,7 +80,7 @@ def test_several_scripts_at_once_end_in_a_summary(place):
 
 def test_jobs_are_of_several_scripts(place):
     _, err = place.autotune("s.py", "--jobs", "2", code=2)
-    assert err == "autotune: --jobs 2: is about several scripts, and one is given. Leave it out.\n"
+    assert err == "autotune: --jobs 2: applies to several scripts, but one is given. Leave it out.\n"
 
 
 def test_a_module_of_another_function_is_not_lost(place):
@@ -401,7 +401,7 @@ def test_a_fallback_that_no_module_can_hold_is_refused(tmp_path):
     with pytest.raises(tilewright.ExportError) as error:
         f.export(tmp_path / "odd_tuned", allow_fallback=True)
     assert str(error.value) == (
-        "odd: its Python is to go into the module (--allow-fallback), and SECRET is a object, which a module cannot hold. "
+        "odd: --allow-fallback puts its Python into the module, but SECRET is a object, which a module cannot hold. "
         "Pass it as an argument, or leave --allow-fallback out."
     )
     assert list(tmp_path.iterdir()) == []

@@ -265,7 +265,7 @@ def test_what_cannot_be_exported(tmp_path, monkeypatch):
     with pytest.raises(tilewright.ExportError, match="nothing was compiled yet"):
         f.export(tmp_path / "w_tuned")
     f(np.arange(100.0))
-    with pytest.raises(tilewright.ExportError, match="no Python identifier"):
+    with pytest.raises(tilewright.ExportError, match="is not a Python identifier"):
         f.export(tmp_path / "w-tuned")
     with pytest.raises(tilewright.ExportError, match="'arm64' is not known"):
         f.export(tmp_path / "w_tuned", targets=("arm64",))

@@ -226,5 +226,5 @@ def test_a_schedule_of_ones_own_is_compared_by_one_ratio():
     )
     none = {"ratio": 1.0, "low": None, "high": None, "pairs": 0}
     assert tune_command._fixed_line(one, {**fixed, "to_best": none}) == (
-        "f: your schedule 3.03 ms; the best known took 1.7 ms, and they could not be timed beside each other"
+        "f: your schedule 3.03 ms; the best known took 1.7 ms, but the two could not be timed together"
     )

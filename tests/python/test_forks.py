@@ -67,7 +67,7 @@ def test_a_child_that_was_not_waited_for_runs_numpy_and_says_so(function):
     assert (code, said.split(" NumPy runs it")[0]) == (
         0,
         f"{name}: tilewright: this process was forked while a thread of its parent was in the compiler for 0 s or more; "
-        "there is no compiler here. Fork before or after that, or start processes by spawn.",
+        "it cannot compile. Fork before or after that, or start processes by spawn.",
     )
 
 

@@ -3,7 +3,7 @@
 import types
 
 import pytest
-from tilewright import datasets, tuning
+from tilewright import datasets, figures, tuning
 from tilewright.cli.progress import Progress
 from tilewright.figures import Figures
 from tilewright.program import Program
@@ -32,6 +32,7 @@ def clock(monkeypatch):
     found = Clock()
     monkeypatch.setattr(tuning, "time", found)
     monkeypatch.setattr(datasets, "time", found)
+    monkeypatch.setattr(figures, "time", found)
     return found
 
 

@@ -228,7 +228,7 @@ def doubled(x: Any, n: int) -> int:
 
 def test_a_call_that_only_numpy_serves_is_refused_with_words(tmp_path: Path) -> None:
     f = tilewright.jit(doubled, db=tmp_path / "store")
-    with pytest.raises(tilewright.Error, match="an int beyond 64 bits, so that NumPy alone serves it. Tune it"):
+    with pytest.raises(tilewright.Error, match="an int beyond 64 bits, so only NumPy can run it. Tune it"):
         f.tune(np.array([3]), 90, budget=1.0)
 
 

@@ -146,22 +146,23 @@ PyObject* devices(PyObject*, PyObject*) {
 PyObject* driver_calls(PyObject*, PyObject*) {
     const runtime::cuda::DriverCalls c = runtime::cuda::driver_calls();
     return numbers({{"launches", static_cast<long long>(c.launches)},
-               {"graph_launches", static_cast<long long>(c.graph_launches)},
-               {"allocations", static_cast<long long>(c.allocations)},
-               {"frees", static_cast<long long>(c.frees)},
-               {"host_allocations", static_cast<long long>(c.host_allocations)},
-               {"copies_to_device", static_cast<long long>(c.copies_to_device)},
-               {"copies_to_host", static_cast<long long>(c.copies_to_host)},
-               {"copies_on_device", static_cast<long long>(c.copies_on_device)},
-               {"fills", static_cast<long long>(c.fills)},
-               {"stream_synchronizations", static_cast<long long>(c.stream_synchronizations)},
-               {"event_synchronizations", static_cast<long long>(c.event_synchronizations)},
-               {"device_synchronizations", static_cast<long long>(c.device_synchronizations)},
-               {"stream_waits", static_cast<long long>(c.stream_waits)},
-               {"events", static_cast<long long>(c.events)},
-               {"module_loads", static_cast<long long>(c.module_loads)},
-               {"cubin_loads", static_cast<long long>(c.cubin_loads)},
-               {"context_switches", static_cast<long long>(c.context_switches)}}).release();
+                    {"graph_launches", static_cast<long long>(c.graph_launches)},
+                    {"allocations", static_cast<long long>(c.allocations)},
+                    {"frees", static_cast<long long>(c.frees)},
+                    {"host_allocations", static_cast<long long>(c.host_allocations)},
+                    {"copies_to_device", static_cast<long long>(c.copies_to_device)},
+                    {"copies_to_host", static_cast<long long>(c.copies_to_host)},
+                    {"copies_on_device", static_cast<long long>(c.copies_on_device)},
+                    {"fills", static_cast<long long>(c.fills)},
+                    {"stream_synchronizations", static_cast<long long>(c.stream_synchronizations)},
+                    {"event_synchronizations", static_cast<long long>(c.event_synchronizations)},
+                    {"device_synchronizations", static_cast<long long>(c.device_synchronizations)},
+                    {"stream_waits", static_cast<long long>(c.stream_waits)},
+                    {"events", static_cast<long long>(c.events)},
+                    {"module_loads", static_cast<long long>(c.module_loads)},
+                    {"cubin_loads", static_cast<long long>(c.cubin_loads)},
+                    {"context_switches", static_cast<long long>(c.context_switches)}})
+        .release();
 }
 
 /// What calls have launched on devices, in graphs of ours too: (kernels, threads). No calls of the driver, so apart.
@@ -182,7 +183,11 @@ PyObject* device_pool_info(PyObject*, PyObject* argument) {
     runtime::cuda::Place place;
     if (!place_named(argument, place)) return nullptr;
     const runtime::cuda::DevicePoolInfo info = runtime::cuda::device_pool_info(place.device);
-    return numbers({{"live_bytes", static_cast<long long>(info.live_bytes)}, {"pooled_bytes", static_cast<long long>(info.pooled_bytes)}, {"graph_bytes", static_cast<long long>(info.graph_bytes)}, {"limit_bytes", static_cast<long long>(info.limit_bytes)}}).release();
+    return numbers({{"live_bytes", static_cast<long long>(info.live_bytes)},
+                    {"pooled_bytes", static_cast<long long>(info.pooled_bytes)},
+                    {"graph_bytes", static_cast<long long>(info.graph_bytes)},
+                    {"limit_bytes", static_cast<long long>(info.limit_bytes)}})
+        .release();
 }
 
 PyObject* trim_device_pool(PyObject*, PyObject* argument) {

@@ -270,7 +270,8 @@ LoadedPlan::Attempt LoadedPlan::call_whole(PyObject* const* values, PyObject* ou
             mismatch = check_array(object, a.dtype, a.rank);
         }
         if (mismatch == Mismatch::needs_copy && a.written)
-            return no_match(problem, Problem::Kind::written, i, nullptr, a.name + " is not aligned to its elements, and the call writes into it. Pass a copy.");
+            return no_match(problem, Problem::Kind::written, i, nullptr,
+                            a.name + " is not aligned to its elements, and the call writes into it. Pass a copy.");
         if (mismatch != Mismatch::none) return no_match(problem, Problem::Kind::array, i, object);
         view_of(reinterpret_cast<PyArrayObject*>(object), frame.arguments[i].array);
     }

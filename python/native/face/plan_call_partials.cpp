@@ -31,7 +31,8 @@ bool read_numbers(PyObject* given, std::size_t limit, std::vector<std::size_t>& 
     Ref list(PySequence_List(given));
     for (Py_ssize_t k = 0; list && k < PyList_Size(list.get()); ++k) {
         numbers.push_back(PyLong_AsSize_t(PyList_GetItem(list.get(), k)));
-        if (!PyErr_Occurred() && numbers.back() >= limit) PyErr_SetString(PyExc_ValueError, "rest: kept does not name a result.");
+        if (!PyErr_Occurred() && numbers.back() >= limit)
+            PyErr_SetString(PyExc_ValueError, "rest: kept does not name a result.");
         if (PyErr_Occurred()) return false;
     }
     return bool(list);

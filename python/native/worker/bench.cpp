@@ -203,26 +203,27 @@ std::optional<Bench::Failure> Bench::finish() {
     return std::nullopt;
 }
 
-bool Bench::act_on_device(const Candidate& candidate, const Call& call, DataSet& set, bool timed) {
-    DeviceSet& there = *on_device(set);
-    const runtime::Plan& plan = candidate.executable->plan();
-    DeviceBlock* block = nullptr;
-    DType dtype{};
-    if (!set.results.empty()) {
-        block = &there.result(0, set.results[0].bytes());
-        dtype = plan.results[0].dtype;
-    } else if (!set.written.empty() && call.written[0] != nullptr) {
-        block = &there.written(0);
-        dtype = set.written[0].dtype;
-    }
+FaultyResult Bench::first_output(const Candidate& candidate, const Call& call, const DataSet& set) {
+    const auto item = [](DType dtype) { return static_cast<std::size_t>(info(dtype).bytes); };
+    if (!set.results.empty())
+        return {static_cast<char*>(call.frame.results[0].data), set.results[0].bytes(),
+                item(candidate.executable->plan().results[0].dtype)};
+    if (!set.written.empty() && call.written[0] != nullptr)
+        return {call.written[0], set.written[0].copy.bytes(), item(set.written[0].dtype)};
+    return {nullptr, 0, 0};
+}
+
+bool Bench::act_out_fault(const Candidate& candidate, const Call& call, const DataSet& set, bool timed) {
+    FaultyResult output = first_output(candidate, call, set);
     const bool recorded = set.recorded && !planted_;
-    if (block == nullptr) return act_while_running(candidate.fault, {nullptr, 0, 0}, recorded, timed);
-    std::vector<char> whole = block->whole();
-    const bool done = act_while_running(
-        candidate.fault,
-        {whole.data() + DeviceBlock::zone(), block->bytes(), static_cast<std::size_t>(info(dtype).bytes)}, recorded,
-        timed);
-    block->put(whole);
+    DeviceSet* const there = on_device(set);
+    if (there == nullptr || output.data == nullptr) return act_while_running(candidate.fault, output, recorded, timed);
+    DeviceBlock& block = set.results.empty() ? there->written(0) : there->result(0, output.bytes);
+    std::vector<char> whole = block.whole();
+    output.data = whole.data() + DeviceBlock::zone();
+    output.bytes = block.bytes();
+    const bool done = act_while_running(candidate.fault, output, recorded, timed);
+    block.put(whole);
     return done;
 }
 
@@ -236,20 +237,8 @@ std::optional<Bench::Failure> Bench::run(const Candidate& candidate, const Call&
         candidate.executable->run(call.frame, call.version, limit_s > 0 ? &interrupt : nullptr, &failed);
     if (device_ && !timed && status == runtime::RunStatus::done)
         if (auto failure = finish()) return failure;
-    if (!candidate.fault.empty() && device_) {
-        if (!act_on_device(candidate, call, set, timed)) status = runtime::RunStatus::out_of_memory;
-    } else if (!candidate.fault.empty()) {
-        FaultyResult output{nullptr, 0, 0};
-        if (!set.results.empty()) {
-            const auto item = static_cast<std::size_t>(info(candidate.executable->plan().results[0].dtype).bytes);
-            output = {static_cast<char*>(call.frame.results[0].data), set.results[0].bytes(), item};
-        } else if (!set.written.empty() && call.written[0] != nullptr) {
-            const auto item = static_cast<std::size_t>(info(set.written[0].dtype).bytes);
-            output = {call.written[0], set.written[0].copy.bytes(), item};
-        }
-        if (!act_while_running(candidate.fault, output, set.recorded && !planted_, timed))
-            status = runtime::RunStatus::out_of_memory;
-    }
+    if (!candidate.fault.empty() && !act_out_fault(candidate, call, set, timed))
+        status = runtime::RunStatus::out_of_memory;
     const std::string data = "the data set " + set.description->kind;
     switch (status) {
     case runtime::RunStatus::done:

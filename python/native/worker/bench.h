@@ -15,6 +15,7 @@
 #include "python/native/worker/candidates.h"
 #include "python/native/worker/data_sets.h"
 #include "python/native/worker/device_memory.h"
+#include "python/native/worker/faults.h"
 
 namespace tilewright::native {
 
@@ -79,8 +80,10 @@ class Bench {
     /// more: the search then charges it to the schedule that ran.
     std::optional<Failure> finish();
     Failure device_failure(const std::string& text) const;
-    /// Faults that tests inject, on results that lie on a device.
-    bool act_on_device(const Candidate& candidate, const Call& call, DataSet& set, bool timed);
+    /// Where the first result or written argument of a call lies; null where it has none.
+    static FaultyResult first_output(const Candidate& candidate, const Call& call, const DataSet& set);
+    /// Faults that tests inject. False: pretend that memory ran out.
+    bool act_out_fault(const Candidate& candidate, const Call& call, const DataSet& set, bool timed);
     DeviceSet* on_device(const DataSet& set);
     std::optional<double> timed_on_device(const Candidate& candidate, const Call& call, DataSet& set, int repeats,
                                           autotune::Outcome* failed);

@@ -17,7 +17,7 @@ from typing import Any
 import typer
 
 from ..figures import Figures, format_ratio
-from ..quantities import format_ns
+from ..quantities import aligned, format_ns
 from ..record import Script
 from .exit_codes import INTERRUPTED, OK, PARTIAL
 from .signals import EndedBySignal
@@ -123,15 +123,9 @@ def summary(rows: list[Ended]) -> list[str]:
     for row in rows:
         gain = "" if row.gain is None else format_ratio(row.gain)
         cells.append((row.name, str(row.code), format_ns(1e9 * row.wall_s), gain, row.line))
-    widths = [max(len(line[k]) for line in cells) for k in range(4)]
-    lines = [
-        f"{name.ljust(widths[0])}  "
-        f"{'  '.join(text.rjust(width) for text, width in zip(numbers, widths[1:], strict=True))}  {line}".rstrip()
-        for name, *numbers, line in cells
-    ]
     counts = Counter(_WORDS.get(row.code, "failed") for row in rows)
     told = ", ".join(f"{counts[word]} {word}" for word in dict.fromkeys((*_WORDS.values(), "failed")) if counts[word])
-    return [*lines, f"{len(rows)} scripts: {told}"]
+    return [*aligned(cells), f"{len(rows)} scripts: {told}"]
 
 
 def _document(out: str) -> dict[str, Any]:

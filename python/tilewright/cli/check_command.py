@@ -26,7 +26,7 @@ def check(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> int:
-    """Say which modules are stale: their source, their files or tilewright have changed since. Exit code 1 if any is."""
+    """List stale modules: their source, their files or tilewright have changed since. Exit code 1 if there are any."""
     folders: list[Path] = []
     for path in modules or [Path()]:
         found = _modules_in(path)

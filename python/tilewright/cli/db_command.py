@@ -14,20 +14,20 @@ import typer
 from .. import settings
 from ..errors import StoreError
 from ..native import compiler
-from ..quantities import counted, format_ns
+from ..quantities import aligned, counted, format_ns
 from .exit_codes import OK, SCRIPT_RAISED
 
 app = typer.Typer(
     add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None, no_args_is_help=True,
-    help="Look after the store of what was learnt.",
+    help="Manage the store of tuning results.",
 )  # fmt: skip
 
-_Db = Annotated[Path | None, typer.Option("--db", help="The store, instead of TILEWRIGHT_DB or the usual place.")]
+_Db = Annotated[Path | None, typer.Option("--db", help="Store to use, instead of TILEWRIGHT_DB or the default place.")]
 
 
 @app.command("list")
 def list_records(db: _Db = None, as_json: Annotated[bool, typer.Option("--json")] = False) -> int:
-    """What is stored: a line per workload."""
+    """List the stored workloads."""
     rows = _open(db).list()
     if as_json:
         print(json.dumps(rows, default=str))
@@ -41,7 +41,7 @@ def list_records(db: _Db = None, as_json: Annotated[bool, typer.Option("--json")
 
 @app.command()
 def check(db: _Db = None) -> int:
-    """Whether the store is sound; its problems, one a line, and exit code 1 otherwise."""
+    """Check the store: print its problems, one a line. Exit code 1 if there are any."""
     problems = _open(db).check()
     for problem in problems:
         print(problem)
@@ -52,7 +52,7 @@ def check(db: _Db = None) -> int:
 
 @app.command()
 def export(
-    target: Annotated[Path, typer.Argument(help="FILE.json for JSON, - for JSON on stdout, else a store of its own.")],
+    target: Annotated[Path, typer.Argument(help="FILE.json for JSON, - for JSON on stdout, otherwise a new store.")],
     db: _Db = None,
 ) -> int:
     """Write everything as JSON or as another store."""
@@ -72,7 +72,7 @@ def export(
 def merge(
     sources: Annotated[list[Path], typer.Argument(help="Other stores, or exported JSON files.")], db: _Db = None
 ) -> int:
-    """Take in other stores; the faster record of a workload stays."""
+    """Merge other stores into this one; the faster record of each workload stays."""
     store = _open(db, create=True)
     for source in sources:
         if not os.path.isfile(source):
@@ -84,15 +84,20 @@ def merge(
 @app.command()
 def prune(
     older_than: Annotated[
-        float | None, typer.Option(help="Workloads whose last trial is older than so many days.")
+        float | None, typer.Option(help="Remove workloads whose last trial is older than this many days.")
     ] = None,
-    foreign: Annotated[bool, typer.Option("--foreign", help="Workloads of other machines.")] = False,
-    keep: Annotated[int | None, typer.Option(min=0, help="Keep the newest so many trials of each workload.")] = None,
+    foreign: Annotated[bool, typer.Option("--foreign", help="Remove workloads of other machines.")] = False,
+    keep: Annotated[
+        int | None, typer.Option(min=0, help="Keep this many of the newest trials of each workload.")
+    ] = None,
     db: _Db = None,
 ) -> int:
-    """Forget what is old, foreign or too much. Records of what stays are kept."""
+    """Remove old or foreign workloads and surplus trials. Records of workloads that stay are kept."""
     if older_than is None and keep is None and not foreign:
-        print("autotune: db prune: say what may go: --older-than DAYS, --foreign, --keep N.", file=sys.stderr)
+        print(
+            "autotune: db prune: nothing is chosen for removal. Give --older-than DAYS, --foreign or --keep N.",
+            file=sys.stderr,
+        )
         return 2
     options: dict[str, Any] = {}
     if older_than is not None:
@@ -141,13 +146,10 @@ def _table(rows: list[dict[str, Any]]) -> list[str]:
         time = format_ns(float(record["median_ns"])) if record else ""
         gain = f"{record['default_ns'] / record['median_ns']:.2f}x" if record and record["default_ns"] else ""
         cells.append((_day(row)[0], time, gain, str(row["trials"]), machine, f"{workload['summary']}{stopped}"))
-    widths = [max(len(line[k]) for line in cells) for k in range(5)]
-    lines = [
-        f"{date.ljust(widths[0])}  {time.rjust(widths[1])}  {gain.rjust(widths[2])}  {trials.rjust(widths[3])}  "
-        f"{machine.ljust(widths[4])}  {call}"
-        for date, time, gain, trials, machine, call in cells
+    return [
+        *aligned(cells, left=(0, 4)),
+        "gain: the default schedule's time over that of the best one, both measured in the search",
     ]
-    return [*lines, "gain: the default schedule's time over that of the best one, both measured in the search"]
 
 
 def _day(row: dict[str, Any]) -> tuple[str, int]:

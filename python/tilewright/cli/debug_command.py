@@ -33,10 +33,10 @@ def debug(
     *,
     scripts: Annotated[list[Path] | None, typer.Argument(help="A script.", show_default=False)] = None,
     module: Annotated[str | None, typer.Option("-m", help="Run a module, as `python -m` does.")] = None,
-    function: Annotated[str | None, typer.Option(help="Look at this function.")] = None,
+    function: Annotated[str | None, typer.Option(help="Debug this function.")] = None,
     workload: Annotated[str, typer.Option(help="Which calls of each function: time, first, largest, all.")] = "all",
-    schedule: Annotated[Path | None, typer.Option(help="Look at this schedule, not at the stored one.")] = None,
-    db: Annotated[Path | None, typer.Option(help="The store.")] = None,
+    schedule: Annotated[Path | None, typer.Option(help="Debug this schedule instead of the stored one.")] = None,
+    db: Annotated[Path | None, typer.Option(help="Store to use.")] = None,
     contract: Annotated[str, typer.Option(help="numpy, reproducible, fast.")] = "numpy",
     target: Annotated[str, typer.Option(help="host, x86-64-v3, …, cuda, or host,cuda.")] = "host",
     dump: Annotated[
@@ -46,7 +46,7 @@ def debug(
             "arguments, and a script that shows the difference again."
         ),
     ] = None,
-    limit: Annotated[str, typer.Option(help="How long each step may take: 60s, 2m.")] = DEBUG_LIMIT,
+    limit: Annotated[str, typer.Option(help="Time limit of each step: 60s, 2m.")] = DEBUG_LIMIT,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> int:
     """Run a script, and find out for its calls where a wrong answer or a crash comes from: trace, pass, schedule, code."""

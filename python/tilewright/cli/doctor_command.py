@@ -23,7 +23,7 @@ _ANY_PROGRAM = "tilewright-program 1\nfunction f\narg x: float64[x.0]\nr: float6
 
 
 @app.command()
-def doctor(db: Annotated[Path | None, typer.Option(help="The store to look at.")] = None) -> int:
+def doctor(db: Annotated[Path | None, typer.Option(help="Store to check.")] = None) -> int:
     """Say what works on this machine and what is missing. Exit code 1 when tuning cannot work."""
     checks: list[tuple[str, Callable[[], str], bool]] = [
         ("tilewright", lambda: f"{__version__} in {Path(__file__).resolve().parent.parent}", True),

@@ -33,7 +33,7 @@ def targets(values: list[str]) -> tuple[str, ...]:
     """`--target host,x86-64-v3 --target x86-64` -> three levels."""
     names = [name.strip() for value in values for name in value.split(",") if name.strip()]
     if values and not names:
-        raise UsageError(f"--target: {values[0]!r} names none. Write host, cuda or host,cuda.")
+        raise UsageError(f"--target: {values[0]!r} names no target. Write host, cuda or host,cuda.")
     for name in names:
         try:
             resolve_isa(name)
@@ -62,7 +62,7 @@ def check_cuda_options(names: tuple[str, ...], options: dict[str, str]) -> None:
     for option, value in options.items():
         if value:
             given = ",".join(names)
-            raise UsageError(f"{option} {value}: is about CUDA targets, and --target is {given}. Add --target cuda.")
+            raise UsageError(f"{option} {value}: applies to CUDA targets, but --target is {given}. Add --target cuda.")
 
 
 def device_numbers(text: str) -> tuple[int, ...]:

@@ -28,13 +28,11 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_mar
 def run(
     scripts: Annotated[list[Path] | None, typer.Argument(help="A script.", show_default=False)] = None,
     module: Annotated[str | None, typer.Option("-m", help="Run a module, as `python -m` does.")] = None,
-    db: Annotated[Path | None, typer.Option(help="The store.")] = None,
-    skip_before: Annotated[
-        bool, typer.Option("--no-before", help="Do not run the script without tuning first.")
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="The times as JSON on stderr.")] = False,
+    db: Annotated[Path | None, typer.Option(help="Store to use.")] = None,
+    skip_before: Annotated[bool, typer.Option("--no-before", help="Skip the run without tuning.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the times as JSON on stderr.")] = False,
 ) -> int:
-    """Run a script with its tuned functions, and say what that gave."""
+    """Run a script with its tuned functions, and print the times before and after."""
     script = script_of("run", scripts, module)
     check_script(script)
     store = settings.store_path(db)

@@ -37,15 +37,15 @@ def show(
     function: Annotated[str | None, typer.Option(help="Show this function.")] = None,
     workload: Annotated[str, typer.Option(help="Which call: time, first, largest, all.")] = "time",
     part: Annotated[str, typer.Option(help=f"What to show: {', '.join(_PARTS)}.")] = "page",
-    schedule: Annotated[Path | None, typer.Option(help="Show what this schedule makes, not the stored one.")] = None,
+    schedule: Annotated[Path | None, typer.Option(help="Show this schedule instead of the stored one.")] = None,
     variant: Annotated[
         list[str] | None,
-        typer.Option(help="Show the algorithm with a choice made: matmul=loops; --part stages lists all."),
+        typer.Option(help="Show the algorithm with this variant: matmul=loops; --part stages lists all."),
     ] = None,
-    db: Annotated[Path | None, typer.Option(help="The store.")] = None,
+    db: Annotated[Path | None, typer.Option(help="Store to use.")] = None,
     contract: Annotated[str, typer.Option(help="numpy, reproducible, fast.")] = "numpy",
     target: Annotated[
-        str, typer.Option(help="host, x86-64-v3, …, or cuda: PTX, registers, copies; host,cuda shows both.")
+        str, typer.Option(help="host, x86-64-v3, …, or cuda (PTX, registers, copies); host,cuda shows both.")
     ] = "host",
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> int:

@@ -76,34 +76,34 @@ def tune(
     target: Annotated[
         list[str] | None,
         typer.Option(
-            help=f"{_TARGETS}; several give one module that picks at load, "
-            "and host,cuda one that runs where its arguments are."
+            help=f"{_TARGETS}. With several, the module picks one when it is loaded; "
+            "with host,cuda it runs where its arguments are."
         ),
     ] = None,
     build_only: Annotated[
         bool,
         typer.Option("--build-only", help="Write the module with default schedules or --schedule, without measuring."),
     ] = False,
-    devices: Annotated[str, typer.Option(help="CUDA devices that measure at once, a candidate each: 0,1,2,3.")] = "",
+    devices: Annotated[str, typer.Option(help="CUDA devices that measure candidates in parallel: 0,1,2,3.")] = "",
     cubins: Annotated[
         str,
         typer.Option(
-            help="Architectures whose code the module carries assembled: sm_90,sm_100; none. By default those of the "
-            "devices that are here, where there is a ptxas."
+            help="Architectures to assemble code for in advance: sm_90,sm_100, or none. By default those of this "
+            "machine's devices, if ptxas is installed."
         ),
     ] = "",
     budget: Annotated[str, typer.Option(help="Time for the search: 60s, 2m, 1h.")] = "60s",
     trials: Annotated[
-        int, typer.Option(min=0, max=checks.MOST_TRIALS, help="At most so many candidates; 0 is no limit.")
+        int, typer.Option(min=0, max=checks.MOST_TRIALS, help="Maximum number of candidates; 0 means no limit.")
     ] = 0,
-    db: Annotated[Path | None, typer.Option(help="The store, instead of TILEWRIGHT_DB or the usual place.")] = None,
-    threads: Annotated[
-        int, typer.Option(min=0, max=checks.MOST_THREADS, help="Threads of a call; 0 is all usable.")
-    ] = 0,
-    seed: Annotated[int, typer.Option(min=0, max=checks.MOST_SEED, help="Of the search's random numbers.")] = 0,
-    strategy: Annotated[
-        str | None, typer.Option(help="How candidates are proposed; an unknown name lists them all.")
+    db: Annotated[
+        Path | None, typer.Option(help="Store to use, instead of TILEWRIGHT_DB or the default place.")
     ] = None,
+    threads: Annotated[
+        int, typer.Option(min=0, max=checks.MOST_THREADS, help="Threads of each call; 0 means all usable cores.")
+    ] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=checks.MOST_SEED, help="Seed of the search's random numbers.")] = 0,
+    strategy: Annotated[str | None, typer.Option(help="Search strategy; an unknown name lists all of them.")] = None,
     out: Annotated[Path | None, typer.Option(help="The folder to write, instead of SCRIPT_tuned.")] = None,
     space: Annotated[Path | None, typer.Option(help="Search this space.")] = None,
     schedule: Annotated[
@@ -111,11 +111,13 @@ def tune(
         typer.Option(help="Measure this schedule beside the stored best; with --build-only, build the module with it."),
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Fail where something cannot be compiled.")] = False,
-    contract: Annotated[str, typer.Option(help="What results promise: numpy, reproducible, fast.")] = "numpy",
+    contract: Annotated[str, typer.Option(help="Contract on results: numpy, reproducible, fast.")] = "numpy",
     also: Annotated[list[str] | None, typer.Option(help="Add a signature to the module: float32,float32.")] = None,
     wheel: Annotated[bool, typer.Option("--wheel", help="Write a wheel too.")] = False,
-    no_libs: Annotated[bool, typer.Option("--no-libs", help="No library stages in the module.")] = False,
-    allow_fallback: Annotated[bool, typer.Option("--allow-fallback", help="Ship lines that run in NumPy.")] = False,
+    no_libs: Annotated[bool, typer.Option("--no-libs", help="Call no libraries from the module.")] = False,
+    allow_fallback: Annotated[
+        bool, typer.Option("--allow-fallback", help="Ship the function's Python for calls that are not compiled.")
+    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Overwrite what is at --out.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Results as JSON on stdout.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
@@ -125,7 +127,7 @@ def tune(
         typer.Option(
             min=1,
             max=_MOST_JOBS,
-            help="Of several scripts, so many at once; they share the machine, so that times are those of a busy one.",
+            help="Number of scripts to tune at the same time; they share the machine, so their times are longer.",
         ),
     ] = 1,
     version: Annotated[
@@ -147,7 +149,7 @@ def tune(
         check_cuda_options(named, {"--devices": devices, "--cubins": cubins})
         if build_only and devices:
             raise UsageError(
-                f"--devices {devices}: says where to measure, and --build-only measures nothing. Leave one out."
+                f"--devices {devices}: chooses where to measure, but --build-only measures nothing. Leave one out."
             )
         if not build_only and any(is_cuda_isa(resolve_isa(name)) for name in named):
             check_device(measuring)  # before the script is run
@@ -157,7 +159,7 @@ def tune(
                 raise UsageError("--out, --schedule and --space go with one script, not with several.")
             return run_batch(context, wanted, jobs, as_json)
         if jobs > 1:
-            raise UsageError(f"--jobs {jobs}: is about several scripts, and one is given. Leave it out.")
+            raise UsageError(f"--jobs {jobs}: applies to several scripts, but one is given. Leave it out.")
         options = _Options(
             tune=TuneOptions(
                 budget_s=duration_s(budget),
@@ -265,7 +267,9 @@ def tune_script(script: Script, options: _Options, as_json: bool, quiet: bool) -
         if measured:
             if wrong := wrong - right:
                 left = [t for t in options.export.targets if is_cuda_isa(resolve_isa(t)) not in wrong]
-                progress.warn(f"the module is for {','.join(left)} alone: of the other target nothing was right")
+                progress.warn(
+                    f"the module is for {','.join(left)} alone: nothing that was built for the other target gave right results"
+                )
                 options.export = replace(options.export, targets=tuple(left))
             progress.say(f"writing {options.out}")
             try:
@@ -335,7 +339,7 @@ def _scheduled(prepared: list[Prepared], options: _Options) -> list[Prepared]:
     if not chosen:
         known = ", ".join(dict.fromkeys(one.function.__name__ for one in prepared))
         raise ScheduleError(
-            f"{options.schedule_file}: the schedule is for the function {name}, and what is chosen is {known}.",
+            f"{options.schedule_file}: the schedule is for the function {name}, but the chosen functions are: {known}.",
             f"Choose it with --function {name}, or write the function's name behind `schedule`.",
         )
     asked = [level for level in isa_levels(options.export.targets) if is_cuda_isa(level) == is_cuda_isa(isa)]
@@ -440,7 +444,9 @@ def _report(
         print(f"wrote {written.folder}: from {written.folder.name} import {written.function.__name__}")
         complete = [one.function for one, result in results if result.complete]
         for name in dict.fromkeys(f.__name__ for f in complete if f is not written.function):
-            print(f"{name}: tuned and stored, but not in that module, which holds one function (--function picks it)")
+            print(
+                f"{name}: tuned and stored, but the module holds one function, and not this one (--function picks it)"
+            )
     for one, result in results:
         fixed = result.raw.get("fixed")
         if fixed:
@@ -456,9 +462,7 @@ def _fixed_line(one: Prepared, fixed: dict[str, Any]) -> str:
     yours, best = format_ns(fixed["median_ns"]), format_ns(fixed["best_ns"])
     to_best = fixed["to_best"]
     if not to_best["pairs"]:
-        return (
-            f"{name}: your schedule {yours}; the best known took {best}, and they could not be timed beside each other"
-        )
+        return f"{name}: your schedule {yours}; the best known took {best}, but the two could not be timed together"
     between = f" ({to_best['low']:.3f} to {to_best['high']:.3f})" if to_best["low"] else ""
     return f"{name}: your schedule {yours}, {to_best['ratio']:.3f} times{between} the {best} of the best known"
 

@@ -20,7 +20,7 @@ from ..builder import BuildRequest, with_schedule
 from ..devices import device, host_copies, places_among
 from ..draws import drawing
 from ..errors import DeviceError, Error
-from ..failed_traces import raised_while_tracing, raises_in_numpy
+from ..failed_traces import raised_while_tracing
 from ..jitted import Jitted
 from ..machine import is_cuda_isa
 from ..partials import is_beyond_limit
@@ -81,7 +81,7 @@ def debug_call(
     except Error:
         raise
     except Exception as error:
-        if raises_in_numpy(function.__wrapped__, args, kwargs):
+        if datasets.raises_in_numpy(function.__wrapped__, args, kwargs):
             raise
         text = str(raised_while_tracing(error, function.__wrapped__))
         return Report(function.__name__, [Step("trace", "differs", text)], "trace", "the tracer raises an error.")
@@ -95,9 +95,9 @@ def debug_call(
     bound = replace(call.bound, on_device=bound.on_device or on_device)
     if is_beyond_limit(program, bound):
         raise Error(
-            f"{describe_call(program, call.shapes)}: an array has more than 2**31 - 2**27 elements, or reaches further, and "
-            "runs in parts, each of which is another call.",
-            "Look at a call of fewer rows.",
+            f"{describe_call(program, call.shapes)}: an array has more than 2**31 - 2**27 elements, or reaches further, so "
+            "the call runs in parts, which cannot be debugged.",
+            "Debug a call with fewer rows.",
         )
     prefix = f"tilewright-debug-{os.getuid()}-"
     with work_folder(prefix, Path(tempfile.gettempdir())) as folder, Child(limit_s) as child:

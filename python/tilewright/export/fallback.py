@@ -182,7 +182,7 @@ class _Collector:
 
     def _refused(self, name: str, why: str) -> ExportError:
         return ExportError(
-            f"{self._name}: its Python is to go into the module (--allow-fallback), and {name} {why}.",
+            f"{self._name}: --allow-fallback puts its Python into the module, but {name} {why}.",
             "Pass it as an argument, or leave --allow-fallback out.",
         )
 

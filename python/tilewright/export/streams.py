@@ -29,7 +29,7 @@ def check_stream(name: str, argument: Any) -> None:
     if kind != "default_rng" and (kind != "parameter" or len(argument.path) > 2):
         raise ExportError(
             f"{name}: it draws from a random generator that is not an argument; a module has no such object.",
-            "Pass the generator as an argument of its own.",
+            "Pass the generator as an argument.",
         )
 
 

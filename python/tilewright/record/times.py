@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 
-from ..quantities import format_ns
+from ..quantities import aligned, format_ns
 from .capture import Candidate, Recorder
 from .choose import TUNED
 
@@ -66,11 +66,7 @@ def time_lines(recorder: Recorder) -> list[str]:
         calls = "" if row.calls is None else str(row.calls)
         share = "" if row.calls is None else _percent(row.share)
         cells.append((row.function, calls, format_ns(row.total_ns), share, _percent(row.own_share), row.fate))
-    widths = [max(len(line[k]) for line in cells) for k in range(5)]
-    lines = [f"where the script's {format_ns(recorder.script_ns)} went:"]
-    for name, *numbers, fate in cells:
-        columns = [name.ljust(widths[0]), *(text.rjust(width) for text, width in zip(numbers, widths[1:], strict=True))]
-        lines.append(f"  {'  '.join(columns)}  {fate}".rstrip())
+    lines = [f"where the script's {format_ns(recorder.script_ns)} went:", *(f"  {line}" for line in aligned(cells))]
     if len(rows) > 1 and rows[-1].own_share > 0.5:  # noqa: PLR2004
         lines.append("  (elsewhere: imports, the script's top level, functions of other libraries that it calls)")
     return lines
