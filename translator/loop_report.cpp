@@ -43,7 +43,7 @@ void collect_kinds(const Stepped& stepped, const std::vector<Step>& steps, Kinds
             }
             const std::string why = why_not_independent(stepped, step);
             const bool scans = step.body.size() == 1 && step.body[0].segment.lanes_apart;
-            kinds[step.operation->result] = why.empty() ? "map: iterations keep to elements of their own"
+            kinds[step.operation->result] = why.empty() ? "map: each iteration keeps to its elements"
                                             : scans     ? "scan: " + why + "; along the other axes elements are apart"
                                                         : "serial: " + why;
         } else if (step.kind == Step::Kind::loop) {

@@ -29,7 +29,7 @@ dsl::Algorithm build(const Program& program, const TranslateOptions& options) {
     impl->stages = std::move(table.impls);
     impl->sizes = shared.sizes;
     impl->inputs = shared.arrays;
-    // The long axis of an argument goes by its own name: its extent is none of the argument's.
+    // The long axis of an argument goes by another name: its extent is not the argument's.
     for (const auto& [name, image] : shared.flat)
         impl->inputs.emplace(image.name(), image);
     impl->plan = plan_of_kernels(program, options, analysis, impl->kernels);
@@ -42,7 +42,7 @@ Layout layout_of(const std::string& name) {
     if (name == "c") return Layout::c;
     if (name == "f") return Layout::f;
     if (name == "any") return Layout::any;
-    throw InternalError("translate options: layout '" + name + "' is none of c, f, any.");
+    throw InternalError("translate options: layout '" + name + "' is not c, f or any.");
 }
 
 dsl::Algorithm translate(const Program& program, const TranslateOptions& options) {

@@ -191,10 +191,9 @@ TEST(PixelwiseStages, ReportsNameTheKindAndTheReason) {
     EXPECT_EQ(reports[0].exit, "an element is done once I is false");
     const auto refused = loop_reports(
         read_program(program_of("  B: float64[x.0, x.1] = index(A) {index=[x.0 - 1:-1, 0:1]} @4\n", "B, s")));
-    EXPECT_EQ(
-        refused[0].kind,
-        "serial: line 4 writes B, of which iterations have no part of their own (not pixelwise: line 4 reads A at "
-        "another element)");
+    EXPECT_EQ(refused[0].kind,
+              "serial: line 4 writes B, whose parts iterations share (not pixelwise: line 4 reads A at "
+              "another element)");
 }
 
 /// The outermost loop of the one group that a program over x (written, n x m), a (n x m) and w (int64) becomes.

@@ -37,7 +37,7 @@ struct IndexEntry {
 struct SumOrder {
     bool contiguous = false; ///< NumPy's contiguous axis is reduced
     int joined = 1;          ///< so many of the last axes are one long one
-    int iterations = 0;      ///< so many leading axes were loops: each iteration has results of its own
+    int iterations = 0;      ///< so many leading axes were loops: each iteration has its results
     bool library = false;    ///< a product: by a library
 
     bool operator==(const SumOrder&) const = default;

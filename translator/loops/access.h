@@ -1,4 +1,4 @@
-// translator/loops/access.h: which elements of memory an expression reads, as affine maps of its own axes.
+// translator/loops/access.h: which elements of memory an expression reads, as affine maps of the expression's axes.
 #pragma once
 
 #include <functional>
@@ -36,14 +36,14 @@ std::vector<Access> accesses(const std::string& value, const AccessContext& cont
 
 enum class Overlap {
     same,     ///< exactly the element that is written
-    disjoint, ///< none of the elements that are written, by any index
+    disjoint, ///< no element that is written, by any index
     unknown
 };
 
 /// A write to the elements `region` of an array, by a part of `shape`, beside a read of the same array.
 Overlap overlap(const Access& read, const std::vector<IndexEntry>& region, const std::vector<Size>& shape);
 
-/// Whether a read keeps to the written indices along every axis of which a slice is written.
+/// Whether a read keeps to the written indices along every axis that is written in a slice.
 bool same_lanes(const Access& read, const std::vector<IndexEntry>& region);
 
 /// Two regions of one array, each with the shape of what lies there. Neither has a newaxis.

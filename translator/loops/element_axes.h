@@ -14,7 +14,7 @@ namespace tilewright::translator {
 /// Follows values that are computed from some arrays of one shape (what a loop carries or gives), element by element.
 ///
 /// A value is "aligned" where each of its elements needs the arrays at one element only: axis k of the value runs along
-/// axis axes[k] of the arrays, or along none of them (-1). 0-d arrays are aligned with everything.
+/// axis axes[k] of the arrays, or -1 for no axis of theirs. 0-d arrays are aligned with everything.
 class ElementAxes {
   public:
     using Axes = std::vector<int>;

@@ -41,7 +41,7 @@ Real cosh(const Real& x) {
 }
 
 Real tanh(const Real& x) {
-    // Below 0.625 an odd function of its own, above 1 - 2 / (e^2x + 1). One division serves both in float64, where
+    // Below 0.625 another, odd function, above 1 - 2 / (e^2x + 1). One division serves both in float64, where
     // the small branch is Cephes' rational function. No argument is rare: the size is cut off where tanh is 1.
     Real size = smaller_of(x.constant(x.is_double() ? 22.0 : 10.0), abs(x));
     Expr small = size < 0.625;

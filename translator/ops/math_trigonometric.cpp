@@ -24,7 +24,7 @@ Expr is_unusual(const Real& x, const Real& q, const Real& z) {
     return !(x <= limit) || z < q * nearness;
 }
 
-/// float32 where products need no rounding of their own: q times 24 bits of pi/2 leaves x exactly.
+/// float32 where products are not rounded: q times 24 bits of pi/2 leaves x exactly.
 Reduced reduce_with_fused(const Real& x, const Rounded& q) {
     const Real middle = x.constant(-7.549789415861596e-08);
     const Real low = x.constant(-5.390302953474238e-15);

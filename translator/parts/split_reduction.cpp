@@ -398,7 +398,7 @@ class Splitter {
         }
     }
 
-    /// Whether no symbol is left that none of its arguments has.
+    /// Whether its arguments have every symbol that is left.
     static bool knows_its_sizes(const Program& total) {
         std::set<std::string> known, words;
         for (const ArrayArgument& argument : total.arrays)

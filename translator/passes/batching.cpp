@@ -160,7 +160,7 @@ class Lift {
         return found == now_.end() ? name : found->second;
     }
 
-    /// Every iteration has one position, another one in each, of which alone it reads and writes the array.
+    /// Each iteration reads and writes the array at one position alone, another one in each.
     void find_positions(const Block& body) {
         for (const Operation& operation : body.operations) {
             if (operation.op != Op::update || !is_version(operation.operands[0])) continue;
@@ -227,7 +227,7 @@ class Lift {
 
     void lift(const Operation& operation) {
         const Op op = operation.op;
-        if (!operation.regions.empty()) refuse(operation, "is a loop or a branch of its own");
+        if (!operation.regions.empty()) refuse(operation, "is a loop or a branch");
         if (op == Op::read) refuse(operation, "reads a size from data");
         for (const Size& extent : operation.type.shape)
             if (moves(extent)) refuse(operation, "has another size in each iteration");
@@ -289,7 +289,7 @@ class Lift {
         return true;
     }
 
-    /// An operation on values of which at least one has an axis of iterations.
+    /// An operation on values; at least one has an axis of iterations.
     void with_iterations(const Operation& operation) {
         const Op op = operation.op;
         const std::vector<std::string>& operands = operation.operands;

@@ -9,7 +9,7 @@
 
 namespace tilewright::translator {
 
-/// Each `for` of which iterations keep to elements of their own as operations on arrays that have an axis of
+/// Each `for` whose iterations keep to their elements as operations on arrays that have an axis of
 /// iterations, inner loops first. Requires the orders of sums (sum_order.h), and leaves them where a loop moved.
 ///   for i: A[i, :] = sum(x[i:i + k] * w)   ->   A[0:n, :] = sum(windows(x) * w)
 /// where windows(x)[i, r] is x[i + r]. Other loops stay, and so does all of the program where the order of a sum would

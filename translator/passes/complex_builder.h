@@ -49,8 +49,8 @@ class ComplexBuilder {
     /// Any other: `type` is the result's.
     Value make(Op op, const std::vector<std::string>& operands, const Type& type, const Attributes& attributes = {});
     Value constant(const std::string& literal, const std::string& dtype);
-    /// `value` under a name of its own, as far as it can be a stage: what was made since begin() is renamed, older
-    /// temporaries are copied.
+    /// `value` under a name that no other value has, as far as it can be a stage: what was made since begin() is
+    /// renamed, older temporaries are copied.
     Value named(const Value& value, const std::string& wish);
     /// The same under exactly this name, which is taken for it.
     void name(const Value& value, const std::string& name);

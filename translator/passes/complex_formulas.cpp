@@ -69,7 +69,7 @@ Complex reciprocal(const Complex& z) {
 }
 
 /// e^x (cos y + i sin y). Where e^x alone overflows, x is shortened by k = 709 (88) once or twice and the factors
-/// follow; an infinite x beside a y that is none has answers of its own, as in C99.
+/// follow; an infinite x beside a finite y has special answers, as in C99.
 Complex exponential(const Complex& z) {
     const bool is_double = z.real.builder->type(z.real.name).dtype == "float64";
     Value shift = constant(z.real, is_double ? "709.0" : "88.0");

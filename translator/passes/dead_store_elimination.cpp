@@ -68,7 +68,7 @@ class Follower {
     /// as its operand.
     bool run(const Block& block, std::size_t first, const std::string& start) {
         versions_[start] = {};
-        // Other readers of the start have a start of their own.
+        // Other readers of the start get a copy of it.
         if (!step(block.operations[first], start)) return false;
         versions_.erase(start);
         for (std::size_t k = first + 1; k < block.operations.size(); ++k)

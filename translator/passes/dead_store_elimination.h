@@ -1,4 +1,4 @@
-// translator/passes/dead_store_elimination.h: arrays of which every element is written before it is read.
+// translator/passes/dead_store_elimination.h: arrays whose every element is written before it is read.
 #pragma once
 
 #include "translator/ir/program.h"

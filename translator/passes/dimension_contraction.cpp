@@ -48,7 +48,7 @@ class Evener {
     std::map<std::string, const Operation*> made_by_;
     ArrayClasses classes_;
     std::set<std::string> moving_;                                 ///< sizes that differ from iteration to iteration
-    std::vector<std::pair<std::string, Part>> parts_;              ///< of which array
+    std::vector<std::pair<std::string, Part>> parts_;              ///< by the array
     std::vector<std::pair<std::string, const Operation*>> writes_; ///< into which array
     std::map<std::string, Part> even_;                             ///< by root
     int made_ = 0;

@@ -5,7 +5,7 @@
 
 namespace tilewright::translator {
 
-/// Arrays that the program makes, of two axes, of which one is only ever read and written in one and the same slice,
+/// Arrays of two axes that the program makes, one axis only ever read and written in one and the same slice,
 /// and all that is written is the same all along it: the array without that axis. Expressions behind such a part are
 /// computed once instead of for each element.
 Program dimension_contraction(const Program& program);

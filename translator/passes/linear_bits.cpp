@@ -466,7 +466,7 @@ class Loop {
             });
     }
 
-    /// nullopt for the truth of a number of which several bits may be set.
+    /// nullopt for the truth of a number that may have several bits set.
     std::optional<Form> cast(const Form& form, const std::string& from, const std::string& to) {
         if (from == to) return form;
         const Integer before = *integer_type({from, {}}), after = *integer_type({to, {}});
@@ -620,7 +620,7 @@ class Loop {
             std::string value = source;
             const auto by = static_cast<std::uint64_t>(first + beside);
             const std::string& dtype = types_.at(source).dtype;
-            // Of its own type: bits above it are zeros, or its sign, and none of them is asked for.
+            // Of its type: bits above it are zeros, or its sign, and nobody asks for them.
             if (by > 0) value = end.add(dtype, Op::right_shift, {value, constant(by, dtype, end)});
             if (dtype != "int64") value = end.add("int64", Op::cast, {value});
             all = all.empty() ? value : end.add("int64", Op::bitwise_xor, {all, value});

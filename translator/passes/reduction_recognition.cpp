@@ -72,7 +72,7 @@ class Lift {
             made_by_[operation.result] = &operation;
             const bool follows = std::any_of(operation.operands.begin(), operation.operands.end(),
                                              [&](const std::string& name) { return past_.count(name) != 0; });
-            if (!operation.regions.empty()) refuse(operation, "is a loop or a branch of its own");
+            if (!operation.regions.empty()) refuse(operation, "is a loop or a branch");
             // What reads the past is part of a sum, or makes the loop one that stays.
             if (follows)
                 past_.insert(operation.result);
@@ -106,7 +106,8 @@ class Lift {
         emit(result, type, *combine_, {initial, reduced}, {});
     }
 
-    /// What an iteration adds to `parameter` in `value`, "" for nothing. Throws Refusal where `value` is no such sum.
+    /// What an iteration adds to `parameter` in `value`, "" for nothing. Throws Refusal where `value` is another kind
+    /// of sum.
     std::string term_of(const std::string& value, const std::string& parameter, const std::string& dtype) {
         if (value == parameter) return "";
         const auto found = made_by_.find(value);

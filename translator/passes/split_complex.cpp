@@ -102,7 +102,7 @@ class Splitter {
         arguments_.insert(name);
     }
 
-    /// The value that a half goes by, where the source gave it a name of its own.
+    /// The value that a half goes by, where the source gave it a name.
     const std::string& resolved(const std::string& name) const {
         auto found = same_.find(name);
         return found == same_.end() ? name : found->second;

@@ -33,7 +33,7 @@ class Turner {
   private:
     Program program_;
     ArrayClasses classes_;
-    std::set<std::string> columns_; ///< values of which columns are read or written
+    std::set<std::string> columns_; ///< values whose columns are read or written
     std::set<std::string> turned_;  ///< roots
     std::set<std::string> single_;  ///< values of no dimensions
     int copies_ = 0;

@@ -21,7 +21,7 @@ bool is_heavy(const Operation& operation) {
     return is_reduction(operation.op) || operation.op == Op::matmul || !operation.regions.empty();
 }
 
-/// Checks without which some position of a take is none.
+/// Checks that the positions of takes rely on.
 void collect_checks(const Block& block, std::set<int>& checks) {
     walk(block, [&](const Operation& operation) {
         if (check_of(operation) >= 0) checks.insert(check_of(operation));

@@ -1,4 +1,4 @@
-// translator/plan/cut_segments.cpp: straight-line code as programs of its own.
+// translator/plan/cut_segments.cpp: straight-line code as separate programs.
 #include <algorithm>
 #include <utility>
 

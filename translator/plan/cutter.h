@@ -239,7 +239,7 @@ class Cutter {
 
     void finish();
 
-    /// Both halves of a complex value, which are in memory of their own, into a buffer.
+    /// Both halves of a complex value, which are in separate memory, into a buffer.
     Step halves(const Operation& complex, const std::string& name);
 };
 

@@ -75,7 +75,7 @@ class Test {
         }
         const std::string line =
             target.line > 0 ? "line " + std::to_string(target.line) + " writes " : "iterations write ";
-        keep(target.buffer, positions, line + target.buffer + ", of which iterations have no part of their own");
+        keep(target.buffer, positions, line + target.buffer + ", whose parts iterations share");
     }
 
     void keep(const std::string& buffer, const std::map<std::size_t, Size>& positions, const std::string& why) {

@@ -13,7 +13,7 @@ namespace tilewright::translator {
 std::set<std::string> own_of_each_iteration(const Stepped& stepped, const Step& range);
 
 /// Why the iterations of a range cannot run at the same time, "" where they can: every buffer that it writes has an
-/// axis along which each iteration keeps to a position of its own, in all that it writes and reads.
+/// axis along which each iteration keeps to one position, in all that it writes and reads.
 std::string why_not_independent(const Stepped& stepped, const Step& range);
 
 } // namespace tilewright::translator

@@ -70,7 +70,7 @@ class GroupArguments {
             add_buffer(name, name + "_looked_at", type_of(name), 0);
     }
 
-    /// A number of the program may be a size and a value, each of its own type: an argument each, of one plan name.
+    /// A number of the program may be a size and a value, of two types: two arguments, of one plan name.
     void add(const std::string& name, const Halide::Argument& argument) {
         if (inside_.count(name) != 0) return;
         if (!known_.emplace(name, argument.is_buffer() ? "" : argument.name).second) return;
@@ -183,7 +183,7 @@ PlanStep Groups::call_group(PlanStep loop) {
     return blocks;
 }
 
-/// Iterations in blocks, of which the plan gives the first. The size that says which one, "" where one block is all.
+/// Iterations in blocks; the plan gives the first of a block. The size that says which one, "" where one block is all.
 std::string Groups::in_blocks(PlanStep& loop, std::int64_t& iterations_in_block) {
     const Size all = loop.in_group->count;
     const Size &stop = loop.arguments[1], &step = loop.arguments[2];

@@ -16,7 +16,7 @@ namespace tilewright::translator {
 /// options have them; it has no steps.
 runtime::Plan plan_of_program(const Program& program, const TranslateOptions& options,
                               const std::vector<std::string>& conditions, const std::vector<std::string>& returned);
-/// The plan of a program without steps of its own: its results, temporaries and calls too.
+/// The plan of a program without steps: its results, temporaries and calls too.
 runtime::Plan plan_of_kernels(const Program& program, const TranslateOptions& options, const Analysis& analysis,
                               const std::vector<dsl::KernelImpl>& kernels);
 

@@ -22,7 +22,7 @@ using Names = std::set<std::string>;
 /// With rows further behind each other too few are under way in rows of a usual length.
 constexpr std::int64_t kMostSkew = 16;
 
-/// What is computed for a whole row at once runs in vectors as long as it is a kernel of its own. Beyond so much work
+/// What is computed for a whole row at once runs in vectors as long as it is a separate kernel. Beyond so much work
 /// an element that is worth more than to hide the latency of the rest.
 constexpr int kMostRowOperations = 24;
 
@@ -108,7 +108,7 @@ class Nest {
   public:
     Nest(const Stepped& stepped, const Step& rows) : stepped_(stepped), rows_(rows) {}
 
-    /// The range as a wavefront; nothing where it is none.
+    /// The range as a wavefront; nothing where it cannot be one.
     std::optional<Step> find() {
         if (!rows_.step().is_constant()) return std::nullopt;
         if (why_not_independent(stepped_, rows_).empty() || !split() || !align()) return std::nullopt;
@@ -306,7 +306,7 @@ class Nest {
 
     // ---- what they read and write ----
 
-    /// `tree` at iteration kRow of the rows and column kColumn, of which `first` is the range's first.
+    /// `tree` at iteration kRow of the rows and column kColumn; `first` is the range's first column.
     Size in_columns(const Size& tree, const Step& range, std::int64_t first) const {
         const Size row = rows_.first() + rows_.step() * Size::symbol(kRow);
         const Size iteration = Size::symbol(kColumn) - Size::integer(first);

@@ -245,7 +245,7 @@ void Analysis::collect_values() {
 
 namespace {
 
-/// Symbols of which a size needs more than the low bits: n // 4 fits 32 bits where n does not.
+/// Symbols that a size needs more than the low bits of: n // 4 fits 32 bits where n does not.
 void collect_whole(const Size& tree, bool counts_whole, std::set<std::string>& symbols) {
     if (tree.op() == Size::Op::symbol && counts_whole) symbols.insert(tree.name());
     for (const Size& operand : tree.operands())

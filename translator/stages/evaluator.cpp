@@ -444,7 +444,7 @@ Expr Evaluator::reshape_view(const Operation& operation, const Exprs& index) {
     return at(operation.operands[0], inner);
 }
 
-/// The element that a position names: from the end where it is negative, the nearest one where there is none.
+/// The element that a position names: from the end where it is negative, the nearest one where it is outside.
 Expr Evaluator::taken(const Operation& operation, const Exprs& index) {
     const auto axis = static_cast<std::size_t>(operation.attributes.at(attr::axis));
     const std::size_t rank = shared_.analysis.value(operation.operands[1]).type.shape.size();

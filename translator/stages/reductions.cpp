@@ -16,7 +16,7 @@ using Element = Halide::Type;
 
 namespace {
 
-// On a device: sums of more terms than this have a stage of their own for what is stored.
+// On a device: what is stored of sums of more terms than this is a separate stage.
 constexpr std::int64_t kTermsInThread = 16;
 // On a device: rows that are read together.
 constexpr int kRowsPerGroup = 16;

@@ -118,7 +118,7 @@ class ReductionBuilder {
     void matmul();
 
     StageDraft draft(const std::string& name, const std::string& dtype);
-    /// The name of a last stage that has updates, each of which takes so many terms.
+    /// The name of a last stage that has updates; each takes so many terms.
     std::string with_updates(const Ends& ends, const Size& terms);
     std::string helper(const std::string& suffix);
     void finish(StageDraft draft, const Ends& ends);

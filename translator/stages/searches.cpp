@@ -22,7 +22,7 @@ Expr beats(bool smallest, const Expr& x, const Expr& best) {
     return wins && !Halide::is_nan(best);
 }
 
-/// The same for roots of which `x` and `best` are the squares. Roots are ordered as their squares are, except that
+/// The same for roots; `x` and `best` are their squares. Roots are ordered as their squares are, except that
 /// neighbours may round to one root: only squares that close need their roots taken.
 ///
 /// With e the precision's unit roundoff, x < best (1 - 8e) gives sqrt(x) < sqrt(best) (1 - 4e), further apart than the

@@ -239,7 +239,7 @@ void StageTable::finish(StageDraft draft) {
             if (auto stage = stage_of_func_.find(load.name); stage != stage_of_func_.end()) {
                 read.from = stage->second;
             } else {
-                // An ImageParam is read through a Func of its own, called NAME_im.
+                // An ImageParam is read through a Func called NAME_im.
                 std::string image = load.name.substr(0, load.name.rfind("_im"));
                 auto array = array_of_image.find(image);
                 if (array == array_of_image.end()) continue;

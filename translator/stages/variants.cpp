@@ -79,7 +79,7 @@ void Analysis::choose_reduction(const Operation& operation) {
     // Of an extent that changes from iteration to iteration: what is right for the longest.
     const std::optional<Size> whole = most(shape.extent);
     std::int64_t count = whole ? here(*whole) : -1;
-    // Iterations of a loop that became an axis had results of their own.
+    // Iterations of a loop that became an axis had their results.
     const auto own = operation.type.shape.begin() + operation.attributes.at(attr::order).iterations;
     std::int64_t results = here(product({own, operation.type.shape.end()}));
     // The longest of the loops that run in lanes decides the levels: the innermost, and of the axes before it those
@@ -115,7 +115,7 @@ void Analysis::choose_reduction(const Operation& operation) {
         options.push_back(lanes);
         if (narrow && length > kLongestNarrow) options.push_back(kNarrow);
     }
-    // Blocks of rows have a nest of their own, and a stage as large as what it reads would lie in memory: the norms of
+    // Blocks of rows have a separate nest, and a stage as large as what it reads would lie in memory: the norms of
     // all pairs, where a search one by one needs them as they come.
     std::set<std::string> seen;
     const std::string& operand = operation.operands[0];
