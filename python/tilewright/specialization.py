@@ -24,6 +24,7 @@ from .native import compiler
 from .partials import Partials, beyond_limit, partials_for
 from .program import Program, ScalarArgument, evaluate, holds
 from .work import SMALL_WORK, is_small, moved_bytes, work_condition, work_of
+from .workload import signature
 
 _MAX_VERSIONS = 12
 _LEADING = ("tuned", "by hand")
@@ -81,12 +82,7 @@ class Specialization:
     @property
     def signature(self) -> str:
         """get_labels(X: float64[:, :], means: float64[:, :])"""
-        parts = []
-        for argument in self.program.arguments:
-            rank = getattr(argument, "rank", None)
-            shape = "" if rank is None else f"[{', '.join(':' * rank)}]"
-            parts.append(f"{argument.name}: {argument.dtype}{shape}")
-        return f"{self.program.function}({', '.join(parts)})"
+        return signature(self.program)
 
     # ---- versions -------------------------------------------------------------------------------------------------
 

@@ -36,6 +36,15 @@ class Workload:
         return _digest([FORMAT, self.digest, self.contract])
 
 
+def signature(program: Program) -> str:
+    """get_labels(X: float64[:, :], means: float64[:, :])"""
+    parts = []
+    for argument in program.arguments:
+        shape = "" if isinstance(argument, ScalarArgument) else f"[{', '.join(':' * argument.rank)}]"
+        parts.append(f"{argument.name}: {argument.dtype}{shape}")
+    return f"{program.function}({', '.join(parts)})"
+
+
 def describe_call(program: Program, shapes: Mapping[str, tuple[int, ...]]) -> str:
     """get_labels(X float64[20000000, 2], means float64[2, 2])"""
     parts = []

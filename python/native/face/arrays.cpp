@@ -56,24 +56,6 @@ std::string type_name(PyObject* object) {
     return string_attribute(reinterpret_cast<PyObject*>(Py_TYPE(object)), "__name__");
 }
 
-/// Whether a class of this module (or below it) and name is among an object's classes.
-bool has_class(PyObject* object, const char* module, const char* name) {
-    Ref mro(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(object)), "__mro__"));
-    if (!mro) {
-        PyErr_Clear();
-        return false;
-    }
-    std::size_t length = std::strlen(module);
-    for (Py_ssize_t i = 0, n = PyTuple_Size(mro.get()); i < n; ++i) {
-        PyObject* type = PyTuple_GetItem(mro.get(), i);
-        std::string its_module = string_attribute(type, "__module__");
-        bool inside =
-            its_module.compare(0, length, module) == 0 && (its_module.size() == length || its_module[length] == '.');
-        if (inside && (!name || string_attribute(type, "__name__") == name)) return true;
-    }
-    return false;
-}
-
 bool strides_are_whole(PyArrayObject* array, int bytes) {
     npy_intp bits = 0;
     for (int k = 0, n = PyArray_NDIM(array); k < n; ++k)
@@ -82,6 +64,23 @@ bool strides_are_whole(PyArrayObject* array, int bytes) {
 }
 
 } // namespace
+
+bool has_class(PyTypeObject* type, const char* module, const char* name) {
+    Ref mro(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__mro__"));
+    if (!mro) {
+        PyErr_Clear();
+        return false;
+    }
+    std::size_t length = std::strlen(module);
+    for (Py_ssize_t i = 0, n = PyTuple_Size(mro.get()); i < n; ++i) {
+        PyObject* one = PyTuple_GetItem(mro.get(), i);
+        std::string its_module = string_attribute(one, "__module__");
+        bool inside =
+            its_module.compare(0, length, module) == 0 && (its_module.size() == length || its_module[length] == '.');
+        if (inside && (!name || string_attribute(one, "__name__") == name)) return true;
+    }
+    return false;
+}
 
 int numpy_type(DType dtype) {
     return kNumpyTypes[static_cast<int>(dtype)];
@@ -114,17 +113,18 @@ Ref as_array(PyObject* object, const std::string& function, const std::string& n
         return Ref();
     };
     if (PyArray_Check(object)) {
-        if (has_class(object, "numpy", "matrix"))
+        if (has_class(Py_TYPE(object), "numpy", "matrix"))
             return refuse("a numpy.matrix, whose operators mean something else", "an array, such as numpy.asarray of ");
-        if (has_class(object, "numpy.ma", nullptr))
+        if (has_class(Py_TYPE(object), "numpy.ma", nullptr))
             return refuse("a masked array, and masks are not known here", "an array, such as the filled() of ");
     }
-    if (has_class(object, "pandas", nullptr)) return refuse("a pandas object", "an array, such as the to_numpy() of ");
+    if (has_class(Py_TYPE(object), "pandas", nullptr))
+        return refuse("a pandas object", "an array, such as the to_numpy() of ");
     return Ref(PyArray_FromAny(object, nullptr, 0, 0, NPY_ARRAY_ENSUREARRAY, nullptr));
 }
 
 bool is_memmap(PyObject* object) {
-    return PyArray_Check(object) && has_class(object, "numpy", "memmap");
+    return PyArray_Check(object) && has_class(Py_TYPE(object), "numpy", "memmap");
 }
 
 bool read_scalar(PyObject* object, DType dtype, PyTypeObject* exact_type, bool strict, unsigned char* to) {
@@ -196,10 +196,14 @@ std::string describe(PyObject* object) {
     auto* array = reinterpret_cast<PyArrayObject*>(object);
     Ref descr = Ref::borrowed(reinterpret_cast<PyObject*>(PyArray_DESCR(array)));
     std::string out = PyArray_ISNBO(PyArray_DESCR(array)->byteorder) ? "" : "byte-swapped ";
-    out += string_attribute(descr.get(), "name") + "[";
-    for (int k = 0; k < PyArray_NDIM(array); ++k)
-        out += (k ? ", " : "") + std::to_string(PyArray_DIMS(array)[k]);
-    return out + "]";
+    return out + string_attribute(descr.get(), "name") + extents_text(PyArray_DIMS(array), PyArray_NDIM(array));
+}
+
+std::string extents_text(const std::int64_t* extents, int rank) {
+    std::string text;
+    for (int k = 0; k < rank; ++k)
+        text += (k ? ", " : "") + std::to_string(extents[k]);
+    return "[" + text + "]";
 }
 
 std::string describe(DType dtype, int rank) {

@@ -12,6 +12,9 @@ namespace tilewright::face {
 
 /// NumPy's number of a dtype.
 int numpy_type(DType dtype);
+/// Whether a class of this module (or below it) and name, null for any, is among a class and its bases.
+bool has_class(PyTypeObject* type, const char* module, const char* name);
+
 /// The dtype of an array, byte order aside; false for one that plans do not know.
 bool dtype_of(PyArrayObject* array, DType& dtype);
 
@@ -38,6 +41,8 @@ bool read_scalar(PyObject* object, DType dtype, PyTypeObject* exact_type, bool s
 
 /// "float32[100, 2]", "list", for messages.
 std::string describe(PyObject* object);
+/// "[100, 2]".
+std::string extents_text(const std::int64_t* extents, int rank);
 /// "float64[:, :]".
 std::string describe(DType dtype, int rank);
 
@@ -49,12 +54,10 @@ bool prepare_allocator();
 runtime::MemoryRange memory_of(PyArrayObject* array);
 /// Whether the byte ranges of two arrays meet.
 bool overlap(PyArrayObject* a, PyArrayObject* b);
-/// Whether elements of two out arrays do: columns of one array have ranges that meet, and no element in common. True
-/// Whether elements of `out` share memory with each other, with a ValueError: which one is left there is nobody's
-/// answer.
+/// Whether elements of `out` share memory with each other, with a ValueError: no order of writes is the right one.
 bool refuse_overlapping_out(const std::string& function, PyObject* out);
-
-/// with a ValueError.
+/// Whether two out arrays have an element in common, with a ValueError: columns of one array have ranges that meet, and
+/// no common element.
 bool refuse_shared_out(const std::string& function, PyObject* out, PyObject* other);
 
 } // namespace tilewright::face

@@ -495,10 +495,6 @@ dlpack::ExchangeApi g_exchange = {
         return 0;
     }};
 
-PyCFunction with_keywords(PyObject* (*function)(PyObject*, PyObject*, PyObject*)) {
-    return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
-}
-
 } // namespace
 
 DeviceMemory* DeviceMemory::make(const cuda::Place& place, std::int64_t bytes) {

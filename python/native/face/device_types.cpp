@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "dsl/base/error.h"
@@ -31,30 +32,13 @@ bool has(PyTypeObject* type, const char* name) {
     return static_cast<bool>(value);
 }
 
-/// The first word of the module of the nearest class that comes from a library we know: a user's subclass is one of it.
+/// A user's subclass of a library's class counts as that library's.
 Library library_of(PyTypeObject* type) {
-    Ref mro(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__mro__"));
-    if (!mro || !PyTuple_Check(mro.get())) {
-        PyErr_Clear();
-        return Library::other;
-    }
-    for (Py_ssize_t i = 0, n = PyTuple_Size(mro.get()); i < n; ++i) {
-        Ref module(PyObject_GetAttrString(PyTuple_GetItem(mro.get(), i), "__module__"));
-        const char* text =
-            module && PyUnicode_Check(module.get()) ? PyUnicode_AsUTF8AndSize(module.get(), nullptr) : nullptr;
-        if (!text) {
-            PyErr_Clear();
-            continue;
-        }
-        auto is = [&](const char* name) {
-            std::size_t n_chars = std::strlen(name);
-            return std::strncmp(text, name, n_chars) == 0 && (text[n_chars] == '\0' || text[n_chars] == '.');
-        };
-        if (is("torch")) return Library::torch;
-        if (is("cupy")) return Library::cupy;
-        if (is("numba") || is("numba_cuda")) return Library::numba;
-        if (is("jax") || is("jaxlib")) return Library::jax;
-    }
+    static constexpr std::pair<const char*, Library> kModules[] = {
+        {"torch", Library::torch},      {"cupy", Library::cupy}, {"numba", Library::numba},
+        {"numba_cuda", Library::numba}, {"jax", Library::jax},   {"jaxlib", Library::jax}};
+    for (const auto& [module, library] : kModules)
+        if (has_class(type, module, nullptr)) return library;
     return Library::other;
 }
 
@@ -160,13 +144,6 @@ bool read_address(PyObject* object, void*& to) {
     return false;
 }
 
-std::string shape_text(const DeviceView& view) {
-    std::string shape;
-    for (int k = 0; k < view.rank; ++k)
-        shape += (k ? ", " : "") + std::to_string(view.array.shape[k]);
-    return "[" + shape + "]";
-}
-
 /// Extents that some memory may have; what is computed of them stays a number.
 bool check_extents(PyObject* object, const DeviceView& view, std::int64_t bytes) {
     bool is_negative = false, is_empty = false, is_large = false;
@@ -177,11 +154,12 @@ bool check_extents(PyObject* object, const DeviceView& view, std::int64_t bytes)
         is_large = is_large || __builtin_mul_overflow(bytes, extent > 0 ? extent : 1, &bytes);
     }
     if (is_negative)
-        return fail(PyExc_TypeError, describe(object) + ", whose shape is " + shape_text(view) +
+        return fail(PyExc_TypeError, describe(object) + ", whose shape is " +
+                                         extents_text(view.array.shape, view.rank) +
                                          ", but no extent is negative. Pass an array whose library describes it.");
     if (is_large && !is_empty)
         return fail(PyExc_TypeError,
-                    describe(object) + ", whose shape is " + shape_text(view) +
+                    describe(object) + ", whose shape is " + extents_text(view.array.shape, view.rank) +
                         ", more bytes than there are addresses. Pass an array of elements that exist.");
     return true;
 }
@@ -384,8 +362,8 @@ bool find_device(PyObject* object, DeviceView& view) {
 /// Null with elements would be read on the device, which no process recovers from.
 bool check_pointer(PyObject* object, const DeviceView& view) {
     if (view.array.data || view.device == DeviceView::kHost || is_without_elements(view)) return true;
-    return fail(PyExc_TypeError,
-                describe(object) + " of shape " + shape_text(view) + ", whose pointer is null. Is its memory freed?");
+    return fail(PyExc_TypeError, describe(object) + " of shape " + extents_text(view.array.shape, view.rank) +
+                                     ", whose pointer is null. Is its memory freed?");
 }
 
 bool read_dlpack(PyObject* object, void* stream, DeviceView& view) {
@@ -532,10 +510,7 @@ std::string describe_placed(PyObject* object) {
     std::string text = describe(object);
     if (!is_read) return text;
     if (view.has_dtype && view.array.shape) {
-        text += " of " + std::string(info(view.dtype).name) + "[";
-        for (int k = 0; k < view.rank; ++k)
-            text += (k ? ", " : "") + std::to_string(view.array.shape[k]);
-        text += "]";
+        text += " of " + std::string(info(view.dtype).name) + extents_text(view.array.shape, view.rank);
     }
     return text + " on " + device_name(view.device);
 }

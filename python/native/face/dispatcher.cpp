@@ -254,10 +254,6 @@ void dealloc(PyObject* self) {
     Py_DECREF(type);
 }
 
-PyCFunction with_keywords(PyObject* (*function)(PyObject*, PyObject*, PyObject*)) {
-    return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
-}
-
 } // namespace
 
 PyObject* make_dispatcher_type() {

@@ -30,31 +30,21 @@ PyObject* call(PyObject* self, PyObject* const* args, Py_ssize_t positional, PyO
     auto** values = static_cast<PyObject**>(alloca((k.signature.size() + 1) * sizeof(PyObject*)));
     PyObject *out = nullptr, *result = nullptr;
     if (!k.signature.bind({args, positional, keyword_names}, values, &out, true)) return nullptr;
-    for (const auto& plan : k.plans) {
-        Problem problem;
-        auto attempt = plan->call(values, out, {false, false, true}, &problem, &result);
-        if (attempt == LoadedPlan::Attempt::unchecked) {
-            plan->raise(problem);
-            return nullptr;
-        }
-        if (attempt != LoadedPlan::Attempt::no_match) return attempt == LoadedPlan::Attempt::done ? result : nullptr;
-    }
-    // Nothing fits as it lies: lists, views and foreign layouts are converted; then the nearest plan says what is
-    // wrong.
+    // First as the arguments lie; then lists, views and foreign layouts are converted, and where that does not help the
+    // nearest plan says what is wrong.
     Problem nearest, problem;
     const LoadedPlan* speaker = nullptr;
-    for (const auto& plan : k.plans) {
-        auto attempt = plan->call(values, out, {false, true, true}, &problem, &result);
-        if (attempt == LoadedPlan::Attempt::unchecked) {
-            plan->raise(problem);
-            return nullptr;
+    for (const bool copies : {false, true})
+        for (const auto& plan : k.plans) {
+            const auto attempt = plan->call(values, out, {false, copies, true}, &problem, &result);
+            if (attempt == LoadedPlan::Attempt::unchecked) return plan->raise(problem), nullptr;
+            if (attempt == LoadedPlan::Attempt::done) return result;
+            if (attempt == LoadedPlan::Attempt::error) return nullptr;
+            if (copies && (!speaker || LoadedPlan::nearness(problem) > LoadedPlan::nearness(nearest))) {
+                nearest = problem;
+                speaker = plan.get();
+            }
         }
-        if (attempt != LoadedPlan::Attempt::no_match) return attempt == LoadedPlan::Attempt::done ? result : nullptr;
-        if (!speaker || LoadedPlan::nearness(problem) > LoadedPlan::nearness(nearest)) {
-            nearest = problem;
-            speaker = plan.get();
-        }
-    }
     speaker->raise(nearest);
     return nullptr;
 }

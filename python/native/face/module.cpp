@@ -222,7 +222,7 @@ PyObject* placed(PyObject*, PyObject* object) {
 }
 
 PyMethodDef kMethods[] = {
-    {"load", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(load)), METH_VARARGS | METH_KEYWORDS, kLoadDoc},
+    {"load", with_keywords(load), METH_VARARGS | METH_KEYWORDS, kLoadDoc},
     {"set_num_threads", set_num_threads, METH_O,
      "set_num_threads($module, n, /)\n--\n\nThe budget of threads of this process."},
     {"get_num_threads", get_num_threads, METH_NOARGS,
@@ -235,8 +235,7 @@ PyMethodDef kMethods[] = {
     {"machine_isa", machine_isa, METH_NOARGS, "machine_isa($module)\n--\n\nThe x86-64 level whose code runs here."},
     {"target_names", target_names, METH_NOARGS,
      "target_names($module)\n--\n\nThe targets that code is made for, the most demanding first."},
-    {"to_device", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(to_device)), METH_VARARGS | METH_KEYWORDS,
-     kToDeviceDoc},
+    {"to_device", with_keywords(to_device), METH_VARARGS | METH_KEYWORDS, kToDeviceDoc},
     {"devices", devices, METH_NOARGS, "devices($module)\n--\n\nThe CUDA devices of this machine, a dict each."},
     {"no_device_reason", no_device_reason, METH_NOARGS,
      "no_device_reason($module)\n--\n\nWhy there is no CUDA device; empty where there is one."},

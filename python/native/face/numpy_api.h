@@ -46,4 +46,9 @@ class Ref {
     PyObject* object_ = nullptr;
 };
 
+/// A function with keywords, as a table of methods takes it.
+inline PyCFunction with_keywords(PyObject* (*function)(PyObject*, PyObject*, PyObject*)) {
+    return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
+}
+
 } // namespace tilewright::face

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 
 #include <cstring>
+#include <utility>
 
 namespace tilewright::face {
 namespace {
@@ -14,7 +15,8 @@ using Getter = PyObject* (*)(PyObject*);
 struct Getters {
     PyTypeObject* function = nullptr;
     PyTypeObject* cell = nullptr;
-    Getter code = nullptr, defaults = nullptr, keywords = nullptr, closure = nullptr;
+    std::pair<Getter, const char*> parts[3]; ///< of Kind::code, defaults and keywords
+    Getter closure = nullptr;
 };
 
 PyTypeObject* type_of(const char* name) {
@@ -31,21 +33,11 @@ Getter getter_of(const char* symbol) {
 const Getters* getters() {
     static const Getters all = {type_of("FunctionType"),
                                 type_of("CellType"),
-                                getter_of("PyFunction_GetCode"),
-                                getter_of("PyFunction_GetDefaults"),
-                                getter_of("PyFunction_GetKwDefaults"),
+                                {{getter_of("PyFunction_GetCode"), "__code__"},
+                                 {getter_of("PyFunction_GetDefaults"), "__defaults__"},
+                                 {getter_of("PyFunction_GetKwDefaults"), "__kwdefaults__"}},
                                 getter_of("PyFunction_GetClosure")};
     return &all;
-}
-
-/// Whether an attribute of a function, None where C has null, is that very object.
-bool is_part(Getter getter, const char* name, PyObject* function, PyObject* wanted) {
-    if (getter) {
-        PyObject* part = getter(function);
-        return part ? part == wanted : wanted == Py_None;
-    }
-    const Ref part(PyObject_GetAttrString(function, name));
-    return part.get() == wanted;
 }
 
 Ref closure_of(PyObject* function) {
@@ -232,13 +224,8 @@ bool Outside::holds(const Check& check, PyObject* const* values) const {
         return reinterpret_cast<PyObject*>(Py_TYPE(object)) == wanted && PyObject_Size(object) == check.length;
     case Kind::code:
     case Kind::defaults:
-    case Kind::keywords: {
-        const Getters& all = *getters();
-        if (Py_TYPE(object) != all.function) return false;
-        if (check.kind == Kind::code) return is_part(all.code, "__code__", object, wanted);
-        if (check.kind == Kind::defaults) return is_part(all.defaults, "__defaults__", object, wanted);
-        return is_part(all.keywords, "__kwdefaults__", object, wanted);
-    }
+    case Kind::keywords:
+        return Py_TYPE(object) == getters()->function && is_part(check.kind, object, wanted);
     case Kind::same:
         return value(static_cast<std::size_t>(check.length), values).get() == object;
     case Kind::absent:
@@ -251,13 +238,19 @@ bool Outside::holds(const Check& check, PyObject* const* values) const {
     }
 }
 
+bool Outside::is_part(Kind kind, PyObject* function, PyObject* wanted) {
+    const auto& [getter, name] = getters()->parts[static_cast<int>(kind) - static_cast<int>(Kind::code)];
+    if (getter) {
+        PyObject* part = getter(function);
+        return part ? part == wanted : wanted == Py_None;
+    }
+    const Ref part(PyObject_GetAttrString(function, name));
+    return part.get() == wanted;
+}
+
 bool Outside::all_hold(PyObject* const* values) const {
-    const Getters& all = *getters();
     for (const Function& f : functions_)
-        if (!(f.kind == Kind::code       ? is_part(all.code, "__code__", f.function, f.wanted)
-              : f.kind == Kind::defaults ? is_part(all.defaults, "__defaults__", f.function, f.wanted)
-                                         : is_part(all.keywords, "__kwdefaults__", f.function, f.wanted)))
-            return false;
+        if (!is_part(f.kind, f.function, f.wanted)) return false;
     for (const Entry& entry : entries_)
         if (PyDict_GetItemWithError(entry.dict, entry.key) != entry.wanted) {
             PyErr_Clear();

@@ -47,6 +47,8 @@ class Outside {
     /// Puts a check where it is cheap, if it is of such a kind.
     bool take_apart(const Check& check);
     bool holds(const Check& check, PyObject* const* values) const;
+    /// Whether the code, defaults or keywords of a function, None where C has null, are that very object.
+    static bool is_part(Kind kind, PyObject* function, PyObject* wanted);
 
     /// The checks of nearly every call, by themselves: what a function is, and what names of modules are. Borrowed of
     /// `all_`.

@@ -415,11 +415,9 @@ bool LoadedPlan::take_out(const Executable::Frame& frame, PyObject* out, PyObjec
         for (int k = 0; k < rank && same_shape; ++k)
             same_shape = PyArray_DIMS(array)[k] == frame.results[index].shape[k];
         if (!same_shape) {
-            std::string shape;
-            for (int k = 0; k < rank; ++k)
-                shape += (k ? ", " : "") + std::to_string(frame.results[index].shape[k]);
+            const std::string shape = extents_text(frame.results[index].shape, rank);
             PyErr_Format(same_type ? PyExc_ValueError : PyExc_TypeError,
-                         "%s: out is %s, but the result is %s[%s]. Pass numpy.empty of that.", function,
+                         "%s: out is %s, but the result is %s%s. Pass numpy.empty of that.", function,
                          describe(item).c_str(), std::string(info(b.dtype).name).c_str(), shape.c_str());
             return false;
         }

@@ -239,12 +239,10 @@ bool LoadedPlan::take_device_out(const DeviceCall& call, PyObject** given, Devic
                 if (range.meets(taken[i])) why_not = "in the memory of another out";
         }
         if (!fits || *why_not) {
-            std::string shape;
-            for (int k = 0; k < rank; ++k)
-                shape += (k ? ", " : "") + std::to_string(call.frame.results[index].shape[k]);
+            const std::string shape = extents_text(call.frame.results[index].shape, rank);
             PyErr_Format(same_type || !its_class ? PyExc_ValueError : PyExc_TypeError,
-                         "%s: out is %s%s%s, but the result is a C-contiguous %s[%s] on %s of its own memory.",
-                         function, describe_placed(item).c_str(), why_not ? ", " : "", why_not ? why_not : "",
+                         "%s: out is %s%s%s, but the result is a C-contiguous %s%s on %s of its own memory.", function,
+                         describe_placed(item).c_str(), why_not ? ", " : "", why_not ? why_not : "",
                          std::string(info(b.dtype).name).c_str(), shape.c_str(),
                          device_name(call.arguments.place().device).c_str());
             return false;

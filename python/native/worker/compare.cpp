@@ -25,28 +25,25 @@ template <class T> bool same_float(T a, T b) {
     return (std::isnan(a) && std::isnan(b)) || std::memcmp(&a, &b, sizeof(T)) == 0;
 }
 
-/// Complex elements are two of these.
-bool is_float32(DType dtype) {
-    return info(dtype).part == DType::float32;
-}
-bool is_float64(DType dtype) {
-    return info(dtype).part == DType::float64;
+/// Complex elements have two parts of this dtype.
+bool has_floats(DType dtype) {
+    return info(dtype).part == DType::float32 || info(dtype).part == DType::float64;
 }
 int parts(DType dtype) {
     return info(dtype).is_complex() ? 2 : 1;
 }
 
-bool same_element(DType dtype, const void* ours, const void* theirs, std::int64_t index) {
+/// Whether `agree` holds of both parts of an element; elements that are no floats have to be equal.
+template <class Agree>
+bool elements_agree(DType dtype, const void* ours, const void* theirs, std::int64_t index, Agree&& agree) {
     const int bytes = info(dtype).bytes;
-    if (!is_float32(dtype) && !is_float64(dtype))
+    if (!has_floats(dtype))
         return std::memcmp(static_cast<const char*>(ours) + index * bytes,
                            static_cast<const char*>(theirs) + index * bytes, static_cast<std::size_t>(bytes)) == 0;
-    for (int part = 0; part < parts(dtype); ++part) {
-        const std::int64_t at = index * parts(dtype) + part;
-        if (is_float32(dtype) ? !same_float(load<float>(ours, at), load<float>(theirs, at))
-                              : !same_float(load<double>(ours, at), load<double>(theirs, at)))
+    for (std::int64_t at = index * parts(dtype); at < (index + 1) * parts(dtype); ++at)
+        if (info(dtype).part == DType::float32 ? !agree(load<float>(ours, at), load<float>(theirs, at))
+                                               : !agree(load<double>(ours, at), load<double>(theirs, at)))
             return false;
-    }
     return true;
 }
 
@@ -55,18 +52,6 @@ template <class T> bool near(T a, T b, const autotune::JobTolerance& tolerance) 
     if (std::isnan(a) || std::isnan(b) || std::isinf(a) || std::isinf(b)) return false;
     const double difference = std::abs(static_cast<double>(a) - static_cast<double>(b));
     return difference <= tolerance.atol + tolerance.rtol * std::abs(static_cast<double>(b));
-}
-
-bool near_element(DType dtype, const void* ours, const void* numpy, std::int64_t index,
-                  const autotune::JobTolerance& tolerance) {
-    if (!is_float32(dtype) && !is_float64(dtype)) return same_element(dtype, ours, numpy, index);
-    for (int part = 0; part < parts(dtype); ++part) {
-        const std::int64_t at = index * parts(dtype) + part;
-        if (is_float32(dtype) ? !near(load<float>(ours, at), load<float>(numpy, at), tolerance)
-                              : !near(load<double>(ours, at), load<double>(numpy, at), tolerance))
-            return false;
-    }
-    return true;
 }
 
 /// Calls `body(begin, end)` for every block whose bytes differ.
@@ -103,9 +88,10 @@ std::string real_text(double value, int digits) {
 std::optional<std::int64_t> first_bit_difference(DType dtype, const void* ours, const void* theirs,
                                                  std::int64_t elements) {
     std::atomic<std::int64_t> first{kNone};
+    const auto same = [](auto a, auto b) { return same_float(a, b); };
     for_unequal_blocks(dtype, ours, theirs, elements, [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t i = begin; i < end && i < first.load(std::memory_order_relaxed); ++i)
-            if (!same_element(dtype, ours, theirs, i)) return lower_to(first, i);
+            if (!elements_agree(dtype, ours, theirs, i, same)) return lower_to(first, i);
     });
     if (first == kNone) return std::nullopt;
     return first.load();
@@ -115,55 +101,45 @@ std::optional<ToleranceDifference> tolerance_difference(DType dtype, const void*
                                                         std::int64_t elements,
                                                         const autotune::JobTolerance& tolerance) {
     std::atomic<std::int64_t> first{kNone}, count{0};
+    const auto is_near = [&](auto a, auto b) { return near(a, b, tolerance); };
     for_unequal_blocks(dtype, ours, numpy, elements, [&](std::int64_t begin, std::int64_t end) {
         std::int64_t here = 0;
         for (std::int64_t i = begin; i < end; ++i) {
-            if (near_element(dtype, ours, numpy, i, tolerance)) continue;
+            if (elements_agree(dtype, ours, numpy, i, is_near)) continue;
             if (here++ == 0) lower_to(first, i);
         }
         count += here;
     });
     if (count == 0) return std::nullopt;
-    const bool exact = !is_float32(dtype) && !is_float64(dtype);
-    const double allowed = exact ? tolerance.index_mismatch_fraction : tolerance.float_mismatch_fraction;
+    const double allowed = has_floats(dtype) ? tolerance.float_mismatch_fraction : tolerance.index_mismatch_fraction;
     if (static_cast<double>(count) <= allowed * static_cast<double>(elements)) return std::nullopt;
     return ToleranceDifference{first, count};
 }
 
 std::string element_text(DType dtype, const void* data, std::int64_t index) {
-    switch (dtype) {
-    case DType::boolean:
-        return load<std::uint8_t>(data, index) != 0 ? "True" : "False";
-    case DType::int8:
-        return std::to_string(load<std::int8_t>(data, index));
-    case DType::int16:
-        return std::to_string(load<std::int16_t>(data, index));
-    case DType::int32:
-        return std::to_string(load<std::int32_t>(data, index));
-    case DType::int64:
-        return std::to_string(load<std::int64_t>(data, index));
-    case DType::uint8:
-        return std::to_string(load<std::uint8_t>(data, index));
-    case DType::uint16:
-        return std::to_string(load<std::uint16_t>(data, index));
-    case DType::uint32:
-        return std::to_string(load<std::uint32_t>(data, index));
-    case DType::uint64:
-        return std::to_string(load<std::uint64_t>(data, index));
-    case DType::float32:
-        return real_text(static_cast<double>(load<float>(data, index)), 9);
-    case DType::float64:
-        return real_text(load<double>(data, index), 17);
-    case DType::complex64:
-        return "(" + real_text(static_cast<double>(load<float>(data, 2 * index)), 9) + ", " +
-               real_text(static_cast<double>(load<float>(data, 2 * index + 1)), 9) + "j)";
-    case DType::complex128:
-        return "(" + real_text(load<double>(data, 2 * index), 17) + ", " +
-               real_text(load<double>(data, 2 * index + 1), 17) + "j)";
-    case DType::float16: // kernels do not have it
+    const DTypeInfo& type = info(dtype);
+    const auto real = [&](std::int64_t at) {
+        return type.part == DType::float32 ? real_text(static_cast<double>(load<float>(data, at)), 9)
+                                           : real_text(load<double>(data, at), 17);
+    };
+    // Little-endian: the low bytes come first.
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, static_cast<const char*>(data) + index * type.bytes,
+                std::min(sizeof bits, static_cast<std::size_t>(type.bytes)));
+    const int unused = 64 - 8 * type.bytes;
+    switch (type.kind) {
+    case DTypeKind::boolean:
+        return bits != 0 ? "True" : "False";
+    case DTypeKind::signed_integer:
+        return std::to_string(static_cast<std::int64_t>(bits << unused) >> unused);
+    case DTypeKind::unsigned_integer:
+        return std::to_string(bits);
+    case DTypeKind::floating:
+        return real(index);
+    case DTypeKind::complex_number:
         break;
     }
-    return "?";
+    return "(" + real(2 * index) + ", " + real(2 * index + 1) + "j)";
 }
 
 std::string place_text(const std::string& name, const std::vector<std::int64_t>& shape, std::int64_t index) {

@@ -24,37 +24,20 @@ template <class T> void put(unsigned char* slot, T value) {
 }
 
 void put_scalar(const JobArgument& argument, DType dtype, unsigned char* slot) {
-    switch (dtype) {
-    case DType::boolean:
+    const DTypeInfo& type = info(dtype);
+    const auto put_float = [&](unsigned char* to, double value) {
+        type.part == DType::float32 ? put(to, static_cast<float>(value)) : put(to, value);
+    };
+    switch (type.kind) {
+    case DTypeKind::boolean:
         return put<std::uint8_t>(slot, argument.integer != 0);
-    case DType::int8:
-        return put(slot, static_cast<std::int8_t>(argument.integer));
-    case DType::int16:
-        return put(slot, static_cast<std::int16_t>(argument.integer));
-    case DType::int32:
-        return put(slot, static_cast<std::int32_t>(argument.integer));
-    case DType::int64:
-        return put(slot, argument.integer);
-    case DType::uint8:
-        return put(slot, static_cast<std::uint8_t>(argument.integer));
-    case DType::uint16:
-        return put(slot, static_cast<std::uint16_t>(argument.integer));
-    case DType::uint32:
-        return put(slot, static_cast<std::uint32_t>(argument.integer));
-    case DType::uint64:
-        return put(slot, static_cast<std::uint64_t>(argument.integer));
-    case DType::float32:
-        return put(slot, static_cast<float>(argument.real));
-    case DType::float64:
-        return put(slot, argument.real);
-    case DType::complex64:
-        put(slot, static_cast<float>(argument.real));
-        return put(slot + 4, static_cast<float>(argument.imaginary));
-    case DType::complex128:
-        put(slot, argument.real);
-        return put(slot + 8, argument.imaginary);
-    case DType::float16: // kernels do not have it
-        return;
+    case DTypeKind::complex_number:
+        put_float(slot + type.bytes / 2, argument.imaginary);
+        [[fallthrough]];
+    case DTypeKind::floating:
+        return put_float(slot, argument.real);
+    default: // little-endian: the low bytes come first
+        std::memcpy(slot, &argument.integer, static_cast<std::size_t>(type.bytes));
     }
 }
 

@@ -82,6 +82,16 @@ class Worker {
         }
     }
 
+    static dsl::Schedule schedule_of(const json& request) {
+        return dsl::parse_schedule(request.at("schedule").get<std::string>(), "<candidate>");
+    }
+    template <class Body> static json timed(Body&& body) {
+        const auto start = std::chrono::steady_clock::now();
+        body();
+        const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+        return {{"ok", true}, {"build_s", took.count()}};
+    }
+
     json variants() {
         json list = json::array();
         for (const auto& variant : translator::variants(candidates_.program(), candidates_.options({})))
@@ -107,29 +117,17 @@ class Worker {
             std::strncpy(status_->phase, "build", sizeof status_->phase - 1);
             std::strncpy(status_->id, id.c_str(), sizeof status_->id - 1);
         }
-        return or_build_failed([&]() -> json {
-            const auto start = std::chrono::steady_clock::now();
-            candidates_.build(id, dsl::parse_schedule(request.at("schedule").get<std::string>(), "<candidate>"));
-            const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-            return {{"ok", true}, {"build_s", took.count()}};
-        });
+        return or_build_failed([&]() -> json { return timed([&] { candidates_.build(id, schedule_of(request)); }); });
     }
     /// For another worker: into a file.
     json compile(const json& request) {
         return or_build_failed([&]() -> json {
-            const auto start = std::chrono::steady_clock::now();
-            candidates_.compile(request.at("id"),
-                                dsl::parse_schedule(request.at("schedule").get<std::string>(), "<candidate>"),
-                                request.at("file"));
-            const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-            return {{"ok", true}, {"build_s", took.count()}};
+            return timed([&] { candidates_.compile(request.at("id"), schedule_of(request), request.at("file")); });
         });
     }
     json load(const json& request) {
         return or_build_failed([&]() -> json {
-            candidates_.load(request.at("id"),
-                             dsl::parse_schedule(request.at("schedule").get<std::string>(), "<candidate>"),
-                             request.at("file"));
+            candidates_.load(request.at("id"), schedule_of(request), request.at("file"));
             return {{"ok", true}};
         });
     }

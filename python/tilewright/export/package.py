@@ -27,6 +27,7 @@ from ..plan import Version, all_objects, compose
 from ..program import Program
 from ..specialization import Specialization
 from ..work_folders import OWNER_FILE, work_folder
+from ..workload import signature
 from .cubins import FOLDER, check_cubins, write_cubins
 from .fallback import check_fallback, fallback_lines, write_fallback
 from .intact import EVIDENCE_LINES, checking_lines, evidence_text, with_own_digest
@@ -35,7 +36,7 @@ from .objects import Reads, reads_lines, reads_of
 from .sources import sources_of
 from .static_library import c_names, write_static_library
 from .streams import STREAM_LINES, Stream, check_stream, inner_parameters, stream_lines, streams_of
-from .stub import shapes, signature, stub_text
+from .stub import shapes, stub_text
 from .versions import isa_levels, may_be_in_parts, partials_of, versions_of
 from .wheel import write_wheel
 

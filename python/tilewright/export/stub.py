@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 from collections.abc import Sequence
 
-from ..program import ArrayArgument, Program, ScalarArgument
+from ..program import Program, ScalarArgument
+from ..workload import signature
 
 _PYTHON = {"int64": "int", "float64": "float", "bool": "bool", "complex128": "complex"}
 
@@ -111,15 +112,6 @@ def shapes(program: Program) -> str:
     elif program.returns_tuple:
         text = f"({text})"
     return f"{signature(program)} -> {text}"
-
-
-def signature(program: Program) -> str:
-    """get_labels(X: float64[:, :], means: float64[:, :])"""
-    parts = []
-    for argument in program.arguments:
-        shape = f"[{', '.join(':' * argument.rank)}]" if isinstance(argument, ArrayArgument) else ""
-        parts.append(f"{argument.name}: {argument.dtype}{shape}")
-    return f"{program.function}({', '.join(parts)})"
 
 
 def _arguments(program: Program) -> list[inspect.Parameter]:
