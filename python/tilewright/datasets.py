@@ -167,7 +167,7 @@ class Reference:
         return self.function(*call.args, **call.kwargs)
 
     def fresh(self, call: Call) -> Call:
-        """The call on arrays and random generators of its own, where the function writes into them."""
+        """The call on new arrays and random generators, where the function writes into them."""
         if not self.needs_copies:
             return call
         args, kwargs = copy_arguments(call.args, call.kwargs)

@@ -42,7 +42,7 @@ CONTRACTS = ("numpy", "reproducible", "fast")
 DEBUG_LIMIT = "60s"  # of each step of debug()
 
 _MAX_STAYS = 1024
-# Programs that differ in one value alone: a value that goes on changing is none to compile for.
+# Programs that differ only in one value: a value that keeps changing is not worth compiling for.
 _MAX_OF_ONE_VALUE = 8
 
 _active = threading.local()
@@ -504,7 +504,7 @@ class JitFunction(_face.Dispatcher):
         self._fall_back(said)
 
     def _check_failed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The data are none that the program computes with: NumPy raises its own error, or computes what it can."""
+        """The program cannot compute with these data: NumPy raises its own error, or computes what it can."""
         if places_among((*args, *kwargs.values())):
             specialization, bound = self.specialize(args, {k: v for k, v in kwargs.items() if k != "out"})
             return self._told(specialization, bound, kwargs.get("out"))
@@ -563,7 +563,7 @@ class JitFunction(_face.Dispatcher):
                 raise
 
     def _changing_values(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> frozenset[str]:
-        """Values from outside of the call, in words, each of which alone keeps some program from it. TraceError where
+        """Values from outside of the call, in words, where one alone keeps some program from serving it. TraceError where
         one of them does so for many programs: the next call has another one again."""
         changed = Counter(s.traced.changed_value(args, kwargs) for s in self._specializations)
         del changed[None]

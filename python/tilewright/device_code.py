@@ -75,7 +75,7 @@ def arch_of(device: dict[str, Any]) -> str:
 
 
 def number_of(arch: str) -> int:
-    """90 for sm_90 and cuda-sm_90. Code runs on devices of its own number and of higher ones."""
+    """90 for sm_90 and cuda-sm_90. Code runs on devices of this number and of higher ones."""
     return int(arch.rpartition("_")[2])
 
 

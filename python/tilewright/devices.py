@@ -124,7 +124,7 @@ def host_copies(values: Iterable[Any]) -> tuple[Any, ...]:
 
 
 def place_all(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments of a call with NumPy arrays on the device, where none of them lies on one yet."""
+    """The arguments of a call with NumPy arrays copied to the device, unless one lies on a device already."""
     if places_among((*args, *kwargs.values())):
         return args, kwargs
     place = lambda value: to_device(value) if type(value) is np.ndarray else value  # noqa: E731

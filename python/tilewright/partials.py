@@ -90,7 +90,7 @@ class Partials:
         return [*self.versions, *self.of_total, *(self.rest.all_versions() if self.rest else [])]
 
     def without_versions(self) -> Partials:
-        """The same programs, of which nothing is compiled."""
+        """The same programs, with nothing compiled."""
         rest = self.rest.without_versions() if self.rest else None
         return replace(self, rest=rest, versions=[], of_total=[])
 

@@ -96,7 +96,7 @@ def _load_module(module: str) -> tuple[types.CodeType, str, str, str | None]:
 
 
 def _find(name: str, module: str) -> ModuleSpec | None:
-    """The spec of a module, for which its packages are imported. ImportError where there is none of them."""
+    """The spec of a module, for which its packages are imported. ImportError where one is missing."""
     for place, letter in enumerate(name):
         package = name[:place]
         if letter != "." or package in sys.modules:

@@ -372,7 +372,7 @@ class _WayToKernel:
 
 
 def run_search(job: str, notify: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """The search in a thread of its own, so that Ctrl-C and the clock are served while it is in C++.
+    """The search in another thread, so that Ctrl-C and the clock are served while it is in C++.
 
     Ctrl-C, however often it comes, and exceptions of `notify` end the search; nothing leaves before its thread has.
     """
@@ -440,7 +440,7 @@ class _CtrlC:
 
 
 def _loaded_blas() -> str:
-    """The path of the BLAS that NumPy has loaded in this process; empty where it has none of its own."""
+    """The path of the BLAS that NumPy has loaded in this process; empty where it has loaded no BLAS."""
     with suppress(OSError):
         for line in Path("/proc/self/maps").read_text(errors="replace").splitlines():
             path = line.split(maxsplit=5)[-1]

@@ -38,7 +38,7 @@ def test_without_a_run_before_and_without_a_tuned_function():
     ]
     nothing = _Run(0, 1.01, 0.01, 0.1, {}, [])
     assert _lines("s.py", _Run(0, 1.01, 0.01, 0.1, {}, []), nothing) == [
-        "s.py: 1.00 s before, 1.00 s after (1.00x); no function was patched in: none of its calls was ever tuned "
+        "s.py: 1.00 s before, 1.00 s after (1.00x); no function was patched in, because no call of it was tuned "
         "(tune the script first); tilewright's own start took 0.01 s beside that"
     ]
 

@@ -141,7 +141,7 @@ bool LoadedPlan::DeviceArguments::is_misplaced(std::size_t i, bool strict) const
     if (!is_array(i) || views_[i].device == place_.device) return false;
     if (views_[i].device != DeviceView::kHost) return true;
     if (!is_passed(i)) return false;
-    // A number on the host is none that this plan takes, or one that it cannot write into.
+    // A number on the host that this plan does not take, or cannot write into.
     if (has_no_dimensions(i)) return plan_.executable_->plan().arguments[i].written;
     PyObject* object = objects_[i];
     // Of what says no more than that it is on the host, the function that is wrapped makes a NumPy array first.

@@ -443,7 +443,7 @@ void tell_error(void* context, void (*set_error)(void*, const char*, const char*
     Py_XDECREF(traceback);
 }
 
-/// What other libraries (and modules with a face of their own) call without Python.
+/// What other libraries (and exported modules, which have their own face) call without Python.
 dlpack::ExchangeApi g_exchange = {
     {1, 3},
     nullptr,

@@ -21,7 +21,7 @@ class DeviceMemory {
     const runtime::cuda::Place& place() const { return place_; }
     /// From here on the memory is used on `stream`, behind what is on the stream that used it before.
     void use_on(void* stream);
-    /// A library asked for it on a stream of its own.
+    /// A library asked for it on its own stream.
     void note_consumer(void* stream) { consumer_ = stream; }
     /// That library says when it is done queueing, not when it is done: the memory waits for its stream before it is
     /// used again.

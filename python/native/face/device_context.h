@@ -24,7 +24,7 @@ class CallsRunAt {
     DeviceContext own_;
     const DeviceContext* outer_;
 };
-/// Where a call runs whose arrays have no stream of their own: the context's place, if it is of that device.
+/// Where a call runs whose arrays have no stream: the context's place, if it is of that device.
 runtime::cuda::Place place_on(int device);
 /// Of the context, else the first device.
 runtime::cuda::Place default_place();

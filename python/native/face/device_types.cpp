@@ -251,7 +251,7 @@ bool typestr_dtype(const char* text, DType& dtype) {
     return false;
 }
 
-/// Whether objects of a class may have attributes of their own: classes of C have what they offer themselves.
+/// Whether objects of a class may have attributes that the class has not: those of classes of C do not.
 bool may_have_own_interface(PyTypeObject* type) {
     return (PyType_GetFlags(type) & Py_TPFLAGS_HEAPTYPE) && !PyType_IsSubtype(type, &PyArray_Type) &&
            !PyType_IsSubtype(type, &PyGenericArrType_Type) && library_of(type) == Library::other &&

@@ -22,15 +22,15 @@ struct ArrayClass {
     /// Of PyTorch: the class's descriptors of these, so that no name is looked up at each call.
     PyObject *requires_grad = nullptr, *is_conj = nullptr, *is_neg = nullptr;
     descrgetfunc get_requires_grad = nullptr;
-    /// Of a class that offers nothing: what an object of it is that has a __cuda_array_interface__ of its own. Null
-    /// where objects have no attributes of their own.
+    /// Of a class that offers nothing: the class of those of its objects that have a __cuda_array_interface__ as an
+    /// attribute. Null where objects cannot have such attributes.
     const ArrayClass* of_objects = nullptr;
 };
 
 /// The class of the array that was seen last; it is never destroyed. The GIL guards it.
 inline const ArrayClass* g_latest_class = nullptr;
 const ArrayClass* find_array_class(PyObject* object);
-/// Null: no array that may lie on a device. ndarray and its subclasses are none.
+/// Null for objects that cannot be arrays on a device, ndarray and its subclasses among them.
 inline const ArrayClass* array_class_of(PyObject* object) {
     PyTypeObject* type = Py_TYPE(object);
     if (type == &PyArray_Type) return nullptr;

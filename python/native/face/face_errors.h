@@ -12,7 +12,7 @@ namespace tilewright::face {
 PyObject* plan_error();
 /// _face.WrittenError, a ValueError: memory of the call's arrays is shared with, or cannot be, what the call writes.
 PyObject* written_error();
-/// _face.CheckError, a ValueError: the data are none that the plan computes with. _face.CheckIndexError is an
+/// _face.CheckError, a ValueError: the plan cannot compute with these data. _face.CheckIndexError is an
 /// IndexError as well.
 PyObject* check_error(bool is_index);
 /// _face.TooLargeError, a ValueError: kernels cannot index an array of the call, and it does not run in parts.

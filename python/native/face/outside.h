@@ -42,7 +42,8 @@ class Outside {
         Py_ssize_t length;
     };
 
-    /// Borrowed, from somebody who has it for certain, or kept in `owned`. Null, without an error, where there is none.
+    /// Borrowed, from somebody who has it for certain, or kept in `owned`. Null, without an error, where nothing is
+    /// there.
     PyObject* look(std::size_t place, PyObject* const* values, Ref& owned) const;
     /// Puts a check where it is cheap, if it is of such a kind.
     bool take_apart(const Check& check);

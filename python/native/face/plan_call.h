@@ -125,7 +125,7 @@ class LoadedPlan {
                           PyObject** result) const;
     /// Whether smaller parts of the sliced arguments may be what a call needs against a problem.
     bool may_be_cut_for(const Problem& problem) const;
-    /// The extent of the first axes of all sliced arguments; -1 where they differ, which is a problem of its own.
+    /// The extent of the first axes of all sliced arguments; -1 where they differ, which is another problem.
     Py_ssize_t rows_of(PyObject* const* values, Problem& problem) const;
     /// Whether an out array of NumPy's shares memory with an argument, or with another one.
     bool shares_memory(PyObject* const* values, const std::vector<Ref>& given) const;
@@ -152,7 +152,7 @@ class LoadedPlan {
     bool make_stacks(PyObject* const* values, Py_ssize_t parts, std::vector<Ref>& stacks) const;
     /// Where a call of arrays on a device runs. False with a Python error.
     bool read_place(PyObject* const* values, runtime::cuda::Place& place) const;
-    /// A total and a rest, each of which gives its results.
+    /// A total and a rest; each gives its results.
     Attempt call_with_rest(PyObject* const* values, PyObject* const* of_total, PyObject* out, Freedom freedom,
                            Problem& problem, PyObject** result) const;
     /// The out of the total, and that of the rest. `attempt`: what the call comes to where false.
@@ -166,7 +166,7 @@ class LoadedPlan {
                           std::string& failed) const;
     bool take_device_out(const DeviceCall& call, PyObject** given, DeviceView* views) const;
     PyObject* constant_on_device(std::size_t argument, PyObject* object, const runtime::cuda::Place& place) const;
-    /// Null without an error: it is none of that dtype.
+    /// Null without an error: its dtype is another one.
     PyObject* number_on_device(PyObject* object, const DeviceView& view, const runtime::PlanArgument& argument,
                                const runtime::cuda::Place& place) const;
     // plan_call_copied.cpp
@@ -180,7 +180,7 @@ class LoadedPlan {
     std::vector<std::string> fixed_names_;
     Outside outside_;
     std::vector<Return> returns_;
-    std::vector<std::size_t> sliced_; ///< arguments of which a call that is too large gets parts
+    std::vector<std::size_t> sliced_; ///< arguments that a call which is too large gets in parts
     /// Of calls that are too large: of a part of each sliced argument, of what all parts give, one below another, and,
     /// where rows need what that gives, of the arguments and that.
     std::shared_ptr<const LoadedPlan> partial_, total_, rest_;

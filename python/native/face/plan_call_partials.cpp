@@ -199,7 +199,7 @@ LoadedPlan::Attempt LoadedPlan::call_by_partials(PyObject* const* values, PyObje
     const Attempt attempt = rest_ ? call_with_rest(values, of_total.data(), out, freedom, problem, result)
                                   : total_->call_whole(of_total.data(), out, freedom, &problem, result);
     there.reset();
-    if (attempt == Attempt::no_match) problem = stands; // the arguments are none of the caller's
+    if (attempt == Attempt::no_match) problem = stands; // the caller did not pass these arguments
     if (attempt != Attempt::done) return attempt;
     return hand_over_results(values, out, result) ? Attempt::done : Attempt::error;
 }

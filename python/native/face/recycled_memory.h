@@ -8,7 +8,7 @@
 namespace tilewright::face {
 
 /// An array of `like`'s library with memory of it that an earlier result of this stream has given up, or that is asked
-/// for now; `data` is its address. Null without a Python error: this result is none of those that are served so. Null
+/// for now; `data` is its address. Null without a Python error: this result cannot be served so. Null
 /// with one: there is no memory. The place's stream is the one that the library computes on.
 Ref recycled_array(const ArrayClass& like, const runtime::cuda::Place& place, DType dtype, int rank,
                    const std::int64_t* shape, std::int64_t elements, void*& data);

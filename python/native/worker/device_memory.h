@@ -13,7 +13,7 @@
 
 namespace tilewright::native {
 
-/// A piece of device memory between two zones of known bytes. Throws std::bad_alloc where there is none left.
+/// A piece of device memory between two zones of known bytes. Throws std::bad_alloc where none is left.
 class DeviceBlock {
   public:
     DeviceBlock(const runtime::cuda::Place& place, std::size_t bytes);
@@ -51,7 +51,7 @@ class DeviceSet {
     /// The copy that calls write into, and its content from before a call.
     DeviceBlock& written(std::size_t k) { return written_[k]; }
     void refresh(const DataSet& set, std::size_t k) const;
-    /// The memory of result `i`; made where there is none yet.
+    /// The memory of result `i`; made at first use.
     DeviceBlock& result(std::size_t i, std::size_t bytes);
     std::size_t results() const { return results_.size(); }
     /// What has been written outside of the arrays, in words; nothing where all is well.

@@ -14,7 +14,7 @@
 namespace tilewright::native {
 namespace {
 
-/// Takes memory and touches it until there is none. Throws std::bad_alloc at the process's limit.
+/// Takes memory and touches it until none is left. Throws std::bad_alloc at the process's limit.
 void eat_memory() {
     std::vector<std::unique_ptr<char[]>> eaten;
     for (;;) {

@@ -1,4 +1,4 @@
-"""Several scripts: each in a process of its own, since each is __main__; some at once if asked; then one summary."""
+"""Several scripts: each in a separate process, since each is __main__; some at once if asked; then one summary."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def targets(values: list[str]) -> tuple[str, ...]:
 def jit_target(names: tuple[str, ...]) -> str:
     """What the recorded functions are compiled for while they are tuned: the best level of those asked for that this
     machine runs, and the best CUDA target that its devices run: what is measured is then what the module runs here.
-    Where it runs none of them, its own best level stands for them, and nothing here measures what the module holds."""
+    If it runs none of them, its own best level is used instead, and what is measured is not what the module holds."""
     asked = [resolve_isa(name) for name in names]
     levels = [isa for isa in ISA_LEVELS if isa in asked]
     devices = [isa for isa in CUDA_TARGETS if isa in asked]
@@ -56,7 +56,7 @@ def jit_target(names: tuple[str, ...]) -> str:
 
 
 def check_cuda_options(names: tuple[str, ...], options: dict[str, str]) -> None:
-    """UsageError for an option of CUDA targets where there is none: it would change nothing."""
+    """UsageError for an option of CUDA targets without such a target: it would change nothing."""
     if any(is_cuda_isa(resolve_isa(name)) for name in names):
         return
     for option, value in options.items():

@@ -57,7 +57,7 @@ def run(
 
 @dataclass
 class _Run:
-    """One run of the script in a process of its own."""
+    """One run of the script in a separate process."""
 
     code: int
     wall_s: float
@@ -72,7 +72,7 @@ class _Run:
 
 
 def _tuned_names(store: Path | None) -> list[str]:
-    """The functions that anything is known of: a script that has none of them needs nothing of ours in its process."""
+    """The functions with stored schedules: a script without such functions needs no tilewright in its process."""
     if store is None or not os.path.exists(store):
         return []
     rows = compiler().Store(str(store)).list()
@@ -104,7 +104,7 @@ def _lines(name: str, before: _Run | None, after: _Run) -> list[str]:
         before_s = document["before_s"]
         whole = f"{before_s:.2f} s before, {whole} ({before_s / after_s:.2f}x)"
     if not after.patched:
-        whole += "; no function was patched in: none of its calls was ever tuned (tune the script first)"
+        whole += "; no function was patched in, because no call of it was tuned (tune the script first)"
     return [*lines, f"{name}: {whole}; tilewright's own start took {document['own_s']:.2f} s beside that"]
 
 

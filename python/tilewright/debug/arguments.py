@@ -52,7 +52,7 @@ def load_arguments(path: Path, program: Program) -> dict[str, Any]:
 
 
 def _with_strides(array: np.ndarray[Any, Any], strides: list[int]) -> np.ndarray[Any, Any]:
-    """The same elements in memory of their own, gaps and directions as they were."""
+    """The same elements in new memory, with the same gaps and directions."""
     spans = [(n - 1) * s for n, s in zip(array.shape, strides, strict=True)]
     offset = -sum(s for s in spans if s < 0)
     memory = np.zeros(offset + sum(s for s in spans if s > 0) + array.itemsize, np.uint8)

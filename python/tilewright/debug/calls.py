@@ -204,7 +204,7 @@ class _Call:
             return Answer("raised", f"raises {type(error).__name__}: {error}")
 
     def _arrays(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Array]:
-        """By their names in the program; states of random generators are none."""
+        """By their names in the program, without the states of random generators."""
         states = {argument.name for argument in self.traced.arguments if argument.path[-1][0] == "pcg64"}
         values = self.traced.inputs(args, kwargs)
         return {array.name: np.asarray(values[array.name]) for array in self.program.arrays if array.name not in states}

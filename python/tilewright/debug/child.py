@@ -41,7 +41,7 @@ class Child:
         self._messages.close()
 
     def ask(self, asked: Asked) -> Any:
-        """An Answer; of passes, schedules and texts what they are, and an Answer where there is none."""
+        """An Answer; for passes, schedules and texts the result itself, or an Answer where there is no result."""
         if self._process is None:
             self._start()
         assert self._process is not None and self._pipe is not None

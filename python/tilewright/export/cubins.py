@@ -49,7 +49,7 @@ def write_cubins(folder: Path, objects: Iterable[bytes], asked: tuple[str, ...] 
     if not archs or ptxas_path() is None:
         return []
     texts = sorted({ptx for code in objects for ptx in ptx_of(code)})
-    # Code for later devices is none for this one.
+    # Code for later devices does not run on this one.
     jobs = [(ptx, arch) for arch in archs for ptx in texts if _target_of(ptx) <= number_of(arch)]
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         made = list(pool.map(lambda job: cubin_of(*job), jobs))

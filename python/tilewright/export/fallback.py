@@ -2,7 +2,7 @@
 not serve.
 
 The source of the function, and of every function and class of the user's that it reaches, is written into `_in_numpy.py`,
-each with a namespace of its own that holds what its names stand for: libraries by import, plain values by their text,
+each with a separate namespace that holds what its names stand for: libraries by import, plain values by their text,
 arrays as files.
 """
 

@@ -20,7 +20,7 @@ from ..specialization import Specialization
 from ..work import is_small, work_condition
 
 _SMALL_EXTENT = 100
-# A version for millions of elements shares out tiles that a few thousand do not fill: those get one of their own.
+# A version for millions of elements shares out tiles that a few thousand do not fill: those get a separate one.
 _MEDIUM_EXTENT = 1 << 14
 _GROWTH = 1024  # from a small recorded call to the sizes for which the default version is built
 # Sizes for which every blocked reduction has all its levels, so that the version for any call needs no condition.

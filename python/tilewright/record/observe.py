@@ -208,5 +208,5 @@ class _Finder:
             run(module)
             self._observer.look_through_module(module)
 
-        with suppress(AttributeError):  # a loader without attributes of its own: its module is not watched
+        with suppress(AttributeError):  # a loader whose attributes cannot be set: its module is not watched
             spec.loader.exec_module = run_and_look

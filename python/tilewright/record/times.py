@@ -92,7 +92,7 @@ def _together(recorder: Recorder) -> list[Candidate]:
 
 
 def _fate(candidate: Candidate, candidates: list[Candidate]) -> str:
-    """In a few words; reasons that need a line get one of their own."""
+    """In a few words; reasons that need a line get a separate one."""
     if candidate.fate == TUNED:
         return TUNED
     if candidate.fate:
