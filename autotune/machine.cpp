@@ -207,17 +207,8 @@ void Roofline::raise_to(const Roofline& other) {
 }
 
 const char* roof_name(Roof roof) {
-    switch (roof) {
-    case Roof::memory:
-        return "memory";
-    case Roof::compute:
-        return "compute without FMA";
-    case Roof::fused_compute:
-        return "compute with FMA";
-    case Roof::none:
-        break;
-    }
-    return "";
+    static constexpr const char* kNames[] = {"", "memory", "compute without FMA", "compute with FMA"};
+    return kNames[static_cast<std::size_t>(roof)];
 }
 
 int Machine::vector_bytes() const {

@@ -1,41 +1,26 @@
 // autotune/outcome.cpp: the words for what became of a candidate.
 #include "autotune/outcome.h"
 
-#include "dsl/base/error.h"
+#include <algorithm>
+#include <iterator>
 
 namespace tilewright::autotune {
 namespace {
 
-constexpr OutcomeKind kEveryKind[] = {
-    OutcomeKind::measured,    OutcomeKind::illegal,       OutcomeKind::build_failed, OutcomeKind::build_timed_out,
-    OutcomeKind::run_crashed, OutcomeKind::run_timed_out, OutcomeKind::wrong_answer};
+/// In the order of OutcomeKind.
+constexpr const char* kNames[] = {"measured",    "illegal",       "build_failed", "build_timed_out",
+                                  "run_crashed", "run_timed_out", "wrong_answer"};
 
 } // namespace
 
 const char* outcome_name(OutcomeKind kind) {
-    switch (kind) {
-    case OutcomeKind::measured:
-        return "measured";
-    case OutcomeKind::illegal:
-        return "illegal";
-    case OutcomeKind::build_failed:
-        return "build_failed";
-    case OutcomeKind::build_timed_out:
-        return "build_timed_out";
-    case OutcomeKind::run_crashed:
-        return "run_crashed";
-    case OutcomeKind::run_timed_out:
-        return "run_timed_out";
-    case OutcomeKind::wrong_answer:
-        return "wrong_answer";
-    }
-    throw InternalError("outcome: a kind without a name: " + std::to_string(static_cast<int>(kind)) + ".");
+    return kNames[static_cast<std::size_t>(kind)];
 }
 
 std::optional<OutcomeKind> try_outcome_kind(std::string_view name) {
-    for (OutcomeKind kind : kEveryKind)
-        if (name == outcome_name(kind)) return kind;
-    return std::nullopt;
+    const auto found = std::ranges::find(kNames, name);
+    if (found == std::end(kNames)) return std::nullopt;
+    return static_cast<OutcomeKind>(found - std::begin(kNames));
 }
 
 } // namespace tilewright::autotune

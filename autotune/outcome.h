@@ -28,7 +28,7 @@ struct Outcome {
 
 /// "measured", "build_failed", ...: the word in the store and in messages.
 const char* outcome_name(OutcomeKind kind);
-/// The reverse; nullopt for a word that is none of them.
+/// The reverse; nullopt for an unknown word.
 std::optional<OutcomeKind> try_outcome_kind(std::string_view name);
 
 } // namespace tilewright::autotune

@@ -7,6 +7,7 @@
 #include "autotune/variant_combinations.h"
 #include "dsl/base/digest.h"
 #include "dsl/base/error.h"
+#include "dsl/base/spelling.h"
 #include "dsl/language/schedule_text.h"
 
 namespace tilewright::autotune {
@@ -14,10 +15,8 @@ namespace tilewright::autotune {
 using nlohmann::json;
 
 std::string words_of(const Variant& variant) {
-    std::string text;
-    for (const auto& [name, option] : variant)
-        text += (text.empty() ? "" : ", ") + name + " = " + option;
-    return text.empty() ? "the only variant" : text;
+    if (variant.empty()) return "the only variant";
+    return dsl::joined(variant, ", ", [](const auto& each) { return each.first + " = " + each.second; });
 }
 
 Variant variant_of(const dsl::Schedule& schedule, const Variant& defaults) {
@@ -130,9 +129,7 @@ void SearchSession::open_spaces() {
             for (const VariantOptions& choice : choices)
                 known = known || choice.name == written.name;
             if (known) continue;
-            std::string names;
-            for (const VariantOptions& choice : choices)
-                names += (names.empty() ? "" : ", ") + choice.name;
+            const std::string names = dsl::joined(choices, ", ", [](const auto& choice) { return choice.name; });
             throw ScheduleError("<space>:" + std::to_string(written.at.line) + ": variant " + written.name +
                                     ": this program leaves no such choice open.",
                                 names.empty() ? "It has none." : "It has: " + names + ".");

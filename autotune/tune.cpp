@@ -89,7 +89,7 @@ Trial* SearchSession::attempt(const dsl::Schedule& given, const std::string& ori
     return &trial;
 }
 
-/// Beyond noise; of calls of which there is time for a few pairs alone, clearly in each.
+/// Beyond noise; where there is time for a few pairs alone, clearly in each.
 bool SearchSession::wins(const PairedTimes& times, double confidence) {
     const PairedRatio ratio = paired_ratio(times.candidate_ns, times.incumbent_ns, confidence);
     return ratio.interval ? is_faster(ratio) : is_faster_in_each(times.candidate_ns, times.incumbent_ns);

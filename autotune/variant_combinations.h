@@ -1,4 +1,4 @@
-// autotune/variant_combinations.h: which combinations of structural choices get a space of their own.
+// autotune/variant_combinations.h: which combinations of structural choices get separate spaces.
 #pragma once
 
 #include <map>

@@ -57,7 +57,7 @@ add_library(tilewright_halide_runtime_header INTERFACE)
 target_include_directories(tilewright_halide_runtime_header SYSTEM INTERFACE "${TILEWRIGHT_HALIDE_DIR}/include")
 
 if(TILEWRIGHT_PYTHON)
-  # A component of its own: .ci/setup copies it, since packing 165 MB into a wheel and unpacking them takes ten seconds.
+  # A separate component: .ci/setup copies it, since packing 165 MB into a wheel and unpacking them takes ten seconds.
   install(FILES ${TILEWRIGHT_HALIDE_LIB_DIR}/libtilewright_halide.so DESTINATION tilewright/lib COMPONENT halide)
   foreach(plugin ${TILEWRIGHT_HALIDE_PLUGINS})
     install(FILES ${TILEWRIGHT_HALIDE_LIB_DIR}/libautoschedule_${plugin}.so DESTINATION tilewright/lib)

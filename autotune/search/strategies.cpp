@@ -3,6 +3,7 @@
 #include "autotune/search/random.h"
 #include "autotune/search/strategy.h"
 #include "dsl/base/error.h"
+#include "dsl/base/spelling.h"
 
 namespace tilewright::autotune {
 
@@ -17,12 +18,11 @@ const std::vector<StrategyRow>& strategies() {
 
 std::unique_ptr<Strategy> make_strategy(const std::string& name, const std::vector<SearchSpace>& spaces,
                                         std::uint64_t seed) {
-    std::string names;
-    for (const StrategyRow& row : strategies()) {
+    for (const StrategyRow& row : strategies())
         if (name == row.name) return row.make(spaces, seed);
-        names += (names.empty() ? "" : ", ") + std::string(row.name);
-    }
-    throw ScheduleError("search strategy " + name + ": there is none of that name.", "Use one of: " + names + ".");
+    throw ScheduleError("search strategy " + name + ": there is no such strategy.",
+                        "Use one of: " + dsl::joined(strategies(), ", ", [](const auto& row) { return row.name; }) +
+                            ".");
 }
 
 } // namespace tilewright::autotune

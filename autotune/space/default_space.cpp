@@ -19,10 +19,6 @@ namespace {
 
 using dsl::StagePart;
 
-// An expression this cheap is computed again rather than kept.
-constexpr int kCheapOps = 3;
-// Reduced axes up to this long are worth a copy of the loop with the length known.
-constexpr std::int64_t kUnrollExtent = 8;
 // The rows of a block that are added one by one.
 constexpr std::int64_t kMostUnrolledRows = 16;
 // Vectors that a block's lanes are added up in: a register each.
@@ -47,7 +43,7 @@ class SpaceBuilder {
     }
 
   private:
-    /// The first rule that fits a stage decides its place; what no rule takes gets a nest of its own.
+    /// The first rule that fits a stage decides its place; what no rule takes gets a separate nest.
     void place(const dsl::StageInfo& stage) {
         using Rule = bool (SpaceBuilder::*)(const dsl::StageInfo&);
         static constexpr Rule kRules[] = {&SpaceBuilder::place_result,       &SpaceBuilder::place_loop,
@@ -218,10 +214,8 @@ class SpaceBuilder {
         const RootLoops& root = roots_.at(plan.root->name);
         std::size_t depth = 0;
         for (; depth < root.axes.size(); ++depth) {
-            bool followed = plan.root->pure.loops[depth].extent == "1"; // nothing moves along it
-            for (const auto& [own, loop] : plan.to_root)
-                followed = followed || loop == root.axes[depth];
-            if (!followed) break;
+            const bool moves = plan.root->pure.loops[depth].extent != "1";
+            if (moves && !plan.follows({root.axes[depth]})) break;
         }
         while (depth > 0 && root.attach_at[depth].empty())
             --depth;
@@ -230,13 +224,7 @@ class SpaceBuilder {
 
     /// Whether a stage moves along all axes of its root: what does not would be computed again for each step along
     /// them.
-    bool follows_every_axis(const StagePlan& plan) const {
-        const std::vector<std::string>& axes = roots_.at(plan.root->name).axes;
-        return std::all_of(axes.begin(), axes.end(), [&](const std::string& axis) {
-            return std::any_of(plan.to_root.begin(), plan.to_root.end(),
-                               [&](const auto& own_and_root) { return own_and_root.second == axis; });
-        });
-    }
+    bool follows_every_axis(const StagePlan& plan) const { return plan.follows(roots_.at(plan.root->name).axes); }
 
     /// Whether a stage is computed for one vector of its root's elements at a time.
     bool vector_granular(const dsl::StageInfo& stage) const {
@@ -400,17 +388,6 @@ class SpaceBuilder {
         if (!line.empty()) lines_.push_back(line);
     }
 
-    /// Several iterations for each visit of a loop.
-    static void add_chunks(Line& line, const dsl::StageInfo& loop) {
-        const std::string& iteration = loop.updates.front().loops.back().name;
-        line.add("split", iteration, iteration + "o", iteration + "i", chunk_hole(loop)).add("unroll", iteration + "i");
-    }
-
-    /// Loops are listed outermost first; reorder() wants the innermost first.
-    static std::vector<std::string> innermost_first(const std::vector<std::string>& loops) {
-        return {loops.rbegin(), loops.rend()};
-    }
-
     /// A loop that becomes vectors, "" for none.
     struct VectorLoop {
         std::string loop;
@@ -502,7 +479,7 @@ class SpaceBuilder {
         if (has_vector_loop && !reduced.empty()) line.add("reorder", vectors.loop, rows, innermost_first(reduced));
         if (has_vector_loop) line.add("vectorize", vectors.loop, vectors.factor);
         if (!group.empty()) line.add("unroll", group, roots_.at(plans_.at(stage.name).root->name).group_factor);
-        const bool constant = last_reduced && is_number(last_reduced->extent);
+        const bool constant = last_reduced && constant_size(last_reduced->extent);
         const std::string lane_count = stage.pure.loops.empty() ? "" : stage.pure.loops.back().extent;
         // One accumulator for each vector of lanes: all of them stay in registers.
         if (stage.part == StagePart::lanes && has_vector_loop &&
@@ -513,21 +490,10 @@ class SpaceBuilder {
         if (stage.part == StagePart::loop) add_chunks(line, stage);
         if (!line.empty()) body->push_back(line);
         // A condition on an extent such as X.0 // 2 would not make the extent of the loop a constant.
-        if (last_reduced && is_size(last_reduced->extent) && stage.part == StagePart::whole) {
-            const std::int64_t extent = last_reduced->extent_here;
-            if (extent > 1 && extent <= kUnrollExtent)
-                body->push_back(
-                    choose({{Line(head).unroll_where(is_extent(*last_reduced, extent), last_reduced->name)}, {}}));
-        }
-    }
-
-    bool is_size(const std::string& text) const {
-        return std::any_of(info_.sizes.begin(), info_.sizes.end(),
-                           [&](const dsl::SizeInfo& size) { return size.name == text; });
-    }
-
-    static bool is_number(const std::string& text) {
-        return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c); });
+        if (last_reduced && is_short_size(*last_reduced, info_) && stage.part == StagePart::whole)
+            body->push_back(choose(
+                {{Line(head).unroll_where(is_extent(*last_reduced, last_reduced->extent_here), last_reduced->name)},
+                 {}}));
     }
 
     /// A stage that is inlined by default may also be kept for each row or vector of its root.

@@ -37,10 +37,6 @@ std::vector<dsl::LoopInfo> pure_loops(const dsl::DefinitionInfo& definition) {
     return loops;
 }
 
-std::vector<std::string> innermost_first(const std::vector<std::string>& loops) {
-    return {loops.rbegin(), loops.rend()};
-}
-
 /// The reduced loops of a definition as reorder() wants them, innermost first.
 std::vector<std::string> reduced_first(const dsl::DefinitionInfo& definition) {
     std::vector<std::string> names;
@@ -89,8 +85,8 @@ std::vector<std::string> take_outer(std::vector<std::string>& loops) {
     return outer;
 }
 
-/// `outer` (outermost first) as blocks around the loops `inside` (innermost first), of which `thread` is over threads.
-/// Gives the loop over blocks.
+/// `outer` (outermost first) as blocks around the loops `inside` (innermost first); their loop `thread` is over
+/// threads. Gives the loop over blocks.
 std::string spread(Line& line, const std::vector<std::string>& inside, const std::string& thread,
                    const std::vector<std::string>& outer) {
     if (inside != std::vector{thread} || outer.size() > 1) line.add("reorder", inside, innermost_first(outer));

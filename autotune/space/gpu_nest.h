@@ -11,7 +11,7 @@
 
 namespace tilewright::autotune {
 
-/// The loops of a stage with a kernel of its own, and where other stages may be computed in them.
+/// The loops of a stage with a separate kernel, and where other stages may be computed in them.
 struct GpuNest {
     std::vector<std::string> axes; ///< the pure loops, outermost first
     std::string
@@ -42,7 +42,7 @@ struct LaneMap {
 /// the elements that its lanes add up.
 GpuNest row_nest(const dsl::StageInfo& stage, const LaneMap& map);
 
-/// A block for a few elements, each of which is reduced from many; `threads` in a block to begin with. `whole`: never
+/// A block for a few elements, each reduced from many; `threads` in a block to begin with. `whole`: never
 /// for fewer.
 GpuNest tree_nest(const dsl::StageInfo& stage, std::int64_t rows, std::int64_t threads, bool whole = false);
 

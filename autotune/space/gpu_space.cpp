@@ -4,7 +4,6 @@
 #include "autotune/space/gpu_space.h"
 
 #include <algorithm>
-#include <cctype>
 #include <functional>
 #include <map>
 #include <optional>
@@ -22,12 +21,8 @@ namespace {
 
 using dsl::StagePart;
 
-// An expression this cheap is computed again rather than kept.
-constexpr int kCheapOps = 3;
 // Operations that several readers may compute again: a value's way to memory and back takes as long as some hundred.
 constexpr int kRepeatedOps = 150;
-// Reduced axes up to this long are worth a copy of the loop with the length known.
-constexpr std::int64_t kUnrollExtent = 8;
 // Rows up to this long are one thread's.
 constexpr std::int64_t kShortRow = 32;
 // Blocks of a reduction that one GPU block reduces further, without a kernel in between.
@@ -66,7 +61,7 @@ class GpuSpace {
   private:
     using Rule = bool (GpuSpace::*)(const dsl::StageInfo&);
 
-    /// The first rule that fits a stage decides its place; what no rule takes gets a kernel of its own.
+    /// The first rule that fits a stage decides its place; what no rule takes gets a separate kernel.
     void place(const dsl::StageInfo& stage) {
         order_.push_back(stage.name);
         static constexpr Rule kRules[] = {
@@ -223,7 +218,7 @@ class GpuSpace {
         const GpuNest& nest = nests_.at(plan.root->name);
         if (nest.cooperative || nest.thread.empty()) return false;
         if (plan.in_update && plan.root->updates.size() != 1) return false;
-        if (!follows_all(plan, nest.axes) || !is_one_element(stage, plan)) return false;
+        if (!plan.follows(nest.axes) || !is_one_element(stage, plan)) return false;
         attach(stage, plan, plan.root->name, nest.thread);
         thread_lines(stage);
         return true;
@@ -237,7 +232,7 @@ class GpuSpace {
         if (!nest.cooperative || plan.in_update) return false;
         const bool is_row = is_row_root_.count(plan.root->name) != 0;
         for (const std::string& axis : nest.axes)
-            if (!(is_row && axis == nest.shared_axis) && !follows(plan, axis)) return false;
+            if (!(is_row && axis == nest.shared_axis) && !plan.follows({axis})) return false;
         // A single long sum would be one thread's.
         const bool single = std::all_of(stage.pure.loops.begin(), stage.pure.loops.end(), [&](const auto& loop) {
             const auto axis = plan.to_root.find(loop.name);
@@ -415,7 +410,7 @@ class GpuSpace {
             cost.repeated = cost.repeated || !stage.updates.empty();
             for (const dsl::DefinitionInfo& update : stage.updates) {
                 for (const dsl::LoopInfo& loop : update.loops) {
-                    if (!loop.reduced || !is_short_size(loop)) continue;
+                    if (!loop.reduced || !is_short_size(loop, info_)) continue;
                     if (!lengths.emplace(loop.extent, loop.extent_here).second) continue;
                     const Factor length = size(loop.extent) == number(loop.extent_here);
                     cost.lengths = cost.lengths ? *cost.lengths && length : length;
@@ -464,13 +459,6 @@ class GpuSpace {
         return plan.placement == Placement::attached && in_thread_.count(stage.name) != 0;
     }
 
-    static bool follows(const StagePlan& plan, const std::string& axis) {
-        return std::any_of(plan.to_root.begin(), plan.to_root.end(),
-                           [&](const auto& own_and_root) { return own_and_root.second == axis; });
-    }
-    static bool follows_all(const StagePlan& plan, const std::vector<std::string>& axes) {
-        return std::all_of(axes.begin(), axes.end(), [&](const std::string& axis) { return follows(plan, axis); });
-    }
     static bool is_one_element(const dsl::StageInfo& stage, const StagePlan& plan) {
         return std::all_of(stage.pure.loops.begin(), stage.pure.loops.end(), [&](const dsl::LoopInfo& loop) {
             return plan.to_root.count(loop.name) != 0 || loop.extent == "1";
@@ -498,9 +486,6 @@ class GpuSpace {
         return static_cast<std::int64_t>(std::min(1e15, elements * static_cast<double>(bytes_of(stage))));
     }
 
-    // --- text
-    // ----------------------------------------------------------------------------------------------------------
-
     void attach(const dsl::StageInfo& stage, StagePlan plan, const std::string& to, const std::string& loop) {
         plan.placement = Placement::attached;
         plan.attach_stage = to;
@@ -527,21 +512,10 @@ class GpuSpace {
             offer_unrolling(stage, update);
     }
 
-    static bool is_number(const std::string& extent) {
-        return std::all_of(extent.begin(), extent.end(), [](unsigned char c) { return std::isdigit(c); });
-    }
-
-    /// Of the last of several levels of lanes, most of which has nothing to add.
+    /// Whether a stage is the last of several levels of lanes: most of its lanes have nothing to add.
     bool adds_blocks(const dsl::StageInfo& stage) const {
         return stage.part == StagePart::lane &&
                reads(stage, [](const dsl::StageInfo& from) { return from.part == StagePart::block; });
-    }
-
-    /// A condition on an extent such as X.0 // 2 would not make the extent of the loop a constant.
-    bool is_short_size(const dsl::LoopInfo& loop) const {
-        const bool is_size = std::any_of(info_.sizes.begin(), info_.sizes.end(),
-                                         [&](const dsl::SizeInfo& size) { return size.name == loop.extent; });
-        return is_size && loop.extent_here > 1 && loop.extent_here <= kUnrollExtent;
     }
 
     void offer_unrolling(const dsl::StageInfo& stage, std::size_t update) {
@@ -563,9 +537,10 @@ class GpuSpace {
                                                                      : std::vector<std::int64_t>{4, 16, 8});
         } else if (const std::string all = short_reduction(definition, 16); !all.empty()) {
             line.add("unroll", all);
-        } else if (is_short_size(loop)) {
+        } else if (is_short_size(loop, info_)) {
             line.unroll_where(is_extent(loop, loop.extent_here), loop.name);
-        } else if (!is_number(loop.extent) && loop.extent_here > (adds_blocks(stage) ? 32 : 16)) {
+        } else if (!loop.extent.empty() && !constant_size(loop.extent) &&
+                   loop.extent_here > (adds_blocks(stage) ? 32 : 16)) {
             read_ahead({8, 4, 16});
         }
         if (!line.empty()) lines_[stage.name].push_back(choose({{line}, {}}));
@@ -573,10 +548,9 @@ class GpuSpace {
 
     /// Several iterations between two looks at who is alive.
     static Line chunked(const dsl::StageInfo& loop, std::size_t update) {
-        const std::string& iteration = loop.updates.front().loops.back().name;
-        return line_of(loop.name, static_cast<int>(update))
-            .add("split", iteration, iteration + "o", iteration + "i", chunk_hole(loop, kChunk))
-            .add("unroll", iteration + "i");
+        Line line = line_of(loop.name, static_cast<int>(update));
+        add_chunks(line, loop, kChunk);
+        return line;
     }
 
     const dsl::AlgorithmInfo& info_;
@@ -584,7 +558,7 @@ class GpuSpace {
     StageGraph graph_;
     std::vector<std::string> order_; ///< names, results first
     std::map<std::string, StagePlan> plans_;
-    std::map<std::string, GpuNest> nests_; ///< of stages with kernels of their own
+    std::map<std::string, GpuNest> nests_; ///< of stages with separate kernels
     std::map<std::string, std::vector<Line>> lines_;
     std::map<std::string, BlockLines> in_block_; ///< loops of stages in shared memory
     std::map<std::string, Line> repeated_;       ///< of those that may be inlined: their line where they are not

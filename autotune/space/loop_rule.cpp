@@ -164,12 +164,18 @@ std::int64_t default_chunk(const dsl::StageInfo& loop, std::int64_t chunk = kChu
     return std::max<std::int64_t>(1, std::min(chunk, iterations));
 }
 
-} // namespace
-
-Factor chunk_hole(const dsl::StageInfo& loop, std::int64_t first) {
+Factor chunk_hole(const dsl::StageInfo& loop, std::int64_t first = kChunk) {
     const std::int64_t chunk = default_chunk(loop, first);
     return hole(loop.name + "_chunk", chunk, {1, 2, 4, 5, 8, 10, 16, 20, 50}, 1,
                 std::max<std::int64_t>(chunk, loop.operations > 100 ? 10 : 50));
+}
+
+} // namespace
+
+void add_chunks(Line& line, const dsl::StageInfo& loop, std::int64_t first) {
+    const std::string& iteration = loop.updates.front().loops.back().name;
+    line.add("split", iteration, iteration + "o", iteration + "i", chunk_hole(loop, first))
+        .add("unroll", iteration + "i");
 }
 
 std::vector<Line> hosted_loop_lines(const dsl::StageInfo& loop, const dsl::StageInfo& root, const RootLoops& loops) {

@@ -21,7 +21,7 @@ RootLoops loop_host_rule(const dsl::StageInfo& root, const dsl::StageInfo& loop,
 /// The directives of the hosted loop itself.
 std::vector<Line> hosted_loop_lines(const dsl::StageInfo& loop, const dsl::StageInfo& root, const RootLoops& loops);
 
-/// ?loop_n_chunk{10, 1, 2, ...}: how many iterations one visit does, `first` to begin with where they are short.
-Factor chunk_hole(const dsl::StageInfo& loop, std::int64_t first = 10);
+/// Several iterations a visit, ?loop_n_chunk{10, 1, 2, ...}: `first` to begin with where they are short.
+void add_chunks(Line& line, const dsl::StageInfo& loop, std::int64_t first = 10);
 
 } // namespace tilewright::autotune

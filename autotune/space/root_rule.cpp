@@ -66,8 +66,8 @@ std::optional<RootLoops> scan_rule(const dsl::StageInfo& root, const StageGraph&
     const std::int64_t extent = extent_of(*found, 1024);
     const int lanes = default_lanes(root, graph, machine);
     const bool contiguous = found + 1 == loops.end();
-    // Down a column, neighbours lie in rows of their own: a vector would be put together and taken apart value by
-    // value, at twice the cost of single values, of which several rows keep the units busy. Long chains pay for it.
+    // Down a column, neighbours lie in different rows: a vector would be put together and taken apart value by
+    // value, at twice the cost of single values, and several rows of those keep the units busy. Long chains pay for it.
     const bool single = !contiguous && root.operations < kLongChainOps;
     // Each iteration touches the tile's elements: rows of lines that stay in L1, or a few lines of a row.
     const std::int64_t group = single ? kGroup : lanes;
@@ -159,7 +159,7 @@ std::string grouped_axis(const dsl::StageInfo& root, const StageGraph& graph, co
     }
     if (sum == nullptr || sum->part != StagePart::whole || sum->updates.size() != 1 || sum->operations >= kLongChainOps)
         return "";
-    // Terms that are stages of their own have loops of their own, and work enough.
+    // Terms that are separate stages have loops, and work enough.
     const auto is_stage = [&](const dsl::ReadInfo& read) { return graph.find(read.from) != nullptr; };
     if (std::any_of(sum->reads.begin(), sum->reads.end(), is_stage)) return "";
     const auto& uses = graph.uses(sum->name);
@@ -288,7 +288,7 @@ RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const M
                                           [&](const dsl::LoopInfo& loop) { return loop.name == grouped_axis; });
         const auto place = static_cast<std::size_t>(grouped - loops.begin());
         if (vectorize && grouped != loops.end() && (place >= fused || fused == 1)) {
-            // An axis that is fused with another one has no loop of its own.
+            // An axis that is fused with another one has no separate loop.
             const std::string of = place == 0 ? row_loop : grouped_axis;
             const std::string group = grouped_axis + "u";
             const std::int64_t most = std::min(kGroup, extent_of(*grouped, 1024));

@@ -14,7 +14,7 @@ namespace tilewright::autotune {
 inline constexpr int kLongChainOps = 20;
 
 /// Vectors are as wide as this call's axes allow: for who tunes it, or for a version that serves calls of other sizes
-/// too, of which a narrow vector then may ask for no elements.
+/// too; a narrow vector then may ask for no elements.
 enum class Widths { of_call, of_machine };
 
 /// A root's loops after its directives, and where other stages may be computed in them.
@@ -26,7 +26,7 @@ struct RootLoops {
     Factor vector_factor;    ///< its factor, a hole: ?argmin_vec
     int vector_lanes = 1;    ///< the default value of that factor
     int unrolled_rows = 1;
-    std::string grouped_axis; ///< the axis of which a few rows run inside of each vector, or ""
+    std::string grouped_axis; ///< a few rows of this axis run inside of each vector; "" for none
     Factor group_factor;      ///< how many: ?sum_group
     std::string outermost;    ///< the outermost loop after splits and fusions
     std::vector<Line> lines;
@@ -34,7 +34,7 @@ struct RootLoops {
 
 /// Loops for stage `root`: rows or tiles in parallel, the contiguous axis in vectors.
 /// `element_ops` is the work per element of everything that will run inside, `chain_ops` what of it is one chain.
-/// `grouped_axis`: the axis of which several rows are to run side by side, or "" (see grouped_axis()).
+/// `grouped_axis`: several rows of this axis are to run side by side; "" for none (see grouped_axis()).
 /// `least_task`: the elements that a parallel task has at least (see least_task()).
 RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const Machine& machine, double element_ops,
                     double chain_ops, Widths widths, const std::string& grouped_axis = "", std::int64_t least_task = 0);
@@ -46,7 +46,7 @@ RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const M
 std::int64_t least_task(const dsl::StageInfo& root, const dsl::AlgorithmInfo& info, const Machine& machine,
                         double element_ops);
 
-/// The axis of `root` of which several rows should be reduced at once, or "". A sum whose terms are added one by one
+/// The axis of `root` whose rows should be reduced several at once, or "". A sum whose terms are added one by one
 /// waits for each addition; with a vector of several rows at a time the additions overlap, and what the rows share is
 /// loaded once.
 std::string grouped_axis(const dsl::StageInfo& root, const StageGraph& graph, const dsl::AlgorithmInfo& info);

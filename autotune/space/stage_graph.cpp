@@ -12,6 +12,17 @@ double StagePlan::most_copies() const {
     return most;
 }
 
+bool StagePlan::follows(const std::vector<std::string>& axes) const {
+    return std::all_of(axes.begin(), axes.end(), [&](const std::string& axis) {
+        return std::any_of(to_root.begin(), to_root.end(), [&](const auto& each) { return each.second == axis; });
+    });
+}
+
+bool is_short_size(const dsl::LoopInfo& loop, const dsl::AlgorithmInfo& info) {
+    return std::ranges::find(info.sizes, loop.extent, &dsl::SizeInfo::name) != info.sizes.end() &&
+           loop.extent_here > 1 && loop.extent_here <= 8;
+}
+
 std::int64_t extent_of(const dsl::LoopInfo& loop, std::int64_t otherwise) {
     return loop.extent_here >= 0 ? loop.extent_here : otherwise;
 }

@@ -17,7 +17,7 @@ struct Use {
 
 /// Where a stage is computed.
 enum class Placement {
-    root,     ///< a loop nest of its own
+    root,     ///< a separate loop nest
     attached, ///< inside a loop of another stage
     inlined   ///< inside the expressions that read it
 };
@@ -31,11 +31,13 @@ struct StagePlan {
     bool in_update = false;   ///< read, perhaps through other stages, by an update of `root`
     std::string attach_stage; ///< attached: compute_at(attach_stage, attach_loop)
     std::string attach_loop;
-    /// How often the expression would stand in each stage with loops of its own: twice where that reads two places of
+    /// How often the expression would stand in each stage that has loops: twice where that reads two places of
     /// it, or two places of an inlined stage that reads it. Doubles, since such chains multiply.
     std::map<std::string, double> copies;
 
     double most_copies() const;
+    /// Whether some loop of the stage follows each of these loops of the root.
+    bool follows(const std::vector<std::string>& axes) const;
 };
 
 /// Beyond this many copies in one stage nothing is inlined by default, however cheap: in a chain of stages that read
@@ -64,6 +66,13 @@ class StageGraph {
     std::map<std::string, std::vector<Use>> uses_;
     std::map<std::string, const dsl::StageInfo*> by_name_;
 };
+
+/// An expression this cheap is computed again rather than kept.
+inline constexpr int kCheapOps = 3;
+
+/// Whether a loop's extent is a size of the program, 2 to 8 at the sizes translated for: worth a copy of the loop with
+/// the length known. A condition on an extent such as X.0 // 2 would not make the extent of the loop a constant.
+bool is_short_size(const dsl::LoopInfo& loop, const dsl::AlgorithmInfo& info);
 
 /// The value of a loop's extent at the sizes translated for; `otherwise` where it is not known.
 std::int64_t extent_of(const dsl::LoopInfo& loop, std::int64_t otherwise);

@@ -108,6 +108,10 @@ Line where(const Factor& condition) {
     return line;
 }
 
+std::vector<std::string> innermost_first(const std::vector<std::string>& loops) {
+    return {loops.rbegin(), loops.rend()};
+}
+
 dsl::Schedule space_of(const dsl::AlgorithmInfo& info, const Machine& machine, const std::vector<Line>& lines) {
     dsl::Schedule space;
     space.function = info.function;

@@ -68,9 +68,12 @@ struct Line {
 
 /// Without directives: of the pure definition, or of an update from 0 on.
 Line line_of(const std::string& stage, int update = -1);
-/// choose { branch | branch }; a branch without lines is the choice of none of the others.
+/// choose { branch | branch }; a branch without lines chooses nothing.
 Line choose(const std::vector<std::vector<Line>>& branches);
 Line where(const Factor& condition);
+
+/// Loops are listed outermost first; reorder() wants the innermost first.
+std::vector<std::string> innermost_first(const std::vector<std::string>& loops);
 
 dsl::Schedule space_of(const dsl::AlgorithmInfo& info, const Machine& machine, const std::vector<Line>& lines);
 

@@ -28,6 +28,20 @@ namespace {
 
 using nlohmann::json;
 
+/// A row of the table `machines`.
+struct StoredMachine {
+    std::string fingerprint, cpu_model, isa;
+    int cores = 0;
+    std::string roofline; ///< JSON
+    std::int64_t created_s = 0;
+};
+constexpr auto fields_of(std::type_identity<StoredMachine>) {
+    return std::tuple(dsl::Field("fingerprint", &StoredMachine::fingerprint),
+                      dsl::Field("cpu_model", &StoredMachine::cpu_model), dsl::Field("isa", &StoredMachine::isa),
+                      dsl::Field("cores", &StoredMachine::cores), dsl::Field("roofline", &StoredMachine::roofline),
+                      dsl::Field("created_s", &StoredMachine::created_s));
+}
+
 std::int64_t now_s() {
     return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch())
         .count();
@@ -209,7 +223,7 @@ template <class Row> Row row_of(const Statement& statement, const std::string& p
             const std::string word = statement.text(column++);
             const auto kind = try_outcome_kind(word);
             if (!kind)
-                throw StoreError("store " + path + ": a trial has the outcome \"" + word + "\", which is none.",
+                throw StoreError("store " + path + ": a trial has the outcome \"" + word + "\", which is unknown.",
                                  "Run `autotune db check`.");
             value = {*kind, statement.text(column++)};
         } else if constexpr (std::is_same_v<Value, std::string>) {
@@ -243,7 +257,7 @@ template <class Row> Row from_json(const json& object, const std::string& what) 
         if constexpr (is_outcome<Value>) {
             const auto kind = try_outcome_kind(object.at(name).get<std::string>());
             if (!kind)
-                throw StoreError(what + ": the outcome " + object.at(name).dump() + " is none.",
+                throw StoreError(what + ": the outcome " + object.at(name).dump() + " is unknown.",
                                  "Give a file that `autotune db export` wrote.");
             value = {*kind, object.at(name + "_text")};
         } else {
@@ -319,6 +333,32 @@ struct Store::Impl {
         const std::lock_guard<std::recursive_mutex> lock(mutex);
         const_cast<Impl*>(this)->ready();
         return body();
+    }
+
+    /// What a query gives behind "SELECT columns".
+    template <class Row, class... Values>
+    std::vector<Row> rows(const std::string& from_where, const Values&... values) const {
+        return reading([&] {
+            Statement query(db, path, select<Row>() + from_where);
+            (query.bind(values), ...);
+            std::vector<Row> found;
+            while (query.step())
+                found.push_back(row_of<Row>(query, path));
+            return found;
+        });
+    }
+    template <class Row, class... Values>
+    std::optional<Row> row(const std::string& from_where, const Values&... values) const {
+        std::vector<Row> found = rows<Row>(from_where, values...);
+        if (found.empty()) return std::nullopt;
+        return std::move(found.front());
+    }
+    /// One more row of a table; `otherwise` says what becomes of one that is there.
+    template <class Row>
+    void insert(const std::string& how, const char* table, const Row& row, const std::string& otherwise = "") const {
+        Statement statement(db, path, how + " INTO " + insert_into<Row>(table) + otherwise);
+        bind_row(statement, row);
+        statement.step();
     }
 
     void insert_workload(const StoredWorkload& workload);
@@ -466,10 +506,7 @@ void Store::Impl::migrate() {
 }
 
 void Store::Impl::insert_workload(const StoredWorkload& workload) {
-    Statement insert(db, path,
-                     "INSERT INTO " + insert_into<StoredWorkload>("workloads") + "ON CONFLICT (key) DO NOTHING");
-    bind_row(insert, workload);
-    insert.step();
+    insert("INSERT", "workloads", workload, "ON CONFLICT (key) DO NOTHING");
 }
 
 void Store::Impl::insert_trial(const StoredTrial& trial, bool keep_old) {
@@ -483,9 +520,7 @@ void Store::Impl::insert_trial(const StoredTrial& trial, bool keep_old) {
         keep_old ? "ON CONFLICT DO NOTHING"
                  : "ON CONFLICT (workload, digest) DO UPDATE SET " +
                        list_of(changing, [](const std::string& column) { return column + " = excluded." + column; });
-    Statement insert(db, path, "INSERT INTO " + insert_into<StoredTrial>("trials") + otherwise);
-    bind_row(insert, trial);
-    insert.step();
+    insert("INSERT", "trials", trial, otherwise);
     if (keep_old || trial.outcome.kind == OutcomeKind::measured) return;
     // What failed is nobody's best: a record always has its measured trial.
     Statement drop(db, path, "DELETE FROM records WHERE workload = ? AND digest = ?");
@@ -498,9 +533,7 @@ bool Store::Impl::is_measured(const std::string& workload, const std::string& di
 }
 
 void Store::Impl::insert_record(const StoredRecord& record) {
-    Statement insert(db, path, "INSERT OR REPLACE INTO " + insert_into<StoredRecord>("records"));
-    bind_row(insert, record);
-    insert.step();
+    insert("INSERT OR REPLACE", "records", record);
 }
 
 Store::Store(const std::string& path, int busy_timeout_ms) : impl_(std::make_unique<Impl>()) {
@@ -537,61 +570,33 @@ void Store::put_trial_and_record(const StoredTrial& trial, const StoredRecord& r
     });
 }
 void Store::put_machine(const Machine& machine) {
-    impl_->transact([&] {
-        Statement insert(impl_->db, impl_->path, "INSERT OR REPLACE INTO machines VALUES (?, ?, ?, ?, ?, ?)");
-        insert.bind(machine.fingerprint).bind(machine.cpu_model).bind(machine.isa).bind(machine.cores);
-        insert.bind(print_roofline(machine.roofline)).bind(now_s()).step();
-    });
+    const StoredMachine row{machine.fingerprint, machine.cpu_model, machine.isa, machine.cores,
+                            print_roofline(machine.roofline)};
+    impl_->transact([&] { impl_->insert("INSERT OR REPLACE", "machines", row); });
 }
 
 std::optional<StoredRecord> Store::best(const std::string& workload) const {
-    return impl_->reading([&]() -> std::optional<StoredRecord> {
-        Statement query(impl_->db, impl_->path, select<StoredRecord>() + " FROM records WHERE workload = ?");
-        if (!query.bind(workload).step()) return std::nullopt;
-        return row_of<StoredRecord>(query, impl_->path);
-    });
+    return impl_->row<StoredRecord>(" FROM records WHERE workload = ?", workload);
 }
 
 std::optional<StoredWorkload> Store::workload(const std::string& key) const {
-    return impl_->reading([&]() -> std::optional<StoredWorkload> {
-        Statement query(impl_->db, impl_->path, select<StoredWorkload>() + " FROM workloads WHERE key = ?");
-        if (!query.bind(key).step()) return std::nullopt;
-        return row_of<StoredWorkload>(query, impl_->path);
-    });
+    return impl_->row<StoredWorkload>(" FROM workloads WHERE key = ?", key);
 }
 
 std::vector<StoredRecord> Store::family(const std::string& family, const std::string& machine,
                                         const std::string& except_workload) const {
-    return impl_->reading([&] {
-        std::vector<StoredRecord> records;
-        Statement query(impl_->db, impl_->path,
-                        select<StoredRecord>() +
-                            " FROM records WHERE workload IN (SELECT key FROM workloads WHERE family = ? AND machine "
-                            "= ? AND key <> ?) ORDER BY created_s DESC LIMIT 20");
-        query.bind(family).bind(machine).bind(except_workload);
-        while (query.step())
-            records.push_back(row_of<StoredRecord>(query, impl_->path));
-        return records;
-    });
+    return impl_->rows<StoredRecord>(" FROM records WHERE workload IN (SELECT key FROM workloads WHERE family = ? AND "
+                                     "machine = ? AND key <> ?) ORDER BY created_s DESC LIMIT 20",
+                                     family, machine, except_workload);
 }
 
 std::vector<StoredTrial> Store::trials(const std::string& workload) const {
-    return impl_->reading([&] {
-        std::vector<StoredTrial> trials;
-        Statement query(impl_->db, impl_->path, select<StoredTrial>() + " FROM trials WHERE workload = ? ORDER BY id");
-        query.bind(workload);
-        while (query.step())
-            trials.push_back(row_of<StoredTrial>(query, impl_->path));
-        return trials;
-    });
+    return impl_->rows<StoredTrial>(" FROM trials WHERE workload = ? ORDER BY id", workload);
 }
 
 std::optional<Roofline> Store::roofline(const std::string& fingerprint) const {
-    return impl_->reading([&]() -> std::optional<Roofline> {
-        Statement query(impl_->db, impl_->path, "SELECT roofline FROM machines WHERE fingerprint = ?");
-        if (!query.bind(fingerprint).step()) return std::nullopt;
-        return try_read_roofline(query.text(0));
-    });
+    const auto machine = impl_->row<StoredMachine>(" FROM machines WHERE fingerprint = ?", fingerprint);
+    return machine ? try_read_roofline(machine->roofline) : std::nullopt;
 }
 
 std::vector<StoredSummary> Store::list() const {
@@ -652,17 +657,8 @@ std::string Store::export_json() const {
     return impl_->reading([&] {
         json everything = {
             {"tilewright_store", store_version()}, {"machines", json::array()}, {"workloads", json::array()}};
-        {
-            Statement query(impl_->db, impl_->path,
-                            "SELECT fingerprint, cpu_model, isa, cores, roofline, created_s FROM machines ORDER BY 1");
-            while (query.step())
-                everything["machines"].push_back({{"fingerprint", query.text(0)},
-                                                  {"cpu_model", query.text(1)},
-                                                  {"isa", query.text(2)},
-                                                  {"cores", query.integer(3)},
-                                                  {"roofline", query.text(4)},
-                                                  {"created_s", query.integer(5)}});
-        }
+        for (const StoredMachine& machine : impl_->rows<StoredMachine>(" FROM machines ORDER BY fingerprint"))
+            everything["machines"].push_back(json_of(machine));
         for (const StoredSummary& summary : list()) {
             json one = json_of(summary.workload);
             one["record"] = nullptr;
@@ -722,15 +718,10 @@ int Store::merge(const std::string& path) {
                                  std::to_string(store_version()) + ".",
                              "Use the newer release.");
         impl_->transact([&] {
-            for (const json& one : everything.at("machines")) {
-                Statement insert(impl_->db, impl_->path,
-                                 "INSERT INTO machines VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING");
-                insert.bind(one.at("fingerprint").get<std::string>()).bind(one.at("cpu_model").get<std::string>());
-                insert.bind(one.at("isa").get<std::string>()).bind(one.at("cores").get<int>());
-                insert.bind(one.at("roofline").get<std::string>()).bind(one.at("created_s").get<std::int64_t>()).step();
-            }
+            const std::string what = "store " + impl_->path + ": merge of " + path;
+            for (const json& one : everything.at("machines"))
+                impl_->insert("INSERT", "machines", from_json<StoredMachine>(one, what), "ON CONFLICT DO NOTHING");
             for (const json& one : everything.at("workloads")) {
-                const std::string what = "store " + impl_->path + ": merge of " + path;
                 const auto workload = from_json<StoredWorkload>(one, what);
                 impl_->insert_workload(workload);
                 auto with_key = [&](json row) {

@@ -132,7 +132,7 @@ class Store {
     std::vector<std::string> check() const;
     /// Everything as JSON text.
     std::string export_json() const;
-    /// A copy as a store of its own. Refuses to overwrite.
+    /// Copies it to a new store. Refuses to overwrite.
     void export_store(const std::string& path) const;
     /// Takes in another store or an exported JSON file; the faster record of a workload stays. Returns new trials.
     int merge(const std::string& path);

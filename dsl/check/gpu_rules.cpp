@@ -186,7 +186,7 @@ class DeviceRules {
                 if (other != path.size()) {
                     return refuse(k,
                                   where + ": the loop over blocks " + name_of(path[k]) + " lies inside " +
-                                      name_of(path[other]) + ", which is no loop over blocks.",
+                                      name_of(path[other]) + ", which is not a loop over blocks.",
                                   "Loops over blocks are the outermost of a kernel: reorder them, or take it away.");
                 }
                 if (path[k].stage != path[first].stage) {
@@ -305,8 +305,8 @@ class DeviceRules {
         }
         const auto block = blocks_.find({stored[first].stage, stored[first].definition});
         if (!in_thread && block != blocks_.end() && block->second.any) {
-            refuse("it is stored for the whole block, and each thread has " +
-                       std::string(stage.memory == "stack" ? "a stack" : "registers") + " of its own.",
+            refuse("it is stored for the whole block, and each thread has its " +
+                       std::string(stage.memory == "stack" ? "stack" : "registers") + ".",
                    "Use store_in(gpu_shared), or store it at a loop over threads or inside one.");
         }
     }

@@ -1,6 +1,6 @@
 // dsl/check/preconditions.h: the conditions under which a schedule's code stays inside its arrays.
 //
-// Kernels carry no bounds checks of their own. So each split of an output's loop that may visit elements beyond the
+// Kernels carry no bounds checks. So each split of an output's loop that may visit elements beyond the
 // extent (shift_inwards, round_up, bound) leaves a condition over program sizes here; a plan's version asks for them
 // all.
 #pragma once

@@ -74,10 +74,9 @@ template <class Body> auto proposed_by(const std::string& name, Body&& body) -> 
     } catch (const Halide::Error& error) {
         const std::string said = halide_message(error);
         const bool in_words = std::any_of(said.begin(), said.end(), [](unsigned char c) { return std::isalpha(c); });
-        throw ScheduleError(
-            "autoscheduler " + name + ": it gave this program up" +
-                (in_words ? ": " + said : ", an assertion of its own failed (it says \"" + said + "\")") + ".",
-            kGoesOn);
+        throw ScheduleError("autoscheduler " + name + ": it gave up on this program: " +
+                                (in_words ? said : "one of its assertions failed (it says \"" + said + "\")") + ".",
+                            kGoesOn);
     }
 }
 
@@ -103,10 +102,10 @@ void set_estimates(AlgorithmImpl& impl, const AlgorithmInfo& info) {
                 extent = Halide::Internal::simplify(Halide::Internal::substitute(values, input.dim(d).extent()));
             }
             if (!Halide::Internal::is_const(extent)) {
-                throw ScheduleError(
-                    "autoscheduler: axis " + std::to_string(rank - 1 - d) + " of " + name +
-                        " has no size of its own: another argument's stands for it, or a loop of the program moves it.",
-                    kGoesOn);
+                throw ScheduleError("autoscheduler: axis " + std::to_string(rank - 1 - d) + " of " + name +
+                                        " has no size parameter: another argument's size stands for it, or a loop of "
+                                        "the program moves it.",
+                                    kGoesOn);
             }
             input.dim(d).set_estimate(0, extent);
         }
@@ -315,7 +314,8 @@ class ReadBack {
         } else if (const auto found = site(level)) {
             chain.push_back(directive(verb + "_at", {named(found->first), named(found->second)}));
         } else {
-            throw ScheduleError("autoscheduler: " + verb + " at " + level.to_string() + " is no loop of ours.");
+            throw ScheduleError("autoscheduler: " + verb + " at " + level.to_string() +
+                                " is not a loop of this program.");
         }
     }
 

@@ -17,7 +17,7 @@ struct DeviceCode {
 
 /// Entries get names that count in `name`, so that the same input gives the same bytes, and comments, which hold names
 /// that count in the process, are taken out. `exact`: nothing flushes subnormal numbers, and sums and products say how
-/// they round, so that the driver contracts none of them either.
+/// they round, so that the driver does not contract them either.
 DeviceCode finish_device_code(const Halide::Module& lowered, const std::string& name, bool exact);
 
 /// What exact means for a text of PTX.

@@ -235,10 +235,9 @@ void set_up_halide() {
 Emitted emit(Algorithm algorithm, const Schedule& schedule, const EmitOptions& options) {
     set_up_halide();
     if (is_cuda_isa(schedule.target) != is_cuda_isa(options.isa)) {
-        throw ScheduleError(
-            "the schedule is for " + (schedule.target.empty() ? "host" : schedule.target) + ", and it is built for " +
-                options.isa + ".",
-            "Schedules for CUDA devices and for CPUs are different ones: write the target in the second line.");
+        throw ScheduleError("the schedule is for " + (schedule.target.empty() ? "host" : schedule.target) +
+                                ", and it is built for " + options.isa + ".",
+                            "A CUDA device and a CPU need different schedules: write the target in the second line.");
     }
     // The schedule was applied already; its conditions follow from the text, so the model alone gives them.
     const auto conditions =

@@ -114,7 +114,7 @@ void archive(const std::vector<std::string>& objects, const Target& target, cons
 void check(const std::vector<CFunction>& functions) {
     std::set<std::string> names;
     for (const CFunction& f : functions) {
-        if (!is_c_name(f.name)) fail("'" + f.name + "' is no name in C. Export it under another with --out.");
+        if (!is_c_name(f.name)) fail("'" + f.name + "' is not a name in C. Export it under another with --out.");
         const bool for_devices = serves_devices(parse_plan(f.plan_text));
         if (!names.insert(f.name).second || (for_devices && !names.insert(f.name + "_cuda").second))
             fail("'" + f.name + "' is there twice.");

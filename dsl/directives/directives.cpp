@@ -135,16 +135,13 @@ std::optional<int> CheckContext::loop(std::size_t argument) {
     if (found >= 0) return found;
     const auto names = definition.nest.names();
     const auto near = near_name(name(argument), names);
-    std::string list;
-    for (const std::string& candidate : names)
-        list += (list.empty() ? "" : ", ") + candidate;
     const bool gone = std::any_of(definition.nest.loops.begin(), definition.nest.loops.end(),
                                   [&](const Loop& candidate) { return candidate.name == name(argument); });
     refuse_at(argument,
               where() + ": there is no loop " + name(argument) +
                   (gone ? " any more (it was split, fused or renamed)" : "") + ".",
               near && !gone ? "Did you mean " + *near + "?"
-                            : (list.empty() ? "It has no loops." : "Its loops are: " + list + "."));
+                            : (names.empty() ? "It has no loops." : "Its loops are: " + joined(names) + "."));
     return std::nullopt;
 }
 
@@ -191,7 +188,7 @@ bool CheckContext::free_name(std::size_t argument, const std::vector<int>& gone)
 bool CheckContext::whole_stage() {
     if (in_block) {
         refuse(where() + ": " + directive.verb + " concerns the whole stage and cannot stand inside specialize.",
-               "Write " + stage.name + "." + print_directive(directive) + " as a line of its own.");
+               "Write " + stage.name + "." + print_directive(directive) + " on a separate line.");
         return false;
     }
     if (statement.update >= 0) {
@@ -239,7 +236,7 @@ Halide::VarOrRVar ApplyContext::loop(const std::string& loop_name) const {
 }
 
 Halide::VarOrRVar ApplyContext::make_loop(const std::string& loop_name, const Halide::VarOrRVar& like) {
-    // Halide tells loops apart by name: one of its own that happens to have this name belongs to another loop of ours.
+    // Halide tells loops apart by name: a Halide loop that happens to have this name belongs to another loop of ours.
     std::string name = loop_name;
     for (bool again = true; again;) {
         again = false;
@@ -256,26 +253,11 @@ Halide::VarOrRVar ApplyContext::make_loop(const std::string& loop_name, const Ha
 
 Halide::TailStrategy ApplyContext::tail(std::size_t k) const {
     using Halide::TailStrategy;
-    switch (check.tails.at(k)) {
-    case Tail::automatic:
-    case Tail::guard_with_if:
-        return TailStrategy::GuardWithIf;
-    case Tail::predicate:
-        return TailStrategy::Predicate;
-    case Tail::predicate_loads:
-        return TailStrategy::PredicateLoads;
-    case Tail::predicate_stores:
-        return TailStrategy::PredicateStores;
-    case Tail::round_up:
-        return TailStrategy::RoundUp;
-    case Tail::round_up_and_blend:
-        return TailStrategy::RoundUpAndBlend;
-    case Tail::shift_inwards:
-        return TailStrategy::ShiftInwards;
-    case Tail::shift_inwards_and_blend:
-        return TailStrategy::ShiftInwardsAndBlend;
-    }
-    return TailStrategy::GuardWithIf;
+    static constexpr TailStrategy kStrategies[] = {
+        TailStrategy::GuardWithIf,     TailStrategy::GuardWithIf,     TailStrategy::Predicate,
+        TailStrategy::PredicateLoads,  TailStrategy::PredicateStores, TailStrategy::RoundUp,
+        TailStrategy::RoundUpAndBlend, TailStrategy::ShiftInwards,    TailStrategy::ShiftInwardsAndBlend};
+    return kStrategies[static_cast<std::size_t>(check.tails.at(k))];
 }
 
 Halide::Var ApplyContext::pure_var(std::size_t argument) const {

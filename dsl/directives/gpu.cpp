@@ -279,7 +279,7 @@ std::vector<DirectiveRow> gpu_rows() {
         {"gpu_single_thread", "gpu", "for i: s   ->   a kernel of one block of one thread: for i: s",
          check_gpu_single_thread, at_the_end},
         {"gpu_single_block", "gpu",
-         "for i: s   ->   a kernel of one block blk, one thread of which runs for i: s     (gpu_single_block(blk))",
+         "for i: s   ->   a kernel of one block blk, where one thread runs for i: s     (gpu_single_block(blk))",
          check_gpu_single_block, apply_gpu_single_block},
         {"gpu_tile", "gpu",
          "for i in 0..n: s(i)   ->   n/128 blocks of 128 threads: s(128*block + thread)     (gpu_tile(i, io, ii, 128))",

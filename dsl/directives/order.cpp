@@ -246,7 +246,7 @@ void apply_never_partition_all(ApplyContext& context) {
 
 // ---- rows_together --------------------------------------------------------------------------------------------------
 
-/// Each row of a wavefront is code of its own.
+/// Each row of a wavefront is separate code.
 constexpr std::int64_t kMostRowsTogether = 16;
 
 void check_rows_together(CheckContext& context) {

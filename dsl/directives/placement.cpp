@@ -16,6 +16,11 @@ bool placeable(CheckContext& context) {
     return false;
 }
 
+void set_root(CheckContext& context, Level& level) {
+    level.kind = Level::Kind::root;
+    level.at = context.directive.at;
+}
+
 void set_level(CheckContext& context, Level& level) {
     level.kind = Level::Kind::at;
     level.at = context.directive.at;
@@ -40,28 +45,14 @@ void check_inline(CheckContext& context) {
     context.stage.compute.at = context.directive.at;
 }
 void check_compute_root(CheckContext& context) {
-    if (!context.whole_stage()) return;
-    context.stage.compute.kind = Level::Kind::root;
-    context.stage.compute.at = context.directive.at;
+    if (context.whole_stage()) set_root(context, context.stage.compute);
 }
-void check_compute_at(CheckContext& context) {
-    if (placeable(context)) set_level(context, context.stage.compute);
+/// An output is stored at the root as it is.
+template <Level StageModel::*level> void check_stored_at_root(CheckContext& context) {
+    if (context.whole_stage() && !context.stage.output) set_root(context, context.stage.*level);
 }
-void check_store_root(CheckContext& context) {
-    if (!context.whole_stage() || context.stage.output) return;
-    context.stage.store.kind = Level::Kind::root;
-    context.stage.store.at = context.directive.at;
-}
-void check_store_at(CheckContext& context) {
-    if (placeable(context)) set_level(context, context.stage.store);
-}
-void check_hoist_storage_root(CheckContext& context) {
-    if (!context.whole_stage() || context.stage.output) return;
-    context.stage.hoist.kind = Level::Kind::root;
-    context.stage.hoist.at = context.directive.at;
-}
-void check_hoist_storage(CheckContext& context) {
-    if (placeable(context)) set_level(context, context.stage.hoist);
+template <Level StageModel::*level> void check_at(CheckContext& context) {
+    if (placeable(context)) set_level(context, context.stage.*level);
 }
 
 void check_compute_with(CheckContext& context) {
@@ -120,20 +111,20 @@ std::vector<DirectiveRow> placement_rows() {
          check_compute_root, on_finished_model},
         {"compute_at", "placement",
          "for io: for ii: b = g(f)   ->   for io: {for ii: a = f}; for ii: b = g(a)     (a.compute_at(b, io))",
-         check_compute_at, on_finished_model},
+         check_at<&StageModel::compute>, on_finished_model},
         {"compute_with", "placement",
          "for i: a[i] = f(i); for i: b[i] = g(i)   ->   for i: {a[i] = f(i); b[i] = g(i)}     (b.compute_with(a, i))",
          check_compute_with, apply_compute_with},
-        {"store_root", "placement", "storage of a at its compute_at   ->   storage for all of a", check_store_root,
-         on_finished_model},
+        {"store_root", "placement", "storage of a at its compute_at   ->   storage for all of a",
+         check_stored_at_root<&StageModel::store>, on_finished_model},
         {"store_at", "placement",
          "storage at the loop of compute_at   ->   storage one loop further out, so that values are kept "
          "(a.store_at(b, io))",
-         check_store_at, on_finished_model},
+         check_at<&StageModel::store>, on_finished_model},
         {"hoist_storage", "placement", "memory taken in each iteration   ->   once, outside the loop",
-         check_hoist_storage, on_finished_model},
+         check_at<&StageModel::hoist>, on_finished_model},
         {"hoist_storage_root", "placement", "memory taken in each iteration   ->   once a call",
-         check_hoist_storage_root, on_finished_model},
+         check_stored_at_root<&StageModel::hoist>, on_finished_model},
     };
 }
 

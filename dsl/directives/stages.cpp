@@ -62,7 +62,7 @@ bool may_rfactor(CheckContext& context) {
         if (!loop) return false;
         const Loop& node = nest.loops[*loop];
         if (!node.reduced) {
-            context.refuse_at(k, context.where(node.name) + ": is no loop of a reduction.",
+            context.refuse_at(k, context.where(node.name) + ": is not a loop of a reduction.",
                               "Name a reduced loop such as r.");
             return false;
         }
@@ -95,7 +95,7 @@ bool may_rfactor(CheckContext& context) {
         if (node.ordered) {
             context.refuse(context.where(node.name) +
                                ": rfactor would add up in another order, which changes the rounding.",
-                           "Use a variant whose sum is written in blocks; its blocks are stages of their own.");
+                           "Use a variant whose sum is written in blocks; its blocks are separate stages.");
             return false;
         }
         if (!node.reduced) continue;
@@ -251,11 +251,9 @@ void check_in(CheckContext& context) {
                                          context.model.stage_hint(context.name(k)));
             }
             if (!consumers.count(context.name(k))) {
-                std::string list;
-                for (const std::string& name : consumers)
-                    list += (list.empty() ? "" : ", ") + name;
                 return context.refuse_at(k, context.name(k) + ": does not read " + context.stage.name + ".",
-                                         list.empty() ? "Nothing reads it." : "It is read by: " + list + ".");
+                                         consumers.empty() ? "Nothing reads it."
+                                                           : "It is read by: " + joined(consumers) + ".");
             }
             named.insert(context.name(k));
         }
@@ -407,7 +405,7 @@ void check_specialize(CheckContext& context) {
     }
     if (!is_truth(condition)) {
         return context.refuse_at(
-            0, context.where() + ": specialize(" + print_expression(condition) + ") is no comparison.",
+            0, context.where() + ": specialize(" + print_expression(condition) + ") is not a comparison.",
             "Write something like extent(" + context.other_loop([](const Loop&) { return true; }) + ") == 2.");
     }
     if (!check_condition(context, condition)) return;

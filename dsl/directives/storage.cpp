@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "dsl/base/error.h"
+#include "dsl/base/spelling.h"
 #include "dsl/directives/directives.h"
 
 namespace tilewright::dsl {
@@ -11,11 +12,8 @@ namespace {
 bool check_axis(CheckContext& context, std::size_t argument) {
     const auto& axes = context.stage.axes;
     if (std::find(axes.begin(), axes.end(), context.name(argument)) != axes.end()) return true;
-    std::string list;
-    for (const std::string& axis : axes)
-        list += (list.empty() ? "" : ", ") + axis;
     context.refuse_at(argument, context.stage.name + ": there is no axis " + context.name(argument) + ".",
-                      axes.empty() ? "It has no axes." : "Its axes are: " + list + ".");
+                      axes.empty() ? "It has no axes." : "Its axes are: " + joined(axes) + ".");
     return false;
 }
 
@@ -179,7 +177,7 @@ void check_align_bounds(CheckContext& context) {
     const std::string extent = full_extent(context, context.name(0));
     if (!check_known_extent(context, extent)) return;
     if (!context.model.preconditions[context.stage.kernel].divisible(extent, *modulus)) {
-        context.refuse(context.where(context.name(0)) + ": its extent is " + extent + ", no multiple of " +
+        context.refuse(context.where(context.name(0)) + ": its extent is " + extent + ", not a multiple of " +
                            std::to_string(*modulus) + ".",
                        "Use a factor of " + extent + ".");
     }
@@ -235,7 +233,7 @@ void apply_prefetch(ApplyContext& context) {
     }
     const auto input = context.algorithm.inputs.find(context.name(0));
     if (input == context.algorithm.inputs.end()) {
-        throw ScheduleError(context.check.where() + ": " + context.name(0) + " is no array.");
+        throw ScheduleError(context.check.where() + ": " + context.name(0) + " is not an array.");
     }
     context.definition.stage.prefetch(input->second.parameter(), at, from, offset, bounds);
 }

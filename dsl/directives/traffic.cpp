@@ -22,7 +22,7 @@ void check_prefetch_lines(CheckContext& context) {
     if (context.in_block) {
         return context.refuse(
             context.where() + ": prefetch_lines inside specialize: it reaches the loops of that name in every copy.",
-            "Write " + context.where() + "." + print_directive(context.directive) + " as a line of its own.");
+            "Write " + context.where() + "." + print_directive(context.directive) + " on a separate line.");
     }
     if (!context.loop(0)) return;
     const auto bytes = context.number(1, "the distance in bytes");

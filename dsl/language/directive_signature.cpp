@@ -81,65 +81,43 @@ const std::vector<std::string>& directive_verbs() {
     return verbs;
 }
 
+namespace {
+
+struct Role {
+    ArgumentRole role;
+    const char* name;
+    std::vector<std::string> words;
+};
+
+const Role& row_of(ArgumentRole role) {
+    static const std::vector<Role> rows = {
+        {ArgumentRole::anything, "an argument", {}},
+        {ArgumentRole::loop, "a loop name", {}},
+        {ArgumentRole::new_loop, "a name for the new loop", {}},
+        {ArgumentRole::stage, "a stage name", {}},
+        {ArgumentRole::expression, "a number or an expression", {}},
+        {ArgumentRole::tail,
+         "a tail strategy",
+         {"auto", "guard_with_if", "predicate", "predicate_loads", "predicate_stores", "round_up", "round_up_and_blend",
+          "shift_inwards", "shift_inwards_and_blend"}},
+        {ArgumentRole::memory, "a kind of memory", {"auto", "gpu_shared", "heap", "register", "stack"}},
+        {ArgumentRole::policy, "a partition policy", {"always", "auto", "never"}},
+        {ArgumentRole::alignment, "an alignment", {"align_end", "align_start", "auto", "no_align"}},
+        {ArgumentRole::bounds, "a treatment of bounds", {"clamp", "guard_with_if", "non_faulting"}},
+        {ArgumentRole::direction, "a direction", {"backward", "forward"}},
+        {ArgumentRole::check, "'override_associativity_test'", {"override_associativity_test"}}};
+    const auto found = std::ranges::find(rows, role, &Role::role);
+    return found == rows.end() ? rows.front() : *found;
+}
+
+} // namespace
+
 const std::vector<std::string>& role_words(ArgumentRole role) {
-    static const std::vector<std::string> tails = {
-        "auto",     "guard_with_if",      "predicate",     "predicate_loads",        "predicate_stores",
-        "round_up", "round_up_and_blend", "shift_inwards", "shift_inwards_and_blend"};
-    static const std::vector<std::string> memories = {"auto", "gpu_shared", "heap", "register", "stack"};
-    static const std::vector<std::string> policies = {"always", "auto", "never"};
-    static const std::vector<std::string> alignments = {"align_end", "align_start", "auto", "no_align"};
-    static const std::vector<std::string> bounds = {"clamp", "guard_with_if", "non_faulting"};
-    static const std::vector<std::string> directions = {"backward", "forward"};
-    static const std::vector<std::string> checks = {"override_associativity_test"};
-    static const std::vector<std::string> none;
-    switch (role) {
-    case ArgumentRole::tail:
-        return tails;
-    case ArgumentRole::memory:
-        return memories;
-    case ArgumentRole::policy:
-        return policies;
-    case ArgumentRole::alignment:
-        return alignments;
-    case ArgumentRole::bounds:
-        return bounds;
-    case ArgumentRole::direction:
-        return directions;
-    case ArgumentRole::check:
-        return checks;
-    default:
-        return none;
-    }
+    return row_of(role).words;
 }
 
 std::string role_name(ArgumentRole role) {
-    switch (role) {
-    case ArgumentRole::loop:
-        return "a loop name";
-    case ArgumentRole::new_loop:
-        return "a name for the new loop";
-    case ArgumentRole::stage:
-        return "a stage name";
-    case ArgumentRole::expression:
-        return "a number or an expression";
-    case ArgumentRole::tail:
-        return "a tail strategy";
-    case ArgumentRole::memory:
-        return "a kind of memory";
-    case ArgumentRole::policy:
-        return "a partition policy";
-    case ArgumentRole::alignment:
-        return "an alignment";
-    case ArgumentRole::bounds:
-        return "a treatment of bounds";
-    case ArgumentRole::direction:
-        return "a direction";
-    case ArgumentRole::check:
-        return "'override_associativity_test'";
-    case ArgumentRole::anything:
-        return "an argument";
-    }
-    return "an argument";
+    return row_of(role).name;
 }
 
 std::string_view verb_alias(std::string_view word) {

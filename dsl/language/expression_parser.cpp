@@ -133,11 +133,9 @@ ExpressionParser::Measured ExpressionParser::call_of(const Token& name) {
                                        [&](const ExpressionFunction& f) { return f.name == name.text; });
     if (function == functions.end()) {
         std::vector<std::string> names;
-        std::string usages;
-        for (const ExpressionFunction& f : functions) {
+        for (const ExpressionFunction& f : functions)
             names.emplace_back(f.name);
-            usages += (usages.empty() ? "" : ", ") + std::string(f.usage);
-        }
+        const std::string usages = joined(functions, ", ", [](const ExpressionFunction& f) { return f.usage; });
         const auto near = near_name(name.text, names);
         fail(name.at, "unknown function " + quoted(name.text),
              (near ? "Is '" + *near + "' meant? " : "") + "Functions: " + usages + ".");

@@ -112,9 +112,7 @@ class Parser {
     }
 
     std::string target() {
-        std::string list;
-        for (const std::string& name : targets())
-            list += (list.empty() ? "" : ", ") + name;
+        const std::string list = joined(targets());
         if (!tokens_.is_printable()) tokens_.expected("a target after 'for'", "Targets: " + list + ".");
         const Position at = tokens_.peek().at;
         const std::string_view name = unbroken();
@@ -185,7 +183,7 @@ class Parser {
         return std::string(tokens_.next().text);
     }
 
-    /// A word that starts a statement of its own; stages may be called where or choose, as NumPy's functions are.
+    /// A word that starts a statement; stages may be called where or choose, as NumPy's functions are.
     bool is_keyword(std::string_view word) const { return tokens_.is_word(word) && !tokens_.next_is_mark("."); }
 
     static void move_into(std::vector<std::string> from, std::vector<std::string>& to) {
@@ -451,7 +449,7 @@ class Parser {
         }
         if (depth > 0) {
             fail(directive.at, quoted(directive.verb) + " in the block of 'specialize'",
-                 "It makes a stage, which exists whatever the condition: write it as a statement of its own.");
+                 "It makes a stage, which exists whatever the condition: write it as a separate statement.");
         }
         if (!as) {
             tokens_.expected("'as' and a name after " + quoted(print_directive(directive)),
@@ -461,7 +459,7 @@ class Parser {
         statement.made_stage = tokens_.name("a name for the new stage after 'as'", "");
         if (tokens_.is_mark(".") || tokens_.continues_chain()) {
             fail(tokens_.peek().at, "a directive after 'as " + statement.made_stage + "'",
-                 "Schedule the new stage in a statement of its own: " + statement.made_stage + ".compute_root().");
+                 "Schedule the new stage in a separate statement: " + statement.made_stage + ".compute_root().");
         }
     }
 

@@ -14,7 +14,7 @@ namespace tilewright::dsl {
 /// Holes: declared once, with different values, and used by some directive. Variants: declared once, with different
 /// options; conditions of `when` compare declared variants. In textual order.
 ///
-/// An option that is not listed is none of the violations, since a space may be narrowed (variant norm = {serial})
+/// An option that is not listed is not a violation, since a space may be narrowed (variant norm = {serial})
 /// without taking out what speaks of the others; `spelling` refuses those that look like a misspelt option.
 std::vector<Violation> check_space(const Schedule& space, bool spelling = false);
 

@@ -122,7 +122,7 @@ class Solver {
             for (const int hole : where->holes) {
                 if (parts.hole_active[hole] && answers[hole] == kOpen) waits.push_back(hole);
             }
-            // A `where` none of whose holes is answered says nothing about where to start.
+            // A `where` without an answered hole says nothing about where to start.
             const bool started = waits.size() < where->holes.size() || waits.size() == 1;
             if (waits.empty() || !started || (fewest > 0 && waits.size() >= fewest)) continue;
             fewest = waits.size();

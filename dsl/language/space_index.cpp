@@ -1,5 +1,6 @@
 // dsl/language/space_index.cpp: numbering the decisions of a space, and which of them are active.
 #include "dsl/language/space_index.h"
+#include "dsl/base/spelling.h"
 
 #include <algorithm>
 #include <utility>
@@ -25,10 +26,7 @@ int count_chooses(const std::vector<Statement>& statements) {
 }
 
 std::string branch_text(const std::vector<Statement>& branch) {
-    std::string text;
-    for (const Statement& statement : branch)
-        text += (text.empty() ? "" : " ; ") + print_statement(statement);
-    return text;
+    return joined(branch, " ; ", print_statement);
 }
 
 void add_once(std::vector<int>& list, int number) {

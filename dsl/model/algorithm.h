@@ -89,7 +89,7 @@ struct StageInfo {
     double repeats = 1;
     bool scans = false;
     bool in_parallel = false;
-    /// The last stage of a nest of which so many rows are under way together unless a schedule says otherwise; 0: of
+    /// The last stage of a nest: so many of its rows are under way together unless a schedule says otherwise; 0: of
     /// none.
     int rows_together = 0;
     /// Of some array it reads three or more neighbours along the contiguous axis: most of its vectors begin at any

@@ -60,13 +60,13 @@ struct KernelImpl {
 struct AlgorithmImpl {
     std::map<std::string, StageImpl> stages;
     std::vector<KernelImpl> kernels;
-    /// Kernels that run as part of a group are no functions of their own.
+    /// Kernels that run as part of a group are no separate functions.
     std::vector<KernelGroup> groups;
     /// Program sizes as int32 Params: what extent(...) in a condition becomes.
     std::map<std::string, Halide::Param<int32_t>> sizes;
     /// Array arguments and temporaries that kernels read.
     std::map<std::string, Halide::ImageParam> inputs;
-    /// One version, each kernel in an object of its own name.
+    /// One version, each kernel in an object of its name.
     runtime::Plan plan;
 };
 

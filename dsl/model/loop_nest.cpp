@@ -2,7 +2,6 @@
 #include "dsl/model/loop_nest.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "dsl/base/size_expression.h"
@@ -10,17 +9,10 @@
 namespace tilewright::dsl {
 namespace {
 
-constexpr std::array<std::pair<Tail, const char*>, 9> kTails = {{
-    {Tail::automatic, "auto"},
-    {Tail::guard_with_if, "guard_with_if"},
-    {Tail::predicate, "predicate"},
-    {Tail::predicate_loads, "predicate_loads"},
-    {Tail::predicate_stores, "predicate_stores"},
-    {Tail::round_up, "round_up"},
-    {Tail::round_up_and_blend, "round_up_and_blend"},
-    {Tail::shift_inwards, "shift_inwards"},
-    {Tail::shift_inwards_and_blend, "shift_inwards_and_blend"},
-}};
+/// In the order of Tail.
+constexpr const char* kTails[] = {
+    "auto",     "guard_with_if",      "predicate",     "predicate_loads",        "predicate_stores",
+    "round_up", "round_up_and_blend", "shift_inwards", "shift_inwards_and_blend"};
 
 std::optional<std::int64_t> product(std::optional<std::int64_t> a, std::optional<std::int64_t> b) {
     std::int64_t result = 0;
@@ -36,17 +28,13 @@ std::string parenthesized(const std::string& text) {
 } // namespace
 
 std::string tail_name(Tail tail) {
-    for (const auto& [value, name] : kTails) {
-        if (value == tail) return name;
-    }
-    return "auto";
+    return kTails[static_cast<std::size_t>(tail)];
 }
 
 std::optional<Tail> tail_by_name(const std::string& name) {
-    for (const auto& [value, text] : kTails) {
-        if (name == text) return value;
-    }
-    return std::nullopt;
+    const auto found = std::ranges::find(kTails, name);
+    if (found == std::end(kTails)) return std::nullopt;
+    return static_cast<Tail>(found - std::begin(kTails));
 }
 
 int LoopNest::find(const std::string& name) const {

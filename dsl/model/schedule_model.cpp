@@ -301,7 +301,7 @@ void ScheduleModel::finish_stage(StageModel& stage) {
         if (loops || stage.storage_at) {
             refuse(loops ? pure.first_at : *stage.storage_at, stage.name, loops ? pure.first_verb : stage.storage_verb,
                    stage.name + ": " + (loops ? pure.first_verb : stage.storage_verb) +
-                       " needs a stage with loops and storage of its own, and this one is computed inline.",
+                       " needs a stage that has loops and storage, and this one is computed inline.",
                    "Add " + stage.name + ".compute_root() or compute_at(...), or take the directive away.");
         }
         for (const Level* level : {&stage.store, &stage.hoist}) {
@@ -431,7 +431,7 @@ void ScheduleModel::finish_definition(const StageModel& stage, const DefinitionM
                 below *= 2;
             refuse(loop.run_at, stage.name, verb,
                    stage.where(definition.update) + "." + loop.name + ": vectors of " + std::to_string(*count.extent) +
-                       " values, which is no power of two.",
+                       " values, which is not a power of two.",
                    "Use " + std::to_string(below) + " or " + std::to_string(below * 2) + ", or unroll the loop.");
             continue;
         }

@@ -70,7 +70,7 @@ struct StageModel {
     Level compute;
     Level store;
     Level hoist;
-    std::optional<Position> storage_at; ///< a directive that needs storage of its own
+    std::optional<Position> storage_at; ///< a directive that needs storage
     std::string storage_verb;
     std::string memory; ///< of store_in
     Position memory_at;

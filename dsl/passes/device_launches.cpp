@@ -91,8 +91,8 @@ void check_block(const std::string& kernel, const Stmt& loops) {
     }
 }
 
-/// No less than a number of elements: extents, none of them negative, their products, and the largest of several.
-/// -1 where there is no such number. `counter`: the name of what the host counts in.
+/// A constant that a number of elements does not exceed; -1 where there is no such constant. `size` is built of extents
+/// that are not negative, products and maxima. `counter`: the name of what the host counts in.
 std::int64_t bound_of(const Expr& size, const std::string& counter) {
     if (const Max* both = size.as<Max>()) {
         const std::int64_t a = bound_of(both->a, counter), b = bound_of(both->b, counter);

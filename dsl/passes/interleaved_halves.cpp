@@ -28,7 +28,7 @@ Halide::Expr spelt_out(const Halide::Expr& index, const std::map<std::string, Ha
     });
 }
 
-/// A statement without the names defined before it, each of which is defined once in a kernel.
+/// A statement without the names defined before it, each defined once in a kernel.
 Stmt behind(Stmt statement, Lets& lets) {
     while (const auto* let = statement.as<LetStmt>()) {
         lets.emplace_back(let->name, let->value);

@@ -479,7 +479,7 @@ class Composer {
 
     static Expr differs_from_zero(const Expr& value) { return value != make_zero(value.type()); }
 
-    /// As a function of its own, which is what Halide makes of the bodies of parallel loops: the registers belong to
+    /// As a separate function, which Halide makes of the bodies of parallel loops: the registers belong to
     /// the other way, which is the short one.
     Stmt outlined(const Stmt& code, const std::vector<PlanStep>& steps) const {
         return host_loop("long.k" + std::to_string(kernels_of(steps, kernels_).front()), 0, 1, code, ForType::Parallel);
@@ -516,7 +516,8 @@ std::vector<int> kernels_of(const std::vector<PlanStep>& steps, const std::vecto
     runtime::for_each_step(steps, [&](const PlanStep& step) {
         if (step.kind != StepKind::call) return;
         const auto found = std::ranges::find(kernels, step.symbol, &KernelImpl::name);
-        if (found == kernels.end()) throw InternalError("a group of kernels calls " + step.symbol + ", which is none.");
+        if (found == kernels.end())
+            throw InternalError("a group of kernels calls " + step.symbol + ", which is not a kernel.");
         out.push_back(static_cast<int>(found - kernels.begin()));
     });
     return out;

@@ -32,7 +32,7 @@ inline Halide::Expr disguised(const Halide::Expr& value) {
 inline Halide::Expr hinted_index(const Halide::Expr& index, int element_bytes) {
     return disguised(index) + static_cast<int>(kHintOffset / element_bytes);
 }
-/// The address of element `index` after the second base address `base`, of which no part is known in front of a loop.
+/// The address of element `index` after the second base address `base`; no part of it is known in front of a loop.
 inline Halide::Expr hinted_address(const std::string& base, const Halide::Expr& index, int element_bytes) {
     const Halide::Type address = Halide::UInt(64);
     const Halide::Expr begin = Halide::reinterpret(address, Halide::Internal::Variable::make(Halide::Handle(), base)) +

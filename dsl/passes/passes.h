@@ -17,7 +17,7 @@ void add_passes(Halide::Pipeline& pipeline);
 /// Halide 21 stores the elements of a Tuple one by one where no element's new value needs another's old one. It looks
 /// for such needs without looking into calls, and under strict_float every comparison is a call. So
 ///   best(i) = {select(x < best(i)[0], x, best(i)[0]), select(x < best(i)[0], r, best(i)[1])}
-/// is stored as two updates, the second of which compares with the first one's result: argmin is always 0, silently.
+/// is stored as two updates, and the second one compares with the first one's result: argmin is always 0, silently.
 /// This gives each element a visible use of what it needs, select(never, best(i)[0], value), in every definition that
 /// the pipeline reaches, and adds a lowering pass that makes `never` false. Directives must have been applied before,
 /// since rfactor and atomic recognize updates by their shape.
@@ -34,7 +34,7 @@ Halide::Internal::Stmt branch_scalar_predicates(const Halide::Internal::Stmt& st
 
 /// Halide knows that outputs may begin anywhere when it stores to them, but takes loads from an output (an update, or a
 /// stage that reads it) for loads from its own, aligned memory. On arrays of NumPy, aligned to 16 bytes, that faults.
-/// An allocation of one element is a plain variable on the stack, but vectors of which only that element is used still
+/// An allocation of one element is a plain variable on the stack, but vectors that use that element alone still
 /// load and store it as aligned memory, which faults too. This forgets what Halide knows about the alignment of both.
 Halide::Internal::Stmt forget_alignment(const Halide::Internal::Stmt& statement, const std::set<std::string>& outputs);
 

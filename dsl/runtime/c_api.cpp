@@ -214,7 +214,7 @@ int run(const Executable& executable, Arguments& from, bool on_device) {
     place.device = std::max(place.device, 0);
     if (on_device) {
         frame.place = &place;
-        cuda::device(place.device); // no driver, no device: an error of its own
+        cuda::device(place.device); // no driver, no device: a separate error
     }
     int version = executable.select(frame);
     if (version < 0)

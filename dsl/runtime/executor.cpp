@@ -42,7 +42,7 @@ std::shared_ptr<const Executable> Executable::load(std::string_view plan_text,
 
 int Executable::slot(const std::string& symbol) const {
     auto found = slots_.find(symbol);
-    if (found == slots_.end()) throw std::invalid_argument("'" + symbol + "' is no size of an argument");
+    if (found == slots_.end()) throw std::invalid_argument("'" + symbol + "' is not a size of an argument");
     return found->second;
 }
 
@@ -139,7 +139,7 @@ int Executable::select(const Frame& frame) const {
     const int capability = frame.place ? cuda::capability(frame.place->device) : 0;
     for (std::size_t i = 0; i < versions_.size(); ++i) {
         if ((versions_[i].capability > 0) != (frame.place != nullptr) || versions_[i].capability > capability) continue;
-        // Where there is no cuBLAS, a version with loops of its own serves the call.
+        // Where there is no cuBLAS, a version with loops serves the call.
         if (frame.place && !versions_[i].products.empty() && !cuda::has_blas()) continue;
         bool fits = true;
         for (const Requirement& r : versions_[i].requirements) {

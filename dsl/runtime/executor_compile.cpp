@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kNowhere = static_cast<std::size_t>(-1);
 
-/// Where a temporary's memory is needed: from the first to the last of the statements of its own block that use it. A
+/// Where a temporary's memory is needed: from the first to the last of the statements of its block that use it. A
 /// loop or a branch in that block is one statement, so what lives across iterations is there before the first of them.
 struct Life {
     std::size_t first = kNowhere, last = kNowhere;

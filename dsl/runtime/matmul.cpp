@@ -243,8 +243,8 @@ std::int64_t strips_of(std::int64_t rows, std::int64_t columns, std::int64_t inn
     return std::max<std::int64_t>(1, std::min(rows / kLeastStripRows, rows * work_per_row / kStripWork));
 }
 
-/// In pieces that our threads share, each of which the library computes on one: strips of rows of a product, or several
-/// products of a stack. One product that is worth the library's own threads has them.
+/// In pieces that our threads share; the library computes each piece on one thread: strips of rows of a product, or
+/// several products of a stack. One product that is worth the library's own threads has them.
 void multiply_in_pieces(DType dtype, const MatrixProducts& products, const Operand& left, const Operand& right) {
     const int bytes = info(dtype).bytes;
     const MatrixView &a = left.matrix, &b = right.matrix, &c = products.c;

@@ -1,4 +1,4 @@
-// dsl/runtime/matrix_products.h: products of matrices that lie along axes of their own, in as few calls as they allow.
+// dsl/runtime/matrix_products.h: products of matrices along separate axes, in as few calls as they allow.
 #pragma once
 
 #include <cstdint>

@@ -84,11 +84,11 @@ class Loader {
     }
 
     void check_header() {
-        if (bytes_.size() < sizeof(Elf64_Ehdr) || bytes_.substr(0, SELFMAG) != ELFMAG) fail("it is no ELF file.");
+        if (bytes_.size() < sizeof(Elf64_Ehdr) || bytes_.substr(0, SELFMAG) != ELFMAG) fail("it is not an ELF file.");
         header_ = at<Elf64_Ehdr>(0, "the header");
         if (header_.e_ident[EI_CLASS] != ELFCLASS64 || header_.e_ident[EI_DATA] != ELFDATA2LSB ||
             header_.e_machine != EM_X86_64 || header_.e_type != ET_REL)
-            fail("it is no relocatable file for x86-64.");
+            fail("it is not a relocatable file for x86-64.");
         if (header_.e_shentsize != sizeof(Elf64_Shdr) || header_.e_shnum == 0 || header_.e_shnum >= SHN_LORESERVE)
             fail("it has no usable section table.");
     }
@@ -138,7 +138,7 @@ class Loader {
             if (!s.loaded) continue;
             std::uint64_t alignment = std::max<std::uint64_t>(s.header.sh_addralign, 1);
             if (alignment > kPage || !std::has_single_bit(alignment))
-                fail("a section's alignment is no power of two up to 4096.");
+                fail("a section's alignment is not a power of two up to 4096.");
             std::size_t& size = segment_bytes_[s.segment];
             if (s.header.sh_size > kMaxImage || size > kMaxImage) fail("it is larger than 256 MiB.");
             s.offset = (size + alignment - 1) / alignment * alignment;

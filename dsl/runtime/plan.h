@@ -120,7 +120,7 @@ struct InGroup {
     /// outermost loops of that.
     bool may_go_inside = false;
     std::vector<std::string> own; ///< temporaries of no dimensions that each iteration has for itself
-    /// Not 0: a loop over rows around loops over columns, of which so many rows are under way together, each at least
+    /// Not 0: a loop over rows around loops over columns: so many rows are under way together, each at least
     /// `skew` columns behind the one before it (dsl/passes/wavefront). A schedule may name another number.
     int rows_together = 0;
     int skew = 0;
@@ -161,7 +161,7 @@ struct Plan {
     std::string function;
     std::vector<PlanArgument> arguments;
     std::vector<PlanGuard> guards;
-    std::vector<std::size_t> sliced; ///< arguments of which a call may be given the same part of their first axes
+    std::vector<std::size_t> sliced; ///< arguments; a call may be given the same part of all their first axes
     std::vector<PlanBuffer> results;
     std::vector<std::string> returns; ///< names of results or arguments; none: the function returns None
     std::vector<std::string> numbers; ///< for each, the Python type that is made of it: int, float, bool, or nothing

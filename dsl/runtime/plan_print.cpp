@@ -1,6 +1,5 @@
 // dsl/runtime/plan_print.cpp: the one writer of the text of plans (plan_text.md).
-#include <algorithm>
-
+#include "dsl/base/spelling.h"
 #include "dsl/runtime/plan.h"
 
 namespace tilewright::runtime {
@@ -18,19 +17,14 @@ std::string quote(const std::string& text) {
     return out + "\"";
 }
 
-template <class List, class Print> std::string joined(const List& list, Print print) {
-    std::string out;
-    for (const auto& item : list)
-        out += (out.empty() ? "" : ", ") + print(item);
-    return out;
-}
+using dsl::joined;
 
 std::string text_of(const SizeExpression& size) {
     return size.text();
 }
 
 std::string print_buffer(const PlanBuffer& b) {
-    return b.name + " " + std::string(info(b.dtype).name) + " [" + joined(b.shape, text_of) + "]";
+    return b.name + " " + std::string(info(b.dtype).name) + " [" + joined(b.shape, ", ", text_of) + "]";
 }
 
 std::string print_step(const PlanStep& s, const PlanVersionBody& v) {
@@ -40,7 +34,7 @@ std::string print_step(const PlanStep& s, const PlanVersionBody& v) {
         out += *c == '$'   ? s.symbol
                : *c == '@' ? quote(s.object)
                : *c == '?' ? text_of(*argument++)
-               : *c == '*' ? joined(s.arguments, text_of)
+               : *c == '*' ? joined(s.arguments, ", ", text_of)
                : *c == '!' ? quote(s.message)
                : *c == '#' ? print_buffer(v.temporaries[s.temporary])
                            : std::string(1, *c);
@@ -69,9 +63,8 @@ std::string print_header(const Plan& plan) {
     }
     for (const PlanGuard& g : plan.guards)
         out += "guard " + text_of(g.condition) + " " + quote(g.message) + "\n";
-    for (std::size_t k = 0; k < plan.sliced.size(); ++k)
-        out += (k > 0 ? ", " : "slices (") + plan.arguments[plan.sliced[k]].name +
-               (k + 1 == plan.sliced.size() ? ")\n" : "");
+    if (!plan.sliced.empty())
+        out += "slices (" + joined(plan.sliced, ", ", [&](std::size_t k) { return plan.arguments[k].name; }) + ")\n";
     for (const PlanBuffer& b : plan.results)
         out += "result " + print_buffer(b) + "\n";
     std::string names;

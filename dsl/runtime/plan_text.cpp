@@ -28,7 +28,7 @@ class PlanReader : PlanLines {
             fail("the text has " + std::to_string(text_.size()) + " bytes; the limit is 16 MiB.");
         if (!next_line() || line_ != "tilewright-plan 1")
             fail("expected 'tilewright-plan 1', found '" + shown(line_) +
-                 "'; this is no plan, or one of a newer release.");
+                 "'; this is not a plan, or a newer release wrote it.");
         while (next_line())
             statement();
         if (version_) fail("the text ends inside version \"" + version_->label + "\"; the file is truncated.");
@@ -52,7 +52,7 @@ class PlanReader : PlanLines {
     DType dtype() {
         std::string name = word("a dtype");
         if (auto found = dtype_named(name)) return *found;
-        fail("dtype '" + name + "' is none that plans know.");
+        fail("dtype '" + name + "' is unknown.");
     }
     SizeExpression size() {
         try {
@@ -67,7 +67,7 @@ class PlanReader : PlanLines {
         if (e.op() == SizeExpression::Op::symbol && !sizes_.count(e.name()) && !local_sizes_.count(e.name()))
             fail(ended_.count(e.name())
                      ? "'" + e.name() + "' is known only in the block that defines it, which has ended."
-                     : "'" + e.name() + "' is no size of an argument.");
+                     : "'" + e.name() + "' is not a size of an argument.");
         for (const SizeExpression& operand : e.operands())
             check_symbols(operand);
     }
@@ -104,7 +104,7 @@ class PlanReader : PlanLines {
             // "leave if" stands behind "leave".
             for (const StepForm& each : kStepForms | std::views::reverse)
                 if (std::string_view rest = each.text; take_first_words(keyword, rest)) return step(each.kind, rest);
-            fail("'" + keyword + "' is no statement of a version.");
+            fail("'" + keyword + "' is not a statement of a version.");
         }
         if (keyword == "function") {
             plan_.function = function_ = word("a name");
@@ -123,7 +123,7 @@ class PlanReader : PlanLines {
             version_->label = quoted("a label");
             return expect_end();
         }
-        fail("'" + keyword + "' is no statement of a plan.");
+        fail("'" + keyword + "' is not a statement of a plan.");
     }
     void argument(bool is_array) {
         PlanArgument a;
@@ -158,7 +158,8 @@ class PlanReader : PlanLines {
             const std::string name = word("an argument");
             const auto found = std::find_if(plan_.arguments.begin(), plan_.arguments.end(),
                                             [&](const PlanArgument& each) { return each.name == name; });
-            if (found == plan_.arguments.end() || found->rank == 0) fail(name + " is no array argument with an axis.");
+            if (found == plan_.arguments.end() || found->rank == 0)
+                fail(name + " is not an array argument with an axis.");
             plan_.sliced.push_back(static_cast<std::size_t>(found - plan_.arguments.begin()));
         } while (take(","));
         expect(")");
@@ -234,12 +235,12 @@ class PlanReader : PlanLines {
             r.kind = PlanRequirement::Kind::isa;
             r.name = word("an ISA level");
             if (isa_rank(r.name) == 0 && r.name != "host" && cuda_capability(r.name) == 0)
-                fail("ISA level '" + r.name + "' is none that this release knows.");
+                fail("ISA level '" + r.name + "' is unknown to this release.");
         } else if (take_keyword("layout")) {
             r.name = word("an array");
             auto found = names_.find(r.name);
             bool is_argument = found != names_.end() && found->second == What::array;
-            if (!is_argument) fail("'" + r.name + "' is no array argument.");
+            if (!is_argument) fail("'" + r.name + "' is not an array argument.");
             std::string layout = word("C, F or any");
             if (layout != "C" && layout != "F" && layout != "any") fail("layout '" + layout + "' is neither C nor F.");
             if (layout == "any") return expect_end();
@@ -351,7 +352,8 @@ class PlanReader : PlanLines {
     }
     SizeExpression array_operand(const char* statement) {
         SizeExpression result = operand();
-        if (!is_array(result)) fail(std::string(statement) + " takes arrays; '" + print_size(result) + "' is none.");
+        if (!is_array(result))
+            fail(std::string(statement) + " takes arrays, and '" + print_size(result) + "' is not one.");
         return result;
     }
     void arguments(PlanStep& s) {
@@ -385,7 +387,7 @@ class PlanReader : PlanLines {
             const std::string& name = s.arguments[k].name();
             for (const PlanBuffer& b : version_->temporaries)
                 if (b.name == name && names_.count(name)) buffers[k] = &b;
-            if (!buffers[k]) fail("swap takes two temporaries; '" + name + "' is none.");
+            if (!buffers[k]) fail("swap takes two temporaries, and '" + name + "' is not one.");
         }
         auto [a, b] = buffers;
         if (a->dtype != b->dtype || a->shape != b->shape)
@@ -395,7 +397,7 @@ class PlanReader : PlanLines {
     void check_read(const PlanStep& s) {
         auto [type, rank] = type_of(s.arguments[0].name());
         if (rank != 0 || type < DType::int8 || type > DType::uint64)
-            fail("read takes an integer array of no dimensions; " + s.arguments[0].name() + " is none.");
+            fail("read takes an integer array of no dimensions, and " + s.arguments[0].name() + " is not one.");
         declare_size(s.symbol);
     }
     /// The name of a truth that a call computes or gets, or a comparison of sizes.
@@ -404,7 +406,7 @@ class PlanReader : PlanLines {
         if (c.op() != SizeExpression::Op::symbol || !names_.count(c.name()) || sizes_.count(c.name())) {
             check_symbols(c);
         } else if (type_of(c.name()) != std::pair(DType::boolean, 0)) {
-            fail("'" + c.name() + "' is no condition: it is not bool, or it has dimensions.");
+            fail("'" + c.name() + "' is not a condition: it is not bool, or it has dimensions.");
         }
         return c;
     }
@@ -437,7 +439,7 @@ class PlanReader : PlanLines {
         add(std::move(block.step));
     }
     void check_product(const PlanStep& s) const {
-        if (s.symbol != "matmul") fail("library routine '" + s.symbol + "' is none that this release knows.");
+        if (s.symbol != "matmul") fail("library routine '" + s.symbol + "' is unknown to this release.");
         if (s.arguments.size() != 3) fail("matmul takes three arrays, not " + std::to_string(s.arguments.size()) + ".");
         DType first = DType::float64;
         int most = 0;
@@ -445,7 +447,7 @@ class PlanReader : PlanLines {
             std::string name = s.arguments[i].name(), axes;
             if (i < 2) std::tie(name, axes) = ordered_axes(name);
             if (!is_array(SizeExpression::symbol(name)) || complex_half(name).second >= 0)
-                fail("matmul takes three arrays; '" + print_size(s.arguments[i]) + "' is none.");
+                fail("matmul takes three arrays, and '" + print_size(s.arguments[i]) + "' is not one.");
             auto [type, rank] = type_of(name);
             if (name != s.arguments[i].name()) rank = check_axes(s.arguments[i].name(), axes, rank);
             if (rank < 2)
@@ -490,7 +492,7 @@ class PlanReader : PlanLines {
         // The last of a name: those of blocks that have ended come before it.
         for (std::size_t k = version_ ? version_->temporaries.size() : 0; k-- > 0;)
             if (const PlanBuffer& b = version_->temporaries[k]; b.name == name) return typed(b.dtype, b.shape.size());
-        fail("'" + name + "' is no array.");
+        fail("'" + name + "' is not an array.");
     }
     void end_version() {
         expect_end();

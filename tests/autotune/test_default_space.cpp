@@ -152,7 +152,7 @@ TEST(DefaultSpace, CheapStagesAreInlinedAndDearOnesMayBeKept) {
 TEST(DefaultSpace, BlocksOfASumAreSharedOutAndItsLanesAreVectors) {
     const std::string text = space_of(kTotal, {{"x.0", 10'000'000}});
     EXPECT_THAT(text, HasSubstr("\nsum_block.compute_root()\nsum_block.split(b, bo, bi, ?sum_block_tile{"));
-    // Native vectors first, each an accumulator of its own.
+    // Native vectors first, each with a separate accumulator.
     EXPECT_THAT(
         text,
         HasSubstr(").parallel(bo)\nsum_lanes.compute_at(sum_block, bi).vectorize(u, ?sum_lanes_vec{4, 8, 16, 32})\n"));

@@ -166,7 +166,7 @@ TEST_F(StoreTest, BytesThatAreNoTextAreShownAsNumbers) {
     execute(path, "UPDATE trials SET outcome = CAST(x'6dff' AS TEXT) WHERE digest = 'd2'");
     Store store(path);
     EXPECT_EQ(error_of([&] { store.trials("w1"); }),
-              "store " + path + ": a trial has the outcome \"m\\xff\", which is none. Run `autotune db check`.");
+              "store " + path + ": a trial has the outcome \"m\\xff\", which is unknown. Run `autotune db check`.");
     execute(path, "UPDATE trials SET outcome = 'measured' WHERE digest = 'd2'");
     EXPECT_EQ(store.trials("w1").at(0).outcome.text,
               "a\\xffb\\xc0\xed\x9f\x80\\xed\\xa0\\x80\\xf4\\x90\\x80\\x80\xf0\x9f\x98\x80\\xc3");

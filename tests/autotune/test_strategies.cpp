@@ -182,7 +182,7 @@ TEST(Strategies, AnUnknownOneIsNamedWithThoseThatExist) {
         FAIL();
     } catch (const ScheduleError& error) {
         EXPECT_STREQ(error.what(),
-                     "search strategy annealing: there is none of that name. Use one of: evolutionary, random.");
+                     "search strategy annealing: there is no such strategy. Use one of: evolutionary, random.");
     }
 }
 

@@ -57,7 +57,7 @@ TEST(Check, RefusesWithTheReasonAndSomethingThatWorks) {
          "first: fuse(ri, ro, f)."},
         {float_sums, "sums.update(0).split(r, ro, ri, 8).rfactor(ro, u) as part",
          "sums.update(0).ro: rfactor would add up in another order, which changes the rounding. Use a variant whose "
-         "sum is written in blocks; its blocks are stages of their own."},
+         "sum is written in blocks; its blocks are separate stages."},
         {int_sums, "sums.update(0).rfactor(r, u) as part",
          "sums.update(0): rfactor keeps every reduced loop, which leaves no reduction to divide. Split the loop first: "
          "split(r, ro, ri, 64).rfactor(ro, u)."},
@@ -67,7 +67,7 @@ TEST(Check, RefusesWithTheReasonAndSomethingThatWorks) {
         {float_sums, "out.unroll(i, 2048)", "out: unrolls 2048 iterations, more than 1024. Use smaller factors."},
         {float_sums, "out.vectorize(i, 2048)", "out: vectors of 2048 values, more than 1024. Use smaller factors."},
         {float_sums, "out.vectorize(i, 5)",
-         "out.i__v: vectors of 5 values, which is no power of two. Use 4 or 8, or unroll the loop."},
+         "out.i__v: vectors of 5 values, which is not a power of two. Use 4 or 8, or unroll the loop."},
         {float_sums, "out.specialize(X.0 == 4) { serial(i) }.vectorize(i, 4)",
          "out: vectorize after specialize does not reach the specialized copy. Write vectorize before specialize."},
         {float_sums, "sums.compute_root().split(i, io, ii, 8, round_up)",
@@ -96,7 +96,7 @@ TEST(Check, RefusesWithTheReasonAndSomethingThatWorks) {
          "beyond the end, where indices no longer fit 32 bits. Use a smaller factor."},
         {pointwise, "y3.compute_root()", "y3: there is no such stage. Did you mean y2?"},
         {pointwise, "y2.vectorize(i, 8)",
-         "y2: vectorize needs a stage with loops and storage of its own, and this one is computed inline. Add "
+         "y2: vectorize needs a stage that has loops and storage, and this one is computed inline. Add "
          "y2.compute_root() or compute_at(...), or take the directive away."},
         {pointwise, "y2.compute_at(out, jj)",
          "y2: compute_at(out, jj) is not around every use of it. Legal places: compute_root(), compute_at(out, i), "
@@ -123,7 +123,7 @@ TEST(Check, RefusesWithTheReasonAndSomethingThatWorks) {
         {chain, "c.specialize(X.7 == 2) { unroll(j) }",
          "c: specialize(X.7 == 2): there is no size X.7. Did you mean X.1?"},
         {chain, "c.specialize(X.0) { unroll(j, 2) }",
-         "c: specialize(X.0) is no comparison. Write something like extent(i) == 2."},
+         "c: specialize(X.0) is not a comparison. Write something like extent(i) == 2."},
         {chain, "a.compute_root()\nb.compute_root().compute_with(a, j)",
          "b: cannot be computed with a: one of them reads the other. Use compute_at(a, j)."},
         {chain, "a.in(b) as b", "a: there already is a stage or an argument b. Choose another name."},
@@ -142,11 +142,11 @@ TEST(Check, RefusesWithTheReasonAndSomethingThatWorks) {
          "out: prefetch_lines 0 bytes ahead: not a positive multiple of 64 up to 262144. Write a distance such as "
          "2048."},
         {pointwise, "y2.prefetch_lines(i, 64)",
-         "y2: prefetch_lines needs a stage with loops and storage of its own, and this one is computed inline. Add "
+         "y2: prefetch_lines needs a stage that has loops and storage, and this one is computed inline. Add "
          "y2.compute_root() or compute_at(...), or take the directive away."},
         {pointwise, "out.specialize(X.0 == 4) { prefetch_lines(i, 64) }",
          "out: prefetch_lines inside specialize: it reaches the loops of that name in every copy. Write "
-         "out.prefetch_lines(i, 64) as a line of its own."},
+         "out.prefetch_lines(i, 64) on a separate line."},
         {pointwise, "y2.compute_root().store_nontemporal(1)",
          "y2: store_nontemporal on a stage that the kernel keeps to itself: it is read again at once. Use it on a "
          "stage that is a result."},
@@ -155,7 +155,7 @@ TEST(Check, RefusesWithTheReasonAndSomethingThatWorks) {
          "2147483648. Write a power of two such as 8."},
         {pointwise, "out.specialize(X.0 == 4) { store_nontemporal(64) }",
          "out: store_nontemporal concerns the whole stage and cannot stand inside specialize. Write "
-         "out.store_nontemporal(64) as a line of its own."},
+         "out.store_nontemporal(64) on a separate line."},
         {pointwise, "out.rows_together(4)",
          "out: rows_together on a stage that ends no wavefront. Take it away: no loop of this program is a wavefront."},
         {output_update, "out.update(0).store_nontemporal(64)",

@@ -127,10 +127,9 @@ TEST(GpuEmit, TheScheduleHasToBeForTheTarget) {
         emit(std::move(algorithm), text, options);
         FAIL();
     } catch (const ScheduleError& error) {
-        EXPECT_EQ(
-            std::string(error.what()),
-            "the schedule is for cuda, and it is built for x86-64-v3. Schedules for CUDA devices and for CPUs are "
-            "different ones: write the target in the second line.");
+        EXPECT_EQ(std::string(error.what()),
+                  "the schedule is for cuda, and it is built for x86-64-v3. A CUDA device and a CPU need "
+                  "different schedules: write the target in the second line.");
     }
 }
 
@@ -157,15 +156,14 @@ TEST(GpuCheck, SaysWhatIsWrongAndWhatToWrite) {
         {pointwise, "out.gpu_tile(i, j, jo, 16)\n", "there already is a loop j"},
         {pointwise, "out.gpu_tile(i, io, ii, 16)\nout.prefetch_lines(j, 64)\n", "prefetch_lines is for CPUs"},
         {pointwise, "out.gpu_tile(i, io, ii, 16)\nout.gpu_blocks(j)\n",
-         "lies inside out.ii, which is no loop over blocks"},
+         "lies inside out.ii, which is not a loop over blocks"},
         {pointwise, "out.gpu_tile(i, io, ii, 16).gpu_single_block(io)\n", "there already is a loop io"},
         {pointwise, "out.gpu_tile(i, io, ii, 16).gpu_single_thread()\n",
          "gpu_single_thread makes a kernel of one block"},
         {pointwise, "out.split(j, jo, ji, 64).gpu_lanes(ji).gpu_blocks(i)\n", "64 lanes; a warp has 32"},
         {chain, "c.gpu_tile(i, io, ii, 16)\nb.compute_root().gpu_tile(i, io, ii, 16).store_in(gpu_shared)\n",
          "stored outside of the kernels"},
-        {chain, "c.gpu_tile(i, io, ii, 16)\nb.compute_at(c, io).store_in(register)\n",
-         "each thread has registers of its own"},
+        {chain, "c.gpu_tile(i, io, ii, 16)\nb.compute_at(c, io).store_in(register)\n", "each thread has its registers"},
         {chain, "c.gpu_tile(i, io, ii, 16)\nb.compute_at(c, ii).store_in(gpu_shared)\n",
          "stored inside a loop over threads"},
         {chain, "c.gpu_tile(j, i, jo, io, ji, ii, 16, 4)\nb.compute_at(c, io)\n", "lies between loops over blocks"},

@@ -256,10 +256,10 @@ TEST(ScheduleText, MistakesInSchedules) {
                                      "Write rfactor(loop, new_loop) as name."},
         {"a.inline() as x", "3:12: 'as' after 'inline'. Only rfactor and in make a stage."},
         {"a.in(b) as c.inline()", "3:13: a directive after 'as c'. "
-                                  "Schedule the new stage in a statement of its own: c.compute_root()."},
+                                  "Schedule the new stage in a separate statement: c.compute_root()."},
         {"a.specialize(n == 2) { rfactor(r, u) as b }",
          "3:24: 'rfactor' in the block of 'specialize'. It makes a stage, which exists whatever the condition: "
-         "write it as a statement of its own."},
+         "write it as a separate statement."},
         {"a.inline() { unroll(i) }", "3:12: a block after 'inline'. Only specialize(condition) has one."},
         {"a.specialize(extnt(k) == 2)", "3:14: unknown function 'extnt'. Is 'extent' meant? Functions: extent(loop), "
                                         "lanes(dtype), max(a, b), min(a, b), stride(argument, axis)."},

@@ -12,7 +12,7 @@ import numpy as np
 from device_cases import Case
 
 Array = np.ndarray[Any, Any]
-REFUSED = "the stream is being captured into a graph, and this is no work that a graph can do"
+REFUSED = "the stream is being captured into a graph, and a graph cannot do this"
 
 
 @contextmanager

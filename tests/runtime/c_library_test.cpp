@@ -324,7 +324,7 @@ TEST_F(CLibrary, IsTheSameEachTimeAndNamesWhatIsWrong) {
         return std::string("written");
     };
     EXPECT_EQ(message(folder_, TW_C_RUNTIME, "größe"),
-              "libkernels.a: 'größe' is no name in C. Export it under another with --out.");
+              "libkernels.a: 'größe' is not a name in C. Export it under another with --out.");
     EXPECT_EQ(message(folder_, folder_ + "/none.o", "f").substr(0, 14), "libkernels.a: ");
     EXPECT_EQ(message(folder_ + "/no", TW_C_RUNTIME, "f"),
               folder_ + "/no/kernels.o: it cannot be written: No such file or directory. Choose another folder with "

@@ -65,11 +65,11 @@ TEST(ObjectLoader, ImportsOutsideTheTableAreRefusedByName) {
 
 TEST(ObjectLoader, NamesWhatIsNoObject) {
     const std::string hint = " The file is damaged or not ours; export or tune again.";
-    EXPECT_EQ(message_of(""), "damaged.o: it is no ELF file." + hint);
-    EXPECT_EQ(message_of("!<arch>\n" + std::string(200, 'x')), "damaged.o: it is no ELF file." + hint);
+    EXPECT_EQ(message_of(""), "damaged.o: it is not an ELF file." + hint);
+    EXPECT_EQ(message_of("!<arch>\n" + std::string(200, 'x')), "damaged.o: it is not an ELF file." + hint);
     std::string arm = kernel("km");
     reinterpret_cast<Elf64_Ehdr*>(arm.data())->e_machine = EM_AARCH64;
-    EXPECT_EQ(message_of(arm), "damaged.o: it is no relocatable file for x86-64." + hint);
+    EXPECT_EQ(message_of(arm), "damaged.o: it is not a relocatable file for x86-64." + hint);
 }
 
 TEST(ObjectLoader, EveryTruncationIsRefused) {

@@ -64,8 +64,8 @@ TEST(PlanText, SlicesNameArraysWithAnAxis) {
     EXPECT_EQ(plan.sliced, (std::vector<std::size_t>{0, 1}));
     EXPECT_EQ(print_plan(plan), text);
     auto said = [&](const std::string& line) { return message_of(replaced(text, "slices (X, means)", line)); };
-    EXPECT_NE(said("slices (X, a)").find("line 7: a is no array argument with an axis."), std::string::npos);
-    EXPECT_NE(said("slices (argmin)").find("line 7: argmin is no array argument with an axis."), std::string::npos);
+    EXPECT_NE(said("slices (X, a)").find("line 7: a is not an array argument with an axis."), std::string::npos);
+    EXPECT_NE(said("slices (argmin)").find("line 7: argmin is not an array argument with an axis."), std::string::npos);
     EXPECT_NE(said("slices (X").find("line 7: "), std::string::npos);
     EXPECT_NE(said("slices ()").find("line 7: "), std::string::npos);
 }
@@ -96,25 +96,25 @@ TEST(PlanText, ReturnsOfOneOfATupleOfOneAndOfTwo) {
 TEST(PlanText, DamageIsNamedWithItsLine) {
     const std::string hint = " Export or tune the function again.";
     EXPECT_EQ(message_of(""),
-              "plan, line 1: expected 'tilewright-plan 1', found ''; this is no plan, or one of a newer release." +
+              "plan, line 1: expected 'tilewright-plan 1', found ''; this is not a plan, or a newer release wrote it." +
                   hint);
     EXPECT_EQ(message_of("tilewright-plan 2\n"), "plan, line 1: expected 'tilewright-plan 1', found 'tilewright-plan "
-                                                 "2'; this is no plan, or one of a newer release." +
+                                                 "2'; this is not a plan, or a newer release wrote it." +
                                                      hint);
     EXPECT_EQ(message_of(replaced(kDocumented, "float64 2", "float63 2")),
-              "plan of get_labels, line 3: dtype 'float63' is none that plans know." + hint);
+              "plan of get_labels, line 3: dtype 'float63' is unknown." + hint);
     EXPECT_EQ(message_of(replaced(kDocumented, "float64 2", "float64 9")),
               "plan of get_labels, line 3: rank 9 of X is not between 0 and 8." + hint);
     EXPECT_EQ(message_of(replaced(kDocumented, "means.1 == X.1", "means.1 == X.2")),
-              "plan of get_labels, line 6: 'X.2' is no size of an argument." + hint);
+              "plan of get_labels, line 6: 'X.2' is not a size of an argument." + hint);
     EXPECT_EQ(message_of(replaced(kDocumented, "[X.0]", "[X.0")),
               "plan of get_labels, line 7: expected ']' at ''." + hint);
     EXPECT_EQ(message_of(replaced(kDocumented, "return argmin", "return argmax")),
               "plan of get_labels, line 8: 'argmax' is neither a result nor an argument." + hint);
     EXPECT_EQ(message_of(replaced(kDocumented, "isa x86-64-v4", "isa x86-64-v5")),
-              "plan of get_labels, line 10: ISA level 'x86-64-v5' is none that this release knows." + hint);
+              "plan of get_labels, line 10: ISA level 'x86-64-v5' is unknown to this release." + hint);
     EXPECT_EQ(message_of(replaced(kDocumented, "layout X C", "layout Q C")),
-              "plan of get_labels, line 11: 'Q' is no array argument." + hint);
+              "plan of get_labels, line 11: 'Q' is not an array argument." + hint);
     EXPECT_EQ(message_of(replaced(kDocumented, "matmul (X, means, t0)", "matmul (X, means)")),
               "plan of get_labels, line 16: matmul takes three arrays, not 2." + hint);
     EXPECT_EQ(message_of(replaced(kDocumented, "t0, argmin)", "t0)")),
@@ -200,24 +200,24 @@ TEST(PlanText, LoopsThatContradictThemselvesAreNamed) {
     EXPECT_EQ(message("flag bool", "flag bool written"), "6: unexpected 'written' at the end of the line.");
     EXPECT_EQ(message("return None", "return Nothing"), "8: 'Nothing' is neither a result nor an argument.");
     EXPECT_EQ(message("return None", "return None, A"), "8: 'None' is neither a result nor an argument.");
-    EXPECT_EQ(message("[A.0, A.1]", "[A.0, t]"), "11: 't' is no size of an argument.");
+    EXPECT_EQ(message("[A.0, A.1]", "[A.0, t]"), "11: 't' is not a size of an argument.");
     EXPECT_EQ(message("for t from 0 to n - 1", "for n from 0 to n - 1"), "15: 'n' is declared twice.");
     EXPECT_EQ(message("for t from 0 to n - 1", "for u from 0 to n - 1"), "15: 'u' is declared twice.");
-    EXPECT_EQ(message("for t from 0 to n - 1", "for t from t to n - 1"), "15: 't' is no size of an argument.");
+    EXPECT_EQ(message("for t from 0 to n - 1", "for t from t to n - 1"), "15: 't' is not a size of an argument.");
     EXPECT_EQ(message("to n - 1 step 1", "to n - 1 step 0"), "15: the step is 0.");
     EXPECT_EQ(message("to n - 1 step 1", "to n - 1"), "15: expected 'step' at '{'.");
     EXPECT_EQ(message("step 1 {", "step 1"), "15: expected '{' at ''.");
     EXPECT_EQ(message("Z.real, Z.imag", "Z.real, A.imag"), "16: 'A.imag': it is not complex.");
     EXPECT_EQ(message("z.real, z.imag", "z.real, n.imag"), "16: 'n.imag': it is not complex.");
-    EXPECT_EQ(message("Z.real, Z.imag", "Z.real, Q.imag"), "16: 'Q.imag' is no size of an argument.");
+    EXPECT_EQ(message("Z.real, Z.imag", "Z.real, Q.imag"), "16: 'Q.imag' is not a size of an argument.");
     EXPECT_EQ(message("temp w float64", "temp w.real float64"),
               "18: 'w.real' is how the half of a complex array is called.");
     EXPECT_EQ(message("leave if c", "leave if count"), "20: 'count' is no condition: it is not bool, or it has "
                                                        "dimensions.");
-    EXPECT_EQ(message("leave if c", "leave if u"), "20: 'u' is no condition: it is not bool, or it has dimensions.");
-    EXPECT_EQ(message("leave if c", "leave if z"), "20: 'z' is no condition: it is not bool, or it has dimensions.");
-    EXPECT_EQ(message("leave if c", "leave if q"), "20: 'q' is no size of an argument.");
-    EXPECT_EQ(message("swap u v", "swap u A"), "21: swap takes two temporaries; 'A' is none.");
+    EXPECT_EQ(message("leave if c", "leave if u"), "20: 'u' is not a condition: it is not bool, or it has dimensions.");
+    EXPECT_EQ(message("leave if c", "leave if z"), "20: 'z' is not a condition: it is not bool, or it has dimensions.");
+    EXPECT_EQ(message("leave if c", "leave if q"), "20: 'q' is not a size of an argument.");
+    EXPECT_EQ(message("swap u v", "swap u A"), "21: swap takes two temporaries, and 'A' is not one.");
     EXPECT_EQ(message("swap u v", "swap u w"), "21: swap takes temporaries of one dtype and shape; w has another.");
     EXPECT_EQ(message("swap u v", "swap u c"), "21: swap takes temporaries of one dtype and shape; c has another.");
     EXPECT_EQ(message("swap u v", "swap u u"), "21: 'u' is swapped with itself.");
@@ -228,17 +228,18 @@ TEST(PlanText, LoopsThatContradictThemselvesAreNamed) {
     for (const std::string axes : {"11", "1", "12", "1x0"})
         EXPECT_EQ(message("matmul (u, v, A)", "matmul (u, v^" + axes + ", A)"),
                   "24: v^" + axes + ": '" + axes + "' are not the axes of an array of rank 2.");
-    EXPECT_EQ(message("matmul (u, v, A)", "matmul (u, v, A^10)"), "24: matmul takes three arrays; 'A^10' is none.");
+    EXPECT_EQ(message("matmul (u, v, A)", "matmul (u, v, A^10)"),
+              "24: matmul takes three arrays, and 'A^10' is not one.");
     EXPECT_EQ(message("require layout A C\n", ""),
               "23: matmul writes in C order; the version does not require 'layout A C'.");
     EXPECT_EQ(message("  if t % 2 == 0 and n >= 3 {", "  loop {\nleave"), "26: 'else' follows no 'if'.");
     EXPECT_EQ(message("      leave\n", "      leave always\n"), "27: unexpected 'always' at the end of the line.");
     EXPECT_EQ(message("  leave unless c\n", ""), "38: nothing leaves the loop of line 31.");
     EXPECT_EQ(message("read m from count", "read m from u"),
-              "34: read takes an integer array of no dimensions; u is none.");
+              "34: read takes an integer array of no dimensions, and u is not one.");
     EXPECT_EQ(message("read m from count", "read m from c"),
-              "34: read takes an integer array of no dimensions; c is none.");
-    EXPECT_EQ(message("read m from count", "read m from n"), "34: read takes arrays; 'n' is none.");
+              "34: read takes an integer array of no dimensions, and c is not one.");
+    EXPECT_EQ(message("read m from count", "read m from n"), "34: read takes arrays, and 'n' is not one.");
     EXPECT_EQ(message("}\nread m from count\n", "}\n"),
               "40: 'm' is known only in the block that defines it, which has ended.");
     EXPECT_EQ(message("}\nread m from count\ntemp w float64 [m]", "}\nread m from count"),
@@ -251,7 +252,7 @@ TEST(PlanText, LoopsThatContradictThemselvesAreNamed) {
               "41: 'require' stands before the steps of a version.");
     EXPECT_EQ(message("copy u to A", "copy u to Z"), "42: 'Z' is an argument that is not written.");
     EXPECT_EQ(message("copy u to A", "copy w to A"), "42: copy takes arrays of one dtype and rank; A has another.");
-    EXPECT_EQ(message("copy u to A", "copy n to A"), "42: copy takes arrays; 'n' is none.");
+    EXPECT_EQ(message("copy u to A", "copy n to A"), "42: copy takes arrays, and 'n' is not one.");
     EXPECT_EQ(message("copy u to A", "copy A to A"), "42: 'A' is copied to itself.");
     EXPECT_EQ(message("copy u to A", "copy u A"), "42: expected 'to' at 'A'.");
     EXPECT_EQ(message("(m, w, v)\nend", "(m, w, v)\nif n > 1 {\nend"),

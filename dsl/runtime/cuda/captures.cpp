@@ -53,7 +53,7 @@ IsOver watch_end_of(const Captured& capture) {
     };
     require(d.user_object_create(&object, kept.get(), end, 1, kNoDestructorSync), "cuUserObjectCreate");
     kept.release();
-    // The reference goes over to the graph; what is made of the graph has references of its own.
+    // The reference goes over to the graph; what is made of the graph holds further references.
     const Status status = d.graph_retain(capture.graph, object, 1, kMoveReference);
     if (status != kSuccess) d.user_object_release(object, 1);
     require(status, "cuGraphRetainUserObject");
@@ -64,7 +64,7 @@ void refuse_in_capture(const Place& place, const char* what, const char* hint) {
     Entered entered(place.device);
     if (is_seen_captured(place))
         throw DeviceError(std::string("cuda: ") + what +
-                              ": the stream is being captured into a graph, and this is no work that a graph can do.",
+                              ": the stream is being captured into a graph, and a graph cannot do this.",
                           hint);
 }
 

@@ -113,7 +113,7 @@ const Meaning kMeanings[] = {
      "Free arrays, give other libraries' pools back (torch.cuda.empty_cache()), or work in parts."},
     {kDeviceUnavailable, "another process has the device for itself",
      "Wait for it, or choose another device with CUDA_VISIBLE_DEVICES."},
-    {kInvalidDevice, "there is no device of that number", "Count them with nvidia-smi -L."},
+    {kInvalidDevice, "there is no device with that number", "Count them with nvidia-smi -L."},
     {kInvalidContext, "no context, or a destroyed one, is current; or a stream of another context was given",
      "Pass a stream of the device's primary context, as torch, CuPy and the CUDA runtime make them."},
     {kNoBinaryForDevice, "the code is for newer devices than this one",

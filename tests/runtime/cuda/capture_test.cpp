@@ -229,8 +229,7 @@ TEST_P(Captures, RefuseWhatGraphsCannotDoAndGoOn) {
     };
     double values[2] = {1, 2};
     begin(GetParam());
-    const std::string is_captured = ": the stream is being captured into a graph, and this is no work that a graph can "
-                                    "do. ";
+    const std::string is_captured = ": the stream is being captured into a graph, and a graph cannot do this. ";
     EXPECT_EQ(call_on_device(*waits, place_, {x.view()}).failed,
               "cuda: a function that decides by the values of its arrays" + is_captured +
                   "Keep its call out of the capture.");
