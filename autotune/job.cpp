@@ -6,8 +6,38 @@
 
 #include "dsl/base/dtypes.h"
 #include "dsl/base/error.h"
+#include "dsl/base/fields.h"
 
 namespace tilewright::autotune {
+
+constexpr auto fields_of(std::type_identity<Flops>) {
+    return std::tuple(dsl::Field("float32", &Flops::float32), dsl::Field("float64", &Flops::float64),
+                      dsl::Field("float32_products", &Flops::float32_products),
+                      dsl::Field("float64_products", &Flops::float64_products));
+}
+constexpr auto fields_of(std::type_identity<JobTolerance>) {
+    return std::tuple(dsl::Field("rtol", &JobTolerance::rtol), dsl::Field("atol", &JobTolerance::atol),
+                      dsl::Field("index_mismatch_fraction", &JobTolerance::index_mismatch_fraction),
+                      dsl::Field("float_mismatch_fraction", &JobTolerance::float_mismatch_fraction));
+}
+/// All but the data sets.
+constexpr auto fields_of(std::type_identity<Job>) {
+    return std::tuple(
+        dsl::Field("program", &Job::program), dsl::Field("function", &Job::function), dsl::Field("isa", &Job::isa),
+        dsl::Field("layouts", &Job::layouts), dsl::Field("sizes", &Job::sizes), dsl::Field("contract", &Job::contract),
+        dsl::Field("threads", &Job::threads), dsl::Field("l2", &Job::l2), dsl::Field("devices", &Job::devices),
+        dsl::Field("budget_s", &Job::budget_s), dsl::Field("reserved_s", &Job::reserved_s),
+        dsl::Field("max_trials", &Job::max_trials), dsl::Field("seed", &Job::seed),
+        dsl::Field("strategy", &Job::strategy), dsl::Field("db", &Job::db),
+        dsl::Field("workload_key", &Job::workload_key), dsl::Field("family_key", &Job::family_key),
+        dsl::Field("summary", &Job::summary), dsl::Field("space", &Job::space), dsl::Field("starts", &Job::starts),
+        dsl::Field("fixed_schedule", &Job::fixed_schedule), dsl::Field("present_schedule", &Job::present_schedule),
+        dsl::Field("worker", &Job::worker), dsl::Field("folder", &Job::folder), dsl::Field("blas", &Job::blas),
+        dsl::Field("flops", &Job::flops), dsl::Field("tolerance", &Job::tolerance),
+        dsl::Field("build_limit_s", &Job::build_limit_s), dsl::Field("run_limit_s", &Job::run_limit_s),
+        dsl::Field("memory_limit_bytes", &Job::memory_limit_bytes));
+}
+
 namespace {
 
 using nlohmann::json;
@@ -139,10 +169,29 @@ double count_of(const std::vector<std::int64_t>& shape) {
     return count;
 }
 
-std::optional<std::string> optional_text(const json& object, const char* name) {
-    const auto found = object.find(name);
-    if (found == object.end() || found->is_null()) return std::nullopt;
-    return get<std::string>(object, name, "job");
+/// What the field has, where it is there and not null.
+template <class Value> void read_field(const json& object, const char* name, const std::string& where, Value& value) {
+    if constexpr (dsl::HasFields<Value>) {
+        if (const auto found = object.find(name); found != object.end() && found->is_object())
+            dsl::visit_fields(value, [&](const char* inner, auto& field) { read_field(*found, inner, name, field); });
+    } else if constexpr (std::is_same_v<Value, std::optional<std::string>>) {
+        const auto found = object.find(name);
+        if (found != object.end() && !found->is_null()) value = get<std::string>(object, name, where);
+    } else {
+        value = get_or(object, name, where, value);
+    }
+}
+
+template <class Value> json written(const Value& value) {
+    if constexpr (dsl::HasFields<Value>) {
+        json object = json::object();
+        dsl::visit_fields(value, [&](const char* name, const auto& field) { object[name] = written(field); });
+        return object;
+    } else if constexpr (std::is_same_v<Value, std::optional<std::string>>) {
+        return value ? json(*value) : json();
+    } else {
+        return value;
+    }
 }
 
 } // namespace
@@ -179,94 +228,20 @@ double Job::result_bytes() const {
 Job read_job(const std::string& text) {
     const json object = json::parse(text, nullptr, false);
     if (object.is_discarded() || !object.is_object()) fail("text", "not a JSON object");
+    for (const char* needed : {"program", "function"})
+        get<std::string>(object, needed, "job");
     Job job;
-    job.program = get<std::string>(object, "program", "job");
-    job.function = get<std::string>(object, "function", "job");
-    job.isa = get_or<std::string>(object, "isa", "job", job.isa);
-    job.layouts = get_or(object, "layouts", "job", job.layouts);
-    job.sizes = get_or(object, "sizes", "job", job.sizes);
-    job.contract = get_or(object, "contract", "job", job.contract);
-    job.threads = get_or(object, "threads", "job", job.threads);
-    job.l2 = get_or(object, "l2", "job", job.l2);
+    dsl::visit_fields(job, [&](const char* name, auto& value) { read_field(object, name, "job", value); });
     if (job.l2 != "warm" && job.l2 != "flushed") fail("l2", "neither warm nor flushed");
-    job.devices = get_or(object, "devices", "job", job.devices);
-    job.budget_s = get_or(object, "budget_s", "job", job.budget_s);
-    job.reserved_s = get_or(object, "reserved_s", "job", job.reserved_s);
-    job.max_trials = get_or(object, "max_trials", "job", job.max_trials);
-    job.seed = get_or(object, "seed", "job", job.seed);
-    job.strategy = get_or(object, "strategy", "job", job.strategy);
-    job.db = get_or(object, "db", "job", job.db);
-    job.workload_key = get_or(object, "workload_key", "job", job.workload_key);
-    job.family_key = get_or(object, "family_key", "job", job.family_key);
-    job.summary = get_or(object, "summary", "job", job.summary);
-    job.space = optional_text(object, "space");
-    job.starts = get_or(object, "starts", "job", job.starts);
-    job.fixed_schedule = optional_text(object, "fixed_schedule");
-    job.present_schedule = optional_text(object, "present_schedule");
-    job.worker = get_or(object, "worker", "job", job.worker);
-    job.folder = get_or(object, "folder", "job", job.folder);
-    job.blas = get_or(object, "blas", "job", job.blas);
     if (const auto sets = object.find("datasets"); sets != object.end() && sets->is_array())
         for (const json& one : *sets)
             job.datasets.push_back(read_data_set(one, "datasets[" + std::to_string(job.datasets.size()) + "]"));
-    if (const auto found = object.find("flops"); found != object.end() && found->is_object()) {
-        job.flops.float32 = get_or(*found, "float32", "flops", 0.0);
-        job.flops.float64 = get_or(*found, "float64", "flops", 0.0);
-        job.flops.float32_products = get_or(*found, "float32_products", "flops", 0.0);
-        job.flops.float64_products = get_or(*found, "float64_products", "flops", 0.0);
-    }
-    if (const auto found = object.find("tolerance"); found != object.end() && found->is_object()) {
-        job.tolerance.rtol = get_or(*found, "rtol", "tolerance", 0.0);
-        job.tolerance.atol = get_or(*found, "atol", "tolerance", 0.0);
-        job.tolerance.index_mismatch_fraction = get_or(*found, "index_mismatch_fraction", "tolerance", 0.0);
-        job.tolerance.float_mismatch_fraction = get_or(*found, "float_mismatch_fraction", "tolerance", 0.0);
-    }
-    job.build_limit_s = get_or(object, "build_limit_s", "job", job.build_limit_s);
-    job.run_limit_s = get_or(object, "run_limit_s", "job", job.run_limit_s);
-    job.memory_limit_bytes = get_or(object, "memory_limit_bytes", "job", job.memory_limit_bytes);
     return job;
 }
 
 std::string print_job(const Job& job) {
-    json object = {{"program", job.program},
-                   {"function", job.function},
-                   {"isa", job.isa},
-                   {"layouts", job.layouts},
-                   {"sizes", job.sizes},
-                   {"contract", job.contract},
-                   {"threads", job.threads},
-                   {"l2", job.l2},
-                   {"devices", job.devices},
-                   {"budget_s", job.budget_s},
-                   {"reserved_s", job.reserved_s},
-                   {"max_trials", job.max_trials},
-                   {"seed", job.seed},
-                   {"strategy", job.strategy},
-                   {"db", job.db},
-                   {"workload_key", job.workload_key},
-                   {"family_key", job.family_key},
-                   {"summary", job.summary},
-                   {"space", job.space ? json(*job.space) : json()},
-                   {"starts", job.starts},
-                   {"fixed_schedule", job.fixed_schedule ? json(*job.fixed_schedule) : json()},
-                   {"present_schedule", job.present_schedule ? json(*job.present_schedule) : json()},
-                   {"worker", job.worker},
-                   {"folder", job.folder},
-                   {"blas", job.blas},
-                   {"flops",
-                    {{"float32", job.flops.float32},
-                     {"float64", job.flops.float64},
-                     {"float32_products", job.flops.float32_products},
-                     {"float64_products", job.flops.float64_products}}},
-                   {"tolerance",
-                    {{"rtol", job.tolerance.rtol},
-                     {"atol", job.tolerance.atol},
-                     {"index_mismatch_fraction", job.tolerance.index_mismatch_fraction},
-                     {"float_mismatch_fraction", job.tolerance.float_mismatch_fraction}}},
-                   {"build_limit_s", job.build_limit_s},
-                   {"run_limit_s", job.run_limit_s},
-                   {"memory_limit_bytes", job.memory_limit_bytes},
-                   {"datasets", json::array()}};
+    json object = written(job);
+    object["datasets"] = json::array();
     for (const JobDataSet& set : job.datasets) {
         json one = {{"kind", set.kind}, {"arguments", json::array()}, {"expected", json::array()}};
         for (const JobArgument& argument : set.arguments)

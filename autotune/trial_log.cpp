@@ -1,6 +1,8 @@
 // autotune/trial_log.cpp: the first failure of the store is said once; the search then goes on without it.
 #include "autotune/trial_log.h"
 
+#include <utility>
+
 #include "dsl/base/error.h"
 
 namespace tilewright::autotune {
@@ -26,29 +28,28 @@ template <class Body> void TrialLog::attempt(Body&& body) {
     if (!failure.empty() && warn_) warn_(failure + " The search goes on; nothing further is stored.");
 }
 
+template <class Body> void TrialLog::write(Body&& body) {
+    // What may only be read is read; begin() has given its warning.
+    if (store_ == nullptr || !store_->read_only()) attempt(std::forward<Body>(body));
+}
+
 void TrialLog::begin(const StoredWorkload& workload) {
     if (store_ != nullptr && warn_)
         for (const std::string& warning : store_->warnings())
             warn_(warning);
-    // What may only be read is read; its warning was given above.
-    if (store_ != nullptr && store_->read_only()) return;
-    attempt([&] { store_->put_workload(workload); });
+    write([&] { store_->put_workload(workload); });
 }
 void TrialLog::add(const StoredTrial& trial) {
-    if (store_ != nullptr && store_->read_only()) return;
-    attempt([&] { store_->put_trial(trial); });
+    write([&] { store_->put_trial(trial); });
 }
 void TrialLog::add(const StoredTrial& trial, const StoredRecord& record) {
-    if (store_ != nullptr && store_->read_only()) return;
-    attempt([&] { store_->put_trial_and_record(trial, record); });
+    write([&] { store_->put_trial_and_record(trial, record); });
 }
 void TrialLog::put(const StoredRecord& record) {
-    if (store_ != nullptr && store_->read_only()) return;
-    attempt([&] { store_->put_record(record); });
+    write([&] { store_->put_record(record); });
 }
 void TrialLog::put_machine(const Machine& machine) {
-    if (store_ != nullptr && store_->read_only()) return;
-    attempt([&] { store_->put_machine(machine); });
+    write([&] { store_->put_machine(machine); });
 }
 std::vector<StoredTrial> TrialLog::trials(const std::string& workload) {
     std::vector<StoredTrial> trials;

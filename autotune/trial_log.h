@@ -30,6 +30,7 @@ class TrialLog {
 
   private:
     template <class Body> void attempt(Body&& body);
+    template <class Body> void write(Body&& body);
     Store* store_;
     std::function<void(const std::string&)> warn_;
     std::function<double()> clock_s_;

@@ -5,9 +5,9 @@
 #include <string>
 
 #include "autotune/machine.h"
-#include "autotune/measure/recorded_workbench.h"
 #include "autotune/search/strategy.h"
 #include "dsl/language/schedule_text.h"
+#include "tests/autotune/recorded_workbench.h"
 
 namespace tilewright::autotune::testing {
 

@@ -5,7 +5,6 @@
 #include <limits>
 #include <random>
 
-#include "autotune/measure/recorded_workbench.h"
 #include "autotune/space/default_space.h"
 #include "autotune/tune.h"
 #include "dsl/base/error.h"
@@ -14,6 +13,7 @@
 #include "dsl/language/schedule_text.h"
 #include "dsl/language/space.h"
 #include "space_programs.h"
+#include "tests/autotune/recorded_workbench.h"
 #include "translator/ir/program.h"
 #include "translator/translate.h"
 

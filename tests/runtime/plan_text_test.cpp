@@ -212,7 +212,7 @@ TEST(PlanText, LoopsThatContradictThemselvesAreNamed) {
     EXPECT_EQ(message("Z.real, Z.imag", "Z.real, Q.imag"), "16: 'Q.imag' is not a size of an argument.");
     EXPECT_EQ(message("temp w float64", "temp w.real float64"),
               "18: 'w.real' is how the half of a complex array is called.");
-    EXPECT_EQ(message("leave if c", "leave if count"), "20: 'count' is no condition: it is not bool, or it has "
+    EXPECT_EQ(message("leave if c", "leave if count"), "20: 'count' is not a condition: it is not bool, or it has "
                                                        "dimensions.");
     EXPECT_EQ(message("leave if c", "leave if u"), "20: 'u' is not a condition: it is not bool, or it has dimensions.");
     EXPECT_EQ(message("leave if c", "leave if z"), "20: 'z' is not a condition: it is not bool, or it has dimensions.");
@@ -411,7 +411,7 @@ TEST(PlanText, ChecksAndPythonNumbers) {
     auto line = [&](const std::string& from, const std::string& to) { return message_of(replaced(text, from, to)); };
     EXPECT_NE(line("float y", "int y").find("'y' makes no int"), std::string::npos);
     EXPECT_NE(line("float y", "float z").find("'z' makes no float"), std::string::npos);
-    EXPECT_NE(line("check c", "check y").find("'y' is no condition"), std::string::npos);
+    EXPECT_NE(line("check c", "check y").find("'y' is not a condition"), std::string::npos);
     EXPECT_NE(line("bounds\"\n", "bounds\" c\n").find("at the end of the line"), std::string::npos);
 }
 

@@ -1,4 +1,4 @@
-// autotune/measure/recorded_workbench.h: a workbench without a device: times come from a table or a function, failures
+// tests/autotune/recorded_workbench.h: a workbench without a device: times come from a table or a function, failures
 // are chosen.
 #pragma once
 

@@ -1,5 +1,5 @@
-// autotune/measure/recorded_workbench.cpp: simulated builds and noisy simulated times.
-#include "autotune/measure/recorded_workbench.h"
+// tests/autotune/recorded_workbench.cpp: simulated builds and noisy simulated times.
+#include "tests/autotune/recorded_workbench.h"
 
 #include <cmath>
 
