@@ -572,7 +572,11 @@ def test_a_damaged_module_is_an_import_error(objects):
             "plan of axpy, line 9: there is no 'return' line; the file is truncated. Export or tune the function again.",
         ),
         (AXPY, {}, "plan of axpy: it calls axpy.o, which is not here. The module is incomplete; export it again."),
-        (AXPY, {"axpy": b"MZ"}, "axpy.o: it is not an ELF file. The file is damaged or not ours; export or tune again."),
+        (
+            AXPY,
+            {"axpy": b"MZ"},
+            "axpy.o: it is not an ELF file. The file is damaged or not ours; export or tune again.",
+        ),
         (AXPY, {"axpy": objects["axpy"][:500]}, None),
     ]:
         with pytest.raises(_face.PlanError) as info:
