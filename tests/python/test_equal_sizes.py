@@ -142,7 +142,7 @@ def test_sizes_that_lead_to_each_other_are_an_error_that_names_the_function() ->
     with at_most(10), pytest.raises(tilewright.TraceError) as error:
         tracer.resolve(Size.symbol("a.0"))
     assert str(error.value) == (
-        f"f.py:3, in f: the size a.0 + {MAX_ROUNDS} in its normal form; what is equal to it did not settle in "
+        f"f.py:3, in f: the size a.0 + {MAX_ROUNDS} in its normal form; the sizes equal to it did not settle in "
         f"{MAX_ROUNDS} rounds. Leave this statement out of the compiled function."
     )
 
@@ -172,5 +172,5 @@ def test_a_formula_that_is_too_long_is_an_error_that_says_what_to_do() -> None:
     assert str(error.value) == (
         f"{__file__}:{line}, in squared_and_again: a Python integer whose formula has more than {MAX_WEIGHT} symbols; "
         "each operation that uses such a number twice doubles its formula. "
-        "Pass the number that comes out, or compute with np.int64, which has 64 bits as kernels do."
+        "Pass the resulting number, or compute with np.int64, which has 64 bits as kernels do."
     )

@@ -385,20 +385,20 @@ def test_they_run_in_numpy(function):
 @pytest.mark.parametrize(
     ("function", "text"),
     [
-        (iterator_in_a_loop, "loops: advancing an iterator that was made before a loop or branch of the run; iterators are Python's "
-         "own while tracing, and a loop of the run is traced as one iteration. Make it inside, or index with the loop's variable instead."),
-        (enumerate_twice, "going on with a zip, enumerate or reversed of an array; of these there is no rule for what is left. Make it "
+        (iterator_in_a_loop, "loops: advancing an iterator that was made before a run-time loop or branch; iterators are Python's "
+         "own while tracing, and a run-time loop is traced as one iteration. Make it inside, or index with the loop's variable instead."),
+        (enumerate_twice, "continuing a zip, enumerate or reversed of an array that was used before; there is no rule for the items that are left. Make it "
          "again, or go through its items once."),
-        (array_of_plain_values_sorted, "loops: changing an array of plain values in a loop or branch of the run; it was made by a call "
-         "that is not traced, and a loop of the run is traced as one iteration. Make it with np.zeros or np.array inside of the function."),
+        (array_of_plain_values_sorted, "loops: changing an array of plain values in a run-time loop or branch; it was made by a call "
+         "that is not traced, and a run-time loop is traced as one iteration. Make it with np.zeros or np.array inside of the function."),
         (view_of_an_array_of_plain_values, "changing an array of plain values after it was used beside traced ones; it was made by a "
          "call that is not traced, and only its contents are known. Make it with np.zeros or np.array inside of the function."),
         (tuple_that_grows, "loops: held, a tuple that an iteration reads and makes of another length; a tuple keeps its length from iteration to "
          "iteration. Write into an array that is made before the loop."),
         (slice_of_the_last_iteration, "loops: part after the loop that made it, a slice of values of an iteration; arrays and numbers come out "
          "of a loop. Set part before the loop, or keep its parts in variables of their own."),
-        (item_of_a_deque, "loops: assigning an item of held in a loop or branch of the run; lists, dicts and sets are Python's own while "
-         "tracing, and a loop of the run is traced as one iteration. Write into an array that is made before the loop."),
+        (item_of_a_deque, "loops: assigning an item of held in a run-time loop or branch; lists, dicts and sets are Python's own while "
+         "tracing, and a run-time loop is traced as one iteration. Write into an array that is made before the loop."),
     ],
 )  # fmt: skip
 def test_why_they_run_in_numpy(function, text):

@@ -125,7 +125,7 @@ def test_where_it_does_strict_says_so(function: Any) -> None:
     with pytest.raises(tilewright.TraceError) as error:
         tilewright.jit(function, strict=True)(DATA)
     assert "a number that is" in str(error.value)
-    assert "Make it one kind on every way" in str(error.value)
+    assert "Make it the same kind on every path" in str(error.value)
 
 
 def multiples(x, k):

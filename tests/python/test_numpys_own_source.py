@@ -99,10 +99,10 @@ REFUSED = [
     (blocks, f"np.block(); {NO_RULE}"),
     (unwrapped, f"np.unwrap(); {NO_RULE}"),
     (solved, f"np.linalg.solve(); {NO_RULE}"),
-    (largest, "loops: max(x.T), Python's max() of 700 rows of an array; it takes them one by one, of which at most 64 are "
-              "written out. Use np.max()."),
-    (total, "loops: sum(x), Python's sum() of 700 rows of an array; it takes them one by one, of which at most 64 are "
-            "written out. Use np.sum()."),
+    (largest, "loops: max(x.T), Python's max() of 700 rows of an array; it takes them one by one, and at most "
+              "64 are unrolled. Use np.max()."),
+    (total, "loops: sum(x), Python's sum() of 700 rows of an array; it takes them one by one, and at most "
+            "64 are unrolled. Use np.sum()."),
     (for_ever, "calling for_ever() from within itself; recursion is not compiled. Write it as a loop, or leave it out of "
                "the compiled function."),
 ]  # fmt: skip

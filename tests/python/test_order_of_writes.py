@@ -361,8 +361,8 @@ def test_parts_are_evaluated_in_pythons_order(function: Any) -> None:
         with pytest.raises(tilewright.TraceError) as error:
             tilewright.jit(function).for_args(np.arange(700.0))
         assert str(error.value).partition(f"in {function.__name__}: ")[2] == (
-            "changing a[0] by what writes into a; there is no rule for what was there before. Compute the new value in a "
-            "statement of its own."
+            "changing a[0] by what writes into a; the value from before the write is not kept. Compute the new value in a "
+            "separate statement."
         )
     else:
         assert tilewright.jit(function, strict=True).for_args(np.arange(700.0))

@@ -193,8 +193,8 @@ def test_a_call_that_may_run_once_says_its_line() -> None:
     with pytest.raises(tilewright.TraceError) as raised:
         jitted(X, iter([2.0]))
     assert str(raised.value) == (
-        f"{once_module.__file__}:{line}, in taken: next(it), with a list_iterator object; what the call reads of the object, or "
-        "takes out of it, would be that of the call that is traced. Do it at the caller, and pass arrays and numbers."
+        f"{once_module.__file__}:{line}, in taken: next(it), with a list_iterator object; the call would read the object, or "
+        "take items from it, only once, while tracing. Do it at the caller, and pass arrays and numbers."
     )
 
 

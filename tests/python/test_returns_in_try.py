@@ -83,7 +83,7 @@ def by_case(x, k):
 @pytest.mark.parametrize(
     ("function", "args", "text"),
     [
-        (on_data, (X, 5), "loops: leaving a try by a branch on data; there is no rule for it. Leave it behind the statement."),
+        (on_data, (X, 5), "loops: leaving a try by a branch on data; there is no rule for it. Leave after the statement."),
         (by_case, (X, 1), "a match statement; it has no meaning in a compiled function. Leave it out of the compiled function."),
     ],
 )  # fmt: skip

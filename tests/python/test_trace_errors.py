@@ -51,8 +51,8 @@ EXPECTED: dict[str, tuple[str, str, str]] = {
     "breaks_out_of_a_list": (
         "trace_refused.py",
         "breaks_out_of_a_list",
-        "loops: a break on data out of a loop that is unrolled; whether the later rounds run at all depends "
-        "on the data. Loop over a range or an array.",
+        "loops: a break on data in an unrolled loop; whether later iterations run depends on the "
+        "data. Loop over a range or an array.",
     ),
     "assert_on_data": (
         "trace_refused.py",
@@ -63,14 +63,14 @@ EXPECTED: dict[str, tuple[str, str, str]] = {
     "branch_of_two_kinds": (
         "trace_refused.py",
         "branch_of_two_kinds",
-        "loops: y after an if on data; both ways have to give an array or a number of one dtype and one "
-        "shape. Make both ways give the same kind of value.",
+        "loops: y after an if on data; both branches must give an array or a number of the same dtype "
+        "and shape. Make both branches give the same kind of value.",
     ),
     "branch_of_two_kinds_returned": (
         "trace_refused.py",
         "branch_of_two_kinds_returned",
-        "loops: what an if on data gives; both ways have to give an array or a number of one dtype and one "
-        "shape. Make both ways give the same kind of value.",
+        "loops: what an if on data gives; both branches must give an array or a number of the same dtype "
+        "and shape. Make both branches give the same kind of value.",
     ),
     "chained_comparison": (
         "trace_refused.py",
@@ -87,8 +87,8 @@ EXPECTED: dict[str, tuple[str, str, str]] = {
     "loop_that_appends": (
         "trace_refused.py",
         "loop_that_appends",
-        "loops: rows.append() in a loop or branch of the run; lists, dicts and sets are Python's own while "
-        "tracing, and a loop of the run is traced as one iteration. Write into an array that is made before the "
+        "loops: rows.append() in a run-time loop or branch; lists, dicts and sets are Python's own while "
+        "tracing, and a run-time loop is traced as one iteration. Write into an array that is made before the "
         "loop.",
     ),
     "loop_that_grows": (
@@ -100,7 +100,7 @@ EXPECTED: dict[str, tuple[str, str, str]] = {
     "loop_that_sets_an_outer_variable": (
         "trace_refused.py",
         "counts_up",
-        "loops: assigning the outer variable count in a loop or branch of the run; only the variables of the "
+        "loops: assigning the outer variable count in a run-time loop or branch; only the variables of the "
         "function that the loop is in are carried. Return the value, and assign it in the loop.",
     ),
     "loop_that_widens": (
@@ -124,13 +124,13 @@ EXPECTED: dict[str, tuple[str, str, str]] = {
     "scatters": (
         "trace_refused.py",
         "scatters",
-        "indexing with an array; writing to several places that only the run tells is not compiled in this "
-        "release. Leave it out of the compiled function.",
+        "indexing with an array; writes to several places that are known only at run time are not compiled "
+        "in this release. Leave it out of the compiled function.",
     ),
     "size_from_data": (
         "trace_refused.py",
         "size_from_data",
-        "an array of a size that only the run tells; memory is made before the run. Make it of the largest "
+        "an array whose size is known only at run time; memory is made before the run. Make it of the largest "
         "size, or leave it out of the compiled function.",
     ),
     "while_on_array": (
@@ -161,49 +161,49 @@ EXPECTED: dict[str, tuple[str, str, str]] = {
     "prints": (
         "trace_refused.py",
         "prints",
-        "print() in print(x.sum()); it is a fallback statement: it has to happen at every call, and a "
-        "compiled function would do it never. Move it to the caller, or leave it out of the compiled "
+        "print() in print(x.sum()); it is a fallback statement: it must happen at every call, and a "
+        "compiled function would never do it. Move it to the caller, or leave it out of the compiled "
         "function.",
     ),
     "opens": (
         "trace_refused.py",
         "opens",
-        "open() in open('/dev/null'); it is a fallback statement: it has to happen at every call, and a "
-        "compiled function would do it never. Move it to the caller, or leave it out of the compiled "
+        "open() in open('/dev/null'); it is a fallback statement: it must happen at every call, and a "
+        "compiled function would never do it. Move it to the caller, or leave it out of the compiled "
         "function.",
     ),
     "takes_time": (
         "trace_refused.py",
         "takes_time",
-        "time.perf_counter() in time.perf_counter(); it is a fallback statement: it has to happen at every "
-        "call, and a compiled function would do it never. Move it to the caller, or leave it out of the "
+        "time.perf_counter() in time.perf_counter(); it is a fallback statement: it must happen at every "
+        "call, and a compiled function would never do it. Move it to the caller, or leave it out of the "
         "compiled function.",
     ),
     "logs": (
         "trace_refused.py",
         "logs",
-        "logging.info() in logging.info('called'); it is a fallback statement: it has to happen at every "
-        "call, and a compiled function would do it never. Move it to the caller, or leave it out of the "
+        "logging.info() in logging.info('called'); it is a fallback statement: it must happen at every "
+        "call, and a compiled function would never do it. Move it to the caller, or leave it out of the "
         "compiled function.",
     ),
     "draws": (
         "trace_refused.py",
         "draws",
-        "a random draw in np.random.rand(5); it draws from NumPy's global generator, MT19937; those of "
-        "numpy.random.Generator on PCG64 are compiled alone. Draw from rng = np.random.default_rng(seed), or leave "
+        "a random draw in np.random.rand(5); it draws from NumPy's global generator, MT19937; only "
+        "draws from numpy.random.Generator on PCG64 are compiled. Draw from rng = np.random.default_rng(seed), or leave "
         "the draw out of the compiled function.",
     ),
     "draws_with_generator": (
         "trace_refused.py",
         "draws_with_generator",
-        "the random draw standard_normal(); random() and uniform() of float64 are compiled, which take one word of the "
-        "generator for each value. Draw it at the caller and pass the array in, or leave it to NumPy.",
+        "the random draw standard_normal(); only random() and uniform() of float64 are compiled. "
+        "Draw it at the caller and pass the array in, or leave it to NumPy.",
     ),
     "draws_in_python": (
         "trace_refused.py",
         "draws_in_python",
-        "random.random() in random.random(); it is a fallback statement: it has to happen at every call, and "
-        "a compiled function would do it never. Move it to the caller, or leave it out of the compiled "
+        "random.random() in random.random(); it is a fallback statement: it must happen at every call, and a "
+        "compiled function would never do it. Move it to the caller, or leave it out of the compiled "
         "function.",
     ),
     "collects": (

@@ -387,7 +387,7 @@ def written_and_rebound(x):
     ("function", "text"),
     [
         (written_and_rebound, "loops: y, which an iteration writes into and assigns anew"),
-        (sometimes_set, "loops: v after an if on data; both ways have to give"),
+        (sometimes_set, "loops: v after an if on data; both branches must give"),
         (wider_after_an_iteration, "loops: y, which an iteration begins as float32[3] and ends as float64[3]"),
         (grows, "loops: y, which an iteration begins as float64[x.0] and ends as float64[x.0 - 1]"),
         (takes_the_index, "loops: the value of i while tracing; it is the index of a loop"),

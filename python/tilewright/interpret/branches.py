@@ -62,8 +62,8 @@ class Branches(Region):
                     if (why := tracer.unrolled.get(self.state.unrolling[-1])) is not None:
                         raise why  # it was to stay a loop
                     raise self.error(
-                        node, "loops: a break on data out of a loop that is unrolled",
-                        "whether the later rounds run at all depends on the data",
+                        node, "loops: a break on data in an unrolled loop",
+                        "whether later iterations run depends on the data",
                         "Loop over a range or an array.",
                     )  # fmt: skip
                 if leaving is Leaving.BREAK:
@@ -77,9 +77,9 @@ class Branches(Region):
         if Leaving.RETURN in outcomes:
             if outcomes != [Leaving.RETURN, Leaving.RETURN]:
                 raise self.error(
-                    node, "loops: an if on data of which one way returns and the other does not",
-                    "a compiled function returns the same kind of thing on every way",
-                    "Return on both ways, or leave it out of the compiled function.",
+                    node, "loops: an if on data that returns in one branch and not in the other",
+                    "a compiled function returns the same kind of value on every path",
+                    "Return in both branches, or leave it out of the compiled function.",
                 )  # fmt: skip
             raise Return(value)
 
@@ -224,8 +224,8 @@ class Branches(Region):
             what = "what the returns in a loop give" if name.startswith(VALUE) else what
             raise self.error(
                 node, f"loops: {what}",
-                "both ways have to give an array or a number of one dtype and one shape",
-                "Make both ways give the same kind of value.",
+                "both branches must give an array or a number of the same dtype and shape",
+                "Make both branches give the same kind of value.",
             )  # fmt: skip
 
         return Pending(read)

@@ -177,7 +177,7 @@ class Builtins(Part):
             return value.inner
         if isinstance(value, (Sequence, InterpretedFunction, GeneratorMethod)):
             raise self.error(node, f"the type of a value in {ast.unparse(node)[:80]}",
-                             "what stands for it while the function is traced has another one", "Decide it at the caller.")  # fmt: skip
+                             "it has a stand-in of another type while the function is traced", "Decide it at the caller.")  # fmt: skip
         return value
 
     def _getattr(self, node: ast.Call, owner: Any, name: str, *default: Any) -> Any:
@@ -196,7 +196,7 @@ class Builtins(Part):
             if length > MAX_UNROLLED_ITERATIONS:
                 raise self.error(
                     node, f"loops: {ast.unparse(node)[:80]}, Python's {name}() of {length} rows of an array",
-                    f"it takes them one by one, of which at most {MAX_UNROLLED_ITERATIONS} are written out",
+                    f"it takes them one by one, and at most {MAX_UNROLLED_ITERATIONS} are unrolled",
                     f"Use np.{name}().",
                 )  # fmt: skip
 

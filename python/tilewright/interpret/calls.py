@@ -215,7 +215,7 @@ class Calls(Part):
             raise self.error(
                 node,
                 f"{ast.unparse(node)[:80]}, with a {type(held).__name__} object",
-                "what the call reads of the object, or takes out of it, would be that of the call that is traced",
+                "the call would read the object, or take items from it, only once, while tracing",
                 "Do it at the caller, and pass arrays and numbers.",
             )
 
@@ -265,7 +265,7 @@ class Calls(Part):
         return self.error(
             node,
             f"{what} in {ast.unparse(node)[:80]}",
-            "it is a fallback statement: it has to happen at every call, and a compiled function would do it never",
+            "it is a fallback statement: it must happen at every call, and a compiled function would never do it",
             "Move it to the caller, or leave it out of the compiled function.",
         )
 
@@ -277,7 +277,7 @@ class Calls(Part):
         return self.error(
             node,
             f"a random draw in {ast.unparse(node)[:80]}",
-            f"it draws from {whose}{type(bits).__name__}; those of numpy.random.Generator on PCG64 are compiled alone",
+            f"it draws from {whose}{type(bits).__name__}; only draws from numpy.random.Generator on PCG64 are compiled",
             "Draw from rng = np.random.default_rng(seed), or leave the draw out of the compiled function.",
         )
 
@@ -333,7 +333,7 @@ class Calls(Part):
         """Attributes are found as Python finds them, at each call; a property in Python is followed instead."""
         kind = type(owner)
         if isinstance(kind.__getattribute__, types.FunctionType):
-            raise self.error(node, f"{ast.unparse(node)[:80]}, of a {kind.__name__} with a __getattribute__ of its own",
+            raise self.error(node, f"{ast.unparse(node)[:80]}, of a {kind.__name__} that defines __getattribute__",
                              "what it does would happen only once, while tracing", "Pass what it gives.")  # fmt: skip
         held = inspect.getattr_static(kind, name, None)
         if type(held) is property and isinstance(held.fget, types.FunctionType):
@@ -368,7 +368,7 @@ class Calls(Part):
             return self._run(node, cls, args, kwargs)
         if cls.__module__.startswith("numpy.random"):
             raise self.error(
-                node, ast.unparse(node)[:80], "of random generators only np.random.default_rng() is made in a compiled function",
+                node, ast.unparse(node)[:80], "a compiled function makes random generators only by np.random.default_rng()",
                 "Use np.random.default_rng(seed), or make it at the caller and pass it in.",
             )  # fmt: skip
         if is_pure_class(cls) or is_named_tuple(cls) or self._inside_numpy():

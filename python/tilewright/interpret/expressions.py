@@ -196,7 +196,7 @@ class Expressions(Part):
         numbers = [x for x in (left, right) if isinstance(x, Symbolic) and not isinstance(x, (SymArray, Compressed))]
         if numbers and left is not right and all(x is not None for x in (left, right)):
             raise self.error(node, f"{ast.unparse(node)}, the identity of numbers",
-                             "whether two equal numbers are one object is no matter of their values", "Compare with ==.")  # fmt: skip
+                             "equal numbers need not be one object", "Compare with ==.")  # fmt: skip
         if isinstance(left, SymArray) and isinstance(right, SymArray) and left is not right:
             raise self.error(node, f"{ast.unparse(node)}, the identity of two arrays",
                              "whether they are one object differs from call to call",

@@ -86,7 +86,7 @@ class SymGenerator:
 
     def random(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
         if out is not None:
-            raise self._refused("a random draw into out=", "Assign what random() gives (out[...] = rng.random(n)).")
+            raise self._refused("a random draw with out=", "Assign what random() gives (out[...] = rng.random(n)).")
         if is_symbolic(dtype) or np.dtype(dtype) != FLOAT64:
             raise self._refused(f"a random draw of dtype {np.dtype(dtype)}", "Draw float64 and convert it.")
         if size is None:
@@ -101,7 +101,7 @@ class SymGenerator:
     def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
         if not all(type(limit) in (int, float) for limit in (low, high)):
             raise self._refused(
-                "uniform() with limits that are no numbers of the source",
+                "uniform() with limits that are not literal numbers",
                 "Write low + (high - low) * rng.random(size): these are the same bits.",
             )
         np.random.Generator(np.random.PCG64(0)).uniform(low, high)  # raises what NumPy raises
@@ -111,7 +111,7 @@ class SymGenerator:
     def _refused(self, asked: str, what_to_do: str = "") -> Exception:
         return self.tracer.error(
             asked,
-            "random() and uniform() of float64 are compiled, which take one word of the generator for each value",
+            "only random() and uniform() of float64 are compiled",
             what_to_do or "Draw it at the caller and pass the array in, or leave it to NumPy.",
         )
 
@@ -129,12 +129,12 @@ class SymGenerator:
                 )
             raise tracer.error(
                 f"loops: a random draw in {where}",
-                "data decide there how many values are drawn, and with it which value each later draw is",
+                "the data decide how many values are drawn there, and so which value each later draw gets",
                 what_to_do,
             )  # fmt: skip
         if count.symbols() & tracer.reads.keys():
             raise tracer.error(
-                f"a draw of {count} random values", "data decide how many that are, and which value each later draw is",
+                f"a draw of {count} random values", "the data decide how many there are, and so which value each later draw gets",
                 "Draw as many as there may be, or leave the function to NumPy.",
             )  # fmt: skip
         before = self._before(len(self.iterations))
@@ -208,7 +208,7 @@ class Drawing:
             if moving:
                 raise self.tracer.error(
                     f"loops: a loop whose iterations draw {found} random values",
-                    "which value a draw is can be told before the iterations only where all draw alike",
+                    "the value of a draw is known before the loop only if all iterations draw equally many",
                     "Draw an array before the loop, or leave the function to NumPy.",
                 )
         differs, self.draws = self.found != self.draws, self.found
@@ -223,7 +223,7 @@ def at_most(tracer: Tracer, count: Size, most: int, where: str) -> None:
     """Refuses more draws than the program can count; a guard for other calls."""
     if not tracer.decide("<=", count, most, f"more than {most} random draws {where}"):
         raise tracer.error(
-            f"more than {most} random draws {where}", "the compiled function counts no further",
+            f"more than {most} random draws {where}", "the compiled function cannot count more",
             "Draw in several calls, or leave the function to NumPy.",
         )  # fmt: skip
 

@@ -157,7 +157,7 @@ class Interpreter(Part):
                 self.execute(statement)
                 if self.state.ways_left != before and not isinstance(statement, (ast.For, ast.While)):
                     raise self.error(statement, f"loops: leaving a {_statement_name(statement)} by a branch on data",
-                                     "there is no rule for it", "Leave it behind the statement.")  # fmt: skip
+                                     "there is no rule for it", "Leave after the statement.")  # fmt: skip
 
     def run_until_left(self, statements: list[ast.stmt]) -> tuple[Leaving | None, Any]:
         """How the statements end, and what a return gives."""
@@ -250,7 +250,7 @@ class Interpreter(Part):
         if item.is_scalar or item.storage is not owner.storage:
             raise self.error(
                 node, f"changing {ast.unparse(node.target)} by what writes into {ast.unparse(node.target.value)}",  # type: ignore[union-attr]
-                "there is no rule for what was there before", "Compute the new value in a statement of its own.",
+                "the value from before the write is not kept", "Compute the new value in a separate statement.",
             )  # fmt: skip
 
     # -- control flow ------------------------------------------------------------------------------------

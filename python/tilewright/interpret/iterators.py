@@ -53,7 +53,7 @@ def refuse_elsewhere(tracer: Any, block: Any) -> None:
     """TraceError where the program is being written into another block than that."""
     if tracer.blocks[-1] is not block:
         raise tracer.error(
-            "loops: advancing an iterator that was made before a loop or branch of the run",
-            "iterators are Python's own while tracing, and a loop of the run is traced as one iteration",
+            "loops: advancing an iterator that was made before a run-time loop or branch",
+            "iterators are Python's own while tracing, and a run-time loop is traced as one iteration",
             "Make it inside, or index with the loop's variable instead.",
         )

@@ -106,7 +106,7 @@ def _refuse_statements(inputs: Inputs, code: types.CodeType) -> None:
             )  # fmt: skip
         if instruction.opname == "PUSH_EXC_INFO":
             raise inputs.tracer.error(
-                "a try or a with in a function without source", "it might catch what the trace has to say",
+                "a try or a with in a function without source", "it might catch the errors of the trace",
                 "Define the function in a file.",
             )  # fmt: skip
 
@@ -127,7 +127,7 @@ def _contents(value: Any) -> list[Any]:
 def _refused(inputs: Inputs, what: str) -> Exception:
     return inputs.tracer.error(
         f"{what} in a function without source",
-        "what is read of it would be that of the call that is traced",
+        "it would be read only once, while tracing",
         "Define the function in a file.",
     )
 
@@ -136,7 +136,7 @@ def _builtins(inputs: Inputs) -> dict[str, Any]:
     def refusing(what: str) -> Any:
         def refuse(*_: Any, **__: Any) -> Any:
             raise inputs.tracer.error(
-                what, "it has to happen at every call, and a compiled function would do it never",
+                what, "it must happen at every call, and a compiled function would never do it",
                 "Move it to the caller, or leave it out of the compiled function.",
             )  # fmt: skip
 

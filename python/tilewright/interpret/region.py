@@ -31,8 +31,8 @@ class Region(Part):
             yield
         if any(array.tobytes() != before for array, before in arrays):
             raise self.error(
-                node, "loops: changing an array of plain values in a loop or branch of the run",
-                "it was made by a call that is not traced, and a loop of the run is traced as one iteration",
+                node, "loops: changing an array of plain values in a run-time loop or branch",
+                "it was made by a call that is not traced, and a run-time loop is traced as one iteration",
                 "Make it with np.zeros or np.array inside of the function.",
             )  # fmt: skip
 

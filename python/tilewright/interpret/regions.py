@@ -195,8 +195,8 @@ class Regions(Region):
         leaving, _ = self.run_until_left(node.body)
         if leaving is Leaving.RETURN:
             raise self.error(
-                node, "loops: a return out of a loop that runs on values of the run",
-                "a loop hands its values on to what follows it", "Break out of the loop, and return behind it.",
+                node, "loops: a return in a loop on run-time values",
+                "values leave such a loop only at its end", "Break out of the loop, and return after it.",
             )  # fmt: skip
         if leaving is Leaving.BREAK:
             self.frame.variables[self.state.stopped[-1]] = True
@@ -284,7 +284,7 @@ class Regions(Region):
             if not wider:
                 return carried, block, {**left, **{n: MISSING for n in unset if n in handed}}
         raise self.error(
-            node, "loops: a loop whose values change their kind again and again",
+            node, "loops: a loop whose values keep changing their kind",
             f"they did not settle in {MAX_RUNS} runs of its body", "Leave the loop out of the compiled function.",
         )  # fmt: skip
 
@@ -399,7 +399,7 @@ class Regions(Region):
             if found is None:
                 raise self.error(
                     node, f"loops: {one.text}, which an iteration hands to the next",
-                    "it is no array and no number", "Leave the loop out of the compiled function.",
+                    "it is neither an array nor a number", "Leave the loop out of the compiled function.",
                 )  # fmt: skip
             value, form = found
             self._unify_sizes(one.form, form)

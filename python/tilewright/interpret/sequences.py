@@ -33,8 +33,8 @@ class Sequence:
         refuse_elsewhere(self.tracer, self.block)
         if self.is_taken:
             raise self.tracer.error(
-                "going on with a zip, enumerate or reversed of an array",
-                "of these there is no rule for what is left",
+                "continuing a zip, enumerate or reversed of an array that was used before",
+                "there is no rule for the items that are left",
                 "Make it again, or go through its items once.",
             )
         self.is_taken = True
@@ -44,7 +44,7 @@ class Sequence:
         if self.tracer.value_of(self.length) > MAX_UNROLLED_ITERATIONS:
             raise self.tracer.error(
                 f"going through {self.tracer.value_of(self.length)} items outside of a for",
-                f"only up to {MAX_UNROLLED_ITERATIONS} are written out",
+                f"only up to {MAX_UNROLLED_ITERATIONS} are unrolled",
                 "Go through them in a for statement.",
             )
         return (self.item(k) for k in range(self.tracer.fix(self.length)))

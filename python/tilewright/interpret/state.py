@@ -111,7 +111,7 @@ class Part:
         """A list, dict or set from outside of a loop of the run is one in all iterations: no value of the program is it."""
         if may_change(owner) and any(id(owner) in held for held in self.state.containers):
             raise self.error(
-                node, f"loops: {asked} in a loop or branch of the run",
-                "lists, dicts and sets are Python's own while tracing, and a loop of the run is traced as one iteration",
+                node, f"loops: {asked} in a run-time loop or branch",
+                "lists, dicts and sets are Python's own while tracing, and a run-time loop is traced as one iteration",
                 "Write into an array that is made before the loop.",
             )  # fmt: skip

@@ -142,7 +142,7 @@ class Variables(Part):
             while frame is not None and target.id not in frame.locals:
                 frame = frame.parent
             if len(self.tracer.blocks) > 1:
-                raise self.error(target, f"loops: assigning the outer variable {target.id} in a loop or branch of the run",
+                raise self.error(target, f"loops: assigning the outer variable {target.id} in a run-time loop or branch",
                                  "only the variables of the function that the loop is in are carried",
                                  "Return the value, and assign it in the loop.")  # fmt: skip
             if frame is None:

@@ -45,7 +45,7 @@ _COPY_MODES = {"ALWAYS": True, "IF_NEEDED": None, "NEVER": False}
 def sizes_of_shape(tracer: Tracer, shape: Any) -> tuple[Size, ...]:
     for part in shape if isinstance(shape, (tuple, list)) else (shape,):
         if is_run_int(part):
-            raise tracer.error("an array of a size that only the run tells", "memory is made before the run",
+            raise tracer.error("an array whose size is known only at run time", "memory is made before the run",
                                "Make it of the largest size, or leave it out of the compiled function.")  # fmt: skip
     sizes = as_shape(shape)
     for size in sizes:
@@ -132,7 +132,7 @@ def asarray(
         and not np.can_cast(array.dtype, target)
         and (target.kind != "f" or array.dtype.kind != "f")
     ):
-        raise tracer.error(f"an array of {target} of a list of {array.dtype}", "each number has to fit, as Python sees it",
+        raise tracer.error(f"an array of {target} of a list of {array.dtype}", "each number must fit, as a Python number",
                            "Make the array first, then use astype.")  # fmt: skip
     if copy is False and (target != array.dtype or array.is_scalar or made_here):
         raise ValueError("Unable to avoid copy while creating an array as requested.")
@@ -184,7 +184,7 @@ def array_of_items(tracer: Tracer, items: Any) -> SymArray:
     """np.array of a list that has traced values in it."""
     parts = [operand_of(tracer, item) for item in items]
     if len(parts) > 64:
-        raise tracer.error(f"np.array of {len(parts)} traced items", "each would be an operation of its own",
+        raise tracer.error(f"np.array of {len(parts)} traced items", "each would be a separate operation",
                            "Compute it with array operations.")  # fmt: skip
     return join(tracer, parts)
 

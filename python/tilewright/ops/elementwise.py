@@ -161,7 +161,7 @@ def _elementwise(
         "not_equal",
     }
     if orders and any(d.kind == "c" for d in loop):
-        raise tracer.error(f"np.{name} of complex numbers", "they have no order of their own",
+        raise tracer.error(f"np.{name} of complex numbers", "they are not ordered",
                      "Compare their absolute values.")  # fmt: skip
     if result_dtype.kind not in "biufc" or any(d.kind not in "biufc" for d in loop):
         raise tracer.error(f"np.{name} of {', '.join(str(dtype_of(x)) for x in operands)}",

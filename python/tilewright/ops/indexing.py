@@ -83,7 +83,7 @@ def _refuse_advanced(tracer: Tracer, array: SymArray, part: Any) -> None:
         )
     raise tracer.error(
         f"indexing with {what}",
-        "writing to several places that only the run tells is not compiled in this release",
+        "writes to several places that are known only at run time are not compiled in this release",
     )
 
 

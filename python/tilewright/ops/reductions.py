@@ -60,7 +60,7 @@ def truth_of(tracer: Tracer, name: str, where: Any, value: Value) -> Value | Non
                            "Compare it (where=x != 0).")  # fmt: skip
     truth = to_value(tracer, operand)
     if not fits_into(tracer, truth.shape, value.shape):
-        raise tracer.error(f"np.{name}(where=...) of another shape", "the mask makes the array larger",
+        raise tracer.error(f"np.{name}(where=...) of another shape", "the mask would make the array larger",
                            "Broadcast the array to the shape of the mask.")  # fmt: skip
     return truth
 
@@ -151,7 +151,7 @@ def _extreme(operation: str, ufunc: str) -> Any:
             raise tracer.error(f"np.{operation}(where=...)", "nothing may be chosen, and it has no identity",
                                f"Take the elements under the mask (x[mask].{operation}()).")  # fmt: skip
         if value.dtype.kind == "c":
-            raise tracer.error(f"np.{operation} of complex numbers", "they have no order of their own",
+            raise tracer.error(f"np.{operation} of complex numbers", "they are not ordered",
                                "Compare their absolute values.")  # fmt: skip
         axes = normalize_axes(tracer, axis, len(value.shape))
         message = f"zero-size array to reduction operation {ufunc} which has no identity"

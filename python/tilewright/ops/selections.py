@@ -202,7 +202,7 @@ def nonzero(tracer: Tracer, a: Any) -> tuple[Compressed, ...]:
     """Where an array is not zero: along each axis the position, under the array's truth as the mask."""
     truth = to_value(tracer, operand_of(tracer, a), BOOL)
     if not truth.shape:
-        raise tracer.error("np.nonzero of a single number", "how many positions there are depends on it",
+        raise tracer.error("np.nonzero of a single number", "the number of positions depends on its value",
                            "Use np.where(condition, x, y).")  # fmt: skip
     found = []
     for axis in range(len(truth.shape)):

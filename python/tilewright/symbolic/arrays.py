@@ -218,7 +218,7 @@ class SymArray(ArrayLike):
             if self.storage.part_of:
                 raise self.tracer.error(
                     f"reading .{self.storage.part_of} of an array after the array itself was written",
-                    "it is a view in NumPy, and a value of its own here",
+                    "it is a view in NumPy and a copy here",
                     f"Take .{self.storage.part_of} again after the write, or a .copy() before it.",
                 )
             raise self.tracer.error(

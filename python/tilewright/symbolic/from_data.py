@@ -68,8 +68,8 @@ def position(tracer: Tracer, part: Any, extent: Size, axis: int) -> Size:
 def data_slice(tracer: Tracer, part: slice, extent: Size, step: int) -> tuple[Size, int, Size]:
     """(start, step, extent) of a slice whose limits only the run tells: it clamps, and never raises."""
     if step < 1:
-        raise tracer.error("a slice backwards with limits that only the run tells", "there is no rule for it",
-                           "Take the slice forwards, and turn it around ([::-1]).")  # fmt: skip
+        raise tracer.error("a backward slice with run-time limits", "there is no rule for it",
+                           "Take the slice forwards, and reverse it ([::-1]).")  # fmt: skip
     length = _size(tracer, extent)
 
     def limit(bound: Any, default: Value) -> Value:

@@ -78,7 +78,7 @@ def refuse_kinds(value: Any, what: str) -> None:
         raise value.tracer.error(
             f"loops: {what} of a number that is {' or '.join(names)}",
             "the data decide which, and NumPy's result has another type for each",
-            "Make it one kind on every way, before the loop too (np.float64(0), 0.0 instead of 0).",
+            "Make it the same kind on every path and before the loop (np.float64(0), 0.0 instead of 0).",
         )
 
 
@@ -195,7 +195,7 @@ class SymInt(_Number):
             raise self.tracer.error(
                 f"a Python integer whose formula has more than {MAX_WEIGHT} symbols",
                 "each operation that uses such a number twice doubles its formula",
-                "Pass the number that comes out, or compute with np.int64, which has 64 bits as kernels do.",
+                "Pass the resulting number, or compute with np.int64, which has 64 bits as kernels do.",
             )
         return int_of(self.tracer, size)
 
@@ -717,7 +717,7 @@ class RunScalar(SymScalar):
             number = int(other)
             if abs(number) > LARGEST_INT:
                 raise tracer.error(
-                    f"loops: {number} beside an int of the run", "a compiled int has 61 bits and a sign",
+                    f"loops: {number} beside a run-time int", "a compiled int has 61 bits and a sign",
                     "Use NumPy integers, which wrap.",
                 )  # fmt: skip
             return RunScalar(tracer, tracer.constant(number), int, number, number)

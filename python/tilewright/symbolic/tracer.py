@@ -369,7 +369,7 @@ class Tracer:
     def _unsettled(self, size: Size) -> TraceError:
         return self.error(
             f"the size {size} in its normal form",
-            f"what is equal to it did not settle in {MAX_ROUNDS} rounds",
+            f"the sizes equal to it did not settle in {MAX_ROUNDS} rounds",
             "Leave this statement out of the compiled function.",
         )
 
@@ -665,7 +665,7 @@ class Tracer:
                 return
             raise self.error(
                 f"loops: {self.resolve(left)} and {self.resolve(right)} as one size",
-                "they are equal in some iterations alone",
+                "they are equal only in some iterations",
                 "Leave the loop out of the compiled function.",
             )
         candidates: list[tuple[int, int, Atom]] = []
@@ -731,14 +731,14 @@ class Tracer:
         """Use the value of the recorded call from here on, under a guard."""
         if symbol in self.reads:
             raise self.error(
-                "loops: a number of the run where tracing needs it",
+                "loops: a run-time number where tracing needs its value",
                 "it is known only when the compiled function runs",
-                "Use it as an index or as the limit of a range or a slice alone.",
+                "Use it only as an index or as a limit of a range or slice.",
             )
         if symbol in self.loops:
             raise self.error(
                 f"loops: the value of {symbol} while tracing",
-                "it is the index of a loop, and another one in each iteration",
+                "it is the index of a loop, and differs in each iteration",
                 "Index arrays with it, or leave the loop out of the compiled function.",
             )
         value = self.sizes[symbol]

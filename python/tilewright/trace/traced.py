@@ -283,7 +283,7 @@ def _refuse_again(
     if place in decided:
         file, line, _ = place
         raise TraceError(
-            f"{file}:{line}, in {root.__name__}: loops: whether this loop stays one; a second trace decides it otherwise.",
+            f"{file}:{line}, in {root.__name__}: loops: whether this loop stays one; a second trace decides otherwise.",
             "Leave the loop out of the compiled function.",
             file=file,
             line=line,
