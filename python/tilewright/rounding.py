@@ -1,6 +1,6 @@
 """What NumPy's answer may differ by where its terms are added in another order, or its functions round otherwise.
 
-A function is run in NumPy on arrays that carry on a rounding error of their own through every sum, product of matrices and
+A function is run in NumPy on arrays that carry a rounding error through every sum, product of matrices and
 elementary function, as large as another good implementation may make it:
 - a sum of n terms is rounded n - 1 times, by at most eps/2 of the partial sum each. One by one, with partial sums that grow
   to sum(|terms|), that is a random walk of sqrt(n)/3 * eps/2 * sum(|terms|); the orders that variants have (pairs, lanes

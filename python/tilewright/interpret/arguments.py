@@ -69,7 +69,7 @@ def _program_name(tracer: Tracer, path: Path) -> str:
     root = str(key[1]) if kind == "module" else _name_of(key.value) if kind == "object" else root_text(path)
     # No text of an object: it may have an address in it.
     steps = [(kind, str(key) if isinstance(key, (str, *_NUMBERS)) else _name_of(key)) for kind, key in path[1:]]
-    while any(kind == "cell" for kind, _ in steps):  # a variable of a closure has a name of its own
+    while any(kind == "cell" for kind, _ in steps):  # a closure's variable is named without it
         (_, root), *steps = steps
     words = [root, *(key for _, key in steps)]
     base = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in "_".join(words))
@@ -156,7 +156,7 @@ class Inputs:
         self.by_path: dict[Path, Any] = {}
         self.by_identity: dict[int, tuple[Any, Path]] = {}
         self.arrays: list[SymArray] = []
-        self.objects: set[int] = set()  # by identity: those of which the class alone is guarded
+        self.objects: set[int] = set()  # by identity: only their classes are guarded
         self.with_globals: dict[int, types.FunctionType] = {}
         self.calls: dict[Any, Any] = {}  # of functions behind lru_cache
         self.copies: dict[types.FunctionType, types.FunctionType] = {}  # of functions without source
@@ -217,7 +217,7 @@ class Inputs:
         return next((a.path for a in self.tracer.arguments if a.kind == "scalar" and size == Size.symbol(a.name)), None)
 
     def is_object(self, value: Any) -> bool:
-        """Whether it is an object from outside of which the class alone is guarded."""
+        """Whether it is an object from outside, where only the class is guarded."""
         return id(value) in self.objects and self.is_outer(value)
 
     def objects_in(self, value: Any, depth: int = 0) -> Any:
@@ -337,7 +337,7 @@ class Inputs:
         return value
 
     def _method(self, value: types.MethodType, path: Path, is_parameter: bool) -> Any:
-        self._guard(path, "type", type(value))  # a jit function's bound methods have a class of their own
+        self._guard(path, "type", type(value))  # a jit function's bound methods have another class
         function = self.make(value.__func__, (*path, ("attribute", "__func__")), is_parameter=False)
         owner = self.make(value.__self__, (*path, ("attribute", "__self__")), is_parameter=False)
         if isinstance(owner, SymGenerator):

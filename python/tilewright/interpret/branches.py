@@ -1,4 +1,4 @@
-"""Branches on data: both ways run on symbolic values, each in a block of its own, and the condition chooses what they
+"""Branches on data: both ways run on symbolic values, each in its block, and the condition chooses what they
 change. Loops are branches too, where data may end them."""
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class Branches(Region):
             raise Return(value)
 
     def choose(self, node: ast.AST, condition: Any, *ways: Callable[[], Any], skips: bool = False) -> Any:
-        """Two ways in blocks of their own; what they change, and what they give, is chosen by the condition.
+        """Two ways, each in a block; the condition chooses what they change and what they give.
 
         With `skips` the first way is an iteration that an earlier break skips: what it sets is what the last iteration set.
         """

@@ -90,7 +90,7 @@ class Carried:
     held: Any = field(default=None, repr=False)  # the variable's object at the start of an iteration
     last: Form | None = None  # what an iteration leaves
     path: tuple[int, ...] = ()  # where in the variable, which holds a tuple
-    # Arrays that a variable may hold at the end, each under a name of its own: memory that others may see.
+    # Arrays that a variable may hold at the end, each under another name: memory that others may see.
     sources: list[Storage] = field(default_factory=list, repr=False)
     # Of a branch: what the variable holds at the end of each way, and behind both.
     ways: tuple[Any, ...] = field(default=(), repr=False)

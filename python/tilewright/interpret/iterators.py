@@ -11,7 +11,7 @@ from .state import State
 
 
 class TracedIterator:
-    """An iterator of the function's own. A loop or branch of the run is traced once: what it takes out of an iterator
+    """An iterator that the function made. A run-time loop or branch is traced once: what it takes out of an iterator
     from before it would be one item for all its iterations, so that is refused."""
 
     def __init__(self, state: State, inner: Iterator[Any], frame: Frame | None = None) -> None:

@@ -142,5 +142,5 @@ def _builtins(inputs: Inputs) -> dict[str, Any]:
 
         return refuse
 
-    # An import statement makes modules of its own way through __import__.
+    # An import statement calls __import__ itself.
     return {**vars(builtins), **{f.__name__: refusing(what) for f, what in EFFECTS.items() if f is not __import__}}

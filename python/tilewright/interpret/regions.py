@@ -432,7 +432,7 @@ class Regions(Region):
             form.shape = tuple(self.tracer.resolve(size) for size in form.shape)
 
     def _refuse_shared_writes(self, node: ast.stmt, carried: list[Carried]) -> None:
-        """A variable that is another array in each iteration is a value of its own in the program: nobody else may write there."""
+        """A variable that holds another array in each iteration is a separate value of the program: nobody else may write there."""
         held_by = {id(one.held.storage): one for one in carried if isinstance(one.held, SymArray)}
         for one in carried:
             # What it takes over from another variable may be all that the other one was.
@@ -527,7 +527,7 @@ class Regions(Region):
         self, name: str, what: str, why: str = "arrays and numbers come out of a loop", what_to_do: str = ""
     ) -> Pending:
         def read() -> NoReturn:
-            hint = f"Set {name} before the loop, or keep its parts in variables of their own."
+            hint = f"Set {name} before the loop, or keep its parts in separate variables."
             raise self.tracer.error(f"loops: {name} after the loop that made it, {what}", why, what_to_do or hint)
 
         return Pending(read)

@@ -29,7 +29,7 @@ class State:
     # Of each loop around that is a region: the variable of its breaks; "" without one, and of loops that are unrolled.
     stopped: list[str] = field(default_factory=list)
     unrolling: list[tuple[str, int, int]] = field(default_factory=list)  # the places of loops around that are unrolled
-    ways_left: int = 0  # branches on data of which a way left its block
+    ways_left: int = 0  # branches on data where a way left its block
 
 
 class Part:

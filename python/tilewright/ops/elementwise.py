@@ -191,7 +191,7 @@ def _is_in_c_order(tracer: Tracer, operands: Sequence[Any], shape: Sequence[Any]
 def _of_some_kind(
     tracer: Tracer, ufunc: np.ufunc, operands: list[Any], dtype: np.dtype[Any] | None, casting: str
 ) -> SymArray:
-    """Where the data decide of which kind an operand is: one program, if NumPy computes the same with each."""
+    """Where the data decide the kind of an operand: one program, if NumPy computes the same with each."""
     types: dict[str, Any] = {"float": float, "int": int, "bool": BOOL, "complex": complex}
     ways: list[tuple[Any, ...]] = [()]
     for x in operands:
@@ -462,7 +462,7 @@ def nan_to_num(
 
 
 def copied(tracer: Tracer, value: Value) -> Value:
-    """A value of its own memory."""
+    """The value in new memory."""
     return tracer.add("cast", (value,), {}, value.dtype, value.shape, "copy")
 
 

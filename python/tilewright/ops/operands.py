@@ -240,7 +240,7 @@ def broadcast_shapes(tracer: Tracer, shapes: Sequence[tuple[Size, ...]], what: s
 
 
 def _one_extent(tracer: Tracer, extents: list[Size], shapes: Sequence[tuple[Size, ...]]) -> Size:
-    """What different extents of one axis become beside each other; none of them is the literal 1.
+    """What different extents of one axis become beside each other; the literal 1 is not among them.
 
     Whether one of them is 1 is asked here alone: an array's own axis may have any length, and beside literal ones too."""
     symbols = {symbol for extent in extents for symbol in extent.symbols()}

@@ -45,7 +45,7 @@ def refuse_initial(tracer: Tracer, name: str, initial: Any) -> None:
 
 @dataclass(frozen=True)
 class SomeChosen:
-    """A `where=` of which the program checks that it chooses an element: what has no identity can be reduced too."""
+    """A `where=` that chooses an element, which the program checks: reductions without an identity may take it."""
 
     truth: SymArray
 

@@ -44,7 +44,7 @@ def first_of(operands: Iterable[Any]) -> Compressed | None:
 
 
 def call(tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """A NumPy function of which an argument is picked out by a mask."""
+    """A NumPy function with an argument that a mask picked out."""
     selection = first_of((*args, *kwargs.values()))
     assert selection is not None
     name = f"np.{getattr(function, '__name__', function)}"

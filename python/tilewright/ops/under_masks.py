@@ -21,7 +21,7 @@ _USUAL = {f"np.{name}": 1.0 for name in ("arcsin", "arccos", "arctan2", "cos", "
 
 
 def elementwise(tracer: Tracer, what: str, inputs: Sequence[Any], apply: Callable[[list[Any]], Any]) -> Any:
-    """An elementwise operation of operands of which some are under one mask: on the whole arrays."""
+    """An elementwise operation where some operands are under one mask: on the whole arrays."""
     first = next(x for x in inputs if isinstance(x, Compressed))
     whole: list[Any] = []
     at = 0

@@ -40,7 +40,7 @@ class Storage:
     def is_c_contiguous(self) -> bool:
         if self.part_of or self.chosen_from:
             return False
-        # Memory of its own has no gaps.
+        # New memory has no gaps.
         return self.c_order or (self.argument is None and len(self.value.shape) <= 1)
 
 
@@ -317,7 +317,7 @@ class SymArray(ArrayLike):
         if self.dtype.kind == "c":
             return self._part("imag")
         number = SymArray.fresh(self.tracer, self.tracer.constant(0, self.dtype), is_scalar=self.is_scalar)
-        # Zeros of their own, into which NumPy lets nobody write.
+        # New zeros; NumPy lets nobody write into them.
         return number if self.is_scalar else number.view(View("broadcast_to", {}, self.sizes))
 
     def _part(self, name: str) -> SymArray:

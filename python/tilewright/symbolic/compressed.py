@@ -150,7 +150,7 @@ class Compressed(ArrayLike):
         return Compressed(self.tracer, self.whole.T, self.mask, 1 - self.at)
 
     def write(self, result: Compressed) -> None:
-        """`x[mask]` is an array of its own; all that know it see what is computed in place."""
+        """`x[mask]` is a new array; all that know it see what is computed in place."""
         tracer, value = self.tracer, result.whole.read()
         if len(value.shape) != self.whole.ndim or any(
             tracer.value_of(a) != tracer.value_of(b) for a, b in zip(value.shape, self.whole.sizes, strict=True)

@@ -66,7 +66,7 @@ def position(tracer: Tracer, part: Any, extent: Size, axis: int) -> Size:
 
 
 def data_slice(tracer: Tracer, part: slice, extent: Size, step: int) -> tuple[Size, int, Size]:
-    """(start, step, extent) of a slice whose limits only the run tells: it clamps, and never raises."""
+    """(start, step, extent) of a slice with run-time limits: it clamps, and never raises."""
     if step < 1:
         raise tracer.error("a backward slice with run-time limits", "there is no rule for it",
                            "Take the slice forwards, and reverse it ([::-1]).")  # fmt: skip
@@ -91,7 +91,7 @@ def data_slice(tracer: Tracer, part: slice, extent: Size, step: int) -> tuple[Si
 
 
 def inside(index: SymArray, extent: Size, axis: int) -> SymArray:
-    """Positions in an axis of which each is checked, and wrapped where it is negative."""
+    """Positions in an axis: each is checked, and wrapped where it is negative."""
     tracer = index.tracer
     extent = tracer.resolve(extent)
     tracer.require(">=", extent, 1, f"index is out of bounds for axis {axis} with size 0", IndexError)
@@ -118,7 +118,7 @@ def _checked(tracer: Tracer, index: Value, extent: Size, axis: int) -> Value:
 
 
 def _argument_of(tracer: Tracer, index: Value) -> Value | None:
-    """The argument of which `index` is a part; the loops around are taken not to write into it (regions.py sees to it)."""
+    """The argument that `index` is a part of; the loops around must not write into it (regions.py checks that)."""
     taken: set[int] = set()
     while True:
         if index.operation in ("index", "cast", "transpose"):

@@ -49,7 +49,7 @@ class Block:
 class Value:
     """One operation and its result.
 
-    Arguments are values whose operation is `argument` or `scalar`. A region's operation has no result of its own: its
+    Arguments are values whose operation is `argument` or `scalar`. A region's operation has no result itself: its
     k-th one is a `result` whose operand it is, and what it hands from iteration to iteration is a `parameter` of its blocks.
     """
 

@@ -25,7 +25,7 @@ NO_RULE = "there is no rule for it"
 LEAVE_IT_OUT = "Leave it out of the compiled function."
 # Beyond this, compiling takes minutes: loops that are unrolled too far.
 MAX_VALUES = 2_000
-# A reduction is several stages, each with loops of its own: some 0.4 s to compile.
+# A reduction is several stages, each with its loops: some 0.4 s to compile.
 MAX_UNROLLED_REDUCTIONS = 48
 MAX_RANK = 8  # of plans, dsl/runtime/plan_text.md
 MAX_UNROLLED_ITERATIONS = 64
@@ -57,7 +57,7 @@ class SizeGuard:
 class LoopIndex:
     """What a loop's index runs over, where there is an iteration at all."""
 
-    first: Size | None  # None: only the run tells
+    first: Size | None  # None: known only at run time
     last: Size | None
     step: int
 
@@ -67,7 +67,7 @@ class Argument:
     """How one input of the program is found at a call.
 
     `kind` is array, scalar, constant (a guarded constant with its value), hidden (an array read from a global,
-    a closure or an attribute) or object (its attributes are arguments of their own).
+    a closure or an attribute) or object (its attributes are separate arguments).
     """
 
     name: str
@@ -109,7 +109,7 @@ class Tracer:
         self.loops: dict[str, LoopIndex] = {}
         # File, line and column of loops that are, and why they cannot stay loops.
         self.unrolled: dict[tuple[str, int, int], TraceError] = {}
-        self.kept: set[tuple[str, int, int]] = set()  # and of whiles of which no iteration is
+        self.kept: set[tuple[str, int, int]] = set()  # and of whiles that keep all iterations
         self.open_loops: set[str] = set()  # those whose bodies are being run
         self.reads: dict[str, Value] = {}  # symbols that are read from values of the run
         self.slices: dict[str, Any] = {}  # the count of a slice by limits of the run: (limits, extent, start, count)
@@ -119,7 +119,7 @@ class Tracer:
         self.check_reasons: list[str] = []
         self.sizes_decide = True
         self.written: dict[str, tuple[Any, ...]] = {}  # arguments, also where they are left as they were: their paths
-        self.layouts: set[str] = set()  # arguments of which it is guarded whether they are C-contiguous
+        self.layouts: set[str] = set()  # arguments with a guard that says whether they are C-contiguous
         # Memory that a check before a loop takes for unchanged in it: parameters of loops, and storages that are changed.
         self.taken_for_unchanged: set[int] = set()
         self.known_to_change: set[int] = set()

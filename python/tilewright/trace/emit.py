@@ -477,7 +477,7 @@ def _at(value: Value) -> str:
 
 
 def _is_of_argument(value: Value) -> bool:
-    """Whether it shows an argument's memory: a copy of that is a value of its own when it is returned."""
+    """Whether it shows an argument's memory: a copy of that is a new value when it is returned."""
     while value.operation in VIEWS or value.operation in ("real", "imag"):
         value = value.operands[0]
     return value.is_argument

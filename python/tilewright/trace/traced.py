@@ -144,7 +144,7 @@ class Traced:
                 yield argument, value if argument.kind == "scalar" else stand_in(value)
 
     def changed_value(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str | None:
-        """In words, the value alone because of which the program does not answer a call; None for other reasons."""
+        """In words, the value that keeps the program from answering a call, if it is the only reason; else None."""
         try:
             parameters = self.bind(args, kwargs)
         except TypeError:
@@ -228,7 +228,7 @@ def trace(
 ) -> Traced:
     """The program of `function(*args, **kwargs)`. The call itself is not made and its arrays are not touched.
 
-    changing: values from outside of the call, as path_text() calls them, of which another one was seen before.
+    changing: values from outside of the call, as path_text() calls them, that were seen to change.
 
     Raises
     ------
@@ -377,7 +377,7 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
     }
 
     returned: list[SymArray] = []
-    # Complex arrays of which a part is returned, by that part's memory here: the two parts of one have no element in common.
+    # Complex arrays whose real or imaginary part is returned, by the memory of that part here: the two parts share no element.
     parts_of: dict[tuple[int, str], dict[int, Storage]] = {}
 
     def add_leaf(kind: str, value: Value, argument: str, of: int | None = None) -> Any:
@@ -558,7 +558,7 @@ def _array_leaf(tracer: Tracer, item: SymArray) -> tuple[str, Value, str]:
     while root.operation in VIEWS or (root.operation == "cast" and root.dtype == root.operands[0].dtype):
         root = unchanged(root.operands[0], {})
     if root.is_argument:
-        # A copy of an argument, or of a part of one: a value of its own.
+        # A copy of an argument, or of a part of one: a new value.
         value = copied(tracer, value)
     return ("scalar" if item.is_scalar else "array"), value, ""
 
