@@ -323,7 +323,7 @@ def test_what_is_refused_says_what_to_do() -> None:
 
     for function, call, says in (
         (philox, (np.random.Generator(np.random.Philox(1)),), "draws from Philox; only .* on PCG64 are compiled"),
-        (normal, (np.random.default_rng(1),), r"the random draw normal\(\); only random\(\) and uniform\(\) of float64"),
+        (normal, (np.random.default_rng(1),), r"the random draw normal\(\); only random\(\) and uniform\(\)"),
         (single, (np.random.default_rng(1),), "a random draw of dtype float32; .* Draw float64 and convert it"),
         (legacy, (4,), r"global generator, MT19937; .* Draw from rng = np.random.default_rng\(seed\)"),
     ):
