@@ -80,6 +80,7 @@ class Dispatcher:
         plan_text: str,
         objects: Mapping[str, bytes],
         *,
+        index: int = ...,
         constants: Mapping[str, Any] | None = ...,
         hidden: Mapping[str, int] | None = ...,
         places: Sequence[tuple[int, str, Any]] | None = ...,
@@ -87,19 +88,6 @@ class Dispatcher:
         scalar_types: Mapping[str, type] | None = ...,
         partials: Partials | None = ...,
     ) -> int: ...
-    def replace(
-        self,
-        index: int,
-        plan_text: str,
-        objects: Mapping[str, bytes],
-        *,
-        constants: Mapping[str, Any] | None = ...,
-        hidden: Mapping[str, int] | None = ...,
-        places: Sequence[tuple[int, str, Any]] | None = ...,
-        checks: Sequence[tuple[int, str, Any]] | None = ...,
-        scalar_types: Mapping[str, type] | None = ...,
-        partials: Partials | None = ...,
-    ) -> None: ...
     def clear(self) -> None: ...
 
 def load(

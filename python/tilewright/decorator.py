@@ -668,10 +668,8 @@ class JitFunction(_face.Dispatcher):
         text, objects = specialization.plan_text(), specialization.objects()
         binding["partials"] = specialization.partials.loaded() if specialization.partials else None
         try:
-            if specialization.plan_index is None:
-                specialization.plan_index = self.add(text, objects, **binding)
-            else:
-                self.replace(specialization.plan_index, text, objects, **binding)
+            index = -1 if specialization.plan_index is None else specialization.plan_index
+            specialization.plan_index = self.add(text, objects, index=index, **binding)
         except _face.PlanError as error:  # for the importers of modules; here NumPy still has the answer
             raise InternalError(f"{error} Please report it.") from None
 

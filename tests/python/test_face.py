@@ -797,12 +797,12 @@ def test_plans_are_tried_in_order_and_the_rest_misses(objects, jit):
     assert (jit.calls, jit.misses) == (15, 12)
     jit.copy_layouts = True
     np.testing.assert_array_equal(jit(unaligned(X), X), 3 * X)
-    jit.replace(0, AXPY.replace("(a, X, Y, Z)", "(a, Y, X, Z)"), objects)
+    jit.add(AXPY.replace("(a, X, Y, Z)", "(a, Y, X, Z)"), objects, index=0)
     np.testing.assert_array_equal(jit(X, np.zeros_like(X)), X)
     jit.clear()
     assert jit(X, X)[0] == "miss"
     with pytest.raises(IndexError):
-        jit.replace(0, AXPY, objects)
+        jit.add(AXPY, objects, index=0)
 
 
 def test_hidden_arguments_conditions_and_exact_types(objects):
@@ -869,7 +869,7 @@ def test_replacing_plans_while_others_run(objects):
     for t in threads:
         t.start()
     for _ in range(200):
-        jit.replace(0, KMEANS, objects)
+        jit.add(KMEANS, objects, index=0)
     for t in threads:
         t.join()
     assert not wrong

@@ -174,45 +174,30 @@ PyObject* default_check_failed(PyObject* self, PyObject*) {
     return nullptr;
 }
 
-std::shared_ptr<const LoadedPlan> make_plan(PyObject* self, PyObject* plan_text, PyObject* objects,
-                                            const Binding& binding) {
-    Plans& plans = plans_of(self);
-    return LoadedPlan::make(plan_text, objects, plans.name, plans.signature, binding);
-}
-
 PyObject* add(PyObject* self, PyObject* args, PyObject* kwargs) {
-    static const char* kNames[] = {"plan_text", "objects",      "constants", "hidden", "places",
-                                   "checks",    "scalar_types", "partials",  nullptr};
+    static const char* kNames[] = {"plan_text", "objects", "index",        "constants", "hidden",
+                                   "places",    "checks",  "scalar_types", "partials",  nullptr};
     PyObject *plan_text, *objects;
+    Py_ssize_t index = -1;
     Binding b;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|$OOOOOO:add", const_cast<char**>(kNames), &plan_text, &objects,
-                                     &b.constants, &b.hidden, &b.places, &b.checks, &b.scalar_types, &b.partials))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|$nOOOOOO:add", const_cast<char**>(kNames), &plan_text, &objects,
+                                     &index, &b.constants, &b.hidden, &b.places, &b.checks, &b.scalar_types,
+                                     &b.partials))
         return nullptr;
-    auto plan = make_plan(self, plan_text, objects, b);
+    Plans& plans = plans_of(self);
+    auto plan = LoadedPlan::make(plan_text, objects, plans.name, plans.signature, b);
     if (!plan) return nullptr;
-    plans_of(self).list.push_back(std::move(plan));
-    return PyLong_FromSize_t(plans_of(self).list.size() - 1);
-}
-
-PyObject* replace(PyObject* self, PyObject* args, PyObject* kwargs) {
-    static const char* kNames[] = {"index",  "plan_text", "objects",      "constants", "hidden",
-                                   "places", "checks",    "scalar_types", "partials",  nullptr};
-    PyObject *plan_text, *objects;
-    Py_ssize_t index = 0;
-    Binding b;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "nOO|$OOOOOO:replace", const_cast<char**>(kNames), &index,
-                                     &plan_text, &objects, &b.constants, &b.hidden, &b.places, &b.checks,
-                                     &b.scalar_types, &b.partials))
-        return nullptr;
-    auto plan = make_plan(self, plan_text, objects, b);
-    if (!plan) return nullptr;
-    auto& list = plans_of(self).list;
-    if (index < 0 || static_cast<std::size_t>(index) >= list.size()) {
-        PyErr_Format(PyExc_IndexError, "replace: there is no plan %zd; there are %zu.", index, list.size());
+    const auto count = static_cast<Py_ssize_t>(plans.list.size()); // now: making it may have run Python
+    if (index < -1 || index >= count) {
+        PyErr_Format(PyExc_IndexError, "add: there is no plan %zd; there are %zd.", index, count);
         return nullptr;
     }
-    list[static_cast<std::size_t>(index)].swap(plan);
-    Py_RETURN_NONE;
+    if (index < 0) {
+        plans.list.push_back(std::move(plan));
+        return PyLong_FromSsize_t(count);
+    }
+    plans.list[static_cast<std::size_t>(index)].swap(plan);
+    return PyLong_FromSsize_t(index);
 }
 
 PyObject* clear_plans(PyObject* self, PyObject*) {
@@ -259,9 +244,12 @@ void dealloc(PyObject* self) {
 PyObject* make_dispatcher_type() {
     static PyMethodDef methods[] = {
         {"add", with_keywords(add), METH_VARARGS | METH_KEYWORDS,
-         "add($self, plan_text, objects, *, constants=None, hidden=None, places=None, checks=None, scalar_types=None, "
+         "add($self, plan_text, objects, *, index=-1, constants=None, hidden=None, places=None, checks=None, "
+         "scalar_types=None, "
          "partials=None)\n--\n\n"
-         "Loads a plan behind those that are there; returns its index.\n\n"
+         "Loads a plan and returns its index: behind those that are there, or in the place of the one with that "
+         "index,\n"
+         "which calls that run keep.\n\n"
          "constants: values of hidden arguments and of fixed parameters. places: (place that it "
          "begins at\n"
          "or -1, object, parameter, entry (of a dict), attribute, item, contents (of a cell) or closure, key), looked "
@@ -279,10 +267,6 @@ PyObject* make_dispatcher_type() {
          "where rows need what the total gives, the plan of the rest, what that calls the total's results, and None or "
          "its own\n"
          "partials; or what the error of such a call says to do."},
-        {"replace", with_keywords(replace), METH_VARARGS | METH_KEYWORDS,
-         "replace($self, index, plan_text, objects, *, constants=None, hidden=None, places=None, checks=None, "
-         "scalar_types=None, partials=None)\n--\n\n"
-         "Loads a plan in the place of another; calls that run keep the old one."},
         {"clear", clear_plans, METH_NOARGS, "clear($self)\n--\n\nForgets all plans."},
         {"_check_failed", default_check_failed, METH_VARARGS,
          "_check_failed($self, args, kwargs)\n--\n\nAnswers a call whose data fail a check of the plan; override it."},
