@@ -331,6 +331,7 @@ def test_errors_of_numpy_are_compared_too() -> None:
             f"outside(x float64[300], at int64[2]); contract numpy, for {ISA}",
             "  NumPy                 raises IndexError: index 300 is out of bounds for axis 0 with size 300",
             f"  trace                 left to NumPy: line {line}: an index out of bounds for axis 0",
+            f"  pass sum_orders       left to NumPy: line {line}: an index out of bounds for axis 0",
             f"  the default schedule  left to NumPy: outside: line {line}: an index out of bounds for axis 0.",
             "  call                  as NumPy",
             "nothing differs.",
@@ -354,7 +355,7 @@ def test_a_dump_shows_the_difference_alone(fault: Any, tmp_path: Path, monkeypat
     folder = tmp_path / "dump"
     text = report(smoothed, X, Y, dump=folder)
     assert sorted(path.name for path in folder.iterdir()) == [
-        "07_if_conversion.txt", "arguments.npz", "assembly.s", "case.json", "expected.npz", "lowered.txt", "plan.txt",
+        "08_if_conversion.txt", "arguments.npz", "assembly.s", "case.json", "expected.npz", "lowered.txt", "plan.txt",
         "program.txt", "report.txt", "repro.py", "schedule.txt", "stages.json",
     ]  # fmt: skip
     assert (folder / "report.txt").read_text() == text + "\n"

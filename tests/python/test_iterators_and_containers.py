@@ -396,7 +396,7 @@ def test_they_run_in_numpy(function):
         (tuple_that_grows, "loops: held, a tuple that an iteration reads and makes of another length; a tuple keeps its length from iteration to "
          "iteration. Write into an array that is made before the loop."),
         (slice_of_the_last_iteration, "loops: part after the loop that made it, a slice of values of an iteration; arrays and numbers come out "
-         "of a loop. Set part before the loop, or keep its parts in variables of their own."),
+         "of a loop. Set part before the loop, or keep its parts in separate variables."),
         (item_of_a_deque, "loops: assigning an item of held in a run-time loop or branch; lists, dicts and sets are Python's own while "
          "tracing, and a run-time loop is traced as one iteration. Write into an array that is made before the loop."),
     ],
