@@ -469,8 +469,9 @@ def _sprinkle_specials(
     if extremes:
         specials = np.append(specials, np.array([info.max, info.min], array.dtype))
     count = max(1, array.size // 200)
-    # The last elements too: that is where tails are.
-    places = np.unique(np.concatenate([rng.integers(0, array.size, count), [array.size - 1]]))
+    # The last element too: that is where tails are. A place may come twice: np.unique is C++ that gives up the GIL, and a
+    # daemon thread which Python ends there aborts the process.
+    places = np.append(rng.integers(0, array.size, count), array.size - 1)
     out = array.copy()
     out.reshape(-1)[places] = rng.choice(specials, places.size)
     return out
