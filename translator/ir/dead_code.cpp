@@ -1,16 +1,15 @@
 // translator/ir/dead_code.cpp: liveness from the results backwards, through what loops carry.
 #include "translator/ir/dead_code.h"
 
+#include <algorithm>
+#include <map>
 #include <set>
+
+#include "translator/ir/values.h"
+#include "translator/ir/walk.h"
 
 namespace tilewright::translator {
 namespace {
-
-/// Where a value comes from.
-struct Definition {
-    const Operation* operation;
-    std::size_t position; ///< among a region operation's results
-};
 
 bool has_regions(const Operation& operation) {
     return !operation.regions.empty();
@@ -18,8 +17,7 @@ bool has_regions(const Operation& operation) {
 
 class Marker {
   public:
-    explicit Marker(const Program& program) {
-        define(program.body);
+    explicit Marker(const Program& program) : values_(program) {
         for (const std::string& name : program.body.yields)
             need(name);
         for (const Check& check : program.checks)
@@ -30,15 +28,13 @@ class Marker {
         while (!pending_.empty()) {
             std::string name = pending_.back();
             pending_.pop_back();
-            auto found = definitions_.find(name);
-            if (found == definitions_.end()) continue; // an argument
-            const auto& [operation, position] = found->second;
-            if (has_regions(*operation)) {
-                hand(*operation, position);
-                continue;
-            }
-            for (const std::string& operand : operation->operands)
-                need(operand);
+            const Operation* made = values_.made_by(name);
+            if (made == nullptr) made = values_.carried_by(name);
+            if (made == nullptr) continue; // an argument
+            if (has_regions(*made))
+                hand(*made, values_.position(name));
+            else
+                std::ranges::for_each(made->operands, [this](const std::string& operand) { need(operand); });
         }
     }
 
@@ -56,19 +52,6 @@ class Marker {
     }
 
   private:
-    void define(const Block& block) {
-        for (const Operation& operation : block.operations) {
-            definitions_[operation.result] = {&operation, 0};
-            for (std::size_t k = 0; k < operation.more_results.size(); ++k)
-                definitions_[operation.more_results[k].first] = {&operation, k + 1};
-            for (const Block& region : operation.regions) {
-                for (std::size_t k = 0; k < region.parameters.size(); ++k)
-                    definitions_[region.parameters[k].first] = {&operation, k};
-                define(region);
-            }
-        }
-    }
-
     void need(const std::string& name) {
         if (needed_.insert(name).second) pending_.push_back(name);
     }
@@ -104,9 +87,7 @@ class Marker {
 
     Operation kept(const Operation& operation, const std::set<std::size_t>& positions) const {
         Operation out = operation;
-        std::vector<std::pair<std::string, Type>> results = operation.more_results;
-        results.insert(results.begin(), {operation.result, operation.type});
-        results = at_positions(results, positions);
+        const auto results = at_positions(results_of(operation), positions);
         out.result = results[0].first;
         out.type = results[0].second;
         out.more_results.assign(results.begin() + 1, results.end());
@@ -121,7 +102,7 @@ class Marker {
         return out;
     }
 
-    std::map<std::string, Definition> definitions_;
+    Values values_;
     std::set<std::string> needed_;
     std::map<const Operation*, std::set<std::size_t>> handed_;
     std::vector<std::string> pending_;
@@ -133,6 +114,20 @@ Program without_dead_code(const Program& program) {
     Program out = program;
     out.body = Marker(program).kept(program.body);
     return out;
+}
+
+bool drop_unused(Program& program) {
+    const Values values(program);
+    std::set<std::string> unused;
+    walk(program.body, [&](const Operation& operation) {
+        if (!has_regions(operation) && operation.op != Op::read && values.uses(operation.result) == 0)
+            unused.insert(operation.result);
+    });
+    if (unused.empty()) return false;
+    rewrite<Order::outer_first>(program.body, [&](const Operation& operation, const Place&) {
+        return unused.count(operation.result) != 0 ? Fate::goes : Fate::keeps;
+    });
+    return true;
 }
 
 } // namespace tilewright::translator

@@ -3,7 +3,6 @@
 #include "translator/passes/bounds_check_elimination.h"
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -11,6 +10,7 @@
 
 #include "translator/ir/attributes.h"
 #include "translator/ir/dtypes.h"
+#include "translator/ir/match.h"
 #include "translator/ir/values.h"
 #include "translator/ir/walk.h"
 #include "translator/loops/access.h"
@@ -20,17 +20,17 @@ namespace {
 
 class Marker {
   public:
-    explicit Marker(Program program) : program_(std::move(program)), types_(types_of(program_)) {}
+    explicit Marker(const Program& program) : program_(program), values_(program) {}
 
     Program run() {
-        walk(program_.body, [this](const Operation& each) { operations_[each.result] = &each; });
+        Program out = program_;
         for (std::size_t k = 0; k < program_.checks.size(); ++k)
             if (auto seen = seen_by(program_.checks[k].value)) seen_.emplace_back(k, std::move(*seen));
         if (!seen_.empty())
-            for (Operation& operation : program_.body.operations)
+            for (Operation& operation : out.body.operations)
                 for (Block& inner : operation.regions)
                     mark(inner);
-        return std::move(program_);
+        return out;
     }
 
   private:
@@ -40,27 +40,18 @@ class Marker {
         Size extent;
     };
 
-    Program program_;
-    std::map<std::string, Type> types_;
-    std::map<std::string, const Operation*> operations_; ///< by result
+    const Program& program_;
+    Values values_;
     std::vector<std::pair<std::size_t, Seen>> seen_;
-
-    const Operation* operation(const std::string& value, Op op) const {
-        const auto found = operations_.find(value);
-        return found != operations_.end() && found->second->op == op ? found->second : nullptr;
-    }
 
     /// The argument of whose elements a value consists. A cast to another integer keeps each that is in bounds, since
     /// what is compared and what is taken went through the same casts.
     std::optional<std::string> argument_of(std::string value, bool whole) const {
-        for (;;) {
-            const auto found = operations_.find(value);
-            if (found == operations_.end()) break;
-            const Op op = found->second->op;
-            const bool view = op == Op::index || op == Op::transpose;
-            const bool widens = op == Op::cast && found->second->type.dtype == "int64";
+        while (const Operation* made = values_.made_by(value)) {
+            const bool view = made->op == Op::index || made->op == Op::transpose;
+            const bool widens = made->op == Op::cast && made->type.dtype == "int64";
             if (!widens && (whole || !view)) return std::nullopt;
-            value = found->second->operands[0];
+            value = made->operands[0];
         }
         const auto argument = std::find_if(program_.arrays.begin(), program_.arrays.end(),
                                            [&](const ArrayArgument& each) { return each.name == value; });
@@ -69,43 +60,21 @@ class Marker {
         return argument->type.dtype == "uint64" ? std::nullopt : std::optional(value);
     }
 
-    std::optional<Size> size(const std::string& value) const {
-        const Operation* found = operation(value, Op::scalar_size);
-        return found != nullptr ? std::optional(found->attributes.at(attr::size)) : std::nullopt;
-    }
-
-    /// P < n, of whole arguments.
-    std::optional<Seen> below_end(const std::string& value) const {
-        const Operation* less = operation(value, Op::less);
-        if (less == nullptr) return std::nullopt;
-        const auto argument = argument_of(less->operands[0], true);
-        const auto extent = size(less->operands[1]);
-        if (!argument || !extent) return std::nullopt;
-        return Seen{*argument, *extent};
-    }
-
-    /// P >= -n.
-    bool from_start(const std::string& value, const Seen& seen) const {
-        const Operation* least = operation(value, Op::greater_equal);
-        if (least == nullptr || argument_of(least->operands[0], true) != seen.argument) return false;
-        const Operation* start = operation(least->operands[1], Op::negative);
-        const auto extent = start != nullptr ? size(start->operands[0]) : std::nullopt;
-        return extent && constant_difference(*extent, seen.extent) == 0;
-    }
-
+    /// all(P >= -n and P < n) or, where P is unsigned, all(P < n), of whole arguments.
     std::optional<Seen> seen_by(const std::string& check) const {
-        const Operation* all = operation(check, Op::all);
-        if (all == nullptr) return std::nullopt;
-        const std::string& truths = all->operands[0];
-        if (const Operation* both = operation(truths, Op::logical_and)) {
-            auto seen = below_end(both->operands[1]);
-            if (seen && from_start(both->operands[0], *seen)) return seen;
-            return std::nullopt;
-        }
-        auto seen = below_end(truths);
-        if (!seen || find_dtype(types_.at(seen->argument).dtype)->kind != DTypeKind::unsigned_integer)
-            return std::nullopt;
-        return seen;
+        using match::made_by;
+        std::string low, high;
+        Size start = Size::integer(0), extent = start;
+        const auto below = made_by(Op::less, match::any(high), match::size(extent));
+        const auto above = made_by(Op::greater_equal, match::any(low), made_by(Op::negative, match::size(start)));
+        const bool both = made_by(Op::all, made_by(Op::logical_and, above, below))(values_, check);
+        if (!both && !made_by(Op::all, below)(values_, check)) return std::nullopt;
+        const auto argument = argument_of(high, true);
+        if (!argument) return std::nullopt;
+        const bool from_start =
+            both ? argument_of(low, true) == argument && constant_difference(start, extent) == 0
+                 : find_dtype(values_.type(*argument).dtype)->kind == DTypeKind::unsigned_integer;
+        return from_start ? std::optional(Seen{*argument, extent}) : std::nullopt;
     }
 
     void mark(Block& block) {
@@ -113,7 +82,7 @@ class Marker {
             if (operation.op != Op::take) return;
             const auto argument = argument_of(operation.operands[1], false);
             if (!argument) return;
-            const std::vector<Size>& shape = types_.at(operation.operands[0]).shape;
+            const std::vector<Size>& shape = values_.type(operation.operands[0]).shape;
             const auto axis = static_cast<std::size_t>(operation.attributes.at(attr::axis));
             for (const auto& [check, seen] : seen_) {
                 if (seen.argument != *argument) continue;

@@ -14,6 +14,7 @@
 #include "translator/ir/attributes.h"
 #include "translator/ir/size.h"
 #include "translator/ir/values.h"
+#include "translator/ir/walk.h"
 #include "translator/loops/access.h"
 
 namespace tilewright::translator {
@@ -61,8 +62,8 @@ bool contains(const Intervals& written, const Size& first, const Size& behind) {
 /// Follows one array from its first write through the rest of a block.
 class Follower {
   public:
-    Follower(const std::map<std::string, Type>& types, const Type& type, std::size_t axis)
-        : types_(types), type_(type), axis_(axis) {}
+    Follower(const Values& values, const Type& type, std::size_t axis)
+        : values_(values), type_(type), axis_(axis) {}
 
     /// Whether no element is read before it is written. `first` is the place in the block of what takes over the start
     /// as its operand.
@@ -84,7 +85,7 @@ class Follower {
     }
 
   private:
-    const std::map<std::string, Type>& types_;
+    const Values& values_;
     const Type& type_;
     std::size_t axis_;
     std::map<std::string, Intervals> versions_;
@@ -125,7 +126,7 @@ class Follower {
         if (operation.op == Op::update && is_version(operation.operands[0])) {
             if (is_version(operation.operands[1])) return false;
             Intervals written = versions_.at(operation.operands[0]);
-            if (const auto at = position_of(operation, types_.at(operation.operands[1]).shape))
+            if (const auto at = position_of(operation, values_.type(operation.operands[1]).shape))
                 add(written, {*at, *at + number(1)});
             versions_[operation.result] = std::move(written);
             return true;
@@ -140,13 +141,9 @@ class Follower {
 
     /// Anything else: every element of what it names.
     bool uses_whole(const Operation& operation) const {
-        const auto is_whole = [&](const std::string& name) { return whole(name); };
-        return std::all_of(operation.operands.begin(), operation.operands.end(), is_whole) &&
-               std::all_of(operation.regions.begin(), operation.regions.end(), [&](const Block& block) {
-                   return std::all_of(block.yields.begin(), block.yields.end(), is_whole) &&
-                          std::all_of(block.operations.begin(), block.operations.end(),
-                                      [&](const Operation& inner) { return uses_whole(inner); });
-               });
+        bool all = true;
+        walk_uses(operation, [&](const std::string& name) { all = all && whole(name); });
+        return all;
     }
 
     /// A loop that carries a version and writes one position of it in each iteration, each next to the one before.
@@ -180,13 +177,13 @@ class Follower {
                 // What this iteration has written, or another one before.
                 if (written != distance) reads.push_back(*distance);
             } else if (operation.op == Op::update && operation.operands[0] == now && operation.operands[1] != now) {
-                const auto at = position_of(operation, types_.at(operation.operands[1]).shape);
+                const auto at = position_of(operation, values_.type(operation.operands[1]).shape);
                 const auto distance = at ? constant_difference(*at, Size::symbol(index)) : std::nullopt;
                 if (!distance || written) return false;
                 written = *distance;
                 old_.insert(now);
                 now = operation.result;
-            } else if (mentions(operation, now) || !uses_whole(operation) || mentions_old(operation)) {
+            } else if (mentions(operation, now) || !uses_whole(operation)) {
                 return false;
             }
         }
@@ -217,52 +214,41 @@ class Follower {
 
     std::set<std::string> old_; ///< versions of an iteration that it has replaced
 
-    static bool mentions(const Operation& operation, const std::string& name) {
-        if (std::find(operation.operands.begin(), operation.operands.end(), name) != operation.operands.end())
-            return true;
-        return std::any_of(operation.regions.begin(), operation.regions.end(), [&](const Block& block) {
-            return std::find(block.yields.begin(), block.yields.end(), name) != block.yields.end() ||
-                   std::any_of(block.operations.begin(), block.operations.end(),
-                               [&](const Operation& inner) { return mentions(inner, name); });
-        });
-    }
-    bool mentions_old(const Operation& operation) const {
-        return std::any_of(old_.begin(), old_.end(),
-                           [&](const std::string& name) { return mentions(operation, name); });
+    bool mentions(const Operation& operation, const std::string& now) const {
+        bool any = false;
+        walk_uses(operation, [&](const std::string& name) { any = any || name == now || old_.count(name) != 0; });
+        return any;
     }
 };
 
 class Starts {
   public:
-    explicit Starts(const Program& program) : program_(program), types_(types_of(program)) {}
+    explicit Starts(const Program& program) : program_(program), values_(program) {}
 
     Program run() {
-        find(program_.body);
-        return std::move(program_);
+        Program out = program_;
+        walk_blocks(out.body, [&](Block& block) { find(block, &block == &out.body); });
+        return out;
     }
 
   private:
-    Program program_;
-    std::map<std::string, Type> types_;
-    int copies_ = 0;
+    const Program& program_;
+    Values values_;
 
-    void find(Block& block) {
-        for (Operation& operation : block.operations)
-            for (Block& region : operation.regions)
-                find(region);
+    void find(Block& block, bool is_outermost) {
         std::map<std::string, Operation> fills;
         for (std::size_t k = 0; k < block.operations.size(); ++k) {
             const Operation& operation = block.operations[k];
-            if (operation.op == Op::broadcast_to && types_.at(operation.operands[0]).shape.empty())
+            if (operation.op == Op::broadcast_to && values_.type(operation.operands[0]).shape.empty())
                 fills.emplace(operation.result, operation);
             const bool takes = operation.op == Op::update || operation.op == Op::for_loop;
             for (std::size_t at = 0; takes && at < (operation.op == Op::update ? 1 : operation.operands.size()); ++at) {
                 const auto fill = fills.find(operation.operands[at]);
-                if (fill == fills.end() || !is_unread(block, k, fill->second)) continue;
+                if (fill == fills.end() || !is_unread(block, k, fill->second, is_outermost)) continue;
                 Operation start = fill->second;
-                start.result = "%unread" + std::to_string(++copies_);
+                start.result = values_.names().value("%unread");
                 start.attributes.set(attr::unread, true);
-                types_[start.result] = start.type;
+                values_.declare(start.result, start.type);
                 block.operations[k].operands[at] = start.result;
                 block.operations.insert(block.operations.begin() + static_cast<std::ptrdiff_t>(k), std::move(start));
                 break; // this operation comes again, one place on
@@ -270,14 +256,13 @@ class Starts {
         }
     }
 
-    bool is_unread(const Block& block, std::size_t k, const Operation& fill) const {
+    bool is_unread(const Block& block, std::size_t k, const Operation& fill, bool is_outermost) const {
         const auto& operands = block.operations[k].operands;
         if (std::count(operands.begin(), operands.end(), fill.result) != 1) return false;
         for (std::size_t axis = 0; axis < fill.type.shape.size(); ++axis) {
-            Follower follower(types_, fill.type, axis);
-            const bool outermost = &block == &program_.body;
+            Follower follower(values_, fill.type, axis);
             if (follower.run(block, k, fill.result) &&
-                (!outermost || (std::all_of(program_.writes.begin(), program_.writes.end(),
+                (!is_outermost || (std::all_of(program_.writes.begin(), program_.writes.end(),
                                             [&](const Write& write) { return follower.whole(write.value); }) &&
                                 std::all_of(program_.checks.begin(), program_.checks.end(),
                                             [&](const Check& check) { return follower.whole(check.value); }))))

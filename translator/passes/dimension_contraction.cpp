@@ -27,36 +27,36 @@ struct Part {
 
 class Evener {
   public:
-    explicit Evener(const Program& program) : program_(program) {}
+    explicit Evener(const Program& program) : program_(program), values_(program), classes_(program, values_) {}
 
     Program run() {
-        for (const ScalarArgument& argument : program_.scalars)
-            types_[argument.name] = {argument.dtype, {}};
-        collect_moving(program_.body);
-        read(program_.body);
-        classes_.refuse_ends(program_);
+        find_moving();
+        for (const auto& [array, operation] : classes_.accesses())
+            note(array, *operation);
         choose();
         if (even_.empty()) return program_;
         Program out = program_;
-        rewrite(out.body, {});
+        rewrite<Order::outer_first>(out.body,
+                                    [this](Operation& operation, Place& place) { return contract(operation, place); });
         return out;
     }
 
   private:
     const Program& program_;
-    std::map<std::string, Type> types_;
-    std::map<std::string, const Operation*> made_by_;
+    Values values_;
     ArrayClasses classes_;
     std::set<std::string> moving_;                                 ///< sizes that differ from iteration to iteration
     std::vector<std::pair<std::string, Part>> parts_;              ///< by the array
     std::vector<std::pair<std::string, const Operation*>> writes_; ///< into which array
     std::map<std::string, Part> even_;                             ///< by root
-    int made_ = 0;
 
-    void collect_moving(const Block& block) {
-        walk(block, [this](const Operation& operation) {
+    void find_moving() {
+        walk(program_.body, [this](const Operation& operation) {
             if (operation.op == Op::read) moving_.insert(operation.result);
             if (operation.op == Op::for_loop) moving_.insert(operation.attributes.at(attr::variable));
+            if (operation.op != Op::if_else) return;
+            for (const auto& [name, type] : results_of(operation))
+                classes_.refuse(name);
         });
     }
 
@@ -66,8 +66,11 @@ class Evener {
         const auto found = even_.find(classes_.root(name));
         return found == even_.end() ? nullptr : &found->second;
     }
-    void note(const std::string& array, const Operation& operation, const Type& part) {
-        const std::vector<IndexEntry> entries = operation.attributes.at(attr::index);
+    void note(const std::string& array, const Operation& operation) {
+        const bool writes = operation.op == Op::update;
+        if (writes) writes_.emplace_back(array, &operation);
+        const Type& part = writes ? values_.type(operation.operands[1]) : operation.type;
+        const std::vector<IndexEntry>& entries = operation.attributes.at(attr::index);
         Part out;
         int slices = 0;
         std::set<std::string> symbols;
@@ -91,56 +94,14 @@ class Evener {
         parts_.emplace_back(array, std::move(out));
     }
 
-    void read(const Block& block) {
-        types_.insert(block.parameters.begin(), block.parameters.end());
-        for (const Operation& operation : block.operations)
-            read(operation);
-    }
-
-    void read(const Operation& operation) {
-        const std::vector<std::string>& operands = operation.operands;
-        types_[operation.result] = operation.type;
-        types_.insert(operation.more_results.begin(), operation.more_results.end());
-        made_by_[operation.result] = &operation;
-        if (operation.op == Op::update) {
-            classes_.continues(operation.result, operands[0]);
-            const auto part = types_.find(operands[1]);
-            note(operation.result, operation, part == types_.end() ? Type{} : part->second);
-            writes_.emplace_back(operation.result, &operation);
-            classes_.refuse(operands[1]);
-            return;
-        }
-        if (operation.op == Op::index) {
-            note(operands[0], operation, operation.type);
-            classes_.refuse(operation.result);
-            return;
-        }
-        if (operation.regions.empty()) {
-            for (const std::string& operand : operands)
-                classes_.refuse(operand);
-            const bool fill =
-                operation.op == Op::broadcast_to && operation.type.shape.size() == 2 && is_number(operands[0]);
-            if (fill) classes_.add_fill(operation);
-            classes_.refuse(operation.result);
-            return;
-        }
-        classes_.join_regions(operation, [this](const Block& region) { read(region); });
-        if (operation.op == Op::if_else)
-            for (const auto& [name, type] : results_of(operation))
-                classes_.refuse(name);
-    }
-
-    bool is_number(const std::string& name) const {
-        const auto found = types_.find(name);
-        return found != types_.end() && found->second.shape.empty();
-    }
+    bool is_number(const std::string& name) const { return values_.type(name).shape.empty(); }
 
     /// Whether a value is the same for all of its elements, where the arrays of even_ are that along their axes.
     bool is_uniform(const std::string& name) const {
         if (is_number(name)) return true;
-        const auto made = made_by_.find(name);
-        if (made == made_by_.end()) return false;
-        const Operation& operation = *made->second;
+        const Operation* const made = values_.made_by(name);
+        if (made == nullptr) return false;
+        const Operation& operation = *made;
         if (operation.op == Op::broadcast_to) return is_number(operation.operands[0]);
         if (operation.op == Op::index) return even(operation.operands[0]) != nullptr;
         return operation.regions.empty() && is_elementwise(operation.op) &&
@@ -158,8 +119,8 @@ class Evener {
         // What is computed and not only filled in.
         std::set<std::string> worth;
         for (const auto& [name, write] : writes_) {
-            const auto made = made_by_.find(write->operands[1]);
-            if (made != made_by_.end() && is_elementwise(made->second->op)) worth.insert(classes_.root(name));
+            const Operation* const made = values_.made_by(write->operands[1]);
+            if (made != nullptr && is_elementwise(made->op)) worth.insert(classes_.root(name));
         }
         std::erase_if(even_,
                       [&](const auto& each) { return refused.count(each.first) != 0 || worth.count(each.first) == 0; });
@@ -173,83 +134,59 @@ class Evener {
 
     // -- the program without the axes --------------------------------------------------------------------------------
 
-    using Numbers = std::map<std::string, std::string>; ///< an array's value -> the number that all of it is
+    /// The number that all of an array's value is, and the block that computes it.
+    struct Number {
+        std::string name;
+        const Block* block = nullptr;
+    };
+    std::map<std::string, Number> numbers_; ///< by the array's value
 
-    static void drop_axis(const Part& part, Type& type) { type.shape.erase(type.shape.begin() + part.axis); }
-
+    /// The position along the axis that stays.
     static Attribute position(const Operation& operation, const Part& part) {
         const std::vector<IndexEntry>& entries = operation.attributes.at(attr::index);
         return attr::index({IndexEntry::position(entries[static_cast<std::size_t>(1 - part.axis)].start)});
     }
 
-    void drop(const std::string& name, Type& type) const {
-        if (const Part* part = even(name)) drop_axis(*part, type);
-    }
-
-    std::string fresh() { return "%even" + std::to_string(++made_); }
-
-    std::string number(const std::string& name, Numbers& numbers, std::vector<Operation>& out) {
-        if (is_number(name)) return name;
-        if (const auto known = numbers.find(name); known != numbers.end()) return known->second;
-        const Operation& operation = *made_by_.at(name);
-        if (operation.op == Op::broadcast_to) return operation.operands[0];
-        Operation one = operation;
-        for (std::string& operand : one.operands)
-            operand = number(operand, numbers, out);
-        one.result = fresh();
+    /// `one`, made a number of no dimensions that stands for `value`.
+    std::string make_number(const std::string& value, Operation one, Place& place, Builder& builder) {
+        one.result = builder.fresh();
         one.type.shape.clear();
-        numbers[name] = one.result;
-        out.push_back(one);
+        numbers_[value] = {one.result, place.blocks.back()};
+        builder.append(one);
         return one.result;
     }
 
-    void rewrite(Block& block, Numbers numbers) {
-        for (auto& [name, type] : block.parameters)
-            drop(name, type);
-        std::vector<Operation> out;
-        for (Operation& operation : block.operations) {
-            if (operation.op == Op::index) {
-                if (const Part* part = even(operation.operands[0])) {
-                    Operation one = operation;
-                    one.result = numbers[operation.result] = fresh();
-                    one.type.shape.clear();
-                    one.attributes.set(position(operation, *part));
-                    operation.op = Op::broadcast_to;
-                    operation.operands = {one.result};
-                    operation.attributes = {};
-                    out.push_back(std::move(one));
-                }
-            } else if (operation.op == Op::update) {
-                if (const Part* part = even(operation.result)) {
-                    operation.operands[1] = number(operation.operands[1], numbers, out);
-                    operation.attributes.set(position(operation, *part));
-                    begin(operation.operands[0], *part, out);
-                    drop(operation.result, operation.type);
-                }
-            } else if (!operation.regions.empty()) {
-                const auto& parameters = operation.regions.front().parameters;
-                for (std::size_t k = 0; k < parameters.size(); ++k)
-                    if (const Part* part = even(parameters[k].first)) begin(operation.operands[k], *part, out);
-                drop(operation.result, operation.type);
-                for (auto& [name, type] : operation.more_results)
-                    drop(name, type);
-                for (Block& region : operation.regions)
-                    rewrite(region, numbers);
-            }
-            out.push_back(std::move(operation));
-        }
-        block.operations = std::move(out);
+    std::string number(const std::string& name, Place& place, Builder& builder) {
+        if (is_number(name)) return name;
+        if (const auto known = numbers_.find(name); known != numbers_.end() && place.sees(known->second.block))
+            return known->second.name;
+        Operation one = *values_.made_by(name);
+        if (one.op == Op::broadcast_to) return one.operands[0];
+        for (std::string& operand : one.operands)
+            operand = number(operand, place, builder);
+        return make_number(name, std::move(one), place, builder);
     }
 
-    /// The array that an even one starts from, where that is one value everywhere: without the axis.
-    void begin(std::string& start, const Part& part, std::vector<Operation>& out) {
-        const Operation* fill = classes_.fill(start);
-        if (fill == nullptr) return;
-        Operation copy = *fill;
-        copy.result = fresh();
-        drop_axis(part, copy.type);
-        start = copy.result;
-        out.push_back(std::move(copy));
+    Fate contract(Operation& operation, Place& place) {
+        Builder builder(values_, place.out, "%even");
+        const Part* const read = operation.op == Op::index ? even(operation.operands[0]) : nullptr;
+        const Part* const written = operation.op == Op::update ? even(operation.result) : nullptr;
+        if (read != nullptr) {
+            Operation one = operation;
+            one.attributes.set(position(operation, *read));
+            operation.op = Op::broadcast_to;
+            operation.operands = {make_number(operation.result, std::move(one), place, builder)};
+            operation.attributes = {};
+        } else if (written != nullptr) {
+            operation.operands[1] = number(operation.operands[1], place, builder);
+            operation.attributes.set(position(operation, *written));
+        }
+        classes_.change(operation, builder, [this](const std::string& name, Type& type) {
+            const Part* const part = even(name);
+            if (part != nullptr) type.shape.erase(type.shape.begin() + part->axis);
+            return part != nullptr;
+        });
+        return Fate::keeps;
     }
 };
 

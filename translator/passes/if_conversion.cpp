@@ -2,15 +2,15 @@
 #include "translator/passes/if_conversion.h"
 
 #include <algorithm>
-#include <map>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <string>
 #include <utility>
 
 #include "translator/ir/attributes.h"
-#include "translator/ir/fresh_names.h"
 #include "translator/ir/values.h"
+#include "translator/ir/walk.h"
 #include "translator/loops/access.h"
 
 namespace tilewright::translator {
@@ -21,41 +21,22 @@ constexpr int kMostOperations = 16;
 
 class Choices {
   public:
-    explicit Choices(Program program)
-        : program_(std::move(program)), types_(types_of(program_)), names_(names_of(program_)) {}
+    explicit Choices(const Program& program) : values_(program) {}
 
-    Program run() {
-        visit(program_.body, false);
-        return std::move(program_);
+    /// Inner branches first: they are part of what outer ones do.
+    Program run(Program program) {
+        rewrite<Order::inner_first>(program.body, [this](Operation& operation, Place& place) {
+            if (operation.op != Op::if_else || !place.is_in_loop()) return Fate::keeps;
+            auto chosen = as_values(operation);
+            if (!chosen) return Fate::keeps;
+            std::ranges::move(*chosen, std::back_inserter(place.out));
+            return Fate::goes;
+        });
+        return program;
     }
 
   private:
-    Program program_;
-    std::map<std::string, Type> types_;
-    FreshNames names_;
-
-    std::string fresh(const Type& type) {
-        const std::string name = names_.value();
-        types_[name] = type;
-        return name;
-    }
-
-    /// Inner branches first: they are part of what outer ones do.
-    void visit(Block& block, bool in_loop) {
-        std::vector<Operation> out;
-        for (Operation& operation : block.operations) {
-            const bool loop = operation.op == Op::for_loop || operation.op == Op::while_loop;
-            for (Block& inner : operation.regions)
-                visit(inner, in_loop || loop);
-            std::optional<std::vector<Operation>> chosen;
-            if (in_loop && operation.op == Op::if_else) chosen = as_values(operation);
-            if (chosen)
-                std::move(chosen->begin(), chosen->end(), std::back_inserter(out));
-            else
-                out.push_back(std::move(operation));
-        }
-        block.operations = std::move(out);
-    }
+    Values values_;
 
     std::optional<std::vector<Operation>> as_values(const Operation& branch) {
         const auto results = results_of(branch);
@@ -74,8 +55,9 @@ class Choices {
                 replaced.insert({one->result, two->result});
                 Operation update = *one;
                 update.result = name;
-                choice.type = types_.at(one->operands[1]);
-                choice.result = fresh(choice.type);
+                choice.type = values_.type(one->operands[1]);
+                choice.result = values_.names().value();
+                values_.declare(choice.result, choice.type);
                 choice.operands = {branch.operands[0], one->operands[1], two->operands[1]};
                 update.operands[1] = choice.result;
                 choices.push_back(std::move(choice));
@@ -102,7 +84,7 @@ class Choices {
                 if (operand == value) return nullptr;
         }
         const bool again = std::count(block.yields.begin(), block.yields.end(), value) > 1;
-        if (found == nullptr || again || !types_.at(found->operands[1]).shape.empty()) return nullptr;
+        if (found == nullptr || again || !values_.type(found->operands[1]).shape.empty()) return nullptr;
         // What it changes comes from outside.
         const bool inside =
             std::any_of(block.operations.begin(), block.operations.end(),
@@ -136,7 +118,7 @@ class Choices {
 } // namespace
 
 Program if_conversion(const Program& program) {
-    return Choices(program).run();
+    return Choices(program).run(program);
 }
 
 } // namespace tilewright::translator
