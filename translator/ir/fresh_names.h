@@ -30,7 +30,7 @@ class FreshNames {
         while (!take(name));
         return name;
     }
-    /// From now on %N that are above all that are taken, not those in gaps between them.
+    /// From now on %N that are above all that are taken.
     void number_above() {
         for (const std::string& name : taken_)
             if (name[0] == '%') last_["%"] = std::max(last_["%"], std::strtoul(name.c_str() + 1, nullptr, 10));

@@ -79,6 +79,7 @@ FreshNames& Values::names() {
     names_.emplace(program_ == nullptr ? std::set<std::string>() : names_of(*program_));
     for (const auto& [name, value] : values_)
         names_->take(name);
+    if (above_) names_->number_above();
     return *names_;
 }
 

@@ -48,6 +48,8 @@ class Values {
     void declare(const std::string& name, Type type);
     /// Names that none of them has.
     FreshNames& names();
+    /// The %N among them are above all that are there from the start, not in gaps between them.
+    void number_above() { above_ = true; }
 
   private:
     struct Value {
@@ -72,6 +74,7 @@ class Values {
     mutable bool counted_ = false;
     std::deque<Type> declared_;
     std::optional<FreshNames> names_; ///< once somebody asks
+    bool above_ = false;
 };
 
 /// `result: type = op(operands) attributes`, without regions.

@@ -35,6 +35,18 @@ template <class Of, class See> void walk_uses(Of& operation, const See& see) {
     });
 }
 
+/// Calls see(operation, around) for each; `around`: the loops and branches that it is in, the outermost first.
+template <class See> void walk_inside(const Block& block, const See& see, std::vector<const Operation*> around = {}) {
+    for (const Operation& operation : block.operations) {
+        see(operation, around);
+        if (operation.regions.empty()) continue;
+        around.push_back(&operation);
+        for (const Block& region : operation.regions)
+            walk_inside(region, see, around);
+        around.pop_back();
+    }
+}
+
 /// Calls see(block) for each block, those of its regions before the block that has them.
 template <class See> void walk_blocks(Block& block, const See& see) {
     for (Operation& operation : block.operations)

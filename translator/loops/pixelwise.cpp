@@ -2,6 +2,7 @@
 #include "translator/loops/pixelwise.h"
 
 #include <algorithm>
+#include <functional>
 #include <set>
 
 #include "translator/ir/attributes.h"
@@ -33,10 +34,7 @@ bool mentions(const Operation& operation, const std::string& symbol) {
 /// What is known of the body's values in an iteration in which `condition` has failed.
 class DeadIteration {
   public:
-    DeadIteration(const Operation& loop, ExitCondition condition) : condition_(std::move(condition)) {
-        for (const Operation& operation : loop.regions[0].operations)
-            made_by_[operation.result] = &operation;
-    }
+    DeadIteration(const Values& body, ExitCondition condition) : body_(body), condition_(std::move(condition)) {}
 
     /// Whether `value` is the old `parameter`, bit for bit.
     bool unchanged(const std::string& value, const std::string& parameter, const Type& type) const {
@@ -45,7 +43,7 @@ class DeadIteration {
             const std::optional<bool> before = truth(parameter);
             if (before && truth(value) == before) return true;
         }
-        const Operation* made = find(value);
+        const Operation* made = body_.made_by(value);
         if (made == nullptr) return false;
         const auto& operands = made->operands;
         if (made->op == Op::where) {
@@ -65,45 +63,38 @@ class DeadIteration {
     }
 
   private:
-    const Operation* find(const std::string& value) const {
-        const auto found = made_by_.find(value);
-        return found == made_by_.end() ? nullptr : found->second;
-    }
-
     std::optional<bool> truth(const std::string& value) const {
         if (value == condition_.value) return !condition_.alive_if;
-        const Operation* made = find(value);
+        const Operation* made = body_.made_by(value);
         if (made == nullptr || made->type.dtype != "bool") return std::nullopt;
         const auto& operands = made->operands;
         if (made->op == Op::logical_not || made->op == Op::invert) {
-            const auto a = boolean(operands[0]);
+            const auto a = truth(operands[0]);
             return a ? std::optional<bool>(!*a) : std::nullopt;
         }
         if (made->op == Op::logical_and || made->op == Op::bitwise_and) {
-            const auto a = boolean(operands[0]);
-            const auto b = boolean(operands[1]);
+            const auto a = truth(operands[0]);
+            const auto b = truth(operands[1]);
             if (a == false || b == false) return false;
             return a && b ? std::optional<bool>(true) : std::nullopt;
         }
         if (made->op == Op::logical_or || made->op == Op::bitwise_or) {
-            const auto a = boolean(operands[0]);
-            const auto b = boolean(operands[1]);
+            const auto a = truth(operands[0]);
+            const auto b = truth(operands[1]);
             if (a == true || b == true) return true;
             return a && b ? std::optional<bool>(false) : std::nullopt;
         }
         if (made->op == Op::where) {
-            const auto chosen = boolean(operands[0]);
+            const auto chosen = truth(operands[0]);
             if (chosen) return truth(operands[*chosen ? 1 : 2]);
         }
         if (made->op == Op::constant) return made->attributes.at(attr::value) == "true";
         return std::nullopt;
     }
-    /// The operand of a logical operation, which need not be bool itself.
-    std::optional<bool> boolean(const std::string& value) const { return truth(value); }
 
     /// Whether an integer is 0.
     bool zero(const std::string& value) const {
-        const Operation* made = find(value);
+        const Operation* made = body_.made_by(value);
         if (made == nullptr) return false;
         if (made->op == Op::constant) return made->attributes.at(attr::value) == "0";
         if (made->op == Op::cast) return truth(made->operands[0]) == false || zero(made->operands[0]);
@@ -116,8 +107,8 @@ class DeadIteration {
         return made->op == Op::broadcast_to && zero(made->operands[0]);
     }
 
+    const Values& body_;
     ExitCondition condition_;
-    std::map<std::string, const Operation*> made_by_;
 };
 
 } // namespace
@@ -194,9 +185,7 @@ std::vector<Size> element_shape(const Operation& loop) {
 
 std::optional<ExitCondition> exit_condition(const Operation& loop, const std::vector<std::size_t>& state) {
     const Block& body = loop.regions[0];
-    std::map<std::string, const Operation*> made_by;
-    for (const Operation& operation : body.operations)
-        made_by[operation.result] = &operation;
+    const Values values(body);
     // What the state does not have may change whenever it likes.
     std::set<std::string> foreign;
     for (const auto& [name, type] : body.parameters)
@@ -220,10 +209,10 @@ std::optional<ExitCondition> exit_condition(const Operation& loop, const std::ve
             const std::string name = open.back();
             open.pop_back();
             if (name == index || foreign.count(name) != 0) return true;
-            const auto made = made_by.find(name);
-            if (!seen.insert(name).second || made == made_by.end()) continue;
-            if (mentions(*made->second, index)) return true;
-            open.insert(open.end(), made->second->operands.begin(), made->second->operands.end());
+            const Operation* const made = values.made_by(name);
+            if (!seen.insert(name).second || made == nullptr) continue;
+            if (mentions(*made, index)) return true;
+            open.insert(open.end(), made->operands.begin(), made->operands.end());
         }
         return false;
     };
@@ -231,7 +220,7 @@ std::optional<ExitCondition> exit_condition(const Operation& loop, const std::ve
         if (varies(candidate)) continue;
         for (const bool alive_if : {true, false}) {
             const ExitCondition condition{candidate, alive_if};
-            const DeadIteration dead(loop, condition);
+            const DeadIteration dead(values, condition);
             bool all = true;
             for (std::size_t k : state)
                 all = all && dead.unchanged(body.yields[k], body.parameters[k].first, body.parameters[k].second);
@@ -245,11 +234,11 @@ namespace {
 
 /// Whether a value inside the loop is only an index, a small constant, or `parameter`.
 bool is_narrow(const std::string& value, const std::string& parameter, const std::string& index,
-               const std::map<std::string, const Operation*>& made_by) {
+               const std::function<const Operation*(const std::string&)>& made_by) {
     if (value == parameter || value == index) return true;
-    const auto found = made_by.find(value);
-    if (found == made_by.end()) return false;
-    const Operation& made = *found->second;
+    const Operation* const found = made_by(value);
+    if (found == nullptr) return false;
+    const Operation& made = *found;
     if (made.type.dtype != "int64") return false;
     if (made.op == Op::constant) {
         const Size constant = try_parse_size(made.attributes.at(attr::value)).value_or(Size::integer(INT64_MAX));
@@ -267,11 +256,17 @@ bool fits_32_bits(const Operation& loop, std::size_t k, const std::map<std::stri
     const Block& body = loop.regions[0];
     const auto& [name, type] = body.parameters[k];
     if (type.dtype != "int64") return false;
-    std::map<std::string, const Operation*> made_by = outside;
-    for (const Operation& operation : body.operations)
-        made_by[operation.result] = &operation;
+    const Values values(body);
+    const auto before = [&](const std::string& value) {
+        const auto found = outside.find(value);
+        return found == outside.end() ? nullptr : found->second;
+    };
+    const auto made_by = [&](const std::string& value) {
+        const Operation* const made = values.made_by(value);
+        return made == nullptr ? before(value) : made;
+    };
     const std::string& index = loop.attributes.at(attr::variable);
-    return is_narrow(loop.operands[k], "", "", outside) && is_narrow(body.yields[k], name, index, made_by);
+    return is_narrow(loop.operands[k], "", "", before) && is_narrow(body.yields[k], name, index, made_by);
 }
 
 bool is_region(const Operation& operation) {

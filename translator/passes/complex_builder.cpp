@@ -2,11 +2,10 @@
 #include "translator/passes/complex_builder.h"
 
 #include <algorithm>
+#include <utility>
 
-#include "dsl/base/error.h"
 #include "translator/ir/attributes.h"
 #include "translator/ir/size.h"
-#include "translator/ir/values.h"
 
 namespace tilewright::translator {
 namespace {
@@ -21,57 +20,25 @@ std::vector<Size> broadcast(const std::vector<Size>& a, const std::vector<Size>&
     return out;
 }
 
-std::string key_of(const Operation& operation) {
-    std::string out = call_text(operation) + operation.type.dtype + "[";
-    for (const Size& extent : operation.type.shape)
-        out += extent.text() + ",";
-    return out;
-}
-
 } // namespace
 
-void ComplexBuilder::enter(Block& block) {
-    open_.push_back({&block, {}});
-}
-
 void ComplexBuilder::begin(int line) {
-    line_ = line;
-    begin_ = open_.back().block->operations.size();
+    at_line(line);
+    begin_ = open_.back().out->size();
 }
 
-void ComplexBuilder::leave() {
-    open_.pop_back();
-}
-
-void ComplexBuilder::append(const Operation& operation) {
-    declare(operation.result, operation.type);
-    for (const auto& [name, type] : operation.more_results)
-        declare(name, type);
-    open_.back().block->operations.push_back(operation);
-}
-
-Value ComplexBuilder::make(Op op, const std::vector<std::string>& operands, const Type& type,
-                           const Attributes& attributes) {
-    // It gets a name once it is known to be new.
-    Operation operation = make_operation("", type, op, operands, attributes, line_);
+Value ComplexBuilder::make(Op op, std::vector<std::string> operands, const Type& type, const Attributes& attributes) {
     // a * b is b * a, which squares and products with conjugates use.
-    if (op == Op::multiply) std::sort(operation.operands.begin(), operation.operands.end());
-    const std::string key = key_of(operation);
-    for (const Open& open : open_) {
-        if (auto found = open.made.find(key); found != open.made.end()) return value(found->second);
-    }
-    operation.result = names_.value();
-    append(operation);
-    open_.back().made[key] = operation.result;
-    return value(operation.result);
+    if (op == Op::multiply) std::ranges::sort(operands);
+    return value(once(type, op, std::move(operands), attributes));
 }
 
 Value ComplexBuilder::apply(Op op, const std::vector<Value>& operands) {
-    Type out{types_.at(operands.back().name).dtype, {}};
+    Type out{type(operands.back().name).dtype, {}};
     if (is_truth(op)) out.dtype = "bool";
     std::vector<std::string> names;
     for (const Value& operand : operands) {
-        out.shape = broadcast(out.shape, types_.at(operand.name).shape);
+        out.shape = broadcast(out.shape, type(operand.name).shape);
         names.push_back(operand.name);
     }
     return make(op, names, out);
@@ -83,25 +50,24 @@ Value ComplexBuilder::constant(const std::string& literal, const std::string& dt
 
 Value ComplexBuilder::named(const Value& given, const std::string& wish) {
     if (given.name[0] != '%') return given;
-    std::vector<Operation>& operations = open_.back().block->operations;
+    std::vector<Operation>& operations = *open_.back().out;
     auto made = std::find_if(operations.begin(), operations.end(),
                              [&](const Operation& operation) { return operation.result == given.name; });
     if (made != operations.end() && is_free(made->op)) return given;
-    const std::string own = names_.named(wish);
+    const std::string own = values().names().named(wish);
     name(given, own);
     return value(own);
 }
 
 void ComplexBuilder::name(const Value& given, const std::string& own) {
-    std::vector<Operation>& operations = open_.back().block->operations;
+    std::vector<Operation>& operations = *open_.back().out;
     auto made = std::find_if(operations.begin(), operations.end(),
                              [&](const Operation& operation) { return operation.result == given.name; });
     const bool is_new = made != operations.end() && made - operations.begin() >= static_cast<std::ptrdiff_t>(begin_);
-    declare(own, types_.at(given.name));
-    if (!is_new) {
-        // To its own dtype: a copy.
-        return append(make_operation(own, types_.at(given.name), Op::cast, {given.name}, {}, line_));
-    }
+    const Type of_given = type(given.name);
+    // To its own dtype: a copy.
+    if (!is_new) return emit(own, of_given, Op::cast, {given.name});
+    values().declare(own, of_given);
     for (Operation& operation : operations) {
         if (operation.result == given.name) operation.result = own;
         std::replace(operation.operands.begin(), operation.operands.end(), given.name, own);

@@ -1,13 +1,10 @@
 // translator/passes/complex_builder.h: writes operations on floats as formulas: a * b - c * d.
 #pragma once
 
-#include <map>
-#include <set>
 #include <string>
 #include <vector>
 
-#include "translator/ir/fresh_names.h"
-#include "translator/ir/program.h"
+#include "translator/ir/builder.h"
 
 namespace tilewright::translator {
 
@@ -25,29 +22,19 @@ struct Complex {
     Value imag;
 };
 
-/// Appends operations to blocks, each once where it is visible; temporaries are %N.
-class ComplexBuilder {
+/// Appends each operation once where it is visible; temporaries are %N.
+class ComplexBuilder : public Builder {
   public:
-    /// `names`: those that are taken.
-    explicit ComplexBuilder(std::set<std::string> names) : names_(std::move(names)) {}
+    using Builder::Builder;
 
-    /// Operations go to `block` until leave(); equal ones of the blocks around serve.
-    void enter(Block& block);
-    void leave();
     /// What follows is for one operation of the source.
     void begin(int line);
 
     Value value(const std::string& name) { return {this, name}; }
-    const Type& type(const std::string& name) const { return types_.at(name); }
-    void declare(const std::string& name, const Type& type) { types_[name] = type; }
-    FreshNames& names() { return names_; }
-
-    /// An operation as it stands.
-    void append(const Operation& operation);
     /// An elementwise operation: its shape is what the operands broadcast to.
     Value apply(Op op, const std::vector<Value>& operands);
     /// Any other: `type` is the result's.
-    Value make(Op op, const std::vector<std::string>& operands, const Type& type, const Attributes& attributes = {});
+    Value make(Op op, std::vector<std::string> operands, const Type& type, const Attributes& attributes = {});
     Value constant(const std::string& literal, const std::string& dtype);
     /// `value` under a name that no other value has, as far as it can be a stage: what was made since begin() is
     /// renamed, older temporaries are copied.
@@ -56,15 +43,6 @@ class ComplexBuilder {
     void name(const Value& value, const std::string& name);
 
   private:
-    struct Open {
-        Block* block;
-        std::map<std::string, std::string> made; ///< text of an operation -> its result
-    };
-
-    FreshNames names_;
-    std::map<std::string, Type> types_;
-    std::vector<Open> open_;
-    int line_ = 0;
     std::size_t begin_ = 0; ///< the first operation since begin() in the open block
 };
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -13,10 +14,10 @@
 #include <utility>
 #include <vector>
 
+#include "translator/ir/builder.h"
 #include "translator/ir/dead_code.h"
 #include "translator/ir/dtypes.h"
 #include "translator/ir/size.h"
-#include "translator/ir/values.h"
 #include "translator/ir/walk.h"
 
 namespace tilewright::translator {
@@ -83,56 +84,22 @@ std::optional<std::uint64_t> literal_bits(const Operation& constant, const Integ
     }
 }
 
-/// Operations one after the other, each once.
-class Emitter {
-  public:
-    Emitter(std::map<std::string, Type>& types, long& next) : types_(types), next_(next) {}
-    int line = 0;
-    std::vector<Operation> operations;
-
-    std::string add(const std::string& dtype, Op op, const std::vector<std::string>& operands,
-                    const Attributes& attributes = {}) {
-        return add(Type{dtype, {}}, op, operands, attributes);
-    }
-    std::string add(const Type& type, Op op, const std::vector<std::string>& operands,
-                    const Attributes& attributes = {}) {
-        std::string key = type.dtype + " " + text_of(op);
-        for (const Size& extent : type.shape)
-            key += " by " + extent.text();
-        for (const std::string& operand : operands)
-            key += " " + operand;
-        for (const Attribute& attribute : attributes)
-            key += std::string(" ") + text_of(attribute.name) + "=" + value_text(attribute);
-        const auto [known, first] = known_.emplace(key, "");
-        if (!first) return known->second;
-        known->second = "%" + std::to_string(next_++);
-        types_[known->second] = type;
-        operations.push_back(make_operation(known->second, type, op, operands, attributes, line));
-        return known->second;
-    }
-
-  private:
-    std::map<std::string, Type>& types_;
-    long& next_;
-    std::map<std::string, std::string> known_;
-};
-
 /// Numbers that no iteration changes, by the names of values before the loop; "" is zero. What is known of their bits
 /// is folded.
 class Numbers {
   public:
-    Numbers(std::map<std::string, Type>& types, long& next, int line) : emitter_(types, next) { emitter_.line = line; }
-    const std::vector<Operation>& operations() const { return emitter_.operations; }
+    Numbers(Values& values, int line) : builder_(values, operations_) { builder_.at_line(line); }
+    std::vector<Operation>& operations() { return operations_; }
 
     std::string constant(std::uint64_t bits, const std::string& dtype) {
         if (bits == 0) return "";
         const Integer type = *integer_type({dtype, {}});
-        const std::string name = emitter_.add(dtype, Op::constant, {}, {attr::value(literal(bits, type))});
+        const std::string name = builder_.once({dtype, {}}, Op::constant, {}, {attr::value(literal(bits, type))});
         constants_[name] = bits;
         return name;
     }
     std::string zero(const std::string& dtype) {
-        return emitter_.add(dtype, Op::constant, {}, {attr::value(literal(0, *integer_type({dtype, {}})))});
+        return builder_.once({dtype, {}}, Op::constant, {}, {attr::value(literal(0, *integer_type({dtype, {}})))});
     }
 
     /// Bits that may be set.
@@ -149,7 +116,7 @@ class Numbers {
         if (a == b) return "";
         const Integer type = *integer_type({dtype, {}});
         if (is_constant(a) && is_constant(b)) return constant(constants_.at(a) ^ constants_.at(b), dtype);
-        return masked(emitter_.add(dtype, Op::bitwise_xor, {a, b}), mask(a, type) | mask(b, type));
+        return masked(builder_.once({dtype, {}}, Op::bitwise_xor, {a, b}), mask(a, type) | mask(b, type));
     }
 
     std::string masked_by(const std::string& a, std::uint64_t bits, const std::string& dtype) {
@@ -158,7 +125,7 @@ class Numbers {
         if (left == 0) return "";
         if (left == mask(a, type)) return a;
         if (is_constant(a)) return constant(left, dtype);
-        return masked(emitter_.add(dtype, Op::bitwise_and, {a, constant(bits, dtype)}), left);
+        return masked(builder_.once({dtype, {}}, Op::bitwise_and, {a, constant(bits, dtype)}), left);
     }
 
     std::string shift(const std::string& a, int by, const std::string& dtype) {
@@ -167,7 +134,7 @@ class Numbers {
         if (left == 0) return "";
         if (is_constant(a)) return constant(left, dtype);
         const std::string count = by == 0 ? zero(dtype) : constant(static_cast<std::uint64_t>(std::abs(by)), dtype);
-        return masked(emitter_.add(dtype, by < 0 ? Op::left_shift : Op::right_shift, {a, count}), left);
+        return masked(builder_.once({dtype, {}}, by < 0 ? Op::left_shift : Op::right_shift, {a, count}), left);
     }
 
     std::string cast(const std::string& a, const std::string& from, const std::string& to) {
@@ -177,28 +144,28 @@ class Numbers {
         const std::uint64_t left = wide & low_bits(after.bits);
         if (left == 0) return "";
         if (is_constant(a)) return constant(left, to);
-        return masked(emitter_.add(to, Op::cast, {a}), left);
+        return masked(builder_.once({to, {}}, Op::cast, {a}), left);
     }
 
     /// Whether the one bit that `a` may have is set.
     std::string truth(const std::string& a, const std::string& dtype) {
         if (a.empty() || dtype == "bool") return a;
         if (is_constant(a)) return constant(1, "bool");
-        return masked(emitter_.add("bool", Op::not_equal, {a, zero(dtype)}), 1);
+        return masked(builder_.once({"bool", {}}, Op::not_equal, {a, zero(dtype)}), 1);
     }
 
     /// The sum of numbers[k] over the bits k of an index, for each index.
     std::string table(const std::map<int, std::string>& numbers, const std::string& dtype) {
         const Size extent = Size::integer(std::int64_t{1} << (numbers.rbegin()->first + 1));
-        const std::string index = emitter_.add(Type{"int64", {extent}}, Op::iota, {}, {attr::axis(0)});
+        const std::string index = builder_.once({"int64", {extent}}, Op::iota, {}, {attr::axis(0)});
         const Type truths{"bool", {extent}}, all{dtype, {extent}};
         std::string sum;
         for (const auto& [bit, number] : numbers) {
             const std::string one = constant(std::uint64_t{1} << bit, "int64");
-            const std::string left = emitter_.add(Type{"int64", {extent}}, Op::bitwise_and, {index, one});
-            const std::string is_set = emitter_.add(truths, Op::not_equal, {left, zero("int64")});
-            const std::string term = emitter_.add(all, Op::where, {is_set, number, zero(dtype)});
-            sum = sum.empty() ? term : emitter_.add(all, Op::bitwise_xor, {sum, term});
+            const std::string left = builder_.once({"int64", {extent}}, Op::bitwise_and, {index, one});
+            const std::string is_set = builder_.once(truths, Op::not_equal, {left, zero("int64")});
+            const std::string term = builder_.once(all, Op::where, {is_set, number, zero(dtype)});
+            sum = sum.empty() ? term : builder_.once(all, Op::bitwise_xor, {sum, term});
         }
         return sum;
     }
@@ -206,7 +173,7 @@ class Numbers {
     std::string where(const std::string& condition, const std::string& a, const std::string& dtype) {
         if (condition.empty() || a.empty()) return "";
         if (is_constant(condition)) return a;
-        return masked(emitter_.add(dtype, Op::where, {condition, a, zero(dtype)}), mask(a, *integer_type({dtype, {}})));
+        return masked(builder_.once({dtype, {}}, Op::where, {condition, a, zero(dtype)}), mask(a, *integer_type({dtype, {}})));
     }
 
     std::optional<std::uint64_t> known(const std::string& name) const {
@@ -216,7 +183,8 @@ class Numbers {
     }
 
   private:
-    Emitter emitter_;
+    std::vector<Operation> operations_;
+    Builder builder_;
     std::map<std::string, std::uint64_t> constants_, masks_;
 
     bool is_constant(const std::string& name) const { return constants_.count(name) != 0; }
@@ -256,13 +224,10 @@ struct Form {
     int depth = 0; ///< choices one after the other
 };
 
-/// The program's constants by name.
-using Constants = std::map<std::string, const Operation*>;
-
 class Loop {
   public:
-    Loop(Operation& loop, std::map<std::string, Type>& types, const Constants& constants, long& next)
-        : loop_(loop), types_(types), constants_(constants), next_(next), numbers_(types, next, loop.line) {}
+    /// `values`: of the program, whose loop it is.
+    Loop(Operation& loop, Values& values) : loop_(loop), values_(values), numbers_(values, loop.line) {}
 
     /// What has to stand before the loop, where it was changed.
     std::optional<std::vector<Operation>> run() {
@@ -280,25 +245,24 @@ class Loop {
             if (follows) follows_.insert(operation.result);
             if (integer_type(operation.type)) forms_[operation.result] = form(operation);
         }
-        Emitter end(types_, next_);
-        end.line = loop_.line;
+        std::vector<Operation> made;
+        Builder end(values_, made);
+        end.at_line(loop_.line);
         bool changed = false;
         for (std::size_t k = 0; k < body.yields.size(); ++k) {
             const auto found = forms_.find(body.yields[k]);
             if (found == forms_.end() || !pays(found->second, body.parameters[k].first)) continue;
-            body.yields[k] = value_of(found->second, types_.at(body.yields[k]).dtype, end);
+            body.yields[k] = value_of(found->second, values_.type(body.yields[k]).dtype, end);
             changed = true;
         }
         if (!changed) return std::nullopt;
-        body.operations.insert(body.operations.end(), end.operations.begin(), end.operations.end());
+        std::ranges::move(made, std::back_inserter(body.operations));
         return numbers_.operations();
     }
 
   private:
     Operation& loop_;
-    std::map<std::string, Type>& types_;
-    const Constants& constants_;
-    long& next_;
+    Values& values_;
     Numbers numbers_;
     std::set<std::string> inside_;  ///< values of the body
     std::set<std::string> follows_; ///< those that follow from what is carried
@@ -310,7 +274,7 @@ class Loop {
 
     /// The value as it stands.
     Form source(const std::string& name) const {
-        const Integer type = *integer_type(types_.at(name));
+        const Integer type = *integer_type(values_.type(name));
         Form out;
         if (type.bits == 1) return out;
         Atom atom;
@@ -327,11 +291,11 @@ class Loop {
         if (found != forms_.end()) return found->second;
         Form out;
         if (inside_.count(name) == 0) {
-            const auto constant = constants_.find(name);
-            const auto known = constant == constants_.end() ? std::nullopt : linear(*constant->second);
+            const Operation* const constant = values_.made_by(name, Op::constant);
+            const auto known = constant == nullptr ? std::nullopt : linear(*constant);
             if (known) return *known;
             out.number = name; // from outside of the loop
-        } else if (types_.at(name).dtype == "bool") {
+        } else if (values_.type(name).dtype == "bool") {
             out.choices[{name, 0}] = numbers_.constant(1, "bool");
         } else {
             out = source(name);
@@ -342,7 +306,7 @@ class Loop {
     Form form(const Operation& operation) {
         std::optional<Form> out;
         const bool numbers = std::all_of(operation.operands.begin(), operation.operands.end(),
-                                         [&](const std::string& name) { return integer_type(types_.at(name)); });
+                                         [&](const std::string& name) { return integer_type(values_.type(name)); });
         if (numbers && operation.regions.empty()) out = linear(operation);
         if (out) return *out;
         if (operation.type.dtype != "bool") return source(operation.result);
@@ -362,9 +326,9 @@ class Loop {
             out.number = numbers_.constant(*bits, dtype);
             return out;
         }
-        if (op == Op::cast) return cast(form_of(operands[0]), types_.at(operands[0]).dtype, dtype);
+        if (op == Op::cast) return cast(form_of(operands[0]), values_.type(operands[0]).dtype, dtype);
         if (op == Op::bitwise_xor || op == Op::logical_xor) {
-            if (types_.at(operands[0]).dtype != dtype) return std::nullopt;
+            if (values_.type(operands[0]).dtype != dtype) return std::nullopt;
             return sum(form_of(operands[0]), form_of(operands[1]), dtype);
         }
         if (op == Op::bitwise_and) {
@@ -382,14 +346,14 @@ class Loop {
                          op == Op::left_shift ? -static_cast<int>(*count) : static_cast<int>(*count), dtype);
         }
         if (op == Op::not_equal || op == Op::equal) {
-            const std::string& of = types_.at(operands[0]).dtype;
-            if (types_.at(operands[1]).dtype != of) return std::nullopt;
+            const std::string& of = values_.type(operands[0]).dtype;
+            if (values_.type(operands[1]).dtype != of) return std::nullopt;
             std::optional<Form> out = cast(sum(form_of(operands[0]), form_of(operands[1]), of), of, "bool");
             if (out && op == Op::equal) out->number = inverted(out->number);
             return out;
         }
         if (op == Op::logical_not) {
-            std::optional<Form> out = cast(form_of(operands[0]), types_.at(operands[0]).dtype, "bool");
+            std::optional<Form> out = cast(form_of(operands[0]), values_.type(operands[0]).dtype, "bool");
             if (out) out->number = inverted(out->number);
             return out;
         }
@@ -539,48 +503,48 @@ class Loop {
                sources.count(parameter) != 0 && others_are_there;
     }
 
-    std::string constant(std::uint64_t bits, const std::string& dtype, Emitter& end) {
-        return end.add(dtype, Op::constant, {}, {attr::value(literal(bits, *integer_type({dtype, {}})))});
+    std::string constant(std::uint64_t bits, const std::string& dtype, Builder& end) {
+        return end.once({dtype, {}}, Op::constant, {}, {attr::value(literal(bits, *integer_type({dtype, {}})))});
     }
 
-    std::string atom_value(const Atom& atom, Emitter& end) {
+    std::string atom_value(const Atom& atom, Builder& end) {
         std::string value = atom.source;
         for (const Atom::Change& change : atom.changes) {
             const bool cast = change.op == Op::cast;
-            value = cast ? end.add(change.dtype, Op::cast, {value})
-                         : end.add(change.dtype, change.op, {value, constant(change.number, change.dtype, end)});
+            value = cast ? end.once({change.dtype, {}}, Op::cast, {value})
+                         : end.once({change.dtype, {}}, change.op, {value, constant(change.number, change.dtype, end)});
         }
         return value;
     }
 
-    std::string value_of(const Form& form, const std::string& dtype, Emitter& end) {
+    std::string value_of(const Form& form, const std::string& dtype, Builder& end) {
         // Bits behind which the same number stands decide together.
         std::map<std::string, std::vector<Bit>> groups;
         for (const auto& [bit, number] : form.choices)
             groups[number].push_back(bit);
         std::vector<std::string> terms = looked_up(groups, dtype, end);
         for (const auto& [number, bits] : groups)
-            terms.push_back(end.add(dtype, Op::where, {odd(bits, end), number, constant(0, dtype, end)}));
+            terms.push_back(end.once({dtype, {}}, Op::where, {odd(bits, end), number, constant(0, dtype, end)}));
         // What is there before the choices comes last: the choices are added as a tree beside it.
         while (terms.size() > 1) {
             std::vector<std::string> half;
             for (std::size_t k = 0; k + 1 < terms.size(); k += 2)
-                half.push_back(end.add(dtype, Op::bitwise_xor, {terms[k], terms[k + 1]}));
+                half.push_back(end.once({dtype, {}}, Op::bitwise_xor, {terms[k], terms[k + 1]}));
             if (terms.size() % 2 != 0) half.push_back(terms.back());
             terms = std::move(half);
         }
         std::string rest = form.number;
         for (const auto& [key, atom] : form.atoms) {
             const std::string value = atom_value(atom, end);
-            rest = rest.empty() ? value : end.add(dtype, Op::bitwise_xor, {rest, value});
+            rest = rest.empty() ? value : end.once({dtype, {}}, Op::bitwise_xor, {rest, value});
         }
         if (terms.empty()) return rest.empty() ? constant(0, dtype, end) : rest;
-        return rest.empty() ? terms[0] : end.add(dtype, Op::bitwise_xor, {terms[0], rest});
+        return rest.empty() ? terms[0] : end.once({dtype, {}}, Op::bitwise_xor, {terms[0], rest});
     }
 
     /// Numbers behind bits that lie side by side, from a table of their sums; they are taken out of `groups`.
     std::vector<std::string> looked_up(std::map<std::string, std::vector<Bit>>& groups, const std::string& dtype,
-                                       Emitter& end) {
+                                       Builder& end) {
         // Sources, each with its place beside that of the first one -> bit of the first one -> number.
         std::map<std::vector<Bit>, std::map<int, std::string>> rows;
         for (const auto& [number, bits] : groups) {
@@ -588,7 +552,7 @@ class Loop {
             bool truths = false;
             for (const auto& [source, bit] : bits) {
                 sources.emplace_back(source, bit - bits[0].second);
-                truths = truths || types_.at(source).dtype == "bool";
+                truths = truths || values_.type(source).dtype == "bool";
             }
             if (!truths) rows[sources][bits[0].second] = number;
         }
@@ -601,7 +565,7 @@ class Loop {
                     window[behind->first - first->first] = behind->second;
                 if (window.size() >= kFewestInTable) {
                     const std::string table = numbers_.table(window, dtype);
-                    terms.push_back(end.add(dtype, Op::take,
+                    terms.push_back(end.once({dtype, {}}, Op::take,
                                             {table, place(sources, first->first, window.rbegin()->first + 1, end)},
                                             {attr::axis(0)}));
                     for (const auto& [bit, number] : window)
@@ -614,28 +578,28 @@ class Loop {
     }
 
     /// `count` bits of the sum of the sources, from bit `first` of the first one on.
-    std::string place(const std::vector<Bit>& sources, int first, int count, Emitter& end) {
+    std::string place(const std::vector<Bit>& sources, int first, int count, Builder& end) {
         std::string all;
         for (const auto& [source, beside] : sources) {
             std::string value = source;
             const auto by = static_cast<std::uint64_t>(first + beside);
-            const std::string& dtype = types_.at(source).dtype;
+            const std::string& dtype = values_.type(source).dtype;
             // Of its type: bits above it are zeros, or its sign, and nobody asks for them.
-            if (by > 0) value = end.add(dtype, Op::right_shift, {value, constant(by, dtype, end)});
-            if (dtype != "int64") value = end.add("int64", Op::cast, {value});
-            all = all.empty() ? value : end.add("int64", Op::bitwise_xor, {all, value});
+            if (by > 0) value = end.once({dtype, {}}, Op::right_shift, {value, constant(by, dtype, end)});
+            if (dtype != "int64") value = end.once({"int64", {}}, Op::cast, {value});
+            all = all.empty() ? value : end.once({"int64", {}}, Op::bitwise_xor, {all, value});
         }
-        return end.add("int64", Op::bitwise_and, {all, constant(low_bits(count), "int64", end)});
+        return end.once({"int64", {}}, Op::bitwise_and, {all, constant(low_bits(count), "int64", end)});
     }
 
     /// Whether an odd number of the bits is set.
-    std::string odd(const std::vector<Bit>& bits, Emitter& end) {
+    std::string odd(const std::vector<Bit>& bits, Builder& end) {
         const bool truths =
-            std::all_of(bits.begin(), bits.end(), [&](const Bit& bit) { return types_.at(bit.first).dtype == "bool"; });
+            std::all_of(bits.begin(), bits.end(), [&](const Bit& bit) { return values_.type(bit.first).dtype == "bool"; });
         if (truths) {
             std::string all = bits[0].first;
             for (std::size_t k = 1; k < bits.size(); ++k)
-                all = end.add("bool", Op::logical_xor, {all, bits[k].first});
+                all = end.once({"bool", {}}, Op::logical_xor, {all, bits[k].first});
             return all;
         }
         // Where they lie at one place, the sources are added once for all places.
@@ -645,22 +609,22 @@ class Loop {
         std::string all;
         for (const Bit& bit : bits) {
             std::string value = bit.first;
-            if (types_.at(value).dtype != dtype) value = end.add(dtype, Op::cast, {value});
+            if (values_.type(value).dtype != dtype) value = end.once({dtype, {}}, Op::cast, {value});
             if (!aligned)
-                value = end.add(dtype, Op::right_shift,
+                value = end.once({dtype, {}}, Op::right_shift,
                                 {value, constant(static_cast<std::uint64_t>(bit.second), dtype, end)});
-            all = all.empty() ? value : end.add(dtype, Op::bitwise_xor, {all, value});
+            all = all.empty() ? value : end.once({dtype, {}}, Op::bitwise_xor, {all, value});
         }
         const std::uint64_t mask = aligned ? std::uint64_t{1} << bits[0].second : 1;
-        const std::string one = end.add(dtype, Op::bitwise_and, {all, constant(mask, dtype, end)});
-        return end.add("bool", Op::not_equal, {one, constant(0, dtype, end)});
+        const std::string one = end.once({dtype, {}}, Op::bitwise_and, {all, constant(mask, dtype, end)});
+        return end.once({"bool", {}}, Op::not_equal, {one, constant(0, dtype, end)});
     }
 
     std::string widest(const std::vector<Bit>& bits) const {
         std::string dtype;
         int most = 0;
         for (const Bit& bit : bits) {
-            const std::string& own = types_.at(bit.first).dtype;
+            const std::string& own = values_.type(bit.first).dtype;
             if (integer_type({own, {}})->bits > most) {
                 most = integer_type({own, {}})->bits;
                 dtype = own;
@@ -670,50 +634,22 @@ class Loop {
     }
 };
 
-class Rewriter {
-  public:
-    explicit Rewriter(const Program& program) : source_(program), program_(program), types_(types_of(program)) {
-        walk(source_.body, [this](const Operation& operation) {
-            if (operation.op == Op::constant) constants_[operation.result] = &operation;
-        });
-        for (const auto& [name, type] : types_)
-            if (name[0] == '%') next_ = std::max(next_, std::stol(name.substr(1)) + 1);
-    }
-
-    Program run() {
-        rewrite(program_.body);
-        return changed_ ? without_dead_code(program_) : program_;
-    }
-
-  private:
-    const Program& source_; ///< as it was: `constants_` point into it
-    Program program_;
-    std::map<std::string, Type> types_;
-    Constants constants_;
-    long next_ = 1;
-    bool changed_ = false;
-
-    void rewrite(Block& block) {
-        std::vector<Operation> out;
-        for (Operation& operation : block.operations) {
-            for (Block& region : operation.regions)
-                rewrite(region);
-            if (operation.op == Op::for_loop) {
-                if (const auto before = Loop(operation, types_, constants_, next_).run()) {
-                    out.insert(out.end(), before->begin(), before->end());
-                    changed_ = true;
-                }
-            }
-            out.push_back(std::move(operation));
-        }
-        block.operations = std::move(out);
-    }
-};
-
 } // namespace
 
 Program linear_bits(const Program& program) {
-    return Rewriter(program).run();
+    Values values(program);
+    values.number_above();
+    Program out = program;
+    bool changed = false;
+    rewrite<Order::inner_first>(out.body, [&](Operation& operation, Place& place) {
+        if (operation.op != Op::for_loop) return Fate::keeps;
+        if (auto before = Loop(operation, values).run()) {
+            std::ranges::move(*before, std::back_inserter(place.out));
+            changed = true;
+        }
+        return Fate::keeps;
+    });
+    return changed ? without_dead_code(out) : out;
 }
 
 } // namespace tilewright::translator

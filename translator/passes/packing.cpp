@@ -2,6 +2,7 @@
 #include "translator/passes/packing.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include "translator/ir/fresh_names.h"
 #include "translator/ir/size.h"
 #include "translator/ir/values.h"
+#include "translator/ir/walk.h"
 #include "translator/loops/pixelwise.h"
 
 namespace tilewright::translator {
@@ -30,17 +32,16 @@ class Copier {
 
     void run() {
         std::map<std::string, std::int64_t> candidates; ///< and how often their columns are read
-        for (const ArrayArgument& argument : program_.arrays) {
-            if (!may_be_copied(argument)) continue;
-            array_ = argument.name;
-            reads_ = 0;
-            find(program_.body);
-            if (reads_ > 1) candidates[argument.name] = reads_;
-        }
-        for (const auto& [name, reads] : candidates) {
-            array_ = name;
-            decide(reads, kMostBytes / static_cast<std::int64_t>(candidates.size()));
-        }
+        const auto see = [&](const Operation& operation, const std::vector<const Operation*>& around) {
+            const std::int64_t times = repeats(operation, around);
+            if (times <= 1) return;
+            std::int64_t& most = candidates[operation.operands[0]];
+            most = std::max(most, times);
+        };
+        walk_inside(program_.body, see);
+        std::erase_if(candidates, [&](const auto& each) { return !may_be_copied(each.first); });
+        for (const auto& [name, reads] : candidates)
+            decide(name, reads, kMostBytes / static_cast<std::int64_t>(candidates.size()));
     }
 
   private:
@@ -48,20 +49,21 @@ class Copier {
     Program& program_;
     const TranslateOptions& options_;
     FreshNames names_;
-    std::string array_;                   ///< whose reads are looked for
-    std::int64_t reads_ = 0;              ///< of each column, at most
-    std::vector<const Operation*> loops_; ///< around the block
 
-    /// About `array_`, whose copy may take `bytes`.
-    void decide(std::int64_t reads, std::int64_t bytes) {
-        const auto argument = std::find_if(program_.arrays.begin(), program_.arrays.end(),
-                                           [&](const ArrayArgument& each) { return each.name == array_; });
+    const ArrayArgument* find_argument(const std::string& name) const {
+        const auto found = std::ranges::find(program_.arrays, name, &ArrayArgument::name);
+        return found == program_.arrays.end() ? nullptr : &*found;
+    }
+
+    /// About an argument, whose copy may take `bytes`.
+    void decide(const std::string& array, std::int64_t reads, std::int64_t bytes) {
+        const ArrayArgument* const argument = find_argument(array);
         const std::int64_t most = bytes / find_dtype(argument->type.dtype)->bytes;
         const Size elements = product(argument->type.shape);
         const auto here = evaluate(elements, options_.sizes_here);
         const bool fits = !here || *here <= most;
         const bool pays = reads >= kFewestReads && fits;
-        VariantInfo variant{names_.named(array_ + "_columns"),
+        VariantInfo variant{names_.named(array + "_columns"),
                             {pays ? kCopied : kInPlace, pays ? kInPlace : kCopied},
                             "columns of an argument from a copy with its axes exchanged, or from where they lie"};
         const std::string choice = chosen(variant);
@@ -75,12 +77,14 @@ class Copier {
         prepared_.variants.push_back(std::move(variant));
     }
 
-    bool may_be_copied(const ArrayArgument& argument) const {
-        if (argument.type.shape.size() != 2 || find_dtype(argument.type.dtype)->is_complex()) return false;
-        const auto layout = options_.layouts.find(argument.name);
+    bool may_be_copied(const std::string& array) const {
+        const ArrayArgument* const argument = find_argument(array);
+        if (argument == nullptr || argument->type.shape.size() != 2) return false;
+        if (find_dtype(argument->type.dtype)->is_complex()) return false;
+        const auto layout = options_.layouts.find(array);
         if (layout != options_.layouts.end() && layout->second != Layout::c) return false;
         return std::none_of(program_.writes.begin(), program_.writes.end(),
-                            [&](const Write& write) { return write.argument == argument.name; });
+                            [&](const Write& write) { return write.argument == array; });
     }
 
     std::string chosen(const VariantInfo& variant) const {
@@ -95,8 +99,8 @@ class Copier {
 
     /// How often a read of a column is repeated, by loops around it that the column does not follow. 0 where it is no
     /// such read, or always of one column.
-    std::int64_t repeats(const Operation& operation) const {
-        if (operation.op != Op::index || operation.operands[0] != array_) return 0;
+    std::int64_t repeats(const Operation& operation, const std::vector<const Operation*>& around) const {
+        if (operation.op != Op::index) return 0;
         const std::vector<IndexEntry> entries = operation.attributes.at(attr::index);
         if (entries.size() != 2 || entries[0].kind != IndexEntry::Kind::slice ||
             entries[1].kind != IndexEntry::Kind::position)
@@ -105,7 +109,8 @@ class Copier {
         entries[1].start.collect_symbols(symbols);
         bool moves = false;
         std::int64_t times = 1;
-        for (const Operation* loop : loops_) {
+        for (const Operation* loop : around) {
+            if (loop->op == Op::if_else) continue;
             if (loop->op == Op::for_loop && symbols.count(loop->attributes.at(attr::variable)) != 0) {
                 moves = true;
                 continue;
@@ -118,55 +123,25 @@ class Copier {
         return moves ? times : 0;
     }
 
-    void find(const Block& block) {
-        for (const Operation& operation : block.operations) {
-            reads_ = std::max(reads_, repeats(operation));
-            const bool loop = operation.op == Op::for_loop || operation.op == Op::while_loop;
-            if (loop) loops_.push_back(&operation);
-            for (const Block& inner : operation.regions)
-                find(inner);
-            if (loop) loops_.pop_back();
-        }
-    }
-
-    /// Reads in the block become reads of the copy; whether there are any.
-    bool redirect(Block& block, const std::string& name) {
-        bool any = false;
-        for (Operation& operation : block.operations) {
-            if (repeats(operation) > 0) {
-                operation.operands[0] = name;
-                exchange_axes(operation.attributes);
-                any = true;
-            }
-            const bool loop = operation.op == Op::for_loop || operation.op == Op::while_loop;
-            if (loop) loops_.push_back(&operation);
-            for (Block& inner : operation.regions)
-                any = redirect(inner, name) || any;
-            if (loop) loops_.pop_back();
-        }
-        return any;
-    }
-
     /// In front of the first loop that reads it.
     void copy(const ArrayArgument& argument, const std::string& name) {
         Type type = argument.type;
         std::swap(type.shape[0], type.shape[1]);
-        Operation turned =
-            make_operation(names_.named("%" + name), type, Op::transpose, {argument.name}, {attr::axes({1, 0})});
-        Operation copy = make_operation(name, type, Op::cast, {turned.result});
-        std::vector<Operation> out;
-        bool made = false;
-        for (Operation& operation : program_.body.operations) {
-            Block alone;
-            alone.operations.push_back(std::move(operation));
-            if (redirect(alone, name) && !std::exchange(made, true)) {
-                copy.line = turned.line = alone.operations.front().line;
-                out.push_back(turned);
-                out.push_back(copy);
+        const std::string turned = names_.named("%" + name);
+        bool reads = false, made = false;
+        rewrite<Order::inner_first>(program_.body, [&](Operation& operation, Place& place) {
+            if (repeats(operation, place.around) > 0 && operation.operands[0] == argument.name) {
+                operation.operands[0] = name;
+                exchange_axes(operation.attributes);
+                reads = true;
             }
-            out.push_back(std::move(alone.operations.front()));
-        }
-        program_.body.operations = std::move(out);
+            if (reads && place.around.empty() && !std::exchange(made, true)) {
+                place.out.push_back(make_operation(turned, type, Op::transpose, {argument.name},
+                                                   {attr::axes({1, 0})}, operation.line));
+                place.out.push_back(make_operation(name, type, Op::cast, {turned}, {}, operation.line));
+            }
+            return Fate::keeps;
+        });
     }
 };
 

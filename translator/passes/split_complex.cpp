@@ -50,22 +50,17 @@ std::optional<Op> magnitude_comparison(Op op, bool magnitude_first) {
 
 class Splitter {
   public:
-    explicit Splitter(const Program& program) : program_(program), builder_(names_of(program)) {}
+    explicit Splitter(const Program& program) : program_(program), values_(program), builder_(values_) {}
 
     Program run() {
         find_magnitudes();
         Program out = program_;
         out.body = Block();
-        builder_.enter(out.body);
-        for (const ArrayArgument& argument : program_.arrays) {
-            builder_.declare(argument.name, argument.type);
-            if (is_complex(argument.type)) split_argument(argument.name, argument.type);
-        }
-        for (const ScalarArgument& argument : program_.scalars) {
-            Type type{argument.dtype, {}};
-            builder_.declare(argument.name, type);
-            if (is_complex(type)) split_argument(argument.name, type);
-        }
+        builder_.enter(out.body.operations);
+        for (const ArrayArgument& argument : program_.arrays)
+            split_argument(argument.name);
+        for (const ScalarArgument& argument : program_.scalars)
+            split_argument(argument.name);
         rewrite(program_.body);
         out.body.yields.clear();
         for (const std::string& name : program_.body.yields)
@@ -84,19 +79,18 @@ class Splitter {
                              "Let NumPy run this function.");
     }
 
-    const Type& type_of(const std::string& name) const { return types_.at(name); }
+    const Type& type_of(const std::string& name) const { return values_.type(name); }
     bool complex(const std::string& name) const { return halves_.count(name) != 0; }
     const Complex& halves(const std::string& name) const { return halves_.at(name); }
 
-    void split_argument(const std::string& name, const Type& type) {
-        types_[name] = type;
+    void split_argument(const std::string& name) {
+        if (!is_complex(type_of(name))) return;
         builder_.begin(0);
         Complex halves;
         for (const Op half : {Op::real, Op::imag}) {
-            const Operation view =
-                make_operation(builder_.names().named(name + "_" + text_of(half)), half_of(type), half, {name});
-            builder_.append(view);
-            (half == Op::real ? halves.real : halves.imag) = builder_.value(view.result);
+            const std::string view = values_.names().named(name + "_" + text_of(half));
+            builder_.emit(view, half_of(type_of(name)), half, {name});
+            (half == Op::real ? halves.real : halves.imag) = builder_.value(view);
         }
         halves_[name] = halves;
         arguments_.insert(name);
@@ -117,28 +111,16 @@ class Splitter {
         }
         if (!complex(name) || arguments_.count(name) != 0) return name;
         if (auto found = joined_.find(name); found != joined_.end()) return found->second;
-        const Operation join = make_operation(name[0] == '%' ? builder_.names().value() : name, types_.at(name),
-                                              Op::complex, {halves(name).real.name, halves(name).imag.name});
-        builder_.append(join);
-        return joined_[name] = join.result;
+        const std::string whole = name[0] == '%' ? builder_.fresh() : name;
+        builder_.at_line(0);
+        builder_.emit(whole, Type(type_of(name)), Op::complex, {halves(name).real.name, halves(name).imag.name});
+        return joined_[name] = whole;
     }
 
     /// Magnitudes that are compared with one number each time and read by nobody else.
     void find_magnitudes() {
-        std::map<std::string, Type> types;
-        for (const ArrayArgument& argument : program_.arrays)
-            types[argument.name] = argument.type;
-        for (const ScalarArgument& argument : program_.scalars)
-            types[argument.name] = Type{argument.dtype, {}};
         walk(program_.body, [&](const Operation& operation) {
-            for (const Block& region : operation.regions) {
-                for (const auto& [name, type] : region.parameters)
-                    types[name] = type;
-            }
-            types[operation.result] = operation.type;
-            for (const auto& [name, type] : operation.more_results)
-                types[name] = type;
-            if (operation.op == Op::absolute && is_complex(types.at(operation.operands[0])))
+            if (operation.op == Op::absolute && is_complex(type_of(operation.operands[0])))
                 magnitudes_.emplace(operation.result, operation.operands[0]);
         });
         std::set<std::string> others(program_.body.yields.begin(), program_.body.yields.end());
@@ -150,7 +132,7 @@ class Splitter {
             const std::vector<std::string>& operands = operation.operands;
             for (std::size_t k = 0; k < operands.size(); ++k) {
                 bool compares = operands.size() == 2 && magnitude_comparison(operation.op, k == 0) &&
-                                types.at(operands[1 - k]).shape.empty() && magnitudes_.count(operands[1 - k]) == 0;
+                                type_of(operands[1 - k]).shape.empty() && magnitudes_.count(operands[1 - k]) == 0;
                 if (!compares) others.insert(operands[k]);
             }
         });
@@ -162,9 +144,6 @@ class Splitter {
         for (Operation operation : block.operations) {
             for (std::string& operand : operation.operands)
                 operand = resolved(operand);
-            types_[operation.result] = operation.type;
-            for (const auto& [name, type] : operation.more_results)
-                types_[name] = type;
             builder_.begin(operation.line);
             if (!operation.regions.empty())
                 region(operation);
@@ -272,7 +251,7 @@ class Splitter {
         const std::string half = is_complex(operation.type) ? real_dtype(operation.type.dtype) : "";
         if (!complex(from)) {
             const Type type{half, operation.type.shape};
-            Value real = type_in(from).dtype == half ? builder_.value(from) : builder_.make(Op::cast, {from}, type);
+            Value real = type_of(from).dtype == half ? builder_.value(from) : builder_.make(Op::cast, {from}, type);
             Value zero = builder_.constant("0.0", half);
             if (!type.shape.empty()) zero = builder_.make(Op::broadcast_to, {zero.name}, type);
             return define(operation, Complex{real, zero});
@@ -311,8 +290,6 @@ class Splitter {
         define(operation, Complex{real, imag});
     }
 
-    const Type& type_in(const std::string& name) const { return builder_.type(name); }
-
     /// `name` of the source as one value or two, for operands and yields.
     std::vector<std::string> pieces(const std::string& name) const {
         if (!complex(name)) return {resolved(name)};
@@ -321,16 +298,12 @@ class Splitter {
 
     /// The same for what is declared: results and carried values.
     std::vector<std::pair<std::string, Type>> declared(const std::string& name, const Type& type) {
-        types_[name] = type;
-        if (!is_complex(type)) {
-            builder_.declare(name, type);
-            return {{name, type}};
-        }
+        if (!is_complex(type)) return {{name, type}};
         std::vector<std::pair<std::string, Type>> out;
         for (const char* half : {"_real", "_imag"}) {
-            out.emplace_back(name[0] == '%' ? builder_.names().value() : builder_.names().named(name + half),
+            out.emplace_back(name[0] == '%' ? builder_.fresh() : values_.names().named(name + half),
                              half_of(type));
-            builder_.declare(out.back().first, out.back().second);
+            values_.declare(out.back().first, out.back().second);
         }
         halves_[name] = {builder_.value(out[0].first), builder_.value(out[1].first)};
         return out;
@@ -351,7 +324,7 @@ class Splitter {
         for (std::size_t k = 0; k < operation.regions.size(); ++k) {
             Block block;
             if (!operation.regions[k].parameters.empty()) block.parameters = parameters;
-            builder_.enter(block);
+            builder_.enter(block.operations);
             rewrite(operation.regions[k]);
             builder_.leave();
             for (const std::string& name : operation.regions[k].yields)
@@ -377,8 +350,8 @@ class Splitter {
     }
 
     const Program& program_;
+    Values values_;
     ComplexBuilder builder_;
-    std::map<std::string, Type> types_; ///< of the source's values
     std::map<std::string, Complex> halves_;
     std::map<std::string, std::pair<std::string, std::string>> literals_;
     std::map<std::string, std::string> magnitudes_; ///< magnitude -> the complex number
