@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -13,30 +14,21 @@
 #include "translator/ir/attributes.h"
 #include "translator/ir/dead_code.h"
 #include "translator/ir/dtypes.h"
-#include "translator/ir/values.h"
+#include "translator/ir/walk.h"
 #include "translator/loops/access.h"
 #include "translator/loops/pixelwise.h"
+#include "translator/passes/iteration_axis.h"
 #include "translator/passes/sum_order.h"
 
 namespace tilewright::translator {
 namespace {
 
 using Kind = IndexEntry::Kind;
-using Renamed = std::map<std::string, std::string>;
 
 /// Values of iterations that a loop keeps in memory are at most so many bytes, or a few times the arrays that it
 /// writes.
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 26;
 constexpr std::int64_t kMostTimes = 4;
-
-/// Why a loop stays one; caught in this file.
-struct Refusal {
-    std::string why;
-};
-
-[[noreturn]] void refuse(const Operation& operation, const std::string& what) {
-    throw Refusal{(operation.line > 0 ? "line " + std::to_string(operation.line) + " " : "the loop ") + what};
-}
 
 /// At least how much a size is in every call that the program answers, as far as its guards say; nothing where they say
 /// nothing.
@@ -77,17 +69,14 @@ std::vector<int> moved_axis(std::size_t rank, std::size_t from, std::size_t to) 
 }
 
 /// One loop's iterations as an axis.
-class Lift {
+class Lift : IterationAxis {
   public:
-    Lift(const Program& program, const TranslateOptions& options, std::map<std::string, Type>& types, int& names,
-         const Operation& loop)
-        : options_(options), types_(types), names_(names), loop_(loop), index_(loop.attributes.at(attr::variable)) {
-        if (!loop.attributes.at(attr::step).is_constant()) refuse(loop, "has a step that is no constant");
-        const Size stop = loop.attributes.at(attr::stop);
-        const Size distance = step_of(loop) > 0 ? stop - start_of(loop) : start_of(loop) - stop;
-        const Size plain = ceil_div(distance, std::abs(step_of(loop)));
+    Lift(const Program& program, const TranslateOptions& options, Values& values, const Operation& loop)
+        : IterationAxis(values, loop, "%axis"), options_(options) {
+        counts_ = true;
+        const Size plain = ceil_div(distance(), std::abs(step_of(loop)));
         // A division says nothing about its operand's guards.
-        const auto at_least = least(program, std::abs(step_of(loop)) == 1 ? plain : distance);
+        const auto at_least = least(program, std::abs(step_of(loop)) == 1 ? plain : distance());
         runs_ = at_least && *at_least >= 1;
         iterations_ = at_least && *at_least >= 0 ? plain : iterations_of(loop);
     }
@@ -102,7 +91,7 @@ class Lift {
         }
         find_positions(body);
         for (const Operation& operation : body.operations) {
-            line_ = operation.line;
+            builder_.at_line(operation.line);
             lift(operation);
         }
         const auto results = results_of(loop_);
@@ -124,26 +113,10 @@ class Lift {
         Size position;
     };
 
-    // -- sizes that follow the index ---------------------------------------------------------------------------------
-
-    bool moves(const Size& tree) const {
-        std::set<std::string> symbols;
-        tree.collect_symbols(symbols);
-        return symbols.count(index_) != 0;
-    }
-    bool moves(const IndexEntry& entry) const {
-        return entry.kind != Kind::newaxis && (moves(entry.start) || (entry.kind == Kind::slice && moves(entry.step)));
-    }
-
-    /// Of a place that moves evenly: that of the first iteration, and the way to the next one.
-    struct Even {
-        Size first, step;
-    };
-    Even even(const Operation& operation, const Size& place) const {
-        const Size next = substitute(place, index_, Size::symbol(index_) + Size::integer(step_of(loop_)));
-        const std::optional<Size> step = multiplied_out(next - place);
-        if (!step || moves(*step)) refuse(operation, "is at places that do not move evenly");
-        return {substitute(place, index_, start_of(loop_)), *step};
+    Even evenly(const Operation& operation, const Size& place) const {
+        const std::optional<Even> steps = even(place);
+        if (!steps) refuse(operation, "is at places that do not move evenly");
+        return *steps;
     }
 
     // -- the arrays that iterations write
@@ -172,7 +145,7 @@ class Lift {
             if (!carried.written) {
                 const auto at = std::find_if(entries.begin(), entries.end(), own);
                 if (at == entries.end()) refuse(operation, "writes where other iterations write");
-                const Even steps = even(operation, at->start);
+                const Even steps = evenly(operation, at->start);
                 if (!steps.step.is_constant() || steps.step.constant() == 0)
                     refuse(operation, "writes where other iterations may write");
                 carried.axis = static_cast<std::size_t>(at - entries.begin());
@@ -200,13 +173,13 @@ class Lift {
         if (written(part) != nullptr) refuse(operation, "copies an array that iterations write");
         std::vector<IndexEntry> entries = operation.attributes.at(attr::index);
         const Carried& carried = *written(operation.result);
-        const Even steps = even(operation, carried.position);
+        const Even steps = evenly(operation, carried.position);
         std::size_t before = 0;
         for (std::size_t k = 0; k < carried.axis; ++k)
             before += entries[k].kind == Kind::slice ? 1 : 0;
         entries[carried.axis] = IndexEntry::slice(steps.first, steps.step);
         const std::string placed = to_place(with_axis(part), before);
-        const std::vector<Size>& extents = types_.at(placed).shape;
+        const std::vector<Size>& extents = values_.type(placed).shape;
         bool whole = true;
         std::size_t next = 0;
         for (std::size_t k = 0; k < entries.size(); ++k)
@@ -223,8 +196,6 @@ class Lift {
     // -- values of an iteration as arrays over the iterations
     // -------------------------------------------------------------------
 
-    bool is_lifted(const std::string& name) const { return lifted_.count(name) != 0; }
-
     void lift(const Operation& operation) {
         const Op op = operation.op;
         if (!operation.regions.empty()) refuse(operation, "is a loop or a branch");
@@ -235,11 +206,7 @@ class Lift {
         for (const std::string& operand : operation.operands)
             if (written(operand) != nullptr && op != Op::index)
                 refuse(operation, "reads all of an array that iterations write");
-        std::set<std::string> symbols;
-        collect_symbols(operation, symbols);
-        const bool follows = symbols.count(index_) != 0;
-        const bool reads = std::any_of(operation.operands.begin(), operation.operands.end(),
-                                       [&](const std::string& name) { return is_lifted(name); });
+        const bool follows = moves(operation), reads = reads_lifted(operation);
         if (op == Op::index && follows && !reads) {
             if (const Carried* carried = written(operation.operands[0]))
                 check_own(operation, operation.attributes.at(attr::index), *carried);
@@ -267,13 +234,12 @@ class Lift {
             if (is_search(operation.op)) refuse(operation, "may be of nothing");
             if (operation.op == Op::index && !is_there(operation)) made.attributes.set(attr::clamped, true);
         }
-        types_[made.result] = made.type;
-        out_.push_back(std::move(made));
+        builder_.append(std::move(made));
     }
 
     /// Whether the places that an index reads exist in an array of any size.
     bool is_there(const Operation& operation) const {
-        const std::vector<Size>& whole = types_.at(now(operation.operands[0])).shape;
+        const std::vector<Size>& whole = values_.type(now(operation.operands[0])).shape;
         std::size_t axis = 0, at = 0;
         for (const IndexEntry& entry : operation.attributes.at(attr::index)) {
             if (entry.kind == Kind::position) return false;
@@ -304,7 +270,7 @@ class Lift {
                 wide.push_back(is_lifted(operand) ? stretched(operand, operation.type.shape.size()) : now(operand));
             std::string name = operation.result;
             // Of a size that nobody keeps: a part of expressions.
-            if (name[0] != '%' && !is_small(type)) lifted_[operation.result] = name = fresh();
+            if (name[0] != '%' && !is_small(type)) lifted_[operation.result] = name = builder_.fresh();
             return emit(name, type, op, wide, attributes);
         }
         const auto first = [&] { return with_axis(operands[0]); };
@@ -361,7 +327,7 @@ class Lift {
         const auto opened = [&](const std::string& name, bool left) {
             // A stack with an axis of iterations has as many axes behind it as the result.
             const std::string from = is_lifted(name) ? stretched(name, operation.type.shape.size()) : now(name);
-            Type open = types_.at(from);
+            Type open = values_.type(from);
             std::vector<IndexEntry> entries(open.shape.size(), IndexEntry::all());
             const auto at = static_cast<std::ptrdiff_t>(open.shape.size()) - (left ? 0 : 2);
             open.shape.insert(open.shape.begin() + at, Size::integer(1));
@@ -370,7 +336,7 @@ class Lift {
         };
         const std::string left = opened(a, true), right = opened(b, false);
         Type all_products = type;
-        const std::vector<Size>& shape_a = types_.at(is_lifted(a) ? lifted_.at(a) : now(a)).shape;
+        const std::vector<Size>& shape_a = values_.type(is_lifted(a) ? lifted(a) : now(a)).shape;
         all_products.shape.insert(all_products.shape.end() - 1, shape_a.back());
         const std::string terms = add(all_products, Op::multiply, {left, right}, {});
         emit(operation.result, type, Op::sum, {terms}, {attr::axes({static_cast<int>(type.shape.size()) - 1})});
@@ -384,8 +350,8 @@ class Lift {
         const auto axis = static_cast<std::size_t>(operation.attributes.at(attr::axis));
         Type type = operation.type;
         type.shape.insert(type.shape.begin() + static_cast<std::ptrdiff_t>(axis), iterations_);
-        const std::string all_taken = axis == 0 ? operation.result : fresh();
-        emit(all_taken, type, Op::take, {now(array), lifted_.at(positions)}, operation.attributes);
+        const std::string all_taken = axis == 0 ? operation.result : builder_.fresh();
+        emit(all_taken, type, Op::take, {now(array), lifted(positions)}, operation.attributes);
         if (axis != 0) lifted_[operation.result] = to_front(all_taken, axis);
     }
 
@@ -410,11 +376,11 @@ class Lift {
         if (!clamped) attributes.erase(attr::clamped);
         if (clamped && at->kind == Kind::position) return nearest(operation, entries, entry, place, type);
         if (clamped) refuse(operation, "reads places that need not exist");
-        const Even steps = even(operation, at->start);
+        const Even steps = evenly(operation, at->start);
         if (at->kind == Kind::position) {
             *at = IndexEntry::slice(steps.first, steps.step);
         } else {
-            Type windows = types_.at(array);
+            Type windows = values_.type(array);
             const Size extent = operation.type.shape[place];
             windows.shape[axis] = extent;
             windows.shape.insert(windows.shape.begin() + static_cast<std::ptrdiff_t>(axis), iterations_);
@@ -437,26 +403,11 @@ class Lift {
         std::size_t axis = 0;
         for (std::ptrdiff_t k = 0; k < entry; ++k)
             axis += entries[static_cast<std::size_t>(k)].kind != Kind::newaxis ? 1 : 0;
-        lines.shape[place] = types_.at(now(operation.operands[0])).shape[axis];
+        lines.shape[place] = values_.type(now(operation.operands[0])).shape[axis];
         auto attributes = operation.attributes;
         attributes.set(attr::index, entries);
         const std::string from = add(lines, Op::index, {now(operation.operands[0])}, attributes);
         return to_front(add(type, Op::take, {from, number(position)}, {attr::axis(static_cast<int>(place))}), place);
-    }
-
-    /// An integer that follows the index, for each iteration.
-    std::string number(const Size& size) {
-        const Type each{"int64", {iterations_}};
-        if (!moves(size)) return add({"int64", {}}, Op::scalar_size, {}, {attr::size(size)});
-        if (size.op() == Size::Op::symbol) {
-            const std::string iteration = add(each, Op::iota, {}, {attr::axis(0)});
-            const Size start = start_of(loop_);
-            if (step_of(loop_) == 1 && start.is_constant() && start.constant() == 0) return iteration;
-            const std::string far = add(each, Op::multiply, {iteration, number(Size::integer(step_of(loop_)))}, {});
-            return add(each, Op::add, {far, number(start)}, {});
-        }
-        const std::string left = number(size.operands()[0]), right = number(size.operands()[1]);
-        return add(each, operation_for(size.op()), {left, right}, {});
     }
 
     // -- shapes ------------------------------------------------------------------------------------------------------
@@ -468,15 +419,15 @@ class Lift {
 
     /// With an axis of iterations, along which it may be the same.
     std::string with_axis(const std::string& name) {
-        if (is_lifted(name)) return lifted_.at(name);
+        if (is_lifted(name)) return lifted(name);
         const std::string& same = now(name);
-        return add(along(types_.at(same)), Op::broadcast_to, {same}, {});
+        return add(along(values_.type(same)), Op::broadcast_to, {same}, {});
     }
 
     /// With axes of one element behind that of iterations, so that the others stand where those of `rank` axes do.
     std::string stretched(const std::string& name, std::size_t rank) {
         const std::string wide = with_axis(name);
-        Type type = types_.at(wide);
+        Type type = values_.type(wide);
         const std::size_t missing = rank + 1 - type.shape.size();
         if (missing == 0) return wide;
         std::vector<IndexEntry> entries(type.shape.size(), IndexEntry::all());
@@ -486,17 +437,17 @@ class Lift {
     }
 
     std::string turned(const std::string& name, const std::vector<int>& axes) {
-        const Type& from = types_.at(name);
+        const Type& from = values_.type(name);
         Type type{from.dtype, {}};
         for (const int axis : axes)
             type.shape.push_back(from.shape[static_cast<std::size_t>(axis)]);
         return add(type, Op::transpose, {name}, {attr::axes(axes)});
     }
     std::string to_front(const std::string& name, std::size_t axis) {
-        return axis == 0 ? name : turned(name, moved_axis(types_.at(name).shape.size(), axis, 0));
+        return axis == 0 ? name : turned(name, moved_axis(values_.type(name).shape.size(), axis, 0));
     }
     std::string to_place(const std::string& name, std::size_t axis) {
-        return axis == 0 ? name : turned(name, moved_axis(types_.at(name).shape.size(), 0, axis));
+        return axis == 0 ? name : turned(name, moved_axis(values_.type(name).shape.size(), 0, axis));
     }
 
     // -- memory ------------------------------------------------------------------------------------------------------
@@ -529,120 +480,45 @@ class Lift {
     }
     static constexpr std::size_t kMostAxes = 12;
 
-    // -- operations --------------------------------------------------------------------------------------------------
-
-    std::string fresh() { return "%axis" + std::to_string(++names_); }
-
-    std::string add(const Type& type, Op op, const std::vector<std::string>& operands, const Attributes& attributes) {
-        const std::string name = fresh();
-        emit(name, type, op, operands, attributes);
-        return name;
-    }
-
-    void emit(const std::string& name, const Type& type, Op op, const std::vector<std::string>& operands,
-              const Attributes& attributes) {
-        types_[name] = type;
-        out_.push_back(make_operation(name, type, op, operands, attributes, line_));
-    }
-
     const TranslateOptions& options_;
-    std::map<std::string, Type>& types_;
-    int& names_;
-    const Operation& loop_;
-    std::string index_;
-    int line_ = 0;
-    bool runs_ = false; ///< at least one iteration, in every call
-    Size iterations_;
     std::vector<Carried> classes_;                ///< by the number of what is carried
     std::map<std::string, std::size_t> class_of_; ///< of the versions of what is carried
     Renamed now_;                                 ///< what is carried, before it is written
-    Renamed lifted_;                              ///< values of an iteration -> arrays over the iterations
-    std::vector<Operation> out_;
 };
 
-void rename(Block& block, const Renamed& renamed) {
-    const auto apply = [&](std::string& name) {
-        for (auto found = renamed.find(name); found != renamed.end(); found = renamed.find(name))
-            name = found->second;
-    };
-    for (Operation& operation : block.operations) {
-        for (std::string& operand : operation.operands)
-            apply(operand);
+/// Nothing where no loop becomes an axis.
+std::optional<Program> with_axes(const Program& program, const TranslateOptions& options) {
+    Values values(program);
+    Renamed renamed;
+    Program out = program;
+    rewrite<Order::inner_first>(out.body, [&](Operation& operation, Place& place) {
+        if (operation.regions.empty()) return Fate::keeps;
+        // As it came: with axes inside of it, it may be another kind of loop.
+        const Operation& source = *values.made_by(operation.result);
+        if (source.op == Op::for_loop && why_not_pixelwise(source).empty()) return Fate::keeps;
         for (Block& region : operation.regions)
-            rename(region, renamed);
-    }
-    for (std::string& name : block.yields)
-        apply(name);
-}
-
-class Axes {
-  public:
-    Axes(Program program, const TranslateOptions& options) : program_(std::move(program)), options_(options) {
-        types_ = types_of(program_);
-    }
-
-    /// Nothing where no loop becomes an axis.
-    std::optional<Program> run() {
-        Block body = visit(program_.body);
-        if (renamed_.empty()) return std::nullopt;
-        rename(body, renamed_);
-        program_.body = std::move(body);
-        const auto apply = [&](std::string& name) {
-            for (auto found = renamed_.find(name); found != renamed_.end(); found = renamed_.find(name))
-                name = found->second;
-        };
-        for (Write& write : program_.writes)
-            apply(write.value);
-        for (Check& check : program_.checks)
-            apply(check.value);
-        return without_dead_code(program_);
-    }
-
-  private:
-    Program program_;
-    const TranslateOptions& options_;
-    std::map<std::string, Type> types_;
-    Renamed renamed_;
-    int names_ = 0;
-
-    Block visit(const Block& block) {
-        Block out = block;
-        out.operations.clear();
-        for (const Operation& operation : block.operations) {
-            const bool stays = operation.op == Op::for_loop && why_not_pixelwise(operation).empty();
-            if (operation.regions.empty() || stays) {
-                out.operations.push_back(operation);
-                continue;
-            }
-            Operation inner = operation;
-            for (Block& region : inner.regions) {
-                region = visit(region);
-                rename(region, renamed_);
-            }
-            if (operation.op == Op::for_loop && lift(inner, out.operations)) continue;
-            out.operations.push_back(std::move(inner));
-        }
-        return out;
-    }
-
-    bool lift(const Operation& loop, std::vector<Operation>& out) {
+            replace_uses(region, renamed);
+        if (operation.op != Op::for_loop) return Fate::keeps;
         try {
-            Renamed renamed;
-            const std::vector<Operation> made = Lift(program_, options_, types_, names_, loop).run(renamed);
-            out.insert(out.end(), made.begin(), made.end());
-            renamed_.merge(renamed);
-            return true;
+            Renamed results;
+            auto made = Lift(program, options, values, operation).run(results);
+            std::ranges::move(made, std::back_inserter(place.out));
+            renamed.merge(results);
+            return Fate::goes;
         } catch (const Refusal&) {
-            return false;
+            return Fate::keeps;
         }
-    }
-};
+    });
+    if (renamed.empty()) return std::nullopt;
+    replace_all_uses(out, renamed);
+    return without_dead_code(out);
+}
 
 } // namespace
 
 Prepared batching(const Prepared& prepared, const TranslateOptions& options) {
     Prepared out = prepared;
-    if (std::optional<Program> made = Axes(prepared.program, options).run()) {
+    if (std::optional<Program> made = with_axes(prepared.program, options)) {
         out.program = std::move(*made);
         out.in_steps = needs_steps(out.program);
     }
@@ -650,12 +526,11 @@ Prepared batching(const Prepared& prepared, const TranslateOptions& options) {
 }
 
 std::string why_no_axis(const Program& program, const Operation& loop) {
-    std::map<std::string, Type> types = types_of(program);
+    Values values(program);
     Renamed renamed;
-    int names = 0;
     const TranslateOptions options;
     try {
-        Lift(program, options, types, names, loop).run(renamed);
+        Lift(program, options, values, loop).run(renamed);
         return "";
     } catch (const Refusal& refusal) {
         return refusal.why;
