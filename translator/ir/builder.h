@@ -14,7 +14,8 @@ class Builder {
   public:
     /// `values` get what is made. `prefix`: of fresh names.
     explicit Builder(Values& values, std::string prefix = "%") : values_(values), prefix_(std::move(prefix)) {}
-    Builder(Values& values, std::vector<Operation>& out, std::string prefix = "%") : Builder(values, std::move(prefix)) {
+    Builder(Values& values, std::vector<Operation>& out, std::string prefix = "%")
+        : Builder(values, std::move(prefix)) {
         enter(out);
     }
 

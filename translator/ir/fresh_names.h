@@ -6,15 +6,11 @@
 #include <map>
 #include <set>
 #include <string>
-#include <utility>
 
 namespace tilewright::translator {
 
 class FreshNames {
   public:
-    FreshNames() = default;
-    explicit FreshNames(std::set<std::string> taken) : taken_(std::move(taken)) {}
-
     /// `wish`, wish_2, wish_3, ...
     std::string named(const std::string& wish) {
         std::string name = wish;

@@ -99,6 +99,8 @@ struct Program {
 Program read_program(std::string_view text);
 /// Canonical text: read_program(print_program(p)) == p.
 std::string print_program(const Program& program);
+/// As programs write it: "float64[X.0, 3]".
+std::string text_of(const Type& type);
 /// The operands and attributes of the traced operation, without what passes have added: "sum(%3) {axes=[2]}".
 std::string call_text(const Operation& operation);
 /// A message between quotes, as programs and plans write it.

@@ -5,13 +5,6 @@
 namespace tilewright::translator {
 namespace {
 
-std::string print(const Type& type) {
-    std::string out = type.dtype + "[";
-    for (std::size_t k = 0; k < type.shape.size(); ++k)
-        out += (k > 0 ? ", " : "") + type.shape[k].text();
-    return out + "]";
-}
-
 std::string joined(const std::vector<std::string>& names) {
     std::string out;
     for (std::size_t k = 0; k < names.size(); ++k)
@@ -47,7 +40,7 @@ class Printer {
         out_ += "\n";
         for (const std::string& name : program.argument_order) {
             for (const ArrayArgument& argument : program.arrays) {
-                if (argument.name == name) out_ += "arg " + name + ": " + print(argument.type) + "\n";
+                if (argument.name == name) out_ += "arg " + name + ": " + text_of(argument.type) + "\n";
             }
             for (const ScalarArgument& argument : program.scalars) {
                 if (argument.name == name) out_ += "scalar " + name + ": " + argument.dtype + "\n";
@@ -84,16 +77,16 @@ class Printer {
         std::string out = "carry (";
         const auto& parameters = operation.regions[0].parameters;
         for (std::size_t k = 0; k < parameters.size(); ++k) {
-            out += (k > 0 ? ", " : "") + parameters[k].first + ": " + print(parameters[k].second) + " = " +
+            out += (k > 0 ? ", " : "") + parameters[k].first + ": " + text_of(parameters[k].second) + " = " +
                    operation.operands[k];
         }
         return out + ")";
     }
 
     void print_operation(const Operation& operation, const std::string& indent) {
-        out_ += indent + operation.result + ": " + (operation.op == Op::read ? "size" : print(operation.type));
+        out_ += indent + operation.result + ": " + (operation.op == Op::read ? "size" : text_of(operation.type));
         for (const auto& [name, type] : operation.more_results)
-            out_ += ", " + name + ": " + print(type);
+            out_ += ", " + name + ": " + text_of(type);
         out_ += " = " + text_of(operation.op);
         if (operation.op == Op::for_loop) {
             out_ += " " + loop_text(operation) + " " + carries(operation) + " {\n";
@@ -120,6 +113,13 @@ class Printer {
 };
 
 } // namespace
+
+std::string text_of(const Type& type) {
+    std::string out = type.dtype + "[";
+    for (std::size_t k = 0; k < type.shape.size(); ++k)
+        out += (k > 0 ? ", " : "") + type.shape[k].text();
+    return out + "]";
+}
 
 std::string call_text(const Operation& operation) {
     return text_of(operation.op) +

@@ -14,13 +14,6 @@ namespace {
 
 using Scope = std::map<std::string, Type>;
 
-std::string text_of(const Type& type) {
-    std::string out = type.dtype + "[";
-    for (std::size_t k = 0; k < type.shape.size(); ++k)
-        out += (k > 0 ? ", " : "") + type.shape[k].text();
-    return out + "]";
-}
-
 class Verifier {
   public:
     Verifier(const Program& program, Dialect dialect) : program_(program), dialect_(dialect) {}

@@ -76,9 +76,11 @@ void Values::declare(const std::string& name, Type type) {
 
 FreshNames& Values::names() {
     if (names_) return *names_;
-    names_.emplace(program_ == nullptr ? std::set<std::string>() : names_of(*program_));
-    for (const auto& [name, value] : values_)
-        names_->take(name);
+    names_.emplace();
+    for_each([this](const std::string& name, const Type&) { names_->take(name); });
+    walk(*body_, [this](const Operation& operation) {
+        if (const std::string* index = operation.attributes.find(attr::variable)) names_->take(*index);
+    });
     if (above_) names_->number_above();
     return *names_;
 }
@@ -143,32 +145,6 @@ std::vector<std::pair<std::string, Type>> results_of(const Operation& operation)
     std::vector<std::pair<std::string, Type>> out{{operation.result, operation.type}};
     out.insert(out.end(), operation.more_results.begin(), operation.more_results.end());
     return out;
-}
-
-std::map<std::string, Type> types_of(const Program& program) {
-    std::map<std::string, Type> types;
-    for (const ArrayArgument& argument : program.arrays)
-        types[argument.name] = argument.type;
-    for (const ScalarArgument& argument : program.scalars)
-        types[argument.name] = {argument.dtype, {}};
-    const auto declare = [&](const Block& block) { types.insert(block.parameters.begin(), block.parameters.end()); };
-    declare(program.body);
-    walk(program.body, [&](const Operation& operation) {
-        for (auto& [name, type] : results_of(operation))
-            types[name] = std::move(type);
-        std::ranges::for_each(operation.regions, declare);
-    });
-    return types;
-}
-
-std::set<std::string> names_of(const Program& program) {
-    std::set<std::string> names;
-    for (const auto& [name, type] : types_of(program))
-        names.insert(name);
-    walk(program.body, [&](const Operation& operation) {
-        if (operation.op == Op::for_loop) names.insert(operation.attributes.at(attr::variable));
-    });
-    return names;
 }
 
 } // namespace tilewright::translator

@@ -27,6 +27,8 @@ class Values {
     /// Of one block: nothing of what stands around it is known.
     explicit Values(const Block& block) : body_(&block) { define(block, nullptr); }
     explicit Values(Program&&) = delete;
+    Values(const Values&) = delete; // entries point into declared_
+    Values(Values&&) = default;
 
     bool has(const std::string& name) const { return values_.count(name) != 0; }
     const Type& type(const std::string& name) const { return *values_.at(name).type; }
@@ -39,6 +41,12 @@ class Values {
     /// Its place among the results or parameters.
     std::size_t position(const std::string& name) const { return values_.at(name).position; }
 
+    /// Calls see(name, type) for each of them, in no order.
+    template <class See> void for_each(const See& see) const {
+        for (const auto& [name, value] : values_)
+            see(name, *value.type);
+    }
+
     /// The operations that have it as an operand, in the order of the text; one that has it twice comes twice.
     const std::vector<const Operation*>& users(const std::string& name) const { return uses_of(name).users; }
     /// How often it is an operand, or yielded, returned, checked or written.
@@ -46,7 +54,7 @@ class Values {
 
     /// One value more, or another type of one.
     void declare(const std::string& name, Type type);
-    /// Names that none of them has.
+    /// Names that none of them has, and no index of a loop.
     FreshNames& names();
     /// The %N among them are above all that are there from the start, not in gaps between them.
     void number_above() { above_ = true; }
@@ -97,11 +105,5 @@ std::vector<int> reduced_axes(const Operation& operation);
 
 /// All results of an operation, the first one first.
 std::vector<std::pair<std::string, Type>> results_of(const Operation& operation);
-
-/// Every argument, parameter and result of the program, in its regions too.
-std::map<std::string, Type> types_of(const Program& program);
-
-/// The names of those values, and of the indices of loops.
-std::set<std::string> names_of(const Program& program);
 
 } // namespace tilewright::translator

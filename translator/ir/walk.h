@@ -57,9 +57,9 @@ template <class See> void walk_blocks(Block& block, const See& see) {
 
 /// Where a rewrite is.
 struct Place {
-    std::vector<Operation>& out;                ///< of the new block, so far
-    std::vector<const Operation*> around = {};  ///< the loops and branches, the outermost first
-    std::vector<const Block*> blocks = {};      ///< theirs, the program's first; the last one has the operation
+    std::vector<Operation>& out;               ///< of the new block, so far
+    std::vector<const Operation*> around = {}; ///< the loops and branches, the outermost first
+    std::vector<const Block*> blocks = {};     ///< theirs, the program's first; the last one has the operation
 
     /// Whether what that block computes is visible here.
     bool sees(const Block* block) const { return std::ranges::find(blocks, block) != blocks.end(); }

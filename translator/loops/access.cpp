@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "translator/ir/values.h"
+#include "translator/ir/walk.h"
 
 namespace tilewright::translator {
 namespace {
@@ -32,10 +33,7 @@ class Collector {
             if (!seen_.insert(value).second) return;
             for (const std::string& operand : operation->operands)
                 walk(operand, std::nullopt);
-            std::set<std::string> own;
-            for (const Block& block : operation->regions)
-                walk_block(block, own);
-            return;
+            return regions(*operation);
         }
         if (!followed_.insert({value, text(*map)}).second) return;
         if (op == Op::index) return walk(operation->operands[0], through_index(*operation, *map));
@@ -57,24 +55,17 @@ class Collector {
         return out;
     }
 
-    /// What the blocks of a region read from outside of it; `own`: values of theirs.
-    void walk_block(const Block& block, std::set<std::string>& own) {
-        for (const auto& [name, type] : block.parameters)
-            own.insert(name);
-        auto read = [&](const std::string& name) {
-            if (own.count(name) == 0) walk(name, std::nullopt);
-        };
-        for (const Operation& operation : block.operations) {
-            for (const std::string& operand : operation.operands)
-                read(operand);
-            for (const Block& inner : operation.regions)
-                walk_block(inner, own);
-            own.insert(operation.result);
-            for (const auto& [name, type] : operation.more_results)
-                own.insert(name);
+    /// What the regions of an operation read from outside of it.
+    void regions(const Operation& operation) {
+        for (const Block& region : operation.regions) {
+            const Values own(region);
+            const auto read = [&](const std::string& name) {
+                if (!own.has(name)) walk(name, std::nullopt);
+            };
+            for (const Operation& inner : region.operations)
+                walk_uses(inner, read);
+            std::ranges::for_each(region.yields, read);
         }
-        for (const std::string& name : block.yields)
-            read(name);
     }
 
     static std::optional<Map> through_index(const Operation& operation, const Map& map) {

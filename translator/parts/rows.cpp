@@ -18,13 +18,13 @@ bool is_number(const Size& size, std::int64_t number) {
 } // namespace
 
 Rows::Rows(const Program& program, std::string extent)
-    : program_(program), extent_(std::move(extent)), types_(types_of(program)) {}
+    : program_(program), extent_(std::move(extent)), values_(program) {}
 
 bool Rows::are_clear() const {
-    for (const auto& [name, type] : types_)
-        if (!place(type)) return false;
-    return std::all_of(program_.arrays.begin(), program_.arrays.end(),
-                       [&](const ArrayArgument& argument) { return *place(argument.type) <= 0; });
+    bool all = true;
+    values_.for_each([&](const std::string&, const Type& type) { all = all && place(type); });
+    return all && std::all_of(program_.arrays.begin(), program_.arrays.end(),
+                              [&](const ArrayArgument& argument) { return *place(argument.type) <= 0; });
 }
 
 bool Rows::is_argument(const std::string& value) const {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "translator/ir/attributes.h"
-#include "translator/ir/program.h"
+#include "translator/ir/values.h"
 
 namespace tilewright::translator {
 
@@ -23,9 +23,9 @@ class Rows {
     const std::string& extent() const { return extent_; }
     /// Whether each value has the extent as one axis at most, and arguments as their first one. All else requires that.
     bool are_clear() const;
-    int place_of(const std::string& value) const { return *place(types_.at(value)); }
-    const Type& type_of(const std::string& value) const { return types_.at(value); }
-    int rank_of(const std::string& value) const { return static_cast<int>(types_.at(value).shape.size()); }
+    int place_of(const std::string& value) const { return *place(values_.type(value)); }
+    const Type& type_of(const std::string& value) const { return values_.type(value); }
+    int rank_of(const std::string& value) const { return static_cast<int>(values_.type(value).shape.size()); }
     bool is_argument(const std::string& value) const;
     /// The arguments that have the extent.
     std::vector<std::string> arguments() const;
@@ -46,7 +46,7 @@ class Rows {
 
     const Program& program_;
     std::string extent_;
-    std::map<std::string, Type> types_;
+    Values values_;
 };
 
 /// The extents that may be rows: symbols that are the first axes of arguments.

@@ -75,9 +75,9 @@ void collect_all_symbols(const Operation& operation, std::set<std::string>& symb
 
 class Splitter {
   public:
-    Splitter(const Program& program, const Rows& rows, std::set<std::string> names)
-        : program_(program), rows_(rows), names_(std::move(names)) {
-        for (const std::string& name : names_of(program))
+    Splitter(const Program& program, const Rows& rows, const std::set<std::string>& names)
+        : program_(program), rows_(rows), names_(Values(program).names()) {
+        for (const std::string& name : names)
             names_.take(name);
     }
 

@@ -71,9 +71,8 @@ class Marker {
         if (!both && !made_by(Op::all, below)(values_, check)) return std::nullopt;
         const auto argument = argument_of(high, true);
         if (!argument) return std::nullopt;
-        const bool from_start =
-            both ? argument_of(low, true) == argument && constant_difference(start, extent) == 0
-                 : find_dtype(values_.type(*argument).dtype)->kind == DTypeKind::unsigned_integer;
+        const bool from_start = both ? argument_of(low, true) == argument && constant_difference(start, extent) == 0
+                                     : find_dtype(values_.type(*argument).dtype)->kind == DTypeKind::unsigned_integer;
         return from_start ? std::optional(Seen{*argument, extent}) : std::nullopt;
     }
 

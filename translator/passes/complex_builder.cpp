@@ -77,57 +77,10 @@ void ComplexBuilder::name(const Value& given, const std::string& own) {
     }
 }
 
-Value operator+(const Value& a, const Value& b) {
-    return a.builder->apply(Op::add, {a, b});
+Value Value::call(Op op, const std::vector<Value>& operands) {
+    return operands.front().builder->apply(op, operands);
 }
-Value operator-(const Value& a, const Value& b) {
-    return a.builder->apply(Op::subtract, {a, b});
-}
-Value operator*(const Value& a, const Value& b) {
-    return a.builder->apply(Op::multiply, {a, b});
-}
-Value operator/(const Value& a, const Value& b) {
-    return a.builder->apply(Op::divide, {a, b});
-}
-Value operator-(const Value& a) {
-    return a.builder->apply(Op::negative, {a});
-}
-Value operator<(const Value& a, const Value& b) {
-    return a.builder->apply(Op::less, {a, b});
-}
-Value operator>(const Value& a, const Value& b) {
-    return a.builder->apply(Op::greater, {a, b});
-}
-Value operator<=(const Value& a, const Value& b) {
-    return a.builder->apply(Op::less_equal, {a, b});
-}
-Value operator>=(const Value& a, const Value& b) {
-    return a.builder->apply(Op::greater_equal, {a, b});
-}
-Value operator==(const Value& a, const Value& b) {
-    return a.builder->apply(Op::equal, {a, b});
-}
-Value operator!=(const Value& a, const Value& b) {
-    return a.builder->apply(Op::not_equal, {a, b});
-}
-Value operator&(const Value& a, const Value& b) {
-    return a.builder->apply(Op::logical_and, {a, b});
-}
-Value operator|(const Value& a, const Value& b) {
-    return a.builder->apply(Op::logical_or, {a, b});
-}
-Value operator!(const Value& a) {
-    return a.builder->apply(Op::logical_not, {a});
-}
-Value where(const Value& condition, const Value& yes, const Value& no) {
-    return condition.builder->apply(Op::where, {condition, yes, no});
-}
-Value call(Op op, const Value& a) {
-    return a.builder->apply(op, {a});
-}
-Value hypot(const Value& a, const Value& b) {
-    return a.builder->apply(Op::hypot, {a, b});
-}
+
 Value constant(const Value& like, const std::string& literal) {
     return like.builder->constant(literal, like.builder->type(like.name).dtype);
 }

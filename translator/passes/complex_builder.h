@@ -10,10 +10,28 @@ namespace tilewright::translator {
 
 class ComplexBuilder;
 
-/// A value of the program that is being written.
+/// A value of the program that is being written, with operators that append operations.
 struct Value {
     ComplexBuilder* builder = nullptr;
     std::string name;
+
+    /// An elementwise operation.
+    static Value call(Op op, const std::vector<Value>& operands);
+
+    friend Value operator+(const Value& a, const Value& b) { return call(Op::add, {a, b}); }
+    friend Value operator-(const Value& a, const Value& b) { return call(Op::subtract, {a, b}); }
+    friend Value operator*(const Value& a, const Value& b) { return call(Op::multiply, {a, b}); }
+    friend Value operator/(const Value& a, const Value& b) { return call(Op::divide, {a, b}); }
+    friend Value operator<(const Value& a, const Value& b) { return call(Op::less, {a, b}); }
+    friend Value operator>(const Value& a, const Value& b) { return call(Op::greater, {a, b}); }
+    friend Value operator<=(const Value& a, const Value& b) { return call(Op::less_equal, {a, b}); }
+    friend Value operator>=(const Value& a, const Value& b) { return call(Op::greater_equal, {a, b}); }
+    friend Value operator==(const Value& a, const Value& b) { return call(Op::equal, {a, b}); }
+    friend Value operator!=(const Value& a, const Value& b) { return call(Op::not_equal, {a, b}); }
+    friend Value operator&(const Value& a, const Value& b) { return call(Op::logical_and, {a, b}); }
+    friend Value operator|(const Value& a, const Value& b) { return call(Op::logical_or, {a, b}); }
+    friend Value operator-(const Value& a) { return call(Op::negative, {a}); }
+    friend Value operator!(const Value& a) { return call(Op::logical_not, {a}); }
 };
 
 /// A complex number as two floats.
@@ -46,24 +64,16 @@ class ComplexBuilder : public Builder {
     std::size_t begin_ = 0; ///< the first operation since begin() in the open block
 };
 
-Value operator+(const Value& a, const Value& b);
-Value operator-(const Value& a, const Value& b);
-Value operator*(const Value& a, const Value& b);
-Value operator/(const Value& a, const Value& b);
-Value operator-(const Value& a);
-Value operator<(const Value& a, const Value& b);
-Value operator>(const Value& a, const Value& b);
-Value operator<=(const Value& a, const Value& b);
-Value operator>=(const Value& a, const Value& b);
-Value operator==(const Value& a, const Value& b);
-Value operator!=(const Value& a, const Value& b);
-Value operator&(const Value& a, const Value& b);
-Value operator|(const Value& a, const Value& b);
-Value operator!(const Value& a);
-Value where(const Value& condition, const Value& yes, const Value& no);
 /// A NumPy function of one operand.
-Value call(Op op, const Value& a);
-Value hypot(const Value& a, const Value& b);
+inline Value call(Op op, const Value& a) {
+    return Value::call(op, {a});
+}
+inline Value hypot(const Value& a, const Value& b) {
+    return Value::call(Op::hypot, {a, b});
+}
+inline Value where(const Value& condition, const Value& yes, const Value& no) {
+    return Value::call(Op::where, {condition, yes, no});
+}
 /// A constant of `like`'s dtype.
 Value constant(const Value& like, const std::string& literal);
 

@@ -62,8 +62,7 @@ bool contains(const Intervals& written, const Size& first, const Size& behind) {
 /// Follows one array from its first write through the rest of a block.
 class Follower {
   public:
-    Follower(const Values& values, const Type& type, std::size_t axis)
-        : values_(values), type_(type), axis_(axis) {}
+    Follower(const Values& values, const Type& type, std::size_t axis) : values_(values), type_(type), axis_(axis) {}
 
     /// Whether no element is read before it is written. `first` is the place in the block of what takes over the start
     /// as its operand.
@@ -263,9 +262,9 @@ class Starts {
             Follower follower(values_, fill.type, axis);
             if (follower.run(block, k, fill.result) &&
                 (!is_outermost || (std::all_of(program_.writes.begin(), program_.writes.end(),
-                                            [&](const Write& write) { return follower.whole(write.value); }) &&
-                                std::all_of(program_.checks.begin(), program_.checks.end(),
-                                            [&](const Check& check) { return follower.whole(check.value); }))))
+                                               [&](const Write& write) { return follower.whole(write.value); }) &&
+                                   std::all_of(program_.checks.begin(), program_.checks.end(),
+                                               [&](const Check& check) { return follower.whole(check.value); }))))
                 return true;
         }
         return false;

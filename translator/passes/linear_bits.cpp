@@ -173,7 +173,8 @@ class Numbers {
     std::string where(const std::string& condition, const std::string& a, const std::string& dtype) {
         if (condition.empty() || a.empty()) return "";
         if (is_constant(condition)) return a;
-        return masked(builder_.once({dtype, {}}, Op::where, {condition, a, zero(dtype)}), mask(a, *integer_type({dtype, {}})));
+        return masked(builder_.once({dtype, {}}, Op::where, {condition, a, zero(dtype)}),
+                      mask(a, *integer_type({dtype, {}})));
     }
 
     std::optional<std::uint64_t> known(const std::string& name) const {
@@ -566,8 +567,8 @@ class Loop {
                 if (window.size() >= kFewestInTable) {
                     const std::string table = numbers_.table(window, dtype);
                     terms.push_back(end.once({dtype, {}}, Op::take,
-                                            {table, place(sources, first->first, window.rbegin()->first + 1, end)},
-                                            {attr::axis(0)}));
+                                             {table, place(sources, first->first, window.rbegin()->first + 1, end)},
+                                             {attr::axis(0)}));
                     for (const auto& [bit, number] : window)
                         groups.erase(number);
                 }
@@ -594,8 +595,8 @@ class Loop {
 
     /// Whether an odd number of the bits is set.
     std::string odd(const std::vector<Bit>& bits, Builder& end) {
-        const bool truths =
-            std::all_of(bits.begin(), bits.end(), [&](const Bit& bit) { return values_.type(bit.first).dtype == "bool"; });
+        const bool truths = std::all_of(bits.begin(), bits.end(),
+                                        [&](const Bit& bit) { return values_.type(bit.first).dtype == "bool"; });
         if (truths) {
             std::string all = bits[0].first;
             for (std::size_t k = 1; k < bits.size(); ++k)
@@ -612,7 +613,7 @@ class Loop {
             if (values_.type(value).dtype != dtype) value = end.once({dtype, {}}, Op::cast, {value});
             if (!aligned)
                 value = end.once({dtype, {}}, Op::right_shift,
-                                {value, constant(static_cast<std::uint64_t>(bit.second), dtype, end)});
+                                 {value, constant(static_cast<std::uint64_t>(bit.second), dtype, end)});
             all = all.empty() ? value : end.once({dtype, {}}, Op::bitwise_xor, {all, value});
         }
         const std::uint64_t mask = aligned ? std::uint64_t{1} << bits[0].second : 1;

@@ -28,7 +28,8 @@ constexpr const char* kInPlace = "in_place";
 class Copier {
   public:
     Copier(Prepared& prepared, const TranslateOptions& options)
-        : prepared_(prepared), program_(prepared.program), options_(options), names_(names_of(prepared.program)) {}
+        : prepared_(prepared), program_(prepared.program), options_(options), names_(Values(prepared.program).names()) {
+    }
 
     void run() {
         std::map<std::string, std::int64_t> candidates; ///< and how often their columns are read
@@ -136,8 +137,8 @@ class Copier {
                 reads = true;
             }
             if (reads && place.around.empty() && !std::exchange(made, true)) {
-                place.out.push_back(make_operation(turned, type, Op::transpose, {argument.name},
-                                                   {attr::axes({1, 0})}, operation.line));
+                place.out.push_back(
+                    make_operation(turned, type, Op::transpose, {argument.name}, {attr::axes({1, 0})}, operation.line));
                 place.out.push_back(make_operation(name, type, Op::cast, {turned}, {}, operation.line));
             }
             return Fate::keeps;

@@ -204,8 +204,8 @@ class Lift : IterationAxis {
     std::optional<Op> combine_;  ///< nothing while it is not known
 };
 
-std::optional<std::vector<Operation>> reduced(const Program& program, const Operation& loop,
-                                              Values& values, std::string* why) {
+std::optional<std::vector<Operation>> reduced(const Program& program, const Operation& loop, Values& values,
+                                              std::string* why) {
     try {
         const std::optional<Operation> flat = without_branches(loop);
         if (!flat) throw Refusal{"it has a branch that cannot be computed always"};

@@ -301,8 +301,7 @@ class Splitter {
         if (!is_complex(type)) return {{name, type}};
         std::vector<std::pair<std::string, Type>> out;
         for (const char* half : {"_real", "_imag"}) {
-            out.emplace_back(name[0] == '%' ? builder_.fresh() : values_.names().named(name + half),
-                             half_of(type));
+            out.emplace_back(name[0] == '%' ? builder_.fresh() : values_.names().named(name + half), half_of(type));
             values_.declare(out.back().first, out.back().second);
         }
         halves_[name] = {builder_.value(out[0].first), builder_.value(out[1].first)};

@@ -21,61 +21,50 @@ constexpr std::int64_t kLibraryMatrixOnDevice = 16 * 16 * 16;  ///< of a stack: 
 
 class Orders {
   public:
-    explicit Orders(const TranslateOptions& options) : options_(options) {}
+    Orders(const Program& program, const TranslateOptions& options) : values_(program), options_(options) {}
 
     Program run(Program program) {
         for (const ArrayArgument& argument : program.arrays) {
             const auto layout = options_.layouts.find(argument.name);
-            define(argument.name, argument.type,
-                   order_of(layout == options_.layouts.end() ? Layout::c : layout->second, argument.type));
+            if (layout != options_.layouts.end())
+                orders_[argument.name] = {order_of(layout->second, argument.type), nullptr};
         }
-        for (const ScalarArgument& argument : program.scalars)
-            define(argument.name, Type{argument.dtype, {}});
         visit(program.body);
         return program;
     }
 
   private:
-    struct Value {
-        Type type;
+    struct Known {
         ElementOrder order;
-        const Block* block = nullptr; ///< that computes it; null where it is in memory for all
+        const Block* block = nullptr; ///< that computes the value; null where it is in memory for all
     };
 
+    Values values_;
     const TranslateOptions& options_;
-    std::map<std::string, Value> values_;
-
-    void define(const std::string& name, const Type& type) { define(name, type, c_order(type)); }
-    void define(const std::string& name, const Type& type, const ElementOrder& order, const Block* block = nullptr) {
-        values_[name] = {type, order, block};
-    }
+    std::map<std::string, Known> orders_; ///< those that are not C's
 
     OrderedOperand operand(const std::string& name, const Block& reader) const {
-        const Value& value = values_.at(name);
-        const bool computed_here = value.block == nullptr || value.block == &reader;
-        return {value.type, computed_here ? value.order : c_order(value.type)};
+        const Type& type = values_.type(name);
+        const auto found = orders_.find(name);
+        const bool known = found != orders_.end() && (found->second.block == nullptr || found->second.block == &reader);
+        return {type, known ? found->second.order : c_order(type)};
     }
 
     void visit(Block& block) {
-        for (const auto& [name, type] : block.parameters)
-            define(name, type);
         for (Operation& operation : block.operations) {
             if (has_regions(operation.op))
                 visit_regions(operation, block);
-            else if (operation.op == Op::update || operation.op == Op::read)
-                define(operation.result, operation.type);
-            else
+            else if (operation.op != Op::update && operation.op != Op::read)
                 visit(operation, block);
         }
     }
 
     void visit_regions(Operation& operation, const Block& block) {
-        if (const std::string* index = operation.attributes.find(attr::variable)) define(*index, Type{"int64", {}});
         for (Block& region : operation.regions)
             visit(region);
-        const bool in_memory = is_region(operation);
+        if (is_region(operation)) return; // in memory
         for (const auto& [name, type] : results_of(operation))
-            define(name, type, in_memory ? c_order(type) : by_axes(type), in_memory ? nullptr : &block);
+            orders_[name] = {by_axes(type), &block};
     }
 
     void visit(Operation& operation, const Block& block) {
@@ -87,8 +76,8 @@ class Orders {
         else if (operation.op == Op::matmul)
             operation.attributes.set(attr::order, {.library = may_use_library(operation, options_) &&
                                                               suits_library(operation, operands[1])});
-        define(operation.result, operation.type, element_order(operation, operands, is_stored(operation)),
-               is_free(operation.op) ? nullptr : &block);
+        orders_[operation.result] = {element_order(operation, operands, is_stored(operation)),
+                                     is_free(operation.op) ? nullptr : &block};
     }
 
     static SumOrder order_of_reduction(const Operation& operation, const ElementOrder& operand) {
@@ -132,7 +121,7 @@ bool may_use_library(const Operation& product, const TranslateOptions& options) 
 
 Prepared sum_orders(const Prepared& prepared, const TranslateOptions& options) {
     Prepared out = prepared;
-    out.program = Orders(options).run(prepared.program);
+    out.program = Orders(prepared.program, options).run(prepared.program);
     return out;
 }
 

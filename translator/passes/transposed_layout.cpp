@@ -26,8 +26,8 @@ class Turner {
             if (refused.count(classes_.root(name)) == 0) turned_.insert(classes_.root(name));
         Program out = program_;
         if (!turned_.empty())
-            rewrite<Order::outer_first>(
-                out.body, [this](Operation& operation, Place& place) { return turn(operation, place); });
+            rewrite<Order::outer_first>(out.body,
+                                        [this](Operation& operation, Place& place) { return turn(operation, place); });
         return out;
     }
 
