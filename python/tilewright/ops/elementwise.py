@@ -46,6 +46,8 @@ _ANGLES = {
     "degrees": (180.0, math.pi), "rad2deg": (180.0, math.pi), "radians": (math.pi, 180.0), "deg2rad": (math.pi, 180.0),
 }  # fmt: skip
 _IDENTITY_FOR_INTEGERS = with_trait("keeps_integers")
+# Exponents that NumPy treats apart: kinds of dtypes, and what it computes.
+_POWERS = {2: ("biufc", "square"), 0.5: ("f", "sqrt"), -1: ("f", "reciprocal"), 1: ("fc", "positive")}
 
 
 def apply_ufunc(
@@ -216,9 +218,8 @@ def _of_some_kind(
 def _operation(tracer: Tracer, name: str, values: list[Value], dtype: np.dtype[Any], shape: Sequence[Any]) -> Value:
     if name in _ALWAYS_FOR_INTEGERS and values[0].dtype.kind in "biu":
         return full(tracer, _ALWAYS_FOR_INTEGERS[name], BOOL, shape)
-    if values[0].dtype.kind in "biu" and name in _IDENTITY_FOR_INTEGERS:
-        return tracer.add("positive" if dtype != BOOL else "cast", values, {}, dtype, shape, name)
-    if name == "absolute" and values[0].dtype.kind in "bu":
+    is_kept_of = "biu" if name in _IDENTITY_FOR_INTEGERS else "bu" if name == "absolute" else ""
+    if values[0].dtype.kind in is_kept_of:
         return tracer.add("positive" if dtype != BOOL else "cast", values, {}, dtype, shape, name)
     if name == "conjugate" and dtype.kind != "c":
         return tracer.add("positive", values, {}, dtype, shape, name)
@@ -274,19 +275,11 @@ def _power(tracer: Tracer, operands: list[Any], loop: Sequence[np.dtype[Any]], s
                          "Use a scalar or an unsigned exponent, or floats.")  # fmt: skip
     if isinstance(number, (int, float)) and not isinstance(number, bool):
         value = to_value(tracer, base, dtype)
-        if number == 1 and dtype.kind == "c":
-            return tracer.add("positive", (value,), {}, dtype, shape, "power")
-        if number == 2:
-            return tracer.add("square", (value,), {}, dtype, shape, "power")
-        if dtype.kind == "f":
-            if number == 0.5:
-                return tracer.add("sqrt", (value,), {}, dtype, shape, "power")
-            if number == -1:
-                return tracer.add("reciprocal", (value,), {}, dtype, shape, "power")
-            if number == 1:
-                return tracer.add("positive", (value,), {}, dtype, shape, "power")
-            if number == 0:
-                return full(tracer, 1, dtype, shape)
+        kinds, operation = _POWERS.get(number, ("", ""))
+        if dtype.kind in kinds:
+            return tracer.add(operation, (value,), {}, dtype, shape, "power")
+        if dtype.kind == "f" and number == 0:
+            return full(tracer, 1, dtype, shape)
     return None
 
 

@@ -136,8 +136,8 @@ def _add_like(operation: str) -> Any:
     return handler
 
 
-rule(np.sum, method="sum")(_add_like("sum"))
-rule(np.prod, method="prod")(_add_like("prod"))
+rule(np.sum)(_add_like("sum"))
+rule(np.prod)(_add_like("prod"))
 
 
 def _extreme(operation: str, ufunc: str) -> Any:
@@ -168,8 +168,8 @@ def _extreme(operation: str, ufunc: str) -> Any:
     return handler
 
 
-rule(np.max, np.amax, method="max")(_extreme("max", "maximum"))
-rule(np.min, np.amin, method="min")(_extreme("min", "minimum"))
+rule(np.max, np.amax)(_extreme("max", "maximum"))
+rule(np.min, np.amin)(_extreme("min", "minimum"))
 
 
 def _logical(operation: str) -> Any:
@@ -183,8 +183,8 @@ def _logical(operation: str) -> Any:
     return handler
 
 
-rule(np.any, method="any")(_logical("any"))
-rule(np.all, method="all")(_logical("all"))
+rule(np.any)(_logical("any"))
+rule(np.all)(_logical("all"))
 
 
 def _arg_extreme(operation: str) -> Any:
@@ -213,8 +213,8 @@ def _arg_extreme(operation: str) -> Any:
     return handler
 
 
-rule(np.argmin, method="argmin")(_arg_extreme("argmin"))
-rule(np.argmax, method="argmax")(_arg_extreme("argmax"))
+rule(np.argmin)(_arg_extreme("argmin"))
+rule(np.argmax)(_arg_extreme("argmax"))
 
 
 def count_of(tracer: Tracer, value: Value, axes: Sequence[int]) -> Any:
@@ -266,7 +266,7 @@ def _refuse_half(tracer: Tracer, name: str, value: Value) -> None:
                            "Convert it with astype(np.float32).")  # fmt: skip
 
 
-@rule(np.mean, method="mean")
+@rule(np.mean)
 def mean(
     tracer: Tracer, a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = NO_VALUE, *,
     where: Any = NO_VALUE,
@@ -332,8 +332,8 @@ def _spread(name: str) -> Any:
     return handler
 
 
-rule(np.var, method="var")(_spread("var"))
-rule(np.std, method="std")(_spread("std"))
+rule(np.var)(_spread("var"))
+rule(np.std)(_spread("std"))
 
 
 @rule(np.average)
@@ -355,7 +355,7 @@ def average(
         return result, SymArray.fresh(tracer, broadcast(tracer, scale, value.shape))
 
 
-@rule(np.ptp, method="ptp")
+@rule(np.ptp)
 def ptp(tracer: Tracer, a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE) -> Any:
     with tracer.composite("ptp"):
         high = _extreme("max", "maximum")(tracer, a, axis, keepdims=keepdims)

@@ -197,7 +197,7 @@ def _product(tracer: Tracer, function: Any, name: str, args: Sequence[Any]) -> A
 # -- nonzero ------------------------------------------------------------------------------------------------
 
 
-@rule(np.nonzero, method="nonzero")
+@rule(np.nonzero)
 def nonzero(tracer: Tracer, a: Any) -> tuple[Compressed, ...]:
     """Where an array is not zero: along each axis the position, under the array's truth as the mask."""
     truth = to_value(tracer, operand_of(tracer, a), BOOL)

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..symbolic.arrays import Storage, SymArray, View
 from ..symbolic.graph import NEWAXIS, Slice, Value
-from ..symbolic.registry import rule
+from ..symbolic.registry import provides, rule
 from ..symbolic.scalars import SymInt, described, size_of
 from ..symbolic.sizes import Size
 from ..symbolic.tracer import Tracer
@@ -137,14 +137,12 @@ def ravel(tracer: Tracer, a: Any, order: str = "C") -> Any:
     return array.view(View("reshape", {}, (tracer.total(array.sizes),)))
 
 
+@provides
 def flatten(tracer: Tracer, a: Any, order: str = "C") -> Any:
     refuse_order(tracer, "flatten", order)
     array = as_array(tracer, a)
     value = reshape_value(tracer, array.read(), (tracer.total(array.sizes),))
     return SymArray(tracer, Storage(copied(tracer, value), c_order=True))
-
-
-rule(method="flatten")(flatten)
 
 
 def normalize_axis(axis: Any, rank: int) -> int:
@@ -364,6 +362,8 @@ def size(tracer: Tracer, a: Any, axis: Any = None) -> Any:
     return array.size if axis is None else array.shape[axis]
 
 
+@rule(np.astype)
+@provides
 def astype(
     tracer: Tracer, a: Any, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True,
     copy: bool = True, device: Any = None,
@@ -380,6 +380,3 @@ def astype(
         Storage(tracer.add("cast", (value,), {}, target, value.shape, "astype")),
         is_scalar=array.is_scalar,
     )
-
-
-rule(np.astype, method="astype")(astype)
