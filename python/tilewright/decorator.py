@@ -545,22 +545,26 @@ class JitFunction(_face.Dispatcher):
             )
 
     def _found_or_made(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Specialization, Bound]:
-        for specialization in self._specializations:
-            if specialization.traced.matches(args, kwargs):
-                return specialization, self._bind(specialization.traced, specialization.program, args, kwargs)
+        if (found := self._found(args, kwargs)) is not None:
+            return found
         key = _call_key(args, kwargs)
         if key in self._refused:
             raise self._refused[key].with_traceback(None)
         with self._lock:
-            for specialization in self._specializations:  # another thread may have been here
-                if specialization.traced.matches(args, kwargs):
-                    return specialization, self._bind(specialization.traced, specialization.program, args, kwargs)
+            if (found := self._found(args, kwargs)) is not None:  # another thread has been here
+                return found
             try:
                 return self._new_specialization(args, kwargs, self._changing_values(args, kwargs))
             except Error as error:
                 if not _is_idle_here(error) and not (isinstance(error, TraceError) and error.depends_on_values):
                     self._refused[key] = error
                 raise
+
+    def _found(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Specialization, Bound] | None:
+        for specialization in self._specializations:
+            if specialization.traced.matches(args, kwargs):
+                return specialization, self._bind(specialization.traced, specialization.program, args, kwargs)
+        return None
 
     def _changing_values(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> frozenset[str]:
         """Values from outside of the call, in words, where one alone keeps some program from serving it. TraceError where
@@ -805,15 +809,8 @@ def _function_of(specialization: Specialization) -> Callable[[Mapping[str, Any],
 
 
 def _face_parameters(function: Callable[..., Any]) -> list[tuple[str, str, Any]]:
-    kinds = {
-        inspect.Parameter.POSITIONAL_ONLY: "positional_only",
-        inspect.Parameter.POSITIONAL_OR_KEYWORD: "positional_or_keyword",
-        inspect.Parameter.VAR_POSITIONAL: "var_positional",
-        inspect.Parameter.KEYWORD_ONLY: "keyword_only",
-        inspect.Parameter.VAR_KEYWORD: "var_keyword",
-    }
     return [
-        (p.name, kinds[p.kind], _face.MISSING if p.default is p.empty else p.default)
+        (p.name, p.kind.name.lower(), _face.MISSING if p.default is p.empty else p.default)
         for p in inspect.signature(function).parameters.values()
     ]
 
