@@ -89,8 +89,7 @@ def debug_call(
     if bound.on_device or on_device:
         check_device_is_here(function.__name__)
     if is_placed:
-        args = host_copies(args)
-        kwargs = dict(zip(kwargs, host_copies(kwargs.values()), strict=True))
+        args, kwargs = host_copies(args, kwargs)
     call = _Call(function, specialization, args, kwargs, in_use)
     bound = replace(call.bound, on_device=bound.on_device or on_device)
     if is_beyond_limit(program, bound):

@@ -16,6 +16,7 @@ from ..operations import COMPARISONS, UFUNCS, with_trait
 from ..symbolic.arrays import Storage, SymArray
 from ..symbolic.compressed import Compressed
 from ..symbolic.graph import Value
+from ..symbolic.operators import check_out
 from ..symbolic.registry import FUNCTIONS, OPERATIONS, PRODUCTS, provides, rule
 from ..symbolic.scalars import LARGEST_INT, RunBool, RunScalar, SymInt, SymScalar, described, refuse_kinds
 from ..symbolic.tracer import Tracer
@@ -110,10 +111,7 @@ def store_result(tracer: Tracer, name: str, result: Any, out: Any, casting: str 
     if out.is_scalar:
         raise TypeError("return arrays must be of ArrayType")
     result = operand_of(tracer, result)
-    if not np.can_cast(dtype_of(result), out.dtype, casting):  # type: ignore[arg-type]
-        raise np._core._exceptions._UFuncOutputCastingError(  # type: ignore[attr-defined]
-            getattr(np, name, np.add), casting, dtype_of(result), out.dtype, 0
-        )
+    check_out(getattr(np, name, np.add), casting, dtype_of(result), out.dtype)
     value = tracer.cast(to_value(tracer, result), out.dtype)
     if not fits_into(tracer, value.shape, out.sizes):
         raise ValueError("non-broadcastable output operand")

@@ -119,7 +119,7 @@ def _reduced(tracer: Tracer, function: Any, name: str, args: Sequence[Any], kwar
         given["where"] = SomeChosen(truth)
     result = FUNCTIONS[function](tracer, selection.whole, axis=tuple(selection.axes_of_whole(axes)), **given)
     if keep:
-        result = SymArray.fresh(tracer, keep_dims(tracer, result.read(), axes, selection.ndim))
+        result = SymArray.fresh(tracer, keep_dims(tracer, result.read(), axes))
     return result if out is None else store_result(tracer, function.__name__, result, out)
 
 

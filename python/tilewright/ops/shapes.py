@@ -4,13 +4,13 @@
 # ruff: noqa: PLR0917
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..symbolic.arrays import Storage, SymArray, View
-from ..symbolic.graph import NEWAXIS, Slice, Value
+from ..symbolic.graph import NEWAXIS, WHOLE, Value
 from ..symbolic.registry import provides, rule
 from ..symbolic.scalars import SymInt, described, size_of
 from ..symbolic.sizes import Size
@@ -42,7 +42,7 @@ def as_shape(shape: Any) -> tuple[Size, ...]:
     """A shape as NumPy takes it, in which True is no 1."""
     parts = shape if isinstance(shape, (tuple, list)) else (shape,)
     for part in parts:
-        if isinstance(getattr(part, "hint", part), (bool, np.bool_)):
+        if is_bool(part):
             raise TypeError("an integer is required")
     if isinstance(shape, (int, np.integer, SymInt)):
         return (as_size(shape),)
@@ -164,8 +164,6 @@ def transpose(tracer: Tracer, a: Any, axes: Any = None) -> Any:
         order = [normalize_axis(axis, rank) for axis in axes]
         if len(set(order)) != rank:
             raise ValueError("repeated axis in transpose")
-    if order == sorted(order):
-        return array.view(View("transpose", {"axes": order}, array.sizes))
     return array.view(View("transpose", {"axes": order}, tuple(array.sizes[k] for k in order)))
 
 
@@ -235,6 +233,13 @@ def written_out(keys: Sequence[Any], rank: int, whole: Any = slice(None), mask: 
     return (*keys[:at], *[whole] * (rank - used), *keys[at + 1 :])
 
 
+def with_new_axes(sizes: Sequence[Size], new: Collection[int]) -> tuple[list[Any], list[Size]]:
+    """The items of an index that puts axes of extent 1 at these places, and the shape of what it gives."""
+    old, rank = iter(sizes), len(sizes) + len(new)
+    items = [NEWAXIS if k in new else WHOLE for k in range(rank)]
+    return items, [Size.constant(1) if k in new else next(old) for k in range(rank)]
+
+
 @rule(np.expand_dims)
 def expand_dims(tracer: Tracer, a: Any, axis: Any) -> Any:
     array = as_array(tracer, a)
@@ -243,10 +248,7 @@ def expand_dims(tracer: Tracer, a: Any, axis: Any) -> Any:
     new = {normalize_axis(k, rank) for k in axes}
     if len(new) != len(axes):
         raise ValueError("repeated axis")
-    old = iter(array.sizes)
-    items = [NEWAXIS if k in new else Slice(Size.constant(0), 1) for k in range(rank)]
-    shape = [Size.constant(1) if k in new else next(old) for k in range(rank)]
-    return index_view(tracer, array, items, shape)
+    return index_view(tracer, array, *with_new_axes(array.sizes, new))
 
 
 @rule(np.squeeze)
@@ -262,7 +264,7 @@ def squeeze(tracer: Tracer, a: Any, axis: Any = None) -> Any:
             tracer.require("==", array.sizes[k], 1, message, ValueError)
     if not dropped:
         return array
-    items = [Size.constant(0) if k in dropped else Slice(Size.constant(0), 1) for k in range(array.ndim)]
+    items = [Size.constant(0) if k in dropped else WHOLE for k in range(array.ndim)]
     return index_view(tracer, array, items, [size for k, size in enumerate(array.sizes) if k not in dropped])
 
 
@@ -319,10 +321,7 @@ def normalize_axes(tracer: Tracer, axis: Any, rank: int) -> list[int]:
     for a in axes:
         if is_bool(a):
             raise TypeError("an integer is required")
-        k = a.__index__() if not isinstance(a, int) else a
-        if not -rank <= k < rank:
-            raise np.exceptions.AxisError(k, rank)
-        found.append(k % rank if rank else 0)
+        found.append(normalize_axis(a, rank))
     if len(set(found)) != len(found):
         raise ValueError("duplicate value in 'axis'")
     return sorted(found)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .graph import NewAxis, Slice, Value, unchanged
+from .graph import WHOLE, NewAxis, Slice, Value, unchanged
 from .operators import BINARY, COMPARE, COMPARE_UFUNC, UNARY, divmod_of
 from .registry import OPERATIONS
 from .scalars import Symbolic, int_of
@@ -280,7 +280,7 @@ class SymArray(ArrayLike):
         items = view.attributes["index"]
         if any(isinstance(item, NewAxis) for item in items):
             kept = [item for item in items if not isinstance(item, Size)]
-            drop = [Size.constant(0) if isinstance(item, NewAxis) else Slice(Size.constant(0), 1) for item in kept]
+            drop = [Size.constant(0) if isinstance(item, NewAxis) else WHOLE for item in kept]
             shape = [n for n, item in zip(inner.shape, kept, strict=True) if not isinstance(item, NewAxis)]
             inner = tracer.add("index", (inner,), {"index": drop}, inner.dtype, shape)
             items = [item for item in items if not isinstance(item, NewAxis)]

@@ -704,11 +704,6 @@ class RunScalar(SymScalar):
         if name in ("add", "sub", "mul"):
             exact = python_operator(name)
             corners = [exact(x, y) for x in (a.low, a.high) for y in (b.low, b.high)]
-            if name != "mul":
-                corners = [
-                    exact(a.low, b.low if name == "add" else b.high),
-                    exact(a.high, b.high if name == "add" else b.low),
-                ]
             low, high = min(corners), max(corners)
             result = self._bounded(BINARY[name].__name__, a, b, low, high)
             if low >= -LARGEST_INT and high <= LARGEST_INT:

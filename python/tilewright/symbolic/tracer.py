@@ -303,23 +303,22 @@ class Tracer:
         return pushed(self.decided_by_data, what)
 
     @contextmanager
-    def before_all_regions(self) -> Iterator[None]:
-        """Values made inside belong to the program itself, before the regions that are being traced."""
-        blocks, self.blocks = self.blocks, self.blocks[:1]
+    def _with(self, name: str, value: Any) -> Iterator[None]:
+        """An attribute has another value for a while."""
+        before = getattr(self, name)
+        setattr(self, name, value)
         try:
             yield
         finally:
-            self.blocks = blocks
+            setattr(self, name, before)
 
-    @contextmanager
-    def outside_of(self, block: Block) -> Iterator[None]:
+    def before_all_regions(self) -> AbstractContextManager[None]:
+        """Values made inside belong to the program itself, before the regions that are being traced."""
+        return self._with("blocks", self.blocks[:1])
+
+    def outside_of(self, block: Block) -> AbstractContextManager[None]:
         """Values made inside belong to the block around `block`."""
-        blocks = self.blocks
-        self.blocks = blocks[: next(k for k, one in enumerate(blocks) if one is block)]
-        try:
-            yield
-        finally:
-            self.blocks = blocks
+        return self._with("blocks", self.blocks[: next(k for k, one in enumerate(self.blocks) if one is block)])
 
     def is_visible(self, value: Value) -> bool:
         """Whether the present statement may use a value: its block has not ended."""
@@ -538,14 +537,9 @@ class Tracer:
         if not self.sizes_decide:
             raise Undecided
 
-    @contextmanager
-    def without_decisions(self) -> Iterator[None]:
+    def without_decisions(self) -> AbstractContextManager[None]:
         """Where a size would decide something that is not known of every call, Undecided is raised."""
-        before, self.sizes_decide = self.sizes_decide, False
-        try:
-            yield
-        finally:
-            self.sizes_decide = before
+        return self._with("sizes_decide", False)
 
     # -- loops ----------------------------------------------------------------------------------
 
