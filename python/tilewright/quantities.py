@@ -72,12 +72,8 @@ def counted(number: int, noun: str) -> str:
 def aligned(rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> list[str]:
     """A line for each row. All columns but the last are as wide as their longest cell, and aligned right but for `left`."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)][:-1]
-    return [
-        "  ".join(
-            [
-                *(c.ljust(w) if k in left else c.rjust(w) for k, (c, w) in enumerate(zip(cells, widths, strict=True))),
-                last,
-            ]
-        ).rstrip()
-        for *cells, last in rows
-    ]
+    lines = []
+    for *cells, last in rows:
+        padded = [c.ljust(w) if k in left else c.rjust(w) for k, (c, w) in enumerate(zip(cells, widths, strict=True))]
+        lines.append("  ".join([*padded, last]).rstrip())
+    return lines

@@ -1,7 +1,5 @@
 """Arrays made inside of the function: zeros, full, arange, linspace, array of items."""
 
-# The signatures are NumPy's own.
-# ruff: noqa: PLR0917
 from __future__ import annotations
 
 import math

@@ -1,7 +1,5 @@
 """Ufuncs: the loop is chosen by NumPy's own resolver, operands are cast to it, shapes are broadcast."""
 
-# The signatures are NumPy's own.
-# ruff: noqa: PLR0917
 from __future__ import annotations
 
 import math

@@ -42,7 +42,7 @@ def _parse(array: SymArray, key: Any) -> tuple[list[Any], list[Size], bool]:
     tracer = array.tracer
     keys = key if isinstance(key, tuple) else (key,)
     for part in keys:
-        _refuse_advanced(tracer, array, part)
+        _refuse_advanced(tracer, part)
     items: list[Any] = []
     shape: list[Size] = []
     axis = 0
@@ -65,7 +65,7 @@ def _parse(array: SymArray, key: Any) -> tuple[list[Any], list[Size], bool]:
     return items, shape, not shape and not any(part is Ellipsis for part in keys)
 
 
-def _refuse_advanced(tracer: Tracer, array: SymArray, part: Any) -> None:
+def _refuse_advanced(tracer: Tracer, part: Any) -> None:
     if part is None or part is Ellipsis or isinstance(part, (slice, SymInt, np.integer)) or is_run_int(part):
         return
     if isinstance(part, int) and not isinstance(part, bool):

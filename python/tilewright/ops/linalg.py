@@ -1,7 +1,5 @@
 """Products and norms: matmul, dot, inner, outer, vdot, linalg.norm."""
 
-# The signatures are NumPy's own.
-# ruff: noqa: PLR0917
 from __future__ import annotations
 
 import math
@@ -175,7 +173,7 @@ def norm(tracer: Tracer, x: Any, ord: Any = None, axis: Any = None, keepdims: An
             axes = list(range(rank))
         else:
             axes = [k.__index__() % rank for k in (axis if isinstance(axis, tuple) else (axis,))]
-            normalize_axes(tracer, axis, rank)
+            normalize_axes(axis, rank)
         if len(axes) == 1:
             return _finish_norm(tracer, _vector_norm(tracer, value, ord, axes), axes, keepdims)
         if len(axes) == 2:

@@ -1,7 +1,5 @@
 """Reductions: sum, prod, max, min, any, all, argmin, argmax and what NumPy builds from them."""
 
-# The signatures are NumPy's own.
-# ruff: noqa: PLR0917
 from __future__ import annotations
 
 import math
@@ -108,7 +106,7 @@ def _reduced(
 def _reducing(tracer: Tracer, a: Any, axis: Any) -> tuple[Value, list[int]]:
     """An operand, and the axes that are reduced."""
     value = to_value(tracer, operand_of(tracer, a))
-    return value, normalize_axes(tracer, axis, len(value.shape))
+    return value, normalize_axes(axis, len(value.shape))
 
 
 def reduction_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -148,7 +146,7 @@ def _extreme(operation: str, ufunc: str) -> Any:
         if value.dtype.kind == "c":
             raise tracer.error(f"np.{operation} of complex numbers", "they are not ordered",
                                "Compare their absolute values.")  # fmt: skip
-        axes = normalize_axes(tracer, axis, len(value.shape))
+        axes = normalize_axes(axis, len(value.shape))
         message = f"zero-size array to reduction operation {ufunc} which has no identity"
         # Also where the result is empty anyhow.
         for k in axes:
@@ -191,7 +189,7 @@ def _arg_extreme(operation: str) -> Any:
                 value = reshape_value(tracer, value, (tracer.total(value.shape),))
             axes, reduced = list(range(rank)), 0
         else:
-            axes = normalize_axes(tracer, axis, max(rank, 1))
+            axes = normalize_axes(axis, max(rank, 1))
             if rank == 0:
                 value, axes = reshape_value(tracer, value, (Size.constant(1),)), []
             reduced = axes[0] if axes else 0
@@ -269,7 +267,7 @@ def mean(
         value = to_value(tracer, operand_of(tracer, a))
         _refuse_half(tracer, "mean", value)
         rank = len(value.shape)
-        axes = normalize_axes(tracer, axis, rank)
+        axes = normalize_axes(axis, rank)
         truth = truth_of(tracer, "mean", where, value)
         kept = chosen(tracer, tracer.cast(value, _sum_dtype(value.dtype, dtype, tracer)), truth, 0)
         total = reduce_value(tracer, "sum", kept, axes)
@@ -292,7 +290,7 @@ def _spread(name: str) -> Any:
             value = to_value(tracer, operand_of(tracer, a))
             _refuse_half(tracer, "var", value)
             rank = len(value.shape)
-            axes = normalize_axes(tracer, axis, rank)
+            axes = normalize_axes(axis, rank)
             kept = _sum_dtype(value.dtype, dtype, tracer)
             truth = truth_of(tracer, "var", where, value)
             if mean is NO_VALUE or mean is None:
@@ -344,7 +342,7 @@ def average(
             return result
         value = result.read()
         rank = len(shape_of(operand_of(tracer, a)))
-        count = count_of(tracer, to_value(tracer, operand_of(tracer, a)), normalize_axes(tracer, axis, rank))
+        count = count_of(tracer, to_value(tracer, operand_of(tracer, a)), normalize_axes(axis, rank))
         scale = tracer.cast(to_value(tracer, count, INT64), value.dtype)
         return result, SymArray.fresh(tracer, broadcast(tracer, scale, value.shape))
 

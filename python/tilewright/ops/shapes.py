@@ -1,7 +1,5 @@
 """Operations that only look at an array in another way: reshape, transpose, axes, broadcast_to."""
 
-# The signatures are NumPy's own.
-# ruff: noqa: PLR0917
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
@@ -208,13 +206,11 @@ def rollaxis(tracer: Tracer, a: Any, axis: Any, start: Any = 0) -> Any:
     return transpose(tracer, array, order)
 
 
-def index_view(
-    tracer: Tracer, array: SymArray, items: list[Any], shape: Sequence[Size], is_scalar: bool = False
-) -> SymArray:
+def index_view(tracer: Tracer, array: SymArray, items: list[Any], shape: Sequence[Size]) -> SymArray:
     if array.is_scalar:
         value = tracer.add("index", (array.read(),), {"index": items}, array.dtype, shape)
-        return SymArray.fresh(tracer, value, is_scalar=is_scalar)
-    return array.view(View("index", {"index": items}, tuple(shape)), is_scalar)
+        return SymArray.fresh(tracer, value, is_scalar=False)
+    return array.view(View("index", {"index": items}, tuple(shape)))
 
 
 def written_out(keys: Sequence[Any], rank: int, whole: Any = slice(None), mask: Any = None) -> tuple[Any, ...]:
@@ -312,7 +308,7 @@ rule(np.atleast_2d)(at_least(2))
 rule(np.atleast_3d)(at_least(3))
 
 
-def normalize_axes(tracer: Tracer, axis: Any, rank: int) -> list[int]:
+def normalize_axes(axis: Any, rank: int) -> list[int]:
     """The axes that are meant, ascending; None is all of them."""
     if axis is None or axis is NO_VALUE:
         return list(range(rank))
@@ -327,16 +323,11 @@ def normalize_axes(tracer: Tracer, axis: Any, rank: int) -> list[int]:
     return sorted(found)
 
 
-def flip_axes(tracer: Tracer, array: SymArray, axes: Sequence[int]) -> SymArray:
-    key = tuple(slice(None, None, -1) if k in axes else slice(None) for k in range(array.ndim))
-    result: SymArray = array[key]
-    return result
-
-
 @rule(np.flip)
 def flip(tracer: Tracer, m: Any, axis: Any = None) -> Any:
     array = as_array(tracer, m)
-    return flip_axes(tracer, array, normalize_axes(tracer, axis, array.ndim))
+    axes = normalize_axes(axis, array.ndim)
+    return array[tuple(slice(None, None, -1) if k in axes else slice(None) for k in range(array.ndim))]
 
 
 @rule(np.copy)

@@ -147,8 +147,8 @@ class SymArray(ArrayLike):
     def of_one_kind(self) -> SymArray:
         return SymArray(self.tracer, self.storage, self.chain, self.is_scalar)
 
-    def view(self, view: View, is_scalar: bool = False) -> SymArray:
-        made = SymArray(self.tracer, self.storage, (*self.chain, view), is_scalar)
+    def view(self, view: View) -> SymArray:
+        made = SymArray(self.tracer, self.storage, (*self.chain, view))
         if self.may_be_a_copy():
             made.seen = self.seen
         return made
