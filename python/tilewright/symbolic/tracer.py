@@ -737,7 +737,6 @@ class Tracer:
         value = self.sizes[symbol]
         if symbol not in self.substitutions:
             self._may_decide()
-        if symbol not in self.substitutions:
             if symbol not in self.extents:
                 own = Size.symbol(symbol)
                 self.guards.append(SizeGuard(own, "==", Size.constant(value), message, self.root_line(), True))
