@@ -90,9 +90,7 @@ def build(request: BuildRequest) -> Build:
 def compile_now(request: BuildRequest) -> Build:
     """Compile, whatever the cache holds."""
     native = compiler()
-    schedule = request.schedule
-    if schedule is None:
-        schedule = native.default_schedule(request.program, request.options(), request.isa, request.cores)
+    schedule = default_schedule(request)
     wants_text = logs.wanted(logs.asm) or logs.wanted(logs.loops)
     try:
         with _said_when_long(request):

@@ -92,11 +92,11 @@ class JitFunction(_face.Dispatcher):
             return kwargs, None
         return {name: value for name, value in kwargs.items() if name != "out"}, kwargs["out"]
 
-    @property
-    def _place(self) -> str:
-        """Where the function is, for messages."""
+    def _refusal(self, text: str, hint: str = "") -> TraceError:
+        """Of the function as a whole: the text begins with where it is."""
         code = self.__wrapped__.__code__
-        return f"{code.co_filename}:{code.co_firstlineno}, in {self.__name__}"
+        where = f"{code.co_filename}:{code.co_firstlineno}, in {self.__name__}"
+        return TraceError(f"{where}: {text}", hint, file=code.co_filename, line=code.co_firstlineno)
 
     # ---- behaving as the function ---------------------------------------------------------------------------------
 
@@ -414,7 +414,7 @@ class JitFunction(_face.Dispatcher):
         except _face.TooLargeError as error:
             if placed:
                 raise
-            self._say_too_large(str(error), args, kwargs)
+            self._say_too_large(TraceError(str(error)), args, kwargs)
         return self._in_numpy(args, kwargs, out)
 
     def _run_on_device(
@@ -459,7 +459,7 @@ class JitFunction(_face.Dispatcher):
                 with drawing(specialization.traced, bound) as values:
                     return specialization.runner(values, out)
             except _face.TooLargeError as error:
-                self._say_too_large(str(error), args, kwargs)
+                self._say_too_large(TraceError(str(error)), args, kwargs)
             except (_face.WrittenError, _face.CheckError, SharedGenerator):
                 pass  # arrays share memory with one that is written: NumPy's order of writes decides; or see _check_failed
             except ValueError:  # a guard does not hold: its formula of these integers needs more than 64 bits
@@ -480,24 +480,22 @@ class JitFunction(_face.Dispatcher):
                 # Apart from `out`: where that shares memory with an argument, no part may write what another one reads.
                 result = self._told(specialization, bound, None)
             except _face.TooLargeError as error:
-                self._say_too_large(str(error), args, kwargs)
+                self._say_too_large(TraceError(str(error)), args, kwargs)
             except (ValueError, IndexError, SharedGenerator):
                 pass  # an error that NumPy raises as well, or arrays that share memory: its order of writes decides
             else:
                 return self._in_out(result, out)
         elif large := specialization.large_numbers(bound):
             given = " and ".join(f"{name} is {value}" for name, value in large.items())
-            self._say_too_large(
-                f"{self._place}: {given}, but what is computed of "
-                f"{'it' if len(large) == 1 else 'them'} has 32 bits in kernels ({-(2**31)} to {2**31 - 1}); such calls "
-                f"are not compiled. Pass {'it' if len(large) == 1 else 'them'} as np.int64.",
-                args,
-                kwargs,
+            it = "it" if len(large) == 1 else "them"
+            said = self._refusal(
+                f"{given}, but what is computed of {it} has 32 bits in kernels ({-(2**31)} to {2**31 - 1}); such calls "
+                f"are not compiled. Pass {it} as np.int64."
             )
+            self._say_too_large(said, args, kwargs)
         return self._in_numpy(args, kwargs, out)
 
-    def _say_too_large(self, text: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        said = TraceError(text)
+    def _say_too_large(self, said: TraceError, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         if self._strict:
             raise said from None
         self._refused["too large", *_call_key(args, kwargs)] = said
@@ -538,29 +536,33 @@ class JitFunction(_face.Dispatcher):
     def _refuse_draws(self, specialization: Specialization) -> None:
         """TraceError where random numbers would be drawn for arrays on a device."""
         if specialization.draws:
-            raise TraceError(
-                f"{self._place}: it draws from a random generator, "
-                "whose state is on the host, for arrays on a device; such calls are not compiled.",
+            raise self._refusal(
+                "it draws from a random generator, whose state is on the host, for arrays on a device; such calls are "
+                "not compiled.",
                 "Draw before the call, and pass the numbers in.",
             )
 
     def _found_or_made(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Specialization, Bound]:
-        for specialization in self._specializations:
-            if specialization.traced.matches(args, kwargs):
-                return specialization, self._bind(specialization.traced, specialization.program, args, kwargs)
+        if (found := self._found(args, kwargs)) is not None:
+            return found
         key = _call_key(args, kwargs)
         if key in self._refused:
             raise self._refused[key].with_traceback(None)
         with self._lock:
-            for specialization in self._specializations:  # another thread may have been here
-                if specialization.traced.matches(args, kwargs):
-                    return specialization, self._bind(specialization.traced, specialization.program, args, kwargs)
+            if (found := self._found(args, kwargs)) is not None:  # another thread has been here
+                return found
             try:
                 return self._new_specialization(args, kwargs, self._changing_values(args, kwargs))
             except Error as error:
                 if not _is_idle_here(error) and not (isinstance(error, TraceError) and error.depends_on_values):
                     self._refused[key] = error
                 raise
+
+    def _found(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Specialization, Bound] | None:
+        for specialization in self._specializations:
+            if specialization.traced.matches(args, kwargs):
+                return specialization, self._bind(specialization.traced, specialization.program, args, kwargs)
+        return None
 
     def _changing_values(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> frozenset[str]:
         """Values from outside of the call, in words, where one alone keeps some program from serving it. TraceError where
@@ -569,13 +571,9 @@ class JitFunction(_face.Dispatcher):
         del changed[None]
         for what, count in changed.most_common(1):
             if count >= _MAX_OF_ONE_VALUE:
-                code = self.__wrapped__.__code__
-                raise TraceError(
-                    f"{self._place}: {what} decides what is compiled, and "
-                    f"has had {count} values; calls with others run in NumPy.",
+                raise self._refusal(
+                    f"{what} decides what is compiled, and has had {count} values; calls with others run in NumPy.",
                     "If it is a number, use it only in array arithmetic; otherwise write a function for each value.",
-                    file=code.co_filename,
-                    line=code.co_firstlineno,
                 )
         return frozenset(what for what in changed if what is not None)
 
@@ -592,14 +590,9 @@ class JitFunction(_face.Dispatcher):
         start = time.perf_counter()
         traced = trace(self.__wrapped__, args, kwargs, contract=self.contract, changing=changing)
         if traced.fallback_reason is not None:
-            code = self.__wrapped__.__code__
             placed = places_among((*args, *kwargs.values()))
             other = "such calls are not compiled, for arrays on a device" if placed else "NumPy does that itself"
-            error = TraceError(
-                f"{self._place}: {traced.fallback_reason}; {other}.",
-                file=code.co_filename,
-                line=code.co_firstlineno,
-            )
+            error = self._refusal(f"{traced.fallback_reason}; {other}.")
             error.depends_on_values = any(guard.kind != "type" for guard in traced.guards)
             if traced.idle or traced.untouched:
                 error.idle = "here" if traced.idle else "always"
@@ -805,15 +798,8 @@ def _function_of(specialization: Specialization) -> Callable[[Mapping[str, Any],
 
 
 def _face_parameters(function: Callable[..., Any]) -> list[tuple[str, str, Any]]:
-    kinds = {
-        inspect.Parameter.POSITIONAL_ONLY: "positional_only",
-        inspect.Parameter.POSITIONAL_OR_KEYWORD: "positional_or_keyword",
-        inspect.Parameter.VAR_POSITIONAL: "var_positional",
-        inspect.Parameter.KEYWORD_ONLY: "keyword_only",
-        inspect.Parameter.VAR_KEYWORD: "var_keyword",
-    }
     return [
-        (p.name, kinds[p.kind], _face.MISSING if p.default is p.empty else p.default)
+        (p.name, p.kind.name.lower(), _face.MISSING if p.default is p.empty else p.default)
         for p in inspect.signature(function).parameters.values()
     ]
 

@@ -118,9 +118,10 @@ def device_name(ordinals: Sequence[int] = ()) -> str:
     return found.get(ordinals[0] if ordinals else 0, "a CUDA device")
 
 
-def host_copies(values: Iterable[Any]) -> tuple[Any, ...]:
-    """The values with NumPy arrays for those on a device."""
-    return tuple(_face.host_copy(value) if is_placed(value) else value for value in values)
+def host_copies(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of a call with NumPy arrays for those on a device."""
+    copy = lambda value: _face.host_copy(value) if is_placed(value) else value  # noqa: E731
+    return tuple(map(copy, args)), {name: copy(value) for name, value in kwargs.items()}
 
 
 def place_all(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:

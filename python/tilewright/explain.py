@@ -90,12 +90,8 @@ def _guards(specialization: Specialization) -> list[str]:
         else:
             lines.append(f"  {guard_text(guard)}")
     if names:
-        what = (
-            "names of modules, builtins and functions mean"
-            if names > 1
-            else "name of modules, builtins and functions means"
-        )
-        lines.append(f"  {names} {what} what {'they' if names > 1 else 'it'} did")
+        name, mean, they = ("names", "mean", "they") if names > 1 else ("name", "means", "it")
+        lines.append(f"  {names} {name} of modules, builtins and functions {mean} what {they} did")
     lines += [f"  {guard.condition}    else: {guard.message}" for guard in specialization.program.guards]
     lines = list(dict.fromkeys(lines))
     return ["guards (another value compiles anew):", *lines] if lines else []

@@ -9,12 +9,7 @@ import sys
 CHANNELS = ("fallback", "guards", "passes", "schedule", "loops", "asm")
 
 logger = logging.getLogger("tilewright")
-fallback = logging.getLogger("tilewright.fallback")
-guards = logging.getLogger("tilewright.guards")
-passes = logging.getLogger("tilewright.passes")
-schedule = logging.getLogger("tilewright.schedule")
-loops = logging.getLogger("tilewright.loops")
-asm = logging.getLogger("tilewright.asm")
+fallback, guards, passes, schedule, loops, asm = (logging.getLogger(f"tilewright.{channel}") for channel in CHANNELS)
 
 
 def wanted(channel: logging.Logger) -> bool:

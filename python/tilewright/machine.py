@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -87,14 +88,7 @@ def runs_here(isa: str) -> bool:
 
 def cpu_model() -> str:
     """As /proc/cpuinfo spells it."""
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
-            for line in file:
-                if line.startswith("model name"):
-                    return line.partition(":")[2].strip()
-    except OSError:
-        pass
-    return "an unknown CPU"
+    return _said_by("/proc/cpuinfo", "model name") or "an unknown CPU"
 
 
 def usable_cores() -> int:
@@ -104,11 +98,14 @@ def usable_cores() -> int:
 
 def available_memory_bytes() -> int:
     """What the kernel says could be had now."""
-    try:
-        with open("/proc/meminfo", encoding="utf-8") as file:
-            for line in file:
-                if line.startswith("MemAvailable"):
-                    return int(line.split()[1]) << 10
-    except (OSError, ValueError):
-        pass
-    return 1 << 30
+    kilobytes = _said_by("/proc/meminfo", "MemAvailable").partition(" ")[0]
+    return int(kilobytes) << 10 if kilobytes.isdigit() else 1 << 30
+
+
+def _said_by(file: str, name: str) -> str:
+    """What stands behind the first `name:` of a file; "" where there is none."""
+    with suppress(OSError), open(file, encoding="utf-8", errors="replace") as lines:
+        for line in lines:
+            if line.startswith(name):
+                return line.partition(":")[2].strip()
+    return ""

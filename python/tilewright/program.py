@@ -208,7 +208,7 @@ class Program:
 
 
 def split_sizes(text: str) -> tuple[str, ...]:
-    """`n, min(a, b), 2` -> three expressions."""
+    """`n, min(a, b), 2` -> three expressions: at commas that are not inside of brackets."""
     parts: list[str] = []
     depth = 0
     current = ""
@@ -217,7 +217,7 @@ def split_sizes(text: str) -> tuple[str, ...]:
             parts.append(current.strip())
             current = ""
             continue
-        depth += (char == "(") - (char == ")")
+        depth += (char in "([") - (char in ")]")
         current += char
     if current.strip():
         parts.append(current.strip())

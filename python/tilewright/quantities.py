@@ -9,17 +9,7 @@ from numbers import Real
 
 from .checks import shown
 
-_UNITS_S = {
-    "": 1.0,
-    "ns": 1e-9,
-    "us": 1e-6,
-    "ms": 1e-3,
-    "s": 1.0,
-    "m": 60.0,
-    "min": 60.0,
-    "h": 3600.0,
-    "d": 86400.0,
-}
+_UNITS_S = {"": 1.0, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 _NUMBER_AND_UNIT = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([a-z]*)\s*", re.ASCII)
 _LONGEST_S = 366 * 86400.0
 _HINT = "Write 60s, 2m or 1h."
@@ -82,12 +72,8 @@ def counted(number: int, noun: str) -> str:
 def aligned(rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> list[str]:
     """A line for each row. All columns but the last are as wide as their longest cell, and aligned right but for `left`."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)][:-1]
-    return [
-        "  ".join(
-            [
-                *(c.ljust(w) if k in left else c.rjust(w) for k, (c, w) in enumerate(zip(cells, widths, strict=True))),
-                last,
-            ]
-        ).rstrip()
-        for *cells, last in rows
-    ]
+    lines = []
+    for *cells, last in rows:
+        padded = [c.ljust(w) if k in left else c.rjust(w) for k, (c, w) in enumerate(zip(cells, widths, strict=True))]
+        lines.append("  ".join([*padded, last]).rstrip())
+    return lines

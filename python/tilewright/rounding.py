@@ -14,6 +14,7 @@ that take the arrays apart by themselves (np.asarray of a subclass): what follow
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -55,8 +56,7 @@ class Rounded(np.ndarray):
             return _tensordot(*bare(args), **bare(kwargs))
         if function is np.linalg.norm:  # it takes the class away by itself, and its terms have one sign
             result = function(*bare(args), **bare(kwargs))
-            terms = max(2, np.size(args[0]) // max(1, np.size(result)))
-            return wrapped(_moved(result, _walk(terms, float(np.finfo(result.dtype).eps)) * np.abs(result)))
+            return _summed(result, max(2, np.size(args[0]) // max(1, np.size(result))), lambda: np.abs(result))
         return super().__array_function__(function, types, args, kwargs)
 
     def dot(self, other: Any, out: Any = None) -> Any:
@@ -133,8 +133,13 @@ def _product(function: Any, a: Any, b: Any) -> Any:
     if kind not in "fc" or np.ndim(a) == 0 or np.ndim(b) == 0:
         return wrapped(result)
     terms = a.size if function is np.vdot else a.shape[-1]
+    return _summed(result, terms, lambda: function(np.abs(a), np.abs(b)))
+
+
+def _summed(result: Any, terms: int, magnitude: Callable[[], Any]) -> Any:
+    """Sums of so many terms, with the error of another order; `magnitude` is the sum of the terms' magnitudes."""
     with np.errstate(all="ignore"):
-        error = _walk(terms, float(np.finfo(result.dtype).eps)) * function(np.abs(a), np.abs(b))
+        error = _walk(terms, float(np.finfo(result.dtype).eps)) * magnitude()
     return wrapped(_moved(result, error))
 
 
@@ -154,18 +159,13 @@ def _einsum(args: Any, kwargs: dict[str, Any]) -> Any:
     if "->" not in subscripts:
         left = "".join(label for label in sizes if inputs.count(label) == 1)
     terms = int(np.prod([extent for label, extent in sizes.items() if label not in left], dtype=float))
-    with np.errstate(all="ignore"):
-        magnitude = np.einsum(subscripts, *(np.abs(o) for o in operands))
-    return wrapped(_moved(result, _walk(terms, float(np.finfo(result.dtype).eps)) * magnitude))
+    return _summed(result, terms, lambda: np.einsum(subscripts, *(np.abs(o) for o in operands)))
 
 
 def _tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     result = np.tensordot(a, b, axes)
     if result.dtype.kind not in "fc":
         return result
-    terms = int(
-        (np.size(a) * np.size(b) / max(1, np.size(result))) ** 0.5
-    )  # what is summed is in both, the rest in one
-    with np.errstate(all="ignore"):
-        error = _walk(terms, float(np.finfo(result.dtype).eps)) * np.tensordot(np.abs(a), np.abs(b), axes)
-    return wrapped(_moved(result, error))
+    # What is summed is in both, the rest in one.
+    terms = int((np.size(a) * np.size(b) / max(1, np.size(result))) ** 0.5)
+    return _summed(result, terms, lambda: np.tensordot(np.abs(a), np.abs(b), axes))

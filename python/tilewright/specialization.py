@@ -7,6 +7,7 @@ none holds comes back to Python, which builds the version that is missing.
 from __future__ import annotations
 
 import inspect
+import itertools
 import re
 import warnings
 from collections.abc import Callable, Mapping
@@ -31,6 +32,7 @@ _LEADING = ("tuned", "by hand")
 MOST_RUNS = 1_000_000  # of a profile
 _VARIANT = re.compile(r"^variant (\w+) = (\w+)$", re.MULTILINE)
 _NAME = re.compile(r"[A-Za-z_]\w*")
+_numbers = itertools.count(1)
 
 if TYPE_CHECKING:
     from .device_profile import Profile
@@ -279,7 +281,7 @@ class Specialization:
     ) -> plan.Version:
         # The program is that of arrays of such a layout.
         asked = {name: "c" for name in self.traced.contiguous if name in layouts}
-        return plan.Version(label, f"v{_next_number()}", made, layouts | asked, conditions, made.schedule)
+        return plan.Version(label, f"v{next(_numbers)}", made, layouts | asked, conditions, made.schedule)
 
     def _label(self, kind: _Kind, what: str) -> str:
         layouts = "".join(layout[0] for _, layout in kind.layouts)
@@ -435,10 +437,3 @@ def _rank(version: plan.Version) -> int:
     if version.label.endswith("any size"):
         return 3
     return 1 if version.label.startswith("small") else 2
-
-
-_numbers = iter(range(1, 1 << 62))
-
-
-def _next_number() -> int:
-    return next(_numbers)

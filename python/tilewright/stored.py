@@ -23,7 +23,6 @@ _warned: set[Path] = set()
 class Stored:
     schedule: str
     evidence: dict[str, Any]
-    exact: bool
 
 
 def workload_of(specialization: Specialization, bound: Bound) -> Workload:
@@ -69,4 +68,4 @@ def stored_schedule(specialization: Specialization, bound: Bound, path: Path | N
         "workload_key": workload.key,
         "for": "this very workload" if exact else "another size of this program",
     }
-    return Stored(record["schedule"], evidence, exact)
+    return Stored(record["schedule"], evidence)

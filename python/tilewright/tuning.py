@@ -217,10 +217,7 @@ def tune_call(
     bound = replace(bound, on_device=on_device)
     if on_device:
         check_device()
-        args, kwargs = (
-            host_copies(args),
-            {name: value for name, value in zip(kwargs, host_copies(kwargs.values()), strict=True)},
-        )
+        args, kwargs = host_copies(args, kwargs)
         bound = replace(bind(traced, program, args, kwargs), on_device=True)
     workload = workload_of(specialization, bound)
     notify = observer or (lambda event: None)

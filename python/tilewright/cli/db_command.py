@@ -32,10 +32,7 @@ def list_records(db: _Db = None, as_json: Annotated[bool, typer.Option("--json")
     if as_json:
         print(json.dumps(rows, default=str))
         return OK
-    if not rows:
-        print("nothing is stored yet")
-    for line in _table(rows):
-        print(line)
+    print("\n".join(_table(rows)) if rows else "nothing is stored yet")
     return OK
 
 
@@ -135,8 +132,6 @@ def _refuse_existing(target: Path) -> None:
 
 def _table(rows: list[dict[str, Any]]) -> list[str]:
     """A line per workload, the newest last: its time, gain, date, machine."""
-    if not rows:
-        return []
     here = str(compiler().machine(None).get("fingerprint", ""))
     cells = [("date", "time", "gain", "trials", "machine", "call")]
     for row in sorted(rows, key=lambda row: _day(row)[1]):

@@ -20,7 +20,7 @@ from ..quantities import parse_duration_s
 from ..record.choose import WORKLOADS
 from ..stored import stored_schedule
 from .exit_codes import DIFFERS, OK
-from .parse import UsageError, check_one_of, script_of, targets, text_file
+from .parse import check_one_of, script_of, targets, text_file, usage_errors
 from .session import Prepared, Request, bound_of, place, prepare
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
@@ -53,13 +53,10 @@ def debug(
     script = script_of("debug", scripts, module)
     check_one_of("--contract", contract, CONTRACTS)
     check_one_of("--workload", workload, WORKLOADS)
-    try:
+    with usage_errors():
         limit_s = parse_duration_s(limit, "--limit")
         named = targets([target])
         places = targets_of(",".join(named))
-    except ValueError as error:
-        text = str(error)
-        raise UsageError(text if text.startswith("--") else f"--{text}") from None
     text_of_schedule = text_file("--schedule", schedule)
     check_folder(dump)
     if places.device is not None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from ..device_code import suits_devices
 from ..errors import Error
 from ..machine import CUDA_TARGETS, ISA_LEVELS, is_cuda_isa, resolve_isa, runs_here
-from ..quantities import parse_duration_s
 from ..record import Script
 from . import script_arguments
 
@@ -21,12 +22,13 @@ class UsageError(Error):
     """A line for the user; exit code 2."""
 
 
-def duration_s(text: str) -> float:
-    """60, 60s, 1.5m, 2h -> seconds."""
+@contextmanager
+def usage_errors() -> Iterator[None]:
+    """A ValueError about an option is one for the user."""
     try:
-        return parse_duration_s(text, "--budget")
+        yield
     except ValueError as error:
-        raise UsageError(str(error)) from None
+        raise UsageError(f"--{str(error).removeprefix('--')}") from None
 
 
 def targets(values: list[str]) -> tuple[str, ...]:
@@ -35,10 +37,8 @@ def targets(values: list[str]) -> tuple[str, ...]:
     if values and not names:
         raise UsageError(f"--target: {values[0]!r} names no target. Write host, cuda or host,cuda.")
     for name in names:
-        try:
+        with usage_errors():
             resolve_isa(name)
-        except ValueError as error:
-            raise UsageError(f"--target: {str(error).removeprefix('target: ')}") from None
     return tuple(dict.fromkeys(names)) or ("host",)
 
 

@@ -55,12 +55,8 @@ class Progress:
 
     def say(self, text: str) -> None:
         """A line that stays."""
-        if self._quiet:
-            return
-        if self._console is not None:
-            self._console.print(text, markup=False)
-        else:
-            print(text, file=sys.stderr, flush=True)
+        if not self._quiet:
+            self.warn(text)
 
     def warn(self, text: str) -> None:
         """A line that is said even when quiet."""

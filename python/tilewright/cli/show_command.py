@@ -15,7 +15,7 @@ from ..errors import Error
 from ..machine import is_cuda_isa, targets_of
 from ..stored import stored_schedule
 from .exit_codes import OK
-from .parse import UsageError, check_one_of, script_of, targets, text_file
+from .parse import UsageError, check_one_of, script_of, targets, text_file, usage_errors
 from .session import Prepared, Request, bound_of, place, prepare
 
 if TYPE_CHECKING:
@@ -53,10 +53,8 @@ def show(
     check_one_of("--part", part, _PARTS)
     script = script_of("show", scripts, module)
     named = targets([target])
-    try:
+    with usage_errors():
         places = targets_of(",".join(named))
-    except ValueError as error:
-        raise UsageError(f"--{error}") from None
     chosen = _choices(variant or [])
     text = text_file("--schedule", schedule)
     if text is not None and chosen:

@@ -23,7 +23,7 @@ from ..export.cubins import check_cubins
 from ..export.package import check_exportable, check_keeps, check_place
 from ..export.versions import contract_of, count_of_versions, isa_levels
 from ..machine import CUDA_DEFAULT, CUDA_TARGETS, ISA_LEVELS, is_cuda_isa, resolve_isa, targets_of
-from ..quantities import counted, format_ns
+from ..quantities import counted, format_ns, parse_duration_s
 from ..record import Script, check_script
 from ..record.choose import WORKLOADS
 from ..specialization import Specialization
@@ -36,11 +36,11 @@ from .parse import (
     check_cuda_options,
     check_one_of,
     device_numbers,
-    duration_s,
     jit_target,
     scripts_of,
     targets,
     text_file,
+    usage_errors,
 )
 from .progress import Progress
 from .session import Prepared, Request, also_specialize, prepare
@@ -160,12 +160,14 @@ def tune(
             return run_batch(context, wanted, jobs, as_json)
         if jobs > 1:
             raise UsageError(f"--jobs {jobs}: applies to several scripts, but one is given. Leave it out.")
+        with usage_errors():
+            budget_s, chosen_strategy = parse_duration_s(budget, "--budget"), checked_strategy(strategy, "--strategy")
         options = _Options(
             tune=TuneOptions(
-                budget_s=duration_s(budget),
+                budget_s=budget_s,
                 max_trials=trials,
                 seed=seed,
-                strategy=_strategy(strategy),
+                strategy=chosen_strategy,
                 threads=threads,
                 space=_checked("--space", space),
                 schedule=_checked("--schedule", schedule),
@@ -470,10 +472,3 @@ def _fixed_line(one: Prepared, fixed: dict[str, Any]) -> str:
 def _checked(option: str, path: Path | None) -> str | None:
     text = text_file(option, path)
     return None if text is None else check_space_or_schedule(text, str(path))
-
-
-def _strategy(name: str | None) -> str | None:
-    try:
-        return checked_strategy(name, "--strategy")
-    except ValueError as error:
-        raise UsageError(str(error)) from None

@@ -89,8 +89,7 @@ def debug_call(
     if bound.on_device or on_device:
         check_device_is_here(function.__name__)
     if is_placed:
-        args = host_copies(args)
-        kwargs = dict(zip(kwargs, host_copies(kwargs.values()), strict=True))
+        args, kwargs = host_copies(args, kwargs)
     call = _Call(function, specialization, args, kwargs, in_use)
     bound = replace(call.bound, on_device=bound.on_device or on_device)
     if is_beyond_limit(program, bound):
@@ -198,8 +197,6 @@ class _Call:
                 result = function(*args, **kwargs)
             after = changed(before, self._arrays(args, kwargs), list(given))
             return Answer("answered", "", self._results(result), after)
-        except OverflowError as error:  # an int beyond 64 bits
-            return Answer("raised", f"raises OverflowError: {error}")
         except Exception as error:  # noqa: BLE001  (what the function raises, the call raises)
             return Answer("raised", f"raises {type(error).__name__}: {error}")
 

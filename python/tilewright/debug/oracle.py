@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..operations import REDUCED_BY, UFUNCS
+from ..program import split_sizes
 
 _LINE = re.compile(r"(%?\w+): (\w+)\[(.*?)\] = (\w+)\((.*?)\)(?: \{(.*)\})?(?: @\d+)?")
 _SYMBOL = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?:\.\d+)?")
@@ -33,20 +34,6 @@ class ProgramError(AssertionError):
 
 class UnknownOperation(ProgramError):
     """An operation that is not written down here."""
-
-
-def split_top(text: str) -> list[str]:
-    """At commas that are not inside of brackets."""
-    parts: list[str] = []
-    depth, current = 0, ""
-    for char in text:
-        if char == "," and depth == 0:
-            parts.append(current.strip())
-            current = ""
-        else:
-            depth += (char in "([") - (char in ")]")
-            current += char
-    return [*parts, current.strip()] if current.strip() else parts
 
 
 def size_of(text: str, sizes: Mapping[str, int]) -> int:
@@ -77,7 +64,7 @@ def evaluate(text: str, inputs: Mapping[str, Any]) -> Any:
         if match := re.fullmatch(r"arg (\w+): (\w+)\[(.*)\]", line):
             name, dtype, shape = match.groups()
             array = inputs[name]
-            _check(array.dtype == dtype and array.ndim == len(split_top(shape)), line)
+            _check(array.dtype == dtype and array.ndim == len(split_sizes(shape)), line)
             values[name] = array.astype(array.dtype.newbyteorder("="), copy=False)
             sizes.update({f"{name}.{axis}": n for axis, n in enumerate(array.shape)})
             declared.append((name, shape, line))
@@ -88,7 +75,7 @@ def evaluate(text: str, inputs: Mapping[str, Any]) -> Any:
             if dtype == "int64":
                 sizes[name] = int(inputs[name])
     for name, shape, line in declared:
-        for axis, size in enumerate(split_top(shape)):
+        for axis, size in enumerate(split_sizes(shape)):
             if size_of(size, sizes) != sizes[f"{name}.{axis}"]:
                 raise GuardFailed(line)
     body: list[str] = []
@@ -125,7 +112,7 @@ def evaluate(text: str, inputs: Mapping[str, Any]) -> Any:
     if returned[1] == "none":
         return None
     if returned[1].startswith("("):
-        return tuple(_returned(item, values) for item in split_top(returned[1][1:-1]))
+        return tuple(_returned(item, values) for item in split_sizes(returned[1][1:-1]))
     return _returned(returned[1], values)
 
 
@@ -154,7 +141,7 @@ class _Run:
             at += 1
             if line.startswith("yield "):
                 _check(at == len(lines), line)
-                return [self.values[name] for name in split_top(line[6:])]
+                return [self.values[name] for name in split_sizes(line[6:])]
             if line.endswith("{"):
                 regions, at = self._regions(lines, at)
                 self._region(line, regions)
@@ -180,7 +167,7 @@ class _Run:
     def _shape(self, text: str) -> tuple[int, ...]:
         if not text:
             return ()
-        return tuple(size_of(size, self.sizes) for size in split_top(text))
+        return tuple(size_of(size, self.sizes) for size in split_sizes(text))
 
     @staticmethod
     def _regions(lines: list[str], at: int) -> tuple[list[list[str]], int]:
@@ -205,7 +192,7 @@ class _Run:
         return _Run({**self.values, **extra}, dict(self.sizes)).block(lines)
 
     def _typed(self, text: str) -> list[tuple[str, str, str]]:
-        found = [re.fullmatch(r"(%?\w+): (\w+)\[(.*?)\]", part) for part in split_top(text)]
+        found = [re.fullmatch(r"(%?\w+): (\w+)\[(.*?)\]", part) for part in split_sizes(text)]
         _check(all(found), text)
         return [(m[1], m[2], m[3]) for m in found if m]
 
@@ -228,7 +215,7 @@ class _Run:
         match = re.fullmatch(r"(?:for (\w+) in range\((.*)\)|while) carry \((.*)\)", head)
         _check(match is not None, line)
         variable, limits, carried = match.groups()  # type: ignore[union-attr]
-        parts = [part.rsplit(" = ", 1) for part in split_top(carried)]
+        parts = [part.rsplit(" = ", 1) for part in split_sizes(carried)]
         parameters = self._typed(", ".join(part[0] for part in parts))
         state = [self.values[part[1]] for part in parts]
         if variable is None:
@@ -236,7 +223,7 @@ class _Run:
                 state = self._inner(regions[1], self._checked(parameters, state, line))
         else:
             _check(variable not in self.sizes, line)
-            for index in range(*(size_of(limit, self.sizes) for limit in split_top(limits))):
+            for index in range(*(size_of(limit, self.sizes) for limit in split_sizes(limits))):
                 self.sizes[variable] = index
                 state = self._inner(regions[0], self._checked(parameters, state, line))
             self.sizes.pop(variable, None)
@@ -272,21 +259,18 @@ def _check(holds: bool, line: str) -> None:
 
 
 @lru_cache(maxsize=4096)
-def _parsed(line: str) -> tuple[str, np.dtype[Any], str, str, list[str], dict[str, str]]:
+def _parsed(line: str) -> tuple[str, np.dtype[Any], str, str, tuple[str, ...], dict[str, str]]:
     """Name, dtype, shape, operation, operands and attributes of a value's line."""
     match = _LINE.fullmatch(line)
     if match is None:
         raise ProgramError(line)
     name, dtype, shape, operation, operands, attributes = match.groups()
-    return name, np.dtype(dtype), shape, operation, split_top(operands), _attributes(attributes or "")
-
-
-def _attributes(text: str) -> dict[str, str]:
-    return dict(part.split("=", 1) for part in split_top(text))
+    given = dict(part.split("=", 1) for part in split_sizes(attributes or ""))
+    return name, np.dtype(dtype), shape, operation, split_sizes(operands), given
 
 
 def _axes(text: str) -> tuple[int, ...]:
-    return tuple(int(a) for a in split_top(text.strip("[]")))
+    return tuple(int(a) for a in split_sizes(text.strip("[]")))
 
 
 def _index(
@@ -297,7 +281,7 @@ def _index(
     key: list[Any] = []
     axis = 0
     remaining = list(extents)
-    for item in split_top(text[1:-1]):
+    for item in split_sizes(text[1:-1]):
         if item == "newaxis":
             key.append(None)
             remaining.pop(0)

@@ -380,10 +380,10 @@ def _groups(function: Jitted, specializations: list[Specialization], folder: Pat
         parameters = _parameters(function)
         reads, streams = reads_of(function.__name__, traced, _arguments_of(specialization)), streams_of(traced)
         fixed = ({} if reads else fixed) | numbers
-        alike = (fixed, saved, parameters, streams, reads)
-        found = next((g for g in groups if g.key == alike and not saved), None)
+        made = _Group([number], [program], parameters, fixed, saved, streams, reads, {})
+        found = next((g for g in groups if g.key == made.key and not saved), None)
         if found is None:
-            groups.append(_Group([number], [program], parameters, fixed, saved, streams, reads, {}))
+            groups.append(made)
         else:
             found.numbers.append(number)
             found.programs.append(program)

@@ -68,17 +68,10 @@ def reading(
 
 
 def _signature(parameters: Parameters) -> inspect.Signature:
-    kinds = {
-        kind.name.lower(): kind
-        for kind in (
-            inspect.Parameter.POSITIONAL_ONLY,
-            inspect.Parameter.POSITIONAL_OR_KEYWORD,
-            inspect.Parameter.VAR_POSITIONAL,
-            inspect.Parameter.KEYWORD_ONLY,
-            inspect.Parameter.VAR_KEYWORD,
-        )
-    }
-    return inspect.Signature([inspect.Parameter(n, kinds[kind], default=value) for n, kind, value in parameters])
+    made = [
+        inspect.Parameter(n, getattr(inspect.Parameter, kind.upper()), default=value) for n, kind, value in parameters
+    ]
+    return inspect.Signature(made)
 
 
 def text(path: Path) -> str:

@@ -30,15 +30,13 @@ def _short(dtype: str) -> str:
     return f"{_SHORT.get(kind, kind)}{dtype[len(kind) :]}"
 
 
-def write_static_library(folder: Path, functions: list[tuple[str, str]], objects: dict[str, bytes]) -> list[str]:
-    """The files written, with functions given as name and plan; none where this build has no writer."""
+def write_static_library(folder: Path, functions: list[tuple[str, str]], objects: dict[str, bytes]) -> None:
+    """Functions are given as name and plan; nothing is written where the runtime for C is not installed."""
     native = compiler()
-    write = getattr(native, "write_static_library", None)
     runtime = Path(native.__file__).parent / "lib" / "tilewright_c_runtime.o"
-    if write is None or not runtime.exists():
+    if runtime.exists():
+        native.write_static_library(str(folder), functions, objects)
+    else:
         logger.warning(
             "%s: no C library is written: %s is not there. Install tilewright again.", functions[0][0], runtime
         )
-        return []
-    write(str(folder), functions, objects)
-    return [file for file in ("kernels.h", "libkernels.a") if (folder / file).exists()]

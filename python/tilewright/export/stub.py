@@ -59,45 +59,44 @@ def stub_text(
     return "\n".join(lines)
 
 
-_DEVICE_LINES = [
-    "class DeviceError(RuntimeError): ...",
-    "",
-    "class DeviceArray:",
-    "    shape: tuple[int, ...]",
-    "    strides: tuple[int, ...]",
-    "    dtype: np.dtype[Any]",
-    "    ndim: int",
-    "    size: int",
-    "    nbytes: int",
-    "    device: str",
-    "    @property",
-    "    def __cuda_array_interface__(self) -> dict[str, Any]: ...",
-    "    def __dlpack__(self, *args: Any, **kwargs: Any) -> Any: ...",
-    "    def __dlpack_device__(self) -> Any: ...",
-    "    def __getitem__(self, key: Any) -> DeviceArray: ...",
-    "    def __len__(self) -> int: ...",
-    "    def copy_to_host(self, out: NDArray[Any] | None = ...) -> NDArray[Any]: ...",
-    "",
-    "class device:",
-    "    def __init__(self, name: str = ..., *, stream: Any = ...) -> None: ...",
-    "    def __enter__(self) -> device: ...",
-    "    def __exit__(self, *arguments: object) -> None: ...",
-    "    def synchronize(self) -> None: ...",
-    "",
-    "def to_device(array: Any, device: str | device = ...) -> DeviceArray: ...",
-    "",
-    "class _OnDevice(Protocol):",
-    "    @property",
-    "    def __cuda_array_interface__(self) -> dict[str, Any]: ...",
-    "",
-    "class _Exchanged(Protocol):",
-    "    def __dlpack__(self, *args: Any, **kwargs: Any) -> Any: ...",
-    "    def __dlpack_device__(self) -> Any: ...",
-    "",
-    "# Arrays of one library, on one CUDA device; results are of that library too.",
-    '_Array = TypeVar("_Array", bound=_OnDevice | _Exchanged)',
-    "",
-]
+_DEVICE_LINES = """class DeviceError(RuntimeError): ...
+
+class DeviceArray:
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: np.dtype[Any]
+    ndim: int
+    size: int
+    nbytes: int
+    device: str
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]: ...
+    def __dlpack__(self, *args: Any, **kwargs: Any) -> Any: ...
+    def __dlpack_device__(self) -> Any: ...
+    def __getitem__(self, key: Any) -> DeviceArray: ...
+    def __len__(self) -> int: ...
+    def copy_to_host(self, out: NDArray[Any] | None = ...) -> NDArray[Any]: ...
+
+class device:
+    def __init__(self, name: str = ..., *, stream: Any = ...) -> None: ...
+    def __enter__(self) -> device: ...
+    def __exit__(self, *arguments: object) -> None: ...
+    def synchronize(self) -> None: ...
+
+def to_device(array: Any, device: str | device = ...) -> DeviceArray: ...
+
+class _OnDevice(Protocol):
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]: ...
+
+class _Exchanged(Protocol):
+    def __dlpack__(self, *args: Any, **kwargs: Any) -> Any: ...
+    def __dlpack_device__(self) -> Any: ...
+
+# Arrays of one library, on one CUDA device; results are of that library too.
+_Array = TypeVar("_Array", bound=_OnDevice | _Exchanged)
+
+""".splitlines()
 
 
 def shapes(program: Program) -> str:

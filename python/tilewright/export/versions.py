@@ -4,6 +4,7 @@ CUDA target the same but for small calls: a device's schedule does not depend on
 from __future__ import annotations
 
 import itertools
+import string
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
@@ -64,14 +65,11 @@ def versions_of(
     for isa in levels:
         placed = replace(bound, on_device=is_cuda_isa(isa))
         for position, (label, request, conditions) in enumerate(_requests(specialization, placed, libraries)):
-            if say is not None:
-                say(
-                    f"compiling {getattr(specialization.function, '__name__', specialization.program.function)} for {isa}: {label}"
-                )
+            _say_compiling(say, specialization, isa, label)
             made = _try_build(replace(request, isa=isa), required=label in ("default", "any layout"))
             if made is None:
                 continue
-            suffix = f"{_SHORT[isa]}{f's{number}' if number else ''}{_letter(position)}"
+            suffix = _suffix(isa, number, position)
             found.append(Version(f"{isa}, {label}", suffix, made, dict(request.layouts), conditions, made.schedule))
     return found
 
@@ -99,13 +97,10 @@ def partials_of(
     found = seen.without_versions()
     contiguous, anything = dict.fromkeys(bound.layouts, "c"), dict.fromkeys(bound.layouts, "any")
     for isa in isa_levels(targets):
-        if say is not None:
-            say(
-                f"compiling {getattr(specialization.function, '__name__', specialization.program.function)} for {isa}: parts of large calls"
-            )
+        _say_compiling(say, specialization, isa, "parts of large calls")
         placed = replace(bound, on_device=is_cuda_isa(isa))
         for position, layouts in enumerate((contiguous, anything)):
-            suffix = f"{_SHORT[isa]}{f's{number}' if number else ''}{_letter(position)}"
+            suffix = _suffix(isa, number, position)
 
             def make(_: str, request: BuildRequest, isa: str = isa, suffix: str = suffix) -> Version:
                 return Version(isa, suffix, build(request), dict(request.layouts))
@@ -114,6 +109,12 @@ def partials_of(
             request = specialization.request(placed, isa=isa, contract=contract_of(specialization.contract, libraries))
             found.compile(request, of_layouts, make, totals=position == 0)
     return found
+
+
+def _say_compiling(say: Callable[[str], None] | None, specialization: Specialization, isa: str, what: str) -> None:
+    if say is not None:
+        name = getattr(specialization.function, "__name__", specialization.program.function)
+        say(f"compiling {name} for {isa}: {what}")
 
 
 def contract_of(contract: str, libraries: bool) -> str:
@@ -205,5 +206,7 @@ def _try_build(request: BuildRequest, *, required: bool) -> Build | None:
         return None
 
 
-def _letter(position: int) -> str:
-    return "abcdefghijklmnopqrstuvwxyz"[position] if position < 26 else f"z{position}"
+def _suffix(isa: str, number: int, position: int) -> str:
+    """Of the names of a version's kernels, one of its specialization's number."""
+    letter = string.ascii_lowercase[position] if position < 26 else f"z{position}"
+    return f"{_SHORT[isa]}{f's{number}' if number else ''}{letter}"

@@ -310,7 +310,7 @@ class Calls(Part):
         if isinstance(owner, types.ModuleType):
             return self.inputs.of_module(owner, name)
         if is_named_tuple(type(owner)):
-            return self._attribute_of_named_tuple(node, owner, name)
+            return self._attribute_of_named_tuple(owner, name)
         self.inputs.know(owner)
         if not self.inputs.is_object(owner):
             value = getattr(owner, name)
@@ -318,7 +318,7 @@ class Calls(Part):
             return value if isinstance(value, types.BuiltinMethodType) else self.inputs.attribute(owner, name, value)
         return self._attribute_of_object(node, owner, name)
 
-    def _attribute_of_named_tuple(self, node: ast.AST, owner: Any, name: str) -> Any:
+    def _attribute_of_named_tuple(self, owner: Any, name: str) -> Any:
         """Its parts are its own; all else is its class's: read at each call, and followed."""
         kind = type(owner)
         if name in kind._fields or name in _OF_NAMED_TUPLES or hasattr(tuple, name):

@@ -58,10 +58,7 @@ def behind_the_loop(loop: ast.For | ast.While) -> tuple[list[ast.stmt], set[str]
         return result
 
     def of_loop(inner: ast.For | ast.While) -> ast.stmt:
-        orelse = inner.orelse if inner is loop else changed(inner.orelse)
-        if isinstance(inner, ast.For):
-            return ast.copy_location(ast.For(inner.target, inner.iter, changed(inner.body), orelse), inner)
-        return ast.copy_location(ast.While(inner.test, changed(inner.body), orelse), inner)
+        return _loop_of(inner, changed(inner.body), inner.orelse if inner is loop else changed(inner.orelse))
 
     back: ast.stmt = ast.If(ast.Name(RETURNED, ast.Load()), [ast.Return(target(ast.Load()))], [])
     if isinstance(loop, ast.While) and isinstance(loop.test, ast.Constant) and loop.test.value and not has_break(loop):
@@ -110,26 +107,26 @@ def else_behind(loop: ast.For | ast.While) -> tuple[list[ast.stmt], set[str]]:
             new = one
             if isinstance(one, ast.Break):
                 result.append(ast.copy_location(ast.Assign([ast.Name(broken, ast.Store())], ast.Constant(True)), one))
-            elif isinstance(one, ast.For):
-                new = ast.For(one.target, one.iter, one.body, changed(one.orelse))
-            elif isinstance(one, ast.While):
-                new = ast.While(one.test, one.body, changed(one.orelse))
+            elif isinstance(one, (ast.For, ast.While)):
+                new = _loop_of(one, one.body, changed(one.orelse))
             else:
                 new = _with_blocks(one, changed)
             result.append(ast.copy_location(new, one))
         return result
 
-    new_loop: ast.stmt
-    if isinstance(loop, ast.For):
-        new_loop = ast.For(loop.target, loop.iter, changed(loop.body), [])
-    else:
-        new_loop = ast.While(loop.test, changed(loop.body), [])
     start = ast.Assign([ast.Name(broken, ast.Store())], ast.Constant(False))
     behind = ast.If(ast.UnaryOp(ast.Not(), ast.Name(broken, ast.Load())), loop.orelse, [])
-    statements: list[ast.stmt] = [start, new_loop, behind]
+    statements: list[ast.stmt] = [start, _loop_of(loop, changed(loop.body), []), behind]
     for statement in statements:
         ast.fix_missing_locations(ast.copy_location(statement, loop))
     return statements, {broken}
+
+
+def _loop_of(loop: ast.For | ast.While, body: list[ast.stmt], orelse: list[ast.stmt]) -> ast.For | ast.While:
+    """The loop with other blocks."""
+    new = copy.copy(loop)
+    new.body, new.orelse = body, orelse
+    return new
 
 
 def _with_blocks(node: _Node, changed: Callable[[list[ast.stmt]], list[ast.stmt]]) -> _Node:

@@ -18,7 +18,7 @@ import numpy as np
 from ..ops.creation import sizes_of_shape
 from ..ops.operands import is_symbolic
 from ..symbolic.arrays import Storage, SymArray
-from ..symbolic.graph import FLOAT64, INT64, NEWAXIS, Block, Slice, Value
+from ..symbolic.graph import FLOAT64, INT64, NEWAXIS, WHOLE, Block, Value
 from ..symbolic.scalars import RunScalar
 from ..symbolic.sizes import Size
 
@@ -282,10 +282,9 @@ def _draws(tracer: Tracer, words: SymArray, before: Size, count: Size) -> Value:
     starts = _state(tracer, state, _steps(tracer, before + 1, length, rows))
     none, one = tracer.constant(0, _UINT64), tracer.constant(1, _UINT64)
     jumps = _state(tracer, [none, none, none, one], _steps(tracer, _ZERO, 1, row))
-    whole = Slice(_ZERO, 1)
-    down = [tracer.add("index", (half,), {"index": [whole, NEWAXIS]}, _UINT64, (rows, _ONE)) for half in starts]
-    along = [tracer.add("index", (half,), {"index": [NEWAXIS, whole]}, _UINT64, (_ONE, row)) for half in jumps]
+    down = [tracer.add("index", (half,), {"index": [WHOLE, NEWAXIS]}, _UINT64, (rows, _ONE)) for half in starts]
+    along = [tracer.add("index", (half,), {"index": [NEWAXIS, WHOLE]}, _UINT64, (_ONE, row)) for half in jumps]
     table = tracer.add("pcg64_word", (*down, *state[2:], *along), {}, _UINT64, (rows, row))
     made = _doubles(tracer, table)
     flat = tracer.add("reshape", (made,), {}, FLOAT64, (tracer.resolve(rows * length),), "random")
-    return tracer.add("index", (flat,), {"index": [whole]}, FLOAT64, (count,), "random")
+    return tracer.add("index", (flat,), {"index": [WHOLE]}, FLOAT64, (count,), "random")

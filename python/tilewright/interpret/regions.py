@@ -97,7 +97,7 @@ class Regions(Region):
 
         tracer.open_loops.add(symbol)
         try:
-            with self._breaking(node) as stopped:
+            with self._breaking(node) as stopped, self.keeping_containers(node):
                 carried, block, after = self._settled(node, [stopped], iteration)
         finally:
             tracer.open_loops.discard(symbol)
@@ -145,7 +145,7 @@ class Regions(Region):
             return False
 
         try:
-            with self._breaking(node) as stopped:
+            with self._breaking(node) as stopped, self.keeping_containers(node):
                 carried, block, after = self._settled(node, [stopped, ran], iteration)
         except TestWrites:
             del self.frame.variables[ran]
@@ -218,18 +218,9 @@ class Regions(Region):
 
         `own`: variables of the loop itself, whether a break ended it first."""
         tracer, frame = self.tracer, self.frame
-        stopped = own[0]
         names = sorted(_assigned([node]) & frame.locals) + [name for name in own if name]
         before = {name: frame.variables.get(name, MISSING) for name in names}
         memories = list(memory_of(frame, tracer.checked))
-        with self.keeping_containers(node):
-            return self._settle(node, stopped, iteration, names, before, memories)
-
-    def _settle(  # noqa: PLR0917
-        self, node: ast.For | ast.While, stopped: str, iteration: Callable[[], bool], names: list[str],
-        before: dict[str, Any], memories: list[Memory],
-    ) -> tuple[list[Carried], Block, dict[str, Any]]:  # fmt: skip
-        tracer, frame = self.tracer, self.frame
         # Memory is carried, and what no iteration writes is left out of the text; variables are when an iteration reads them.
         forms: dict[str, Form] = {}
         unset: dict[str, Form] = {}
@@ -246,7 +237,7 @@ class Regions(Region):
                     self._enter(node, before, carried, memories, forms, unset, same, tuples)
                     again = iteration()
                     self._refuse_other_tuples(node, tuples)
-                    wider = again or self._rebound(before, same) or self._close(node, carried, forms)
+                    wider = again or self._rebound(same) or self._close(node, carried, forms)
                     after = {n: frame.variables.get(n, MISSING) for n in names}
                     handed = {c.name for c in carried if c.frame is frame}
                     after = {
@@ -349,7 +340,7 @@ class Regions(Region):
                     "a tuple keeps its length from iteration to iteration", "Write into an array that is made before the loop.",
                 )  # fmt: skip
 
-    def _rebound(self, before: dict[str, Any], same: dict[str, SymArray | Compressed | None]) -> bool:
+    def _rebound(self, same: dict[str, SymArray | Compressed | None]) -> bool:
         """Whether a name that was taken to keep its array has another one at the end of an iteration."""
         rebound = False
         for name, array in same.items():
@@ -466,15 +457,15 @@ class Regions(Region):
             found = None if isinstance(value, (SymInt, Pending)) or value is MISSING else self._value_of(value)
             if value is MISSING:
                 continue
+            lost = ""
             if isinstance(value, (list, tuple, dict, set)) and is_symbolic(value):
-                left[name] = self._lost(name, f"a {type(value).__name__} of values of an iteration")
-                continue
-            if self._is_of_iterations(value):
-                kind = "slice" if isinstance(value, slice) else "range"
-                left[name] = self._lost(name, f"a {kind} of values of an iteration")
-                continue
-            if isinstance(value, Compressed) and value is not before[name]:
-                left[name] = self._lost(name, "elements under a mask")
+                lost = f"a {type(value).__name__} of values of an iteration"
+            elif self._is_of_iterations(value):
+                lost = f"a {'slice' if isinstance(value, slice) else 'range'} of values of an iteration"
+            elif isinstance(value, Compressed) and value is not before[name]:
+                lost = "elements under a mask"
+            if lost:
+                left[name] = self._lost(name, lost)
                 continue
             if found is None or not self._is_fixed(found[1]):
                 left[name] = value

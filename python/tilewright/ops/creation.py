@@ -1,7 +1,5 @@
 """Arrays made inside of the function: zeros, full, arange, linspace, array of items."""
 
-# The signatures are NumPy's own.
-# ruff: noqa: PLR0917
 from __future__ import annotations
 
 import math
@@ -13,7 +11,7 @@ import numpy as np
 from ..symbolic.arrays import Storage, SymArray
 from ..symbolic.fitting import fitting
 from ..symbolic.from_data import is_run_int
-from ..symbolic.graph import Slice, Value
+from ..symbolic.graph import WHOLE, Slice, Value
 from ..symbolic.registry import provides, rule
 from ..symbolic.scalars import SymInt, SymScalar, described, int_of, size_of
 from ..symbolic.sizes import Size
@@ -204,7 +202,7 @@ def join(tracer: Tracer, parts: list[Any], axis: int = 0) -> SymArray:
     whole = (*shape[:axis], Size.constant(len(parts)), *shape[axis:])
     value = full(tracer, 0, dtype, whole)
     for k, part in enumerate(parts):
-        index: list[Any] = [Slice(Size.constant(0), 1)] * len(shape)
+        index: list[Any] = [WHOLE] * len(shape)
         index.insert(axis, Size.constant(k))
         piece = broadcast(tracer, to_value(tracer, part, dtype), shape)
         value = tracer.add("update", (value, piece), {"index": index}, dtype, whole)

@@ -1,7 +1,5 @@
 """Ufuncs: the loop is chosen by NumPy's own resolver, operands are cast to it, shapes are broadcast."""
 
-# The signatures are NumPy's own.
-# ruff: noqa: PLR0917
 from __future__ import annotations
 
 import math
@@ -16,6 +14,7 @@ from ..operations import COMPARISONS, UFUNCS, with_trait
 from ..symbolic.arrays import Storage, SymArray
 from ..symbolic.compressed import Compressed
 from ..symbolic.graph import Value
+from ..symbolic.operators import check_out
 from ..symbolic.registry import FUNCTIONS, OPERATIONS, PRODUCTS, provides, rule
 from ..symbolic.scalars import LARGEST_INT, RunBool, RunScalar, SymInt, SymScalar, described, refuse_kinds
 from ..symbolic.tracer import Tracer
@@ -46,6 +45,8 @@ _ANGLES = {
     "degrees": (180.0, math.pi), "rad2deg": (180.0, math.pi), "radians": (math.pi, 180.0), "deg2rad": (math.pi, 180.0),
 }  # fmt: skip
 _IDENTITY_FOR_INTEGERS = with_trait("keeps_integers")
+# Exponents that NumPy treats apart: kinds of dtypes, and what it computes.
+_POWERS = {2: ("biufc", "square"), 0.5: ("f", "sqrt"), -1: ("f", "reciprocal"), 1: ("fc", "positive")}
 
 
 def apply_ufunc(
@@ -108,10 +109,7 @@ def store_result(tracer: Tracer, name: str, result: Any, out: Any, casting: str 
     if out.is_scalar:
         raise TypeError("return arrays must be of ArrayType")
     result = operand_of(tracer, result)
-    if not np.can_cast(dtype_of(result), out.dtype, casting):  # type: ignore[arg-type]
-        raise np._core._exceptions._UFuncOutputCastingError(  # type: ignore[attr-defined]
-            getattr(np, name, np.add), casting, dtype_of(result), out.dtype, 0
-        )
+    check_out(getattr(np, name, np.add), casting, dtype_of(result), out.dtype)
     value = tracer.cast(to_value(tracer, result), out.dtype)
     if not fits_into(tracer, value.shape, out.sizes):
         raise ValueError("non-broadcastable output operand")
@@ -216,9 +214,8 @@ def _of_some_kind(
 def _operation(tracer: Tracer, name: str, values: list[Value], dtype: np.dtype[Any], shape: Sequence[Any]) -> Value:
     if name in _ALWAYS_FOR_INTEGERS and values[0].dtype.kind in "biu":
         return full(tracer, _ALWAYS_FOR_INTEGERS[name], BOOL, shape)
-    if values[0].dtype.kind in "biu" and name in _IDENTITY_FOR_INTEGERS:
-        return tracer.add("positive" if dtype != BOOL else "cast", values, {}, dtype, shape, name)
-    if name == "absolute" and values[0].dtype.kind in "bu":
+    is_kept_of = "biu" if name in _IDENTITY_FOR_INTEGERS else "bu" if name == "absolute" else ""
+    if values[0].dtype.kind in is_kept_of:
         return tracer.add("positive" if dtype != BOOL else "cast", values, {}, dtype, shape, name)
     if name == "conjugate" and dtype.kind != "c":
         return tracer.add("positive", values, {}, dtype, shape, name)
@@ -274,19 +271,11 @@ def _power(tracer: Tracer, operands: list[Any], loop: Sequence[np.dtype[Any]], s
                          "Use a scalar or an unsigned exponent, or floats.")  # fmt: skip
     if isinstance(number, (int, float)) and not isinstance(number, bool):
         value = to_value(tracer, base, dtype)
-        if number == 1 and dtype.kind == "c":
-            return tracer.add("positive", (value,), {}, dtype, shape, "power")
-        if number == 2:
-            return tracer.add("square", (value,), {}, dtype, shape, "power")
-        if dtype.kind == "f":
-            if number == 0.5:
-                return tracer.add("sqrt", (value,), {}, dtype, shape, "power")
-            if number == -1:
-                return tracer.add("reciprocal", (value,), {}, dtype, shape, "power")
-            if number == 1:
-                return tracer.add("positive", (value,), {}, dtype, shape, "power")
-            if number == 0:
-                return full(tracer, 1, dtype, shape)
+        kinds, operation = _POWERS.get(number, ("", ""))
+        if dtype.kind in kinds:
+            return tracer.add(operation, (value,), {}, dtype, shape, "power")
+        if dtype.kind == "f" and number == 0:
+            return full(tracer, 1, dtype, shape)
     return None
 
 

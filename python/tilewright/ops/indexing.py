@@ -11,7 +11,8 @@ from ..symbolic import from_data
 from ..symbolic.arrays import SymArray, View
 from ..symbolic.compressed import Compressed
 from ..symbolic.from_data import data_slice, is_run_int, position
-from ..symbolic.graph import NEWAXIS, Slice
+from ..symbolic.graph import NEWAXIS, WHOLE, Slice
+from ..symbolic.operators import check_out
 from ..symbolic.registry import provides
 from ..symbolic.scalars import SymInt, SymScalar, size_of
 from ..symbolic.sizes import Size
@@ -41,7 +42,7 @@ def _parse(array: SymArray, key: Any) -> tuple[list[Any], list[Size], bool]:
     tracer = array.tracer
     keys = key if isinstance(key, tuple) else (key,)
     for part in keys:
-        _refuse_advanced(tracer, array, part)
+        _refuse_advanced(tracer, part)
     items: list[Any] = []
     shape: list[Size] = []
     axis = 0
@@ -50,7 +51,7 @@ def _parse(array: SymArray, key: Any) -> tuple[list[Any], list[Size], bool]:
             items.append(NEWAXIS)
             shape.append(Size.constant(1))
         elif part is Ellipsis:
-            items.append(Slice(Size.constant(0), 1))
+            items.append(WHOLE)
             shape.append(tracer.resolve(array.sizes[axis]))
             axis += 1
         elif isinstance(part, slice):
@@ -64,7 +65,7 @@ def _parse(array: SymArray, key: Any) -> tuple[list[Any], list[Size], bool]:
     return items, shape, not shape and not any(part is Ellipsis for part in keys)
 
 
-def _refuse_advanced(tracer: Tracer, array: SymArray, part: Any) -> None:
+def _refuse_advanced(tracer: Tracer, part: Any) -> None:
     if part is None or part is Ellipsis or isinstance(part, (slice, SymInt, np.integer)) or is_run_int(part):
         return
     if isinstance(part, int) and not isinstance(part, bool):
@@ -289,7 +290,9 @@ def set_item(array: SymArray, key: Any, value: Any) -> None:
     # Leading axes of extent 1 may be dropped in an assignment.
     while len(mine) > target.ndim:
         tracer.require("==", mine[0], 1, "could not broadcast input array", ValueError)
-        new = tracer.add("index", (new,), {"index": [Size.constant(0), *_whole(len(mine) - 1)]}, new.dtype, mine[1:])
+        new = tracer.add(
+            "index", (new,), {"index": [Size.constant(0), *[WHOLE] * (len(mine) - 1)]}, new.dtype, mine[1:]
+        )
         mine = mine[1:]
     if not fits_into(tracer, mine, target.sizes):
         raise ValueError("could not broadcast input array")
@@ -299,16 +302,12 @@ def set_item(array: SymArray, key: Any, value: Any) -> None:
         target.write(broadcast(tracer, new, target.sizes))
 
 
-def _whole(rank: int) -> list[Slice]:
-    return [Slice(Size.constant(0), 1)] * rank
-
-
 def _covers(array: SymArray, target: SymArray) -> bool:
     """Whether `target` is all of `array`: x[...] = v and x[:] = v."""
     view = target.chain[-1]
     return (
         view.operation == "index"
-        and view.attributes["index"] == _whole(array.ndim)
+        and view.attributes["index"] == [WHOLE] * array.ndim
         and all(
             array.tracer.resolve(a) == array.tracer.resolve(b) for a, b in zip(array.sizes, target.sizes, strict=True)
         )
@@ -344,10 +343,8 @@ def update_item(array: SymArray, key: Any, ufunc: np.ufunc, other: Any) -> None:
     target = get_item(array, key)
     result = apply_ufunc(array.tracer, ufunc, (target, other))
     is_scalar = isinstance(target, SymArray) and target.is_scalar
-    if not np.can_cast(result.dtype, array.dtype, "same_kind") and not is_scalar:
-        raise np._core._exceptions._UFuncOutputCastingError(  # type: ignore[attr-defined]
-            ufunc, "same_kind", result.dtype, array.dtype, 0
-        )
+    if not is_scalar:
+        check_out(ufunc, "same_kind", result.dtype, array.dtype)
     if isinstance(target, SymArray) and not is_scalar and not fits_into(array.tracer, result.sizes, target.sizes):
         raise ValueError("non-broadcastable output operand")
     set_item(array, key, result)

@@ -1,7 +1,5 @@
 """Products and norms: matmul, dot, inner, outer, vdot, linalg.norm."""
 
-# The signatures are NumPy's own.
-# ruff: noqa: PLR0917
 from __future__ import annotations
 
 import math
@@ -170,16 +168,16 @@ def norm(tracer: Tracer, x: Any, ord: Any = None, axis: Any = None, keepdims: An
             value = tracer.cast(value, FLOAT64)
         rank = len(value.shape)
         if axis is None and (ord is None or (ord in ("f", "fro") and rank == 2) or (_is(ord, 2) and rank == 1)):
-            return _finish_norm(tracer, _root_of_squares(tracer, value, list(range(rank))), range(rank), rank, keepdims)
+            return _finish_norm(tracer, _root_of_squares(tracer, value, list(range(rank))), range(rank), keepdims)
         if axis is None:
             axes = list(range(rank))
         else:
             axes = [k.__index__() % rank for k in (axis if isinstance(axis, tuple) else (axis,))]
-            normalize_axes(tracer, axis, rank)
+            normalize_axes(axis, rank)
         if len(axes) == 1:
-            return _finish_norm(tracer, _vector_norm(tracer, value, ord, axes), axes, rank, keepdims)
+            return _finish_norm(tracer, _vector_norm(tracer, value, ord, axes), axes, keepdims)
         if len(axes) == 2:
-            return _finish_norm(tracer, _matrix_norm(tracer, value, ord, axes), axes, rank, keepdims)
+            return _finish_norm(tracer, _matrix_norm(tracer, value, ord, axes), axes, keepdims)
         raise ValueError("Improper number of dimensions to norm.")
 
 
@@ -187,8 +185,8 @@ def _is(ord: Any, value: float) -> bool:
     return isinstance(ord, (int, float, np.generic)) and bool(ord == value)
 
 
-def _finish_norm(tracer: Tracer, value: Value, axes: Any, rank: int, keepdims: Any) -> Any:
-    return finish(tracer, value, sorted(axes), rank, bool(keepdims), None, "norm")
+def _finish_norm(tracer: Tracer, value: Value, axes: Any, keepdims: Any) -> Any:
+    return finish(tracer, value, sorted(axes), keepdims, None, "norm")
 
 
 def _real_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:

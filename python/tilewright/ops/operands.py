@@ -224,7 +224,7 @@ def check_fits(tracer: Tracer, operand: SymInt, dtype: np.dtype[Any]) -> None:
         tracer.require("<=", operand.size, int(limits.max), message, OverflowError)
 
 
-def broadcast_shapes(tracer: Tracer, shapes: Sequence[tuple[Size, ...]], what: str = "") -> tuple[Size, ...]:
+def broadcast_shapes(tracer: Tracer, shapes: Sequence[tuple[Size, ...]]) -> tuple[Size, ...]:
     """NumPy's broadcasting; extents that must be equal become the same under a guard."""
     rank = max((len(shape) for shape in shapes), default=0)
     result: list[Size] = []
@@ -275,7 +275,7 @@ def fits_into(tracer: Tracer, shape: tuple[Size, ...], target: Sequence[Size]) -
     pairs = list(zip(found, target, strict=True))
     if any(tracer.value_of(a) != tracer.value_of(b) for a, b in pairs):
         return False
-    return all(tracer.same_extent(a, b) for a, b in pairs)
+    return all(tracer.decide("==", a, b) for a, b in pairs)
 
 
 def is_one(tracer: Tracer, extent: Size) -> bool:

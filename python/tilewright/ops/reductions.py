@@ -1,7 +1,5 @@
 """Reductions: sum, prod, max, min, any, all, argmin, argmax and what NumPy builds from them."""
 
-# The signatures are NumPy's own.
-# ruff: noqa: PLR0917
 from __future__ import annotations
 
 import math
@@ -13,7 +11,7 @@ import numpy as np
 
 from ..operations import REDUCED_BY
 from ..symbolic.arrays import SymArray
-from ..symbolic.graph import NEWAXIS, Slice, Value
+from ..symbolic.graph import NEWAXIS, WHOLE, Value
 from ..symbolic.registry import FUNCTIONS, rule
 from ..symbolic.scalars import SymInt, int_of
 from ..symbolic.sizes import Size
@@ -34,7 +32,7 @@ from .operands import (
     shape_of,
     to_value,
 )
-from .shapes import normalize_axes, reshape_value
+from .shapes import normalize_axes, reshape_value, with_new_axes
 
 
 def refuse_initial(tracer: Tracer, name: str, initial: Any) -> None:
@@ -75,25 +73,15 @@ def identity_of(operation: str, dtype: np.dtype[Any]) -> Any:
     return limits.min if operation == "max" else limits.max
 
 
-def keep_dims(tracer: Tracer, value: Value, axes: Sequence[int], rank: int) -> Value:
+def keep_dims(tracer: Tracer, value: Value, axes: Sequence[int]) -> Value:
     """The reduced axes again, with extent 1."""
-    items: list[Any] = []
-    shape: list[Size] = []
-    remaining = iter(value.shape)
-    for axis in range(rank):
-        if axis in axes:
-            items.append(NEWAXIS)
-            shape.append(Size.constant(1))
-        else:
-            items.append(Slice(Size.constant(0), 1))
-            shape.append(next(remaining))
+    items, shape = with_new_axes(value.shape, axes)
     return tracer.add("index", (value,), {"index": items}, value.dtype, shape) if axes else value
 
 
-def finish(tracer: Tracer, value: Value, axes: Sequence[int], rank: int, keepdims: Any, out: Any, name: str) -> Any:
-    keep = keepdims is not NO_VALUE and bool(keepdims)
-    if keep:
-        value = keep_dims(tracer, value, axes, rank)
+def finish(tracer: Tracer, value: Value, axes: Sequence[int], keepdims: Any, out: Any, name: str) -> Any:
+    if keepdims is not NO_VALUE and keepdims:
+        value = keep_dims(tracer, value, axes)
     result = SymArray.fresh(tracer, value)
     return result if out is None else store_exactly(tracer, name, result, out)
 
@@ -112,7 +100,13 @@ def _reduced(
     """The reduction in `dtype` of what `where` chooses, with the identity in place of the rest."""
     truth = truth_of(tracer, operation, where, value)
     total = reduce_value(tracer, operation, chosen(tracer, tracer.cast(value, dtype), truth, identity), axes)
-    return finish(tracer, total, axes, len(value.shape), keepdims, out, operation)
+    return finish(tracer, total, axes, keepdims, out, operation)
+
+
+def _reducing(tracer: Tracer, a: Any, axis: Any) -> tuple[Value, list[int]]:
+    """An operand, and the axes that are reduced."""
+    value = to_value(tracer, operand_of(tracer, a))
+    return value, normalize_axes(axis, len(value.shape))
 
 
 def reduction_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -128,16 +122,15 @@ def _add_like(operation: str) -> Any:
         initial: Any = NO_VALUE, where: Any = NO_VALUE,
     ) -> Any:  # fmt: skip
         refuse_initial(tracer, operation, initial)
-        value = to_value(tracer, operand_of(tracer, a))
-        axes = normalize_axes(tracer, axis, len(value.shape))
+        value, axes = _reducing(tracer, a, axis)
         kept = reduction_dtype(value.dtype) if dtype is None else check_dtype(tracer, dtype)
         return _reduced(tracer, operation, value, kept, axes, where, 1 if operation == "prod" else 0, keepdims, out)
 
     return handler
 
 
-rule(np.sum, method="sum")(_add_like("sum"))
-rule(np.prod, method="prod")(_add_like("prod"))
+rule(np.sum)(_add_like("sum"))
+rule(np.prod)(_add_like("prod"))
 
 
 def _extreme(operation: str, ufunc: str) -> Any:
@@ -153,7 +146,7 @@ def _extreme(operation: str, ufunc: str) -> Any:
         if value.dtype.kind == "c":
             raise tracer.error(f"np.{operation} of complex numbers", "they are not ordered",
                                "Compare their absolute values.")  # fmt: skip
-        axes = normalize_axes(tracer, axis, len(value.shape))
+        axes = normalize_axes(axis, len(value.shape))
         message = f"zero-size array to reduction operation {ufunc} which has no identity"
         # Also where the result is empty anyhow.
         for k in axes:
@@ -161,30 +154,29 @@ def _extreme(operation: str, ufunc: str) -> Any:
         kept = [tracer.resolve(size) for k, size in enumerate(value.shape) if k not in axes]
         if any(size.is_constant and size.constant_part == 0 for size in kept):
             empty = full(tracer, 0, value.dtype, kept)
-            return finish(tracer, empty, axes, len(value.shape), keepdims, out, operation)
+            return finish(tracer, empty, axes, keepdims, out, operation)
         identity = identity_of(operation, value.dtype)
         return _reduced(tracer, operation, value, value.dtype, axes, where, identity, keepdims, out)
 
     return handler
 
 
-rule(np.max, np.amax, method="max")(_extreme("max", "maximum"))
-rule(np.min, np.amin, method="min")(_extreme("min", "minimum"))
+rule(np.max, np.amax)(_extreme("max", "maximum"))
+rule(np.min, np.amin)(_extreme("min", "minimum"))
 
 
 def _logical(operation: str) -> Any:
     def handler(
         tracer: Tracer, a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE, *, where: Any = NO_VALUE
     ) -> Any:
-        value = to_value(tracer, operand_of(tracer, a))
-        axes = normalize_axes(tracer, axis, len(value.shape))
+        value, axes = _reducing(tracer, a, axis)
         return _reduced(tracer, operation, value, BOOL, axes, where, operation == "all", keepdims, out)
 
     return handler
 
 
-rule(np.any, method="any")(_logical("any"))
-rule(np.all, method="all")(_logical("all"))
+rule(np.any)(_logical("any"))
+rule(np.all)(_logical("all"))
 
 
 def _arg_extreme(operation: str) -> Any:
@@ -197,7 +189,7 @@ def _arg_extreme(operation: str) -> Any:
                 value = reshape_value(tracer, value, (tracer.total(value.shape),))
             axes, reduced = list(range(rank)), 0
         else:
-            axes = normalize_axes(tracer, axis, max(rank, 1))
+            axes = normalize_axes(axis, max(rank, 1))
             if rank == 0:
                 value, axes = reshape_value(tracer, value, (Size.constant(1),)), []
             reduced = axes[0] if axes else 0
@@ -208,13 +200,13 @@ def _arg_extreme(operation: str) -> Any:
             items = [NEWAXIS] * rank
             result = tracer.add("index", (result,), {"index": items}, INT64, [Size.constant(1)] * rank)
             keepdims = NO_VALUE
-        return finish(tracer, result, axes, rank, keepdims, out, operation)
+        return finish(tracer, result, axes, keepdims, out, operation)
 
     return handler
 
 
-rule(np.argmin, method="argmin")(_arg_extreme("argmin"))
-rule(np.argmax, method="argmax")(_arg_extreme("argmax"))
+rule(np.argmin)(_arg_extreme("argmin"))
+rule(np.argmax)(_arg_extreme("argmax"))
 
 
 def count_of(tracer: Tracer, value: Value, axes: Sequence[int]) -> Any:
@@ -226,15 +218,15 @@ def _count_chosen(tracer: Tracer, value: Value, truth: Value | None, axes: Seque
     """How many elements each result reduces: a number, or with a truth int64 that broadcasts to the result."""
     if truth is None:
         return count_of(tracer, value, axes)
-    rank, missing = len(value.shape), len(value.shape) - len(truth.shape)
-    whole = [Slice(Size.constant(0), 1)] * len(truth.shape)
+    missing = len(value.shape) - len(truth.shape)
+    whole = [WHOLE] * len(truth.shape)
     sizes = [*[Size.constant(1)] * missing, *(tracer.resolve(size) for size in truth.shape)]
     if missing:
         items = [*[NEWAXIS] * missing, *whole]
         truth = tracer.add("index", (truth,), {"index": items}, BOOL, sizes)
     count: Any = SymArray.fresh(tracer, reduce_value(tracer, "sum", tracer.cast(truth, INT64), axes))
     if keep:
-        count = SymArray.fresh(tracer, keep_dims(tracer, count.read(), axes, rank))
+        count = SymArray.fresh(tracer, keep_dims(tracer, count.read(), axes))
     # Along an axis that the truth does not move along, all or none.
     same = [axis for axis in axes if sizes[axis] == Size.constant(1)]
     times = count_of(tracer, value, same)
@@ -266,7 +258,7 @@ def _refuse_half(tracer: Tracer, name: str, value: Value) -> None:
                            "Convert it with astype(np.float32).")  # fmt: skip
 
 
-@rule(np.mean, method="mean")
+@rule(np.mean)
 def mean(
     tracer: Tracer, a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = NO_VALUE, *,
     where: Any = NO_VALUE,
@@ -275,12 +267,12 @@ def mean(
         value = to_value(tracer, operand_of(tracer, a))
         _refuse_half(tracer, "mean", value)
         rank = len(value.shape)
-        axes = normalize_axes(tracer, axis, rank)
+        axes = normalize_axes(axis, rank)
         truth = truth_of(tracer, "mean", where, value)
         kept = chosen(tracer, tracer.cast(value, _sum_dtype(value.dtype, dtype, tracer)), truth, 0)
         total = reduce_value(tracer, "sum", kept, axes)
         result = _divide_by_count(tracer, total, _count_chosen(tracer, value, truth, axes))
-        return finish(tracer, result, axes, rank, keepdims, out, "mean")
+        return finish(tracer, result, axes, keepdims, out, "mean")
 
 
 def _spread(name: str) -> Any:
@@ -298,12 +290,12 @@ def _spread(name: str) -> Any:
             value = to_value(tracer, operand_of(tracer, a))
             _refuse_half(tracer, "var", value)
             rank = len(value.shape)
-            axes = normalize_axes(tracer, axis, rank)
+            axes = normalize_axes(axis, rank)
             kept = _sum_dtype(value.dtype, dtype, tracer)
             truth = truth_of(tracer, "var", where, value)
             if mean is NO_VALUE or mean is None:
                 all_chosen = chosen(tracer, tracer.cast(value, kept), truth, 0)
-                total = keep_dims(tracer, reduce_value(tracer, "sum", all_chosen, axes), axes, rank)
+                total = keep_dims(tracer, reduce_value(tracer, "sum", all_chosen, axes), axes)
                 divisor: Any = _count_chosen(tracer, value, truth, axes, keep=True)
                 center: Any = SymArray.fresh(tracer, _divide_by_count(tracer, total, divisor))
             else:
@@ -327,13 +319,13 @@ def _spread(name: str) -> Any:
             result = _divide_by_count(tracer, total, divisor)
             if name == "std":
                 result = tracer.add("sqrt", (result,), {}, result.dtype, result.shape)
-            return finish(tracer, result, axes, rank, keepdims, out, name)
+            return finish(tracer, result, axes, keepdims, out, name)
 
     return handler
 
 
-rule(np.var, method="var")(_spread("var"))
-rule(np.std, method="std")(_spread("std"))
+rule(np.var)(_spread("var"))
+rule(np.std)(_spread("std"))
 
 
 @rule(np.average)
@@ -350,12 +342,12 @@ def average(
             return result
         value = result.read()
         rank = len(shape_of(operand_of(tracer, a)))
-        count = count_of(tracer, to_value(tracer, operand_of(tracer, a)), normalize_axes(tracer, axis, rank))
+        count = count_of(tracer, to_value(tracer, operand_of(tracer, a)), normalize_axes(axis, rank))
         scale = tracer.cast(to_value(tracer, count, INT64), value.dtype)
         return result, SymArray.fresh(tracer, broadcast(tracer, scale, value.shape))
 
 
-@rule(np.ptp, method="ptp")
+@rule(np.ptp)
 def ptp(tracer: Tracer, a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE) -> Any:
     with tracer.composite("ptp"):
         high = _extreme("max", "maximum")(tracer, a, axis, keepdims=keepdims)
@@ -366,12 +358,9 @@ def ptp(tracer: Tracer, a: Any, axis: Any = None, out: Any = None, keepdims: Any
 @rule(np.count_nonzero)
 def count_nonzero(tracer: Tracer, a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
     with tracer.composite("count_nonzero"):
-        value = to_value(tracer, operand_of(tracer, a))
-        axes = normalize_axes(tracer, axis, len(value.shape))
+        value, axes = _reducing(tracer, a, axis)
         ones = tracer.cast(tracer.cast(value, BOOL), INT64)
-        return finish(
-            tracer, reduce_value(tracer, "sum", ones, axes), axes, len(value.shape), keepdims, None, "count_nonzero"
-        )
+        return finish(tracer, reduce_value(tracer, "sum", ones, axes), axes, keepdims, None, "count_nonzero")
 
 
 def reduce_ufunc(tracer: Tracer, ufunc: np.ufunc, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:

@@ -3,7 +3,6 @@
 What lies under false is computed too, and takes no part: a reduction has its identity there.
 """
 
-# ruff: noqa: PLR0917
 from __future__ import annotations
 
 import inspect
@@ -106,7 +105,7 @@ def _reduced(tracer: Tracer, function: Any, name: str, args: Sequence[Any], kwar
         raise next(x for x in given.values() if isinstance(x, Compressed)).refused(name)
     if given.get("where", True) is not True:
         raise selection.refused(f"{name}(where=...)")
-    axes = normalize_axes(tracer, given.pop("axis", None), selection.ndim)
+    axes = normalize_axes(given.pop("axis", None), selection.ndim)
     if selection.at not in axes:
         return _along_other_axes(tracer, function, selection, axes, given)
     out, keep = given.pop("out", None), given.pop("keepdims", False)
@@ -119,7 +118,7 @@ def _reduced(tracer: Tracer, function: Any, name: str, args: Sequence[Any], kwar
         given["where"] = SomeChosen(truth)
     result = FUNCTIONS[function](tracer, selection.whole, axis=tuple(selection.axes_of_whole(axes)), **given)
     if keep:
-        result = SymArray.fresh(tracer, keep_dims(tracer, result.read(), axes, selection.ndim))
+        result = SymArray.fresh(tracer, keep_dims(tracer, result.read(), axes))
     return result if out is None else store_result(tracer, function.__name__, result, out)
 
 
@@ -155,7 +154,7 @@ def _norm(tracer: Tracer, name: str, x: Any, ord: Any = None, axis: Any = None, 
     """Square roots of sums of squares, and sums of absolute values: zeros change neither."""
     if not isinstance(x, Compressed) or not (ord is None or (type(ord) in (int, float) and ord in (1, 2))):
         raise next(y for y in (x, ord, axis) if isinstance(y, Compressed)).refused(f"{name}(ord={described(ord)})")
-    axes = normalize_axes(tracer, axis, x.ndim)
+    axes = normalize_axes(axis, x.ndim)
     if (ord is not None and len(axes) != 1) or len(axes) > 2 or (len(axes) == 2 and x.mask_rank > 1) or keepdims:
         raise x.refused(name)
     rule_of = FUNCTIONS[np.linalg.norm]
@@ -197,7 +196,7 @@ def _product(tracer: Tracer, function: Any, name: str, args: Sequence[Any]) -> A
 # -- nonzero ------------------------------------------------------------------------------------------------
 
 
-@rule(np.nonzero, method="nonzero")
+@rule(np.nonzero)
 def nonzero(tracer: Tracer, a: Any) -> tuple[Compressed, ...]:
     """Where an array is not zero: along each axis the position, under the array's truth as the mask."""
     truth = to_value(tracer, operand_of(tracer, a), BOOL)

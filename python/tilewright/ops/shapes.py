@@ -1,17 +1,15 @@
 """Operations that only look at an array in another way: reshape, transpose, axes, broadcast_to."""
 
-# The signatures are NumPy's own.
-# ruff: noqa: PLR0917
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..symbolic.arrays import Storage, SymArray, View
-from ..symbolic.graph import NEWAXIS, Slice, Value
-from ..symbolic.registry import rule
+from ..symbolic.graph import NEWAXIS, WHOLE, Value
+from ..symbolic.registry import provides, rule
 from ..symbolic.scalars import SymInt, described, size_of
 from ..symbolic.sizes import Size
 from ..symbolic.tracer import Tracer
@@ -42,7 +40,7 @@ def as_shape(shape: Any) -> tuple[Size, ...]:
     """A shape as NumPy takes it, in which True is no 1."""
     parts = shape if isinstance(shape, (tuple, list)) else (shape,)
     for part in parts:
-        if isinstance(getattr(part, "hint", part), (bool, np.bool_)):
+        if is_bool(part):
             raise TypeError("an integer is required")
     if isinstance(shape, (int, np.integer, SymInt)):
         return (as_size(shape),)
@@ -137,14 +135,12 @@ def ravel(tracer: Tracer, a: Any, order: str = "C") -> Any:
     return array.view(View("reshape", {}, (tracer.total(array.sizes),)))
 
 
+@provides
 def flatten(tracer: Tracer, a: Any, order: str = "C") -> Any:
     refuse_order(tracer, "flatten", order)
     array = as_array(tracer, a)
     value = reshape_value(tracer, array.read(), (tracer.total(array.sizes),))
     return SymArray(tracer, Storage(copied(tracer, value), c_order=True))
-
-
-rule(method="flatten")(flatten)
 
 
 def normalize_axis(axis: Any, rank: int) -> int:
@@ -166,8 +162,6 @@ def transpose(tracer: Tracer, a: Any, axes: Any = None) -> Any:
         order = [normalize_axis(axis, rank) for axis in axes]
         if len(set(order)) != rank:
             raise ValueError("repeated axis in transpose")
-    if order == sorted(order):
-        return array.view(View("transpose", {"axes": order}, array.sizes))
     return array.view(View("transpose", {"axes": order}, tuple(array.sizes[k] for k in order)))
 
 
@@ -212,13 +206,11 @@ def rollaxis(tracer: Tracer, a: Any, axis: Any, start: Any = 0) -> Any:
     return transpose(tracer, array, order)
 
 
-def index_view(
-    tracer: Tracer, array: SymArray, items: list[Any], shape: Sequence[Size], is_scalar: bool = False
-) -> SymArray:
+def index_view(tracer: Tracer, array: SymArray, items: list[Any], shape: Sequence[Size]) -> SymArray:
     if array.is_scalar:
         value = tracer.add("index", (array.read(),), {"index": items}, array.dtype, shape)
-        return SymArray.fresh(tracer, value, is_scalar=is_scalar)
-    return array.view(View("index", {"index": items}, tuple(shape)), is_scalar)
+        return SymArray.fresh(tracer, value, is_scalar=False)
+    return array.view(View("index", {"index": items}, tuple(shape)))
 
 
 def written_out(keys: Sequence[Any], rank: int, whole: Any = slice(None), mask: Any = None) -> tuple[Any, ...]:
@@ -237,6 +229,13 @@ def written_out(keys: Sequence[Any], rank: int, whole: Any = slice(None), mask: 
     return (*keys[:at], *[whole] * (rank - used), *keys[at + 1 :])
 
 
+def with_new_axes(sizes: Sequence[Size], new: Collection[int]) -> tuple[list[Any], list[Size]]:
+    """The items of an index that puts axes of extent 1 at these places, and the shape of what it gives."""
+    old, rank = iter(sizes), len(sizes) + len(new)
+    items = [NEWAXIS if k in new else WHOLE for k in range(rank)]
+    return items, [Size.constant(1) if k in new else next(old) for k in range(rank)]
+
+
 @rule(np.expand_dims)
 def expand_dims(tracer: Tracer, a: Any, axis: Any) -> Any:
     array = as_array(tracer, a)
@@ -245,10 +244,7 @@ def expand_dims(tracer: Tracer, a: Any, axis: Any) -> Any:
     new = {normalize_axis(k, rank) for k in axes}
     if len(new) != len(axes):
         raise ValueError("repeated axis")
-    old = iter(array.sizes)
-    items = [NEWAXIS if k in new else Slice(Size.constant(0), 1) for k in range(rank)]
-    shape = [Size.constant(1) if k in new else next(old) for k in range(rank)]
-    return index_view(tracer, array, items, shape)
+    return index_view(tracer, array, *with_new_axes(array.sizes, new))
 
 
 @rule(np.squeeze)
@@ -264,7 +260,7 @@ def squeeze(tracer: Tracer, a: Any, axis: Any = None) -> Any:
             tracer.require("==", array.sizes[k], 1, message, ValueError)
     if not dropped:
         return array
-    items = [Size.constant(0) if k in dropped else Slice(Size.constant(0), 1) for k in range(array.ndim)]
+    items = [Size.constant(0) if k in dropped else WHOLE for k in range(array.ndim)]
     return index_view(tracer, array, items, [size for k, size in enumerate(array.sizes) if k not in dropped])
 
 
@@ -312,7 +308,7 @@ rule(np.atleast_2d)(at_least(2))
 rule(np.atleast_3d)(at_least(3))
 
 
-def normalize_axes(tracer: Tracer, axis: Any, rank: int) -> list[int]:
+def normalize_axes(axis: Any, rank: int) -> list[int]:
     """The axes that are meant, ascending; None is all of them."""
     if axis is None or axis is NO_VALUE:
         return list(range(rank))
@@ -321,25 +317,17 @@ def normalize_axes(tracer: Tracer, axis: Any, rank: int) -> list[int]:
     for a in axes:
         if is_bool(a):
             raise TypeError("an integer is required")
-        k = a.__index__() if not isinstance(a, int) else a
-        if not -rank <= k < rank:
-            raise np.exceptions.AxisError(k, rank)
-        found.append(k % rank if rank else 0)
+        found.append(normalize_axis(a, rank))
     if len(set(found)) != len(found):
         raise ValueError("duplicate value in 'axis'")
     return sorted(found)
 
 
-def flip_axes(tracer: Tracer, array: SymArray, axes: Sequence[int]) -> SymArray:
-    key = tuple(slice(None, None, -1) if k in axes else slice(None) for k in range(array.ndim))
-    result: SymArray = array[key]
-    return result
-
-
 @rule(np.flip)
 def flip(tracer: Tracer, m: Any, axis: Any = None) -> Any:
     array = as_array(tracer, m)
-    return flip_axes(tracer, array, normalize_axes(tracer, axis, array.ndim))
+    axes = normalize_axes(axis, array.ndim)
+    return array[tuple(slice(None, None, -1) if k in axes else slice(None) for k in range(array.ndim))]
 
 
 @rule(np.copy)
@@ -364,6 +352,8 @@ def size(tracer: Tracer, a: Any, axis: Any = None) -> Any:
     return array.size if axis is None else array.shape[axis]
 
 
+@rule(np.astype)
+@provides
 def astype(
     tracer: Tracer, a: Any, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True,
     copy: bool = True, device: Any = None,
@@ -380,6 +370,3 @@ def astype(
         Storage(tracer.add("cast", (value,), {}, target, value.shape, "astype")),
         is_scalar=array.is_scalar,
     )
-
-
-rule(np.astype, method="astype")(astype)

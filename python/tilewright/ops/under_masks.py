@@ -9,7 +9,7 @@ import numpy as np
 
 from ..symbolic.arrays import SymArray, View
 from ..symbolic.compressed import Compressed
-from ..symbolic.graph import NEWAXIS, Slice
+from ..symbolic.graph import NEWAXIS, WHOLE
 from ..symbolic.scalars import Symbolic
 from ..symbolic.sizes import Size
 from ..symbolic.tracer import Tracer
@@ -67,7 +67,7 @@ def _beside(selection: Compressed, x: Any, what: str) -> Any:
         )
     if moves_at < 0 or selection.mask_rank == 1:
         return array
-    items = [Slice(Size.constant(0), 1)] * array.ndim
+    items = [WHOLE] * array.ndim
     more = selection.mask_rank - 1
     sizes = (*array.sizes[:moves_at], *[Size.constant(1)] * more, *array.sizes[moves_at:])
     view = View("index", {"index": [*items[:moves_at], *[NEWAXIS] * more, *items[moves_at:]]}, sizes)

@@ -52,6 +52,21 @@ def choose(
     total = max(recorder.script_ns, 1)
     refusals: list[str] = []
     marked = [c for c in candidates if c.marked]
+    without_module: list[Choice] = []
+
+    def of(candidate: Candidate, why_not: Callable[[Candidate, Any], str]) -> list[Choice]:
+        made: list[Choice] = []
+        for call in _calls(candidate, workload):
+            traced = try_trace(candidate, call)
+            why = traced if isinstance(traced, str) else ""
+            if not why and (why := why_not(candidate, traced)) and not without_module:
+                without_module.append(_choice(candidate, call, total, traced))
+            if why:
+                _refuse(candidate, why, refusals)
+                break
+            made.append(_choice(candidate, call, total, traced))
+        return made
+
     if function is not None or marked:
         chosen = marked if function is None else candidates
         choices: list[Choice] = []
@@ -61,31 +76,16 @@ def choose(
             if around == {candidate.name}:  # what a decorator has wrapped is compiled along with the wrapper
                 compiled[id(candidate.function)] = candidate.name
                 continue
-            for call in _calls(candidate, workload):
-                traced = try_trace(candidate, call)
-                if isinstance(traced, str):
-                    _refuse(candidate, traced, refusals)
-                    break
-                choices.append(_choice(candidate, call, total, traced))
+            if made := of(candidate, lambda *_: ""):
+                choices += made
                 compiled[id(candidate.function)] = candidate.name
         if not choices:
             raise NothingToTune("\n".join(refusals))
         return choices, refusals
-    without_module: list[Choice] = []
     for candidate in candidates:
         if candidate.total_ns < _MINOR_SHARE * candidates[0].total_ns:
             break
-        choices = []
-        for call in _calls(candidate, workload):
-            traced = try_trace(candidate, call)
-            why = traced if isinstance(traced, str) else ""
-            if not why and (why := why_no_module(candidate, traced)):
-                without_module = without_module or [_choice(candidate, call, total, traced)]
-            if why:
-                _refuse(candidate, why, refusals)
-                break
-            choices.append(_choice(candidate, call, total, traced))
-        if choices:
+        if choices := of(candidate, why_no_module):
             return choices, refusals
     if without_module:
         refusals.remove(f"{without_module[0].candidate.name}: {without_module[0].candidate.fate}")

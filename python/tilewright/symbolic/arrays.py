@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from .graph import NewAxis, Slice, Value, unchanged
+from .graph import WHOLE, NewAxis, Slice, Value, unchanged
 from .operators import BINARY, COMPARE, COMPARE_UFUNC, UNARY, divmod_of
-from .registry import METHODS, OPERATIONS
+from .registry import OPERATIONS
 from .scalars import Symbolic, int_of
 from .sizes import Size
 from .tracer import MAX_UNROLLED_ITERATIONS, Argument, Tracer
@@ -147,8 +147,8 @@ class SymArray(ArrayLike):
     def of_one_kind(self) -> SymArray:
         return SymArray(self.tracer, self.storage, self.chain, self.is_scalar)
 
-    def view(self, view: View, is_scalar: bool = False) -> SymArray:
-        made = SymArray(self.tracer, self.storage, (*self.chain, view), is_scalar)
+    def view(self, view: View) -> SymArray:
+        made = SymArray(self.tracer, self.storage, (*self.chain, view))
         if self.may_be_a_copy():
             made.seen = self.seen
         return made
@@ -280,7 +280,7 @@ class SymArray(ArrayLike):
         items = view.attributes["index"]
         if any(isinstance(item, NewAxis) for item in items):
             kept = [item for item in items if not isinstance(item, Size)]
-            drop = [Size.constant(0) if isinstance(item, NewAxis) else Slice(Size.constant(0), 1) for item in kept]
+            drop = [Size.constant(0) if isinstance(item, NewAxis) else WHOLE for item in kept]
             shape = [n for n, item in zip(inner.shape, kept, strict=True) if not isinstance(item, NewAxis)]
             inner = tracer.add("index", (inner,), {"index": drop}, inner.dtype, shape)
             items = [item for item in items if not isinstance(item, NewAxis)]
@@ -332,12 +332,11 @@ class SymArray(ArrayLike):
     def _call(self, function: Any, *args: Any, **kwargs: Any) -> Any:
         return OPERATIONS.call_numpy(self.tracer, function, (self, *args), kwargs)
 
-    def _method(self, name: str, *args: Any, **kwargs: Any) -> Any:
-        return METHODS[name](self.tracer, self, *args, **kwargs)
+    def _type_text(self) -> str:
+        return f"{self.dtype}[{', '.join(str(self.tracer.resolve(size)) for size in self.sizes)}]"
 
     def described(self) -> str:
-        sizes = ", ".join(str(self.tracer.resolve(size)) for size in self.sizes)
-        return f"<array {self.dtype}[{sizes}]>"
+        return f"<array {self._type_text()}>"
 
     @property
     def __class__(self) -> Any:
@@ -361,13 +360,16 @@ class SymArray(ArrayLike):
 
     def refused(self, what: str) -> Exception:
         return self.tracer.error(
-            f"{what} of a traced array, {self.dtype}[{', '.join(str(self.tracer.resolve(s)) for s in self.sizes)}]",
+            f"{what} of a traced array, {self._type_text()}",
             "its elements are known only when the compiled function runs",
             "Use np.where for a choice between values, or leave the branch or loop out of the compiled function.",
         )
 
     __bool__, __complex__ = refusing("loops: the truth value"), refusing("the complex value")
     __round__, tolist = refusing("round()"), refusing(".tolist()")
+    argmax, argmin, argsort, cumsum, cumprod, diagonal, nonzero, repeat, take, trace = map(
+        _calling, ("argmax", "argmin", "argsort", "cumsum", "cumprod", "diagonal", "nonzero", "repeat", "take", "trace")
+    )
 
     def __hash__(self) -> int:
         if not self.is_scalar:
@@ -421,10 +423,10 @@ class SymArray(ArrayLike):
         return self._call(np.squeeze, axis=axis)
 
     def flatten(self, order: str = "C") -> SymArray:
-        return self._method("flatten", order=order)
+        return OPERATIONS.flatten(self.tracer, self, order=order)
 
     def astype(self, *args: Any, **kwargs: Any) -> SymArray:
-        return self._method("astype", *args, **kwargs)
+        return OPERATIONS.astype(self.tracer, self, *args, **kwargs)
 
     def fill(self, value: Any) -> None:
         if getattr(value, "ndim", 0) and not isinstance(value, np.generic):
@@ -454,23 +456,6 @@ def _root(tracer: Tracer, value: Value) -> Value:
             value = value.attributes["initial"]
         else:
             return value
-
-
-for _name in (
-    "argmax",
-    "argmin",
-    "ptp",
-    "cumsum",
-    "cumprod",
-    "repeat",
-    "take",
-    "nonzero",
-    "argsort",
-    "diagonal",
-    "trace",
-):
-    if hasattr(np.ndarray, _name):
-        setattr(SymArray, _name, _calling(_name))
 
 
 def _operator(ufunc: np.ufunc, swapped: bool) -> Any:

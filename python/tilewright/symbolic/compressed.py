@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from .arrays import ArrayLike, SymArray, operator_methods, refusing
-from .graph import INT64, NEWAXIS, Slice, Value
+from .graph import INT64, NEWAXIS, WHOLE, Value
+from .operators import check_out
 from .registry import OPERATIONS
 from .scalars import RunScalar
 from .sizes import Size
@@ -58,7 +59,7 @@ class Compressed(ArrayLike):
         """The mask with an axis of extent 1 for each axis behind it, so that it broadcasts to the whole."""
         if not self.behind:
             return self.mask
-        items = [*[Slice(Size.constant(0), 1)] * self.mask_rank, *[NEWAXIS] * self.behind]
+        items = [*[WHOLE] * self.mask_rank, *[NEWAXIS] * self.behind]
         shape = (*self.mask.shape, *[Size.constant(1)] * self.behind)
         return self.tracer.add("index", (self.mask,), {"index": items}, self.mask.dtype, shape)
 
@@ -163,10 +164,7 @@ class Compressed(ArrayLike):
 def _in_place(ufunc: np.ufunc) -> Any:
     def method(self: Compressed, other: Any) -> Any:
         result = OPERATIONS.apply_operator(self.tracer, ufunc, (self, other))
-        if not np.can_cast(result.dtype, self.dtype, "same_kind"):
-            raise np._core._exceptions._UFuncOutputCastingError(  # type: ignore[attr-defined]
-                ufunc, "same_kind", result.dtype, self.dtype, 0
-            )
+        check_out(ufunc, "same_kind", result.dtype, self.dtype)
         self.write(result)
         return self
 

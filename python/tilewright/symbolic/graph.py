@@ -23,6 +23,9 @@ class Slice:
     step: int
 
 
+WHOLE = Slice(Size.constant(0), 1)  # of an axis
+
+
 class NewAxis:
     """The `newaxis` item of an `index`."""
 

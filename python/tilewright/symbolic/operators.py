@@ -50,5 +50,11 @@ def comparison(symbol: str) -> Any:
     return method
 
 
+def check_out(ufunc: np.ufunc, casting: str, found: np.dtype[Any], out: np.dtype[Any]) -> None:
+    """NumPy's own error where a result may not be written into an array of that dtype."""
+    if not np.can_cast(found, out, casting):  # type: ignore[arg-type]
+        raise np._core._exceptions._UFuncOutputCastingError(ufunc, casting, found, out, 0)  # type: ignore[attr-defined]
+
+
 def divmod_of(left: Any, right: Any) -> Any:
     return left // right, left % right

@@ -8,20 +8,17 @@ from typing import Any, TypeVar
 Rule = Callable[..., Any]
 R = TypeVar("R", bound=Rule)
 
-# Each rule takes the tracer, then what the function, method or ufunc takes.
+# Each rule takes the tracer, then what the function or ufunc takes.
 FUNCTIONS: dict[Any, Rule] = {}  # of NumPy's functions, by themselves
-METHODS: dict[str, Rule] = {}  # of arrays
 PRODUCTS: dict[str, Rule] = {}  # of ufuncs that take vectors and matrices
 
 
-def rule(*functions: Any, method: str | None = None, product: str | None = None) -> Callable[[Rule], Rule]:
-    """Register `handler(tracer, *args, **kwargs)` for NumPy functions, as an array method, and as such a ufunc."""
+def rule(*functions: Any, product: str | None = None) -> Callable[[Rule], Rule]:
+    """Register `handler(tracer, *args, **kwargs)` for NumPy functions, and as such a ufunc."""
 
     def register(handler: Rule) -> Rule:
         for function in functions:
             FUNCTIONS[function] = handler
-        if method is not None:
-            METHODS[method] = handler
         if product is not None:
             PRODUCTS[product] = handler
         return handler
@@ -39,6 +36,8 @@ class Operations:
     get_item: Rule  # (array, key)
     set_item: Rule  # (array, key, value)
     item_of: Rule  # (array): its only element, as Python's number
+    flatten: Rule  # (tracer, array, order): as the method, for which NumPy has no function
+    astype: Rule  # (tracer, array, what the method takes)
     part_of: Rule  # (what a mask picks out, key)
     array_of_items: Rule  # (tracer, a list or tuple in which something is symbolic)
 

@@ -25,7 +25,7 @@ from .operators import (
 )
 from .registry import OPERATIONS
 from .sizes import Size
-from .tracer import Tracer
+from .tracer import Tracer, margin
 
 # A Python int of the run is at most that, or reached from there in steps of at most SMALL_STEP.
 LARGEST_INT = 2**61
@@ -132,7 +132,16 @@ def int_of(tracer: Tracer, size: Size) -> Any:
     return size.constant_part if size.is_constant else SymInt(tracer, size)
 
 
-class _Number(Symbolic):  # noqa: PLW1641 - each kind hashes its own value
+def _of_the_call(function: Any) -> Any:
+    """The method of a number that is the function of its value in the recorded call."""
+
+    def method(self: Any, *args: Any) -> Any:
+        return function(self.concrete(), *args)
+
+    return method
+
+
+class _Number(Symbolic):  # noqa: PLW1641 - __hash__ is one of the methods below
     """A Python number in the trace: its six comparisons come down to one."""
 
     __slots__ = ()
@@ -149,6 +158,15 @@ class _Number(Symbolic):  # noqa: PLW1641 - each kind hashes its own value
 
     def __deepcopy__(self, memo: Any) -> Any:
         return self
+
+    def concrete(self) -> Any:
+        """The value of the recorded call, guarded."""
+        raise NotImplementedError
+
+    # Where Python needs the number itself.
+    __int__, __float__, __complex__, __index__, __hash__, __repr__, __format__ = map(
+        _of_the_call, (int, float, complex, operator.index, hash, repr, format)
+    )
 
     def _compare(self, symbol: str, other: Any) -> Any:
         raise NotImplementedError
@@ -170,6 +188,16 @@ class _Number(Symbolic):  # noqa: PLW1641 - each kind hashes its own value
         return True if result is NotImplemented else result
 
     __lt__, __le__, __gt__, __ge__ = (comparison(symbol) for symbol in ("<", "<=", ">", ">="))
+    # Each kind of number has these three methods.
+    __add__, __radd__ = operator_pair("_arithmetic", "add")
+    __sub__, __rsub__ = operator_pair("_arithmetic", "sub")
+    __mul__, __rmul__ = operator_pair("_arithmetic", "mul")
+    __floordiv__, __rfloordiv__ = operator_pair("_arithmetic", "floordiv")
+    __mod__, __rmod__ = operator_pair("_arithmetic", "mod")
+    __truediv__, __rtruediv__ = operator_pair("_divide", "truediv")
+    __and__, __rand__ = operator_pair("_bits", "and")
+    __or__, __ror__ = operator_pair("_bits", "or")
+    __xor__, __rxor__ = operator_pair("_bits", "xor")
 
 
 class SymInt(_Number):
@@ -218,27 +246,11 @@ class SymInt(_Number):
         cast = self.tracer.cast(self.as_value(), FLOAT64)
         return SymScalar(self.tracer, cast, float(self.hint), frozenset(self.size.symbols()))
 
-    # -- where Python needs the number itself ------------------------------------------------------
-
-    def __index__(self) -> int:
+    def concrete(self) -> int:
         return self.tracer.fix(self.size)
-
-    __int__ = __index__
-
-    def __float__(self) -> float:
-        return float(self.tracer.fix(self.size))
-
-    def __hash__(self) -> int:
-        return hash(self.__index__())
 
     def __bool__(self) -> bool:
         return self.tracer.decide("!=", self.size, 0)
-
-    def __format__(self, spec: str) -> str:
-        return format(self.__index__(), spec)
-
-    def __repr__(self) -> str:
-        return repr(self.__index__())
 
     # -- comparisons --------------------------------------------------------------------------------
 
@@ -283,15 +295,9 @@ class SymInt(_Number):
             return other * self.__index__()
         return NotImplemented
 
-    __add__, __radd__ = operator_pair("_arithmetic", "add")
-    __sub__, __rsub__ = operator_pair("_arithmetic", "sub")
-    __mul__, __rmul__ = operator_pair("_arithmetic", "mul")
-    __floordiv__, __rfloordiv__ = operator_pair("_arithmetic", "floordiv")
-    __mod__, __rmod__ = operator_pair("_arithmetic", "mod")
-    __truediv__, __rtruediv__ = operator_pair("_true_divide", "truediv")
     __divmod__, __rdivmod__ = divmod_of, lambda self, other: divmod_of(other, self)
 
-    def _true_divide(self, other: Any, name: str, swapped: bool) -> Any:
+    def _divide(self, other: Any, name: str, swapped: bool) -> Any:
         if isinstance(other, SymInt) or _is_int(other):
             divisor = self if swapped else other
             if divisor == 0:
@@ -362,10 +368,6 @@ class SymInt(_Number):
             return NotImplemented
         return python_operator(name)(self.__index__(), operator.index(other))
 
-    __and__, __rand__ = operator_pair("_bits", "and")
-    __or__, __ror__ = operator_pair("_bits", "or")
-    __xor__, __rxor__ = operator_pair("_bits", "xor")
-
     def __invert__(self) -> Any:
         return self._make(-self.size - 1)
 
@@ -400,9 +402,7 @@ def _is_exact_as_float(tracer: Tracer, number: Any) -> bool:
 
 def number_of_the_call(value: Any) -> Any:
     """The Python number that it is in the recorded call, under a guard."""
-    return (
-        value.concrete() if isinstance(value, SymScalar) else value.__index__() if isinstance(value, SymInt) else value
-    )
+    return value.concrete() if isinstance(value, _Number) else value
 
 
 class SymScalar(_Number):
@@ -424,34 +424,12 @@ class SymScalar(_Number):
         return f"<{type(self.hint).__name__} {', '.join(sorted(self.sources))}>"
 
     def concrete(self) -> Any:
-        """The value of the recorded call, guarded."""
         for source in sorted(self.sources):
             self.tracer.fix_scalar(source)
         return self.hint
 
-    def __float__(self) -> float:
-        return float(self.concrete())
-
-    def __complex__(self) -> complex:
-        return complex(self.concrete())
-
-    def __int__(self) -> int:
-        return int(self.concrete())
-
-    def __index__(self) -> int:
-        return operator.index(self.concrete())
-
     def __bool__(self) -> bool:
         return bool(self.concrete())
-
-    def __hash__(self) -> int:
-        return hash(self.concrete())
-
-    def __repr__(self) -> str:
-        return repr(self.concrete())
-
-    def __format__(self, spec: str) -> str:
-        return format(self.concrete(), spec)
 
     def __round__(self, digits: int | None = None) -> Any:
         return round(self.concrete(), digits) if digits is not None else round(self.concrete())
@@ -575,12 +553,6 @@ class SymScalar(_Number):
                 return self.divide_unchecked(other, False)
         return self._arithmetic(other, name, swapped)
 
-    __add__, __radd__ = operator_pair("_arithmetic", "add")
-    __sub__, __rsub__ = operator_pair("_arithmetic", "sub")
-    __mul__, __rmul__ = operator_pair("_arithmetic", "mul")
-    __truediv__, __rtruediv__ = operator_pair("_divide", "truediv")
-    __floordiv__, __rfloordiv__ = operator_pair("_arithmetic", "floordiv")
-    __mod__, __rmod__ = operator_pair("_arithmetic", "mod")
     __pow__, __rpow__ = operator_pair("_arithmetic", "pow")
 
     def __neg__(self) -> Any:
@@ -604,10 +576,6 @@ class SymScalar(_Number):
         theirs = other.concrete() if isinstance(other, SymScalar) else other
         pair = (self.concrete(), theirs)
         return python_operator(name)(*(reversed(pair) if swapped else pair))
-
-    __and__, __rand__ = operator_pair("_bits", "and")
-    __or__, __ror__ = operator_pair("_bits", "or")
-    __xor__, __rxor__ = operator_pair("_bits", "xor")
 
     def __invert__(self) -> Any:
         return ~self.concrete()
@@ -736,11 +704,6 @@ class RunScalar(SymScalar):
         if name in ("add", "sub", "mul"):
             exact = python_operator(name)
             corners = [exact(x, y) for x in (a.low, a.high) for y in (b.low, b.high)]
-            if name != "mul":
-                corners = [
-                    exact(a.low, b.low if name == "add" else b.high),
-                    exact(a.high, b.high if name == "add" else b.low),
-                ]
             low, high = min(corners), max(corners)
             result = self._bounded(BINARY[name].__name__, a, b, low, high)
             if low >= -LARGEST_INT and high <= LARGEST_INT:
@@ -826,25 +789,21 @@ class RunScalar(SymScalar):
         return RunScalar(self.tracer, value, int, -mine.high - 1, -mine.low - 1)
 
     def __neg__(self) -> Any:
-        refuse_kinds(self, "the negative")
-        mine = self._int_of(self)
-        value = self.value if mine is None else mine.value
-        made = self.tracer.add("negative", (value,), {}, value.dtype, ())
-        if mine is None:
-            return RunScalar(self.tracer, made, float)
-        return RunScalar(self.tracer, made, int, -mine.high, -mine.low)
+        return self._unary("negative", "the negative", lambda mine: (-mine.high, -mine.low))
 
     def __pos__(self) -> Any:
         return self._int_of(self) or self
 
     def __abs__(self) -> Any:
-        refuse_kinds(self, "the absolute value")
+        return self._unary("absolute", "the absolute value", lambda mine: (0, max(-mine.low, mine.high)))
+
+    def _unary(self, operation: str, what: str, limits: Callable[[RunScalar], tuple[int, int]]) -> RunScalar:
+        """`limits`: between which numbers the result of an int lies."""
+        refuse_kinds(self, what)
         mine = self._int_of(self)
         value = self.value if mine is None else mine.value
-        made = self.tracer.add("absolute", (value,), {}, value.dtype, ())
-        if mine is None:
-            return RunScalar(self.tracer, made, float)
-        return RunScalar(self.tracer, made, int, 0, max(-mine.low, mine.high))
+        made = self.tracer.add(operation, (value,), {}, value.dtype, ())
+        return RunScalar(self.tracer, made, float) if mine is None else RunScalar(self.tracer, made, int, *limits(mine))
 
     def _operand(self, other: Any) -> SymScalar | None:
         if not isinstance(self.hint, int):
@@ -929,7 +888,7 @@ class RunBool(RunScalar):
         if symbol == "!=":
             # Beyond an end that it never passes.
             return [side - 1 for side in (d, -d) if self.tracer.decide_if_same_in_all_iterations(">=", side, 0)]
-        return [{"<": -d - 1, "<=": -d, ">": d - 1, ">=": d}[symbol]]
+        return [margin(symbol, d, Size.constant(0))]
 
 
 _OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}

@@ -303,23 +303,22 @@ class Tracer:
         return pushed(self.decided_by_data, what)
 
     @contextmanager
-    def before_all_regions(self) -> Iterator[None]:
-        """Values made inside belong to the program itself, before the regions that are being traced."""
-        blocks, self.blocks = self.blocks, self.blocks[:1]
+    def _with(self, name: str, value: Any) -> Iterator[None]:
+        """An attribute has another value for a while."""
+        before = getattr(self, name)
+        setattr(self, name, value)
         try:
             yield
         finally:
-            self.blocks = blocks
+            setattr(self, name, before)
 
-    @contextmanager
-    def outside_of(self, block: Block) -> Iterator[None]:
+    def before_all_regions(self) -> AbstractContextManager[None]:
+        """Values made inside belong to the program itself, before the regions that are being traced."""
+        return self._with("blocks", self.blocks[:1])
+
+    def outside_of(self, block: Block) -> AbstractContextManager[None]:
         """Values made inside belong to the block around `block`."""
-        blocks = self.blocks
-        self.blocks = blocks[: next(k for k, one in enumerate(blocks) if one is block)]
-        try:
-            yield
-        finally:
-            self.blocks = blocks
+        return self._with("blocks", self.blocks[: next(k for k, one in enumerate(self.blocks) if one is block)])
 
     def is_visible(self, value: Value) -> bool:
         """Whether the present statement may use a value: its block has not ended."""
@@ -513,7 +512,7 @@ class Tracer:
         if self.loops and not self.loops.keys().isdisjoint((a - b).symbols()):
             return self._decide_for_all_iterations(operator, a - b, message)
         if operator in ("<", "<=", ">", ">="):
-            difference = {"<": b - a - 1, "<=": b - a, ">": a - b - 1, ">=": a - b}[operator]
+            difference = margin(operator, a, b)
             known = self._known(">=", difference)
             if known is not None:
                 return known
@@ -538,14 +537,9 @@ class Tracer:
         if not self.sizes_decide:
             raise Undecided
 
-    @contextmanager
-    def without_decisions(self) -> Iterator[None]:
+    def without_decisions(self) -> AbstractContextManager[None]:
         """Where a size would decide something that is not known of every call, Undecided is raised."""
-        before, self.sizes_decide = self.sizes_decide, False
-        try:
-            yield
-        finally:
-            self.sizes_decide = before
+        return self._with("sizes_decide", False)
 
     # -- loops ----------------------------------------------------------------------------------
 
@@ -630,12 +624,11 @@ class Tracer:
                     return operator == "!="
             return None
         if operator != ">=":
-            at_least = {"<": -difference - 1, "<=": -difference, ">": difference - 1}[operator]
-            return self._decide_for_all_iterations(">=", at_least, message)
+            return self._decide_for_all_iterations(">=", margin(operator, difference, Size.constant(0)), message)
         for fact in self.facts:
-            if (margin := difference - fact).is_constant and margin.constant_part >= 0:
+            if (beyond := difference - fact).is_constant and beyond.constant_part >= 0:
                 return True
-            if (margin := -difference - 1 - fact).is_constant and margin.constant_part >= 0:
+            if (beyond := -difference - 1 - fact).is_constant and beyond.constant_part >= 0:
                 return False
         least, most = self.extreme(difference, False), self.extreme(difference, True)
         # A guard makes the answer of the recorded call that of every call.
@@ -744,24 +737,23 @@ class Tracer:
         value = self.sizes[symbol]
         if symbol not in self.substitutions:
             self._may_decide()
-        if symbol not in self.substitutions:
             if symbol not in self.extents:
                 own = Size.symbol(symbol)
                 self.guards.append(SizeGuard(own, "==", Size.constant(value), message, self.root_line(), True))
             self._replace(symbol, Size.constant(value), message)
         return value
 
-    def fix(self, size: Size, message: str = "") -> int:
+    def fix(self, size: Size) -> int:
         """An integer in place of a size: each symbol in it takes its value of the recorded call."""
         size = self.resolve(size)
         for symbol in size.symbols() & self.loops.keys():
-            self.fix_symbol(symbol, message)
+            self.fix_symbol(symbol)
         if not size.is_constant:
             value = self.value_of(size)
-            self.unify(size, Size.constant(value), message)
+            self.unify(size, Size.constant(value))
             size = self.resolve(size)
             for symbol in size.symbols():
-                self.fix_symbol(symbol, message)
+                self.fix_symbol(symbol)
             size = self.resolve(size)
         return self.value_of(size)
 
@@ -781,9 +773,6 @@ class Tracer:
         if not self.decide(operator, left, right, message):
             raise exception(message)
 
-    def same_extent(self, left: Size, right: Size, message: str = "") -> bool:
-        return self.decide("==", left, right, message)
-
 
 @contextmanager
 def pushed(stack: list[T], item: T) -> Iterator[None]:
@@ -793,6 +782,12 @@ def pushed(stack: list[T], item: T) -> Iterator[None]:
         yield
     finally:
         stack.pop()
+
+
+def margin(operator: str, left: Size, right: Size) -> Size:
+    """What is not negative where `left operator right` holds, for each of <, <=, > and >=."""
+    difference = right - left if operator in ("<", "<=") else left - right
+    return difference - 1 if operator in ("<", ">") else difference
 
 
 def free_name(base: str, taken: Container[str]) -> str:

@@ -25,47 +25,11 @@ from ..symbolic.sizes import Size
 from ..symbolic.tracer import SizeGuard, Tracer, free_name
 
 # Words of the program's, the plan's and the schedule's text: a stage of this name would be read as one of them.
-RESERVED = frozenset(
-    [
-        "arg",
-        "scalar",
-        "check",
-        "none",
-        "size",
-        "write",
-        "guard",
-        "function",
-        "return",
-        "for",
-        "while",
-        "if",
-        "else",
-        "do",
-        "in",
-        "range",
-        "carry",
-        "yield",
-        "choose",
-        "when",
-        "where",
-        "variant",
-        "schedule",
-        "space",
-        "result",
-        "temp",
-        "require",
-        "version",
-        "call",
-        "library",
-        "end",
-        "newaxis",
-        "inline",
-        "true",
-        "false",
-        "nan",
-        "inf",
-    ]
-)
+RESERVED = frozenset([
+    "arg", "scalar", "check", "none", "size", "write", "guard", "function", "return", "for", "while", "if", "else",
+    "do", "in", "range", "carry", "yield", "choose", "when", "where", "variant", "schedule", "space", "result", "temp",
+    "require", "version", "call", "library", "end", "newaxis", "inline", "true", "false", "nan", "inf",
+])  # fmt: skip
 
 
 @dataclass(frozen=True)

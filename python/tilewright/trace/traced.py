@@ -83,34 +83,27 @@ class Traced:
         paths = {guard.path for guard in self.guards if guard.kind == "contiguous" and guard.value}
         return tuple(argument.name for argument in self.arguments if argument.path in paths)
 
-    def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-        """The parameters of a call, by name, with defaults."""
-        return bind_call(self.function, args, kwargs)
-
     def inputs(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         """The value of each input of the program (arrays and scalars) in a call."""
-        parameters = self.bind(args, kwargs)
+        parameters = bind_call(self.function, args, kwargs)
         root = root_function(self.function)
-        found: dict[str, Any] = {}
-        for argument in self.arguments:
-            if argument.kind in _INPUTS:
-                if argument.path[0][0] == "constant":
-                    found[argument.name] = argument.value
-                else:
-                    found[argument.name] = follow(argument.path, parameters, root)
-        return found
+        return {
+            a.name: a.value if a.path[0][0] == "constant" else follow(a.path, parameters, root)
+            for a in self.arguments
+            if a.kind in _INPUTS
+        }
 
     def called_generators(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, np.random.Generator]:
         """The random generators that the caller passes in, by the argument that has their state."""
         if not self.generators:
             return {}
-        parameters, root = self.bind(args, kwargs), root_function(self.function)
+        parameters, root = bind_call(self.function, args, kwargs), root_function(self.function)
         return {name: follow(path, parameters, root) for name, path, _ in self.generators}
 
     def matches(self, args: Sequence[Any], kwargs: Mapping[str, Any] | None = None) -> bool:
         """Whether the program answers this call: dtypes, ranks, sizes, constants, globals."""
         try:
-            parameters = self.bind(args, kwargs or {})
+            parameters = bind_call(self.function, args, kwargs or {})
         except TypeError:
             return False
         root = root_function(self.function)
@@ -146,7 +139,7 @@ class Traced:
     def changed_value(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str | None:
         """In words, the value that keeps the program from answering a call, if it is the only reason; else None."""
         try:
-            parameters = self.bind(args, kwargs)
+            parameters = bind_call(self.function, args, kwargs)
         except TypeError:
             return None
         root = root_function(self.function)
