@@ -1,1 +1,8 @@
-"""The command `autotune`."""
+"""The command `autotune`. Each module `NAME_command` has the typer app of `autotune NAME`; `tune_command` has that of `autotune SCRIPT`."""
+
+from pkgutil import iter_modules
+
+_COMMANDS = [
+    module.name.removesuffix("_command") for module in iter_modules(__path__) if module.name.endswith("_command")
+]
+SUBCOMMANDS = tuple(sorted(set(_COMMANDS) - {"tune"}))

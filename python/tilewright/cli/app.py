@@ -11,15 +11,14 @@ import typer
 
 from ..errors import Error, InternalError
 from ..script import ScriptRaised
+from . import SUBCOMMANDS
 from . import script_arguments as passed
 from .exit_codes import INTERRUPTED, OK, SCRIPT_RAISED, USAGE
 from .signals import ending_as_ctrl_c
 
-SUBCOMMANDS = ("run", "show", "debug", "db", "check", "doctor")
-
 
 def main(argv: list[str] | None = None) -> int:
-    """`autotune SCRIPT…` or `autotune run|show|debug|db|check|doctor …`. Returns the exit code (and is the console script)."""
+    """`autotune SCRIPT…` or `autotune COMMAND …`, one of SUBCOMMANDS. Returns the exit code (and is the console script)."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
         code = _dispatch(arguments)

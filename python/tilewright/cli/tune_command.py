@@ -28,6 +28,7 @@ from ..record import Script, check_script
 from ..record.choose import WORKLOADS
 from ..specialization import Specialization
 from ..tuning import TuneOptions, TuneResult, check_space_or_schedule, checked_strategy, tune_call
+from . import SUBCOMMANDS
 from .batch import run_batch
 from .exit_codes import INTERRUPTED, OK, PARTIAL, USAGE
 from .parse import (
@@ -51,8 +52,7 @@ _TARGETS = ", ".join(["host", *reversed(ISA_LEVELS), "cuda", CUDA_DEFAULT])
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 
 _EPILOG = (
-    "Other commands: autotune run SCRIPT, autotune show SCRIPT, autotune debug SCRIPT, autotune db …, autotune check MODULE…, "
-    "autotune doctor. "
+    f"Other commands, each with its --help: {', '.join(f'autotune {name}' for name in SUBCOMMANDS)}. "
     "A script of such a name is given as ./show. Arguments of the script follow after --."
 )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -364,19 +365,22 @@ def count_nonzero(tracer: Tracer, a: Any, axis: Any = None, *, keepdims: Any = F
 
 
 def reduce_ufunc(tracer: Tracer, ufunc: np.ufunc, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """ufunc.reduce(array, axis=0, ...)."""
+    """ufunc.reduce(array, axis=0, ...): the NumPy function of that reduction."""
     name = next((name for name, by in REDUCED_BY.items() if getattr(np, by) is ufunc), "")
     if not name:
         raise tracer.error(f"np.{ufunc.__name__}.reduce")
     names = ("array", "axis", "dtype", "out", "keepdims", "initial", "where")
     given = dict(zip(names, args, strict=False)) | kwargs
     out = given.get("out")
-    call: dict[str, Any] = {"axis": given.get("axis", 0), "out": out[0] if isinstance(out, tuple) else out}
-    for key in ("keepdims", "initial", "where"):
-        if key in given:
-            call[key] = given[key]
-    if name in ("sum", "prod"):
-        call["dtype"] = given.get("dtype")
-    if name in ("all", "any"):
-        call.pop("initial", None)
-    return FUNCTIONS[getattr(np, name)](tracer, given["array"], **call)
+    call = {key: given[key] for key in ("keepdims", "where", "initial", "dtype") if key in given}
+    call |= {"axis": given.get("axis", 0), "out": out[0] if isinstance(out, tuple) else out}
+    handler = FUNCTIONS[getattr(np, name)]
+    taken = inspect.signature(handler).parameters
+    if "initial" not in taken:
+        refuse_initial(tracer, f"{ufunc.__name__}.reduce", call.pop("initial", NO_VALUE))
+    if "dtype" not in taken and (dtype := call.pop("dtype", None)) is not None:
+        own = BOOL if name in ("any", "all") else dtype_of(operand_of(tracer, given["array"]))
+        if np.dtype(dtype) != own:
+            raise tracer.error(f"np.{ufunc.__name__}.reduce(dtype={np.dtype(dtype)})", f"it reduces to {own} alone",
+                               "Convert the array before, or the result.")  # fmt: skip
+    return handler(tracer, given["array"], **call)
