@@ -1,17 +1,11 @@
 // translator/plan/cut_blocks.cpp: what a block does, the order of it, and who takes over whose memory.
 #include <algorithm>
-#include <utility>
 
 #include "dsl/base/error.h"
 #include "translator/ir/attributes.h"
-#include "translator/ir/values.h"
 #include "translator/ir/walk.h"
 #include "translator/loops/pixelwise.h"
-#include "translator/ops/rules.h"
-#include "translator/passes/bounds_check_elimination.h"
-#include "translator/passes/split_complex.h"
 #include "translator/plan/cutter.h"
-#include "translator/stages/analysis.h"
 
 namespace tilewright::translator {
 
@@ -41,15 +35,10 @@ std::vector<Step> Cutter::block(const Block& block, const Names& ends, const Nam
     return emit(work);
 }
 
-bool Cutter::here(const std::string& value, const Work& work) const {
-    const auto found = home_.find(value);
-    return found != home_.end() && found->second == work.block && operations_.count(value) != 0;
-}
-
 void Cutter::find_items(Work& work) {
     Names wanted;
     auto want = [&](const std::string& value) {
-        if (here(value, work) && place_.count(value) == 0) wanted.insert(value);
+        if (home_of(value) == work.block && operation_of(value) != nullptr) wanted.insert(value);
     };
     for (const std::string& value : work.ends)
         want(value);
@@ -64,12 +53,8 @@ void Cutter::find_items(Work& work) {
                 roots(name, found);
             const bool carries = operation.op != Op::if_else;
             for (const std::string& operand : operation.operands) {
-                if (!carries && !(device_ && plan_condition(operand)))
-                    found.insert(operand);
-                else if (!carries)
-                    continue;
-                else if (!is_fill(operand))
-                    roots(operand, found);
+                if (carries && !is_fill(operand)) roots(operand, found);
+                if (!carries && !(device_ && plan_condition(operand))) found.insert(operand);
             }
             for (const std::string& name : found)
                 want(name);
@@ -91,10 +76,7 @@ void Cutter::find_items(Work& work) {
                 cut.insert(name);
             for (const std::string& maker : makers) {
                 Names found, seen;
-                for (const std::string& operand : operations_.at(maker)->operands)
-                    closure(operand, cut, found, seen);
-                for (const std::string& name : free_names(*operations_.at(maker)))
-                    closure(name, cut, found, seen);
+                closure(*operations_.at(maker), cut, found, seen);
                 users += is_wanted(operation, found) ? 1 : 0;
             }
             if (users > 1) {
@@ -153,14 +135,7 @@ void Cutter::connect(Work& work) {
         }
         for (const auto& [name, type] : results_of(*item.operation))
             made.erase(name);
-        for (const std::string& operand : item.operation->operands)
-            closure(operand, made, item.reads, seen);
-        for (const std::string& size : sizes_of(*item.operation))
-            closure(size, made, item.reads, seen);
-        if (!item.operation->regions.empty()) {
-            for (const std::string& name : free_names(*item.operation))
-                closure(name, made, item.reads, seen);
-        }
+        closure(*item.operation, made, item.reads, seen);
         note_makers(work, item);
         if (work.block == &program_.body) wait_for_checks(work, item);
     }
@@ -401,12 +376,8 @@ void Cutter::emit_store(Item& item, std::vector<Step>& steps) {
     const std::string& part = update.operands[1];
     const Type& whole = types_.at(base);
     const std::vector<IndexEntry> region = update.attributes.at(attr::index);
-    std::string name;
-    if (item.consumed.count(base) != 0) {
-        name = place_.at(base);
-    } else {
-        name = fresh_buffer(update.result, base, steps, update);
-    }
+    const std::string name =
+        item.consumed.count(base) != 0 ? place_.at(base) : fresh_buffer(update.result, base, steps, update);
     store(part, name, whole, region, update, steps);
     place_[update.result] = name;
 }
@@ -437,7 +408,7 @@ void Cutter::store(const std::string& part, const std::string& name, const Type&
                    const std::vector<IndexEntry>& region, const Operation& operation, std::vector<Step>& steps) {
     const std::vector<Size>& shape = types_.at(part).shape;
     // One element is written when everything that it needs has been read.
-    const bool is_one_element = std::all_of(shape.begin(), shape.end(), [](const Size& e) { return is_one(e); });
+    const bool is_one_element = std::ranges::all_of(shape, is_one);
     bool apart = true;
     bool lanes_apart = true;
     for (const Access& access : accesses(part, access_context())) {

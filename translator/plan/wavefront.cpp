@@ -166,12 +166,11 @@ class Nest {
     /// Limits are the same in every row.
     bool follows_rows(const Size& tree) const { return moves(tree, {{rows_.symbol, {}, {}, false}}); }
 
-    static bool is_scan_body(const Stepped& stepped, const std::vector<Step>& steps) {
+    bool is_scan_body(const std::vector<Step>& steps) const {
         return std::all_of(steps.begin(), steps.end(), [&](const Step& step) {
             if (step.looks_at_memory())
-                return std::any_of(stepped.buffers.begin(), stepped.buffers.end(),
-                                   [&](const BufferPlan& buffer) { return buffer.name == step.from(); }) &&
-                       is_scan_body(stepped, step.body) && is_scan_body(stepped, step.otherwise);
+                return stepped_.buffer(step.from()) != nullptr && is_scan_body(step.body) &&
+                       is_scan_body(step.otherwise);
             return step.kind == Step::Kind::call && is_plain(step.segment) &&
                    std::all_of(step.segment.targets.begin(), step.segment.targets.end(), is_single);
         });
@@ -179,7 +178,7 @@ class Nest {
 
     bool add_scan(const Step& step) {
         if (!step.step().is_constant() || follows_rows(step.first()) || follows_rows(step.stop())) return false;
-        if (!is_scan_body(stepped_, step.body)) return false;
+        if (!is_scan_body(step.body)) return false;
         Part part;
         part.range = step;
         part.loop = &step;
@@ -323,35 +322,31 @@ class Nest {
     void collect() {
         for (Part& part : parts_) {
             const Names own = part.loop != nullptr ? own_of_each_iteration(stepped_, *part.loop) : Names();
-            collect(part, part.range.body, own);
+            runtime::for_each_step(part.range.body, [&](const Step& step) { collect(part, step, own); });
         }
     }
 
-    void collect(Part& part, const std::vector<Step>& steps, const Names& own) const {
-        for (const Step& step : steps) {
-            for (const Target& target : step.segment.targets) {
-                if (own.count(target.buffer) != 0) continue;
-                std::vector<Size> at;
-                for (const IndexEntry& entry : target.region)
-                    at.push_back(entry.start);
-                part.writes.push_back(access(part, target.buffer, std::move(at)));
-            }
-            for (const Access& read : step.segment.reads) {
-                if (own.count(read.memory) != 0) continue;
-                std::optional<std::vector<Size>> at;
-                const auto is_axis = [](const AxisMap& map) { return map.axis >= 0; };
-                if (read.map && std::none_of(read.map->begin(), read.map->end(), is_axis)) {
-                    at.emplace();
-                    for (const AxisMap& map : *read.map)
-                        at->push_back(map.start);
-                }
-                part.reads.push_back(access(part, read.memory, std::move(at)));
-            }
-            if (step.looks_at_memory() && own.count(step.from()) == 0)
-                part.reads.push_back(access(part, step.from(), std::nullopt));
-            collect(part, step.body, own);
-            collect(part, step.otherwise, own);
+    void collect(Part& part, const Step& step, const Names& own) const {
+        for (const Target& target : step.segment.targets) {
+            if (own.count(target.buffer) != 0) continue;
+            std::vector<Size> at;
+            for (const IndexEntry& entry : target.region)
+                at.push_back(entry.start);
+            part.writes.push_back(access(part, target.buffer, std::move(at)));
         }
+        for (const Access& read : step.segment.reads) {
+            if (own.count(read.memory) != 0) continue;
+            std::optional<std::vector<Size>> at;
+            const auto is_axis = [](const AxisMap& map) { return map.axis >= 0; };
+            if (read.map && std::ranges::none_of(*read.map, is_axis)) {
+                at.emplace();
+                for (const AxisMap& map : *read.map)
+                    at->push_back(map.start);
+            }
+            part.reads.push_back(access(part, read.memory, std::move(at)));
+        }
+        if (step.looks_at_memory() && own.count(step.from()) == 0)
+            part.reads.push_back(access(part, step.from(), std::nullopt));
     }
 
     NestAccess access(const Part& part, const std::string& memory, std::optional<std::vector<Size>> at) const {
@@ -400,19 +395,6 @@ class Nest {
     }
 };
 
-void use(const std::vector<Step>& steps, Names& used) {
-    for (const Step& step : steps) {
-        for (const std::string& name : memory_of(step))
-            used.insert(name);
-        for (const ArrayArgument& array : step.segment.program.arrays)
-            used.insert(array.name);
-        for (const Target& target : step.segment.targets)
-            used.insert(target.buffer);
-        use(step.body, used);
-        use(step.otherwise, used);
-    }
-}
-
 bool mark(Stepped& stepped, std::vector<Step>& steps) {
     bool found = false;
     for (Step& step : steps) {
@@ -436,7 +418,7 @@ void find_wavefronts(Stepped& stepped) {
     if (!mark(stepped, stepped.steps)) return;
     // Rows that went through a temporary no longer do.
     Names used(stepped.returned.begin(), stepped.returned.end());
-    use(stepped.steps, used);
+    runtime::for_each_step(stepped.steps, [&](const Step& step) { used.merge(memory_of(step)); });
     std::erase_if(stepped.buffers, [&](const BufferPlan& buffer) {
         return buffer.kind == BufferPlan::Kind::temporary && used.count(buffer.name) == 0;
     });

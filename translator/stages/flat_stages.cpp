@@ -49,8 +49,7 @@ bool Analysis::may_be_flat(const StagePlan& plan) const {
     const std::int64_t last = here(*last_wide(shape));
     if (last < 0 || last >= kShortAxis) return false;
     return std::all_of(buffers.begin(), buffers.end(), [&](const StageBuffer& buffer) {
-        return (buffer.operation == nullptr || is_elementwise(buffer.operation->op)) &&
-               wide_extents(values_.at(buffer.value).type.shape) == wide_extents(shape);
+        return buffer.is_elementwise() && wide_extents(values_.at(buffer.value).type.shape) == wide_extents(shape);
     });
 }
 
@@ -73,10 +72,8 @@ std::set<std::string> Analysis::flat_candidates() const {
             if (!right) return false;
         }
         // What another kernel leaves has its own axes in memory.
-        return std::none_of(plan.reads.begin(), plan.reads.end(), [&](const std::string& read) {
-            const auto from = std::find_if(stages_.begin(), stages_.end(),
-                                           [&](const StagePlan& other) { return other.name == read; });
-            return flat.count(read) != 0 && from->kernel != plan.kernel;
+        return std::ranges::none_of(plan.reads, [&](const std::string& read) {
+            return flat.count(read) != 0 && find_stage(read)->kernel != plan.kernel;
         });
     };
     for (bool changed = true; changed;) {
@@ -97,9 +94,8 @@ void Analysis::choose_axes() {
     if (flat.empty()) return;
     const std::string name = unique("axes");
     const std::vector<std::string> options = {"flat", "own"};
-    const auto given = options_.variant.find(name);
-    const std::string choice = given == options_.variant.end() ? options.front() : given->second;
-    if (std::find(options.begin(), options.end(), choice) == options.end())
+    const std::string choice = given_option(name, options);
+    if (std::ranges::find(options, choice) == options.end())
         throw TranslateError(program_.function + ": variant " + name + " = " + choice + ": no such option.",
                              "Take flat or own.");
     chosen_[name] = choice;
