@@ -13,8 +13,8 @@ Rows::Rows(const Program& program, std::string extent)
 bool Rows::are_clear() const {
     for (const auto& [name, type] : types_)
         if (!place(type)) return false;
-    return std::all_of(program_.arrays.begin(), program_.arrays.end(),
-                       [&](const ArrayArgument& argument) { return *place(argument.type) <= 0; });
+    return std::ranges::all_of(program_.arrays,
+                               [&](const ArrayArgument& argument) { return *place(argument.type) <= 0; });
 }
 
 bool Rows::is_argument(const std::string& value) const {
@@ -62,8 +62,7 @@ bool Rows::fits(const Guard& guard) const {
 }
 
 bool Rows::fits(const Block& block) const {
-    return std::all_of(block.operations.begin(), block.operations.end(),
-                       [&](const Operation& operation) { return fits(operation); });
+    return std::ranges::all_of(block.operations, [&](const Operation& operation) { return fits(operation); });
 }
 
 bool Rows::fits(const Operation& operation) const {
@@ -76,10 +75,10 @@ bool Rows::fits(const Operation& operation) const {
     const auto has_none = [&](const std::string& operand) { return place_of(operand) == kNone; };
     if (op == Op::index) return fits_index(operation, operation.operands[0], to);
     if (op == Op::update) return fits_update(operation, to);
-    const bool untouched = std::all_of(operation.operands.begin(), operation.operands.end(), has_none);
+    const bool untouched = std::ranges::all_of(operation.operands, has_none);
     if (is_elementwise(op) || is_half(op) || op == Op::broadcast_to || op == Op::complex || op == Op::conjugate) {
         const int rank = static_cast<int>(operation.type.shape.size());
-        return std::all_of(operation.operands.begin(), operation.operands.end(), [&](const std::string& operand) {
+        return std::ranges::all_of(operation.operands, [&](const std::string& operand) {
             return has_none(operand) || (to != kNone && rank_of(operand) - place_of(operand) == rank - to);
         });
     }
@@ -92,8 +91,8 @@ bool Rows::fits(const Operation& operation) const {
     }
     if (is_reduction(op)) {
         const std::vector<int> axes = reduced_axes(operation);
-        const auto before = std::count_if(axes.begin(), axes.end(), [&](int axis) { return axis < from; });
-        return std::count(axes.begin(), axes.end(), from) == 0 && to == from - static_cast<int>(before);
+        const auto before = std::ranges::count_if(axes, [&](int axis) { return axis < from; });
+        return std::ranges::count(axes, from) == 0 && to == from - static_cast<int>(before);
     }
     return op == Op::matmul && fits_matmul(operation, to);
 }
@@ -152,7 +151,7 @@ std::vector<std::string> extents_of_rows(const Program& program) {
     for (const ArrayArgument& argument : program.arrays) {
         if (argument.type.shape.empty() || argument.type.shape[0].op() != Size::Op::symbol) continue;
         const std::string& extent = argument.type.shape[0].name();
-        if (extent.find('.') != std::string::npos && std::find(extents.begin(), extents.end(), extent) == extents.end())
+        if (extent.find('.') != std::string::npos && std::ranges::find(extents, extent) == extents.end())
             extents.push_back(extent);
     }
     return extents;
@@ -179,8 +178,7 @@ bool hold(const Program& program, const Rows& rows) {
         return rows.fits(guard) || (program.writes.empty() && !is_equality(guard));
     };
     const auto fits = [&](const Operation& operation) { return rows.fits(operation); };
-    return std::all_of(program.guards.begin(), program.guards.end(), asks_no_more) &&
-           std::all_of(program.body.operations.begin(), program.body.operations.end(), fits);
+    return std::ranges::all_of(program.guards, asks_no_more) && std::ranges::all_of(program.body.operations, fits);
 }
 
 } // namespace

@@ -142,7 +142,7 @@ class Splitter {
                    rows_.place_of(operation.operands[1]) == rows_.rank_of(operation.operands[1]) - 2;
         if (!is_reduction(operation.op)) return false;
         const std::vector<int> axes = reduced_axes(operation);
-        return std::count(axes.begin(), axes.end(), rows_.place_of(operation.operands[0])) != 0;
+        return std::ranges::count(axes, rows_.place_of(operation.operands[0])) != 0;
     }
 
     // ---- reductions -----------------------------------------------------------------------------------------------
@@ -394,7 +394,7 @@ class Splitter {
             }
         for (const Operation& operation : total.body.operations)
             collect_all_symbols(operation, words);
-        return std::all_of(words.begin(), words.end(), [&](const std::string& word) {
+        return std::ranges::all_of(words, [&](const std::string& word) {
             return word.find('.') == std::string::npos || known.count(word) != 0;
         });
     }

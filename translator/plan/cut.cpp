@@ -113,10 +113,10 @@ Names Cutter::sizes_of(const Operation& operation) const {
 }
 
 bool Cutter::has_unbounded_read(const Block& block, bool outermost) {
-    return std::any_of(block.operations.begin(), block.operations.end(), [&](const Operation& operation) {
+    return std::ranges::any_of(block.operations, [&](const Operation& operation) {
         if (operation.op == Op::read) return !outermost && !operation.attributes.has(attr::min);
-        return std::any_of(operation.regions.begin(), operation.regions.end(),
-                           [](const Block& inner) { return has_unbounded_read(inner, false); });
+        return std::ranges::any_of(operation.regions,
+                                   [](const Block& inner) { return has_unbounded_read(inner, false); });
     });
 }
 
@@ -132,8 +132,7 @@ std::optional<Type> Cutter::bounded(Type type) const {
 }
 
 bool Cutter::moves(const Type& type) const {
-    return std::any_of(type.shape.begin(), type.shape.end(),
-                       [&](const Size& extent) { return translator::moves(extent, symbols_); });
+    return std::ranges::any_of(type.shape, [&](const Size& extent) { return translator::moves(extent, symbols_); });
 }
 
 std::string Cutter::add_temporary(const std::string& name, const Type& type, std::vector<Step>& steps) {

@@ -112,8 +112,7 @@ void Cutter::find_items(Work& work) {
 
 bool Cutter::is_wanted(const Operation& operation, const Names& names) {
     const auto results = results_of(operation);
-    return std::any_of(results.begin(), results.end(),
-                       [&](const auto& result) { return names.count(result.first) != 0; });
+    return std::ranges::any_of(results, [&](const auto& result) { return names.count(result.first) != 0; });
 }
 
 bool Cutter::is_fill(const std::string& value) const {
@@ -221,7 +220,7 @@ void Cutter::take_memory(Work& work) {
             closure(name, work.made, read, seen);
         }
         for (const std::string& operand : operation.operands) {
-            const bool twice = std::count(operation.operands.begin(), operation.operands.end(), operand) > 1;
+            const bool twice = std::ranges::count(operation.operands, operand) > 1;
             if (!twice && read.count(operand) == 0) try_take(work, k, operand);
         }
     }
@@ -290,15 +289,14 @@ bool Cutter::shares_long_work(const Work& work, std::size_t k) const {
 }
 
 std::string Cutter::written_by(const std::string& value) const {
-    const auto write = std::find_if(program_.writes.begin(), program_.writes.end(),
-                                    [&](const Write& each) { return each.value == value; });
+    const auto write = std::ranges::find_if(program_.writes, [&](const Write& each) { return each.value == value; });
     return write == program_.writes.end() ? "" : write->argument;
 }
 
 std::string Cutter::carried_by(const std::string& value, const Block& block) {
-    const auto yielded = std::find(block.yields.begin(), block.yields.end(), value);
+    const auto yielded = std::ranges::find(block.yields, value);
     const auto at = static_cast<std::size_t>(yielded - block.yields.begin());
-    if (at >= block.parameters.size() || std::count(block.yields.begin(), block.yields.end(), value) != 1) return "";
+    if (at >= block.parameters.size() || std::ranges::count(block.yields, value) != 1) return "";
     return block.parameters[at].first;
 }
 
@@ -330,7 +328,7 @@ std::vector<Step> Cutter::emit(Work& work) {
             const std::set<std::size_t>& before = work.items[k].before;
             const bool is_check = work.items[k].kind == Item::Kind::check;
             if (done[k] || (next != work.items.size() && !is_check)) continue;
-            if (!std::all_of(before.begin(), before.end(), [&](std::size_t b) { return done[b]; })) continue;
+            if (!std::ranges::all_of(before, [&](std::size_t b) { return done[b]; })) continue;
             next = k;
             if (is_check) break;
         }

@@ -41,7 +41,7 @@ void Cutter::move(const std::vector<std::string>& yields, const std::vector<std:
     }
     // A home that another one wants is saved first.
     for (Move& each : moves) {
-        if (std::find(homes.begin(), homes.end(), each.from) == homes.end()) continue;
+        if (std::ranges::find(homes, each.from) == homes.end()) continue;
         const std::string saved =
             add_temporary(fresh_name("%", base_name(each.from) + "_last"), type_of_buffer(each.from), steps);
         steps.push_back(step_of(Step::Kind::copy, {each.from, saved}));

@@ -23,8 +23,8 @@ Program Cutter::shell() const {
 }
 
 void Cutter::add_array(Program& program, const std::string& name, const Type& type) {
-    const bool known = std::any_of(program.arrays.begin(), program.arrays.end(),
-                                   [&](const ArrayArgument& argument) { return argument.name == name; });
+    const bool known =
+        std::ranges::any_of(program.arrays, [&](const ArrayArgument& argument) { return argument.name == name; });
     if (known) return;
     program.arrays.push_back({name, type});
     program.argument_order.push_back(name);

@@ -39,20 +39,20 @@ struct Part {
 };
 
 bool is_single(const Target& target) {
-    return target.fresh ? target.type.shape.empty()
-                        : std::all_of(target.region.begin(), target.region.end(),
-                                      [](const IndexEntry& entry) { return entry.kind == IndexEntry::Kind::position; });
+    return target.fresh ? target.type.shape.empty() : std::ranges::all_of(target.region, [](const IndexEntry& entry) {
+        return entry.kind == IndexEntry::Kind::position;
+    });
 }
 
 /// Expressions alone: no sums, products of matrices or loops inside.
 bool is_plain(const Segment& segment) {
     const auto& operations = segment.program.body.operations;
-    const bool plain = std::all_of(operations.begin(), operations.end(), [](const Operation& operation) {
+    const bool plain = std::ranges::all_of(operations, [](const Operation& operation) {
         static const std::set<Op> others = {Op::constant,  Op::scalar_size,  Op::index,
                                             Op::transpose, Op::broadcast_to, Op::take};
         return operation.regions.empty() && (is_elementwise(operation.op) || others.count(operation.op) != 0);
     });
-    return plain && std::none_of(segment.targets.begin(), segment.targets.end(), [](const Target& target) {
+    return plain && std::ranges::none_of(segment.targets, [](const Target& target) {
                return target.buffer.find('.') != std::string::npos || find_dtype(target.type.dtype)->is_complex();
            });
 }
@@ -67,8 +67,7 @@ int operations_of(const Segment& segment) {
 /// What needs NumPy's arrays in the middle of a row, a segment over a row of elements, as one over its element `at`.
 Segment element_of(Segment segment, const Size& at, const MovingSize& column) {
     Program& program = segment.program;
-    if (std::find(program.argument_order.begin(), program.argument_order.end(), column.name) ==
-        program.argument_order.end()) {
+    if (std::ranges::find(program.argument_order, column.name) == program.argument_order.end()) {
         program.scalars.push_back({column.name, "int64"});
         program.argument_order.push_back(column.name);
         segment.moving.push_back(column);
@@ -113,8 +112,7 @@ class Nest {
         if (!rows_.step().is_constant()) return std::nullopt;
         if (why_not_independent(stepped_, rows_).empty() || !split() || !align()) return std::nullopt;
         collect();
-        if (std::none_of(parts_.begin(), parts_.end(), [](const Part& part) { return part.chain; }))
-            return std::nullopt;
+        if (std::ranges::none_of(parts_, [](const Part& part) { return part.chain; })) return std::nullopt;
         const auto skew = skew_of_all();
         if (!skew || *skew > kMostSkew) return std::nullopt;
         Step out = rows_;
@@ -167,12 +165,12 @@ class Nest {
     bool follows_rows(const Size& tree) const { return moves(tree, {{rows_.symbol, {}, {}, false}}); }
 
     bool is_scan_body(const std::vector<Step>& steps) const {
-        return std::all_of(steps.begin(), steps.end(), [&](const Step& step) {
+        return std::ranges::all_of(steps, [&](const Step& step) {
             if (step.looks_at_memory())
                 return stepped_.buffer(step.from()) != nullptr && is_scan_body(step.body) &&
                        is_scan_body(step.otherwise);
             return step.kind == Step::Kind::call && is_plain(step.segment) &&
-                   std::all_of(step.segment.targets.begin(), step.segment.targets.end(), is_single);
+                   std::ranges::all_of(step.segment.targets, is_single);
         });
     }
 
@@ -273,8 +271,7 @@ class Nest {
 
     /// Elements at one position belong to one column: rows run in the direction in which the first range does.
     bool align() {
-        const auto leader =
-            std::find_if(parts_.begin(), parts_.end(), [&](const Part& part) { return part.loop == scan_; });
+        const auto leader = std::ranges::find_if(parts_, [&](const Part& part) { return part.loop == scan_; });
         if (parts_.size() > 1 && direction_ == 0) return false;
         for (Part& part : parts_) {
             Size at = Size::symbol(kColumn);

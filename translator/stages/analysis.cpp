@@ -402,8 +402,8 @@ void Analysis::join_halves() {
     for (const auto& [name, type] : complex_results_) {
         std::vector<std::string> halves;
         for (const char* half : {".real", ".imag"}) {
-            const auto found = std::find_if(stages_.begin(), stages_.end(),
-                                            [&](const StagePlan& plan) { return plan.operand == name + half; });
+            const auto found =
+                std::ranges::find_if(stages_, [&](const StagePlan& plan) { return plan.operand == name + half; });
             if (found == stages_.end()) continue;
             if (found->is_elementwise() && !found->is_loop() && found->joined.empty() && !found->for_library)
                 halves.push_back(found->name);

@@ -48,8 +48,7 @@ Expr from_memory(const Expr& loaded, const std::string& dtype) {
 bool follows_a_number(const Size& tree) {
     std::set<std::string> symbols;
     tree.collect_symbols(symbols);
-    return std::any_of(symbols.begin(), symbols.end(),
-                       [](const std::string& name) { return name.find('.') == std::string::npos; });
+    return std::ranges::any_of(symbols, [](const std::string& name) { return name.find('.') == std::string::npos; });
 }
 
 /// A product with an index or an integer of the call, which extents do not bound.

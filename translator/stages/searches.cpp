@@ -49,8 +49,8 @@ bool is_nonnegative(const Analysis& analysis, const std::string& value) {
     const auto& operands = operation->operands;
     const Op op = operation->op;
     auto all_operands = [&] {
-        return std::all_of(operands.begin(), operands.end(),
-                           [&](const std::string& operand) { return is_nonnegative(analysis, operand); });
+        return std::ranges::all_of(operands,
+                                   [&](const std::string& operand) { return is_nonnegative(analysis, operand); });
     };
     if (op == Op::square || op == Op::absolute || op == Op::exp || op == Op::sqrt) return true;
     if (op == Op::multiply) return operands[0] == operands[1] || all_operands();

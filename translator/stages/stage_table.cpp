@@ -210,8 +210,7 @@ bool StageTable::follows_loops(const std::vector<Loop>& loops) const {
     std::set<std::string> symbols;
     for (const Loop& loop : loops)
         loop.extent.collect_symbols(symbols);
-    return std::any_of(symbols.begin(), symbols.end(),
-                       [&](const std::string& name) { return shared_.loop_symbols.count(name) != 0; });
+    return std::ranges::any_of(symbols, [&](const std::string& name) { return shared_.loop_symbols.count(name) != 0; });
 }
 
 std::optional<StageTable::ReadSource> StageTable::source_of(const std::string& loaded) const {
@@ -282,7 +281,7 @@ void StageTable::finish(StageDraft draft) {
             read.definition = noted.definition;
             for (const auto& [variable, loop] : noted.variables)
                 read.broadcast = read.broadcast || moving.count(variable) == 0;
-            const auto known = std::find_if(info.reads.begin(), info.reads.end(), [&](const dsl::ReadInfo& other) {
+            const auto known = std::ranges::find_if(info.reads, [&](const dsl::ReadInfo& other) {
                 return other.from == read.from && other.innermost == read.innermost &&
                        other.broadcast == read.broadcast && other.definition == read.definition &&
                        other.axes == read.axes;
