@@ -16,7 +16,7 @@ namespace {
 
 dsl::Algorithm build(const Program& program, const TranslateOptions& options) {
     Analysis analysis(program, options);
-    Shared shared{program, options, analysis, {}, {}, {}, {}, {}, {}, {}};
+    Shared shared{{}, program, options, analysis};
     StageTable table(shared);
     auto impl = std::make_unique<dsl::AlgorithmImpl>();
     build_kernels(shared, table, impl->kernels);
@@ -27,11 +27,7 @@ dsl::Algorithm build(const Program& program, const TranslateOptions& options) {
     for (const std::string& name : analysis.sizes())
         info.sizes.push_back({name, analysis.here(Size::symbol(name))});
     impl->stages = std::move(table.impls);
-    impl->sizes = shared.sizes;
-    impl->inputs = shared.arrays;
-    // The long axis of an argument goes by another name: its extent is not the argument's.
-    for (const auto& [name, image] : shared.flat)
-        impl->inputs.emplace(image.name(), image);
+    shared.describe(*impl);
     impl->plan = plan_of_kernels(program, options, analysis, impl->kernels);
     return dsl::Algorithm(std::move(impl), std::move(info));
 }

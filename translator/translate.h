@@ -37,6 +37,11 @@ struct TranslateOptions {
     bool device = false;
     /// Loops whose iterations are independent become axes (passes/batching.h). Not said: on a device.
     std::optional<bool> axes = std::nullopt;
+
+    Layout layout(const std::string& argument) const {
+        const auto found = layouts.find(argument);
+        return found == layouts.end() ? Layout::c : found->second;
+    }
 };
 
 /// The open choices at these sizes (an option that cannot work there is not listed).

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "translator/parts/slices.h"
+#include "translator/parts/rows.h"
 
 namespace {
 

@@ -17,10 +17,6 @@ enum class Op : std::uint8_t {
 #define REDUCTION(name, ...) name,
 #define OPERATION(name, ...) name,
 #include "translator/ir/operations.def"
-#undef ELEMENTWISE
-#undef ELEMENTARY
-#undef REDUCTION
-#undef OPERATION
 };
 
 // What kind of operation it is:
@@ -127,10 +123,6 @@ inline constexpr OpInfo kRows[] = {
 #define OPERATION(name, text, kind, operands, ...)                                                                     \
     OpInfo{text, OpKind::kind, operands, Signature::none, 0, {__VA_ARGS__}},
 #include "translator/ir/operations.def"
-#undef ELEMENTWISE
-#undef ELEMENTARY
-#undef REDUCTION
-#undef OPERATION
 };
 } // namespace op_table
 /// By the number of Op.

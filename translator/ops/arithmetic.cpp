@@ -15,12 +15,6 @@ namespace {
 Type bits_type(Type type) {
     return Halide::UInt(type.bits());
 }
-Expr as_bits(const Expr& x) {
-    return Halide::reinterpret(bits_type(x.type()), x);
-}
-Expr sign_mask(Type type) {
-    return integer_constant(bits_type(type), std::uint64_t{1} << (type.bits() - 1));
-}
 
 /// Signed integers as unsigned ones of the same width and back: modular arithmetic.
 template <class F> Expr modular(const Expr& a, const Expr& b, F&& f) {
@@ -47,11 +41,11 @@ Expr integer_power(const Expr& base, const Expr& exponent) {
 constexpr int kMostWideExponent = 16;
 
 /// b ** n by squaring; n > 0.
-Expr product_of(const Expr& base, int n) {
+template <class F> Expr product_of(const Expr& base, std::uint64_t n, F&& multiply) {
     Expr out, factor = base;
-    for (int rest = n; rest != 0; rest >>= 1) {
-        if ((rest & 1) != 0) out = out.defined() ? out * factor : factor;
-        if (rest > 1) factor = factor * factor;
+    for (std::uint64_t rest = n; rest != 0; rest >>= 1) {
+        if ((rest & 1) != 0) out = out.defined() ? multiply(out, factor) : factor;
+        if (rest > 1) factor = multiply(factor, factor);
     }
     return out;
 }
@@ -74,7 +68,10 @@ Expr power_by_products(const Expr& base, int n) {
     // Once, however often it is read.
     const std::string name = Halide::Internal::unique_name("power_base");
     Expr x = Halide::Internal::Variable::make(base.type(), name);
-    Expr out = n <= 4 ? product_of(x, n) : Halide::cast(base.type(), product_of(Halide::cast<double>(x), n));
+    const auto power = [n](const Expr& b) {
+        return product_of(b, static_cast<std::uint64_t>(n), [](const Expr& c, const Expr& d) { return c * d; });
+    };
+    Expr out = n <= 4 ? power(x) : Halide::cast(base.type(), power(Halide::cast<double>(x)));
     return Halide::Internal::Let::make(name, base, Halide::Internal::common_subexpression_elimination(out));
 }
 
@@ -231,17 +228,7 @@ Expr power(const Exprs& x, const RuleContext& context) {
     if (std::optional<std::uint64_t> exponent = constant_bits(x[1])) {
         if (type.is_int() && static_cast<std::int64_t>(*exponent) < 0)
             throw TranslateError("integers to negative integer powers are a ValueError in NumPy");
-        Expr out = integer_constant(type, 1);
-        Expr factor = x[0];
-        bool first = true;
-        for (std::uint64_t rest = *exponent; rest != 0; rest >>= 1) {
-            if ((rest & 1) != 0) {
-                out = first ? factor : wrapping_multiply(out, factor);
-                first = false;
-            }
-            if (rest > 1) factor = wrapping_multiply(factor, factor);
-        }
-        return out;
+        return *exponent == 0 ? integer_constant(type, 1) : product_of(x[0], *exponent, wrapping_multiply);
     }
     if (type.is_int())
         throw TranslateError(

@@ -25,7 +25,7 @@ namespace {
 /// The float `steps` above a positive one.
 Expr neighbour(const Expr& x, int steps) {
     const Type bits = Halide::UInt(x.type().bits());
-    Expr word = Halide::reinterpret(bits, x);
+    Expr word = as_bits(x);
     Expr moved = steps < 0 ? word - integer_constant(bits, static_cast<std::uint64_t>(-steps))
                            : word + integer_constant(bits, static_cast<std::uint64_t>(steps));
     return Halide::reinterpret(x.type(), moved);

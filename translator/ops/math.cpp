@@ -25,17 +25,10 @@ constexpr Elementary entry(Real (*function)(const Real&, const Real&), const cha
 
 Elementary find(Op op) {
     switch (op) {
-#define ELEMENTWISE(...)
 #define ELEMENTARY(name, operands, libdevice, ...)                                                                     \
     case Op::name:                                                                                                     \
         return entry(math::name, libdevice);
-#define REDUCTION(...)
-#define OPERATION(...)
 #include "translator/ir/operations.def"
-#undef ELEMENTWISE
-#undef ELEMENTARY
-#undef REDUCTION
-#undef OPERATION
     case Op::power: // of floats
         return entry(math::power, "__nv_pow");
     default:

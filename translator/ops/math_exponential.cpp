@@ -3,7 +3,6 @@
 // x = k ln 2 + r with |r| <= ln(2) / 2; e^x = 2^k e^r. k * ln2_high is exact (ln2_high ends in zero bits), so r carries
 // half an ULP. Results that are zero, and -inf, stay on the fast path: masked softmax rows hold them by the million.
 #include <cmath>
-#include <limits>
 
 #include "translator/ops/math_coefficients.h"
 #include "translator/ops/math_families.h"
@@ -12,17 +11,8 @@ namespace tilewright::translator::math {
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kInverseLn2 = 1.4426950408889634;
 constexpr double kLn2 = 0.6931471805599453;
-
-Real ln2_high(const Real& like) {
-    return like.pick(0.6931471805598903, 0.693145751953125F);
-}
-
-Real ln2_low(const Real& like) {
-    return like.pick(5.497923018708371e-14, 1.428606765330187e-06F);
-}
 
 /// Where the result of an exponential leaves the normal numbers, in the argument's unit.
 struct Range {
@@ -53,12 +43,12 @@ Tailed exponential_of_reduced(const Real& t, const Real& tail) {
 
 ReducedExponential reduce_exponential(const Real& x, bool exact_tail) {
     Rounded k = round_product(x, kInverseLn2);
-    Real part = x - k.value * ln2_high(x);
-    Real below = k.value * ln2_low(x);
+    Real part = x - k.value * x.ln2_high();
+    Real below = k.value * x.ln2_low();
     Real r = part - below;
     if (x.contraction() == Contraction::device && !exact_tail) {
-        part = multiply_add(k.value, negate(ln2_high(x)), x);
-        r = multiply_add(k.value, negate(ln2_low(x)), part);
+        part = multiply_add(k.value, negate(x.ln2_high()), x);
+        r = multiply_add(k.value, negate(x.ln2_low()), part);
     }
     if (exact_tail) {
         Tailed p = exponential_of_reduced(r, (part - r) - below);
@@ -122,8 +112,8 @@ Real exp2(const Real& x) {
 Real expm1(const Real& x) {
     // 2^k e^r - 1 = ((2^k - 1) + 2^k r) + 2^k (e^r - 1 - r); the first sum's rounding error is added back.
     Rounded k = round_to_integer(x * kInverseLn2);
-    Real part = x - k.value * ln2_high(x);
-    Real below = k.value * ln2_low(x);
+    Real part = x - k.value * x.ln2_high();
+    Real below = k.value * x.ln2_low();
     Real r = part - below;
     Real tail = (part - r) - below;
     Real rest = r * r * polynomial_wide(x.is_double() ? coefficients::expm1_64 : coefficients::expm1_32, r);

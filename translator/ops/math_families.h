@@ -24,15 +24,8 @@ Tailed exponential_of_reduced(const Real& t, const Real& tail);
 template <int operands> struct Signature;
 template <> struct Signature<1> { using type = Real(const Real& x); };
 template <> struct Signature<2> { using type = Real(const Real& x, const Real& y); };
-#define ELEMENTWISE(...)
 #define ELEMENTARY(name, operands, ...) Signature<operands>::type name;
-#define REDUCTION(...)
-#define OPERATION(...)
 #include "translator/ir/operations.def"
-#undef ELEMENTWISE
-#undef ELEMENTARY
-#undef REDUCTION
-#undef OPERATION
 Real power(const Real& x, const Real& y);
 
 } // namespace tilewright::translator::math

@@ -1,14 +1,10 @@
 // translator/ops/math_hyperbolic.cpp: sinh, cosh, tanh.
-#include <limits>
-
 #include "translator/ops/math_coefficients.h"
 #include "translator/ops/math_families.h"
 
 namespace tilewright::translator::math {
 
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// sinh and cosh are finite up to here.
 double largest(const Real& like) {

@@ -1,7 +1,4 @@
 // translator/ops/math_inverse_trigonometric.cpp: arcsin, arccos, arctan, arctan2.
-#include <cmath>
-#include <limits>
-
 #include "translator/ops/math_coefficients.h"
 #include "translator/ops/math_families.h"
 
@@ -9,7 +6,6 @@ namespace tilewright::translator::math {
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Between these x - 1 is exact, and (x - 1) / (x + 1) is at most 1/3.
 constexpr double kMedium = 0.5;
 constexpr double kLarge = 2.0;
@@ -60,23 +56,28 @@ Real arcsin_rest(const Real& z) {
     return z * polynomial_wide(z.is_double() ? coefficients::arcsin64 : coefficients::arcsin32, z);
 }
 
-/// sqrt(z) as a high part with a short mantissa and the rest, to twice the precision; 0 for z = 0.
-Tailed tailed_root(const Real& z, const Real& root) {
-    Real high = high_part(root);
-    Real low = (z - high * high) / (root + high);
-    return {high, select(z == 0.0, z.constant(0.0), low)};
+/// What arcsin and arccos share. Above 1/2 they go by arcsin(sqrt((1 - |x|) / 2)); outside [-1, 1] the root is NaN.
+struct Sine {
+    Expr small; ///< |x| < 1/2
+    Real root;  ///< of what the polynomial is in
+    Real rest;
+    Tailed s; ///< the root as a high part with a short mantissa and the rest, to twice the precision; 0 for 0
+};
+
+Sine reduce_sine(const Real& x) {
+    const Real size = abs(x);
+    const Expr small = size < 0.5;
+    const Real z = select(small, x * x, 0.5 * (1.0 - size));
+    const Real root = sqrt(z);
+    const Real high = high_part(root);
+    const Real low = (z - high * high) / (root + high);
+    return {small, root, arcsin_rest(z), {high, select(z == 0.0, z.constant(0.0), low)}};
 }
 
 } // namespace
 
 Real arcsin(const Real& x) {
-    // Above 1/2: pi/2 - 2 arcsin(sqrt((1 - x) / 2)). Outside [-1, 1] the root is NaN.
-    Real size = abs(x);
-    Expr small = size < 0.5;
-    Real z = select(small, x * x, 0.5 * (1.0 - size));
-    Real rest = arcsin_rest(z);
-    Real root = sqrt(z);
-    Tailed s = tailed_root(z, root);
+    const auto [small, root, rest, s] = reduce_sine(x);
     Constant quarter = quarter_pi(x);
     Real twice_low = 2.0 * root * rest - (half_pi(x).low - 2.0 * s.low);
     Real large = quarter.high - (twice_low - (quarter.high - 2.0 * s.high));
@@ -84,12 +85,7 @@ Real arcsin(const Real& x) {
 }
 
 Real arccos(const Real& x) {
-    Real size = abs(x);
-    Expr small = size < 0.5;
-    Real z = select(small, x * x, 0.5 * (1.0 - size));
-    Real rest = arcsin_rest(z);
-    Real root = sqrt(z);
-    Tailed s = tailed_root(z, root);
+    const auto [small, root, rest, s] = reduce_sine(x);
     Constant half = half_pi(x);
     Real middle = half.high - (x - (half.low - x * rest));
     Real positive = 2.0 * (s.high + (rest * root + s.low));
@@ -128,7 +124,7 @@ Real arctan2(const Real& y, const Real& x) {
 
     Expr large = kLarge * run < rise;
     Expr medium = kMedium * run < rise;
-    Expr back = x.bits() >= x.word(x.is_double() ? 1ull << 63 : 1ull << 31);
+    Expr back = x.bits() >= x.top_bit();
     Real above = select(large, negate(run), select(medium, rise - run, rise));
     Real below = select(large, rise, select(medium, rise + run, run));
     Constant base =

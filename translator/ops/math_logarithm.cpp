@@ -3,16 +3,12 @@
 // x = 2^k m with m in [sqrt(1/2), sqrt(2)), f = m - 1, s = f / (2 + f), log(m) = 2s + 2/3 s^3 + ...
 // (the reduction of fdlibm's e_log.c, with branches taken out). The divider works beside the multipliers, so s is
 // cheaper than the longer polynomial in f.
-#include <limits>
-
 #include "translator/ops/math_coefficients.h"
 #include "translator/ops/math_families.h"
 
 namespace tilewright::translator::math {
 
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// log(1 + f) = f - (half_square - product).
 struct Mantissa {
@@ -29,14 +25,6 @@ Mantissa log_of_mantissa(const Real& f) {
     return {f, half_square, s * (half_square + rest)};
 }
 
-double smallest_normal(const Real& like) {
-    return like.is_double() ? std::numeric_limits<double>::min() : double(std::numeric_limits<float>::min());
-}
-
-Real not_a_number(const Real& like) {
-    return like.from_bits(like.word(like.is_double() ? 0x7ff8000000000000u : 0x7fc00000u));
-}
-
 /// The parts of log(x) for every x > 0, and the condition under which x needs more than that.
 struct Reduced {
     Expr unusual;
@@ -44,22 +32,27 @@ struct Reduced {
     Mantissa mantissa;
 };
 
-Reduced reduce_logarithm(const Real& x) {
-    Expr unusual = !(smallest_normal(x) <= x) || !(x < kInfinity);
-    Expr small = x < smallest_normal(x);
-    const int lift = x.is_double() ? 54 : 25;
-    Real normal = rare(unusual, select(small, x * std::ldexp(1.0, lift), x), x);
-    Split split = split_exponent(normal);
-    Real k = rare(unusual, select(small, split.k - double(lift), split.k), split.k);
-    return {unusual, k, log_of_mantissa(split.m - 1.0)};
+Expr is_unusual(const Real& x) {
+    return !(x.smallest_normal() <= x) || !(x < kInfinity);
 }
 
-/// NaN of negative numbers, -inf of zero, +inf and NaN as they are.
-Real finish(const Real& x, const Expr& unusual, const Real& value) {
-    Real slow = select(x < kInfinity, value, x);
+Reduced reduce_logarithm(const Real& x) {
+    const Expr unusual = is_unusual(x);
+    const Split split = split_any_exponent(x, x, unusual);
+    return {unusual, split.k, log_of_mantissa(split.m - 1.0)};
+}
+
+/// NaN of negative numbers, -inf of zero, +inf and NaN as they are; of other unusual numbers `slow`.
+Real finish(const Real& x, const Expr& unusual, Real slow, const Real& value) {
+    slow = select(x < kInfinity, slow, x);
     slow = select(x == 0.0, x.constant(-kInfinity), slow);
-    slow = select(x < 0.0, not_a_number(x), slow);
+    slow = select(x < 0.0, x.quiet_nan(), slow);
     return rare(unusual, slow, value);
+}
+
+/// k log(2) + log(m); `low`: k times the low part of log(2), and what else is small.
+Real sum_of(const Real& k, const Mantissa& m, const Real& low) {
+    return k * k.ln2_high() - ((m.half_square - (m.product + low)) - m.f);
 }
 
 /// log(x) * factor = k * step + log(m) * factor, each constant as a high and a low part (FreeBSD's e_log10.c).
@@ -74,7 +67,8 @@ Real scaled_logarithm(const Real& x, const Real& step_high, const Real& step_low
     Real steps = r.k * step_high;
     Real sum = steps + value_high;
     value_low = value_low + ((steps - sum) + value_high);
-    return finish(x, r.unusual, sum + value_low);
+    sum = sum + value_low;
+    return finish(x, r.unusual, sum, sum);
 }
 
 /// log(x) + lift log(2) of normal float32 x > 0 in multiply-adds alone, by log(1 + f) with f within a third of 0 (the
@@ -99,18 +93,12 @@ Real log_of_normal_on_device(const Real& x, double lift) {
 
 Real log(const Real& x) {
     if (x.contraction() == Contraction::device && !x.is_double()) {
-        const Expr unusual = !(smallest_normal(x) <= x) || !(x < kInfinity);
         const Real lifted = log_of_normal_on_device(x * std::ldexp(1.0, 25), -25);
-        Real slow = select(x < kInfinity, lifted, x);
-        slow = select(x == 0.0, x.constant(-kInfinity), slow);
-        slow = select(x < 0.0, not_a_number(x), slow);
-        return rare(unusual, slow, log_of_normal_on_device(x, 0));
+        return finish(x, is_unusual(x), lifted, log_of_normal_on_device(x, 0));
     }
-    Reduced r = reduce_logarithm(x);
-    const Mantissa& m = r.mantissa;
-    Real high = x.pick(0.6931471805598903, 0.693145751953125F);
-    Real low = x.pick(5.497923018708371e-14, 1.428606765330187e-06F);
-    return finish(x, r.unusual, r.k * high - ((m.half_square - (m.product + r.k * low)) - m.f));
+    const Reduced r = reduce_logarithm(x);
+    const Real value = sum_of(r.k, r.mantissa, r.k * x.ln2_low());
+    return finish(x, r.unusual, value, value);
 }
 
 Real log2(const Real& x) {
@@ -134,11 +122,9 @@ Real log1p(const Real& x) {
     Real lost = select(x < 1.0, x - (u - 1.0), 1.0 - (u - x)) / u;
     Real correction = select(near_zero, x.constant(0.0), lost);
     Mantissa m = log_of_mantissa(select(near_zero, x, split.m - 1.0));
-    Real high = x.pick(0.6931471805598903, 0.693145751953125F);
-    Real low = x.pick(5.497923018708371e-14, 1.428606765330187e-06F);
-    Real value = split.k * high - ((m.half_square - (m.product + (split.k * low + correction))) - m.f);
+    Real value = sum_of(split.k, m, split.k * x.ln2_low() + correction);
     value = select(x == 0.0, x, value); // keeps -0.0
-    Real slow = select(x == -1.0, x.constant(-kInfinity), select(x < -1.0, not_a_number(x), x));
+    Real slow = select(x == -1.0, x.constant(-kInfinity), select(x < -1.0, x.quiet_nan(), x));
     return rare(unusual, slow, value);
 }
 

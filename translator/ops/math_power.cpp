@@ -3,7 +3,6 @@
 // power: log2(x) as a sum of two numbers, times y as such a sum, then 2^ of it (the plan of fdlibm's e_pow.c). Every
 // product that must be exact is one of two values with half a mantissa each.
 #include <cmath>
-#include <limits>
 
 #include "translator/ops/math_coefficients.h"
 #include "translator/ops/math_families.h"
@@ -11,12 +10,6 @@
 namespace tilewright::translator::math {
 
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-double smallest_normal(const Real& like) {
-    return like.is_double() ? std::numeric_limits<double>::min() : double(std::numeric_limits<float>::min());
-}
 
 /// log2(x) for normal positive x; high has half a mantissa.
 Tailed tailed_log2(const Split& x) {
@@ -90,15 +83,9 @@ Integrality integrality(const Real& y) {
 } // namespace
 
 Real power(const Real& x, const Real& y) {
-    Expr unusual_base = !(smallest_normal(x) <= x) || !(x < kInfinity);
+    Expr unusual_base = !(x.smallest_normal() <= x) || !(x < kInfinity);
     Real size = abs(x);
-    Expr small = size < smallest_normal(x);
-    const int lift = x.is_double() ? 54 : 25;
-    Real base = rare(unusual_base, select(small, size * std::ldexp(1.0, lift), size), x);
-
-    Split split = split_exponent(base);
-    split.k = rare(unusual_base, select(small, split.k - double(lift), split.k), split.k);
-    Tailed l = tailed_log2(split);
+    Tailed l = tailed_log2(split_any_exponent(size, x, unusual_base));
     Real y_high = high_part(y);
     Real low = (y - y_high) * l.high + y * l.low;
     Real high = y_high * l.high;
@@ -126,23 +113,31 @@ Real power(const Real& x, const Real& y) {
     magnitude =
         select(size == 0.0 || size == kInfinity, select(grows, x.constant(kInfinity), x.constant(0.0)), magnitude);
     Integrality whole = integrality(y);
-    Expr negative = x.bits() >= x.word(x.is_double() ? 1ull << 63 : 1ull << 31);
+    Expr negative = x.bits() >= x.top_bit();
     Expr sign = Halide::select(negative && whole.odd, sign_bit(x), x.word(0));
     Real slow = flip_sign(magnitude, sign);
-    Real nan = x.from_bits(x.word(x.is_double() ? 0x7ff8000000000000u : 0x7fc00000u));
-    slow = select(x < 0.0 && -kInfinity < x && !whole.integer, nan, slow);
+    slow = select(x < 0.0 && -kInfinity < x && !whole.integer, x.quiet_nan(), slow);
     slow = select(is_nan(x) || is_nan(y), x + y, slow);
     slow = select(x == 1.0 || y == 0.0, x.constant(1.0), slow);
     return rare(unusual, slow, fast);
 }
+
+namespace {
+
+/// The cube root of a normal float64 to 5 bits, by its exponent.
+Real rough_cube_root(const Real& size) {
+    const Expr third = ((size.bits() >> size.word(32)) * size.word(0x55555556)) >> size.word(32);
+    return size.from_bits((third + size.word(715094163)) << size.word(32));
+}
+
+} // namespace
 
 Real cbrt(const Real& x) {
     if (!x.is_double()) {
         // In float64 every float32 is normal, and two steps from 5 bits are more than enough.
         Real wide(Halide::cast<double>(x.expr()), x.contraction());
         Real size = abs(wide);
-        Expr third = ((size.bits() >> size.word(32)) * size.word(0x55555556)) >> size.word(32);
-        Real t = wide.from_bits((third + size.word(715094163)) << size.word(32));
+        Real t = rough_cube_root(size);
         for (int step = 0; step < 2; ++step) {
             Real cube = t * t * t;
             t = t * (size + size + cube) / (cube + cube + size);
@@ -152,11 +147,10 @@ Real cbrt(const Real& x) {
     }
     // FreeBSD's s_cbrt.c: an estimate from the exponent, a polynomial step to 23 bits, one exact Newton step.
     Real size = abs(x);
-    Expr unusual = !(smallest_normal(x) <= size) || !(size < kInfinity);
-    Expr small = size < smallest_normal(x);
+    Expr unusual = !(x.smallest_normal() <= size) || !(size < kInfinity);
+    Expr small = size < x.smallest_normal();
     size = rare(unusual, select(small, size * 0x1p54, size), size);
-    Expr third = ((size.bits() >> size.word(32)) * size.word(0x55555556)) >> size.word(32);
-    Real t = x.from_bits((third + size.word(715094163)) << size.word(32));
+    Real t = rough_cube_root(size);
     Real r = (t * t) * (t / size);
     t = t * (polynomial({1.87595182427177009643, -1.88497979543377169875, 1.621429720105354466140}, r) +
              ((r * r) * r) * (-0.758397934778766047437 + r * 0.145996192886612446982));

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "dsl/passes/rare_path.h"
 
@@ -94,13 +93,11 @@ Expr operator<(double a, const Real& b) {
 
 // Halide's x86 back end compiles a <= b as !(a > b), which is true of NaN: only < and == are trusted.
 Expr operator<=(const Real& a, double b) {
-    constexpr double kUp = std::numeric_limits<double>::infinity();
-    return a < (a.is_double() ? std::nextafter(b, kUp) : double(std::nextafter(float(b), float(kUp))));
+    return a < (a.is_double() ? std::nextafter(b, kInfinity) : double(std::nextafter(float(b), float(kInfinity))));
 }
 
 Expr operator<=(double a, const Real& b) {
-    constexpr double kDown = -std::numeric_limits<double>::infinity();
-    return (b.is_double() ? std::nextafter(a, kDown) : double(std::nextafter(float(a), float(kDown)))) < b;
+    return (b.is_double() ? std::nextafter(a, -kInfinity) : double(std::nextafter(float(a), float(-kInfinity)))) < b;
 }
 
 Real select(const Expr& condition, const Real& yes, const Real& no) {
@@ -125,7 +122,7 @@ Real sqrt(const Real& x) {
 }
 
 Expr sign_bit(const Real& x) {
-    return x.bits() & x.word(x.is_double() ? 0x8000000000000000u : 0x80000000u);
+    return x.bits() & x.top_bit();
 }
 
 Real flip_sign(const Real& x, const Expr& sign) {
@@ -133,7 +130,7 @@ Real flip_sign(const Real& x, const Expr& sign) {
 }
 
 Real negate(const Real& x) {
-    return flip_sign(x, x.word(x.is_double() ? 0x8000000000000000u : 0x80000000u));
+    return flip_sign(x, x.top_bit());
 }
 
 Real smaller_of(const Real& a, const Real& b) {
@@ -163,45 +160,44 @@ Real multiply_add(const Real& a, const Real& b, const Real& c) {
     return Real(a.expr() * b.expr() + c.expr(), Contraction::any);
 }
 
+namespace {
+
+std::vector<Real> constants(const std::vector<double>& values, const Real& like) {
+    std::vector<Real> out;
+    for (double value : values)
+        out.push_back(like.constant(value));
+    return out;
+}
+
+Real horner(const std::vector<Real>& coefficients, const Real& x) {
+    Real value = coefficients.back();
+    for (std::size_t i = coefficients.size() - 1; i-- > 0;)
+        value = multiply_add(value, x, coefficients[i]);
+    return value;
+}
+
+} // namespace
+
 Real polynomial(const std::vector<double>& coefficients, const Real& x) {
-    std::vector<Real> terms;
-    for (double c : coefficients)
-        terms.push_back(x.constant(c));
-    return polynomial(terms, x);
+    return polynomial(constants(coefficients, x), x);
 }
 
 Real polynomial(const std::vector<Real>& coefficients, const Real& x) {
-    if (coefficients.size() < 4) {
-        Real value = coefficients.back();
-        for (std::size_t i = coefficients.size() - 1; i-- > 0;)
-            value = multiply_add(value, x, coefficients[i]);
-        return value;
-    }
+    if (coefficients.size() < 4) return horner(coefficients, x);
     std::vector<Real> even;
     std::vector<Real> odd;
     for (std::size_t i = 0; i < coefficients.size(); ++i)
         (i % 2 == 0 ? even : odd).push_back(coefficients[i]);
-    Real square = x * x;
-    auto horner = [&square](const std::vector<Real>& terms) {
-        Real value = terms.back();
-        for (std::size_t i = terms.size() - 1; i-- > 0;)
-            value = multiply_add(value, square, terms[i]);
-        return value;
-    };
-    return multiply_add(horner(odd), x, horner(even));
+    const Real square = x * x;
+    return multiply_add(horner(odd, square), x, horner(even, square));
 }
 
 Real horner(const std::vector<double>& coefficients, const Real& x) {
-    Real value = x.constant(coefficients.back());
-    for (std::size_t i = coefficients.size() - 1; i-- > 0;)
-        value = multiply_add(value, x, x.constant(coefficients[i]));
-    return value;
+    return horner(constants(coefficients, x), x);
 }
 
 Real polynomial_wide(const std::vector<double>& coefficients, const Real& x) {
-    std::vector<Real> terms;
-    for (double c : coefficients)
-        terms.push_back(x.constant(c));
+    std::vector<Real> terms = constants(coefficients, x);
     Real power = x;
     while (terms.size() > 1) {
         std::vector<Real> next;
@@ -259,6 +255,14 @@ Split split_exponent(const Real& x) {
     const double magic = x.is_double() ? 4503599627370496.0 : 8388608.0;
     Real k = x.from_bits(field | x.word(magic_bits)) - (magic + x.bias());
     return {m, k};
+}
+
+Split split_any_exponent(const Real& size, const Real& usual, const Expr& unusual) {
+    const Expr small = size < size.smallest_normal();
+    const int lift = size.is_double() ? 54 : 25;
+    Split split = split_exponent(rare(unusual, select(small, size * std::ldexp(1.0, lift), size), usual));
+    split.k = rare(unusual, select(small, split.k - double(lift), split.k), split.k);
+    return split;
 }
 
 } // namespace tilewright::translator::math

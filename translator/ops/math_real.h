@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "Halide.h"
@@ -11,6 +12,8 @@
 namespace tilewright::translator::math {
 
 using Halide::Expr;
+
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// A float32 or float64 expression whose operators are IEEE operations that neither Halide's simplifier nor LLVM may
 /// reassociate or contract. Compensated steps (a - (a + b)) mean what they say, whatever the target's mode.
@@ -31,6 +34,15 @@ class Real {
     Real from_bits(const Expr& bits) const;
     /// An unsigned constant of this type's width.
     Expr word(std::uint64_t value) const;
+    /// The sign's bit.
+    Expr top_bit() const { return word(is_double() ? 1ull << 63 : 1ull << 31); }
+    Real quiet_nan() const { return from_bits(word(is_double() ? 0x7ff8000000000000u : 0x7fc00000u)); }
+    double smallest_normal() const {
+        return is_double() ? std::numeric_limits<double>::min() : double(std::numeric_limits<float>::min());
+    }
+    /// log(2) as a sum of two: a product of the first with an exponent is exact.
+    Real ln2_high() const { return pick(0.6931471805598903, 0.693145751953125F); }
+    Real ln2_low() const { return pick(5.497923018708371e-14, 1.428606765330187e-06F); }
     int mantissa_bits() const { return is_double() ? 52 : 23; }
     int bias() const { return is_double() ? 1023 : 127; }
 
@@ -102,5 +114,7 @@ struct Split {
     Real k;
 };
 Split split_exponent(const Real& x);
+/// The same for `size` > 0 of any size; `usual` is what it is where it is not `unusual`.
+Split split_any_exponent(const Real& size, const Real& usual, const Expr& unusual);
 
 } // namespace tilewright::translator::math

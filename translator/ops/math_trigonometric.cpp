@@ -71,8 +71,7 @@ Real sine_of(const Reduced& a, const Expr& quadrant, const Expr& flip) {
     Real p = polynomial(chosen, z);
     Real start = select(odd, multiply_add(z, z.constant(-0.5), z.constant(1.0)), r);
     Real factor = select(odd, z, r) * z;
-    Expr top = r.word(r.is_double() ? 1ull << 63 : 1ull << 31);
-    Expr sign = ((quadrant << r.word(r.is_double() ? 62 : 30)) ^ flip) & top;
+    Expr sign = ((quadrant << r.word(r.is_double() ? 62 : 30)) ^ flip) & r.top_bit();
     return flip_sign(multiply_add(factor, p, start), sign);
 }
 
@@ -98,7 +97,7 @@ Real sine_on_device(const Real& x, int quarters, Expr (*function)(Expr)) {
     const Real cosine = multiply_add(z, multiply_add(z, fall, x.constant(-0.5)), x.constant(1.0));
     const Expr quadrant = quarters == 0 ? q.low_bits : q.low_bits + x.word(std::uint64_t(quarters));
     const Expr odd = (quadrant & x.word(1)) != x.word(0);
-    const Expr sign = (quadrant << x.word(x.is_double() ? 62 : 30)) & x.word(x.is_double() ? 1ull << 63 : 1ull << 31);
+    const Expr sign = (quadrant << x.word(x.is_double() ? 62 : 30)) & x.top_bit();
     const Real value = flip_sign(select(odd, cosine, sine), sign);
     const Real size(Halide::abs(x.expr()), x.contraction());
     return rare(!(size <= (x.is_double() ? 0x1p31 : 0x1p17)), library(x, function), value);

@@ -15,29 +15,51 @@ using Halide::Expr;
 
 namespace {
 
-struct Word128 {
-    std::uint64_t high = 0;
-    std::uint64_t low = 0;
-};
-
-constexpr Word128 kMultiplier{0x2360ED051FC65DA4ULL, 0x4385DF649FCCF645ULL};
-
-constexpr std::uint64_t high_product(std::uint64_t a, std::uint64_t b) {
-    const std::uint64_t mask = 0xFFFFFFFFULL;
-    const std::uint64_t low = (a & mask) * (b & mask);
-    const std::uint64_t first = (a >> 32) * (b & mask) + (low >> 32);
-    const std::uint64_t second = (a & mask) * (b >> 32) + (first & mask);
-    return (a >> 32) * (b >> 32) + (first >> 32) + (second >> 32);
+Expr word(std::uint64_t value) {
+    return integer_constant(Halide::UInt(64), value);
 }
 
-constexpr Word128 operator*(const Word128& a, const Word128& b) {
+constexpr std::uint64_t like(std::uint64_t, std::uint64_t value) {
+    return value;
+}
+Expr like(const Expr&, std::uint64_t value) {
+    return word(value);
+}
+
+constexpr std::uint64_t one_if(bool condition) {
+    return condition ? 1 : 0;
+}
+Expr one_if(const Expr& condition) {
+    return Halide::select(condition, word(1), word(0));
+}
+
+/// T: a number that is known while this is compiled, or an expression.
+template <class T> struct Pair {
+    T high;
+    T low;
+};
+using Word128 = Pair<std::uint64_t>;
+using State = Pair<Expr>;
+
+template <class T> constexpr T high_product(const T& a, const T& b) {
+    const T mask = like(a, 0xFFFFFFFFULL);
+    const T half = like(a, 32);
+    const T low = (a & mask) * (b & mask);
+    const T first = (a >> half) * (b & mask) + (low >> half);
+    const T second = (a & mask) * (b >> half) + (first & mask);
+    return (a >> half) * (b >> half) + (first >> half) + (second >> half);
+}
+
+template <class T> constexpr Pair<T> operator*(const Pair<T>& a, const Pair<T>& b) {
     return {high_product(a.low, b.low) + a.high * b.low + a.low * b.high, a.low * b.low};
 }
 
-constexpr Word128 operator+(const Word128& a, const Word128& b) {
-    const std::uint64_t low = a.low + b.low;
-    return {a.high + b.high + (low < a.low ? 1 : 0), low};
+template <class T> constexpr Pair<T> operator+(const Pair<T>& a, const Pair<T>& b) {
+    const T low = a.low + b.low;
+    return {a.high + b.high + one_if(low < a.low), low};
 }
+
+constexpr Word128 kMultiplier{0x2360ED051FC65DA4ULL, 0x4385DF649FCCF645ULL};
 
 /// a^n and G(n) of n = 2^k.
 struct Jump {
@@ -57,40 +79,13 @@ constexpr std::array<Jump, kPcg64OffsetBits> make_jumps() {
 
 constexpr std::array<Jump, kPcg64OffsetBits> kJumps = make_jumps();
 
-Expr word(std::uint64_t value) {
-    return integer_constant(Halide::UInt(64), value);
-}
-
-struct State {
-    Expr high;
-    Expr low;
-};
-
-Expr high_product(const Expr& a, const Expr& b) {
-    const Expr mask = word(0xFFFFFFFFULL);
-    const Expr half = word(32);
-    const Expr low = (a & mask) * (b & mask);
-    const Expr first = (a >> half) * (b & mask) + (low >> half);
-    const Expr second = (a & mask) * (b >> half) + (first & mask);
-    return (a >> half) * (b >> half) + (first >> half) + (second >> half);
-}
-
-State product(const State& a, const State& b) {
-    return {high_product(a.low, b.low) + a.high * b.low + a.low * b.high, a.low * b.low};
-}
-
-State sum(const State& a, const State& b) {
-    const Expr low = a.low + b.low;
-    return {a.high + b.high + Halide::select(low < a.low, word(1), word(0)), low};
-}
-
 State constant(const Word128& value) {
     return {word(value.high), word(value.low)};
 }
 
 /// The step from a state to the next one.
 State step_from(const State& state, const State& increment) {
-    return sum(product(state, constant({kMultiplier.high, kMultiplier.low - 1})), increment);
+    return state * constant({kMultiplier.high, kMultiplier.low - 1}) + increment;
 }
 
 State chosen(const Expr& condition, const State& a, const State& b) {
@@ -110,8 +105,8 @@ Expr pcg64_high(const Exprs& x, const RuleContext&) {
     for (int bit = 0; bit < kPcg64OffsetBits; ++bit) {
         const Jump& jump = kJumps[static_cast<std::size_t>(bit)];
         const Expr moves = is_set(x[4], bit);
-        const State moved = sum(state, product(step, constant(jump.sum)));
-        const State next = product(step, constant(jump.power));
+        const State moved = state + step * constant(jump.sum);
+        const State next = step * constant(jump.power);
         state = chosen(moves, moved, state);
         step = chosen(moves, next, step);
     }
@@ -134,7 +129,7 @@ Expr pcg64_low(const Exprs& x, const RuleContext&) {
 
 Expr pcg64_word(const Exprs& x, const RuleContext&) {
     const State start{dsl::opaque(x[0]), dsl::opaque(x[1])};
-    const State state = sum(start, product(step_from(start, {x[2], x[3]}), {x[4], x[5]}));
+    const State state = start + step_from(start, {x[2], x[3]}) * State{x[4], x[5]};
     const Expr mixed = state.high ^ state.low;
     const Expr turn = state.high >> word(58);
     return (mixed >> turn) | (mixed << ((word(64) - turn) & word(63)));

@@ -19,12 +19,17 @@ Expr rint(const Exprs& x, const RuleContext&) {
     return Halide::round(x[0]);
 }
 
+Expr as_bits(const Expr& x) {
+    return Halide::reinterpret(Halide::UInt(x.type().bits()), x);
+}
+
+Expr sign_mask(Type type) {
+    return integer_constant(Halide::UInt(type.bits()), std::uint64_t{1} << (type.bits() - 1));
+}
+
 Expr copysign(const Exprs& x, const RuleContext&) {
-    Type type = x[0].type();
-    Type bits = Halide::UInt(type.bits());
-    Expr mask = integer_constant(bits, std::uint64_t{1} << (type.bits() - 1));
-    Expr magnitude = Halide::reinterpret(bits, x[0]) & ~mask;
-    return Halide::reinterpret(type, magnitude | (Halide::reinterpret(bits, x[1]) & mask));
+    const Expr mask = sign_mask(x[0].type());
+    return Halide::reinterpret(x[0].type(), (as_bits(x[0]) & ~mask) | (as_bits(x[1]) & mask));
 }
 
 } // namespace tilewright::translator::ops

@@ -10,14 +10,7 @@ Formula formula_of(Op op) {
 #define ELEMENTWISE(name, ...)                                                                                         \
     case Op::name:                                                                                                     \
         return ops::name;
-#define ELEMENTARY(...)
-#define REDUCTION(...)
-#define OPERATION(...)
 #include "translator/ir/operations.def"
-#undef ELEMENTWISE
-#undef ELEMENTARY
-#undef REDUCTION
-#undef OPERATION
     default:
         throw InternalError("operation " + text_of(op) + ": it has no formula.");
     }

@@ -30,14 +30,7 @@ namespace ops {
 
 // The formulas, in the files of their families.
 #define ELEMENTWISE(name, ...) Halide::Expr name(const Exprs& operands, const RuleContext& context);
-#define ELEMENTARY(...)
-#define REDUCTION(...)
-#define OPERATION(...)
 #include "translator/ir/operations.def"
-#undef ELEMENTWISE
-#undef ELEMENTARY
-#undef REDUCTION
-#undef OPERATION
 
 // arithmetic.cpp
 /// Whether a power is a few products.
@@ -47,6 +40,11 @@ Halide::Expr quotient(const Halide::Expr& a, const Halide::Expr& b);
 /// a + b and a * b modulo 2^bits: signed overflow is undefined in Halide, unsigned is not.
 Halide::Expr wrapping_add(Halide::Expr a, Halide::Expr b);
 Halide::Expr wrapping_multiply(Halide::Expr a, Halide::Expr b);
+
+// rounding.cpp
+/// The bits of a number, and the one of its sign.
+Halide::Expr as_bits(const Halide::Expr& x);
+Halide::Expr sign_mask(Halide::Type type);
 
 // comparison.cpp
 /// a >= b, false where either side is NaN. Halide 21 lowers <= and >= of strict floats to the negation of <, which is

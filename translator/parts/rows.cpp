@@ -1,36 +1,24 @@
-// translator/parts/rows.cpp: follows one extent through a program, axis by axis.
+// translator/parts/rows.cpp: follows one extent through a program, axis by axis; calls in parts of it.
 #include "translator/parts/rows.h"
 
 #include <algorithm>
-#include <cctype>
 
 #include "translator/ir/size.h"
 #include "translator/ir/values.h"
-#include "translator/stages/analysis.h"
 
 namespace tilewright::translator {
-namespace {
-
-bool is_number(const Size& size, std::int64_t number) {
-    return size.is_constant() && size.constant() == number;
-}
-
-} // namespace
-
 Rows::Rows(const Program& program, std::string extent)
     : program_(program), extent_(std::move(extent)), values_(program) {}
 
 bool Rows::are_clear() const {
     bool all = true;
     values_.for_each([&](const std::string&, const Type& type) { all = all && place(type); });
-    return all && std::all_of(program_.arrays.begin(), program_.arrays.end(),
-                              [&](const ArrayArgument& argument) { return *place(argument.type) <= 0; });
+    return all && std::ranges::all_of(program_.arrays,
+                                      [&](const ArrayArgument& argument) { return *place(argument.type) <= 0; });
 }
 
 bool Rows::is_argument(const std::string& value) const {
-    const auto named = [&](const auto& argument) { return argument.name == value; };
-    return std::any_of(program_.arrays.begin(), program_.arrays.end(), named) ||
-           std::any_of(program_.scalars.begin(), program_.scalars.end(), named);
+    return std::ranges::find(program_.argument_order, value) != program_.argument_order.end();
 }
 
 std::vector<std::string> Rows::arguments() const {
@@ -41,9 +29,8 @@ std::vector<std::string> Rows::arguments() const {
 }
 
 bool Rows::speaks_of_it(const Size& size) const {
-    std::set<std::string> symbols;
-    size.collect_symbols(symbols);
-    return symbols.count(extent_) != 0;
+    const auto symbols = size.symbols();
+    return std::ranges::find(symbols, extent_) != symbols.end();
 }
 
 std::optional<int> Rows::place(const Type& type) const {
@@ -75,8 +62,7 @@ bool Rows::fits(const Guard& guard) const {
 }
 
 bool Rows::fits(const Block& block) const {
-    return std::all_of(block.operations.begin(), block.operations.end(),
-                       [&](const Operation& operation) { return fits(operation); });
+    return std::ranges::all_of(block.operations, [&](const Operation& operation) { return fits(operation); });
 }
 
 bool Rows::fits(const Operation& operation) const {
@@ -89,10 +75,10 @@ bool Rows::fits(const Operation& operation) const {
     const auto has_none = [&](const std::string& operand) { return place_of(operand) == kNone; };
     if (op == Op::index) return fits_index(operation, operation.operands[0], to);
     if (op == Op::update) return fits_update(operation, to);
-    const bool untouched = std::all_of(operation.operands.begin(), operation.operands.end(), has_none);
+    const bool untouched = std::ranges::all_of(operation.operands, has_none);
     if (is_elementwise(op) || is_half(op) || op == Op::broadcast_to || op == Op::complex || op == Op::conjugate) {
         const int rank = static_cast<int>(operation.type.shape.size());
-        return std::all_of(operation.operands.begin(), operation.operands.end(), [&](const std::string& operand) {
+        return std::ranges::all_of(operation.operands, [&](const std::string& operand) {
             return has_none(operand) || (to != kNone && rank_of(operand) - place_of(operand) == rank - to);
         });
     }
@@ -105,8 +91,8 @@ bool Rows::fits(const Operation& operation) const {
     }
     if (is_reduction(op)) {
         const std::vector<int> axes = reduced_axes(operation);
-        const auto before = std::count_if(axes.begin(), axes.end(), [&](int axis) { return axis < from; });
-        return std::count(axes.begin(), axes.end(), from) == 0 && to == from - static_cast<int>(before);
+        const auto before = std::ranges::count_if(axes, [&](int axis) { return axis < from; });
+        return std::ranges::count(axes, from) == 0 && to == from - static_cast<int>(before);
     }
     return op == Op::matmul && fits_matmul(operation, to);
 }
@@ -134,8 +120,7 @@ bool Rows::fits_index(const Operation& operation, const std::string& array, int 
         const bool is_slice = entry.kind == IndexEntry::Kind::slice;
         if (speaks_of_it(entry.start) || (is_slice && speaks_of_it(entry.step))) return false;
         if (axis == from) {
-            const bool whole = is_slice && is_number(entry.start, 0) && is_number(entry.step, 1);
-            if (!whole || result != to) return false;
+            if (entry != IndexEntry::all() || result != to) return false;
         } else if (is_slice && result == to) {
             return false;
         }
@@ -166,10 +151,42 @@ std::vector<std::string> extents_of_rows(const Program& program) {
     for (const ArrayArgument& argument : program.arrays) {
         if (argument.type.shape.empty() || argument.type.shape[0].op() != Size::Op::symbol) continue;
         const std::string& extent = argument.type.shape[0].name();
-        if (extent.find('.') != std::string::npos && std::find(extents.begin(), extents.end(), extent) == extents.end())
+        if (extent.find('.') != std::string::npos && std::ranges::find(extents, extent) == extents.end())
             extents.push_back(extent);
     }
     return extents;
+}
+
+namespace {
+
+/// No part has the length that the whole must have.
+bool is_equality(const Guard& guard) {
+    return guard.condition.op() == Size::Op::eq;
+}
+
+bool hold(const Program& program, const Rows& rows) {
+    if (!rows.are_clear()) return false;
+    for (const Write& write : program.writes)
+        if (rows.place_of(write.argument) != 0) return false;
+    for (const std::string& name : program.body.yields)
+        if (rows.is_argument(name) || rows.place_of(name) != 0) return false;
+    // Memory for a result is made when a first part has shown its shape; a written argument must not see that.
+    if (program.body.yields.empty() == program.writes.empty()) return false;
+    // The whole is asked before it is cut. A part that is then none for the program ends the call, which must not have
+    // written anything.
+    const auto asks_no_more = [&](const Guard& guard) {
+        return rows.fits(guard) || (program.writes.empty() && !is_equality(guard));
+    };
+    const auto fits = [&](const Operation& operation) { return rows.fits(operation); };
+    return std::ranges::all_of(program.guards, asks_no_more) && std::ranges::all_of(program.body.operations, fits);
+}
+
+} // namespace
+
+std::vector<std::string> sliced_arguments(const Program& program) {
+    for (const std::string& extent : extents_of_rows(program))
+        if (const Rows rows(program, extent); hold(program, rows)) return rows.arguments();
+    return {};
 }
 
 } // namespace tilewright::translator

@@ -1,4 +1,5 @@
-// translator/parts/rows.h: the axis of an array along which a call is cut, followed through a program.
+// translator/parts/rows.h: the axis of an array along which a call is cut, followed through a program, and whether it
+// may be.
 #pragma once
 
 #include <map>
@@ -51,5 +52,10 @@ class Rows {
 
 /// The extents that may be rows: symbols that are the first axes of arguments.
 std::vector<std::string> extents_of_rows(const Program& program);
+
+/// The array arguments that share the extent of their first axes, where every result and every written argument has it
+/// as its first axis too and each position along it needs that position alone: the function of a part of each of them
+/// (x[a:b]) is that part of what the function gives. Empty where that does not hold, or is not seen.
+std::vector<std::string> sliced_arguments(const Program& program);
 
 } // namespace tilewright::translator

@@ -2,8 +2,6 @@
 #include "translator/parts/split_reduction.h"
 
 #include <algorithm>
-#include <cctype>
-#include <functional>
 #include <map>
 #include <optional>
 
@@ -14,8 +12,6 @@
 #include "translator/ir/values.h"
 #include "translator/ir/walk.h"
 #include "translator/parts/rows.h"
-#include "translator/parts/slices.h"
-#include "translator/stages/analysis.h"
 
 namespace tilewright::translator {
 namespace {
@@ -33,6 +29,17 @@ std::set<std::string> reads_of(const Operation& operation) {
     return names;
 }
 
+/// Calls see(name, type) for each result and parameter, in regions too.
+template <class See> void for_each_definition(const Operation& operation, const See& see) {
+    walk_operation(operation, [&](const Operation& each) {
+        for (const auto& [name, type] : results_of(each))
+            see(name, type);
+        for (const Block& region : each.regions)
+            for (const auto& [name, type] : region.parameters)
+                see(name, type);
+    });
+}
+
 using Renames = std::map<std::string, std::string>;
 
 /// With other symbols: X.1 -> sums.1. A whole size may have a name too.
@@ -48,29 +55,23 @@ void rename(Type& type, const Renames& names) {
 }
 
 void rename(Operation& operation, const Renames& names) {
-    rename(operation.type, names);
-    for (auto& [name, type] : operation.more_results)
-        rename(type, names);
-    operation.attributes.map_sizes([&](const Size& size) { return renamed(size, names); });
-    for (Block& region : operation.regions) {
-        for (auto& [name, type] : region.parameters)
+    walk_operation(operation, [&](Operation& each) {
+        rename(each.type, names);
+        for (auto& [name, type] : each.more_results)
             rename(type, names);
-        for (Operation& inner : region.operations)
-            rename(inner, names);
-    }
+        each.attributes.map_sizes([&](const Size& size) { return renamed(size, names); });
+        for (Block& region : each.regions)
+            for (auto& [name, type] : region.parameters)
+                rename(type, names);
+    });
 }
 
 /// The symbols in the sizes of an operation.
 void collect_all_symbols(const Operation& operation, std::set<std::string>& symbols) {
     const auto see = [&](const Size& size) { size.collect_symbols(symbols); };
-    walk_operation(operation, [&](const Operation& each) {
-        for (const auto& [name, type] : results_of(each))
-            std::ranges::for_each(type.shape, see);
-        for (const Block& region : each.regions)
-            for (const auto& [name, type] : region.parameters)
-                std::ranges::for_each(type.shape, see);
-        each.attributes.for_each_size(see);
-    });
+    for_each_definition(operation,
+                        [&](const std::string&, const Type& type) { std::ranges::for_each(type.shape, see); });
+    walk_operation(operation, [&](const Operation& each) { each.attributes.for_each_size(see); });
 }
 
 class Splitter {
@@ -86,8 +87,7 @@ class Splitter {
         for (const Operation& operation : program_.body.operations)
             if (!take(operation)) return std::nullopt;
         const std::vector<std::string>& yields = program_.body.yields;
-        if (std::any_of(yields.begin(), yields.end(), [&](const auto& name) { return rows_.is_argument(name); }))
-            return std::nullopt;
+        if (std::ranges::any_of(yields, [&](const auto& name) { return rows_.is_argument(name); })) return std::nullopt;
         return made();
     }
 
@@ -107,22 +107,17 @@ class Splitter {
         if (has_read) return false;
         const std::set<std::string> reads = reads_of(operation);
         const auto reads_some = [&](const std::set<std::string>& names) {
-            return std::any_of(reads.begin(), reads.end(),
-                               [&](const std::string& name) { return names.count(name) != 0; });
+            return std::ranges::any_of(reads, [&](const std::string& name) { return names.count(name) != 0; });
         };
         if (operation.op == Op::scalar_size && rows_.speaks_of_it(operation.attributes.at(attr::size)))
             return take_length(operation);
         const bool is_later = reads_some(later_);
-        if (reads_some(rest_) || (is_later && touches_rows(operation, reads))) {
+        const bool is_of_rest = reads_some(rest_) || (is_later && touches_rows(operation, reads));
+        if (is_of_rest || is_later) {
+            if (!is_of_rest && !rows_.fits(operation)) return false;
             for (const auto& [name, type] : results_of(operation))
-                rest_.insert(name);
-            return true;
-        }
-        if (is_later) {
-            if (!rows_.fits(operation)) return false;
-            for (const auto& [name, type] : results_of(operation))
-                later_.insert(name);
-            total_.push_back(operation);
+                (is_of_rest ? rest_ : later_).insert(name);
+            if (!is_of_rest) total_.push_back(operation);
             return true;
         }
         if (is_cut(operation)) return take_cut(operation);
@@ -134,17 +129,9 @@ class Splitter {
     }
 
     bool touches_rows(const Operation& operation, const std::set<std::string>& reads) const {
-        bool touches = false;
-        for (const std::string& name : reads)
-            touches = touches || rows_.place_of(name) != Rows::kNone;
-        walk_operation(operation, [&](const Operation& each) {
-            for (const auto& [name, type] : results_of(each))
-                touches = touches || rows_.place_of(name) != Rows::kNone;
-            for (const Block& region : each.regions)
-                for (const auto& [name, type] : region.parameters)
-                    touches = touches || rows_.place_of(name) != Rows::kNone;
-        });
-        return touches;
+        std::set<std::string> names = reads;
+        for_each_definition(operation, [&](const std::string& name, const Type&) { names.insert(name); });
+        return std::ranges::any_of(names, [&](const std::string& name) { return rows_.place_of(name) != Rows::kNone; });
     }
 
     /// Whether the rows are reduced here, and nothing of them is left.
@@ -155,7 +142,7 @@ class Splitter {
                    rows_.place_of(operation.operands[1]) == rows_.rank_of(operation.operands[1]) - 2;
         if (!is_reduction(operation.op)) return false;
         const std::vector<int> axes = reduced_axes(operation);
-        return std::count(axes.begin(), axes.end(), rows_.place_of(operation.operands[0])) != 0;
+        return std::ranges::count(axes, rows_.place_of(operation.operands[0])) != 0;
     }
 
     // ---- reductions -----------------------------------------------------------------------------------------------
@@ -243,13 +230,16 @@ class Splitter {
         return add_total({"int64", {}}, Op::scalar_size, {}, {attr::size(Size::symbol(symbol))});
     }
 
+    /// A size as a result of each part.
+    const Row& row_of_size(const std::string& symbol, int line) {
+        const std::string value = add(partial_, make_operation(names_.value(), {"int64", {}}, Op::scalar_size, {},
+                                                               {attr::size(Size::symbol(symbol))}, line));
+        return row_of(value, {"int64", {}});
+    }
+
     /// How many rows each part has.
     std::string length_of_parts() {
-        if (lengths_.empty()) {
-            const std::string length = add(partial_, make_operation(names_.value(), {"int64", {}}, Op::scalar_size, {},
-                                                                    {attr::size(Size::symbol(rows_.extent()))}, line_));
-            lengths_ = row_of(length, {"int64", {}}).stack;
-        }
+        if (lengths_.empty()) lengths_ = row_of_size(rows_.extent(), line_).stack;
         return lengths_;
     }
 
@@ -351,13 +341,12 @@ class Splitter {
     /// Arguments in parts are not there any more.
     bool is_needed(const std::string& name, const std::set<std::string>& used,
                    const std::set<std::string>& words) const {
-        const bool is_array = std::any_of(program_.arrays.begin(), program_.arrays.end(),
-                                          [&](const ArrayArgument& argument) { return argument.name == name; });
+        const bool is_array = std::ranges::find(program_.arrays, name, &ArrayArgument::name) != program_.arrays.end();
         if (is_array && rows_.place_of(name) != Rows::kNone) return false;
         const auto is_own = [&](const std::string& word) {
-            return is_array ? word.compare(0, name.size() + 1, name + ".") == 0 : word == name;
+            return is_array ? word.starts_with(name + ".") : word == name;
         };
-        return used.count(name) != 0 || std::any_of(words.begin(), words.end(), is_own);
+        return used.count(name) != 0 || std::ranges::any_of(words, is_own);
     }
 
     void keep_argument(const std::string& name, Renames& names, Program& total) const {
@@ -379,12 +368,9 @@ class Splitter {
         std::set<std::string> missing;
         for (const std::string& argument : rows_.arguments())
             for (const std::string& word : words)
-                if (word.compare(0, argument.size() + 1, argument + ".") == 0 && names.count(word) == 0)
-                    missing.insert(word);
+                if (word.starts_with(argument + ".") && names.count(word) == 0) missing.insert(word);
         for (const std::string& symbol : missing) {
-            const std::string value = add(partial_, make_operation(names_.value(), {"int64", {}}, Op::scalar_size, {},
-                                                                   {attr::size(Size::symbol(symbol))}, 0));
-            const Row row = row_of(value, {"int64", {}});
+            const Row row = row_of_size(symbol, 0);
             given.push_back(row);
             total.arrays.insert(total.arrays.begin() + static_cast<std::ptrdiff_t>(given.size()) - 1,
                                 {row.stack, stacked(row.type)});
@@ -408,7 +394,7 @@ class Splitter {
             }
         for (const Operation& operation : total.body.operations)
             collect_all_symbols(operation, words);
-        return std::all_of(words.begin(), words.end(), [&](const std::string& word) {
+        return std::ranges::all_of(words, [&](const std::string& word) {
             return word.find('.') == std::string::npos || known.count(word) != 0;
         });
     }
@@ -418,8 +404,7 @@ class Splitter {
         Program out = program_;
         out.function = program_.function + suffix;
         // What is said of all rows was asked of the whole call.
-        const auto is_of_whole = [&](const Guard& guard) { return !rows_.fits(guard); };
-        out.guards.erase(std::remove_if(out.guards.begin(), out.guards.end(), is_of_whole), out.guards.end());
+        std::erase_if(out.guards, [&](const Guard& guard) { return !rows_.fits(guard); });
         return out;
     }
 
@@ -518,13 +503,10 @@ class Splitter {
 /// Whether these arguments may be given in parts, in one pass or in more. A rest has fewer reductions than its program.
 bool is_served(const Program& rest, const std::vector<std::string>& rows) {
     const auto are_all_in = [&](const std::vector<std::string>& names) {
-        return std::all_of(rows.begin(), rows.end(), [&](const std::string& name) {
-            return std::find(names.begin(), names.end(), name) != names.end();
-        });
+        return std::ranges::all_of(
+            rows, [&](const std::string& name) { return std::ranges::find(names, name) != names.end(); });
     };
-    if (are_all_in(sliced_arguments(rest))) return true;
-    const std::vector<Partials> all = partials_of(rest);
-    return std::any_of(all.begin(), all.end(), [&](const Partials& each) { return are_all_in(each.rows); });
+    return are_all_in(sliced_arguments(rest)) || std::ranges::any_of(partials_of(rest), are_all_in, &Partials::rows);
 }
 
 } // namespace

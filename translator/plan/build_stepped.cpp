@@ -3,6 +3,7 @@
 #include "translator/plan/build_stepped.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "dsl/base/error.h"
@@ -37,19 +38,14 @@ class Builder {
         info_.variant.insert(prepared.chosen.begin(), prepared.chosen.end());
         requirements_.insert(prepared.requirements.begin(), prepared.requirements.end());
         for (const std::string& name : program_.argument_order)
-            names_.insert(name);
+            names_.take(name);
         for (const BufferPlan& buffer : stepped_.buffers)
-            names_.insert(buffer.name);
+            names_.take(buffer.name);
         steps_ = planned(stepped_.steps).steps;
         groups_.form(steps_);
-        for (const auto& [name, option] : options.variant) {
-            const bool known = std::any_of(variants.begin(), variants.end(),
-                                           [&, key = name](const VariantInfo& each) { return each.name == key; });
-            if (!known)
-                throw TranslateError(program_.function + ": variant " + name + " = " + option +
-                                         ": the program has no such choice.",
-                                     "Remove it.");
-        }
+        for (const auto& [name, option] : options.variant)
+            if (std::ranges::find(variants, name, &VariantInfo::name) == variants.end())
+                refuse_unknown_variant(program_, name, option);
     }
 
     std::vector<VariantInfo> variants;
@@ -57,14 +53,9 @@ class Builder {
     dsl::Algorithm algorithm() {
         info_.function = program_.function;
         auto impl = std::make_unique<dsl::AlgorithmImpl>(std::move(impl_));
-        for (const auto& [name, parameter] : maps_.sizes) {
-            const Size size = Size::symbol(name);
-            info_.sizes.push_back({name, evaluate(size, options_.sizes_here).value_or(-1)});
-        }
-        impl->sizes = maps_.sizes;
-        impl->inputs = maps_.arrays;
-        for (const auto& [name, image] : maps_.flat)
-            impl->inputs.emplace(image.name(), image);
+        for (const auto& [name, parameter] : parameters_.sizes)
+            info_.sizes.push_back({name, evaluate(Size::symbol(name), options_.sizes_here).value_or(-1)});
+        parameters_.describe(*impl);
         impl->plan = plan();
         return dsl::Algorithm(std::move(impl), std::move(info_));
     }
@@ -73,25 +64,17 @@ class Builder {
     const Program& program_;
     TranslateOptions options_; ///< with a guess for the symbols of loops
     const Stepped stepped_;
-    std::set<std::string> names_; ///< of stages and buffers
+    FreshNames names_; ///< of stages and buffers
     std::vector<std::string> symbols_;
     dsl::AlgorithmImpl impl_;
     dsl::AlgorithmInfo info_;
     std::set<std::string> requirements_;
     runtime::PlanVersionBody version_; ///< its temporaries, and the steps with which they begin outside of all blocks
     std::vector<PlanStep> steps_;      ///< behind these
-    Groups groups_{{stepped_, impl_.kernels, impl_.groups, info_.stages, options_,
-                    [this](const std::string& wish) { return unique(wish); },
+    Groups groups_{{stepped_, impl_.kernels, impl_.groups, info_.stages, options_, names_,
                     [this](const std::string& name) { return parameter(name).name(); }}};
 
-    /// What Shared keeps from segment to segment.
-    struct Maps {
-        std::map<std::string, Halide::Param<int32_t>> sizes;
-        std::map<std::string, Halide::Param<void>> scalars;
-        std::map<std::string, Halide::ImageParam> arrays;
-        std::map<std::string, Halide::ImageParam> flat;
-        std::set<std::string> symbols;
-    } maps_;
+    Parameters parameters_;
 
     Planned planned(const std::vector<Step>& steps) {
         const std::size_t known = symbols_.size();
@@ -115,8 +98,7 @@ class Builder {
     }
 
     PlanStep begin(const std::string& temporary) {
-        const auto named = [&](const BufferPlan& each) { return each.name == temporary; };
-        return add_temporary(version_, plan_buffer(temporary, std::ranges::find_if(stepped_.buffers, named)->type));
+        return add_temporary(version_, plan_buffer(temporary, stepped_.buffer(temporary)->type));
     }
 
     /// Sums of a length that changes from iteration to iteration are short or long when the iteration runs.
@@ -131,9 +113,7 @@ class Builder {
             target.region = whole_region(target.type.shape.size());
         }
         build_segment(brief, true, one_by_one);
-        Size longest = lengths.front();
-        for (std::size_t k = 1; k < lengths.size(); ++k)
-            longest = larger_of(longest, lengths[k]);
+        const Size longest = std::accumulate(lengths.begin() + 1, lengths.end(), lengths.front(), larger_of);
         const Size is_brief = Size::binary(Size::Op::le, longest, Size::integer(longest_serial_sum()));
         const bool admitted = one_by_one.in_one_function && !options_.device;
         return {{PlanStep{{.kind = runtime::StepKind::branch,
@@ -143,17 +123,10 @@ class Builder {
                 admitted};
     }
 
-    std::string unique(const std::string& wish) {
-        std::string name = wish;
-        for (int k = 2; !names_.insert(name).second; ++k)
-            name = wish + "_" + std::to_string(k);
-        return name;
-    }
-
     /// Of a size; one that no kernel reads may still be the limit of a loop.
     Halide::Param<int32_t>& parameter(const std::string& name) {
         const bool is_argument = name.find('.') == std::string::npos;
-        return maps_.sizes.try_emplace(name, is_argument ? name + "_size" : name).first->second;
+        return parameters_.sizes.try_emplace(name, is_argument ? name + "_size" : name).first->second;
     }
 
     /// Of a loop, or of a size that is read: the middle iteration stands for all of them where a schedule asks for
@@ -174,17 +147,7 @@ class Builder {
         for (const VariantInfo& choice : analysis.variants())
             info_.variant.emplace(choice.name, analysis.chosen(choice.name));
         requirements_.insert(analysis.requirements().begin(), analysis.requirements().end());
-        Shared shared{segment.program,
-                      options_,
-                      analysis,
-                      std::move(maps_.sizes),
-                      std::move(maps_.scalars),
-                      std::move(maps_.arrays),
-                      std::move(maps_.flat),
-                      {},
-                      {},
-                      std::move(maps_.symbols)};
-        shared.loop_symbols.insert(symbols_.begin(), symbols_.end());
+        Shared shared{std::move(parameters_), segment.program, options_, analysis, {symbols_.begin(), symbols_.end()}};
         StageTable table(shared);
         const std::size_t first = impl_.kernels.size();
         build_kernels(shared, table, impl_.kernels);
@@ -194,8 +157,7 @@ class Builder {
         }
         impl_.stages.merge(table.impls);
         if (!table.impls.empty()) throw InternalError("two stages are called " + table.impls.begin()->first + ".");
-        maps_ = {std::move(shared.sizes), std::move(shared.scalars), std::move(shared.arrays), std::move(shared.flat),
-                 std::move(shared.symbols)};
+        parameters_ = std::move(static_cast<Parameters&>(shared));
         for (const StagePlan& stage : analysis.stages()) {
             out.in_one_function = out.in_one_function && !stage.library;
             for (const StageBuffer& buffer : stage.buffers())
@@ -219,7 +181,7 @@ class Builder {
         std::vector<std::string> conditions(requirements_.begin(), requirements_.end());
         // Kernels count in 32 bits; some room is left for sums.
         for (const ScalarArgument& scalar : program_.scalars)
-            if (maps_.sizes.count(scalar.name) != 0)
+            if (parameters_.sizes.count(scalar.name) != 0)
                 for (const char* limit : {" <= 1073741824", " >= -1073741824"})
                     conditions.push_back(scalar.name + limit);
         runtime::Plan out = plan_of_program(program_, options_, conditions, stepped_.returned);

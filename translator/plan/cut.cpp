@@ -1,14 +1,9 @@
 // translator/plan/cut.cpp: the program as a cut sees it, and its end.
 #include <algorithm>
-#include <utility>
 
 #include "dsl/base/error.h"
-#include "translator/ir/values.h"
-#include "translator/loops/pixelwise.h"
-#include "translator/passes/split_complex.h"
 #include "translator/plan/cutter.h"
 #include "translator/plan/wavefront.h"
-#include "translator/stages/analysis.h"
 
 namespace tilewright::translator {
 
@@ -87,12 +82,10 @@ const Block* Cutter::home_of(const std::string& value) const {
 
 std::string Cutter::fresh_name(const std::string& value, const std::string& otherwise) {
     if (value[0] != '%' && used_.insert(value).second) return value;
-    std::string wish = value[0] == '%' ? otherwise : value;
+    const std::string& wish = value[0] == '%' ? otherwise : value;
     std::string name = wish;
-    for (int k = 2; names_.count(name) != 0 || used_.count(name) != 0; ++k)
+    for (int k = 2; names_.count(name) != 0 || !used_.insert(name).second; ++k)
         name = wish + "_" + std::to_string(k);
-    used_.insert(name);
-    names_.insert(name);
     return name;
 }
 
@@ -103,9 +96,8 @@ BufferPlan& Cutter::buffer(const std::string& name) {
 }
 
 bool Cutter::is_temporary(const std::string& name) const {
-    return std::any_of(out_.buffers.begin(), out_.buffers.end(), [&](const BufferPlan& plan) {
-        return plan.name == name && plan.kind == BufferPlan::Kind::temporary;
-    });
+    const BufferPlan* plan = out_.buffer(name);
+    return plan != nullptr && plan->kind == BufferPlan::Kind::temporary;
 }
 
 Names Cutter::sizes_of(const Operation& operation) const {
@@ -121,10 +113,10 @@ Names Cutter::sizes_of(const Operation& operation) const {
 }
 
 bool Cutter::has_unbounded_read(const Block& block, bool outermost) {
-    return std::any_of(block.operations.begin(), block.operations.end(), [&](const Operation& operation) {
+    return std::ranges::any_of(block.operations, [&](const Operation& operation) {
         if (operation.op == Op::read) return !outermost && !operation.attributes.has(attr::min);
-        return std::any_of(operation.regions.begin(), operation.regions.end(),
-                           [](const Block& inner) { return has_unbounded_read(inner, false); });
+        return std::ranges::any_of(operation.regions,
+                                   [](const Block& inner) { return has_unbounded_read(inner, false); });
     });
 }
 
@@ -140,8 +132,7 @@ std::optional<Type> Cutter::bounded(Type type) const {
 }
 
 bool Cutter::moves(const Type& type) const {
-    return std::any_of(type.shape.begin(), type.shape.end(),
-                       [&](const Size& extent) { return translator::moves(extent, symbols_); });
+    return std::ranges::any_of(type.shape, [&](const Size& extent) { return translator::moves(extent, symbols_); });
 }
 
 std::string Cutter::add_temporary(const std::string& name, const Type& type, std::vector<Step>& steps) {
@@ -201,12 +192,14 @@ void Cutter::closure(const std::string& value, const Names& made, Names& found, 
         found.insert(value);
         return;
     }
-    for (const std::string& operand : operation->second->operands)
+    closure(*operation->second, made, found, seen);
+}
+
+void Cutter::closure(const Operation& operation, const Names& made, Names& found, Names& seen) const {
+    for (const std::string& operand : operation.operands)
         closure(operand, made, found, seen);
-    for (const std::string& name : free_names(*operation->second))
+    for (const std::string& name : free_names(operation)) // its sizes are among them
         closure(name, made, found, seen);
-    for (const std::string& size : sizes_of(*operation->second))
-        closure(size, made, found, seen);
 }
 
 void Cutter::finish() {
@@ -284,11 +277,15 @@ Step Cutter::halves(const Operation& complex, const std::string& name) {
                     {complex.operands[1], whole(name + ".imag", half, complex.line)}});
 }
 
-std::vector<std::string> memory_of(const Step& step) {
-    std::vector<std::string> names;
+std::set<std::string> memory_of(const Step& step) {
+    std::set<std::string> names;
     if (!step.is_range())
         for (const Size& argument : step.arguments)
-            if (argument.op() == Size::Op::symbol) names.push_back(argument.name());
+            if (argument.op() == Size::Op::symbol) names.insert(argument.name());
+    for (const ArrayArgument& array : step.segment.program.arrays)
+        names.insert(array.name);
+    for (const Target& target : step.segment.targets)
+        names.insert(target.buffer);
     return names;
 }
 

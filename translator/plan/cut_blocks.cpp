@@ -1,17 +1,11 @@
 // translator/plan/cut_blocks.cpp: what a block does, the order of it, and who takes over whose memory.
 #include <algorithm>
-#include <utility>
 
 #include "dsl/base/error.h"
 #include "translator/ir/attributes.h"
-#include "translator/ir/values.h"
 #include "translator/ir/walk.h"
 #include "translator/loops/pixelwise.h"
-#include "translator/ops/rules.h"
-#include "translator/passes/bounds_check_elimination.h"
-#include "translator/passes/split_complex.h"
 #include "translator/plan/cutter.h"
-#include "translator/stages/analysis.h"
 
 namespace tilewright::translator {
 
@@ -41,15 +35,10 @@ std::vector<Step> Cutter::block(const Block& block, const Names& ends, const Nam
     return emit(work);
 }
 
-bool Cutter::here(const std::string& value, const Work& work) const {
-    const auto found = home_.find(value);
-    return found != home_.end() && found->second == work.block && operations_.count(value) != 0;
-}
-
 void Cutter::find_items(Work& work) {
     Names wanted;
     auto want = [&](const std::string& value) {
-        if (here(value, work) && place_.count(value) == 0) wanted.insert(value);
+        if (home_of(value) == work.block && operation_of(value) != nullptr) wanted.insert(value);
     };
     for (const std::string& value : work.ends)
         want(value);
@@ -64,12 +53,8 @@ void Cutter::find_items(Work& work) {
                 roots(name, found);
             const bool carries = operation.op != Op::if_else;
             for (const std::string& operand : operation.operands) {
-                if (!carries && !(device_ && plan_condition(operand)))
-                    found.insert(operand);
-                else if (!carries)
-                    continue;
-                else if (!is_fill(operand))
-                    roots(operand, found);
+                if (carries && !is_fill(operand)) roots(operand, found);
+                if (!carries && !(device_ && plan_condition(operand))) found.insert(operand);
             }
             for (const std::string& name : found)
                 want(name);
@@ -91,10 +76,7 @@ void Cutter::find_items(Work& work) {
                 cut.insert(name);
             for (const std::string& maker : makers) {
                 Names found, seen;
-                for (const std::string& operand : operations_.at(maker)->operands)
-                    closure(operand, cut, found, seen);
-                for (const std::string& name : free_names(*operations_.at(maker)))
-                    closure(name, cut, found, seen);
+                closure(*operations_.at(maker), cut, found, seen);
                 users += is_wanted(operation, found) ? 1 : 0;
             }
             if (users > 1) {
@@ -130,8 +112,7 @@ void Cutter::find_items(Work& work) {
 
 bool Cutter::is_wanted(const Operation& operation, const Names& names) {
     const auto results = results_of(operation);
-    return std::any_of(results.begin(), results.end(),
-                       [&](const auto& result) { return names.count(result.first) != 0; });
+    return std::ranges::any_of(results, [&](const auto& result) { return names.count(result.first) != 0; });
 }
 
 bool Cutter::is_fill(const std::string& value) const {
@@ -153,14 +134,7 @@ void Cutter::connect(Work& work) {
         }
         for (const auto& [name, type] : results_of(*item.operation))
             made.erase(name);
-        for (const std::string& operand : item.operation->operands)
-            closure(operand, made, item.reads, seen);
-        for (const std::string& size : sizes_of(*item.operation))
-            closure(size, made, item.reads, seen);
-        if (!item.operation->regions.empty()) {
-            for (const std::string& name : free_names(*item.operation))
-                closure(name, made, item.reads, seen);
-        }
+        closure(*item.operation, made, item.reads, seen);
         note_makers(work, item);
         if (work.block == &program_.body) wait_for_checks(work, item);
     }
@@ -246,7 +220,7 @@ void Cutter::take_memory(Work& work) {
             closure(name, work.made, read, seen);
         }
         for (const std::string& operand : operation.operands) {
-            const bool twice = std::count(operation.operands.begin(), operation.operands.end(), operand) > 1;
+            const bool twice = std::ranges::count(operation.operands, operand) > 1;
             if (!twice && read.count(operand) == 0) try_take(work, k, operand);
         }
     }
@@ -315,15 +289,14 @@ bool Cutter::shares_long_work(const Work& work, std::size_t k) const {
 }
 
 std::string Cutter::written_by(const std::string& value) const {
-    const auto write = std::find_if(program_.writes.begin(), program_.writes.end(),
-                                    [&](const Write& each) { return each.value == value; });
+    const auto write = std::ranges::find_if(program_.writes, [&](const Write& each) { return each.value == value; });
     return write == program_.writes.end() ? "" : write->argument;
 }
 
 std::string Cutter::carried_by(const std::string& value, const Block& block) {
-    const auto yielded = std::find(block.yields.begin(), block.yields.end(), value);
+    const auto yielded = std::ranges::find(block.yields, value);
     const auto at = static_cast<std::size_t>(yielded - block.yields.begin());
-    if (at >= block.parameters.size() || std::count(block.yields.begin(), block.yields.end(), value) != 1) return "";
+    if (at >= block.parameters.size() || std::ranges::count(block.yields, value) != 1) return "";
     return block.parameters[at].first;
 }
 
@@ -355,7 +328,7 @@ std::vector<Step> Cutter::emit(Work& work) {
             const std::set<std::size_t>& before = work.items[k].before;
             const bool is_check = work.items[k].kind == Item::Kind::check;
             if (done[k] || (next != work.items.size() && !is_check)) continue;
-            if (!std::all_of(before.begin(), before.end(), [&](std::size_t b) { return done[b]; })) continue;
+            if (!std::ranges::all_of(before, [&](std::size_t b) { return done[b]; })) continue;
             next = k;
             if (is_check) break;
         }
@@ -401,12 +374,8 @@ void Cutter::emit_store(Item& item, std::vector<Step>& steps) {
     const std::string& part = update.operands[1];
     const Type& whole = types_.at(base);
     const std::vector<IndexEntry> region = update.attributes.at(attr::index);
-    std::string name;
-    if (item.consumed.count(base) != 0) {
-        name = place_.at(base);
-    } else {
-        name = fresh_buffer(update.result, base, steps, update);
-    }
+    const std::string name =
+        item.consumed.count(base) != 0 ? place_.at(base) : fresh_buffer(update.result, base, steps, update);
     store(part, name, whole, region, update, steps);
     place_[update.result] = name;
 }
@@ -437,7 +406,7 @@ void Cutter::store(const std::string& part, const std::string& name, const Type&
                    const std::vector<IndexEntry>& region, const Operation& operation, std::vector<Step>& steps) {
     const std::vector<Size>& shape = types_.at(part).shape;
     // One element is written when everything that it needs has been read.
-    const bool is_one_element = std::all_of(shape.begin(), shape.end(), [](const Size& e) { return is_one(e); });
+    const bool is_one_element = std::ranges::all_of(shape, is_one);
     bool apart = true;
     bool lanes_apart = true;
     for (const Access& access : accesses(part, access_context())) {

@@ -1,15 +1,10 @@
 // translator/plan/cut_regions.cpp: loops and branches, and the memory that they carry.
 #include <algorithm>
 #include <map>
-#include <string>
 #include <utility>
 
-#include "dsl/base/error.h"
 #include "translator/ir/attributes.h"
-#include "translator/loops/pixelwise.h"
-#include "translator/passes/split_complex.h"
 #include "translator/plan/cutter.h"
-#include "translator/stages/analysis.h"
 
 namespace tilewright::translator {
 
@@ -26,6 +21,9 @@ std::string Cutter::home(const Item& item, std::size_t k, std::vector<Step>& ste
 
 void Cutter::move(const std::vector<std::string>& yields, const std::vector<std::string>& homes,
                   std::vector<Step>& steps, const Operation& operation) {
+    struct Move {
+        std::string from, to;
+    };
     std::vector<Move> moves;
     std::map<std::string, int> uses;
     for (std::size_t k = 0; k < yields.size(); ++k) {
@@ -43,7 +41,7 @@ void Cutter::move(const std::vector<std::string>& yields, const std::vector<std:
     }
     // A home that another one wants is saved first.
     for (Move& each : moves) {
-        if (std::find(homes.begin(), homes.end(), each.from) == homes.end()) continue;
+        if (std::ranges::find(homes, each.from) == homes.end()) continue;
         const std::string saved =
             add_temporary(fresh_name("%", base_name(each.from) + "_last"), type_of_buffer(each.from), steps);
         steps.push_back(step_of(Step::Kind::copy, {each.from, saved}));
@@ -59,9 +57,8 @@ void Cutter::move(const std::vector<std::string>& yields, const std::vector<std:
 }
 
 bool Cutter::made_inside(const std::string& name) const {
-    for (std::size_t k = inside_from_; k < out_.buffers.size(); ++k)
-        if (out_.buffers[k].name == name) return true;
-    return false;
+    return std::any_of(out_.buffers.begin() + static_cast<std::ptrdiff_t>(inside_from_), out_.buffers.end(),
+                       [&](const BufferPlan& plan) { return plan.name == name; });
 }
 
 Step Cutter::step_of(Step::Kind kind, const std::vector<std::string>& memory) {
@@ -202,22 +199,25 @@ std::optional<Size> Cutter::plan_condition(const std::string& value) const {
         return Size::binary(Size::Op::logical_or, first, second);
     }
     if (made->operands.size() != 2) return std::nullopt;
-    using Ops = std::map<Op, Size::Op>;
-    static const Ops joins = {{Op::logical_and, Size::Op::logical_and},
-                              {Op::bitwise_and, Size::Op::logical_and},
-                              {Op::logical_or, Size::Op::logical_or},
-                              {Op::bitwise_or, Size::Op::logical_or}};
-    static const Ops comparisons = {{Op::equal, Size::Op::eq},      {Op::not_equal, Size::Op::ne},
-                                    {Op::less, Size::Op::lt},       {Op::greater, Size::Op::gt},
-                                    {Op::less_equal, Size::Op::le}, {Op::greater_equal, Size::Op::ge}};
-    const bool joined = joins.count(made->op) != 0;
-    if (!joined && comparisons.count(made->op) == 0) return std::nullopt;
+    static const std::map<Op, Size::Op> operators = {{Op::logical_and, Size::Op::logical_and},
+                                                     {Op::bitwise_and, Size::Op::logical_and},
+                                                     {Op::logical_or, Size::Op::logical_or},
+                                                     {Op::bitwise_or, Size::Op::logical_or},
+                                                     {Op::equal, Size::Op::eq},
+                                                     {Op::not_equal, Size::Op::ne},
+                                                     {Op::less, Size::Op::lt},
+                                                     {Op::greater, Size::Op::gt},
+                                                     {Op::less_equal, Size::Op::le},
+                                                     {Op::greater_equal, Size::Op::ge}};
+    const auto operation = operators.find(made->op);
+    if (operation == operators.end()) return std::nullopt;
+    const bool joined = operation->second == Size::Op::logical_and || operation->second == Size::Op::logical_or;
     const auto side = [&](std::size_t k) {
         return joined ? plan_condition(made->operands[k]) : plan_number(made->operands[k]);
     };
     const auto left = side(0), right = side(1);
     if (!left || !right) return std::nullopt;
-    return Size::binary((joined ? joins : comparisons).at(made->op), *left, *right);
+    return Size::binary(operation->second, *left, *right);
 }
 
 void Cutter::emit_check(const Check& check, std::vector<Step>& steps) {

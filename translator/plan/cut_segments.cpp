@@ -1,13 +1,9 @@
 // translator/plan/cut_segments.cpp: straight-line code as separate programs.
 #include <algorithm>
-#include <utility>
 
 #include "dsl/base/error.h"
-#include "translator/ir/values.h"
 #include "translator/loops/pixelwise.h"
-#include "translator/passes/split_complex.h"
 #include "translator/plan/cutter.h"
-#include "translator/stages/analysis.h"
 
 namespace tilewright::translator {
 
@@ -27,17 +23,16 @@ Program Cutter::shell() const {
 }
 
 void Cutter::add_array(Program& program, const std::string& name, const Type& type) {
-    const bool known = std::any_of(program.arrays.begin(), program.arrays.end(),
-                                   [&](const ArrayArgument& argument) { return argument.name == name; });
+    const bool known =
+        std::ranges::any_of(program.arrays, [&](const ArrayArgument& argument) { return argument.name == name; });
     if (known) return;
     program.arrays.push_back({name, type});
     program.argument_order.push_back(name);
 }
 
 const Type& Cutter::type_of_buffer(const std::string& name) const {
-    for (const BufferPlan& plan : out_.buffers)
-        if (plan.name == name) return plan.type;
-    return types_.at(name);
+    const BufferPlan* plan = out_.buffer(name);
+    return plan != nullptr ? plan->type : types_.at(name);
 }
 
 Step Cutter::segment(const std::vector<std::pair<std::string, Target>>& yields) {
@@ -118,9 +113,8 @@ Step Cutter::copy_part(const std::string& from, const Type& whole, const Type& p
     Program& program = step.segment.program;
     program = shell();
     add_array(program, from, whole);
-    const std::vector<IndexEntry> entries(part.shape.size(), IndexEntry::all());
     program.body.operations.push_back(
-        make_operation("%part", part, Op::index, {from}, {attr::index(entries)}, target.line));
+        make_operation("%part", part, Op::index, {from}, {attr::index(whole_region(part.shape.size()))}, target.line));
     program.body.yields.push_back("%part");
     step.segment.targets.push_back(std::move(target));
     return step;

@@ -85,6 +85,8 @@ class Cutter {
     Names free_names(const Operation& operation) const;
 
     void closure(const std::string& value, const Names& made, Names& found, Names& seen) const;
+    /// Of all that an operation needs.
+    void closure(const Operation& operation, const Names& made, Names& found, Names& seen) const;
 
     // ---- one block ----
 
@@ -99,8 +101,6 @@ class Cutter {
 
     /// `ends`: read behind the block. `takeable`: values of other blocks whose memory items may take over.
     std::vector<Step> block(const Block& block, const Names& ends, const Names& takeable);
-
-    bool here(const std::string& value, const Work& work) const;
 
     void find_items(Work& work);
 
@@ -190,9 +190,6 @@ class Cutter {
     /// Memory for what a loop carries; its first content is there after the steps.
     std::string home(const Item& item, std::size_t k, std::vector<Step>& steps);
 
-    struct Move {
-        std::string from, to;
-    };
     /// Puts the yields of a block where they belong.
     void move(const std::vector<std::string>& yields, const std::vector<std::string>& homes, std::vector<Step>& steps,
               const Operation& operation);

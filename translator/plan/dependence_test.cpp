@@ -26,28 +26,19 @@ void collect_fresh(const std::vector<Step>& steps, Names& fresh, Names& others) 
     }
 }
 
-/// Symbols that have other values in the course of one iteration.
-void collect_inner_symbols(const std::vector<Step>& steps, Names& symbols) {
-    for (const Step& step : steps) {
-        if (!step.symbol.empty()) symbols.insert(step.symbol);
-        collect_inner_symbols(step.body, symbols);
-        collect_inner_symbols(step.otherwise, symbols);
-    }
-}
-
 class Test {
   public:
     Test(const Step& range, const Names& own) : index_(range.symbol), own_(own) {
-        collect_inner_symbols(range.body, inner_);
-        writes(range.body);
-        if (reason.empty()) reads(range.body);
+        runtime::for_each_step(range.body, [&](const Step& step) { inner_.insert(step.symbol); });
+        runtime::for_each_step(range.body, [&](const Step& step) { writes(step); });
+        if (reason.empty()) runtime::for_each_step(range.body, [&](const Step& step) { reads(step); });
     }
     std::string reason;
 
   private:
     const std::string& index_;
     const Names& own_;
-    Names inner_;
+    Names inner_; ///< symbols that have other values in the course of one iteration
     /// Of each buffer that is written: the axes with a position of the iteration's own.
     std::map<std::string, std::map<std::size_t, Size>> positions_;
 
@@ -89,37 +80,29 @@ class Test {
         if (found->second.empty()) depends(why);
     }
 
-    void writes(const std::vector<Step>& steps) {
-        for (const Step& step : steps) {
-            switch (step.kind) {
-            case Step::Kind::call:
-                for (const Target& target : step.segment.targets)
-                    write(target);
-                break;
-            case Step::Kind::for_range:
-            case Step::Kind::branch:
-            case Step::Kind::read:
-                break;
-            case Step::Kind::copy:
-            case Step::Kind::swap:
-                depends("each iteration needs all of " + step.from() + " of the one before");
-                break;
-            default:
-                depends("an iteration may end the loop");
-            }
-            writes(step.body);
-            writes(step.otherwise);
+    void writes(const Step& step) {
+        switch (step.kind) {
+        case Step::Kind::call:
+            for (const Target& target : step.segment.targets)
+                write(target);
+            break;
+        case Step::Kind::for_range:
+        case Step::Kind::branch:
+        case Step::Kind::read:
+            break;
+        case Step::Kind::copy:
+        case Step::Kind::swap:
+            depends("each iteration needs all of " + step.from() + " of the one before");
+            break;
+        default:
+            depends("an iteration may end the loop");
         }
     }
 
-    void reads(const std::vector<Step>& steps) {
-        for (const Step& step : steps) {
-            for (const Access& access : step.segment.reads)
-                read(access);
-            if (step.looks_at_memory() || step.kind == Step::Kind::read) read({step.from(), std::nullopt});
-            reads(step.body);
-            reads(step.otherwise);
-        }
+    void reads(const Step& step) {
+        for (const Access& access : step.segment.reads)
+            read(access);
+        if (step.looks_at_memory() || step.kind == Step::Kind::read) read({step.from(), std::nullopt});
     }
 
     void read(const Access& access) {
@@ -136,32 +119,14 @@ class Test {
     }
 };
 
-void collect_names(const Step& step, Names& names) {
-    for (const std::string& name : memory_of(step))
-        names.insert(name);
-    for (const ArrayArgument& array : step.segment.program.arrays)
-        names.insert(array.name);
-    for (const Target& target : step.segment.targets)
-        names.insert(target.buffer);
-}
-
 /// Names of memory that steps outside of the range use.
 void collect_elsewhere(const std::vector<Step>& steps, const Step& range, Names& names) {
     for (const Step& step : steps) {
         if (&step == &range) continue;
-        collect_names(step, names);
+        names.merge(memory_of(step));
         collect_elsewhere(step.body, range, names);
         collect_elsewhere(step.otherwise, range, names);
     }
-}
-
-/// What the iterations of a range, and of the ranges in it, have for themselves.
-void collect_own(const Stepped& stepped, const Step& step, Names& own) {
-    if (step.is_range()) own.merge(own_of_each_iteration(stepped, step));
-    for (const Step& inner : step.body)
-        collect_own(stepped, inner, own);
-    for (const Step& inner : step.otherwise)
-        collect_own(stepped, inner, own);
 }
 
 } // namespace
@@ -171,17 +136,19 @@ std::set<std::string> own_of_each_iteration(const Stepped& stepped, const Step& 
     collect_fresh(range.body, fresh, others);
     collect_elsewhere(stepped.steps, range, others);
     std::erase_if(fresh, [&](const std::string& name) {
-        return others.count(name) != 0 ||
-               std::none_of(stepped.buffers.begin(), stepped.buffers.end(), [&](const BufferPlan& plan) {
-                   return plan.name == name && plan.kind == BufferPlan::Kind::temporary && !plan.swapped;
-               });
+        const BufferPlan* buffer = stepped.buffer(name);
+        const bool is_own = buffer != nullptr && buffer->kind == BufferPlan::Kind::temporary && !buffer->swapped;
+        return others.count(name) != 0 || !is_own;
     });
     return fresh;
 }
 
 std::string why_not_independent(const Stepped& stepped, const Step& range) {
-    Names own;
-    collect_own(stepped, range, own);
+    // What the iterations of the range, and of the ranges in it, have for themselves.
+    Names own = own_of_each_iteration(stepped, range);
+    runtime::for_each_step(range.body, [&](const Step& step) {
+        if (step.is_range()) own.merge(own_of_each_iteration(stepped, step));
+    });
     return Test(range, own).reason;
 }
 

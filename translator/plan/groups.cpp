@@ -102,20 +102,11 @@ bool has_call(const std::vector<PlanStep>& steps) {
 
 } // namespace
 
-const BufferPlan* Groups::buffer(const std::string& name) const {
-    const auto found = std::find_if(context_.stepped.buffers.begin(), context_.stepped.buffers.end(),
-                                    [&](const BufferPlan& each) { return each.name == name; });
-    return found == context_.stepped.buffers.end() ? nullptr : &*found;
-}
-
 bool Groups::is_flat_copy(const Step& step) const {
-    const BufferPlan* from = buffer(step.from());
-    const BufferPlan* to = buffer(step.to());
+    const BufferPlan* from = context_.stepped.buffer(step.from());
+    const BufferPlan* to = context_.stepped.buffer(step.to());
     if (from == nullptr || to == nullptr || !same_shape(from->type.shape, to->type.shape)) return false;
-    const auto is_flat = [&](const std::string& name) {
-        const auto layout = context_.options.layouts.find(name);
-        return layout == context_.options.layouts.end() || layout->second == Layout::c;
-    };
+    const auto is_flat = [&](const std::string& name) { return context_.options.layout(name) == Layout::c; };
     const bool complex_values = find_dtype(from->type.dtype)->is_complex();
     return !complex_values && is_flat(step.from()) && is_flat(step.to());
 }
@@ -128,12 +119,12 @@ bool Groups::admit(const Step& step, PlanStep& planned) {
         planned.in_group = order_of(step, planned);
         return true;
     case StepKind::read: // what has limits fits 32 bits
-        return step.limits && buffer(step.from()) != nullptr;
+        return step.limits && context_.stepped.buffer(step.from()) != nullptr;
     case StepKind::branch:
-        return step.looks_at_memory() && buffer(step.from()) != nullptr;
+        return step.looks_at_memory() && context_.stepped.buffer(step.from()) != nullptr;
     case StepKind::copy:
         if (!is_flat_copy(step)) return false;
-        planned.in_group.emplace().count = product(buffer(step.from())->type.shape);
+        planned.in_group.emplace().count = product(context_.stepped.buffer(step.from())->type.shape);
         return true;
     default:
         return false;
@@ -170,8 +161,9 @@ PlanStep Groups::call_group(PlanStep loop) {
     if (!blocks.symbol.empty()) limits.insert(blocks.symbol);
     const std::vector<int> kernels = dsl::kernels_of(group.steps, context_.kernels);
     group.name = context_.kernels[static_cast<std::size_t>(std::ranges::min(kernels))].name;
-    GroupArguments arguments(group, context_.kernels,
-                             [this](const std::string& name) { return storage_type(buffer(name)->type.dtype); });
+    GroupArguments arguments(group, context_.kernels, [this](const std::string& name) {
+        return storage_type(context_.stepped.buffer(name)->type.dtype);
+    });
     for (const std::string& name : limits)
         arguments.add(name, Halide::Argument(context_.symbol(name), Halide::Argument::InputScalar, Halide::Int(32), 0,
                                              Halide::ArgumentEstimates()));
@@ -192,7 +184,7 @@ std::string Groups::in_blocks(PlanStep& loop, std::int64_t& iterations_in_block)
                         static_cast<double>(std::abs(step.constant()));
     iterations_in_block = static_cast<std::int64_t>(std::clamp(kCallOperations / std::max(1.0, work), 1.0, most));
     if (all.is_constant() && all.constant() <= iterations_in_block) return "";
-    const std::string block = context_.unique(loop.symbol + "_block");
+    const std::string block = context_.names.named(loop.symbol + "_block");
     const Size first = Size::symbol(block);
     const Size left =
         step.constant() > 0 ? ceil_div(stop - first, step.constant()) : ceil_div(first - stop, -step.constant());

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "dsl/model/algorithm_impl.h"
+#include "translator/ir/fresh_names.h"
 #include "translator/plan/steps.h"
 
 namespace tilewright::translator {
@@ -17,7 +18,7 @@ struct GroupContext {
     std::vector<dsl::KernelGroup>& groups;
     std::vector<dsl::StageInfo>& stages;
     const TranslateOptions& options;                       ///< with a guess for the symbols of loops
-    std::function<std::string(const std::string&)> unique; ///< a name that nothing else has
+    FreshNames& names;                                     ///< of stages, buffers and sizes
     std::function<std::string(const std::string&)> symbol; ///< the Param of a loop's index or of a size
 };
 
@@ -36,7 +37,6 @@ class Groups {
 
     runtime::PlanStep call_group(runtime::PlanStep loop);
     std::string in_blocks(runtime::PlanStep& loop, std::int64_t& iterations_in_block);
-    const BufferPlan* buffer(const std::string& name) const;
     bool is_flat_copy(const Step& step) const;
     std::int64_t iterations_here(const runtime::PlanStep& loop) const;
     runtime::InGroup order_of(const Step& step, runtime::PlanStep& loop);

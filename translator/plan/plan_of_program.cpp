@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "translator/loops/access.h"
-#include "translator/parts/slices.h"
+#include "translator/parts/rows.h"
 
 namespace tilewright::translator {
 namespace {
@@ -56,8 +56,7 @@ runtime::Plan plan_of_program(const Program& program, const TranslateOptions& op
             {name, dtype_of(array->type), true, static_cast<int>(array->type.shape.size()), written});
     }
     for (const ArrayArgument& argument : program.arrays) {
-        const auto found = options.layouts.find(argument.name);
-        const Layout lies = found == options.layouts.end() ? Layout::c : found->second;
+        const Layout lies = options.layout(argument.name);
         if (lies != Layout::any && !argument.type.shape.empty())
             version.requirements.push_back(
                 {lies == Layout::c ? PlanRequirement::Kind::layout_c : PlanRequirement::Kind::layout_f,

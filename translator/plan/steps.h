@@ -1,6 +1,7 @@
 // translator/plan/steps.h: a program with loops or writes, cut into straight-line segments and the steps between them.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -80,13 +81,19 @@ struct Step : runtime::StepOf<Step> {
     bool looks_at_memory() const { return kind == Kind::branch && arguments[0].op() == Size::Op::symbol; }
 };
 
-/// Of a step that is no call: the memory that it names.
-std::vector<std::string> memory_of(const Step& step);
+/// The memory that a step names, without its blocks: arrays and what it writes of a call.
+std::set<std::string> memory_of(const Step& step);
 
 struct Stepped {
     std::vector<Step> steps;
     std::vector<BufferPlan> buffers;   ///< all but arguments that are only read
     std::vector<std::string> returned; ///< buffers or arguments
+
+    /// Null for other memory.
+    const BufferPlan* buffer(const std::string& name) const {
+        const auto found = std::ranges::find(buffers, name, &BufferPlan::name);
+        return found == buffers.end() ? nullptr : &*found;
+    }
 };
 
 /// Cuts `program`, which must outlive the steps. In-place updates write into the memory of the version that they

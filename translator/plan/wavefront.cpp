@@ -39,20 +39,20 @@ struct Part {
 };
 
 bool is_single(const Target& target) {
-    return target.fresh ? target.type.shape.empty()
-                        : std::all_of(target.region.begin(), target.region.end(),
-                                      [](const IndexEntry& entry) { return entry.kind == IndexEntry::Kind::position; });
+    return target.fresh ? target.type.shape.empty() : std::ranges::all_of(target.region, [](const IndexEntry& entry) {
+        return entry.kind == IndexEntry::Kind::position;
+    });
 }
 
 /// Expressions alone: no sums, products of matrices or loops inside.
 bool is_plain(const Segment& segment) {
     const auto& operations = segment.program.body.operations;
-    const bool plain = std::all_of(operations.begin(), operations.end(), [](const Operation& operation) {
+    const bool plain = std::ranges::all_of(operations, [](const Operation& operation) {
         static const std::set<Op> others = {Op::constant,  Op::scalar_size,  Op::index,
                                             Op::transpose, Op::broadcast_to, Op::take};
         return operation.regions.empty() && (is_elementwise(operation.op) || others.count(operation.op) != 0);
     });
-    return plain && std::none_of(segment.targets.begin(), segment.targets.end(), [](const Target& target) {
+    return plain && std::ranges::none_of(segment.targets, [](const Target& target) {
                return target.buffer.find('.') != std::string::npos || find_dtype(target.type.dtype)->is_complex();
            });
 }
@@ -67,8 +67,7 @@ int operations_of(const Segment& segment) {
 /// What needs NumPy's arrays in the middle of a row, a segment over a row of elements, as one over its element `at`.
 Segment element_of(Segment segment, const Size& at, const MovingSize& column) {
     Program& program = segment.program;
-    if (std::find(program.argument_order.begin(), program.argument_order.end(), column.name) ==
-        program.argument_order.end()) {
+    if (std::ranges::find(program.argument_order, column.name) == program.argument_order.end()) {
         program.scalars.push_back({column.name, "int64"});
         program.argument_order.push_back(column.name);
         segment.moving.push_back(column);
@@ -113,8 +112,7 @@ class Nest {
         if (!rows_.step().is_constant()) return std::nullopt;
         if (why_not_independent(stepped_, rows_).empty() || !split() || !align()) return std::nullopt;
         collect();
-        if (std::none_of(parts_.begin(), parts_.end(), [](const Part& part) { return part.chain; }))
-            return std::nullopt;
+        if (std::ranges::none_of(parts_, [](const Part& part) { return part.chain; })) return std::nullopt;
         const auto skew = skew_of_all();
         if (!skew || *skew > kMostSkew) return std::nullopt;
         Step out = rows_;
@@ -166,20 +164,19 @@ class Nest {
     /// Limits are the same in every row.
     bool follows_rows(const Size& tree) const { return moves(tree, {{rows_.symbol, {}, {}, false}}); }
 
-    static bool is_scan_body(const Stepped& stepped, const std::vector<Step>& steps) {
-        return std::all_of(steps.begin(), steps.end(), [&](const Step& step) {
+    bool is_scan_body(const std::vector<Step>& steps) const {
+        return std::ranges::all_of(steps, [&](const Step& step) {
             if (step.looks_at_memory())
-                return std::any_of(stepped.buffers.begin(), stepped.buffers.end(),
-                                   [&](const BufferPlan& buffer) { return buffer.name == step.from(); }) &&
-                       is_scan_body(stepped, step.body) && is_scan_body(stepped, step.otherwise);
+                return stepped_.buffer(step.from()) != nullptr && is_scan_body(step.body) &&
+                       is_scan_body(step.otherwise);
             return step.kind == Step::Kind::call && is_plain(step.segment) &&
-                   std::all_of(step.segment.targets.begin(), step.segment.targets.end(), is_single);
+                   std::ranges::all_of(step.segment.targets, is_single);
         });
     }
 
     bool add_scan(const Step& step) {
         if (!step.step().is_constant() || follows_rows(step.first()) || follows_rows(step.stop())) return false;
-        if (!is_scan_body(stepped_, step.body)) return false;
+        if (!is_scan_body(step.body)) return false;
         Part part;
         part.range = step;
         part.loop = &step;
@@ -274,8 +271,7 @@ class Nest {
 
     /// Elements at one position belong to one column: rows run in the direction in which the first range does.
     bool align() {
-        const auto leader =
-            std::find_if(parts_.begin(), parts_.end(), [&](const Part& part) { return part.loop == scan_; });
+        const auto leader = std::ranges::find_if(parts_, [&](const Part& part) { return part.loop == scan_; });
         if (parts_.size() > 1 && direction_ == 0) return false;
         for (Part& part : parts_) {
             Size at = Size::symbol(kColumn);
@@ -323,35 +319,31 @@ class Nest {
     void collect() {
         for (Part& part : parts_) {
             const Names own = part.loop != nullptr ? own_of_each_iteration(stepped_, *part.loop) : Names();
-            collect(part, part.range.body, own);
+            runtime::for_each_step(part.range.body, [&](const Step& step) { collect(part, step, own); });
         }
     }
 
-    void collect(Part& part, const std::vector<Step>& steps, const Names& own) const {
-        for (const Step& step : steps) {
-            for (const Target& target : step.segment.targets) {
-                if (own.count(target.buffer) != 0) continue;
-                std::vector<Size> at;
-                for (const IndexEntry& entry : target.region)
-                    at.push_back(entry.start);
-                part.writes.push_back(access(part, target.buffer, std::move(at)));
-            }
-            for (const Access& read : step.segment.reads) {
-                if (own.count(read.memory) != 0) continue;
-                std::optional<std::vector<Size>> at;
-                const auto is_axis = [](const AxisMap& map) { return map.axis >= 0; };
-                if (read.map && std::none_of(read.map->begin(), read.map->end(), is_axis)) {
-                    at.emplace();
-                    for (const AxisMap& map : *read.map)
-                        at->push_back(map.start);
-                }
-                part.reads.push_back(access(part, read.memory, std::move(at)));
-            }
-            if (step.looks_at_memory() && own.count(step.from()) == 0)
-                part.reads.push_back(access(part, step.from(), std::nullopt));
-            collect(part, step.body, own);
-            collect(part, step.otherwise, own);
+    void collect(Part& part, const Step& step, const Names& own) const {
+        for (const Target& target : step.segment.targets) {
+            if (own.count(target.buffer) != 0) continue;
+            std::vector<Size> at;
+            for (const IndexEntry& entry : target.region)
+                at.push_back(entry.start);
+            part.writes.push_back(access(part, target.buffer, std::move(at)));
         }
+        for (const Access& read : step.segment.reads) {
+            if (own.count(read.memory) != 0) continue;
+            std::optional<std::vector<Size>> at;
+            const auto is_axis = [](const AxisMap& map) { return map.axis >= 0; };
+            if (read.map && std::ranges::none_of(*read.map, is_axis)) {
+                at.emplace();
+                for (const AxisMap& map : *read.map)
+                    at->push_back(map.start);
+            }
+            part.reads.push_back(access(part, read.memory, std::move(at)));
+        }
+        if (step.looks_at_memory() && own.count(step.from()) == 0)
+            part.reads.push_back(access(part, step.from(), std::nullopt));
     }
 
     NestAccess access(const Part& part, const std::string& memory, std::optional<std::vector<Size>> at) const {
@@ -400,19 +392,6 @@ class Nest {
     }
 };
 
-void use(const std::vector<Step>& steps, Names& used) {
-    for (const Step& step : steps) {
-        for (const std::string& name : memory_of(step))
-            used.insert(name);
-        for (const ArrayArgument& array : step.segment.program.arrays)
-            used.insert(array.name);
-        for (const Target& target : step.segment.targets)
-            used.insert(target.buffer);
-        use(step.body, used);
-        use(step.otherwise, used);
-    }
-}
-
 bool mark(Stepped& stepped, std::vector<Step>& steps) {
     bool found = false;
     for (Step& step : steps) {
@@ -436,7 +415,7 @@ void find_wavefronts(Stepped& stepped) {
     if (!mark(stepped, stepped.steps)) return;
     // Rows that went through a temporary no longer do.
     Names used(stepped.returned.begin(), stepped.returned.end());
-    use(stepped.steps, used);
+    runtime::for_each_step(stepped.steps, [&](const Step& step) { used.merge(memory_of(step)); });
     std::erase_if(stepped.buffers, [&](const BufferPlan& buffer) {
         return buffer.kind == BufferPlan::Kind::temporary && used.count(buffer.name) == 0;
     });

@@ -2,6 +2,7 @@
 #include "translator/stages/analysis.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "dsl/base/error.h"
 #include "translator/ir/attributes.h"
@@ -37,31 +38,30 @@ std::string Analysis::where(const Operation& operation) const {
 }
 
 std::string Analysis::unique(const std::string& wish) {
-    std::set<std::string>* others = context_.names;
     std::string name = wish;
-    for (int k = 2; names_.count(name) != 0 || (others != nullptr && others->count(name) != 0); ++k)
+    for (int k = 2; names_.count(name) != 0 || (context_.names != nullptr && !context_.names->take(name)); ++k)
         name = wish + "_" + std::to_string(k);
     names_.insert(name);
-    if (others != nullptr) others->insert(name);
     return name;
 }
 
 std::string Analysis::operand(const std::string& name) const {
-    for (const StagePlan& stage : stages_) {
-        for (const StageBuffer& buffer : stage.buffers()) {
-            if (buffer.name == name) return buffer.operand;
-        }
-    }
+    if (const auto found = buffer(name)) return found->operand;
     const ValueInfo& info = values_.at(name);
     return info.half_of.empty() ? name : info.half_of + "." + text_of(info.operation->op);
+}
+
+std::optional<StageBuffer> Analysis::buffer(const std::string& name) const {
+    for (const StagePlan& stage : stages_)
+        for (const StageBuffer& buffer : stage.buffers())
+            if (buffer.name == name) return buffer;
+    return std::nullopt;
 }
 
 Layout Analysis::layout(const std::string& name) const {
     auto value = values_.find(name);
     const bool half = value != values_.end() && !value->second.half_of.empty();
-    const std::string& argument = half ? value->second.half_of : name;
-    auto found = options_.layouts.find(argument);
-    return found == options_.layouts.end() ? Layout::c : found->second;
+    return options_.layout(half ? value->second.half_of : name);
 }
 
 std::optional<Size> Analysis::most(const Size& size) const {
@@ -73,12 +73,8 @@ std::int64_t Analysis::here(const Size& size) const {
 }
 
 const StagePlan* Analysis::stage_of_value(const std::string& value) const {
-    auto found = stage_of_value_.find(value);
-    if (found == stage_of_value_.end()) return nullptr;
-    for (const StagePlan& stage : stages_) {
-        if (stage.name == found->second) return &stage;
-    }
-    return nullptr;
+    const auto found = stage_of_value_.find(value);
+    return found == stage_of_value_.end() ? nullptr : find_stage(found->second);
 }
 
 StageSource Analysis::source_of(const std::string& value, const std::string& reader) const {
@@ -97,20 +93,23 @@ StageSource Analysis::source_of(const std::string& value, const std::string& rea
     if (out.stage->is_loop()) {
         const auto& results = info.operation->more_results;
         std::size_t number = 0;
-        for (std::size_t k = 0; k < results.size(); ++k) {
+        for (std::size_t k = 0; k < results.size(); ++k)
             if (results[k].first == value) number = k + 1;
-        }
         const auto& state = out.stage->state;
-        out.element = static_cast<std::size_t>(std::find(state.begin(), state.end(), number) - state.begin());
+        out.element = static_cast<std::size_t>(std::ranges::find(state, number) - state.begin());
     }
     return out;
 }
 
+const StagePlan* Analysis::find_stage(const std::string& name) const {
+    const auto found = std::ranges::find(stages_, name, &StagePlan::name);
+    return found == stages_.end() ? nullptr : &*found;
+}
+
 StagePlan& Analysis::stage(const std::string& name) {
-    for (StagePlan& stage : stages_) {
-        if (stage.name == name) return stage;
-    }
-    throw InternalError("stage " + name + ": not in the table.");
+    const auto found = std::ranges::find(stages_, name, &StagePlan::name);
+    if (found == stages_.end()) throw InternalError("stage " + name + ": not in the table.");
+    return *found;
 }
 
 void Analysis::refuse(const Operation& operation) const {
@@ -194,11 +193,8 @@ void Analysis::collect_values() {
         info.view_of = argument.name;
         info.order = order_of(layout(argument.name), argument.type);
         values_[argument.name] = std::move(info);
-        for (std::size_t k = 0; k < argument.type.shape.size(); ++k) {
-            std::set<std::string> symbols;
-            argument.type.shape[k].collect_symbols(symbols);
-            used.insert(symbols.begin(), symbols.end());
-        }
+        for (const Size& extent : argument.type.shape)
+            extent.collect_symbols(used);
     }
     for (const ScalarArgument& argument : program_.scalars) {
         names_.insert(argument.name);
@@ -217,14 +213,12 @@ void Analysis::collect_values() {
             collect_loop(operation, used);
             continue;
         }
-        const Op op = operation.op;
         collect_symbols(operation, used);
         const bool stage = is_stored(operation);
-        ValueInfo info = describe(operation, stage);
+        values_[operation.result] = describe(operation, stage);
         if (stage)
             stage_names_[operation.result] =
-                operation.result[0] != '%' ? stage_name(operation.result) : unique(text_of(op));
-        values_[operation.result] = std::move(info);
+                operation.result[0] != '%' ? stage_name(operation.result) : unique(text_of(operation.op));
     }
     for (const std::string& name : program_.argument_order) {
         bool is_array = values_.at(name).kind == ValueInfo::Kind::array;
@@ -285,11 +279,35 @@ ReductionShape Analysis::reduction_shape(const Operation& operation) const {
     return out;
 }
 
+namespace {
+
+/// Of a buffer, perhaps Z.real, which is no name in a schedule.
+std::string schedule_name(std::string buffer) {
+    std::ranges::replace(buffer, '.', '_');
+    return buffer;
+}
+
+} // namespace
+
+/// `of`: the argument that the operation's result is a view of, "" if it is none.
+void Analysis::refuse_view(const Operation& operation, const std::string& of) const {
+    if (of.empty() || values_.at(of).kind != ValueInfo::Kind::array) return;
+    throw TranslateError(where(operation) + ": returns a view of " + of +
+                             ", whose memory NumPy's result would share; a kernel gives new memory.",
+                         "Let NumPy run this function, or return a copy.");
+}
+
+StagePlan Analysis::copy_of(const std::string& value, const std::string& name, const std::string& operand) const {
+    StagePlan plan;
+    plan.name = name;
+    plan.operand = operand;
+    plan.value = value;
+    plan.materialised = true;
+    refresh_reads(plan);
+    return plan;
+}
+
 void Analysis::collect_stages() {
-    auto add = [&](StagePlan plan) {
-        stage_of_value_.emplace(plan.value, plan.name);
-        stages_.push_back(std::move(plan));
-    };
     for (const Operation& operation : program_.body.operations) {
         if (operation.op == Op::for_loop) {
             collect_loop_stages(operation);
@@ -305,25 +323,18 @@ void Analysis::collect_stages() {
             add_library_operand(plan, operation.operands[0], "_a");
             add_library_operand(plan, operation.operands[1], "_b");
         }
-        std::set<std::string> seen;
-        for (const std::string& operand : operation.operands)
-            collect_reads(operand, plan.reads, seen);
-        add(std::move(plan));
+        refresh_reads(plan);
+        stage_of_value_.emplace(plan.value, plan.name);
+        stages_.push_back(std::move(plan));
     }
     for (std::size_t k = 0; k < program_.body.yields.size(); ++k) {
         const std::string& name = program_.body.yields[k];
         const ValueInfo& info = values_.at(name);
         if (context_.targets != nullptr && !(*context_.targets)[k].fresh) {
-            StagePlan plan;
-            plan.target = &(*context_.targets)[k];
-            std::string wish = plan.target->buffer; // perhaps Z.real, which is no name in a schedule
-            std::replace(wish.begin(), wish.end(), '.', '_');
-            plan.name = unique(wish);
-            plan.operand = plan.target->buffer;
-            plan.value = name;
-            plan.result = plan.materialised = true;
-            std::set<std::string> seen;
-            collect_reads(name, plan.reads, seen);
+            const Target& target = (*context_.targets)[k];
+            StagePlan plan = copy_of(name, unique(schedule_name(target.buffer)), target.buffer);
+            plan.target = &target;
+            plan.result = true;
             returned_.push_back(plan.name);
             stages_.push_back(std::move(plan));
             continue;
@@ -336,11 +347,7 @@ void Analysis::collect_stages() {
             return_complex(*info.operation);
             continue;
         }
-        if (context_.targets == nullptr && !info.view_of.empty() &&
-            values_.at(info.view_of).kind == ValueInfo::Kind::array)
-            throw TranslateError(where(*info.operation) + ": returns a view of " + info.view_of +
-                                     ", whose memory NumPy's result would share; a kernel gives new memory.",
-                                 "Let NumPy run this function, or return a copy.");
+        if (context_.targets == nullptr) refuse_view(*info.operation, info.view_of);
         returned_.push_back(result_stage(name, ""));
     }
 }
@@ -361,34 +368,25 @@ std::string Analysis::result_stage(const std::string& value, const std::string& 
     }
     const std::string key = operand + " " + value;
     if (auto found = copies_.find(key); found != copies_.end()) return found->second;
-    StagePlan plan;
+    std::string name;
     if (!operand.empty()) {
-        std::string wish = operand;
-        std::replace(wish.begin(), wish.end(), '.', '_');
-        plan.name = of_loop && wish == value ? wish : unique(wish);
+        const std::string wish = schedule_name(operand);
+        name = of_loop && wish == value ? wish : unique(wish);
     } else {
         const bool free = value[0] != '%' && (of_loop || stage_of_value_.count(value) == 0);
-        plan.name = free ? value : unique("result");
+        name = free ? value : unique("result");
     }
-    plan.operand = operand.empty() ? plan.name : operand;
-    plan.value = value;
-    plan.result = plan.materialised = true;
-    std::set<std::string> seen;
-    collect_reads(value, plan.reads, seen);
-    copies_[key] = plan.name;
-    stages_.push_back(plan); // other readers go on reading the expression
-    return plan.name;
+    stages_.push_back(copy_of(value, name, operand.empty() ? name : operand));
+    stages_.back().result = true;
+    copies_[key] = name; // other readers go on reading the expression
+    return name;
 }
 
 void Analysis::return_complex(const Operation& operation) {
     const ValueInfo& real = values_.at(operation.operands[0]);
     const ValueInfo& imag = values_.at(operation.operands[1]);
     // Halves of one argument, moved alike, are a view of it; conj(z) has one new half.
-    if (!real.view_of.empty() && real.view_of == imag.view_of &&
-        values_.at(real.view_of).kind == ValueInfo::Kind::array)
-        throw TranslateError(where(operation) + ": returns a view of " + real.view_of +
-                                 ", whose memory NumPy's result would share; a kernel gives new memory.",
-                             "Let NumPy run this function, or return a copy.");
+    if (real.view_of == imag.view_of) refuse_view(operation, real.view_of);
     auto [found, is_new] = complex_names_.try_emplace(operation.result, operation.result);
     if (is_new) {
         if (operation.result[0] == '%') found->second = unique("result");
@@ -404,11 +402,10 @@ void Analysis::join_halves() {
     for (const auto& [name, type] : complex_results_) {
         std::vector<std::string> halves;
         for (const char* half : {".real", ".imag"}) {
-            const auto found = std::find_if(stages_.begin(), stages_.end(),
-                                            [&](const StagePlan& plan) { return plan.operand == name + half; });
+            const auto found =
+                std::ranges::find_if(stages_, [&](const StagePlan& plan) { return plan.operand == name + half; });
             if (found == stages_.end()) continue;
-            const bool elementwise = found->operation == nullptr || is_elementwise(found->operation->op);
-            if (elementwise && !found->is_loop() && found->joined.empty() && !found->for_library)
+            if (found->is_elementwise() && !found->is_loop() && found->joined.empty() && !found->for_library)
                 halves.push_back(found->name);
         }
         if (halves.size() < 2 || reads_through(stage(halves[0]), halves[1]) ||
@@ -417,7 +414,7 @@ void Analysis::join_halves() {
         StagePlan joint;
         for (const std::string& half : halves) {
             const StagePlan& plan = stage(half);
-            joint.joined.push_back({plan.name, plan.operand, plan.value, plan.operation, plan.result});
+            joint.joined.push_back(plan);
             if (plan.operation != nullptr) buffer_of_value_[plan.value] = plan.name; // a copy is read by nobody
         }
         joint.name = joint.operand = name;
@@ -425,9 +422,7 @@ void Analysis::join_halves() {
         joint.result = joint.materialised = true;
         std::erase_if(stages_, [&](const StagePlan& plan) { return plan.name == halves[0] || plan.name == halves[1]; });
         stages_.push_back(std::move(joint));
-        for (StagePlan& plan : stages_)
-            if (!plan.library) refresh_reads(plan);
-        order_stages();
+        refresh_stages();
     }
 }
 
@@ -449,20 +444,13 @@ std::optional<std::vector<int>> axes_of_view(const Operation& view, const Type& 
     return out;
 }
 
-bool are_all_in_order(const std::vector<int>& axes) {
-    for (std::size_t k = 0; k < axes.size(); ++k)
-        if (axes[k] != static_cast<int>(k)) return false;
-    return true;
-}
-
 } // namespace
 
 /// An array in memory with its axes as `value` has them: an argument, a stage, or a copy of what is neither.
 void Analysis::add_library_operand(StagePlan& product, const std::string& value, const char* suffix) {
     std::string from = value;
-    std::vector<int> axes;
-    for (std::size_t k = 0; k < values_.at(value).type.shape.size(); ++k)
-        axes.push_back(static_cast<int>(k));
+    std::vector<int> axes(values_.at(value).type.shape.size());
+    std::iota(axes.begin(), axes.end(), 0);
     const ValueInfo* info = &values_.at(from);
     while (info->kind == ValueInfo::Kind::expression && info->operation != nullptr && is_view(info->operation->op)) {
         const std::string& operand = info->operation->operands[0];
@@ -473,10 +461,11 @@ void Analysis::add_library_operand(StagePlan& product, const std::string& value,
         from = operand;
         info = &values_.at(from);
     }
-    std::string order;
+    std::vector<int> all(info->type.shape.size());
+    std::iota(all.begin(), all.end(), 0);
+    std::string& order = product.library_axes.emplace_back();
     for (const int axis : axes)
-        order += axis == kNewAxis ? "n" : std::to_string(axis);
-    product.library_axes.push_back(are_all_in_order(axes) && axes.size() == info->type.shape.size() ? "" : order);
+        if (axes != all) order += axis == kNewAxis ? "n" : std::to_string(axis);
     product.library_operands.push_back(from);
     if (info->kind == ValueInfo::Kind::array) return;
     std::string& name = product.library_operands.back();
@@ -488,38 +477,10 @@ void Analysis::add_library_operand(StagePlan& product, const std::string& value,
     }
     const auto [copy, is_new] = library_copies_.try_emplace(from);
     if (is_new) {
-        StagePlan plan;
-        plan.name = plan.operand = copy->second = unique(product.name + suffix);
-        plan.value = from;
-        plan.materialised = true;
-        std::set<std::string> seen;
-        collect_reads(from, plan.reads, seen);
-        stages_.push_back(plan);
+        copy->second = unique(product.name + suffix);
+        stages_.push_back(copy_of(from, copy->second, copy->second));
     }
     name = copy->second;
-}
-
-void Analysis::collect_reads(const std::string& value, std::set<std::string>& reads,
-                             std::set<std::string>& seen) const {
-    if (!seen.insert(value).second) return;
-    const ValueInfo& info = values_.at(value);
-    if (info.kind == ValueInfo::Kind::stage) {
-        reads.insert(stage_of_value_.at(value));
-        return;
-    }
-    if (info.operation == nullptr) return;
-    for (const std::string& operand : info.operation->operands)
-        collect_reads(operand, reads, seen);
-}
-
-bool Analysis::reads_stage(const std::string& value, std::size_t rank, std::set<std::string>& seen) const {
-    if (!seen.insert(value).second) return false;
-    const ValueInfo& info = values_.at(value);
-    if (info.kind == ValueInfo::Kind::stage) return info.type.shape.size() >= rank;
-    if (info.operation == nullptr) return false;
-    const std::vector<std::string>& operands = info.operation->operands;
-    return std::any_of(operands.begin(), operands.end(),
-                       [&](const std::string& operand) { return reads_stage(operand, rank, seen); });
 }
 
 void Analysis::keep_live() {
@@ -528,10 +489,7 @@ void Analysis::keep_live() {
         StagePlan& plan = stages_[k];
         if (!plan.result && live.count(plan.name) == 0) continue;
         live.insert(plan.name);
-        if (plan.library)
-            live.insert(plan.library_operands.begin(), plan.library_operands.end());
-        else
-            live.insert(plan.reads.begin(), plan.reads.end());
+        live.merge(plan.waits_for());
     }
     std::erase_if(stages_, [&](const StagePlan& plan) { return live.count(plan.name) == 0; });
 }
@@ -540,40 +498,24 @@ void Analysis::keep_live() {
 /// so that what only a later kernel needs is not carried there through memory.
 void Analysis::assign_kernels() {
     std::map<std::string, int> early; // kernel number, or for the library the position
-    auto ready = [&](const std::string& name) {
-        if (early.count(name) == 0) return 0; // an argument
-        const StagePlan& plan = stage(name);
-        return early.at(name) + (plan.library ? 0 : 1);
-    };
-    for (StagePlan& plan : stages_) {
+    for (const StagePlan& plan : stages_) {
         int level = 0;
-        if (plan.library) {
-            for (const std::string& operand : plan.library_operands)
-                level = std::max(level, ready(operand));
-        } else {
-            for (const std::string& read : plan.reads)
-                level = std::max(level, early.at(read));
+        for (const std::string& name : plan.waits_for()) {
+            if (early.count(name) == 0) continue; // an argument
+            const bool waits = plan.library && !stage(name).library;
+            level = std::max(level, early.at(name) + (waits ? 1 : 0));
         }
         early[plan.name] = level;
     }
-    std::map<std::string, int> late;
-    for (std::size_t k = stages_.size(); k-- > 0;) {
-        StagePlan& plan = stages_[k];
-        int level = early.at(plan.name);
-        bool for_library = false;
-        int first_reader = -1;
-        for (const StagePlan& reader : stages_) {
-            if (reader.library) {
-                for (const std::string& operand : reader.library_operands)
-                    for_library = for_library || operand == plan.name;
-            } else if (reader.reads.count(plan.name) != 0) {
-                int at = late.at(reader.name);
-                first_reader = first_reader < 0 ? at : std::min(first_reader, at);
-            }
-        }
-        if (!plan.library && !for_library && first_reader > level) level = first_reader;
-        late[plan.name] = level;
-        plan.kernel = level;
+    const std::set<std::string> for_library = library_operands();
+    for (auto plan = stages_.rbegin(); plan != stages_.rend(); ++plan) {
+        plan->kernel = early.at(plan->name);
+        if (plan->library || for_library.count(plan->name) != 0) continue;
+        std::optional<int> first_reader;
+        for (const StagePlan& reader : stages_)
+            if (!reader.library && reader.reads.count(plan->name) != 0)
+                first_reader = std::min(reader.kernel, first_reader.value_or(reader.kernel));
+        plan->kernel = std::max(plan->kernel, first_reader.value_or(0));
     }
     // Kernels without stages vanish; libraries keep their place between the others.
     std::set<int> used;
@@ -584,9 +526,9 @@ void Analysis::assign_kernels() {
         plan.kernel = static_cast<int>(std::distance(used.begin(), used.lower_bound(plan.kernel)));
     kernels_ = static_cast<int>(used.size());
     for (const StagePlan& reader : stages_) {
+        if (reader.library) continue;
         for (const std::string& read : reader.reads) {
             StagePlan& plan = stage(read);
-            if (reader.library) continue;
             if (plan.library || plan.kernel != reader.kernel) plan.materialised = true;
         }
     }

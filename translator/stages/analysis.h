@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "translator/ir/element_order.h"
+#include "translator/ir/fresh_names.h"
 #include "translator/ir/program.h"
 #include "translator/ir/size.h"
 #include "translator/plan/steps.h"
@@ -50,14 +51,13 @@ struct StageBuffer {
     std::string value;                    ///< the program's value it holds
     const Operation* operation = nullptr; ///< null for a copy of `value`
     bool result = false;
+
+    /// Whether it is computed element by element.
+    bool is_elementwise() const { return operation == nullptr || translator::is_elementwise(operation->op); }
 };
 
-/// A stage that the plan needs in memory or the program names.
-struct StagePlan {
-    std::string name;
-    std::string operand;                       ///< what the plan calls it: its name, or Z.real for a half of a result
-    std::string value;                         ///< the program's value it holds
-    const Operation* operation = nullptr;      ///< null for a copy of `value`
+/// A stage that the plan needs in memory or the program names, with the one array that it makes.
+struct StagePlan : StageBuffer {
     bool library = false;                      ///< a `library matmul` line
     std::vector<std::string> library_operands; ///< plan names
     /// Of each: which axis of that array the product has there ("021"; n: an axis of one element); "" for all in order.
@@ -65,7 +65,6 @@ struct StagePlan {
     bool for_library = false;    ///< a library line reads it
     std::set<std::string> reads; ///< stages
     int kernel = 0;
-    bool result = false;
     bool materialised = false;      ///< read by another kernel or the library, or a result
     bool flat = false;              ///< all its axes are one loop, over positions in C order
     const Target* target = nullptr; ///< the part of a buffer that it writes, where that is not its own buffer
@@ -75,9 +74,11 @@ struct StagePlan {
     std::vector<StageBuffer> joined;
 
     bool is_loop() const { return !state.empty(); }
-    std::vector<StageBuffer> buffers() const {
-        return joined.empty() ? std::vector<StageBuffer>{{name, operand, value, operation, result}} : joined;
+    /// What has to be there before: stages, or what a library line reads, arguments among it.
+    std::set<std::string> waits_for() const {
+        return library ? std::set<std::string>(library_operands.begin(), library_operands.end()) : reads;
     }
+    std::vector<StageBuffer> buffers() const { return joined.empty() ? std::vector<StageBuffer>{*this} : joined; }
 };
 
 /// Where a value that is a stage is read: an element of a stage's Tuple, and the buffer where that one is in memory.
@@ -91,7 +92,7 @@ struct StageSource {
 struct SegmentContext {
     const std::vector<Target>* targets = nullptr; ///< of the yields
     const std::vector<MovingSize>* moving = nullptr;
-    std::set<std::string>* names = nullptr; ///< taken by stages and buffers so far
+    FreshNames* names = nullptr; ///< of stages and buffers so far
     /// Sums whose length changes from iteration to iteration run one by one: it is at most longest_serial_sum()
     /// whenever this code runs.
     bool short_sums = false;
@@ -99,6 +100,9 @@ struct SegmentContext {
 
 /// Elements that may be summed one by one along the contiguous axis.
 std::int64_t longest_serial_sum();
+
+/// Throws TranslateError.
+[[noreturn]] void refuse_unknown_variant(const Program& program, const std::string& name, const std::string& option);
 
 /// Block structure of a reduction in lanes.
 struct LaneShape {
@@ -115,6 +119,8 @@ class Analysis {
     const ValueInfo& value(const std::string& name) const { return values_.at(name); }
     const std::vector<StagePlan>& stages() const { return stages_; }
     const StagePlan* stage_of_value(const std::string& value) const;
+    /// An array that some stage leaves in memory; nothing for other names.
+    std::optional<StageBuffer> buffer(const std::string& name) const;
     /// Where `reader`, a stage, finds a value of Kind::stage.
     StageSource source_of(const std::string& value, const std::string& reader) const;
     const std::vector<VariantInfo>& variants() const { return variants_; }
@@ -161,10 +167,13 @@ class Analysis {
     void join_readers_of_loops();
     void join_halves();
     void choose_state();
-    void collect_read_values(const std::string& value, std::set<std::string>& values,
-                             std::set<std::string>& seen) const;
+    /// The values of Kind::stage in which the expressions over these ones end.
+    std::set<std::string> stored_behind(const std::vector<std::string>& values) const;
     std::set<std::string> read_values(const StagePlan& plan) const;
     void refresh_reads(StagePlan& plan) const;
+    /// Of all stages, which then come in order again.
+    void refresh_stages();
+    std::set<std::string> library_operands() const;
     bool reads_through(const StagePlan& reader, const std::string& stage) const;
     void order_stages();
     void refuse(const Operation& operation) const;
@@ -175,19 +184,22 @@ class Analysis {
     /// The stage that gives a returned value; `operand` is its name in the plan, "" for the stage's own.
     std::string result_stage(const std::string& value, const std::string& operand);
     void return_complex(const Operation& operation);
+    void refuse_view(const Operation& operation, const std::string& of) const;
+    /// A stage that copies a value, in memory.
+    StagePlan copy_of(const std::string& value, const std::string& name, const std::string& operand) const;
     void add_library_operand(StagePlan& product, const std::string& value, const char* suffix);
-    void collect_reads(const std::string& value, std::set<std::string>& reads, std::set<std::string>& seen) const;
-    /// Whether elements of `value` are worked out from those of a stage of at least so many dimensions.
-    bool reads_stage(const std::string& value, std::size_t rank, std::set<std::string>& seen) const;
     void keep_live();
     void assign_kernels();
     // flat_stages.cpp
     void choose_axes();
     void refuse_unknown_variants() const;
+    /// The option given for a choice, else the first one.
+    std::string given_option(const std::string& name, const std::vector<std::string>& options) const;
     std::set<std::string> flat_candidates() const;
     bool may_be_flat(const StagePlan& plan) const;
     bool reads_in_order(const std::string& value, const std::vector<std::string>& extents,
                         const std::set<std::string>& flat) const;
+    const StagePlan* find_stage(const std::string& name) const;
     StagePlan& stage(const std::string& name);
 
     const Program& program_;

@@ -11,6 +11,7 @@
 #include "translator/ir/values.h"
 #include "translator/loops/access.h"
 #include "translator/ops/math.h"
+#include "translator/stages/stage_table.h"
 
 namespace tilewright::translator {
 
@@ -44,19 +45,10 @@ Expr from_memory(const Expr& loaded, const std::string& dtype) {
     return type.is_bool() ? loaded != Halide::Internal::make_zero(loaded.type()) : Halide::cast(type, loaded);
 }
 
-Exprs reversed(const Exprs& index) {
-    return Exprs(index.rbegin(), index.rend());
-}
-
-} // namespace
-
-namespace {
-
 bool follows_a_number(const Size& tree) {
     std::set<std::string> symbols;
     tree.collect_symbols(symbols);
-    return std::any_of(symbols.begin(), symbols.end(),
-                       [](const std::string& name) { return name.find('.') == std::string::npos; });
+    return std::ranges::any_of(symbols, [](const std::string& name) { return name.find('.') == std::string::npos; });
 }
 
 /// A product with an index or an integer of the call, which extents do not bound.
@@ -66,6 +58,14 @@ bool has_product(const Size& tree) {
 }
 
 } // namespace
+
+void Parameters::describe(dsl::AlgorithmImpl& impl) const {
+    impl.sizes = sizes;
+    impl.inputs = arrays;
+    // The long axis of an argument goes by another name: its extent is not the argument's.
+    for (const auto& [name, image] : flat)
+        impl.inputs.emplace(image.name(), image);
+}
 
 Expr Shared::size(const Size& tree) const {
     if (tree.is_constant()) {
@@ -108,10 +108,15 @@ bool is_name_of_halide(const std::string& name) {
 
 } // namespace
 
-std::string Shared::symbol(const std::string& wish) {
+std::string identifier(const std::string& text) {
     std::string clean;
-    for (char c : wish)
-        clean += (std::isalnum(static_cast<unsigned char>(c)) != 0 && (c & 0x80) == 0) || c == '_' ? c : '_';
+    for (char c : text)
+        clean += std::isalnum(static_cast<unsigned char>(c)) != 0 && (c & 0x80) == 0 ? c : '_';
+    return clean;
+}
+
+std::string Shared::symbol(const std::string& wish) {
+    const std::string clean = identifier(wish);
     std::string name = clean;
     for (int k = 2; is_name_of_halide(name) || !symbols.insert(name).second; ++k)
         name = clean + "_" + std::to_string(k);
@@ -123,36 +128,29 @@ int Shared::element_stride(const std::string& operand) {
     return operand.find('.') == std::string::npos ? 1 : 2;
 }
 
+Exprs Shared::strides(const std::vector<Size>& shape, Layout layout, int innermost) const {
+    Exprs out(shape.size());
+    Expr stride = innermost;
+    for (std::size_t k = 0; k < shape.size(); ++k) {
+        const std::size_t axis = layout == Layout::f ? k : shape.size() - 1 - k;
+        out[axis] = stride;
+        stride = times(stride, size(shape[axis]));
+    }
+    return out;
+}
+
 Halide::ImageParam Shared::array(const std::string& name) {
     if (auto found = arrays.find(name); found != arrays.end()) return found->second;
-    std::string value = name;
-    for (const StagePlan& stage : analysis.stages()) {
-        for (const StageBuffer& buffer : stage.buffers()) {
-            if (buffer.name == name) value = buffer.value;
-        }
-    }
-    const int innermost = element_stride(analysis.operand(name));
-    const Type& type = analysis.value(value).type;
-    const int rank = static_cast<int>(type.shape.size());
-    Halide::ImageParam image(storage_type(type.dtype), rank, symbol(name));
-    Layout lies = analysis.layout(name);
-    for (int d = 0; d < rank; ++d) {
-        image.dim(d).set_bounds(0, size(type.shape[static_cast<std::size_t>(rank - 1 - d)]));
-        if (lies == Layout::any) image.dim(d).set_stride(Expr());
-    }
-    if (lies == Layout::c) {
-        Expr stride = innermost;
-        for (int d = 0; d < rank; ++d) {
-            image.dim(d).set_stride(stride);
-            stride = times(stride, size(type.shape[static_cast<std::size_t>(rank - 1 - d)]));
-        }
-    } else if (lies == Layout::f) {
-        Expr stride = innermost;
-        for (int d = rank; d-- > 0;) {
-            image.dim(d).set_stride(stride);
-            stride = times(stride, size(type.shape[static_cast<std::size_t>(rank - 1 - d)]));
-        }
-    }
+    const auto stage = analysis.buffer(name);
+    const Type& type = analysis.value(stage ? stage->value : name).type;
+    const std::size_t rank = type.shape.size();
+    Halide::ImageParam image(storage_type(type.dtype), static_cast<int>(rank), symbol(name));
+    const Layout layout = analysis.layout(name);
+    const Exprs steps = strides(type.shape, layout, element_stride(analysis.operand(name)));
+    for (std::size_t axis = 0; axis < rank; ++axis)
+        image.dim(static_cast<int>(rank - 1 - axis))
+            .set_bounds(0, size(type.shape[axis]))
+            .set_stride(layout == Layout::any ? Expr() : steps[axis]);
     arrays.emplace(name, image);
     return image;
 }
@@ -187,25 +185,30 @@ Expr Evaluator::linear(const std::vector<Size>& shape, const Exprs& index) const
     return out;
 }
 
-Expr Evaluator::at(const std::string& value, const Exprs& index) {
-    if (const auto given = given_.find(value); given != given_.end()) return given->second;
+template <class F> Expr Evaluator::remembered(const std::string& what, const Exprs& index, const F& compute) {
     std::vector<const void*> addresses;
     for (const Expr& e : index)
         addresses.push_back(e.get());
-    auto key = std::make_pair(value, std::move(addresses));
+    auto key = std::make_pair(what, std::move(addresses));
     if (auto found = memory_.find(key); found != memory_.end()) return found->second.value;
-    Expr out = compute(shared_.analysis.value(value), value, index);
+    const Expr out = compute();
     memory_.emplace(std::move(key), Remembered{index, out});
     return out;
 }
 
+Expr Evaluator::at(const std::string& value, const Exprs& index) {
+    if (const auto given = given_.find(value); given != given_.end()) return given->second;
+    return remembered(value, index, [&] { return compute(shared_.analysis.value(value), value, index); });
+}
+
 Expr Evaluator::at_flat(const std::string& value, const Expr& position) {
     if (const auto given = given_.find(value); given != given_.end()) return given->second;
-    auto key = std::make_pair("flat " + value, std::vector<const void*>{position.get()});
-    if (auto found = memory_.find(key); found != memory_.end()) return found->second.value;
-    Expr out = compute_flat(shared_.analysis.value(value), value, position);
-    memory_.emplace(std::move(key), Remembered{{position}, out});
-    return out;
+    return remembered("flat " + value, {position},
+                      [&] { return compute_flat(shared_.analysis.value(value), value, position); });
+}
+
+Expr Evaluator::read_array(const Halide::ImageParam& array, const std::string& dtype, const Exprs& index) {
+    return from_memory(array(Exprs(index.rbegin(), index.rend())), dtype);
 }
 
 Expr Evaluator::read_scalar(const std::string& name) {
@@ -217,11 +220,9 @@ Expr Evaluator::read_stage(const std::string& value, const std::string& dtype, c
     const StageSource source = shared_.analysis.source_of(value, reader_);
     if (source.stage->library || source.stage->kernel != kernel_) {
         used_.arrays.insert(source.buffer);
-        return from_memory(shared_.array(source.buffer)(reversed(index)), dtype);
+        return read_array(shared_.array(source.buffer), dtype, index);
     }
-    const Halide::Func& func = shared_.funcs.at(source.stage->name);
-    Halide::FuncRef element = func(reversed(index));
-    return from_memory(func.outputs() == 1 ? Expr(element) : Expr(element[static_cast<int>(source.element)]), dtype);
+    return from_memory(elements_of(shared_.funcs.at(source.stage->name), index)[source.element], dtype);
 }
 
 /// Whether the last operand is broadcast along the axis on which neighbours of the result lie.
@@ -256,23 +257,21 @@ Expr Evaluator::apply(const Operation& operation, const Exprs& operands) {
 }
 
 Expr Evaluator::compute(const ValueInfo& info, const std::string& name, const Exprs& index) {
-    if (info.kind == ValueInfo::Kind::array) {
+    const bool is_half = !info.half_of.empty();
+    if (info.kind == ValueInfo::Kind::scalar ||
+        (is_half && shared_.analysis.value(info.half_of).kind == ValueInfo::Kind::scalar))
+        return read_scalar(name);
+    if (info.kind == ValueInfo::Kind::array || is_half) {
         used_.arrays.insert(name);
-        return from_memory(shared_.array(name)(reversed(index)), info.type.dtype);
-    }
-    if (info.kind == ValueInfo::Kind::scalar) return read_scalar(name);
-    const Operation& operation = *info.operation;
-    if (!info.half_of.empty()) {
-        if (shared_.analysis.value(info.half_of).kind == ValueInfo::Kind::scalar) return read_scalar(name);
-        used_.arrays.insert(name);
-        return from_memory(shared_.array(name)(reversed(index)), info.type.dtype);
+        return read_array(shared_.array(name), info.type.dtype, index);
     }
     if (info.kind == ValueInfo::Kind::stage) return read_stage(name, info.type.dtype, index);
+    return define(*info.operation, index);
+}
+
+Expr Evaluator::define(const Operation& operation, const Exprs& index) {
     const Op op = operation.op;
-    auto operand_type = [&](std::size_t k) -> const Type& {
-        return shared_.analysis.value(operation.operands[k]).type;
-    };
-    if (op == Op::constant) return literal(operation.attributes.at(attr::value), info.type.dtype);
+    if (op == Op::constant) return literal(operation.attributes.at(attr::value), operation.type.dtype);
     if (op == Op::scalar_size) return shared_.wide_size(operation.attributes.at(attr::size));
     if (op == Op::iota) {
         auto axis = static_cast<std::size_t>(operation.attributes.at(attr::axis));
@@ -290,31 +289,17 @@ Expr Evaluator::compute(const ValueInfo& info, const std::string& name, const Ex
             inner[static_cast<std::size_t>(axes[k])] = index[k];
         return at(operation.operands[0], inner);
     }
-    if (op == Op::broadcast_to)
-        return at(operation.operands[0], broadcast(operand_type(0).shape, info.type.shape, index));
-    return elementwise(operation, index);
-}
-
-Expr Evaluator::elementwise(const Operation& operation, const Exprs& index) {
     Exprs operands;
     for (const std::string& operand : operation.operands) {
         const Type& type = shared_.analysis.value(operand).type;
         operands.push_back(at(operand, broadcast(type.shape, operation.type.shape, index)));
     }
-    return apply(operation, operands);
-}
-
-Expr Evaluator::define(const Operation& operation, const Exprs& index) {
-    if (operation.op == Op::update) return updated(operation, index);
-    return operation.op == Op::take ? taken(operation, index) : elementwise(operation, index);
+    return op == Op::broadcast_to ? operands[0] : apply(operation, operands);
 }
 
 Expr Evaluator::compute_flat(const ValueInfo& info, const std::string& name, const Expr& position) {
     const std::vector<Size>& shape = info.type.shape;
-    int wide = 0;
-    for (const Size& extent : shape)
-        wide += is_one(extent) ? 0 : 1;
-    if (wide <= 1) {
+    if (std::ranges::count_if(shape, std::not_fn(is_one)) <= 1) {
         Exprs index;
         for (const Size& extent : shape)
             index.push_back(is_one(extent) ? zero_index() : position);
@@ -343,6 +328,20 @@ bool may_start_behind(const IndexEntry& entry, const Size& count, const Size& ex
     if (entry.start.is_constant() && entry.start.constant() == 0) return false;
     const auto behind = constant_difference(extent - entry.start, count);
     return !(entry.step.is_constant() && entry.step.constant() == 1 && behind.value_or(0) > 0);
+}
+
+/// Where the shortest groups of axes from `a` and `b` on end that have one number of elements; behind all axes where
+/// there are none.
+std::pair<std::size_t, std::size_t> ends_of_group(const std::vector<Size>& from, std::size_t a,
+                                                  const std::vector<Size>& to, std::size_t b) {
+    const auto between = [](const std::vector<Size>& shape, std::size_t first, std::size_t end) {
+        return product(
+            {shape.begin() + static_cast<std::ptrdiff_t>(first), shape.begin() + static_cast<std::ptrdiff_t>(end)});
+    };
+    for (std::size_t a_end = a + 1; a_end <= from.size(); ++a_end)
+        for (std::size_t b_end = b + 1; b_end <= to.size(); ++b_end)
+            if (same_size(between(from, a, a_end), between(to, b, b_end))) return {a_end, b_end};
+    return {from.size(), to.size()};
 }
 
 } // namespace
@@ -404,37 +403,16 @@ Expr Evaluator::reshape_view(const Operation& operation, const Exprs& index) {
             ++a;
             continue;
         }
-        std::size_t a_end = a + 1;
-        std::size_t b_end = b;
-        bool matched = false;
-        for (; a_end <= from.size() && !matched; ++a_end) {
-            Size wanted = product(
-                {from.begin() + static_cast<std::ptrdiff_t>(a), from.begin() + static_cast<std::ptrdiff_t>(a_end)});
-            for (b_end = b + 1; b_end <= to.size(); ++b_end) {
-                Size given = product(
-                    {to.begin() + static_cast<std::ptrdiff_t>(b), to.begin() + static_cast<std::ptrdiff_t>(b_end)});
-                if (same_size(wanted, given)) {
-                    matched = true;
-                    break;
-                }
-            }
-            if (matched) break;
-        }
-        if (!matched) {
-            a_end = from.size();
-            b_end = to.size();
-        }
-        std::vector<Size> target(to.begin() + static_cast<std::ptrdiff_t>(std::min(b, to.size())),
-                                 to.begin() + static_cast<std::ptrdiff_t>(b_end));
-        Exprs target_index(index.begin() + static_cast<std::ptrdiff_t>(std::min(b, to.size())),
-                           index.begin() + static_cast<std::ptrdiff_t>(b_end));
-        Expr position = linear(target, target_index);
+        const auto [a_end, b_end] = ends_of_group(from, a, to, b);
+        const auto first_to = static_cast<std::ptrdiff_t>(std::min(b, to.size()));
+        const auto last_to = static_cast<std::ptrdiff_t>(b_end);
+        Expr position =
+            linear({to.begin() + first_to, to.begin() + last_to}, {index.begin() + first_to, index.begin() + last_to});
         // A group's first axis needs no remainder.
         for (std::size_t k = a_end; k-- > a;) {
             if (is_one(from[k])) continue;
-            bool first = true;
-            for (std::size_t before = a; before < k; ++before)
-                first = first && is_one(from[before]);
+            const bool first = std::all_of(from.begin() + static_cast<std::ptrdiff_t>(a),
+                                           from.begin() + static_cast<std::ptrdiff_t>(k), is_one);
             inner[k] = first ? position : position % shared_.size(from[k]);
             if (!first) position = position / shared_.size(from[k]);
         }
@@ -483,9 +461,7 @@ Expr Evaluator::updated(const Operation& operation, const Exprs& index) {
         }
         const Size& count = part.shape[part_index.size()];
         may_be_empty = may_be_empty || !count.is_constant();
-        bool whole_axis = entry.start.is_constant() && entry.start.constant() == 0 && entry.step.is_constant() &&
-                          entry.step.constant() == 1 && same_size(count, whole.shape[axis]);
-        if (whole_axis) {
+        if (entry == IndexEntry::all() && same_size(count, whole.shape[axis])) {
             part_index.push_back(index[axis++]);
             continue;
         }

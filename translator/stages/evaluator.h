@@ -14,19 +14,29 @@
 
 namespace tilewright::translator {
 
-/// What all kernels of a translation share: sizes, scalars, arguments and the stages made so far.
-struct Shared {
-    const Program& program;
-    const TranslateOptions& options;
-    Analysis& analysis;
+/// ASCII letters and digits as they are, underscores for all else.
+std::string identifier(const std::string& text);
+
+/// What the kernels of a whole plan share.
+struct Parameters {
     std::map<std::string, Halide::Param<int32_t>> sizes;
     std::map<std::string, Halide::Param<void>> scalars;
     std::map<std::string, Halide::ImageParam> arrays; ///< arguments and what earlier kernels left in memory
     std::map<std::string, Halide::ImageParam> flat;   ///< the same, as one long axis
-    std::map<std::string, Halide::Func> funcs;        ///< stages of the kernel that makes them
-    std::map<std::string, Halide::Expr> loop_indices; ///< of the loop whose body is being evaluated
     std::set<std::string> symbols;                    ///< names given to Halide, which must differ
-    std::set<std::string> loop_symbols = {}; ///< sizes that change from iteration to iteration of a loop around
+
+    /// Sizes and inputs as schedules know them.
+    void describe(dsl::AlgorithmImpl& impl) const;
+};
+
+/// What all kernels of an analysis share: those parameters and the stages made so far.
+struct Shared : Parameters {
+    const Program& program;
+    const TranslateOptions& options;
+    Analysis& analysis;
+    std::set<std::string> loop_symbols = {};        ///< sizes that change from iteration to iteration of a loop around
+    std::map<std::string, Halide::Func> funcs = {}; ///< stages of the kernel that makes them
+    std::map<std::string, Halide::Expr> loop_indices = {}; ///< of the loop whose body is being evaluated
 
     Halide::Expr size(const Size& tree) const;
     /// The same in 64 bits, as a value of the program.
@@ -35,6 +45,8 @@ struct Shared {
     std::string symbol(const std::string& wish);
     Halide::ImageParam array(const std::string& name);
     Halide::ImageParam flat_array(const std::string& name);
+    /// Of each axis of an array with such strides; `innermost`: from one element to the next.
+    Exprs strides(const std::vector<Size>& shape, Layout layout, int innermost) const;
     /// 2 for a half of complex numbers.
     static int element_stride(const std::string& operand);
 };
@@ -55,7 +67,7 @@ class Evaluator {
     /// The element at a position in C order. Requires ValueInfo::flat, or that all stages between are
     /// (StagePlan::flat).
     Halide::Expr at_flat(const std::string& value, const Halide::Expr& position);
-    /// The definition of an elementwise stage, where at() would read the stage.
+    /// The definition of a stage that is computed element by element, where at() would read the stage.
     Halide::Expr define(const Operation& operation, const Exprs& index);
     Halide::Expr define_flat(const Operation& operation, const Halide::Expr& position);
     /// The index of an operand that broadcasts to `shape`.
@@ -75,9 +87,11 @@ class Evaluator {
     const Used& used() const { return used_; }
 
   private:
+    /// What `compute` gives, once for each index.
+    template <class F> Halide::Expr remembered(const std::string& what, const Exprs& index, const F& compute);
     Halide::Expr compute(const ValueInfo& info, const std::string& name, const Exprs& index);
     Halide::Expr compute_flat(const ValueInfo& info, const std::string& name, const Halide::Expr& position);
-    Halide::Expr elementwise(const Operation& operation, const Exprs& index);
+    Halide::Expr read_array(const Halide::ImageParam& array, const std::string& dtype, const Exprs& index);
     bool repeats_along_rows(const Operation& operation) const;
     Halide::Expr apply(const Operation& operation, const Exprs& operands);
     Halide::Expr read_scalar(const std::string& name);

@@ -36,8 +36,8 @@ bool Analysis::reads_in_order(const std::string& value, const std::vector<std::s
     if (info.order.flat) return true;
     if (info.operation == nullptr || !is_elementwise(info.operation->op)) return false;
     const std::vector<std::string>& operands = info.operation->operands;
-    return std::all_of(operands.begin(), operands.end(),
-                       [&](const std::string& operand) { return reads_in_order(operand, extents, flat); });
+    return std::ranges::all_of(operands,
+                               [&](const std::string& operand) { return reads_in_order(operand, extents, flat); });
 }
 
 /// Whether a stage is computed element by element and has a short last axis.
@@ -48,9 +48,8 @@ bool Analysis::may_be_flat(const StagePlan& plan) const {
     if (wide_extents(shape).size() < 2) return false;
     const std::int64_t last = here(*last_wide(shape));
     if (last < 0 || last >= kShortAxis) return false;
-    return std::all_of(buffers.begin(), buffers.end(), [&](const StageBuffer& buffer) {
-        return (buffer.operation == nullptr || is_elementwise(buffer.operation->op)) &&
-               wide_extents(values_.at(buffer.value).type.shape) == wide_extents(shape);
+    return std::ranges::all_of(buffers, [&](const StageBuffer& buffer) {
+        return buffer.is_elementwise() && wide_extents(values_.at(buffer.value).type.shape) == wide_extents(shape);
     });
 }
 
@@ -68,15 +67,12 @@ std::set<std::string> Analysis::flat_candidates() const {
             const std::vector<std::string> extents = wide_extents(values_.at(buffer.value).type.shape);
             const auto in_order = [&](const std::string& value) { return reads_in_order(value, extents, flat); };
             const bool right = buffer.operation == nullptr ? in_order(buffer.value)
-                                                           : std::all_of(buffer.operation->operands.begin(),
-                                                                         buffer.operation->operands.end(), in_order);
+                                                           : std::ranges::all_of(buffer.operation->operands, in_order);
             if (!right) return false;
         }
         // What another kernel leaves has its own axes in memory.
-        return std::none_of(plan.reads.begin(), plan.reads.end(), [&](const std::string& read) {
-            const auto from = std::find_if(stages_.begin(), stages_.end(),
-                                           [&](const StagePlan& other) { return other.name == read; });
-            return flat.count(read) != 0 && from->kernel != plan.kernel;
+        return std::ranges::none_of(plan.reads, [&](const std::string& read) {
+            return flat.count(read) != 0 && find_stage(read)->kernel != plan.kernel;
         });
     };
     for (bool changed = true; changed;) {
@@ -97,9 +93,8 @@ void Analysis::choose_axes() {
     if (flat.empty()) return;
     const std::string name = unique("axes");
     const std::vector<std::string> options = {"flat", "own"};
-    const auto given = options_.variant.find(name);
-    const std::string choice = given == options_.variant.end() ? options.front() : given->second;
-    if (std::find(options.begin(), options.end(), choice) == options.end())
+    const std::string choice = given_option(name, options);
+    if (std::ranges::find(options, choice) == options.end())
         throw TranslateError(program_.function + ": variant " + name + " = " + choice + ": no such option.",
                              "Take flat or own.");
     chosen_[name] = choice;

@@ -6,7 +6,6 @@
 #include "dsl/base/error.h"
 #include "translator/passes/split_complex.h"
 #include "translator/stages/evaluator.h"
-#include "translator/stages/pixelwise_stage.h"
 #include "translator/stages/reductions.h"
 
 namespace tilewright::translator {
@@ -39,11 +38,7 @@ void make_parameters(Shared& shared) {
 
 /// The loops of a stage that is computed element by element: one for each axis, or one over all elements.
 std::vector<Size> loop_extents(const StagePlan& plan, const Type& type) {
-    if (plan.flat) return {product(type.shape)};
-    std::vector<Size> out;
-    for (const Size& extent : type.shape)
-        out.push_back(extent);
-    return out;
+    return plan.flat ? std::vector<Size>{product(type.shape)} : type.shape;
 }
 
 /// A stage that is computed element by element, the copy of a view, or several of these as one Tuple.
@@ -56,22 +51,17 @@ void build_elementwise(Shared& shared, StageTable& table, Evaluator& evaluator, 
     stage.output = plan.materialised;
     stage.kernel = plan.kernel;
     Exprs index;
-    std::vector<std::string> names;
     if (plan.target != nullptr) {
         // One loop for each axis of the buffer, so that its elements are addressed as its own.
         std::size_t axis = 0;
-        for (const IndexEntry& entry : plan.target->region) {
-            const bool slice = entry.kind == IndexEntry::Kind::slice;
-            names.push_back(loop_name(names.size()));
-            const Halide::Var loop = stage.pure(names.back(), slice ? type.shape[axis++] : Size::integer(1));
+        for (std::size_t k = 0; k < plan.target->region.size(); ++k) {
+            const bool slice = plan.target->region[k].kind == IndexEntry::Kind::slice;
+            const Halide::Var loop = stage.pure(loop_name(k), slice ? type.shape[axis++] : Size::integer(1));
             if (slice) index.push_back(loop);
         }
         stage.guarded = true;
-    }
-    const std::vector<Size> extents = plan.target != nullptr ? std::vector<Size>{} : loop_extents(plan, type);
-    for (std::size_t k = 0; k < extents.size(); ++k) {
-        names.push_back(loop_name(k));
-        index.push_back(stage.pure(names.back(), extents[k]));
+    } else {
+        index = stage.axes(loop_extents(plan, type));
     }
     evaluator.begin_definition();
     std::vector<Expr> values;
@@ -87,15 +77,13 @@ void build_elementwise(Shared& shared, StageTable& table, Evaluator& evaluator, 
         values.push_back(dtype == "bool" ? Halide::cast<uint8_t>(value) : value);
         stage.dtypes.push_back(dtype);
     }
-    stage.define({names.rbegin(), names.rend()}, values, evaluator.operations());
+    stage.define(values, evaluator.operations());
     shared.funcs[plan.name] = stage.func();
     table.finish(std::move(stage));
 }
 
 std::string kernel_name(const std::string& function, int kernel) {
-    std::string clean;
-    for (char c : function)
-        clean += std::isalnum(static_cast<unsigned char>(c)) != 0 && (c & 0x80) == 0 ? c : '_';
+    std::string clean = identifier(function);
     if (clean.empty() || std::isdigit(static_cast<unsigned char>(clean[0])) != 0) clean = "f_" + clean;
     return clean + "_k" + std::to_string(kernel);
 }
@@ -103,16 +91,11 @@ std::string kernel_name(const std::string& function, int kernel) {
 /// Outputs are C-contiguous and start at 0; a half of a complex result is every other float of one.
 void bind_output(Shared& shared, Halide::OutputImageParam buffer, const std::vector<Size>& extents, int element_stride,
                  bool first) {
-    const std::size_t rank = extents.size();
-    Expr stride = element_stride;
-    for (std::size_t d = 0; d < rank; ++d) {
-        Expr extent = shared.size(extents[rank - 1 - d]);
-        Halide::Internal::Dimension dim = buffer.dim(static_cast<int>(d)).set_stride(stride);
+    const Exprs strides = shared.strides(extents, Layout::c, element_stride);
+    for (std::size_t axis = 0; axis < extents.size(); ++axis) {
+        auto dim = buffer.dim(static_cast<int>(extents.size() - 1 - axis)).set_stride(strides[axis]);
         // The other elements of a Tuple have the bounds of the first, and Halide wants to hear that once.
-        if (first) dim.set_bounds(0, extent);
-        stride = Halide::Internal::is_const_one(stride)   ? extent
-                 : Halide::Internal::is_const_one(extent) ? stride
-                                                          : stride * extent;
+        if (first) dim.set_bounds(0, shared.size(extents[axis]));
     }
 }
 
@@ -120,20 +103,13 @@ void bind_output(Shared& shared, Halide::OutputImageParam buffer, const std::vec
 dsl::PlacedOutput bind_part(Shared& shared, Halide::Func func, const Target& target, const Type& part) {
     const std::size_t rank = target.type.shape.size();
     const Layout lies = shared.analysis.layout(target.buffer.substr(0, target.buffer.find('.')));
-    std::vector<Expr> strides(rank);
-    Expr stride = Shared::element_stride(target.buffer);
-    for (std::size_t k = 0; k < rank; ++k) {
-        const std::size_t axis = lies == Layout::f ? k : rank - 1 - k;
-        strides[axis] = stride;
-        const Expr extent = shared.size(target.type.shape[axis]);
-        stride = Halide::Internal::is_const_one(stride) ? extent : stride * extent;
-        if (lies == Layout::any)
-            strides[axis] = Halide::Internal::Variable::make(Halide::Int(32), func.name() + ".stride." +
-                                                                                  std::to_string(rank - 1 - axis));
-    }
+    Exprs strides = shared.strides(target.type.shape, lies, Shared::element_stride(target.buffer));
+    for (std::size_t axis = 0; axis < rank && lies == Layout::any; ++axis)
+        strides[axis] = Halide::Internal::Variable::make(Halide::Int(32),
+                                                         func.name() + ".stride." + std::to_string(rank - 1 - axis));
     Expr offset = 0;
     Halide::OutputImageParam buffer = func.output_buffer();
-    std::vector<Expr> steps(rank);
+    Exprs steps(rank);
     std::size_t part_axis = 0;
     const std::vector<Size>& shape = part.shape;
     for (std::size_t axis = 0; axis < rank; ++axis) {

@@ -13,4 +13,8 @@ namespace tilewright::translator {
 /// there.
 void build_kernels(Shared& shared, StageTable& table, std::vector<dsl::KernelImpl>& kernels);
 
+/// The stage of a pixelwise loop: its pure definition is what the loop starts from at each element, its update runs
+/// over the iterations.
+void build_pixelwise(Shared& shared, StageTable& table, Evaluator& evaluator, const StagePlan& plan);
+
 } // namespace tilewright::translator

@@ -128,46 +128,56 @@ void Analysis::collect_loop_stages(const Operation& loop) {
     }
 }
 
-void Analysis::collect_read_values(const std::string& value, std::set<std::string>& values,
-                                   std::set<std::string>& seen) const {
-    if (!seen.insert(value).second) return;
-    const ValueInfo& info = values_.at(value);
-    if (info.kind == ValueInfo::Kind::stage) {
-        values.insert(value);
-        return;
+std::set<std::string> Analysis::stored_behind(const std::vector<std::string>& values) const {
+    std::set<std::string> found, seen;
+    std::vector<std::string> open = values;
+    while (!open.empty()) {
+        const std::string value = open.back();
+        open.pop_back();
+        if (!seen.insert(value).second) continue;
+        const ValueInfo& info = values_.at(value);
+        if (info.kind == ValueInfo::Kind::stage)
+            found.insert(value);
+        else if (info.operation != nullptr)
+            open.insert(open.end(), info.operation->operands.begin(), info.operation->operands.end());
     }
-    if (info.operation == nullptr) return;
-    for (const std::string& operand : info.operation->operands)
-        collect_read_values(operand, values, seen);
+    return found;
 }
 
 /// The values of Kind::stage that a stage's definitions mention.
 std::set<std::string> Analysis::read_values(const StagePlan& plan) const {
-    std::set<std::string> values;
-    std::set<std::string> seen;
-    if (plan.is_loop()) {
-        const Operation& loop = *plan.operation;
-        for (std::size_t k : plan.state) {
-            collect_read_values(loop.operands[k], values, seen);
-            collect_read_values(loop.regions[0].yields[k], values, seen);
-        }
-        return values;
+    std::vector<std::string> mentioned;
+    for (const std::size_t k : plan.state) {
+        mentioned.push_back(plan.operation->operands[k]);
+        mentioned.push_back(plan.operation->regions[0].yields[k]);
     }
+    if (plan.is_loop()) return stored_behind(mentioned);
     for (const StageBuffer& buffer : plan.buffers()) {
-        if (buffer.operation == nullptr) {
-            collect_read_values(buffer.value, values, seen);
-            continue;
-        }
-        for (const std::string& operand : buffer.operation->operands)
-            collect_read_values(operand, values, seen);
+        if (buffer.operation == nullptr)
+            mentioned.push_back(buffer.value);
+        else
+            mentioned.insert(mentioned.end(), buffer.operation->operands.begin(), buffer.operation->operands.end());
     }
-    return values;
+    return stored_behind(mentioned);
 }
 
 void Analysis::refresh_reads(StagePlan& plan) const {
     plan.reads.clear();
     for (const std::string& value : read_values(plan))
         plan.reads.insert(source_of(value, plan.name).stage->name);
+}
+
+void Analysis::refresh_stages() {
+    for (StagePlan& plan : stages_)
+        if (!plan.library) refresh_reads(plan);
+    order_stages();
+}
+
+std::set<std::string> Analysis::library_operands() const {
+    std::set<std::string> operands;
+    for (const StagePlan& plan : stages_)
+        operands.insert(plan.library_operands.begin(), plan.library_operands.end());
+    return operands;
 }
 
 bool Analysis::reads_through(const StagePlan& reader, const std::string& stage) const {
@@ -178,11 +188,10 @@ bool Analysis::reads_through(const StagePlan& reader, const std::string& stage) 
         open.pop_back();
         if (name == stage) return true;
         if (!seen.insert(name).second) continue;
-        for (const StagePlan& plan : stages_) {
-            if (plan.name != name) continue;
-            open.insert(open.end(), plan.reads.begin(), plan.reads.end());
-            open.insert(open.end(), plan.library_operands.begin(), plan.library_operands.end());
-        }
+        const StagePlan* plan = find_stage(name);
+        if (plan == nullptr) continue; // an argument that a library reads
+        open.insert(open.end(), plan->reads.begin(), plan->reads.end());
+        open.insert(open.end(), plan->library_operands.begin(), plan->library_operands.end());
     }
     return false;
 }
@@ -208,33 +217,25 @@ ElementAxes follow_results(const Program& program, const StagePlan& plan) {
 /// Named steps between a loop and what is returned become part of the expressions that read them: the loop is then read
 /// by as few stages as can be, and may run inside the loops of one.
 void Analysis::dissolve_readers_of_loops() {
-    std::set<std::string> operands;
-    for (const StagePlan& plan : stages_)
-        operands.insert(plan.library_operands.begin(), plan.library_operands.end());
+    const std::set<std::string> operands = library_operands();
     for (std::size_t at = 0; at < stages_.size(); ++at) {
         if (!stages_[at].is_loop()) continue;
         const StagePlan loop = stages_[at];
         const std::vector<Size> shape = values_.at(loop.value).type.shape;
         if (shape.empty()) continue;
         const ElementAxes axes = follow_results(program_, loop);
-        bool again = true;
-        while (again) {
-            again = false;
-            for (std::size_t k = 0; k < stages_.size() && !again; ++k) {
-                StagePlan& plan = stages_[k];
-                const bool dissolves =
-                    plan.reads.count(loop.name) != 0 && !plan.materialised && !plan.is_loop() && !plan.library &&
-                    operands.count(plan.name) == 0 && plan.operation != nullptr && is_elementwise(plan.operation->op) &&
-                    axes.at_own_element(plan.value, shape.size()) && same_shape(plan.operation->type.shape, shape);
-                if (!dissolves) continue;
-                values_.at(plan.value).kind = ValueInfo::Kind::expression;
-                stage_of_value_.erase(plan.value);
-                stages_.erase(stages_.begin() + static_cast<std::ptrdiff_t>(k));
-                for (StagePlan& other : stages_) {
-                    if (!other.library) refresh_reads(other);
-                }
-                again = true;
-            }
+        const auto dissolves = [&](const StagePlan& plan) {
+            return plan.reads.count(loop.name) != 0 && !plan.materialised && !plan.is_loop() && !plan.library &&
+                   operands.count(plan.name) == 0 && plan.operation != nullptr && plan.is_elementwise() &&
+                   axes.at_own_element(plan.value, shape.size()) && same_shape(plan.operation->type.shape, shape);
+        };
+        for (auto plan = std::ranges::find_if(stages_, dissolves); plan != stages_.end();
+             plan = std::ranges::find_if(stages_, dissolves)) {
+            values_.at(plan->value).kind = ValueInfo::Kind::expression;
+            stage_of_value_.erase(plan->value);
+            stages_.erase(plan);
+            for (StagePlan& other : stages_)
+                if (!other.library) refresh_reads(other);
         }
     }
 }
@@ -246,9 +247,7 @@ void Analysis::join_readers_of_loops() {
     for (const StagePlan& plan : stages_) {
         if (plan.is_loop()) loops.push_back(plan.name);
     }
-    std::set<std::string> operands;
-    for (const StagePlan& plan : stages_)
-        operands.insert(plan.library_operands.begin(), plan.library_operands.end());
+    const std::set<std::string> operands = library_operands();
     for (const std::string& name : loops) {
         const StagePlan loop = stage(name);
         const std::vector<Size> shape = values_.at(loop.value).type.shape;
@@ -263,15 +262,14 @@ void Analysis::join_readers_of_loops() {
         std::set<std::string> copied;
         for (const std::string& reader : readers) {
             const StagePlan& plan = stage(reader);
-            const bool elementwise = plan.operation == nullptr || is_elementwise(plan.operation->op);
-            bool member = elementwise && !plan.is_loop() && operands.count(reader) == 0 &&
+            bool member = plan.is_elementwise() && !plan.is_loop() && operands.count(reader) == 0 &&
                           same_shape(values_.at(plan.value).type.shape, shape) &&
                           axes.at_own_element(plan.value, shape.size()) && plan.joined.empty();
             for (const std::string& other : readers)
                 member = member && (other == reader || !reads_through(plan, other));
             if (!member) continue;
             members.insert(reader);
-            joint.joined.push_back({reader, plan.operand, plan.value, plan.operation, plan.result});
+            joint.joined.push_back(plan);
             joint.result = joint.result || plan.result;
             if (plan.operation == nullptr) copied.insert(plan.value);
         }
@@ -297,10 +295,7 @@ void Analysis::join_readers_of_loops() {
             buffer_of_value_[buffer.value] = buffer.name;
         std::erase_if(stages_, [&](const StagePlan& plan) { return members.count(plan.name) != 0; });
         stages_.push_back(std::move(joint));
-        for (StagePlan& plan : stages_) {
-            if (!plan.library) refresh_reads(plan);
-        }
-        order_stages();
+        refresh_stages();
     }
 }
 
@@ -325,28 +320,22 @@ void Analysis::order_stages() {
 
 /// Of what a loop carries, a stage keeps what its readers need and what that needs.
 void Analysis::choose_state() {
-    bool any = false;
+    if (std::ranges::none_of(stages_, &StagePlan::is_loop)) return;
     for (StagePlan& plan : stages_) {
         if (!plan.is_loop()) continue;
-        any = true;
         std::set<std::size_t> wanted;
         const auto results = results_of(*plan.operation);
         for (const StagePlan& reader : stages_) {
             if (reader.reads.count(plan.name) == 0) continue;
             for (const std::string& value : read_values(reader)) {
                 if (source_of(value, reader.name).stage != &plan) continue;
-                for (std::size_t k = 0; k < results.size(); ++k) {
+                for (std::size_t k = 0; k < results.size(); ++k)
                     if (results[k].first == value) wanted.insert(k);
-                }
             }
         }
         plan.state = closure(*plan.operation, wanted);
     }
-    if (!any) return;
-    for (StagePlan& plan : stages_) {
-        if (!plan.library) refresh_reads(plan);
-    }
-    order_stages();
+    refresh_stages();
     keep_live();
 }
 

@@ -1,11 +1,8 @@
 // translator/stages/pixelwise_stage.cpp: the Func of a pixelwise loop.
-#include "translator/stages/pixelwise_stage.h"
-
-#include <algorithm>
-
 #include "dsl/passes/early_exit.h"
 #include "translator/ir/literal.h"
 #include "translator/loops/pixelwise.h"
+#include "translator/stages/kernels.h"
 
 namespace tilewright::translator {
 
@@ -27,13 +24,9 @@ class LoopStage {
         draft_.operation = &loop_;
         draft_.kernel = plan_.kernel;
         draft_.part = dsl::StagePart::loop;
-        std::vector<std::string> names;
-        for (std::size_t k = 0; k < shape_.size(); ++k) {
-            names.push_back(loop_name(k));
-            index_.push_back(draft_.pure(names.back(), shape_[k]));
-        }
-        define_start({names.rbegin(), names.rend()});
-        define_iteration(names);
+        index_ = draft_.axes(shape_);
+        define_start();
+        define_iteration();
         return std::move(draft_);
     }
 
@@ -46,7 +39,7 @@ class LoopStage {
         return evaluator_.at(value, Evaluator::broadcast(type.shape, shape_, index_));
     }
 
-    void define_start(const std::vector<std::string>& storage) {
+    void define_start() {
         evaluator_.begin_definition();
         std::vector<Expr> values;
         for (std::size_t k : plan_.state) {
@@ -54,7 +47,7 @@ class LoopStage {
             draft_.dtypes.push_back(narrow_.back() ? "int32" : type(k).dtype);
             values.push_back(stored(at(loop_.operands[k]), narrow_.back()));
         }
-        draft_.define(storage, values, 0);
+        draft_.define(values, 0);
     }
 
     static Expr stored(const Expr& value, bool narrow) {
@@ -62,9 +55,11 @@ class LoopStage {
         return value.type().is_bool() ? Halide::cast<uint8_t>(value) : value;
     }
 
-    void define_iteration(const std::vector<std::string>& taken) {
+    void define_iteration() {
         const std::string& index = loop_.attributes.at(attr::variable);
-        const bool is_taken = std::find(taken.begin(), taken.end(), index) != taken.end();
+        bool is_taken = false;
+        for (std::size_t axis = 0; axis < shape_.size(); ++axis)
+            is_taken = is_taken || loop_name(axis) == index;
         const std::vector<Loop> loops{{is_taken ? "t" : index, iterations_of(loop_), true, true}};
         const Halide::RDom iterations = draft_.reduce(loops);
         const std::int64_t step = step_of(loop_);
@@ -73,9 +68,10 @@ class LoopStage {
         shared_.loop_indices[index] = number_;
         evaluator_.begin_definition();
         evaluator_.give(index, Halide::cast<int64_t>(number_));
+        const Exprs current = draft_.current();
         for (std::size_t j = 0; j < plan_.state.size(); ++j) {
             const std::size_t k = plan_.state[j];
-            const Expr now = draft_.current(static_cast<int>(j));
+            const Expr& now = current[j];
             state_[parameter(k)] = now;
             evaluator_.give(parameter(k), type(k).dtype == "bool" ? now != 0
                                           : narrow_[j]            ? Halide::cast<int64_t>(now)

@@ -46,15 +46,16 @@ std::set<std::string> variables_of(const Expr& e) {
     return collector.names;
 }
 
-/// The variable whose next value is the next element, "" if there is none.
-std::string moving_along(const Expr& index, const std::set<std::string>& candidates) {
-    if (const auto* variable = index.as<Halide::Internal::Variable>())
-        return candidates.count(variable->name) != 0 ? variable->name : "";
+/// The loop whose next iteration has the next element, "" if there is none. `loops`: by their variables in Halide.
+std::string moving_along(const Expr& index, const std::map<std::string, std::string>& loops) {
+    const auto* single = index.as<Halide::Internal::Variable>();
     for (const std::string& name : variables_of(index)) {
-        if (candidates.count(name) == 0) continue;
+        const auto loop = loops.find(name);
+        if (loop == loops.end()) continue;
         Expr variable = Halide::Internal::Variable::make(Halide::Int(32), name);
         Expr next = Halide::Internal::substitute(name, variable + 1, index);
-        if (Halide::Internal::is_const_one(Halide::Internal::simplify(next - index))) return name;
+        if (single != nullptr || Halide::Internal::is_const_one(Halide::Internal::simplify(next - index)))
+            return loop->second;
     }
     return "";
 }
@@ -86,6 +87,15 @@ std::string loop_name(std::size_t axis) {
     return axis < 6 ? names[axis] : "d" + std::to_string(axis);
 }
 
+Exprs elements_of(const Halide::Func& stage, const Exprs& index) {
+    const Halide::FuncRef found = stage(Exprs(index.rbegin(), index.rend()));
+    if (stage.outputs() == 1) return {Expr(found)};
+    Exprs out;
+    for (int k = 0; k < stage.outputs(); ++k)
+        out.push_back(found[k]);
+    return out;
+}
+
 StageDraft::StageDraft(Shared& shared, std::string name)
     : shared_(shared), name_(std::move(name)),
       // Named by hand: Func(name) would number repeated names, and then the order of stages inside Halide, which goes
@@ -99,11 +109,17 @@ Halide::Var StageDraft::pure(const std::string& name, const Size& extent) {
     return var;
 }
 
-void StageDraft::define(const std::vector<std::string>& storage, const std::vector<Expr>& values, int operations) {
+Exprs StageDraft::axes(const std::vector<Size>& shape) {
+    Exprs index;
+    for (std::size_t axis = 0; axis < shape.size(); ++axis)
+        index.push_back(pure(loop_name(axis), shape[axis]));
+    return index;
+}
+
+void StageDraft::define(const Exprs& values, int operations) {
     std::vector<Halide::Var> arguments;
-    for (const std::string& name : storage)
-        arguments.push_back(vars_.at(name));
-    arguments_.assign(arguments.begin(), arguments.end());
+    for (auto loop = pure_.rbegin(); loop != pure_.rend(); ++loop)
+        arguments.push_back(vars_.at(loop->name));
     if (values.size() == 1)
         func_(arguments) = values[0];
     else
@@ -112,9 +128,11 @@ void StageDraft::define(const std::vector<std::string>& storage, const std::vect
     note_reads(-1, values, pure_);
 }
 
-Expr StageDraft::current(int k) const {
-    Halide::FuncRef ref = func_(arguments_);
-    return func_.outputs() == 1 ? Expr(ref) : Expr(ref[k]);
+Exprs StageDraft::current() const {
+    Exprs index;
+    for (const Loop& loop : pure_)
+        index.push_back(vars_.at(loop.name));
+    return elements_of(func_, index);
 }
 
 Halide::RDom StageDraft::reduce(const std::vector<Loop>& loops) {
@@ -124,14 +142,14 @@ Halide::RDom StageDraft::reduce(const std::vector<Loop>& loops) {
     return Halide::RDom(region, "r");
 }
 
-void StageDraft::update(const Halide::RDom& domain, const std::vector<Loop>& loops, const std::vector<Expr>& values,
-                        const std::vector<Expr>& predicates, int operations) {
+void StageDraft::update(const Halide::RDom& domain, const std::vector<Loop>& loops, const Exprs& values,
+                        const Exprs& predicates, int operations) {
     Halide::RDom limited = domain;
     for (const Expr& predicate : predicates)
         limited.where(predicate);
     // Halide looks for the domain of an update in its values alone: where none of them moves along it, as in the sum of
     // a broadcast array, the update would run once.
-    std::vector<Expr> bound = values;
+    Exprs bound = values;
     VariableCollector used;
     for (const Expr& value : values)
         value.accept(&used);
@@ -140,10 +158,12 @@ void StageDraft::update(const Halide::RDom& domain, const std::vector<Loop>& loo
         moves = moves || used.names.count(limited[k].name());
     if (!moves && limited.dimensions() > 0)
         bound[0] = Halide::select(Halide::RVar(limited[0]) >= 0, values[0], values[0]);
+    const std::vector<Halide::Var> vars = func_.args();
+    const Exprs arguments(vars.begin(), vars.end());
     if (values.size() == 1)
-        func_(arguments_) = bound[0];
+        func_(arguments) = bound[0];
     else
-        func_(arguments_) = Halide::Tuple(bound);
+        func_(arguments) = Halide::Tuple(bound);
     std::map<std::string, Halide::RVar> rvars;
     for (std::size_t k = 0; k < loops.size(); ++k)
         rvars.emplace(loops[k].name, limited[static_cast<int>(loops.size() - 1 - k)]);
@@ -155,8 +175,8 @@ void StageDraft::update(const Halide::RDom& domain, const std::vector<Loop>& loo
     note_reads(static_cast<int>(update_loops_.size()) - 1, values, all);
 }
 
-void StageDraft::note_reads(int definition, const std::vector<Expr>& values, const std::vector<Loop>& loops) {
-    Noted noted{definition, values, loops, {}};
+void StageDraft::note_reads(int definition, const Exprs& values, const std::vector<Loop>& loops) {
+    Noted noted{definition, values, {}};
     auto reduced = update_rvars_.empty() ? std::map<std::string, Halide::RVar>() : update_rvars_.back();
     for (const Loop& loop : loops) {
         noted.variables[loop.reduced ? reduced.at(loop.name).name() : vars_.at(loop.name).name()] = loop.name;
@@ -190,8 +210,20 @@ bool StageTable::follows_loops(const std::vector<Loop>& loops) const {
     std::set<std::string> symbols;
     for (const Loop& loop : loops)
         loop.extent.collect_symbols(symbols);
-    return std::any_of(symbols.begin(), symbols.end(),
-                       [&](const std::string& name) { return shared_.loop_symbols.count(name) != 0; });
+    return std::ranges::any_of(symbols, [&](const std::string& name) { return shared_.loop_symbols.count(name) != 0; });
+}
+
+std::optional<StageTable::ReadSource> StageTable::source_of(const std::string& loaded) const {
+    if (const auto stage = stage_of_func_.find(loaded); stage != stage_of_func_.end())
+        return ReadSource{stage->second, false, false};
+    // An ImageParam is read through a Func called NAME_im.
+    const std::string image = loaded.substr(0, loaded.rfind("_im"));
+    const auto is_image = [&](const auto& array) { return array.second.name() == image; };
+    if (const auto array = std::ranges::find_if(shared_.arrays, is_image); array != shared_.arrays.end())
+        return ReadSource{array->first, true, false};
+    if (const auto array = std::ranges::find_if(shared_.flat, is_image); array != shared_.flat.end())
+        return ReadSource{array->first, true, true};
+    return std::nullopt;
 }
 
 void StageTable::finish(StageDraft draft) {
@@ -214,67 +246,42 @@ void StageTable::finish(StageDraft draft) {
         info.source = call_text(*draft.operation);
     }
     stage_of_func_[draft.func_.name()] = draft.name_;
-    std::map<std::string, std::string> array_of_image;
-    for (const auto& [name, image] : shared_.arrays)
-        array_of_image[image.name()] = name;
-    std::set<std::string> flat_images;
-    for (const auto& [name, image] : shared_.flat) {
-        array_of_image[image.name()] = name;
-        flat_images.insert(image.name());
-    }
     std::map<std::string, std::set<std::string>> places; ///< of each array, along its contiguous axis
     std::vector<std::set<std::string>> read_at;          ///< by each of the reads, all axes
     for (const StageDraft::Noted& noted : draft.noted_) {
         LoadCollector collector;
         for (const Expr& value : noted.values)
             value.accept(&collector);
-        std::set<std::string> candidates;
-        for (const auto& [variable, loop] : noted.variables)
-            candidates.insert(variable);
         for (const LoadCollector::Load& load : collector.loads) {
-            if (load.name == draft.func_.name()) continue;
+            const auto source = load.name == draft.func_.name() ? std::nullopt : source_of(load.name);
+            if (!source) continue;
             dsl::ReadInfo read;
-            std::size_t contiguous = 0;
-            bool is_flat = false;
-            if (auto stage = stage_of_func_.find(load.name); stage != stage_of_func_.end()) {
-                read.from = stage->second;
-            } else {
-                // An ImageParam is read through a Func called NAME_im.
-                std::string image = load.name.substr(0, load.name.rfind("_im"));
-                auto array = array_of_image.find(image);
-                if (array == array_of_image.end()) continue;
-                read.from = array->second;
-                is_flat = flat_images.count(image) != 0;
-                if (shared_.analysis.layout(read.from) == Layout::f && !load.index.empty())
-                    contiguous = load.index.size() - 1;
-            }
-            std::set<std::string> moving;
-            for (const Expr& index : load.index) {
-                for (const std::string& variable : variables_of(index))
-                    moving.insert(variable);
-            }
+            read.from = source->name;
+            const bool in_order_of_f = source->in_memory && shared_.analysis.layout(read.from) == Layout::f;
             // NumPy's axes are Halide's dimensions backwards.
-            for (auto index = load.index.rbegin(); index != load.index.rend(); ++index) {
-                std::string variable = moving_along(Halide::Internal::remove_promises(*index), candidates);
-                std::set<std::string> names = variables_of(*index);
-                auto loops = std::count_if(names.begin(), names.end(),
-                                           [&](const std::string& name) { return candidates.count(name) != 0; });
-                read.axes.push_back(!variable.empty() && loops == 1 ? noted.variables.at(variable) : "");
-                bool is_contiguous =
-                    load.index.size() - 1 - static_cast<std::size_t>(index - load.index.rbegin()) == contiguous;
-                if (is_contiguous && !variable.empty()) read.innermost = noted.variables.at(variable);
+            const Exprs index(load.index.rbegin(), load.index.rend());
+            const std::size_t contiguous = in_order_of_f ? 0 : index.size() - 1;
+            std::set<std::string> moving;
+            for (std::size_t axis = 0; axis < index.size(); ++axis) {
+                const std::string loop = moving_along(Halide::Internal::remove_promises(index[axis]), noted.variables);
+                const std::set<std::string> names = variables_of(index[axis]);
+                const auto loops = std::ranges::count_if(
+                    names, [&](const std::string& name) { return noted.variables.count(name) != 0; });
+                read.axes.push_back(loops == 1 ? loop : "");
+                if (axis == contiguous) read.innermost = loop;
+                moving.insert(names.begin(), names.end());
             }
             if (!read.innermost.empty()) {
                 std::ostringstream place;
-                place << load.index[contiguous];
+                place << index[contiguous];
                 places[read.from].insert(place.str());
                 info.reads_neighbours = info.reads_neighbours || places[read.from].size() >= 3;
             }
-            if (is_flat) read.axes.assign(shared_.analysis.value(read.from).type.shape.size(), "");
+            if (source->is_flat) read.axes.assign(shared_.analysis.value(read.from).type.shape.size(), "");
             read.definition = noted.definition;
             for (const auto& [variable, loop] : noted.variables)
                 read.broadcast = read.broadcast || moving.count(variable) == 0;
-            const auto known = std::find_if(info.reads.begin(), info.reads.end(), [&](const dsl::ReadInfo& other) {
+            const auto known = std::ranges::find_if(info.reads, [&](const dsl::ReadInfo& other) {
                 return other.from == read.from && other.innermost == read.innermost &&
                        other.broadcast == read.broadcast && other.definition == read.definition &&
                        other.axes == read.axes;
@@ -284,10 +291,10 @@ void StageTable::finish(StageDraft draft) {
                 info.reads.push_back(read);
                 read_at.emplace_back();
             }
-            std::ostringstream index;
+            std::ostringstream place;
             for (const Expr& each : load.index)
-                index << each << ", ";
-            read_at[at].insert(index.str());
+                place << each << ", ";
+            read_at[at].insert(place.str());
             info.reads[at].places = static_cast<int>(read_at[at].size());
         }
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,25 +20,24 @@ struct Loop {
     bool ordered = false;
 };
 
-/// A stage under construction. Loops are outermost first; the Func's arguments are given in storage order, innermost
-/// first.
+/// A stage under construction. Loops are outermost first; the last pure one runs along the contiguous dimension.
 class StageDraft {
   public:
     StageDraft(Shared& shared, std::string name);
 
     /// A pure loop of every definition of this stage.
     Halide::Var pure(const std::string& name, const Size& extent);
-    /// `storage`: the loops' names from the contiguous dimension outwards.
-    void define(const std::vector<std::string>& storage, const std::vector<Halide::Expr>& values, int operations);
+    /// The same for each axis of an array, i, j, ...: its index.
+    Exprs axes(const std::vector<Size>& shape);
+    void define(const Exprs& values, int operations);
     /// Reduced loops, outermost first; the RDom is made of them. Then update() uses it.
     Halide::RDom reduce(const std::vector<Loop>& loops);
-    void update(const Halide::RDom& domain, const std::vector<Loop>& loops, const std::vector<Halide::Expr>& values,
-                const std::vector<Halide::Expr>& predicates, int operations);
+    void update(const Halide::RDom& domain, const std::vector<Loop>& loops, const Exprs& values,
+                const Exprs& predicates, int operations);
 
     Halide::Func func() const { return func_; }
-    /// Element `k` of the definition so far, at the pure loops: the left side of an update.
-    Halide::Expr current(int k = 0) const;
-    const std::string& name() const { return name_; }
+    /// The elements so far at the pure loops: the left side of an update.
+    Exprs current() const;
     bool has_updates() const { return !update_loops_.empty(); }
 
     std::vector<std::string> dtypes;
@@ -49,20 +49,18 @@ class StageDraft {
 
   private:
     friend class StageTable;
-    void note_reads(int definition, const std::vector<Halide::Expr>& values, const std::vector<Loop>& loops);
+    void note_reads(int definition, const Exprs& values, const std::vector<Loop>& loops);
 
     Shared& shared_;
     std::string name_;
     Halide::Func func_;
     std::vector<Loop> pure_;
-    std::vector<Halide::Expr> arguments_;
     std::map<std::string, Halide::Var> vars_;
     std::vector<std::vector<Loop>> update_loops_;
     std::vector<std::map<std::string, Halide::RVar>> update_rvars_;
     struct Noted {
         int definition;
-        std::vector<Halide::Expr> values;
-        std::vector<Loop> loops;
+        Exprs values;
         std::map<std::string, std::string> variables; ///< Halide's variable -> loop
     };
     std::vector<Noted> noted_;
@@ -79,6 +77,13 @@ class StageTable {
     std::vector<dsl::StageInfo> infos;
 
   private:
+    /// The stage or array that is read.
+    struct ReadSource {
+        std::string name;
+        bool in_memory = false;
+        bool is_flat = false; ///< as one long axis
+    };
+    std::optional<ReadSource> source_of(const std::string& loaded) const;
     bool follows_loops(const std::vector<Loop>& loops) const;
     std::vector<dsl::LoopInfo> loop_infos(const std::vector<Loop>& loops) const;
 
@@ -88,5 +93,8 @@ class StageTable {
 
 /// i, j, k, l, m, n, then d6, d7, ...
 std::string loop_name(std::size_t axis);
+
+/// The element of a stage, or the elements of its Tuple, at an index in NumPy's order of axes.
+Exprs elements_of(const Halide::Func& stage, const Exprs& index);
 
 } // namespace tilewright::translator

@@ -117,9 +117,10 @@ void Analysis::choose_reduction(const Operation& operation) {
     }
     // Blocks of rows have a separate nest, and a stage as large as what it reads would lie in memory: the norms of
     // all pairs, where a search one by one needs them as they come.
-    std::set<std::string> seen;
     const std::string& operand = operation.operands[0];
-    const bool of_stage = reads_stage(operand, values_.at(operand).type.shape.size(), seen);
+    const bool of_stage = std::ranges::any_of(stored_behind({operand}), [&](const std::string& value) {
+        return values_.at(value).type.shape.size() >= values_.at(operand).type.shape.size();
+    });
     bool rows = !shape.contiguous && single && count > 512 && !(searches && of_stage);
     const bool few_columns = count >= kManyRows && results <= kFewColumns;
     const bool few_partials = !of_stage && count >= kSomeRows && results <= kSomeColumns &&
@@ -143,10 +144,9 @@ void Analysis::choose_reduction(const Operation& operation) {
             return;
         }
     }
-    std::string choice = options.front();
-    if (auto given = options_.variant.find(name); given != options_.variant.end()) {
+    const std::string choice = given_option(name, options);
+    if (choice != options.front()) {
         // Any known shape is taken, whatever the sizes here: its requirement goes into the plan.
-        choice = given->second;
         bool known = choice == "serial" || (choice == kNarrow && !searches && !shape.axes.empty());
         for (const char* in_blocks : {"rows", "rows2", "rows3"})
             known = known || (choice == in_blocks && single && !shape.axes.empty());
@@ -186,15 +186,12 @@ void Analysis::choose_matmul(const Operation& operation) {
     const bool library = may_use_library(operation, options_);
     std::vector<std::string> options{"loops"};
     if (library) options.insert(operation.attributes.at(attr::order).library ? options.begin() : options.end(), "blas");
-    std::string choice = options.front();
-    if (auto given = options_.variant.find(name); given != options_.variant.end()) {
-        choice = given->second;
-        if (std::find(options.begin(), options.end(), choice) == options.end())
-            throw TranslateError(where(operation) + ": variant " + name + " = " + choice +
-                                     ": no such option under contract " + options_.contract + " for " +
-                                     operation.type.dtype + ".",
-                                 "Take loops" + std::string(library ? " or blas." : "."));
-    }
+    const std::string choice = given_option(name, options);
+    if (std::ranges::find(options, choice) == options.end())
+        throw TranslateError(where(operation) + ": variant " + name + " = " + choice +
+                                 ": no such option under contract " + options_.contract + " for " +
+                                 operation.type.dtype + ".",
+                             "Take loops" + std::string(library ? " or blas." : "."));
     chosen_[name] = choice;
     variants_.push_back({name, options, "the product by loops of ours or by the BLAS that NumPy has loaded"});
 }
@@ -208,13 +205,20 @@ void Analysis::choose_variants() {
     }
 }
 
+std::string Analysis::given_option(const std::string& name, const std::vector<std::string>& options) const {
+    const auto given = options_.variant.find(name);
+    return given == options_.variant.end() ? options.front() : given->second;
+}
+
+void refuse_unknown_variant(const Program& program, const std::string& name, const std::string& option) {
+    throw TranslateError(program.function + ": variant " + name + " = " + option + ": the program has no such choice.",
+                         "Remove it.");
+}
+
 void Analysis::refuse_unknown_variants() const {
     for (const auto& [name, option] : options_.variant) {
         if (context_.targets != nullptr) break; // other segments have choices too
-        if (chosen_.count(name) == 0)
-            throw TranslateError(program_.function + ": variant " + name + " = " + option +
-                                     ": the program has no such choice.",
-                                 "Remove it.");
+        if (chosen_.count(name) == 0) refuse_unknown_variant(program_, name, option);
     }
 }
 
