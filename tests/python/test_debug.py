@@ -403,6 +403,24 @@ def test_what_is_not_compiled_is_refused() -> None:
         report(sorted_by_numpy, X)
 
 
+@pytest.mark.parametrize("other", ["itself", "reversed", "shifted"])
+def test_arrays_that_share_memory_with_a_written_one_are_refused(other: str) -> None:
+    def added(x: Any, y: Any) -> None:
+        for i in range(x.shape[0]):
+            x[i] = x[i] * 2 + y[i]
+
+    memory = np.arange(20.0)
+    x = memory[1:]
+    y = {"itself": x, "reversed": x[::-1], "shifted": memory[:-1]}[other]
+    with pytest.raises(tilewright.Error) as error:
+        report(added, x, y)
+    assert str(error.value) == (
+        "added(x float64[19], y float64[19]): it writes into x, which shares memory with y; NumPy runs such calls, so there "
+        "is no code to debug. Debug a call with arrays of their own memory."
+    )
+    assert not tilewright.jit(root).debug(x, y).differs  # nobody writes
+
+
 def test_a_device_that_is_not_here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_face, "no_device_reason", lambda: "there is no CUDA driver.")
     with pytest.raises(tilewright.DeviceError) as error:

@@ -148,6 +148,7 @@ class _Call:
         begun = time.perf_counter_ns()
         expected = self._run(self.function.__wrapped__)
         took_ns = time.perf_counter_ns() - begun
+        self._refuse_shared(expected)
         request, in_use = self._request(bound)
         return Case(
             f"{describe_call(self.program, self.shapes)}; contract {request.contract}, for {request.isa}",
@@ -157,6 +158,18 @@ class _Call:
             self._allowed(expected, took_ns),
             in_use,
         )
+
+    def _refuse_shared(self, expected: Answer) -> None:
+        """Every step has the arrays apart: the order of writes that the call shows would be gone."""
+        arrays = self.bound.arrays
+        for written in expected.after:
+            for name, array in arrays.items():
+                if name != written and np.may_share_memory(arrays[written], array):
+                    raise Error(
+                        f"{describe_call(self.program, self.shapes)}: it writes into {written}, which shares memory with "
+                        f"{name}; NumPy runs such calls, so there is no code to debug.",
+                        "Debug a call with arrays of their own memory.",
+                    )
 
     def _request(self, bound: Bound) -> tuple[BuildRequest, str]:
         """How the code is built that such a call runs, and what its schedule is called."""
