@@ -21,11 +21,8 @@ Pointer address_of(const void* pointer) {
 }
 
 void copy_by_threads(unsigned char* to, const unsigned char* from, std::size_t bytes) {
-    const std::size_t pieces = (bytes + kPiece - 1) / kPiece;
-    parallel_for(static_cast<int>(pieces), [&](int i) {
-        const std::size_t at = static_cast<std::size_t>(i) * kPiece;
-        std::memcpy(to + at, from + at, std::min(kPiece, bytes - at));
-    });
+    parallel_pieces(bytes, kPiece,
+                    [&](std::size_t begin, std::size_t count) { std::memcpy(to + begin, from + begin, count); });
 }
 
 /// Pinned, by torch's pin_memory() or so.

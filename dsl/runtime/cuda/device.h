@@ -98,12 +98,14 @@ class Timer {
     ~Timer();
     Timer(const Timer&) = delete;
     Timer& operator=(const Timer&) = delete;
-    void start();
-    void stop();
+    void start() { record(events_[0]); }
+    void stop() { record(events_[1]); }
     /// Waits for stop() to be reached.
     double elapsed_ns();
 
   private:
+    void record(void* event);
+
     Place place_;
     void* events_[2] = {};
 };
@@ -160,28 +162,37 @@ std::string ptx_for(int capability, std::string_view ptx);
 /// compiler has nothing to do then. See cubins.cpp for what lies there.
 void look_for_cubins_in(const std::string& folder);
 
+// What is counted of the driver's calls. Allocations are of device memory, from the driver; host allocations are
+// pinned; events are recorded. device_synchronizations: cuCtxSynchronize, and cuMemFree, which waits as well.
+// cubin_loads: those of module_loads that the driver's compiler had nothing to do for.
+#define TW_DRIVER_CALLS(X)                                                                                             \
+    X(launches)                                                                                                        \
+    X(graph_launches)                                                                                                  \
+    X(allocations)                                                                                                     \
+    X(frees)                                                                                                           \
+    X(host_allocations)                                                                                                \
+    X(copies_to_device)                                                                                                \
+    X(copies_to_host)                                                                                                  \
+    X(copies_on_device)                                                                                                \
+    X(fills)                                                                                                           \
+    X(stream_synchronizations)                                                                                         \
+    X(event_synchronizations)                                                                                          \
+    X(device_synchronizations)                                                                                         \
+    X(stream_waits)                                                                                                    \
+    X(events)                                                                                                          \
+    X(module_loads)                                                                                                    \
+    X(cubin_loads)                                                                                                     \
+    X(context_switches)
+
 /// Calls of the driver by this process so far.
-struct DriverCalls {
-    std::uint64_t launches = 0;
-    std::uint64_t graph_launches = 0;
-    std::uint64_t graph_kernels = 0; ///< that these launched
-    std::uint64_t threads = 0;       ///< of all kernels but a library's
-    std::uint64_t allocations = 0;   ///< of device memory, from the driver
-    std::uint64_t frees = 0;
-    std::uint64_t host_allocations = 0; ///< pinned
-    std::uint64_t copies_to_device = 0;
-    std::uint64_t copies_to_host = 0;
-    std::uint64_t copies_on_device = 0;
-    std::uint64_t fills = 0;
-    std::uint64_t stream_synchronizations = 0;
-    std::uint64_t event_synchronizations = 0;
-    std::uint64_t device_synchronizations = 0; ///< cuCtxSynchronize, and cuMemFree, which waits as well
-    std::uint64_t stream_waits = 0;
-    std::uint64_t events = 0; ///< recorded
-    std::uint64_t module_loads = 0;
-    std::uint64_t cubin_loads = 0; ///< those of them that the driver's compiler had nothing to do for
-    std::uint64_t context_switches = 0;
+template <class Number> struct DriverCallsOf {
+#define TW_NUMBER(name) Number name{0};
+    TW_DRIVER_CALLS(TW_NUMBER)
+#undef TW_NUMBER
+    Number graph_kernels{0}; ///< that graph_launches launched
+    Number threads{0};       ///< of all kernels but a library's
 };
+using DriverCalls = DriverCallsOf<std::uint64_t>;
 DriverCalls driver_calls();
 
 } // namespace tilewright::runtime::cuda

@@ -195,19 +195,11 @@ inline bool is_forked() {
     return g_forked.load(std::memory_order_relaxed);
 }
 
-struct Counters {
-    std::atomic<std::uint64_t> launches{0}, graph_launches{0}, graph_kernels{0}, threads{0}, allocations{0}, frees{0},
-        host_allocations{0}, copies_to_device{0}, copies_to_host{0}, copies_on_device{0}, fills{0},
-        stream_synchronizations{0}, event_synchronizations{0}, device_synchronizations{0}, stream_waits{0}, events{0},
-        module_loads{0}, cubin_loads{0}, context_switches{0};
-};
-inline Counters g_calls;
+inline DriverCallsOf<std::atomic<std::uint64_t>> g_calls;
 inline void count(std::atomic<std::uint64_t>& counter) {
     counter.fetch_add(1, std::memory_order_relaxed);
 }
 
-/// "CUDA_ERROR_ILLEGAL_ADDRESS (700, an illegal memory access was encountered)".
-std::string name_of(Status status);
 /// Where was asked for `what` and the driver said `status`: what that means and what to do. Remembers that the
 /// context is lost where it is.
 DeviceError error_of(Status status, const std::string& what);
