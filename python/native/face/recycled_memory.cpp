@@ -101,24 +101,12 @@ Shelf& shelf() {
     return all;
 }
 
-void set_error(void*, const char* kind, const char* message) {
-    set_allocation_error(kind, message);
-}
-
 Block* make(const dlpack::ExchangeApi* api, const cuda::Place& place, std::size_t capacity) {
     auto* block = new (std::nothrow) Block;
     if (!block) return PyErr_NoMemory(), nullptr;
     auto extent = static_cast<std::int64_t>(capacity);
-    dlpack::Tensor prototype{};
-    prototype.device = {dlpack::kCuda, place.device};
-    prototype.rank = 1;
-    prototype.dtype = {dlpack::kUInt, 8, 1};
-    prototype.shape = &extent;
-    if (api->allocate(&prototype, &block->memory, nullptr, set_error) != 0) {
-        delete block;
-        if (!PyErr_Occurred()) PyErr_NoMemory();
-        return nullptr;
-    }
+    block->memory = allocate(*api, place.device, 1, {dlpack::kUInt, 8, 1}, &extent);
+    if (!block->memory) return delete block, nullptr;
     block->api = api;
     block->place = place;
     block->capacity = capacity;
@@ -127,7 +115,7 @@ Block* make(const dlpack::ExchangeApi* api, const cuda::Place& place, std::size_
     t.context = block;
     t.deleter = [](ManagedTensorVersioned* self) { shelf().put(static_cast<Block*>(self->context)); };
     t.tensor.data = static_cast<char*>(block->memory->tensor.data) + block->memory->tensor.byte_offset;
-    t.tensor.device = prototype.device;
+    t.tensor.device = {dlpack::kCuda, place.device};
     t.tensor.shape = block->shape;
     t.tensor.strides = block->strides;
     return block;
