@@ -215,6 +215,7 @@ LoadedPlan::Attempt LoadedPlan::call_in_parts(PyObject* const* values, PyObject*
 }
 
 bool LoadedPlan::part_of_results(const std::vector<Ref>& whole, Py_ssize_t begin, Py_ssize_t end, Ref& to) const {
+    if (whole.empty()) return true; // no out
     to = put_together(executable_->plan().returns_tuple, whole.size(),
                       [&](std::size_t r) { return part_of(whole[r].get(), begin, end); });
     return static_cast<bool>(to);
