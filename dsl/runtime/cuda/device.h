@@ -121,15 +121,21 @@ struct FunctionFacts {
 /// Of each `.entry` of a text of PTX, in its order; loads it and unloads it again. For explaining, not for calls.
 std::vector<FunctionFacts> function_facts(int device, const std::string& ptx);
 
-/// One launch of a kernel, as the device timed it.
-struct LaunchTime {
+/// CUlaunchConfig begins so.
+struct LaunchShape {
+    unsigned blocks[3] = {}, threads[3] = {};
+    unsigned shared_bytes = 0; ///< that the launch asks for, beside the function's static ones
+
+    std::uint64_t block_threads() const { return std::uint64_t{threads[0]} * threads[1] * threads[2]; }
+};
+
+/// One launch of a kernel, as the device timed it. Of a library's kernels the shape is 0.
+struct LaunchTime : LaunchShape {
     FunctionFacts facts; ///< of a library's kernels the name alone
     int device = 0;
-    unsigned blocks[3] = {}, threads[3] = {}; ///< 0 of a library's kernels
-    unsigned shared_bytes = 0;                ///< that the launch asks for, beside facts.shared_bytes
-    int blocks_per_multiprocessor = 0;        ///< at a time, as the driver says; 0 where it does not
-    std::int64_t array_bytes = 0;             ///< of the arrays that it is given, each once; 0 of a library's kernels
-    double ns = 0;                            ///< from an event before it to one behind it
+    int blocks_per_multiprocessor = 0; ///< at a time, as the driver says; 0 where it does not
+    std::int64_t array_bytes = 0;      ///< of the arrays that it is given, each once; 0 of a library's kernels
+    double ns = 0;                     ///< from an event before it to one behind it
 };
 
 /// As long as it lives, events stand around each launch of this thread's calls; their loops launch kernel by kernel and

@@ -111,6 +111,7 @@ struct Meaning {
     const char* hint;
     bool loses_context = false; ///< a process does not recover from it
 };
+#define TW_NOTHING_WORKS "; nothing works on the device in this process any more"
 constexpr const char* kReport = "Restart the process. If it happens again, please report it with the call.";
 const Meaning kMeanings[] = {
     {kOutOfDeviceMemory, "there is not enough memory on the device",
@@ -129,29 +130,20 @@ const Meaning kMeanings[] = {
     {kUnsupportedPtxVersion, "the driver is older than the code", "Update the driver."},
     {kInvalidHandle, "a stream, an event or a function is not of this context",
      "Pass a stream of the device's primary context that is not destroyed, and of the arrays' device."},
-    {kIllegalAddress, "a kernel touched memory that is not there; nothing works on the device in this process any more",
-     kReport, true},
+    {kIllegalAddress, "a kernel touched memory that is not there" TW_NOTHING_WORKS, kReport, true},
     {kLaunchOutOfResources, "a block needs more registers or shared memory than the device has",
      "Tune for this device, or report it."},
-    {kLaunchTimeout, "a kernel ran longer than the system allows; nothing works on the device in this process any more",
+    {kLaunchTimeout, "a kernel ran longer than the system allows" TW_NOTHING_WORKS,
      "Restart the process, and work in parts or on a device without a display.", true},
     {kContextIsDestroyed, "the device's context was destroyed, by cudaDeviceReset() or so", "Restart the process.",
      true},
-    {kAssert, "a kernel of this process hit an assert; nothing works on the device in this process any more", kReport,
-     true},
-    {kHardwareStackError, "a kernel overran its stack; nothing works on the device in this process any more", kReport,
-     true},
-    {kIllegalInstruction, "a kernel met an illegal instruction; nothing works on the device in this process any more",
-     kReport, true},
-    {kMisalignedAddress,
-     "a kernel touched memory that is not aligned to its elements; nothing works on the device in this process any "
-     "more",
-     kReport, true},
-    {kInvalidAddressSpace,
-     "a kernel touched the wrong kind of memory; nothing works on the device in this process any more", kReport, true},
-    {kInvalidPc, "a kernel jumped to where no code is; nothing works on the device in this process any more", kReport,
-     true},
-    {kLaunchFailed, "a kernel failed; nothing works on the device in this process any more", kReport, true},
+    {kAssert, "a kernel of this process hit an assert" TW_NOTHING_WORKS, kReport, true},
+    {kHardwareStackError, "a kernel overran its stack" TW_NOTHING_WORKS, kReport, true},
+    {kIllegalInstruction, "a kernel met an illegal instruction" TW_NOTHING_WORKS, kReport, true},
+    {kMisalignedAddress, "a kernel touched memory that is not aligned to its elements" TW_NOTHING_WORKS, kReport, true},
+    {kInvalidAddressSpace, "a kernel touched the wrong kind of memory" TW_NOTHING_WORKS, kReport, true},
+    {kInvalidPc, "a kernel jumped to where no code is" TW_NOTHING_WORKS, kReport, true},
+    {kLaunchFailed, "a kernel failed" TW_NOTHING_WORKS, kReport, true},
     {kCaptureUnsupported, "the stream is being captured into a graph, and this cannot be",
      "Call the function once with such arrays before the capture begins."},
     {kCaptureInvalidated, "a capture of this stream into a graph was broken off by an earlier error",

@@ -121,8 +121,8 @@ int copy_strided(Call& call, const halide_buffer_t& from, const halide_buffer_t&
             arguments[5 + 3 * d] = &axes[d].from;
             arguments[6 + 3 * d] = &axes[d].to;
         }
-        launch(call, function_for(call, log), "a strided copy", {(number + kThreads - 1) / kThreads, 1, 1},
-               {kThreads, 1, 1}, 0, arguments);
+        launch(call, function_for(call, log), "a strided copy",
+               {{(number + kThreads - 1) / kThreads, 1, 1}, {kThreads, 1, 1}}, arguments);
     });
 }
 
