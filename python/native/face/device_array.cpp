@@ -61,34 +61,6 @@ PyObject* descr(DType dtype) {
 
 // ---- what it says of itself -----------------------------------------------------------------------------------------
 
-PyObject* get_shape(PyObject* self, void*) {
-    return tuple_of(of(self)->shape, of(self)->rank).release();
-}
-PyObject* get_strides(PyObject* self, void*) {
-    return tuple_of(of(self)->strides, of(self)->rank).release();
-}
-PyObject* get_dtype(PyObject* self, void*) {
-    return descr(of(self)->dtype);
-}
-PyObject* get_ndim(PyObject* self, void*) {
-    return PyLong_FromLong(of(self)->rank);
-}
-PyObject* get_size(PyObject* self, void*) {
-    return PyLong_FromLongLong(elements_of(*of(self)));
-}
-PyObject* get_itemsize(PyObject* self, void*) {
-    return PyLong_FromLongLong(bytes_of(*of(self)));
-}
-PyObject* get_nbytes(PyObject* self, void*) {
-    return PyLong_FromLongLong(elements_of(*of(self)) * bytes_of(*of(self)));
-}
-PyObject* get_device(PyObject* self, void*) {
-    return PyUnicode_FromFormat("cuda:%d", of(self)->memory->place().device);
-}
-PyObject* get_pointer(PyObject* self, void*) {
-    return PyLong_FromVoidPtr(of(self)->data);
-}
-
 PyObject* get_interface(PyObject* self, void*) {
     const DeviceArrayObject& a = *of(self);
     const Ref type(descr(a.dtype)), shape = tuple_of(a.shape, a.rank);
@@ -450,21 +422,19 @@ dlpack::ExchangeApi g_exchange = {
 } // namespace
 
 DeviceMemory* DeviceMemory::make(const cuda::Place& place, std::int64_t bytes) {
-    auto* memory = new (std::nothrow) DeviceMemory;
-    if (!memory) return PyErr_NoMemory(), nullptr;
-    memory->place_ = place;
-    try {
+    DeviceMemory* memory = borrow(place, nullptr);
+    if (!memory) return nullptr;
+    memory->is_borrowed_ = false;
+    const bool is_asked = or_python_error([&] {
         memory->pointer_ = cuda::allocate(place, static_cast<std::size_t>(bytes > 0 ? bytes : 1));
-    } catch (...) {
-        delete memory;
-        raise_current_exception();
-        return nullptr;
-    }
+        return true;
+    });
     if (memory->pointer_) return memory;
     delete memory;
-    PyErr_Format(PyExc_MemoryError,
-                 "cuda:%d: no %lld bytes of device memory are left. Free arrays, or work with fewer elements.%s",
-                 place.device, static_cast<long long>(bytes), unused_memory_of_libraries(place.device).c_str());
+    if (is_asked)
+        PyErr_Format(PyExc_MemoryError,
+                     "cuda:%d: no %lld bytes of device memory are left. Free arrays, or work with fewer elements.%s",
+                     place.device, static_cast<long long>(bytes), unused_memory_of_libraries(place.device).c_str());
     return nullptr;
 }
 
@@ -680,16 +650,21 @@ PyObject* make_device_array_type() {
         {"__reduce_ex__", refuse_pickling, METH_VARARGS, nullptr},
         {}};
     static PyGetSetDef getters[] = {
-        {"shape", get_shape, nullptr, nullptr, nullptr},
-        {"strides", get_strides, nullptr, "In bytes, as NumPy's.", nullptr},
-        {"dtype", get_dtype, nullptr, nullptr, nullptr},
-        {"ndim", get_ndim, nullptr, nullptr, nullptr},
-        {"size", get_size, nullptr, nullptr, nullptr},
-        {"itemsize", get_itemsize, nullptr, nullptr, nullptr},
-        {"nbytes", get_nbytes, nullptr, nullptr, nullptr},
-        {"device", get_device, nullptr, "'cuda:0'", nullptr},
-        {"pointer", get_pointer, nullptr, "The address of the first element on the device.", nullptr},
-        {"__cuda_array_interface__", get_interface, nullptr, nullptr, nullptr},
+        {"shape", [](PyObject* self, void*) { return tuple_of(of(self)->shape, of(self)->rank).release(); }},
+        {"strides", [](PyObject* self, void*) { return tuple_of(of(self)->strides, of(self)->rank).release(); },
+         nullptr, "In bytes, as NumPy's."},
+        {"dtype", [](PyObject* self, void*) { return descr(of(self)->dtype); }},
+        {"ndim", [](PyObject* self, void*) { return PyLong_FromLong(of(self)->rank); }},
+        {"size", [](PyObject* self, void*) { return PyLong_FromLongLong(elements_of(*of(self))); }},
+        {"itemsize", [](PyObject* self, void*) { return PyLong_FromLongLong(bytes_of(*of(self))); }},
+        {"nbytes",
+         [](PyObject* self, void*) { return PyLong_FromLongLong(elements_of(*of(self)) * bytes_of(*of(self))); }},
+        {"device",
+         [](PyObject* self, void*) { return PyUnicode_FromFormat("cuda:%d", of(self)->memory->place().device); },
+         nullptr, "'cuda:0'"},
+        {"pointer", [](PyObject* self, void*) { return PyLong_FromVoidPtr(of(self)->data); }, nullptr,
+         "The address of the first element on the device."},
+        {"__cuda_array_interface__", get_interface},
         {}};
     static PyType_Slot slots[] = {
         {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},

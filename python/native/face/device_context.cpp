@@ -113,18 +113,6 @@ PyObject* synchronize(PyObject* self, PyObject*) {
     Py_RETURN_NONE;
 }
 
-PyObject* get_name(PyObject* self, void*) {
-    return PyUnicode_FromFormat("cuda:%d", of(self)->context.place.device);
-}
-
-PyObject* get_ordinal(PyObject* self, void*) {
-    return PyLong_FromLong(of(self)->context.place.device);
-}
-
-PyObject* get_stream(PyObject* self, void*) {
-    return Py_NewRef(of(self)->stream ? of(self)->stream : Py_None);
-}
-
 PyObject* repr(PyObject* self) {
     const DeviceContext& context = of(self)->context;
     if (!context.has_stream) return PyUnicode_FromFormat("device('cuda:%d')", context.place.device);
@@ -191,10 +179,14 @@ PyObject* make_device_type() {
         {"synchronize", synchronize, METH_NOARGS,
          "synchronize($self)\n--\n\nWaits for the stream, and raises what went wrong on it."},
         {}};
-    static PyGetSetDef getters[] = {{"name", get_name, nullptr, "cuda:0", nullptr},
-                                    {"ordinal", get_ordinal, nullptr, "The number of the device.", nullptr},
-                                    {"stream", get_stream, nullptr, "The stream, as it was given.", nullptr},
-                                    {}};
+    static PyGetSetDef getters[] = {
+        {"name", [](PyObject* self, void*) { return PyUnicode_FromFormat("cuda:%d", of(self)->context.place.device); },
+         nullptr, "cuda:0"},
+        {"ordinal", [](PyObject* self, void*) { return PyLong_FromLong(of(self)->context.place.device); }, nullptr,
+         "The number of the device."},
+        {"stream", [](PyObject* self, void*) { return Py_NewRef(of(self)->stream ? of(self)->stream : Py_None); },
+         nullptr, "The stream, as it was given."},
+        {}};
     static PyType_Slot slots[] = {
         {Py_tp_init, reinterpret_cast<void*>(initialize)},
         {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},

@@ -106,22 +106,14 @@ LoadedPlan::Attempt LoadedPlan::call_on_device(DeviceArguments& arguments, PyObj
             if (misplaced < 0) misplaced = static_cast<int>(i);
             continue;
         }
-        if (arguments.is_host_number(i)) {
-            copies[i] = number_on_device(arguments.object(i), view, a, place);
-            if (!copies[i]) {
-                if (!PyErr_Occurred()) return no_match(problem, Problem::Kind::array, i, object);
-                name_memory_error(function_);
-                return Attempt::error;
-            }
-            view_device_array(copies[i], view);
-        } else if (view.device == DeviceView::kHost) {
-            if (sources_[i].parameter >= 0 || check_array(object, a.dtype, a.rank) != Mismatch::none)
-                return no_match(problem, Problem::Kind::array, i, object);
-            copies[i] = constant_on_device(i, object, place);
-            if (!copies[i]) {
-                name_memory_error(function_);
-                return Attempt::error;
-            }
+        const bool is_number = arguments.is_host_number(i);
+        if (is_number || view.device == DeviceView::kHost) {
+            const bool may_be_copied =
+                is_number || (sources_[i].parameter < 0 && check_array(object, a.dtype, a.rank) == Mismatch::none);
+            if (may_be_copied)
+                copies[i] = is_number ? number_on_device(object, view, a, place) : constant_on_device(i, object, place);
+            if (!copies[i] && !PyErr_Occurred()) return no_match(problem, Problem::Kind::array, i, object);
+            if (!copies[i]) return name_memory_error(function_), Attempt::error;
             view_device_array(copies[i], view);
         }
         if (!view.has_dtype || view.dtype != a.dtype || view.rank != a.rank)
@@ -231,8 +223,7 @@ LoadedPlan::Attempt LoadedPlan::run_on_device(const DeviceCall& call, PyObject**
         DeviceResult fresh;
         if (!new_result_like({like, place, call.arguments.on_library_stream()}, b.dtype,
                              static_cast<int>(b.shape.size()), r.shape, r.elements, fresh)) {
-            name_memory_error(function_);
-            return Attempt::error;
+            return name_memory_error(function_), Attempt::error;
         }
         made[i] = fresh.object.release();
         r.data = fresh.data;
