@@ -105,30 +105,28 @@ Bench::Call Bench::make_ready(const Candidate& candidate, DataSet& set, Place pl
     call.frame = executable.lay_out(call.frame_memory.data());
     DeviceSet* const on_device = this->on_device(set);
     if (device_) call.frame.place = &*device_;
+    const std::vector<autotune::JobArgument>& described = set.description->arguments;
     for (std::size_t i = 0; i < plan.arguments.size(); ++i) {
-        bool found = false;
-        for (std::size_t j = 0; j < set.arguments.size() && !found; ++j) {
-            if (set.description->arguments[j].name != plan.arguments[i].name) continue;
-            new (&call.frame.arguments[i]) runtime::CallArgument(set.arguments[j]);
-            if (on_device != nullptr && !set.description->arguments[j].is_scalar)
-                call.frame.arguments[i].array.data = on_device->argument(set, j);
-            found = true;
-            for (std::size_t k = 0; plan.arguments[i].written && k < set.written.size(); ++k) {
-                const WrittenArgument& written = set.written[k];
-                if (written.argument != j) continue;
-                const auto item = static_cast<std::size_t>(info(written.dtype).bytes);
-                call.written[k] = on_device != nullptr           ? on_device->written(k).data()
-                                  : place == Place::before_guard ? written.copy.before_guard(item)
-                                                                 : written.copy.behind_guard();
-                call.frame.arguments[i].array.data = call.written[k] + written.first;
-            }
-            if (plan.arguments[i].written && !set.description->arguments[j].is_written)
-                throw InternalError("tuning job: data set " + set.description->kind + " does not say that " +
-                                    plan.arguments[i].name + " is written.");
+        const std::string& name = plan.arguments[i].name;
+        const bool is_written = plan.arguments[i].written;
+        const auto found = std::ranges::find(described, name, &autotune::JobArgument::name);
+        if (found == described.end())
+            throw InternalError("tuning job: data set " + set.description->kind + " lacks the argument " + name + ".");
+        if (is_written && !found->is_written)
+            throw InternalError("tuning job: data set " + set.description->kind + " does not say that " + name +
+                                " is written.");
+        const auto j = static_cast<std::size_t>(found - described.begin());
+        new (&call.frame.arguments[i]) runtime::CallArgument(set.arguments[j]);
+        if (on_device != nullptr && !found->is_scalar) call.frame.arguments[i].array.data = on_device->argument(set, j);
+        for (std::size_t k = 0; is_written && k < set.written.size(); ++k) {
+            const WrittenArgument& written = set.written[k];
+            if (written.argument != j) continue;
+            const auto item = static_cast<std::size_t>(info(written.dtype).bytes);
+            call.written[k] = on_device != nullptr           ? on_device->written(k).data()
+                              : place == Place::before_guard ? written.copy.before_guard(item)
+                                                             : written.copy.behind_guard();
+            call.frame.arguments[i].array.data = call.written[k] + written.first;
         }
-        if (!found)
-            throw InternalError("tuning job: data set " + set.description->kind + " lacks the argument " +
-                                plan.arguments[i].name + ".");
     }
     int argument = -1;
     if (!executable.read_sizes(call.frame, argument))
