@@ -104,26 +104,6 @@ std::string describe(int dtype, int rank, const std::int64_t* shape) {
     return out + "]";
 }
 
-ArrayView view_of(const tw_array& a) {
-    return {a.data, a.shape, a.strides};
-}
-MemoryRange memory_of(const tw_array& a) {
-    return memory_of(view_of(a), a.rank, kDTypes[a.dtype].bytes);
-}
-
-/// Why the call must not write into an argument; empty where it may.
-std::string why_not_written(const Plan& plan, tw_array* const* inputs, std::size_t argument) {
-    const std::string& name = plan.arguments[argument].name;
-    const tw_array& array = *inputs[argument];
-    if (overlaps_itself(view_of(array), array.rank, kDTypes[array.dtype].bytes))
-        return "elements of " + name + " share memory with each other, and the call writes into it. Pass a copy.";
-    for (std::size_t i = 0; i < plan.arguments.size(); ++i)
-        if (i != argument && inputs[i] && memory_of(array).meets(memory_of(*inputs[i])))
-            return name + " shares memory with " + plan.arguments[i].name +
-                   ", and the call writes into it. Pass a copy of one.";
-    return "";
-}
-
 /// Results that share memory with an argument are computed elsewhere and copied.
 struct Staging {
     void** memory;
@@ -163,52 +143,55 @@ int run(const Executable& executable, Arguments& from, bool on_device) {
     cuda::Place place{-1, nullptr};
     if (on_device) from.take(&place.stream, sizeof place.stream);
     Executable::Frame frame = executable.lay_out(alloca(executable.frame_bytes()));
-    auto** inputs = static_cast<tw_array**>(alloca((plan.arguments.size() + 1) * sizeof(void*)));
+    const auto refuse = [&](const std::string& why) { return fail(TW_BAD_ARGUMENT, name + ": " + why); };
     for (std::size_t i = 0; i < plan.arguments.size(); ++i) {
         const PlanArgument& a = plan.arguments[i];
         std::size_t bytes = static_cast<std::size_t>(info(a.dtype).bytes);
-        inputs[i] = nullptr;
         if (!a.is_array) {
             from.take(frame.arguments[i].scalar, bytes);
             continue;
         }
-        tw_array* array = inputs[i] = from.array();
+        const tw_array* array = from.array();
         std::string wanted = describe(static_cast<int>(a.dtype), a.rank, nullptr);
-        if (!array) return fail(TW_BAD_ARGUMENT, name + ": " + a.name + " is NULL, but it takes " + wanted + ".");
+        if (!array) return refuse(a.name + " is NULL, but it takes " + wanted + ".");
         bool fits = array->dtype == static_cast<int>(a.dtype) && array->rank == a.rank;
         if (!fits)
-            return fail(TW_BAD_ARGUMENT, name + ": " + a.name + " is " +
-                                             describe(array->dtype, array->rank, array->shape) + ", but it takes " +
-                                             wanted + ".");
+            return refuse(a.name + " is " + describe(array->dtype, array->rank, array->shape) + ", but it takes " +
+                          wanted + ".");
         bool whole = true;
         for (int k = 0; k < a.rank; ++k)
             whole = whole && (array->shape[k] <= 1 || array->strides[k] % static_cast<std::int64_t>(bytes) == 0);
         if (!whole || reinterpret_cast<std::uintptr_t>(array->data) % std::min<std::size_t>(bytes, 8))
-            return fail(TW_BAD_ARGUMENT, name + ": " + a.name + " is not aligned to its elements. Copy it.");
+            return refuse(a.name + " is not aligned to its elements. Copy it.");
         frame.arguments[i].array = {array->data, array->shape, array->strides};
         if (!on_device) continue;
         const std::string why = put_on_device(place, a.name, *array);
-        if (!why.empty()) return fail(TW_BAD_ARGUMENT, name + ": " + why);
+        if (!why.empty()) return refuse(why);
     }
     int large = -1;
     if (!executable.read_sizes(frame, large)) {
         const PlanArgument& a = plan.arguments[static_cast<std::size_t>(large)];
-        return fail(TW_BAD_ARGUMENT, name + ": " + a.name + " has a negative extent, or reaches more than " +
-                                         element_limit_text(a.dtype) + " elements. Work on it in parts.");
+        return refuse(a.name + " has a negative extent, or reaches more than " + element_limit_text(a.dtype) +
+                      " elements. Work on it in parts.");
+    }
+    auto* ranges = static_cast<MemoryRange*>(alloca((plan.arguments.size() + 1) * sizeof(MemoryRange)));
+    for (std::size_t i = 0; i < plan.arguments.size(); ++i) {
+        const PlanArgument& a = plan.arguments[i];
+        ranges[i] = a.is_array ? memory_of(frame.arguments[i].array, a.rank, info(a.dtype).bytes) : MemoryRange{};
     }
     for (std::size_t i = 0; i < plan.arguments.size(); ++i) {
         if (!plan.arguments[i].written) continue;
-        std::string why = why_not_written(plan, inputs, i);
-        if (!why.empty()) return fail(TW_BAD_ARGUMENT, name + ": " + why);
+        const std::string why = executable.why_not_written(i, frame, ranges);
+        if (!why.empty()) return refuse(why);
     }
     int guard = executable.failed_guard(frame);
-    if (guard >= 0) return fail(TW_BAD_ARGUMENT, name + ": " + executable.guard_message(guard, frame));
+    if (guard >= 0) return refuse(executable.guard_message(guard, frame));
     // Results say where a call is that has no arrays before them.
     const Arguments at_results = from;
     for (std::size_t i = 0; i < plan.results.size() && on_device; ++i)
         if (const tw_array* array = from.array()) {
             const std::string why = put_on_device(place, "result " + plan.results[i].name, *array);
-            if (!why.empty()) return fail(TW_BAD_ARGUMENT, name + ": " + why);
+            if (!why.empty()) return refuse(why);
         }
     from = at_results;
     place.device = std::max(place.device, 0);
@@ -222,8 +205,8 @@ int run(const Executable& executable, Arguments& from, bool on_device) {
                                        " as they lie in memory: one needs " + executable.requirements_text() +
                                        ". Tune the function with such arguments too.");
     if (!executable.size_results(frame))
-        return fail(TW_BAD_ARGUMENT, name + ": a result of " + executable.sizes_text(frame) +
-                                         " would have a negative size, or more than 2**31 - 2**27 elements.");
+        return refuse("a result of " + executable.sizes_text(frame) +
+                      " would have a negative size, or more than 2**31 - 2**27 elements.");
 
     std::size_t results = plan.results.size();
     auto** outputs = static_cast<tw_array**>(alloca((results + 1) * sizeof(void*)));
@@ -236,7 +219,7 @@ int run(const Executable& executable, Arguments& from, bool on_device) {
         CallResult& r = frame.results[i];
         int rank = static_cast<int>(b.shape.size());
         tw_array* array = outputs[i] = from.array();
-        if (!array) return fail(TW_BAD_ARGUMENT, name + ": result " + b.name + " is NULL.");
+        if (!array) return refuse("result " + b.name + " is NULL.");
         tw_array wanted = tw_contiguous(array->data, static_cast<tw_dtype>(b.dtype), rank, r.shape);
         if (!array->data && r.elements > 0) {
             *array = wanted;
@@ -248,18 +231,17 @@ int run(const Executable& executable, Arguments& from, bool on_device) {
             fits = array->shape[k] == r.shape[k] &&
                    (r.elements == 0 || r.shape[k] == 1 || array->strides[k] == wanted.strides[k]);
         if (!fits)
-            return fail(TW_BAD_ARGUMENT,
-                        name + ": result " + b.name + " is " + describe(array->dtype, array->rank, array->shape) +
-                            ", but it needs C-contiguous " + describe(wanted.dtype, rank, r.shape) + ".");
+            return refuse("result " + b.name + " is " + describe(array->dtype, array->rank, array->shape) +
+                          ", but it needs C-contiguous " + describe(wanted.dtype, rank, r.shape) + ".");
         r.data = array->data;
         std::size_t bytes = static_cast<std::size_t>(r.elements) * static_cast<std::size_t>(info(b.dtype).bytes);
         MemoryRange range{reinterpret_cast<std::intptr_t>(array->data), 0};
         range.high = range.low + static_cast<std::intptr_t>(bytes);
         for (std::size_t a = 0; a < plan.arguments.size(); ++a) {
-            if (!inputs[a] || !range.meets(memory_of(*inputs[a]))) continue;
+            if (!range.meets(ranges[a])) continue;
             if (plan.arguments[a].written)
-                return fail(TW_BAD_ARGUMENT, name + ": result " + b.name + " shares memory with " +
-                                                 plan.arguments[a].name + ", and the call writes into both.");
+                return refuse("result " + b.name + " shares memory with " + plan.arguments[a].name +
+                              ", and the call writes into both.");
             if (staged[i]) continue;
             staged[i] = staging.allocate(bytes);
             if (!staged[i]) return fail(TW_OUT_OF_MEMORY, name + ": there is not enough memory.");
@@ -276,9 +258,7 @@ int run(const Executable& executable, Arguments& from, bool on_device) {
     case RunStatus::failed:
         return fail(TW_FAILED, name + ": a kernel failed: " + take_kernel_error() + ". Please report this.");
     case RunStatus::out_of_range:
-        return fail(
-            TW_BAD_ARGUMENT,
-            name + ": a size or a step that the call computes is out of range: sizes are below 2^31, steps not 0.");
+        return refuse("a size or a step that the call computes is out of range: sizes are below 2^31, steps not 0.");
     case RunStatus::check_failed:
         return fail(TW_CHECK_FAILED, name + ": " + failed + ".");
     case RunStatus::device_error:

@@ -8,24 +8,9 @@
 #include "dsl/base/error.h"
 #include "dsl/runtime/cuda/blas.h"
 #include "dsl/runtime/element_count.h"
+#include "dsl/runtime/memory_range.h"
 
 namespace tilewright::runtime {
-namespace {
-
-bool is_contiguous(const ArrayView& a, int rank, std::int64_t bytes, bool c_order) {
-    std::int64_t expected = bytes;
-    bool follows = true;
-    for (int n = 0; n < rank; ++n) {
-        int k = c_order ? rank - 1 - n : n;
-        // An empty array is contiguous whatever its strides are.
-        if (a.shape[k] == 0) return true;
-        follows = follows && (a.shape[k] == 1 || a.strides[k] == expected);
-        expected *= a.shape[k];
-    }
-    return follows;
-}
-
-} // namespace
 
 std::shared_ptr<const Executable> Executable::load(std::string_view plan_text,
                                                    const std::map<std::string, std::string_view>& objects) {

@@ -27,6 +27,8 @@ struct ArrayView {
     const std::int64_t* strides = nullptr;
 };
 
+struct MemoryRange;
+
 /// An argument of a call, in the plan's order; a scalar lies in its own C type at the front of `scalar`.
 struct CallArgument {
     ArrayView array;
@@ -115,6 +117,9 @@ class Executable {
     const std::string& version_label(int version) const { return plan_.versions[versions_[version].index].label; }
     /// Why a guard fails, with the values of its sizes and what to do: "a must equal b, but they are 3 and 2. Do this."
     std::string guard_message(int guard, const Frame& frame) const;
+    /// Why the call must not write into an argument whose array may be written otherwise; empty where it may. `ranges`:
+    /// what the arrays of the arguments reach, empty for what is no array.
+    std::string why_not_written(std::size_t argument, const Frame& frame, const MemoryRange* ranges) const;
     /// The call's arguments: "X float64[3, 2] and n 5".
     std::string sizes_text(const Frame& frame) const;
     /// Why no version runs on this device at all: a fork, or code for later devices; "" where some version does.

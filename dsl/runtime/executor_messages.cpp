@@ -5,6 +5,7 @@
 #include "dsl/base/targets.h"
 #include "dsl/runtime/cuda/device.h"
 #include "dsl/runtime/executor.h"
+#include "dsl/runtime/memory_range.h"
 
 namespace tilewright::runtime {
 namespace {
@@ -50,6 +51,17 @@ std::string Executable::guard_message(int guard, const Frame& frame) const {
         what += all_named ? (symbols.size() == 1 ? ", but it is " : ", but they are ") + joined(values)
                           : ": " + joined(equalities);
     return what + (advice.empty() ? "." : advice);
+}
+
+std::string Executable::why_not_written(std::size_t argument, const Frame& frame, const MemoryRange* ranges) const {
+    const PlanArgument& a = plan_.arguments[argument];
+    if (overlaps_itself(frame.arguments[argument].array, a.rank, info(a.dtype).bytes))
+        return "elements of " + a.name + " share memory with each other, and the call writes into it. Pass a copy.";
+    for (std::size_t i = 0; i < plan_.arguments.size(); ++i)
+        if (i != argument && ranges[argument].meets(ranges[i]))
+            return a.name + " shares memory with " + plan_.arguments[i].name +
+                   ", and the call writes into it. Pass a copy of one.";
+    return "";
 }
 
 std::string Executable::sizes_text(const Frame& frame) const {

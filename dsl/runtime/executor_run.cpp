@@ -73,30 +73,16 @@ class Watch {
     std::uint64_t seen_ = 0, due_ = 0;
 };
 
+/// `fits`: into 32 bits.
 std::int64_t read_integer(DType dtype, const std::uint8_t* from, bool& fits) {
-    auto value = [&]<class T>(T v) {
-        std::memcpy(&v, from, sizeof v);
-        fits = v == static_cast<T>(static_cast<std::int32_t>(v)) && (v < 0) == (static_cast<std::int32_t>(v) < 0);
-        return static_cast<std::int64_t>(v);
-    };
-    switch (dtype) {
-    case DType::int8:
-        return value(std::int8_t{});
-    case DType::int16:
-        return value(std::int16_t{});
-    case DType::int32:
-        return value(std::int32_t{});
-    case DType::int64:
-        return value(std::int64_t{});
-    case DType::uint8:
-        return value(std::uint8_t{});
-    case DType::uint16:
-        return value(std::uint16_t{});
-    case DType::uint32:
-        return value(std::uint32_t{});
-    default:
-        return value(std::uint64_t{});
-    }
+    // Little-endian: the low bytes come first.
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, from, static_cast<std::size_t>(info(dtype).bytes));
+    const int unused = 64 - info(dtype).bits();
+    const bool is_signed = info(dtype).kind == DTypeKind::signed_integer;
+    const auto value = static_cast<std::int64_t>(bits << unused) >> unused;
+    fits = is_signed ? value == static_cast<std::int32_t>(value) : bits <= INT32_MAX;
+    return is_signed ? value : static_cast<std::int64_t>(bits);
 }
 
 } // namespace

@@ -335,6 +335,22 @@ template <class T> void plain_matmul(const MatrixProducts& products) {
     for_rows(rows, rows * c.columns * inner, row);
 }
 
+/// By dtype. No plan takes float16.
+constexpr void (*kPlain[])(const MatrixProducts&) = {plain_matmul<bool>,
+                                                     plain_matmul<std::uint8_t>,
+                                                     plain_matmul<std::uint16_t>,
+                                                     plain_matmul<std::uint32_t>,
+                                                     plain_matmul<std::uint64_t>,
+                                                     plain_matmul<std::uint8_t>,
+                                                     plain_matmul<std::uint16_t>,
+                                                     plain_matmul<std::uint32_t>,
+                                                     plain_matmul<std::uint64_t>,
+                                                     plain_matmul<float>,
+                                                     plain_matmul<double>,
+                                                     plain_matmul<std::complex<float>>,
+                                                     plain_matmul<std::complex<double>>,
+                                                     nullptr};
+
 } // namespace
 
 int matmul(DType dtype, const MatrixProducts& all) {
@@ -352,41 +368,8 @@ int matmul(DType dtype, const MatrixProducts& all) {
         multiply_in_pieces(dtype, products, left, right);
         return 0;
     }
-    switch (dtype) {
-    case DType::boolean:
-        plain_matmul<bool>(products);
-        break;
-    case DType::int8:
-    case DType::uint8:
-        plain_matmul<std::uint8_t>(products);
-        break;
-    case DType::int16:
-    case DType::uint16:
-        plain_matmul<std::uint16_t>(products);
-        break;
-    case DType::int32:
-    case DType::uint32:
-        plain_matmul<std::uint32_t>(products);
-        break;
-    case DType::int64:
-    case DType::uint64:
-        plain_matmul<std::uint64_t>(products);
-        break;
-    case DType::float32:
-        plain_matmul<float>(products);
-        break;
-    case DType::float64:
-        plain_matmul<double>(products);
-        break;
-    case DType::complex64:
-        plain_matmul<std::complex<float>>(products);
-        break;
-    case DType::complex128:
-        plain_matmul<std::complex<double>>(products);
-        break;
-    case DType::float16: // no plan takes it
-        return -1;
-    }
+    if (kPlain[static_cast<std::size_t>(dtype)] == nullptr) return -1;
+    kPlain[static_cast<std::size_t>(dtype)](products);
     return 0;
 }
 

@@ -5,12 +5,13 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <new>
+
+#include "dsl/runtime/size_classes.h"
 
 namespace tilewright::runtime {
 namespace {
@@ -203,22 +204,11 @@ Pool& pool() {
 
 // ---- scratch blocks ----
 
-// Four sizes for each power of two, from 256 bytes to 1 MiB.
+// From 256 bytes to 1 MiB.
+using Classes = SizeClasses<8>;
 constexpr int kSizeClasses = 4 * 12 + 1;
 constexpr std::size_t kMaxScratch = 1u << 20;
 constexpr std::size_t kMaxCachedBytes = 4u << 20;
-
-int size_class(std::size_t bytes) {
-    if (bytes <= 256) return 0;
-    int log = 63 - std::countl_zero(bytes - 1); // bytes - 1 is in [2^log, 2^(log+1))
-    int quarter = static_cast<int>((bytes - 1) >> (log - 2)) & 3;
-    return (log - 8) * 4 + quarter + 1;
-}
-std::size_t class_bytes(int size_class_index) {
-    if (size_class_index == 0) return 256;
-    int log = (size_class_index - 1) / 4 + 8, quarter = (size_class_index - 1) % 4;
-    return (std::size_t{1} << log) + (std::size_t(quarter + 1) << (log - 2));
-}
 
 struct ThreadCache {
     Header* lists[kSizeClasses] = {};
@@ -240,14 +230,14 @@ thread_local ThreadCache t_cache;
 
 void* scratch_allocate(std::size_t bytes) {
     if (bytes > kMaxScratch) return pool().allocate(bytes, false);
-    int index = size_class(bytes);
+    int index = Classes::of(bytes);
     ThreadCache& cache = t_cache;
     if (Header* header = cache.lists[index]) {
         cache.lists[index] = header->next;
         cache.bytes -= header->capacity;
         return data_of(header);
     }
-    std::size_t capacity = class_bytes(index);
+    std::size_t capacity = Classes::bytes(index);
     auto* header = static_cast<Header*>(std::aligned_alloc(64, (sizeof(Header) + capacity + kSlack + 63) / 64 * 64));
     if (!header) return nullptr;
     header->capacity = capacity;

@@ -1,4 +1,4 @@
-// dsl/runtime/memory_range.h: which bytes an array reaches, for telling whether arrays share memory.
+// dsl/runtime/memory_range.h: which bytes an array reaches, in which order, and whether arrays share memory.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +25,19 @@ inline MemoryRange memory_of(const ArrayView& array, int rank, std::int64_t elem
     }
     range.high += element_bytes;
     return range;
+}
+
+inline bool is_contiguous(const ArrayView& array, int rank, std::int64_t element_bytes, bool c_order) {
+    std::int64_t expected = element_bytes;
+    bool follows = true;
+    for (int n = 0; n < rank; ++n) {
+        int k = c_order ? rank - 1 - n : n;
+        // An empty array is contiguous whatever its strides are.
+        if (array.shape[k] == 0) return true;
+        follows = follows && (array.shape[k] == 1 || array.strides[k] == expected);
+        expected *= array.shape[k];
+    }
+    return follows;
 }
 
 /// Whether two elements may share memory: where a stride is less than what lies within it. Of ranks up to kMaxRank.

@@ -1,6 +1,8 @@
 // dsl/runtime/parallel.h: the one entry of parallel loops.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <type_traits>
@@ -37,6 +39,14 @@ template <class F> void parallel_for(int count, F&& function) {
         },
         0, count, reinterpret_cast<std::uint8_t*>(&closure));
     if (closure.error) std::rethrow_exception(closure.error);
+}
+
+/// Calls body(begin, bytes) for pieces of so many bytes.
+template <class Body> void parallel_pieces(std::size_t bytes, std::size_t piece, const Body& body) {
+    parallel_for(static_cast<int>((bytes + piece - 1) / piece), [&](int i) {
+        const std::size_t begin = static_cast<std::size_t>(i) * piece;
+        body(begin, std::min(piece, bytes - begin));
+    });
 }
 
 /// "own", "openmp", or "none yet" before the first loop that needed threads.

@@ -177,4 +177,9 @@ std::string print_plan(const Plan& plan);
 std::string print_header(const Plan& plan);
 std::string print_body(const PlanVersionBody& version);
 
+/// A version that was compiled by itself as one of several of a plan: `label` is for people ("x86-64-v4, tuned"),
+/// `in "K"` becomes `in "K.SUFFIX"`, and `requirements` come before its own; each stands once.
+PlanVersionBody under_terms(PlanVersionBody version, const std::string& label, const std::string& object_suffix,
+                            const std::vector<PlanRequirement>& requirements);
+
 } // namespace tilewright::runtime

@@ -1,4 +1,7 @@
 // dsl/runtime/plan_print.cpp: the one writer of the text of plans (plan_text.md).
+#include <algorithm>
+#include <utility>
+
 #include "dsl/base/spelling.h"
 #include "dsl/runtime/plan.h"
 
@@ -95,6 +98,20 @@ std::string print_plan(const Plan& plan) {
     for (const PlanVersionBody& version : plan.versions)
         out += "version " + quote(version.label) + "\n" + print_body(version) + "end\n";
     return out;
+}
+
+PlanVersionBody under_terms(PlanVersionBody version, const std::string& label, const std::string& object_suffix,
+                            const std::vector<PlanRequirement>& requirements) {
+    const std::vector<PlanRequirement> own = std::exchange(version.requirements, {});
+    for (const auto* asked : {&requirements, &own})
+        for (const PlanRequirement& each : *asked)
+            if (std::ranges::find(version.requirements, each) == version.requirements.end())
+                version.requirements.push_back(each);
+    version.label = label;
+    for_each_step(version.steps, [&](PlanStep& step) {
+        if (step.kind == StepKind::call && !object_suffix.empty()) step.object += "." + object_suffix;
+    });
+    return version;
 }
 
 } // namespace tilewright::runtime

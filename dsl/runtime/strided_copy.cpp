@@ -1,17 +1,12 @@
 // dsl/runtime/strided_copy.cpp: rows by memcpy where they lie without gaps, else element by element.
 #include "dsl/runtime/strided_copy.h"
 
-#include <cstdint>
 #include <cstring>
 
 namespace tilewright::runtime {
 namespace {
 
-constexpr int kMaxDimensions = 8;
-
-struct Axis {
-    std::int64_t extent, from, to; ///< strides in bytes
-};
+using Axis = CopyAxes::Axis;
 
 template <std::size_t bytes>
 void copy_elements(const std::uint8_t* from, std::uint8_t* to, std::int64_t count, const Axis& axis) {
@@ -39,23 +34,16 @@ void copy_row(const std::uint8_t* from, std::uint8_t* to, std::size_t bytes, con
 
 bool copy_strided(const halide_buffer_t& from, const halide_buffer_t& to) {
     const std::int64_t bytes = from.type.bits / 8;
-    Axis axes[kMaxDimensions + 1] = {{1, bytes, bytes}};
-    int count = 0;
+    CopyAxes joined;
     for (int d = 0; d < from.dimensions; ++d) {
         std::int64_t extent = from.dim[d].extent;
         if (extent != to.dim[d].extent) return false;
         if (extent == 0) return true;
-        if (extent == 1) continue;
-        Axis axis{extent, from.dim[d].stride * bytes, to.dim[d].stride * bytes};
-        // Where an axis goes on as the one inside of it does, the two are one.
-        Axis* inner = count > 0 ? &axes[count - 1] : nullptr;
-        if (inner && axis.from == inner->from * inner->extent && axis.to == inner->to * inner->extent)
-            inner->extent *= extent;
-        else
-            axes[count++] = axis;
+        joined.add({extent, from.dim[d].stride * bytes, to.dim[d].stride * bytes});
     }
-    if (count == 0) count = 1;
-    std::int64_t index[kMaxDimensions + 1] = {};
+    if (joined.count == 0) joined.axes[joined.count++] = {1, bytes, bytes};
+    const auto& [axes, count] = joined;
+    std::int64_t index[CopyAxes::kMost] = {};
     const std::uint8_t* source = from.host;
     std::uint8_t* target = to.host;
     for (;;) {

@@ -5,7 +5,6 @@
 
 #include "dsl/base/error.h"
 #include "dsl/runtime/compiled_size.h"
-#include "dsl/runtime/compose_plan.h"
 #include "dsl/runtime/plan.h"
 #include "tests/runtime/kernel_files.h"
 

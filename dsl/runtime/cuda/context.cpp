@@ -280,15 +280,10 @@ Timer::~Timer() {
     for (void* event : events_)
         if (event && !is_forked()) ready_driver().event_destroy(static_cast<Event>(event));
 }
-void Timer::start() {
+void Timer::record(void* event) {
     Entered entered(place_.device);
     count(g_calls.events);
-    require(driver().event_record(static_cast<Event>(events_[0]), stream_of(place_)), "cuEventRecord");
-}
-void Timer::stop() {
-    Entered entered(place_.device);
-    count(g_calls.events);
-    require(driver().event_record(static_cast<Event>(events_[1]), stream_of(place_)), "cuEventRecord");
+    require(driver().event_record(static_cast<Event>(event), stream_of(place_)), "cuEventRecord");
 }
 double Timer::elapsed_ns() {
     Entered entered(place_.device);

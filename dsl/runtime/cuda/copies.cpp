@@ -21,11 +21,8 @@ Pointer address_of(const void* pointer) {
 }
 
 void copy_by_threads(unsigned char* to, const unsigned char* from, std::size_t bytes) {
-    const std::size_t pieces = (bytes + kPiece - 1) / kPiece;
-    parallel_for(static_cast<int>(pieces), [&](int i) {
-        const std::size_t at = static_cast<std::size_t>(i) * kPiece;
-        std::memcpy(to + at, from + at, std::min(kPiece, bytes - at));
-    });
+    parallel_pieces(bytes, kPiece,
+                    [&](std::size_t begin, std::size_t count) { std::memcpy(to + begin, from + begin, count); });
 }
 
 /// Pinned, by torch's pin_memory() or so.
@@ -48,43 +45,43 @@ void require_copy(Status status, const char* what, std::size_t bytes) {
     if (status != kSuccess) throw error_of(status, bytes_text(what, bytes));
 }
 
-/// A few pinned bytes for each thread: conditions of loops are read through them.
-struct SmallSlot {
-    void* memory = nullptr;
+/// A few pinned bytes for each thread: conditions of loops are read through them. They are kept for the life of the
+/// process; a later thread takes the slots of ended ones.
+class SmallSlot {
+  public:
     static constexpr std::size_t kBytes = 256;
+    ~SmallSlot() {
+        if (!memory_) return;
+        std::lock_guard lock(free().mutex);
+        free().slots.push_back(memory_);
+    }
+    void* memory() {
+        if (memory_) return memory_;
+        std::lock_guard lock(free().mutex);
+        if (!free().slots.empty()) {
+            memory_ = free().slots.back();
+            free().slots.pop_back();
+            return memory_;
+        }
+        OutsideOfCaptures outside;
+        count(g_calls.host_allocations);
+        require(ready_driver().host_allocate(&memory_, kBytes, kPortableHostMemory), "pinned memory of 256 bytes");
+        return memory_;
+    }
+
+  private:
+    struct Free {
+        std::mutex mutex;
+        std::vector<void*> slots;
+    };
+    static Free& free() {
+        static Free& all = *new Free;
+        return all;
+    }
+
+    void* memory_ = nullptr;
 };
 thread_local SmallSlot t_small;
-
-void* small_slot() {
-    if (!t_small.memory) {
-        // Kept for the life of the process; a later thread takes the slots of ended ones.
-        struct Free {
-            std::mutex mutex;
-            std::vector<void*> slots;
-        };
-        static Free& free = *new Free;
-        struct Return {
-            ~Return() {
-                std::lock_guard lock(free.mutex);
-                if (t_small.memory) free.slots.push_back(t_small.memory);
-                t_small.memory = nullptr;
-            }
-        };
-        static thread_local Return at_end;
-        (void)at_end;
-        std::lock_guard lock(free.mutex);
-        if (!free.slots.empty()) {
-            t_small.memory = free.slots.back();
-            free.slots.pop_back();
-        } else {
-            OutsideOfCaptures outside;
-            count(g_calls.host_allocations);
-            require(ready_driver().host_allocate(&t_small.memory, SmallSlot::kBytes, kPortableHostMemory),
-                    "pinned memory of 256 bytes");
-        }
-    }
-    return t_small.memory;
-}
 
 } // namespace
 
@@ -154,7 +151,7 @@ void copy_to_host(const Place& place, void* to, const void* from, std::size_t by
     const Driver& d = ready_driver();
     count(g_calls.copies_to_host);
     if (bytes <= SmallSlot::kBytes) {
-        void* slot = small_slot();
+        void* slot = t_small.memory();
         require_copy(d.copy_to_host(slot, address_of(from), bytes, stream_of(place)), what, bytes);
         wait_for_stream(place);
         std::memcpy(to, slot, bytes);

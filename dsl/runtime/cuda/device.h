@@ -98,12 +98,14 @@ class Timer {
     ~Timer();
     Timer(const Timer&) = delete;
     Timer& operator=(const Timer&) = delete;
-    void start();
-    void stop();
+    void start() { record(events_[0]); }
+    void stop() { record(events_[1]); }
     /// Waits for stop() to be reached.
     double elapsed_ns();
 
   private:
+    void record(void* event);
+
     Place place_;
     void* events_[2] = {};
 };
@@ -119,15 +121,21 @@ struct FunctionFacts {
 /// Of each `.entry` of a text of PTX, in its order; loads it and unloads it again. For explaining, not for calls.
 std::vector<FunctionFacts> function_facts(int device, const std::string& ptx);
 
-/// One launch of a kernel, as the device timed it.
-struct LaunchTime {
+/// CUlaunchConfig begins so.
+struct LaunchShape {
+    unsigned blocks[3] = {}, threads[3] = {};
+    unsigned shared_bytes = 0; ///< that the launch asks for, beside the function's static ones
+
+    std::uint64_t block_threads() const { return std::uint64_t{threads[0]} * threads[1] * threads[2]; }
+};
+
+/// One launch of a kernel, as the device timed it. Of a library's kernels the shape is 0.
+struct LaunchTime : LaunchShape {
     FunctionFacts facts; ///< of a library's kernels the name alone
     int device = 0;
-    unsigned blocks[3] = {}, threads[3] = {}; ///< 0 of a library's kernels
-    unsigned shared_bytes = 0;                ///< that the launch asks for, beside facts.shared_bytes
-    int blocks_per_multiprocessor = 0;        ///< at a time, as the driver says; 0 where it does not
-    std::int64_t array_bytes = 0;             ///< of the arrays that it is given, each once; 0 of a library's kernels
-    double ns = 0;                            ///< from an event before it to one behind it
+    int blocks_per_multiprocessor = 0; ///< at a time, as the driver says; 0 where it does not
+    std::int64_t array_bytes = 0;      ///< of the arrays that it is given, each once; 0 of a library's kernels
+    double ns = 0;                     ///< from an event before it to one behind it
 };
 
 /// As long as it lives, events stand around each launch of this thread's calls; their loops launch kernel by kernel and
@@ -160,28 +168,37 @@ std::string ptx_for(int capability, std::string_view ptx);
 /// compiler has nothing to do then. See cubins.cpp for what lies there.
 void look_for_cubins_in(const std::string& folder);
 
+// What is counted of the driver's calls. Allocations are of device memory, from the driver; host allocations are
+// pinned; events are recorded. device_synchronizations: cuCtxSynchronize, and cuMemFree, which waits as well.
+// cubin_loads: those of module_loads that the driver's compiler had nothing to do for.
+#define TW_DRIVER_CALLS(X)                                                                                             \
+    X(launches)                                                                                                        \
+    X(graph_launches)                                                                                                  \
+    X(allocations)                                                                                                     \
+    X(frees)                                                                                                           \
+    X(host_allocations)                                                                                                \
+    X(copies_to_device)                                                                                                \
+    X(copies_to_host)                                                                                                  \
+    X(copies_on_device)                                                                                                \
+    X(fills)                                                                                                           \
+    X(stream_synchronizations)                                                                                         \
+    X(event_synchronizations)                                                                                          \
+    X(device_synchronizations)                                                                                         \
+    X(stream_waits)                                                                                                    \
+    X(events)                                                                                                          \
+    X(module_loads)                                                                                                    \
+    X(cubin_loads)                                                                                                     \
+    X(context_switches)
+
 /// Calls of the driver by this process so far.
-struct DriverCalls {
-    std::uint64_t launches = 0;
-    std::uint64_t graph_launches = 0;
-    std::uint64_t graph_kernels = 0; ///< that these launched
-    std::uint64_t threads = 0;       ///< of all kernels but a library's
-    std::uint64_t allocations = 0;   ///< of device memory, from the driver
-    std::uint64_t frees = 0;
-    std::uint64_t host_allocations = 0; ///< pinned
-    std::uint64_t copies_to_device = 0;
-    std::uint64_t copies_to_host = 0;
-    std::uint64_t copies_on_device = 0;
-    std::uint64_t fills = 0;
-    std::uint64_t stream_synchronizations = 0;
-    std::uint64_t event_synchronizations = 0;
-    std::uint64_t device_synchronizations = 0; ///< cuCtxSynchronize, and cuMemFree, which waits as well
-    std::uint64_t stream_waits = 0;
-    std::uint64_t events = 0; ///< recorded
-    std::uint64_t module_loads = 0;
-    std::uint64_t cubin_loads = 0; ///< those of them that the driver's compiler had nothing to do for
-    std::uint64_t context_switches = 0;
+template <class Number> struct DriverCallsOf {
+#define TW_NUMBER(name) Number name{0};
+    TW_DRIVER_CALLS(TW_NUMBER)
+#undef TW_NUMBER
+    Number graph_kernels{0}; ///< that graph_launches launched
+    Number threads{0};       ///< of all kernels but a library's
 };
+using DriverCalls = DriverCallsOf<std::uint64_t>;
 DriverCalls driver_calls();
 
 } // namespace tilewright::runtime::cuda

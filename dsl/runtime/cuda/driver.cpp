@@ -28,6 +28,15 @@ std::string version_text(int version) {
     return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
+/// "CUDA_ERROR_ILLEGAL_ADDRESS (700, an illegal memory access was encountered)".
+std::string name_of(const Driver& d, Status status) {
+    const char *name = nullptr, *text = nullptr;
+    if (d.error_name) d.error_name(status, &name);
+    if (d.error_text) d.error_text(status, &text);
+    return std::string(name ? name : "CUDA_ERROR") + " (" + std::to_string(status) +
+           (text ? ", " + std::string(text) : "") + ")";
+}
+
 Opened open() {
     Opened result;
     auto refuse = [&](std::string why, std::string hint) {
@@ -61,13 +70,7 @@ Opened open() {
 #define TW_FIND(name, symbol, arguments) find(d.name, symbol);
     TW_OPTIONAL_DRIVER_FUNCTIONS(TW_FIND)
 #undef TW_FIND
-    auto said = [&](Status status) {
-        const char *name = nullptr, *text = nullptr;
-        d.error_name(status, &name);
-        d.error_text(status, &text);
-        return std::string(name ? name : "CUDA_ERROR") + " (" + std::to_string(status) + (text ? ", " : "") +
-               (text ? text : "") + ")";
-    };
+    auto said = [&](Status status) { return name_of(d, status); };
     const std::string look = "Run nvidia-smi to see what the driver says, or use the target host.";
     if (Status status = d.init(0)) {
         if (status == kNoDevice)
@@ -106,7 +109,9 @@ struct Meaning {
     Status status;
     const char* what; ///< behind the name of the error
     const char* hint;
+    bool loses_context = false; ///< a process does not recover from it
 };
+#define TW_NOTHING_WORKS "; nothing works on the device in this process any more"
 constexpr const char* kReport = "Restart the process. If it happens again, please report it with the call.";
 const Meaning kMeanings[] = {
     {kOutOfDeviceMemory, "there is not enough memory on the device",
@@ -119,31 +124,26 @@ const Meaning kMeanings[] = {
     {kNoBinaryForDevice, "the code is for newer devices than this one",
      "Build for it: target cuda-sm_70 or cuda-sm_75."},
     {kUncorrectableEcc, "the device's memory is damaged; nothing works on it in this process any more",
-     "Restart the process; if it happens again, the device needs service."},
+     "Restart the process; if it happens again, the device needs service.", true},
     {kInvalidPtx, "the driver does not accept the code",
      "Update the driver, or build for an older target: cuda-sm_70."},
     {kUnsupportedPtxVersion, "the driver is older than the code", "Update the driver."},
     {kInvalidHandle, "a stream, an event or a function is not of this context",
      "Pass a stream of the device's primary context that is not destroyed, and of the arrays' device."},
-    {kIllegalAddress, "a kernel touched memory that is not there; nothing works on the device in this process any more",
-     kReport},
+    {kIllegalAddress, "a kernel touched memory that is not there" TW_NOTHING_WORKS, kReport, true},
     {kLaunchOutOfResources, "a block needs more registers or shared memory than the device has",
      "Tune for this device, or report it."},
-    {kLaunchTimeout, "a kernel ran longer than the system allows; nothing works on the device in this process any more",
-     "Restart the process, and work in parts or on a device without a display."},
-    {kContextIsDestroyed, "the device's context was destroyed, by cudaDeviceReset() or so", "Restart the process."},
-    {kAssert, "a kernel of this process hit an assert; nothing works on the device in this process any more", kReport},
-    {kHardwareStackError, "a kernel overran its stack; nothing works on the device in this process any more", kReport},
-    {kIllegalInstruction, "a kernel met an illegal instruction; nothing works on the device in this process any more",
-     kReport},
-    {kMisalignedAddress,
-     "a kernel touched memory that is not aligned to its elements; nothing works on the device in this process any "
-     "more",
-     kReport},
-    {kInvalidAddressSpace,
-     "a kernel touched the wrong kind of memory; nothing works on the device in this process any more", kReport},
-    {kInvalidPc, "a kernel jumped to where no code is; nothing works on the device in this process any more", kReport},
-    {kLaunchFailed, "a kernel failed; nothing works on the device in this process any more", kReport},
+    {kLaunchTimeout, "a kernel ran longer than the system allows" TW_NOTHING_WORKS,
+     "Restart the process, and work in parts or on a device without a display.", true},
+    {kContextIsDestroyed, "the device's context was destroyed, by cudaDeviceReset() or so", "Restart the process.",
+     true},
+    {kAssert, "a kernel of this process hit an assert" TW_NOTHING_WORKS, kReport, true},
+    {kHardwareStackError, "a kernel overran its stack" TW_NOTHING_WORKS, kReport, true},
+    {kIllegalInstruction, "a kernel met an illegal instruction" TW_NOTHING_WORKS, kReport, true},
+    {kMisalignedAddress, "a kernel touched memory that is not aligned to its elements" TW_NOTHING_WORKS, kReport, true},
+    {kInvalidAddressSpace, "a kernel touched the wrong kind of memory" TW_NOTHING_WORKS, kReport, true},
+    {kInvalidPc, "a kernel jumped to where no code is" TW_NOTHING_WORKS, kReport, true},
+    {kLaunchFailed, "a kernel failed" TW_NOTHING_WORKS, kReport, true},
     {kCaptureUnsupported, "the stream is being captured into a graph, and this cannot be",
      "Call the function once with such arrays before the capture begins."},
     {kCaptureInvalidated, "a capture of this stream into a graph was broken off by an earlier error",
@@ -155,26 +155,6 @@ const Meaning kMeanings[] = {
      "arrays on the stream that is captured."},
     {kDeinitialized, "the driver has shut down: the process is ending", "Free device arrays before that."},
 };
-
-/// What a process does not recover from.
-bool loses_context(Status status) {
-    switch (status) {
-    case kUncorrectableEcc:
-    case kIllegalAddress:
-    case kLaunchTimeout:
-    case kContextIsDestroyed:
-    case kAssert:
-    case kHardwareStackError:
-    case kIllegalInstruction:
-    case kMisalignedAddress:
-    case kInvalidAddressSpace:
-    case kInvalidPc:
-    case kLaunchFailed:
-        return true;
-    default:
-        return false;
-    }
-}
 
 } // namespace
 
@@ -205,24 +185,17 @@ std::string lost_why() {
     return g_lost;
 }
 
-std::string name_of(Status status) {
-    const char *name = nullptr, *text = nullptr;
-    const Driver& d = opened().driver;
-    if (d.error_name) d.error_name(status, &name);
-    if (d.error_text) d.error_text(status, &text);
-    return std::string(name ? name : "CUDA_ERROR") + " (" + std::to_string(status) +
-           (text ? ", " + std::string(text) : "") + ")";
-}
-
 DeviceError error_of(Status status, const std::string& what) {
-    std::string message = "cuda: " + what + ": " + name_of(status);
+    std::string message = "cuda: " + what + ": " + name_of(opened().driver, status);
     std::string hint = "Please report this.";
+    bool loses_context = false;
     for (const Meaning& m : kMeanings)
         if (m.status == status) {
             message += std::string(": ") + m.what;
             hint = m.hint;
+            loses_context = m.loses_context;
         }
-    if (loses_context(status)) {
+    if (loses_context) {
         std::lock_guard lock(g_lost_mutex);
         // The first error is the one that says why; what comes later repeats its number.
         if (g_lost.empty())
@@ -234,28 +207,11 @@ DeviceError error_of(Status status, const std::string& what) {
 }
 
 DriverCalls driver_calls() {
-    auto value = [](const std::atomic<std::uint64_t>& counter) { return counter.load(std::memory_order_relaxed); };
     DriverCalls calls;
-#define TW_READ(name) calls.name = value(g_calls.name);
-    TW_READ(launches)
-    TW_READ(graph_launches)
+#define TW_READ(name) calls.name = g_calls.name.load(std::memory_order_relaxed);
+    TW_DRIVER_CALLS(TW_READ)
     TW_READ(graph_kernels)
     TW_READ(threads)
-    TW_READ(allocations)
-    TW_READ(frees)
-    TW_READ(host_allocations)
-    TW_READ(copies_to_device)
-    TW_READ(copies_to_host)
-    TW_READ(copies_on_device)
-    TW_READ(fills)
-    TW_READ(stream_synchronizations)
-    TW_READ(event_synchronizations)
-    TW_READ(device_synchronizations)
-    TW_READ(stream_waits)
-    TW_READ(events)
-    TW_READ(module_loads)
-    TW_READ(cubin_loads)
-    TW_READ(context_switches)
 #undef TW_READ
     return calls;
 }

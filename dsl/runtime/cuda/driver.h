@@ -27,13 +27,11 @@ enum : Status {
     kSuccess = 0,
     kInvalidValue = 1,
     kOutOfDeviceMemory = 2,
-    kNotInitialized = 3,
     kDeinitialized = 4,
     kStubLibrary = 34,
     kDeviceUnavailable = 46,
     kNoDevice = 100,
     kInvalidDevice = 101,
-    kInvalidImage = 200,
     kInvalidContext = 201,
     kNoBinaryForDevice = 209,
     kUncorrectableEcc = 214,
@@ -99,7 +97,7 @@ struct LaunchAttribute {
     alignas(8) int value[16] = {};
 };
 struct LaunchConfiguration {
-    unsigned blocks[3], threads[3], shared_bytes;
+    LaunchShape shape;
     Stream stream;
     LaunchAttribute* attributes;
     unsigned attribute_count;
@@ -125,7 +123,6 @@ inline constexpr int kLaunchEarly = 6;    ///< CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_
     X(context_set, "cuCtxSetCurrent", (Context))                                                                       \
     X(context_push, "cuCtxPushCurrent_v2", (Context))                                                                  \
     X(context_pop, "cuCtxPopCurrent_v2", (Context*))                                                                   \
-    X(context_synchronize, "cuCtxSynchronize", ())                                                                     \
     X(module_load, "cuModuleLoadDataEx", (Module*, const void*, unsigned, int*, void**))                               \
     X(module_unload, "cuModuleUnload", (Module))                                                                       \
     X(module_function, "cuModuleGetFunction", (Function*, Module, const char*))                                        \
@@ -137,7 +134,6 @@ inline constexpr int kLaunchEarly = 6;    ///< CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_
     X(allocate, "cuMemAlloc_v2", (Pointer*, std::size_t))                                                              \
     X(free, "cuMemFree_v2", (Pointer))                                                                                 \
     X(host_allocate, "cuMemHostAlloc", (void**, std::size_t, unsigned))                                                \
-    X(host_free, "cuMemFreeHost", (void*))                                                                             \
     X(copy_to_device, "cuMemcpyHtoDAsync_v2", (Pointer, const void*, std::size_t, Stream))                             \
     X(copy_to_host, "cuMemcpyDtoHAsync_v2", (void*, Pointer, std::size_t, Stream))                                     \
     X(copy_on_device, "cuMemcpyDtoDAsync_v2", (Pointer, Pointer, std::size_t, Stream))                                 \
@@ -195,19 +191,11 @@ inline bool is_forked() {
     return g_forked.load(std::memory_order_relaxed);
 }
 
-struct Counters {
-    std::atomic<std::uint64_t> launches{0}, graph_launches{0}, graph_kernels{0}, threads{0}, allocations{0}, frees{0},
-        host_allocations{0}, copies_to_device{0}, copies_to_host{0}, copies_on_device{0}, fills{0},
-        stream_synchronizations{0}, event_synchronizations{0}, device_synchronizations{0}, stream_waits{0}, events{0},
-        module_loads{0}, cubin_loads{0}, context_switches{0};
-};
-inline Counters g_calls;
+inline DriverCallsOf<std::atomic<std::uint64_t>> g_calls;
 inline void count(std::atomic<std::uint64_t>& counter) {
     counter.fetch_add(1, std::memory_order_relaxed);
 }
 
-/// "CUDA_ERROR_ILLEGAL_ADDRESS (700, an illegal memory access was encountered)".
-std::string name_of(Status status);
 /// Where was asked for `what` and the driver said `status`: what that means and what to do. Remembers that the
 /// context is lost where it is.
 DeviceError error_of(Status status, const std::string& what);

@@ -143,8 +143,7 @@ LoadedModule& load(Kernels& kernels, const DeviceState& device) {
 }
 
 /// cuLaunchKernel with what else this launch wants.
-Status submit(const Call& call, Function function, const unsigned (&blocks)[3], const unsigned (&threads)[3],
-              unsigned shared_bytes, void** arguments, const L2Window& window) {
+Status submit(const Call& call, Function function, const LaunchShape& shape, void** arguments, const L2Window& window) {
     LaunchAttribute attributes[2];
     unsigned count = 0;
     if (launches_early(capability_of(call.device().facts))) {
@@ -157,14 +156,9 @@ Status submit(const Call& call, Function function, const unsigned (&blocks)[3], 
     }
     const Driver& d = ready_driver();
     if (count == 0)
-        return d.launch(function, blocks[0], blocks[1], blocks[2], threads[0], threads[1], threads[2], shared_bytes,
-                        call.stream(), arguments, nullptr);
-    const LaunchConfiguration configuration{{blocks[0], blocks[1], blocks[2]},
-                                            {threads[0], threads[1], threads[2]},
-                                            shared_bytes,
-                                            call.stream(),
-                                            attributes,
-                                            count};
+        return d.launch(function, shape.blocks[0], shape.blocks[1], shape.blocks[2], shape.threads[0], shape.threads[1],
+                        shape.threads[2], shape.shared_bytes, call.stream(), arguments, nullptr);
+    const LaunchConfiguration configuration{shape, call.stream(), attributes, count};
     return d.launch_extended(&configuration, function, arguments, nullptr);
 }
 
@@ -324,26 +318,27 @@ const halide_device_interface_t* device_interface() {
     return &interface;
 }
 
-void launch(Call& call, Function function, const char* name, const unsigned (&blocks)[3], const unsigned (&threads)[3],
-            unsigned shared_bytes, void** arguments, const LaunchedArrays& arrays) {
-    call.count_launch(std::uint64_t{blocks[0]} * blocks[1] * blocks[2] * threads[0] * threads[1] * threads[2]);
-    const Timed timed(call, function, name, blocks, threads, shared_bytes, arrays.bytes);
+void launch(Call& call, Function function, const char* name, const LaunchShape& shape, void** arguments,
+            const LaunchedArrays& arrays) {
+    call.count_launch(shape.block_threads() * shape.blocks[0] * shape.blocks[1] * shape.blocks[2]);
+    const Timed timed(call, function, name, shape, arrays.bytes);
     std::atomic<bool>& takes_windows = call.device().takes_windows;
     const bool may = takes_windows.load(std::memory_order_relaxed);
     const L2Window window = may ? window_for(call.device().facts, arrays) : L2Window{};
-    Status status = submit(call, function, blocks, threads, shared_bytes, arguments, window);
+    Status status = submit(call, function, shape, arguments, window);
     // A part of a device, or one that several processes share, may know no windows, which are a hint.
     if ((status == kInvalidValue || status == kNotSupported) && window.bytes > 0) {
-        status = submit(call, function, blocks, threads, shared_bytes, arguments, {});
+        status = submit(call, function, shape, arguments, {});
         if (status == kSuccess) takes_windows = false;
     }
     if (status == kSuccess) [[likely]]
         return;
-    auto shape = [](const unsigned(&n)[3]) {
+    auto text = [](const unsigned(&n)[3]) {
         return std::to_string(n[0]) + "x" + std::to_string(n[1]) + "x" + std::to_string(n[2]);
     };
-    std::string what = std::string("launching ") + name + ", " + shape(blocks) + " blocks of " + shape(threads) +
-                       " threads with " + std::to_string(shared_bytes) + " bytes of shared memory";
+    std::string what = std::string("launching ") + name + ", " + text(shape.blocks) + " blocks of " +
+                       text(shape.threads) + " threads with " + std::to_string(shape.shared_bytes) +
+                       " bytes of shared memory";
     if ((status == kInvalidHandle || status == kInvalidContext) && call.place().stream) {
         Context of = nullptr;
         const bool known = ready_driver().stream_context(stream_of(call.place()), &of) == kSuccess;
@@ -413,10 +408,12 @@ int run_kernel(void*, void* state, const char* name, int blocks_x, int blocks_y,
             require(ready_driver().function_set(entry.function, kFunctionMaxDynamicShared, shared_bytes), what.c_str());
             entry.shared.store(shared_bytes, std::memory_order_relaxed);
         }
+        const auto count = [](int number) { return static_cast<unsigned>(number); };
         launch(*call, entry.function, name,
-               {static_cast<unsigned>(blocks_x), static_cast<unsigned>(blocks_y), static_cast<unsigned>(blocks_z)},
-               {static_cast<unsigned>(threads_x), static_cast<unsigned>(threads_y), static_cast<unsigned>(threads_z)},
-               static_cast<unsigned>(shared_bytes), pointers, arrays_of(arguments, is_buffer, n));
+               {{count(blocks_x), count(blocks_y), count(blocks_z)},
+                {count(threads_x), count(threads_y), count(threads_z)},
+                count(shared_bytes)},
+               pointers, arrays_of(arguments, is_buffer, n));
     });
 }
 

@@ -112,8 +112,8 @@ int copy_to_host_of_kernel(void* user_context, halide_buffer_t* buffer);
 void forget_kernels(const void* begin, std::size_t bytes) noexcept;
 
 /// A device function of a module of ours or of a kernel, ready to be launched.
-void launch(Call& call, Function function, const char* name, const unsigned (&blocks)[3], const unsigned (&threads)[3],
-            unsigned shared_bytes, void** arguments, const LaunchedArrays& arrays = {});
+void launch(Call& call, Function function, const char* name, const LaunchShape& shape, void** arguments,
+            const LaunchedArrays& arrays = {});
 
 /// Loads PTX on the device of the current context. Throws DeviceError with the log of the driver's compiler.
 Module load_module(const Device& device, const char* ptx, const char* what);

@@ -3,7 +3,6 @@
 #include "dsl/runtime/cuda/pool.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstdlib>
 
 #include "dsl/runtime/cuda/context.h"
@@ -11,7 +10,6 @@
 namespace tilewright::runtime::cuda {
 namespace {
 
-constexpr std::size_t kLeastBytes = 512;
 constexpr std::size_t kMaxBytes = std::size_t{1} << 44;
 // The driver maps memory in pages of this size; larger blocks are whole pages and not rounded to a class.
 constexpr std::size_t kPage = std::size_t{2} << 20;
@@ -23,19 +21,8 @@ constexpr std::size_t kMostStreams = 64;
 
 } // namespace
 
-int DevicePool::class_of(std::size_t bytes) {
-    if (bytes <= kLeastBytes) return 0;
-    int log = 63 - std::countl_zero(bytes - 1); // bytes - 1 is in [2^log, 2^(log+1))
-    int quarter = static_cast<int>((bytes - 1) >> (log - 2)) & 3;
-    return (log - 9) * 4 + quarter + 1;
-}
-std::size_t DevicePool::class_bytes(int size_class) {
-    if (size_class == 0) return kLeastBytes;
-    int log = (size_class - 1) / 4 + 9, quarter = (size_class - 1) % 4;
-    return (std::size_t{1} << log) + (std::size_t(quarter + 1) << (log - 2));
-}
 std::size_t DevicePool::capacity_for(std::size_t bytes) {
-    return bytes < kPagesFrom ? class_bytes(class_of(bytes)) : (bytes + kPage - 1) / kPage * kPage;
+    return bytes < kPagesFrom ? Classes::bytes(Classes::of(bytes)) : (bytes + kPage - 1) / kPage * kPage;
 }
 
 void DevicePool::set_device(int ordinal, std::size_t memory_bytes) {
@@ -159,7 +146,7 @@ DevicePool::Block* DevicePool::make(std::size_t capacity) {
     auto block = std::make_unique<Block>();
     block->address = address;
     block->capacity = capacity;
-    block->size_class = class_of(capacity);
+    block->size_class = Classes::of(capacity);
     Block* made = block.get();
     blocks_[address] = std::move(block);
     return made;
@@ -168,7 +155,7 @@ DevicePool::Block* DevicePool::make(std::size_t capacity) {
 void* DevicePool::allocate(const Place& place, std::size_t bytes) {
     if (bytes > kMaxBytes) return nullptr;
     const std::size_t capacity = capacity_for(bytes);
-    const int size_class = class_of(capacity);
+    const int size_class = Classes::of(capacity);
     void* key = stream_key(place.stream);
     auto hand_out = [&](Block* block) {
         live_bytes_ += block->capacity;
@@ -239,14 +226,18 @@ void DevicePool::release(const Place& place, void* pointer) noexcept {
 
 void DevicePool::mark_release(Block* block, const Place& place) {
     Entered entered(device_);
-    const Driver& d = ready_driver();
     // An event of a captured stream is the graph's. (Of the legacy stream the driver says whether another one's capture
     // keeps it from being recorded.) Without one, the block waits for this stream.
     int captured = 0;
-    if (d.stream_capturing(stream_of(place), &captured) != kSuccess || captured) return;
+    if (ready_driver().stream_capturing(stream_of(place), &captured) != kSuccess || captured) return;
+    record_event(block, stream_of(place));
+}
+
+void DevicePool::record_event(Block* block, Stream stream) {
+    const Driver& d = ready_driver();
     if (!block->event && d.event_create(&block->event, kEventWithoutTiming) != kSuccess) return;
     count(g_calls.events);
-    block->has_event = d.event_record(block->event, stream_of(place)) == kSuccess;
+    block->has_event = d.event_record(block->event, stream) == kSuccess;
 }
 
 void DevicePool::destroy(Block* block) {
@@ -311,16 +302,11 @@ void DevicePool::stream_is_done(void* stream, std::size_t releases) {
 }
 
 void DevicePool::stream_ends(void* stream) {
-    const Driver& d = ready_driver();
     std::lock_guard lock(mutex_);
     Lists& lists = *lists_of(stream_key(stream));
     for (Block* first : lists.first)
-        for (Block* block = first; block; block = block->next) {
-            if (block->has_event) continue;
-            if (!block->event && d.event_create(&block->event, kEventWithoutTiming) != kSuccess) continue;
-            count(g_calls.events);
-            block->has_event = d.event_record(block->event, static_cast<Stream>(stream)) == kSuccess;
-        }
+        for (Block* block = first; block; block = block->next)
+            if (!block->has_event) record_event(block, static_cast<Stream>(stream));
     // Another stream may be given the same address: these blocks are nobody's own any more.
     static std::atomic<std::uintptr_t> ended{1};
     lists.key = reinterpret_cast<void*>((ended.fetch_add(1) << 1) | (std::uintptr_t{1} << 63));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "dsl/runtime/cuda/captures.h"
+#include "dsl/runtime/size_classes.h"
 
 namespace tilewright::runtime::cuda {
 
@@ -35,7 +36,7 @@ class DevicePool {
     DevicePoolInfo read();
 
   private:
-    // Four sizes for each power of two, from 512 bytes on.
+    using Classes = SizeClasses<9>; // from 512 bytes on
     static constexpr int kClasses = 4 * 37 + 1;
 
     struct Capture;
@@ -62,8 +63,6 @@ class DevicePool {
         std::size_t bytes = 0;
     };
 
-    static int class_of(std::size_t bytes);
-    static std::size_t class_bytes(int size_class);
     static std::size_t capacity_for(std::size_t bytes);
 
     Lists* lists_of(void* key);
@@ -76,6 +75,7 @@ class DevicePool {
     Block* make(std::size_t capacity);
     void put(Lists& lists, Block* block);
     void mark_release(Block* block, const Place& place);
+    static void record_event(Block* block, Stream stream);
     void hand_on(Lists& lists, std::size_t releases);
     void keep_within_limit(const Block* newest);
     void destroy(Block* block);

@@ -67,8 +67,7 @@ std::vector<LaunchTime> Profile::read() {
         time.ns = static_cast<double>(milliseconds) * 1e6;
         if (launch.function) {
             time.facts = facts_of(launch.function, time.facts.name);
-            const unsigned threads = time.threads[0] * time.threads[1] * time.threads[2];
-            if (d.occupancy(&time.blocks_per_multiprocessor, launch.function, static_cast<int>(threads),
+            if (d.occupancy(&time.blocks_per_multiprocessor, launch.function, static_cast<int>(time.block_threads()),
                             time.shared_bytes) != kSuccess)
                 time.blocks_per_multiprocessor = 0;
         }
@@ -80,8 +79,7 @@ std::vector<LaunchTime> Profile::read() {
     return all;
 }
 
-void Timed::begin(Call& call, Function function, const char* name, const unsigned (&blocks)[3],
-                  const unsigned (&threads)[3], unsigned shared_bytes, std::int64_t array_bytes) {
+void Timed::begin(Call& call, Function function, const char* name, const LaunchShape& shape, std::int64_t array_bytes) {
     // What is being captured into a graph does not run now.
     if (profile_->launches_.size() >= kMostLaunches || call.is_captured()) {
         ++profile_->untimed_;
@@ -89,14 +87,10 @@ void Timed::begin(Call& call, Function function, const char* name, const unsigne
         return;
     }
     Profile::Launch launch;
+    static_cast<LaunchShape&>(launch.time) = shape;
     launch.time.device = call.place().device;
     launch.time.facts.name = name;
-    launch.time.shared_bytes = shared_bytes;
     launch.time.array_bytes = array_bytes;
-    for (int axis = 0; axis < 3; ++axis) {
-        launch.time.blocks[axis] = blocks[axis];
-        launch.time.threads[axis] = threads[axis];
-    }
     launch.stream = call.stream();
     launch.function = function;
     profile_->launches_.push_back(launch);

@@ -8,14 +8,13 @@ namespace tilewright::runtime::cuda {
 /// Around one launch of a call. Costs one look at the call where nobody profiles.
 class Timed {
   public:
-    Timed(Call& call, Function function, const char* name, const unsigned (&blocks)[3], const unsigned (&threads)[3],
-          unsigned shared_bytes, std::int64_t array_bytes = 0)
+    Timed(Call& call, Function function, const char* name, const LaunchShape& shape, std::int64_t array_bytes = 0)
         : profile_(call.profile()) {
         if (profile_) [[unlikely]]
-            begin(call, function, name, blocks, threads, shared_bytes, array_bytes);
+            begin(call, function, name, shape, array_bytes);
     }
     /// Of a library's kernels, whose number and shapes nobody tells.
-    Timed(Call& call, const char* name) : Timed(call, nullptr, name, {0, 0, 0}, {0, 0, 0}, 0) {}
+    Timed(Call& call, const char* name) : Timed(call, nullptr, name, {}) {}
     ~Timed() {
         if (profile_) [[unlikely]]
             end();
@@ -24,8 +23,7 @@ class Timed {
     Timed& operator=(const Timed&) = delete;
 
   private:
-    void begin(Call& call, Function function, const char* name, const unsigned (&blocks)[3],
-               const unsigned (&threads)[3], unsigned shared_bytes, std::int64_t array_bytes);
+    void begin(Call& call, Function function, const char* name, const LaunchShape& shape, std::int64_t array_bytes);
     void end() noexcept;
 
     Profile* profile_;

@@ -5,17 +5,14 @@
 #include <string>
 
 #include "dsl/runtime/cuda/captures.h"
+#include "dsl/runtime/strided_copy.h"
 
 namespace tilewright::runtime::cuda {
 namespace {
 
-constexpr int kMostAxes = 8;
+constexpr int kMostAxes = CopyAxes::kMost;
 constexpr int kMostDevices = 64;
 constexpr unsigned kThreads = 256;
-
-struct Axis {
-    std::int64_t extent, from, to; ///< strides in bytes
-};
 
 const char* const kMoves[] = {
     "ld.global.u8 %h, [%from];\n  st.global.u8 [%to], %h;\n",
@@ -93,22 +90,15 @@ std::string strided_copy_ptx() {
 
 int copy_strided(Call& call, const halide_buffer_t& from, const halide_buffer_t& to) noexcept {
     const std::int64_t bytes = from.type.bits <= 8 ? 1 : from.type.bits / 8;
-    Axis axes[kMostAxes + 1];
-    int count = 0;
+    CopyAxes joined;
     std::int64_t elements = 1;
     for (int d = 0; d < from.dimensions; ++d) {
         const std::int64_t extent = from.dim[d].extent;
         elements *= extent;
-        if (extent == 1) continue;
-        const Axis axis{extent, from.dim[d].stride * bytes, to.dim[d].stride * bytes};
-        // Where an axis goes on as the one inside of it does, the two are one.
-        Axis* inner = count > 0 ? &axes[count - 1] : nullptr;
-        if (inner && axis.from == inner->from * inner->extent && axis.to == inner->to * inner->extent)
-            inner->extent *= extent;
-        else
-            axes[count++] = axis;
+        joined.add({extent, from.dim[d].stride * bytes, to.dim[d].stride * bytes});
     }
     if (elements == 0) return 0;
+    auto& [axes, count] = joined;
     if (count == 0) axes[count++] = {1, bytes, bytes};
     return call.attempt([&] {
         Pointer source = from.device, target = to.device;
@@ -131,8 +121,8 @@ int copy_strided(Call& call, const halide_buffer_t& from, const halide_buffer_t&
             arguments[5 + 3 * d] = &axes[d].from;
             arguments[6 + 3 * d] = &axes[d].to;
         }
-        launch(call, function_for(call, log), "a strided copy", {(number + kThreads - 1) / kThreads, 1, 1},
-               {kThreads, 1, 1}, 0, arguments);
+        launch(call, function_for(call, log), "a strided copy",
+               {{(number + kThreads - 1) / kThreads, 1, 1}, {kThreads, 1, 1}}, arguments);
     });
 }
 

@@ -42,7 +42,7 @@ PyDataMem_Handler g_handler = {
      [](void*, void* pointer, size_t) { runtime::result_release(pointer); }}};
 
 std::string string_attribute(PyObject* object, const char* name) {
-    Ref value(PyObject_GetAttrString(object, name));
+    const Ref value = attribute_or_nothing(object, name);
     Py_ssize_t size = 0;
     const char* text = value && PyUnicode_Check(value.get()) ? PyUnicode_AsUTF8AndSize(value.get(), &size) : nullptr;
     if (!text) {
@@ -54,6 +54,17 @@ std::string string_attribute(PyObject* object, const char* name) {
 
 std::string type_name(PyObject* object) {
     return string_attribute(reinterpret_cast<PyObject*>(Py_TYPE(object)), "__name__");
+}
+
+/// The parts of a number, one behind the other, as its dtype has them.
+void put_reals(DType dtype, std::initializer_list<double> parts, unsigned char* to) {
+    for (const double part : parts) {
+        const auto narrow = static_cast<float>(part);
+        const bool is_single = info(dtype).part == DType::float32;
+        const std::size_t bytes = is_single ? sizeof narrow : sizeof part;
+        std::memcpy(to, is_single ? static_cast<const void*>(&narrow) : &part, bytes);
+        to += bytes;
+    }
 }
 
 bool strides_are_whole(PyArrayObject* array, int bytes) {
@@ -95,7 +106,7 @@ bool dtype_of(PyArrayObject* array, DType& dtype) {
 
 Mismatch check_array(PyObject* object, DType dtype, int rank) {
     if (Py_TYPE(object) != &PyArray_Type) return Mismatch::kind;
-    auto* array = reinterpret_cast<PyArrayObject*>(object);
+    auto* array = numpy_array(object);
     PyArray_Descr* descr = PyArray_DESCR(array);
     int number = descr->type_num;
     if (number < 0 || number >= NPY_NTYPES_LEGACY || kTypes.of[number] != static_cast<int>(dtype))
@@ -147,13 +158,9 @@ bool read_scalar(PyObject* object, DType dtype, PyTypeObject* exact_type, bool s
     case DType::float32:
     case DType::float64: {
         if (!PyFloat_CheckExact(object) && (strict || !PyLong_Check(object) || PyBool_Check(object))) return false;
-        double value = PyFloat_AsDouble(object);
+        const double value = PyFloat_AsDouble(object);
         if (value == -1.0 && PyErr_Occurred()) return PyErr_Clear(), false;
-        auto narrow = static_cast<float>(value);
-        if (dtype == DType::float32)
-            std::memcpy(to, &narrow, sizeof narrow);
-        else
-            std::memcpy(to, &value, sizeof value);
+        put_reals(dtype, {value}, to);
         return true;
     }
     case DType::complex64:
@@ -161,13 +168,9 @@ bool read_scalar(PyObject* object, DType dtype, PyTypeObject* exact_type, bool s
         bool is_number =
             PyComplex_Check(object) || (!strict && (PyFloat_CheckExact(object) || PyLong_CheckExact(object)));
         if (!is_number) return false;
-        double parts[2] = {PyComplex_RealAsDouble(object), PyComplex_ImagAsDouble(object)};
+        const double real = PyComplex_RealAsDouble(object), imaginary = PyComplex_ImagAsDouble(object);
         if (PyErr_Occurred()) return PyErr_Clear(), false;
-        float narrow[2] = {static_cast<float>(parts[0]), static_cast<float>(parts[1])};
-        if (dtype == DType::complex64)
-            std::memcpy(to, narrow, sizeof narrow);
-        else
-            std::memcpy(to, parts, sizeof parts);
+        put_reals(dtype, {real, imaginary}, to);
         return true;
     }
     default:
@@ -193,10 +196,17 @@ bool read_scalar(PyObject* object, DType dtype, PyTypeObject* exact_type, bool s
 
 std::string describe(PyObject* object) {
     if (!PyArray_Check(object)) return type_name(object);
-    auto* array = reinterpret_cast<PyArrayObject*>(object);
+    auto* array = numpy_array(object);
     Ref descr = Ref::borrowed(reinterpret_cast<PyObject*>(PyArray_DESCR(array)));
     std::string out = PyArray_ISNBO(PyArray_DESCR(array)->byteorder) ? "" : "byte-swapped ";
     return out + string_attribute(descr.get(), "name") + extents_text(PyArray_DIMS(array), PyArray_NDIM(array));
+}
+
+Ref tuple_of(const std::int64_t* extents, int rank) {
+    Ref tuple(PyTuple_New(rank));
+    for (int k = 0; tuple && k < rank; ++k)
+        PyTuple_SetItem(tuple.get(), k, PyLong_FromLongLong(extents[k]));
+    return tuple;
 }
 
 std::string extents_text(const std::int64_t* extents, int rank) {
@@ -220,7 +230,7 @@ PyArrayObject* new_result(DType dtype, int rank, const std::int64_t* shape, std:
         extents[k] = shape[k];
     std::size_t bytes = static_cast<std::size_t>(elements) * static_cast<std::size_t>(info(dtype).bytes);
     *is_pooled = bytes >= kPoolFrom && pooling;
-    if (!*is_pooled) return reinterpret_cast<PyArrayObject*>(PyArray_SimpleNew(rank, extents, numpy_type(dtype)));
+    if (!*is_pooled) return numpy_array(PyArray_SimpleNew(rank, extents, numpy_type(dtype)));
     Ref before(PyDataMem_SetHandler(g_allocator));
     if (!before) return nullptr;
     PyObject* array = PyArray_SimpleNew(rank, extents, numpy_type(dtype));
@@ -233,7 +243,7 @@ PyArrayObject* new_result(DType dtype, int rank, const std::int64_t* shape, std:
         Py_XDECREF(array);
         return nullptr;
     }
-    return reinterpret_cast<PyArrayObject*>(array);
+    return numpy_array(array);
 }
 
 bool prepare_allocator() {
@@ -253,7 +263,7 @@ bool overlap(PyArrayObject* a, PyArrayObject* b) {
 
 bool refuse_overlapping_out(const std::string& function, PyObject* out) {
     if (!PyArray_Check(out)) return false;
-    auto* array = reinterpret_cast<PyArrayObject*>(out);
+    auto* array = numpy_array(out);
     if (PyArray_NDIM(array) > runtime::kMaxRank) return false; // of another rank than any result
     runtime::ArrayView view;
     view_of(array, view);
@@ -266,7 +276,7 @@ bool refuse_overlapping_out(const std::string& function, PyObject* out) {
 
 bool refuse_shared_out(const std::string& function, PyObject* out, PyObject* other) {
     if (!PyArray_Check(out) || !PyArray_Check(other)) return false;
-    if (!overlap(reinterpret_cast<PyArrayObject*>(out), reinterpret_cast<PyArrayObject*>(other))) return false;
+    if (!overlap(numpy_array(out), numpy_array(other))) return false;
     Ref numpy(PyImport_ImportModule("numpy"));
     // Exact within so much work, and true beyond it.
     Ref answer(numpy ? PyObject_CallMethod(numpy.get(), "may_share_memory", "OOi", out, other, 100000) : nullptr);

@@ -41,6 +41,8 @@ bool read_scalar(PyObject* object, DType dtype, PyTypeObject* exact_type, bool s
 
 /// "float32[100, 2]", "list", for messages.
 std::string describe(PyObject* object);
+/// (100, 2); nothing with a Python error.
+Ref tuple_of(const std::int64_t* extents, int rank);
 /// "[100, 2]".
 std::string extents_text(const std::int64_t* extents, int rank);
 /// "float64[:, :]".

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "dsl/runtime/executor.h"
 #include "python/native/face/numpy_api.h"
 
 namespace tilewright::face {
@@ -35,6 +36,24 @@ class RefArray {
     std::size_t count_;
 };
 
+/// Results of a call on the host, in stack memory.
+class HostResults {
+  public:
+    static std::size_t bytes(std::size_t count) { return count * (16 + 2 * sizeof(PyObject*)) + 16; }
+    HostResults(void* memory, std::size_t count)
+        : scalars_(static_cast<unsigned char*>(memory) + (-reinterpret_cast<std::uintptr_t>(memory) & 15)),
+          made(scalars_ + 16 * count, count), given(made.items() + count, count) {}
+    /// Where a result of no dimensions lies that no array is made for.
+    void* scalar(std::size_t i) { return scalars_ + 16 * i; }
+
+  private:
+    unsigned char* scalars_;
+
+  public:
+    RefArray made;  ///< what the kernels write
+    RefArray given; ///< the caller's out arrays
+};
+
 /// The GIL while a plan runs: given back for large calls at once, for others when their loops take long.
 class RunningThread {
   public:
@@ -55,6 +74,10 @@ class RunningThread {
         release_gil();
         return raised;
     }
+    /// Asks interrupted() on behalf of a plan.
+    runtime::Interrupt interrupt() {
+        return {[](void* context) { return static_cast<RunningThread*>(context)->interrupted(); }, this};
+    }
 
   private:
     PyThreadState* state_ = nullptr;
@@ -65,26 +88,18 @@ inline PyObject* item_at(PyObject* object, std::size_t index) {
     return PyTuple_Check(object) ? PyTuple_GetItem(object, static_cast<Py_ssize_t>(index)) : object;
 }
 
-/// What a call returns, or takes as `out`: one value, a tuple of values, or nothing.
-class Returned {
-  public:
-    Returned(bool is_tuple, std::size_t count)
-        : value_(is_tuple ? PyTuple_New(static_cast<Py_ssize_t>(count)) : nullptr), is_tuple_(is_tuple) {}
-    /// False with a Python error.
-    bool is_made() const { return !is_tuple_ || value_; }
-    void put(std::size_t place, Ref item) {
-        if (is_tuple_)
-            PyTuple_SetItem(value_.get(), static_cast<Py_ssize_t>(place), item.release());
-        else
-            value_ = std::move(item);
+/// What a call returns, or takes as `out`: one value, a tuple of values, or None, each as `item(index)` gives it.
+/// Nothing with a Python error where some item is nothing.
+template <class Item> Ref put_together(bool is_tuple, std::size_t count, const Item& item) {
+    if (!is_tuple) return count == 0 ? Ref::borrowed(Py_None) : item(0);
+    Ref tuple(PyTuple_New(static_cast<Py_ssize_t>(count)));
+    for (std::size_t k = 0; tuple && k < count; ++k) {
+        Ref each = item(k);
+        if (!each) return Ref();
+        PyTuple_SetItem(tuple.get(), static_cast<Py_ssize_t>(k), each.release());
     }
-    /// Null where nothing was put.
-    PyObject* release() { return value_.release(); }
-
-  private:
-    Ref value_;
-    bool is_tuple_;
-};
+    return tuple;
+}
 
 /// An int, a float or a bool of an int64, a float64 or a truth.
 inline Ref python_number(const std::string& type, const void* from) {

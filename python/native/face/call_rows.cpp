@@ -8,7 +8,7 @@ namespace {
 
 bool is_of_columns(PyObject* object) {
     if (!PyArray_Check(object)) return false;
-    auto* array = reinterpret_cast<PyArrayObject*>(object);
+    auto* array = numpy_array(object);
     bool is = false;
     for (int k = 1; k < PyArray_NDIM(array); ++k)
         is = is ||
@@ -54,7 +54,7 @@ bool LoadedPlan::Part::take(PyObject* const* values, Py_ssize_t begin, Py_ssize_
         Ref part = part_of(values[parameter], begin, end);
         // Of an array of columns the part reaches as far as the whole.
         if (part && is_of_columns(part.get()) && !plan_.executable_->plan().arguments[argument].written)
-            part = Ref(PyArray_NewCopy(reinterpret_cast<PyArrayObject*>(part.get()), NPY_KEEPORDER));
+            part = Ref(PyArray_NewCopy(numpy_array(part.get()), NPY_KEEPORDER));
         if (!part) return false;
         owned_.push_back(std::move(part));
         values_[parameter] = owned_.back().get();

@@ -62,33 +62,15 @@ bool keep_for_graph(const cuda::Place& place, Ref object) {
     });
 }
 
-LoadedPlan::DeviceArguments::DeviceArguments(const LoadedPlan& plan, PyObject** objects, void* memory)
-    : plan_(plan), objects_(objects), count_(plan.sources_.size()) {
-    auto at = reinterpret_cast<std::uintptr_t>(memory);
-    at = (at + alignof(DeviceView) - 1) / alignof(DeviceView) * alignof(DeviceView);
-    views_ = reinterpret_cast<DeviceView*>(at);
-    for (std::size_t i = 0; i < count_; ++i)
-        new (&views_[i]) DeviceView;
-}
-
-LoadedPlan::DeviceArguments::~DeviceArguments() {
-    for (std::size_t i = 0; i < count_; ++i)
-        views_[i].~DeviceView();
-}
-
 bool LoadedPlan::DeviceArguments::read() {
     bool asks_for_stream = false;
     auto look = [&](std::size_t i, const ArrayClass& its_class) {
         if (read_device_array(objects_[i], its_class, place_.stream, views_[i])) return true;
         const bool is_type_error = PyErr_ExceptionMatches(PyExc_TypeError);
-        if (is_type_error || PyErr_ExceptionMatches(device_error())) {
-            PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
-            PyErr_Fetch(&type, &value, &traceback);
-            PyErr_Format(is_type_error ? PyExc_TypeError : device_error(), "%s: %s is %S", plan_.function_.c_str(),
-                         name(i).c_str(), value ? value : type);
-            Py_XDECREF(type);
-            Py_XDECREF(value);
-            Py_XDECREF(traceback);
+        if (is_type_error || PyErr_ExceptionMatches(g_device_error)) {
+            PyObject* const type = is_type_error ? PyExc_TypeError : g_device_error;
+            const Ref said = taken_error();
+            PyErr_Format(type, "%s: %s is %S", plan_.function_.c_str(), name(i).c_str(), said ? said.get() : type);
         }
         return false;
     };
@@ -104,7 +86,7 @@ bool LoadedPlan::DeviceArguments::read() {
     const DeviceContext* context = device_context();
     if (context) place_ = context->place;
     if (leader_ >= 0) {
-        const DeviceView& first = views_[leader_];
+        const DeviceView& first = views_[leader()];
         const bool is_there = context && context->place.device == first.device;
         const bool is_given = is_there && context->has_stream;
         if (!is_there) place_ = {first.device, nullptr};
@@ -133,7 +115,7 @@ bool LoadedPlan::DeviceArguments::is_host_number(std::size_t i) const {
 
 bool LoadedPlan::DeviceArguments::has_no_dimensions(std::size_t i) const {
     if (!is_passed(i) || views_[i].device != DeviceView::kHost) return false;
-    if (PyArray_CheckExact(objects_[i])) return PyArray_NDIM(reinterpret_cast<PyArrayObject*>(objects_[i])) == 0;
+    if (PyArray_CheckExact(objects_[i])) return PyArray_NDIM(numpy_array(objects_[i])) == 0;
     return views_[i].of && views_[i].rank == 0 && views_[i].array.data && views_[i].has_dtype;
 }
 
@@ -167,7 +149,7 @@ bool LoadedPlan::DeviceArguments::wait_for_data() {
                 continue;
             }
             // A library that was asked already says the same again.
-            if (on_library_stream_ && view.of->api && view.of->api == views_[leader_].of->api) continue;
+            if (on_library_stream_ && view.of->api && view.of->api == views_[leader()].of->api) continue;
             bool failed = false;
             if (!view.has_stream) view.has_stream = library_stream(view, view.stream, failed);
             if (failed) return false;

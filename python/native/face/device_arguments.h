@@ -12,12 +12,9 @@ bool keep_for_graph(const runtime::cuda::Place& place, Ref object);
 
 class LoadedPlan::DeviceArguments {
   public:
-    static std::size_t bytes(std::size_t count) { return (count + 1) * sizeof(DeviceView) + alignof(DeviceView); }
-    /// `objects` stays the caller's; `memory` has bytes() of the stack.
-    DeviceArguments(const LoadedPlan& plan, PyObject** objects, void* memory);
-    ~DeviceArguments();
-    DeviceArguments(const DeviceArguments&) = delete;
-    DeviceArguments& operator=(const DeviceArguments&) = delete;
+    /// `objects` stays the caller's; `memory` has DeviceViews::bytes() of the stack.
+    DeviceArguments(const LoadedPlan& plan, PyObject** objects, void* memory)
+        : plan_(plan), objects_(objects), views_(memory, plan.sources_.size()), count_(plan.sources_.size()) {}
 
     /// Looks at each array and decides where the call runs. False with a Python error.
     bool read();
@@ -58,7 +55,7 @@ class LoadedPlan::DeviceArguments {
 
     const LoadedPlan& plan_;
     PyObject** objects_;
-    DeviceView* views_;
+    DeviceViews views_;
     std::size_t count_;
     int leader_ = -1;
     bool on_library_stream_ = false;

@@ -47,33 +47,12 @@ std::int64_t bytes_of(const DeviceArrayObject& a) {
 }
 
 bool is_contiguous(const DeviceArrayObject& a, bool c_order) {
-    std::int64_t expected = bytes_of(a);
-    for (int n = 0; n < a.rank; ++n) {
-        int k = c_order ? a.rank - 1 - n : n;
-        if (a.shape[k] == 0) return true;
-        if (a.shape[k] != 1 && a.strides[k] != expected) return false;
-        expected *= a.shape[k];
-    }
-    return true;
-}
-
-runtime::MemoryRange range_of(const DeviceArrayObject& a) {
-    runtime::ArrayView view{a.data, a.shape, a.strides};
-    return runtime::memory_of(view, a.rank, bytes_of(a));
-}
-
-PyObject* extents(const std::int64_t* values, int rank) {
-    Ref tuple(PyTuple_New(rank));
-    for (int k = 0; tuple && k < rank; ++k)
-        PyTuple_SetItem(tuple.get(), k, PyLong_FromLongLong(values[k]));
-    return tuple.release();
+    return runtime::is_contiguous({a.data, a.shape, a.strides}, a.rank, bytes_of(a), c_order);
 }
 
 void dealloc(PyObject* self) {
-    PyTypeObject* type = Py_TYPE(self);
     if (of(self)->memory) of(self)->memory->release();
-    reinterpret_cast<freefunc>(PyType_GetSlot(type, Py_tp_free))(self);
-    Py_DECREF(type);
+    free_object(self);
 }
 
 PyObject* descr(DType dtype) {
@@ -82,39 +61,11 @@ PyObject* descr(DType dtype) {
 
 // ---- what it says of itself -----------------------------------------------------------------------------------------
 
-PyObject* get_shape(PyObject* self, void*) {
-    return extents(of(self)->shape, of(self)->rank);
-}
-PyObject* get_strides(PyObject* self, void*) {
-    return extents(of(self)->strides, of(self)->rank);
-}
-PyObject* get_dtype(PyObject* self, void*) {
-    return descr(of(self)->dtype);
-}
-PyObject* get_ndim(PyObject* self, void*) {
-    return PyLong_FromLong(of(self)->rank);
-}
-PyObject* get_size(PyObject* self, void*) {
-    return PyLong_FromLongLong(elements_of(*of(self)));
-}
-PyObject* get_itemsize(PyObject* self, void*) {
-    return PyLong_FromLongLong(bytes_of(*of(self)));
-}
-PyObject* get_nbytes(PyObject* self, void*) {
-    return PyLong_FromLongLong(elements_of(*of(self)) * bytes_of(*of(self)));
-}
-PyObject* get_device(PyObject* self, void*) {
-    return PyUnicode_FromFormat("cuda:%d", of(self)->memory->place().device);
-}
-PyObject* get_pointer(PyObject* self, void*) {
-    return PyLong_FromVoidPtr(of(self)->data);
-}
-
 PyObject* get_interface(PyObject* self, void*) {
     const DeviceArrayObject& a = *of(self);
-    Ref type(descr(a.dtype)), shape(extents(a.shape, a.rank));
+    const Ref type(descr(a.dtype)), shape = tuple_of(a.shape, a.rank);
     Ref typestr(type ? PyObject_GetAttrString(type.get(), "str") : nullptr);
-    Ref strides(is_contiguous(a, true) ? Py_NewRef(Py_None) : extents(a.strides, a.rank));
+    Ref strides = is_contiguous(a, true) ? Ref::borrowed(Py_None) : tuple_of(a.strides, a.rank);
     Ref pointer(PyLong_FromVoidPtr(a.data));
     // 0 stands for no stream at all; the legacy default stream is 1.
     void* stream = a.memory->place().stream;
@@ -126,7 +77,7 @@ PyObject* get_interface(PyObject* self, void*) {
 
 PyObject* repr(PyObject* self) {
     const DeviceArrayObject& a = *of(self);
-    Ref shape(extents(a.shape, a.rank));
+    const Ref shape = tuple_of(a.shape, a.rank);
     return shape ? PyUnicode_FromFormat("DeviceArray(%s, shape=%R, device='cuda:%d')",
                                         std::string(info(a.dtype).name).c_str(), shape.get(), a.memory->place().device)
                  : nullptr;
@@ -156,19 +107,16 @@ PyObject* item(PyObject* self, PyObject* key) {
             ++ellipses;
         else if (is_index(one) || PySlice_Check(one))
             ++used;
-        else if (one != Py_None) {
-            PyErr_Format(PyExc_TypeError,
-                         "DeviceArray: an index of type %s. It takes integers, slices, ... and None, which give views; "
-                         "copy_to_host() gives an array that takes the others.",
-                         describe(one).c_str());
-            return nullptr;
-        }
+        else if (one != Py_None)
+            return PyErr_Format(
+                PyExc_TypeError,
+                "DeviceArray: an index of type %s. It takes integers, slices, ... and None, which give views; "
+                "copy_to_host() gives an array that takes the others.",
+                describe(one).c_str());
     }
-    if (used > a.rank || ellipses > 1) {
-        PyErr_Format(PyExc_IndexError, "DeviceArray: %d indices%s for %d dimensions.", used,
-                     ellipses > 1 ? " and more than one ..." : "", a.rank);
-        return nullptr;
-    }
+    if (used > a.rank || ellipses > 1)
+        return PyErr_Format(PyExc_IndexError, "DeviceArray: %d indices%s for %d dimensions.", used,
+                            ellipses > 1 ? " and more than one ..." : "", a.rank);
     std::int64_t shape[kMaxRank + 1], strides[kMaxRank + 1];
     int rank = 0, axis = 0;
     char* data = static_cast<char*>(a.data);
@@ -199,18 +147,13 @@ PyObject* item(PyObject* self, PyObject* key) {
             Py_ssize_t index = PyNumber_AsSsize_t(one, PyExc_IndexError);
             if (index == -1 && PyErr_Occurred()) return nullptr;
             Py_ssize_t at = index < 0 ? index + static_cast<Py_ssize_t>(a.shape[axis]) : index;
-            if (at < 0 || at >= a.shape[axis]) {
-                PyErr_Format(PyExc_IndexError, "index %zd is out of bounds for axis %d with size %lld", index, axis,
-                             static_cast<long long>(a.shape[axis]));
-                return nullptr;
-            }
+            if (at < 0 || at >= a.shape[axis])
+                return PyErr_Format(PyExc_IndexError, "index %zd is out of bounds for axis %d with size %lld", index,
+                                    axis, static_cast<long long>(a.shape[axis]));
             data += at * a.strides[axis++];
         }
     }
-    if (!fits) {
-        PyErr_Format(PyExc_IndexError, "DeviceArray: more than %d dimensions.", kMaxRank);
-        return nullptr;
-    }
+    if (!fits) return PyErr_Format(PyExc_IndexError, "DeviceArray: more than %d dimensions.", kMaxRank);
     a.memory->retain();
     return new_device_array(a.memory, data, a.dtype, rank, shape, strides);
 }
@@ -223,10 +166,10 @@ int truth(PyObject*) {
 
 /// Identity would be an answer that nobody asked for. Lists and dictionaries see the same object before they ask.
 PyObject* compare(PyObject*, PyObject*, int) {
-    PyErr_SetString(PyExc_TypeError,
-                    "DeviceArrays are not compared here. Compare in a compiled function, their copy_to_host(), or the "
-                    "objects: `is`.");
-    return nullptr;
+    return PyErr_Format(
+        PyExc_TypeError,
+        "DeviceArrays are not compared here. Compare in a compiled function, their copy_to_host(), or the "
+        "objects: `is`.");
 }
 
 Py_hash_t hash(PyObject* self) {
@@ -253,40 +196,37 @@ PyObject* copy_to_host(PyObject* self, PyObject* args, PyObject* kwargs) {
     Ref array;
     if (out != Py_None) {
         DType dtype;
-        auto* given = reinterpret_cast<PyArrayObject*>(out);
+        auto* given = numpy_array(out);
         bool fits = PyArray_Check(out) && dtype_of(given, dtype) && dtype == a.dtype && PyArray_NDIM(given) == a.rank;
         for (int k = 0; k < a.rank && fits; ++k)
             fits = PyArray_DIMS(given)[k] == shape[k];
-        if (!fits) {
-            PyErr_Format(PyExc_ValueError, "copy_to_host: out is %s, but the array is %R.", describe(out).c_str(),
-                         self);
-            return nullptr;
-        }
+        if (!fits)
+            return PyErr_Format(PyExc_ValueError, "copy_to_host: out is %s, but the array is %R.",
+                                describe(out).c_str(), self);
         if (PyArray_FailUnlessWriteable(given, "out") != 0) return nullptr;
         array = Ref::borrowed(out);
     }
     const bool c_order = is_contiguous(a, true), f_order = is_contiguous(a, false);
     const auto bytes = static_cast<std::size_t>(elements_of(a) * bytes_of(a));
     if (c_order || f_order) {
-        auto* given = reinterpret_cast<PyArrayObject*>(array.get());
+        auto* given = numpy_array(array.get());
         bool direct = !array || (c_order ? PyArray_IS_C_CONTIGUOUS(given) : PyArray_IS_F_CONTIGUOUS(given));
         Ref made = direct && array ? array
                                    : Ref(PyArray_New(&PyArray_Type, a.rank, shape, numpy_type(a.dtype), nullptr,
                                                      nullptr, 0, c_order ? 0 : NPY_ARRAY_F_CONTIGUOUS, nullptr));
         if (!made) return nullptr;
-        if (!copy_bytes_to_host(a.memory->place(), PyArray_DATA(reinterpret_cast<PyArrayObject*>(made.get())), a.data,
-                                bytes))
+        if (!copy_bytes_to_host(a.memory->place(), PyArray_DATA(numpy_array(made.get())), a.data, bytes))
             return nullptr;
         if (!array) return made.release();
-        if (!direct && PyArray_CopyInto(given, reinterpret_cast<PyArrayObject*>(made.get())) != 0) return nullptr;
+        if (!direct && PyArray_CopyInto(given, numpy_array(made.get())) != 0) return nullptr;
         return array.release();
     }
     // A view with gaps: all between its ends is copied, and looked at with its strides.
-    runtime::MemoryRange range = range_of(a);
+    const runtime::MemoryRange range = runtime::memory_of({a.data, a.shape, a.strides}, a.rank, bytes_of(a));
     npy_intp span = range.high - range.low;
     Ref memory(PyArray_SimpleNew(1, &span, NPY_UINT8));
     if (!memory) return nullptr;
-    auto* base = static_cast<char*>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(memory.get())));
+    auto* base = static_cast<char*>(PyArray_DATA(numpy_array(memory.get())));
     if (!copy_bytes_to_host(a.memory->place(), base, reinterpret_cast<void*>(range.low),
                             static_cast<std::size_t>(span)))
         return nullptr;
@@ -295,24 +235,20 @@ PyObject* copy_to_host(PyObject* self, PyObject* args, PyObject* kwargs) {
                          NPY_ARRAY_ALIGNED | NPY_ARRAY_WRITEABLE, nullptr));
     if (!view) return nullptr;
     if (array) {
-        if (PyArray_CopyInto(reinterpret_cast<PyArrayObject*>(array.get()),
-                             reinterpret_cast<PyArrayObject*>(view.get())) != 0)
-            return nullptr;
+        if (PyArray_CopyInto(numpy_array(array.get()), numpy_array(view.get())) != 0) return nullptr;
         return array.release();
     }
-    return PyArray_NewCopy(reinterpret_cast<PyArrayObject*>(view.get()), NPY_CORDER);
+    return PyArray_NewCopy(numpy_array(view.get()), NPY_CORDER);
 }
 
 PyObject* refuse_array(PyObject*, PyObject*, PyObject*) {
-    PyErr_SetString(PyExc_TypeError,
-                    "a DeviceArray becomes a NumPy array where that is asked for: use copy_to_host().");
-    return nullptr;
+    return PyErr_Format(PyExc_TypeError,
+                        "a DeviceArray becomes a NumPy array where that is asked for: use copy_to_host().");
 }
 
 PyObject* refuse_pickling(PyObject*, PyObject*) {
-    PyErr_SetString(PyExc_TypeError,
-                    "a DeviceArray cannot be pickled: its memory is on a device. Pickle its copy_to_host().");
-    return nullptr;
+    return PyErr_Format(PyExc_TypeError,
+                        "a DeviceArray cannot be pickled: its memory is on a device. Pickle its copy_to_host().");
 }
 
 // ---- DLPack ---------------------------------------------------------------------------------------------------------
@@ -366,37 +302,29 @@ PyObject* to_dlpack(PyObject* self, PyObject* args, PyObject* kwargs) {
                                      &device, &copy))
         return nullptr;
     DeviceArrayObject& a = *of(self);
-    if (copy == Py_True) {
-        PyErr_SetString(PyExc_BufferError, "DeviceArray: DLPack shares its memory, and makes no copy.");
-        return nullptr;
-    }
+    if (copy == Py_True)
+        return PyErr_Format(PyExc_BufferError, "DeviceArray: DLPack shares its memory, and makes no copy.");
     if (device != Py_None) {
         int kind = 0, id = 0;
-        if (!PyTuple_Check(device) || !PyArg_ParseTuple(device, "ii", &kind, &id)) {
-            PyErr_Format(
+        if (!PyTuple_Check(device) || !PyArg_ParseTuple(device, "ii", &kind, &id))
+            return PyErr_Format(
                 PyExc_TypeError,
                 "DeviceArray.__dlpack__: dl_device is %R, but it is None or a tuple of two integers: (2, 0) is "
                 "cuda:0.",
                 device);
-            return nullptr;
-        }
-        if (kind != dlpack::kCuda || id != a.memory->place().device) {
-            PyErr_Format(PyExc_BufferError,
-                         "DeviceArray: it is on cuda:%d, and DLPack does not move it. Use "
-                         "copy_to_host(), then to_device().",
-                         a.memory->place().device);
-            return nullptr;
-        }
+        if (kind != dlpack::kCuda || id != a.memory->place().device)
+            return PyErr_Format(PyExc_BufferError,
+                                "DeviceArray: it is on cuda:%d, and DLPack does not move it. Use "
+                                "copy_to_host(), then to_device().",
+                                a.memory->place().device);
     }
     long long handle = stream == Py_None ? 1 : PyLong_AsLongLong(stream);
-    if (handle == -1 && PyErr_Occurred()) {
-        PyErr_Format(
+    if (handle == -1 && PyErr_Occurred())
+        return PyErr_Format(
             PyExc_TypeError,
             "DeviceArray.__dlpack__: stream is %R, but it is None, -1, 1, 2 or the address of a CUDA stream, an "
             "int.",
             stream);
-        return nullptr;
-    }
     if (handle != -1) { // -1: the caller takes care of the order
         void* consumer = normal_stream(reinterpret_cast<void*>(handle));
         const bool is_ready = or_python_error([&] {
@@ -426,11 +354,10 @@ PyObject* dlpack_device(PyObject* self, PyObject*) {
 
 /// The Python error as the table's caller takes it: by its name and its text.
 void tell_error(void* context, void (*set_error)(void*, const char*, const char*)) {
-    PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
     const bool is_memory = PyErr_ExceptionMatches(PyExc_MemoryError),
-               is_device = PyErr_ExceptionMatches(device_error());
-    PyErr_Fetch(&type, &value, &traceback);
-    Ref text(value ? PyObject_Str(value) : nullptr);
+               is_device = PyErr_ExceptionMatches(g_device_error);
+    const Ref value = taken_error();
+    Ref text(value ? PyObject_Str(value.get()) : nullptr);
     const char* message = text ? PyUnicode_AsUTF8AndSize(text.get(), nullptr) : nullptr;
     PyErr_Clear();
     set_error(context,
@@ -438,9 +365,6 @@ void tell_error(void* context, void (*set_error)(void*, const char*, const char*
               : is_device ? "DeviceError"
                           : "RuntimeError",
               message && *message ? message : "DeviceArray: out of memory.");
-    Py_XDECREF(type);
-    Py_XDECREF(value);
-    Py_XDECREF(traceback);
 }
 
 /// What other libraries (and exported modules, which have their own face) call without Python.
@@ -498,21 +422,19 @@ dlpack::ExchangeApi g_exchange = {
 } // namespace
 
 DeviceMemory* DeviceMemory::make(const cuda::Place& place, std::int64_t bytes) {
-    auto* memory = new (std::nothrow) DeviceMemory;
-    if (!memory) return PyErr_NoMemory(), nullptr;
-    memory->place_ = place;
-    try {
+    DeviceMemory* memory = borrow(place, nullptr);
+    if (!memory) return nullptr;
+    memory->is_borrowed_ = false;
+    const bool is_asked = or_python_error([&] {
         memory->pointer_ = cuda::allocate(place, static_cast<std::size_t>(bytes > 0 ? bytes : 1));
-    } catch (...) {
-        delete memory;
-        raise_current_exception();
-        return nullptr;
-    }
+        return true;
+    });
     if (memory->pointer_) return memory;
     delete memory;
-    PyErr_Format(PyExc_MemoryError,
-                 "cuda:%d: no %lld bytes of device memory are left. Free arrays, or work with fewer elements.%s",
-                 place.device, static_cast<long long>(bytes), unused_memory_of_libraries(place.device).c_str());
+    if (is_asked)
+        PyErr_Format(PyExc_MemoryError,
+                     "cuda:%d: no %lld bytes of device memory are left. Free arrays, or work with fewer elements.%s",
+                     place.device, static_cast<long long>(bytes), unused_memory_of_libraries(place.device).c_str());
     return nullptr;
 }
 
@@ -613,11 +535,10 @@ PyObject* host_copy(PyObject* object) {
     DeviceView view;
     cuda::Place place = default_place();
     if (its_class && !read_device_array(object, *its_class, place.stream, view)) return nullptr;
-    if (view.device == DeviceView::kHost || !view.has_dtype) {
-        PyErr_Format(PyExc_TypeError, "host_copy: %s is not an array on a device with a dtype that kernels know.",
-                     describe_placed(object).c_str());
-        return nullptr;
-    }
+    if (view.device == DeviceView::kHost || !view.has_dtype)
+        return PyErr_Format(PyExc_TypeError,
+                            "host_copy: %s is not an array on a device with a dtype that kernels know.",
+                            describe_placed(object).c_str());
     place = place_on(view.device);
     void* stream = nullptr;
     bool failed = false;
@@ -647,26 +568,23 @@ PyObject* to_device(PyObject*, PyObject* args, PyObject* kwargs) {
     if (array_class_of(given)) {
         DeviceView view;
         if (!read_device_array(given, *array_class_of(given), place.stream, view)) return nullptr;
-        if (view.device != DeviceView::kHost) {
-            PyErr_Format(PyExc_TypeError, "to_device: array is %s already. Calls take it as it is.",
-                         describe_placed(given).c_str());
-            return nullptr;
-        }
+        if (view.device != DeviceView::kHost)
+            return PyErr_Format(PyExc_TypeError, "to_device: array is %s already. Calls take it as it is.",
+                                describe_placed(given).c_str());
     }
     Ref array = as_array(given, "to_device", "array");
     if (!array) return nullptr;
     DType dtype;
-    auto* numpy = reinterpret_cast<PyArrayObject*>(array.get());
-    if (!dtype_of(numpy, dtype) || PyArray_NDIM(numpy) > kMaxRank) {
-        PyErr_Format(PyExc_TypeError, "to_device: array is %s, which kernels do not know.", describe(given).c_str());
-        return nullptr;
-    }
+    auto* numpy = numpy_array(array.get());
+    if (!dtype_of(numpy, dtype) || PyArray_NDIM(numpy) > kMaxRank)
+        return PyErr_Format(PyExc_TypeError, "to_device: array is %s, which kernels do not know.",
+                            describe(given).c_str());
     if (!PyArray_ISNBO(PyArray_DESCR(numpy)->byteorder) || !PyArray_ISALIGNED(numpy) ||
         !(PyArray_IS_C_CONTIGUOUS(numpy) || PyArray_IS_F_CONTIGUOUS(numpy))) {
         PyArray_Descr* native = PyArray_DescrFromType(numpy_type(dtype));
         array = Ref(PyArray_FromAny(array.get(), native, 0, 0, NPY_ARRAY_CARRAY_RO | NPY_ARRAY_ENSURECOPY, nullptr));
         if (!array) return nullptr;
-        numpy = reinterpret_cast<PyArrayObject*>(array.get());
+        numpy = numpy_array(array.get());
     }
     PyObject* copy = device_copy_of(numpy, dtype, place);
     if (!copy) name_memory_error("to_device");
@@ -683,20 +601,16 @@ void set_error(PyObject* type, std::string_view text) {
 }
 
 void set_device_error(const std::string& text) {
-    set_error(is_out_of_device_memory(text) ? PyExc_MemoryError : device_error(), text);
+    set_error(is_out_of_device_memory(text) ? PyExc_MemoryError : g_device_error, text);
 }
 
 void name_memory_error(const std::string& function) {
     if (!PyErr_Occurred() || !PyErr_ExceptionMatches(PyExc_MemoryError)) return;
-    PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
-    PyErr_Fetch(&type, &value, &traceback);
-    Ref text(value ? PyObject_Str(value) : nullptr);
+    const Ref value = taken_error();
+    Ref text(value ? PyObject_Str(value.get()) : nullptr);
     PyErr_Clear();
     const bool says_something = text && PyUnicode_GetLength(text.get()) > 0;
     PyErr_Format(PyExc_MemoryError, says_something ? "%s: %U" : "%s: out of memory.", function.c_str(), text.get());
-    Py_XDECREF(type);
-    Py_XDECREF(value);
-    Py_XDECREF(traceback);
 }
 
 bool without_gil(const std::function<void()>& body) {
@@ -736,16 +650,21 @@ PyObject* make_device_array_type() {
         {"__reduce_ex__", refuse_pickling, METH_VARARGS, nullptr},
         {}};
     static PyGetSetDef getters[] = {
-        {"shape", get_shape, nullptr, nullptr, nullptr},
-        {"strides", get_strides, nullptr, "In bytes, as NumPy's.", nullptr},
-        {"dtype", get_dtype, nullptr, nullptr, nullptr},
-        {"ndim", get_ndim, nullptr, nullptr, nullptr},
-        {"size", get_size, nullptr, nullptr, nullptr},
-        {"itemsize", get_itemsize, nullptr, nullptr, nullptr},
-        {"nbytes", get_nbytes, nullptr, nullptr, nullptr},
-        {"device", get_device, nullptr, "'cuda:0'", nullptr},
-        {"pointer", get_pointer, nullptr, "The address of the first element on the device.", nullptr},
-        {"__cuda_array_interface__", get_interface, nullptr, nullptr, nullptr},
+        {"shape", [](PyObject* self, void*) { return tuple_of(of(self)->shape, of(self)->rank).release(); }},
+        {"strides", [](PyObject* self, void*) { return tuple_of(of(self)->strides, of(self)->rank).release(); },
+         nullptr, "In bytes, as NumPy's."},
+        {"dtype", [](PyObject* self, void*) { return descr(of(self)->dtype); }},
+        {"ndim", [](PyObject* self, void*) { return PyLong_FromLong(of(self)->rank); }},
+        {"size", [](PyObject* self, void*) { return PyLong_FromLongLong(elements_of(*of(self))); }},
+        {"itemsize", [](PyObject* self, void*) { return PyLong_FromLongLong(bytes_of(*of(self))); }},
+        {"nbytes",
+         [](PyObject* self, void*) { return PyLong_FromLongLong(elements_of(*of(self)) * bytes_of(*of(self))); }},
+        {"device",
+         [](PyObject* self, void*) { return PyUnicode_FromFormat("cuda:%d", of(self)->memory->place().device); },
+         nullptr, "'cuda:0'"},
+        {"pointer", [](PyObject* self, void*) { return PyLong_FromVoidPtr(of(self)->data); }, nullptr,
+         "The address of the first element on the device."},
+        {"__cuda_array_interface__", get_interface},
         {}};
     static PyType_Slot slots[] = {
         {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},

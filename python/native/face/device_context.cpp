@@ -1,8 +1,9 @@
 // python/native/face/device_context.cpp: class device.
 #include "python/native/face/device_context.h"
 
-#include <cstring>
+#include <cstdlib>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "python/native/face/arrays.h"
@@ -33,22 +34,16 @@ DeviceObject* of(PyObject* self) {
 
 bool parse_name(PyObject* name, int& ordinal) {
     const char* text = PyUnicode_Check(name) ? PyUnicode_AsUTF8AndSize(name, nullptr) : nullptr;
-    if (text && std::strncmp(text, "cuda", 4) == 0) {
-        const char* rest = text + 4;
-        ordinal = 0;
-        if (*rest == '\0') return true;
-        if (*rest == ':' && rest[1] != '\0' && std::strlen(rest) < 8) {
-            bool is_number = true;
-            for (const char* c = rest + 1; *c; ++c) {
-                is_number = is_number && *c >= '0' && *c <= '9';
-                ordinal = 10 * ordinal + (*c - '0');
-            }
-            if (is_number) return true;
-        }
+    const std::string_view given = text ? text : "";
+    ordinal = 0;
+    if (given == "cuda") return true;
+    const bool is_number = given.find_first_not_of("0123456789", 5) == std::string_view::npos;
+    if (given.starts_with("cuda:") && is_number && given.size() > 5 && given.size() < 12) {
+        ordinal = std::atoi(text + 5);
+        return true;
     }
     PyErr_Clear();
-    PyErr_Format(PyExc_ValueError, "device: %R is not known. Use \"cuda\" or \"cuda:1\".", name);
-    return false;
+    return fail(PyExc_ValueError, "device: %R is not known. Use \"cuda\" or \"cuda:1\".", name);
 }
 
 /// A pointer as an int, or an object that has one: torch (cuda_stream), CuPy (ptr), cuda.core (__cuda_stream__), Numba
@@ -56,36 +51,28 @@ bool parse_name(PyObject* name, int& ordinal) {
 bool read_stream(PyObject* object, void*& stream) {
     if (PyLong_Check(object) && !PyBool_Check(object)) {
         stream = PyLong_AsVoidPtr(object);
-        if (!stream && PyErr_Occurred()) {
-            PyErr_Format(PyExc_TypeError, "device: stream is %R, which is not an address: it has more than 64 bits.",
-                         object);
-            return false;
-        }
+        if (!stream && PyErr_Occurred())
+            return fail(PyExc_TypeError, "device: stream is %R, which is not an address: it has more than 64 bits.",
+                        object);
         stream = normal_stream(stream);
         return true;
     }
-    Ref protocol(PyObject_GetAttrString(object, "__cuda_stream__"));
-    if (!protocol) PyErr_Clear();
-    if (protocol) {
+    if (Ref protocol = attribute_or_nothing(object, "__cuda_stream__")) {
         Ref pair(PyCallable_Check(protocol.get()) ? PyObject_CallNoArgs(protocol.get()) : protocol.release());
         if (!pair) return false;
         if (PyTuple_Check(pair.get()) && PyTuple_Size(pair.get()) == 2)
             return read_stream(PyTuple_GetItem(pair.get(), 1), stream);
     }
     for (const char* name : {"cuda_stream", "ptr", "handle", "value"}) {
-        Ref value(PyObject_GetAttrString(object, name));
-        if (!value) {
-            PyErr_Clear();
-            continue;
-        }
+        const Ref value = attribute_or_nothing(object, name);
+        if (!value) continue;
         if (value.get() == Py_None) return stream = nullptr, true; // ctypes' null pointer
         if (value.get() != object) return read_stream(value.get(), stream);
     }
-    PyErr_Format(PyExc_TypeError,
-                 "device: stream is %R, which is no CUDA stream. Pass a stream of PyTorch, CuPy or Numba, or its "
-                 "address as an int.",
-                 object);
-    return false;
+    return fail(PyExc_TypeError,
+                "device: stream is %R, which is no CUDA stream. Pass a stream of PyTorch, CuPy or Numba, or its "
+                "address as an int.",
+                object);
 }
 
 int initialize(PyObject* self, PyObject* args, PyObject* kwargs) {
@@ -126,18 +113,6 @@ PyObject* synchronize(PyObject* self, PyObject*) {
     Py_RETURN_NONE;
 }
 
-PyObject* get_name(PyObject* self, void*) {
-    return PyUnicode_FromFormat("cuda:%d", of(self)->context.place.device);
-}
-
-PyObject* get_ordinal(PyObject* self, void*) {
-    return PyLong_FromLong(of(self)->context.place.device);
-}
-
-PyObject* get_stream(PyObject* self, void*) {
-    return Py_NewRef(of(self)->stream ? of(self)->stream : Py_None);
-}
-
 PyObject* repr(PyObject* self) {
     const DeviceContext& context = of(self)->context;
     if (!context.has_stream) return PyUnicode_FromFormat("device('cuda:%d')", context.place.device);
@@ -145,10 +120,8 @@ PyObject* repr(PyObject* self) {
 }
 
 void dealloc(PyObject* self) {
-    PyTypeObject* type = Py_TYPE(self);
     Py_XDECREF(of(self)->stream);
-    reinterpret_cast<freefunc>(PyType_GetSlot(type, Py_tp_free))(self);
-    Py_DECREF(type);
+    free_object(self);
 }
 
 } // namespace
@@ -178,13 +151,10 @@ bool check_device(int ordinal) {
     std::string why;
     int count = runtime::cuda::device_count(&why);
     if (ordinal < count) return true;
-    if (count == 0)
-        PyErr_Format(device_error(), "cuda:%d: %s", ordinal, why.c_str());
-    else
-        PyErr_Format(device_error(), "cuda:%d: there %s %d CUDA device%s here. Use cuda:0%s.", ordinal,
-                     count == 1 ? "is" : "are", count, count == 1 ? "" : "s",
-                     count == 1 ? "" : (" to cuda:" + std::to_string(count - 1)).c_str());
-    return false;
+    if (count == 0) return fail(g_device_error, "cuda:%d: %s", ordinal, why.c_str());
+    return fail(g_device_error, "cuda:%d: there %s %d CUDA device%s here. Use cuda:0%s.", ordinal,
+                count == 1 ? "is" : "are", count, count == 1 ? "" : "s",
+                count == 1 ? "" : (" to cuda:" + std::to_string(count - 1)).c_str());
 }
 
 bool place_named(PyObject* name, runtime::cuda::Place& place) {
@@ -209,10 +179,14 @@ PyObject* make_device_type() {
         {"synchronize", synchronize, METH_NOARGS,
          "synchronize($self)\n--\n\nWaits for the stream, and raises what went wrong on it."},
         {}};
-    static PyGetSetDef getters[] = {{"name", get_name, nullptr, "cuda:0", nullptr},
-                                    {"ordinal", get_ordinal, nullptr, "The number of the device.", nullptr},
-                                    {"stream", get_stream, nullptr, "The stream, as it was given.", nullptr},
-                                    {}};
+    static PyGetSetDef getters[] = {
+        {"name", [](PyObject* self, void*) { return PyUnicode_FromFormat("cuda:%d", of(self)->context.place.device); },
+         nullptr, "cuda:0"},
+        {"ordinal", [](PyObject* self, void*) { return PyLong_FromLong(of(self)->context.place.device); }, nullptr,
+         "The number of the device."},
+        {"stream", [](PyObject* self, void*) { return Py_NewRef(of(self)->stream ? of(self)->stream : Py_None); },
+         nullptr, "The stream, as it was given."},
+        {}};
     static PyType_Slot slots[] = {
         {Py_tp_init, reinterpret_cast<void*>(initialize)},
         {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},

@@ -1,6 +1,4 @@
 // python/native/face/device_profile.cpp: the runtime's facts and times as dictionaries.
-#include "python/native/face/device_profile.h"
-
 #include <memory>
 #include <string>
 #include <vector>

@@ -1,6 +1,7 @@
 // python/native/face/device_results.cpp: results as arrays of PyTorch, CuPy, Numba, JAX, or our own.
 #include "python/native/face/device_results.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "dsl/runtime/cuda/captures.h"
@@ -24,20 +25,10 @@ PyObject* attribute(PyObject*& kept, const char* module_name, const char* name) 
 
 bool from_table(const ArrayClass& like, const cuda::Place& place, DType dtype, int rank, const std::int64_t* shape,
                 DeviceResult& result) {
-    dlpack::Tensor prototype{};
     std::int64_t extents[runtime::kMaxRank];
-    for (int k = 0; k < rank; ++k)
-        extents[k] = shape[k];
-    prototype.device = {dlpack::kCuda, place.device};
-    prototype.rank = rank;
-    prototype.dtype = dlpack_type(dtype);
-    prototype.shape = extents;
-    dlpack::ManagedTensorVersioned* made = nullptr;
-    auto set_error = [](void*, const char* kind, const char* message) { set_allocation_error(kind, message); };
-    if (like.api->allocate(&prototype, &made, nullptr, set_error) != 0) {
-        if (!PyErr_Occurred()) PyErr_NoMemory();
-        return false;
-    }
+    std::copy_n(shape, rank, extents);
+    dlpack::ManagedTensorVersioned* made = allocate(*like.api, place.device, rank, dlpack_type(dtype), extents);
+    if (!made) return false;
     result.data = static_cast<char*>(made->tensor.data) + made->tensor.byte_offset;
     void* object = nullptr;
     if (like.api->object_from_managed(made, &object) != 0) {
@@ -59,9 +50,7 @@ bool from_cupy(const cuda::Place& place, DType dtype, int rank, const std::int64
     static PyObject* const data = PyUnicode_InternFromString("data");
     static PyObject* const ptr = PyUnicode_InternFromString("ptr");
     static PyObject* const device_id = PyUnicode_InternFromString("device_id");
-    Ref extents(PyTuple_New(rank));
-    for (int k = 0; extents && k < rank; ++k)
-        PyTuple_SetItem(extents.get(), k, PyLong_FromLongLong(shape[k]));
+    const Ref extents = tuple_of(shape, rank);
     Ref type(reinterpret_cast<PyObject*>(PyArray_DescrFromType(numpy_type(dtype))));
     if (!extents || !type) return false;
     auto take = [&](Ref made) {
@@ -91,10 +80,23 @@ bool from_cupy(const cuda::Place& place, DType dtype, int rank, const std::int64
 
 } // namespace
 
-void set_allocation_error(const char* kind, const char* message) {
-    const bool is_memory = std::strcmp(kind, "MemoryError") == 0 || std::strstr(message, "out of memory") != nullptr;
-    const bool is_device = std::strcmp(kind, "DeviceError") == 0; // our own table's
-    set_error(is_memory ? PyExc_MemoryError : is_device ? device_error() : PyExc_RuntimeError, message);
+dlpack::ManagedTensorVersioned* allocate(const dlpack::ExchangeApi& api, int device, int rank, dlpack::DataType dtype,
+                                         std::int64_t* shape) {
+    dlpack::Tensor prototype{};
+    prototype.device = {dlpack::kCuda, device};
+    prototype.rank = rank;
+    prototype.dtype = dtype;
+    prototype.shape = shape;
+    dlpack::ManagedTensorVersioned* made = nullptr;
+    const auto tell = [](void*, const char* kind, const char* message) {
+        const bool is_memory =
+            std::strcmp(kind, "MemoryError") == 0 || std::strstr(message, "out of memory") != nullptr;
+        const bool is_device = std::strcmp(kind, "DeviceError") == 0; // our own table's
+        set_error(is_memory ? PyExc_MemoryError : is_device ? g_device_error : PyExc_RuntimeError, message);
+    };
+    if (api.allocate(&prototype, &made, nullptr, tell) == 0) return made;
+    if (!PyErr_Occurred()) PyErr_NoMemory();
+    return nullptr;
 }
 
 namespace {
@@ -118,8 +120,7 @@ bool make_result_like(const ResultPlace& at, DType dtype, int rank, const std::i
 /// What our pool keeps, and the recycled blocks, goes back to the device, whose memory another library misses. False
 /// where there is nothing, or a capture does not allow it. The Python error stays as it is.
 bool give_back_for(const cuda::Place& place) {
-    PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
-    PyErr_Fetch(&type, &value, &traceback);
+    const KeptError kept;
     bool gave = false;
     try {
         if (!cuda::is_captured(place)) {
@@ -128,7 +129,6 @@ bool give_back_for(const cuda::Place& place) {
         }
     } catch (const std::exception&) { // the library's own error says enough
     }
-    PyErr_Restore(type, value, traceback);
     return gave;
 }
 
@@ -158,8 +158,7 @@ std::string is_kept_text(const char* library, long long bytes, const char* how) 
 
 std::string unused_memory_of_libraries(int device) {
     Ref ordinal(PyLong_FromLong(device)), torch = imported("torch"), cupy = imported("cupy");
-    Ref torch_cuda(torch ? PyObject_GetAttrString(torch.get(), "cuda") : nullptr);
-    PyErr_Clear();
+    const Ref torch_cuda = attribute_or_nothing(torch.get(), "cuda");
     std::string text;
     if (asked(torch_cuda.get(), "is_initialized", nullptr))
         text += is_kept_text("PyTorch",

@@ -5,8 +5,9 @@
 
 namespace tilewright::face {
 
-/// The Python error for what a table's allocate() says: MemoryError where that is what it means.
-void set_allocation_error(const char* kind, const char* message);
+/// New memory of a library, by its table. Null with a Python error: MemoryError where that is what the table means.
+dlpack::ManagedTensorVersioned* allocate(const dlpack::ExchangeApi& api, int device, int rank, dlpack::DataType dtype,
+                                         std::int64_t* shape);
 
 /// A result before its kernels are queued. `object` is what the caller gets, but for libraries that take it over later.
 struct DeviceResult {

@@ -27,9 +27,7 @@ PyObject* interned(const char* text) {
 }
 
 bool has(PyTypeObject* type, const char* name) {
-    Ref value(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), name));
-    if (!value) PyErr_Clear();
-    return static_cast<bool>(value);
+    return static_cast<bool>(attribute_or_nothing(reinterpret_cast<PyObject*>(type), name));
 }
 
 /// A user's subclass of a library's class counts as that library's.
@@ -43,11 +41,8 @@ Library library_of(PyTypeObject* type) {
 }
 
 const dlpack::ExchangeApi* exchange_api_of(PyTypeObject* type) {
-    Ref capsule(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__dlpack_c_exchange_api__"));
-    if (!capsule || !PyCapsule_IsValid(capsule.get(), dlpack::kExchangeCapsule)) {
-        PyErr_Clear();
-        return nullptr;
-    }
+    const Ref capsule = attribute_or_nothing(reinterpret_cast<PyObject*>(type), "__dlpack_c_exchange_api__");
+    if (!capsule || !PyCapsule_IsValid(capsule.get(), dlpack::kExchangeCapsule)) return nullptr;
     // The table is static in its library: it outlives the capsule.
     const auto* api =
         static_cast<const dlpack::ExchangeApi*>(PyCapsule_GetPointer(capsule.get(), dlpack::kExchangeCapsule));
@@ -60,11 +55,9 @@ const dlpack::ExchangeApi* exchange_api_of(PyTypeObject* type) {
 /// A class that has them as something else, a property of Python say, is asked by name.
 void find_descriptors(ArrayClass& its_class) {
     auto find = [&](const char* name, const char* kind) -> PyObject* {
-        Ref found(PyObject_GetAttrString(reinterpret_cast<PyObject*>(its_class.type), name));
-        if (!found) PyErr_Clear();
-        Ref kind_name(found ? PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(found.get())), "__name__")
-                            : nullptr);
-        if (!kind_name) PyErr_Clear();
+        Ref found = attribute_or_nothing(reinterpret_cast<PyObject*>(its_class.type), name);
+        if (!found) return nullptr;
+        const Ref kind_name = attribute_or_nothing(reinterpret_cast<PyObject*>(Py_TYPE(found.get())), "__name__");
         if (!kind_name || PyUnicode_CompareWithASCIIString(kind_name.get(), kind) != 0) return nullptr;
         return found.release(); // as the class, never given back
     };
@@ -102,6 +95,10 @@ bool fail(PyObject* type, const std::string& text) {
     return false;
 }
 
+bool refuse(PyObject* object, const std::string& why) {
+    return fail(PyExc_TypeError, describe(object) + why);
+}
+
 bool is_without_elements(const DeviceView& view) {
     for (int k = 0; k < view.rank; ++k)
         if (view.array.shape[k] == 0) return true;
@@ -126,13 +123,11 @@ bool set_rank(DeviceView& view, std::int64_t rank, PyObject* object) {
 
 /// "(2,)", cut where it is long.
 std::string text_of(PyObject* object) {
-    PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
-    PyErr_Fetch(&type, &value, &traceback);
+    const KeptError kept;
     Ref shown(PyObject_Repr(object));
     const char* text = shown ? PyUnicode_AsUTF8AndSize(shown.get(), nullptr) : nullptr;
     std::string result = text ? text : "something that cannot be shown";
     PyErr_Clear();
-    PyErr_Restore(type, value, traceback);
     return result.size() <= 80 ? result : describe(object);
 }
 
@@ -154,13 +149,11 @@ bool check_extents(PyObject* object, const DeviceView& view, std::int64_t bytes)
         is_large = is_large || __builtin_mul_overflow(bytes, extent > 0 ? extent : 1, &bytes);
     }
     if (is_negative)
-        return fail(PyExc_TypeError, describe(object) + ", whose shape is " +
-                                         extents_text(view.array.shape, view.rank) +
-                                         ", but no extent is negative. Pass an array whose library describes it.");
+        return refuse(object, ", whose shape is " + extents_text(view.array.shape, view.rank) +
+                                  ", but no extent is negative. Pass an array whose library describes it.");
     if (is_large && !is_empty)
-        return fail(PyExc_TypeError,
-                    describe(object) + ", whose shape is " + extents_text(view.array.shape, view.rank) +
-                        ", more bytes than there are addresses. Pass an array of elements that exist.");
+        return refuse(object, ", whose shape is " + extents_text(view.array.shape, view.rank) +
+                                  ", more bytes than there are addresses. Pass an array of elements that exist.");
     return true;
 }
 
@@ -176,7 +169,7 @@ bool read_tensor(const dlpack::Tensor& tensor, PyObject* object, DeviceView& vie
     if (!set_rank(view, tensor.rank, object)) return false;
     const bool on_device = tensor.device.kind == dlpack::kCuda || tensor.device.kind == dlpack::kCudaManaged;
     if (!on_device && tensor.device.kind != dlpack::kHost && tensor.device.kind != dlpack::kCudaHost)
-        return fail(PyExc_TypeError, describe(object) + " is neither on the host nor on a CUDA device.");
+        return refuse(object, " is neither on the host nor on a CUDA device.");
     view.device = on_device ? tensor.device.id : DeviceView::kHost;
     view.has_dtype = dtype_of(tensor.dtype, view.dtype);
     view.array.data = static_cast<char*>(tensor.data) + tensor.byte_offset;
@@ -196,10 +189,7 @@ bool read_tensor(const dlpack::Tensor& tensor, PyObject* object, DeviceView& vie
 /// Whether PyTorch records what is computed here: not inside of torch.no_grad().
 bool torch_follows_gradients() {
     static PyObject* ask = nullptr;
-    if (!ask) {
-        Ref torch(PyImport_ImportModule("torch"));
-        ask = torch ? PyObject_GetAttrString(torch.get(), "is_grad_enabled") : nullptr;
-    }
+    if (!ask) ask = imported_or_nothing("torch", "is_grad_enabled").release();
     Ref answer(ask ? PyObject_CallNoArgs(ask) : nullptr);
     if (!answer) PyErr_Clear();
     return !answer || answer.get() == Py_True;
@@ -284,40 +274,39 @@ bool read_interface(PyObject* object, DeviceView& view) {
         view.device = DeviceView::kHost;
         return true;
     }
-    if (!PyDict_Check(table.get()))
-        return fail(PyExc_TypeError, describe(object) + ", whose __cuda_array_interface__ is not a dict.");
+    if (!PyDict_Check(table.get())) return refuse(object, ", whose __cuda_array_interface__ is not a dict.");
     auto item = [&](const char* name) { return PyDict_GetItemString(table.get(), name); };
     PyObject *shape = item("shape"), *typestr = item("typestr"), *data = item("data"), *strides = item("strides"),
              *stream = item("stream"), *mask = item("mask");
     const char* type = typestr && PyUnicode_Check(typestr) ? PyUnicode_AsUTF8AndSize(typestr, nullptr) : nullptr;
     if (!shape || !PyTuple_Check(shape) || !type || !data || !PyTuple_Check(data) || PyTuple_Size(data) != 2)
-        return fail(PyExc_TypeError, describe(object) + ", whose __cuda_array_interface__ lacks a shape, a typestr or "
-                                                        "data (a pointer and whether it is read-only).");
+        return refuse(object, ", whose __cuda_array_interface__ lacks a shape, a typestr or "
+                              "data (a pointer and whether it is read-only).");
     if (mask && mask != Py_None) return fail(PyExc_TypeError, "a masked array, and masks are not known here.");
     if (!set_rank(view, PyTuple_Size(shape), object)) return false;
     if (!read_extents(shape, view.extents, view.rank))
-        return fail(PyExc_TypeError, describe(object) + ", whose __cuda_array_interface__ has the shape " +
-                                         text_of(shape) + ", but extents are integers of 64 bits.");
+        return refuse(object, ", whose __cuda_array_interface__ has the shape " + text_of(shape) +
+                                  ", but extents are integers of 64 bits.");
     view.array.shape = view.extents;
     view.has_dtype = typestr_dtype(type, view.dtype);
     if (!check_extents(object, view, view.has_dtype ? info(view.dtype).bytes : 1)) return false;
     if (!read_address(PyTuple_GetItem(data, 0), view.array.data))
-        return fail(PyExc_TypeError, describe(object) + ", whose __cuda_array_interface__ has the pointer " +
-                                         text_of(PyTuple_GetItem(data, 0)) + ", but a pointer is an int of 64 bits.");
+        return refuse(object, ", whose __cuda_array_interface__ has the pointer " + text_of(PyTuple_GetItem(data, 0)) +
+                                  ", but a pointer is an int of 64 bits.");
     view.read_only = PyObject_IsTrue(PyTuple_GetItem(data, 1)) == 1;
     if (strides && strides != Py_None) {
         if (!PyTuple_Check(strides) || PyTuple_Size(strides) != view.rank ||
             !read_extents(strides, view.steps, view.rank))
-            return fail(PyExc_TypeError, describe(object) + ", whose __cuda_array_interface__ has strides that "
-                                                            "are not a tuple with an integer for each dimension.");
+            return refuse(object, ", whose __cuda_array_interface__ has strides that "
+                                  "are not a tuple with an integer for each dimension.");
         view.array.strides = view.steps;
     } else {
         c_strides(view, view.has_dtype ? info(view.dtype).bytes : 1);
     }
     if (stream && stream != Py_None) {
         if (!read_address(stream, view.stream))
-            return fail(PyExc_TypeError, describe(object) + ", whose __cuda_array_interface__ has the stream " +
-                                             text_of(stream) + ", but a stream is None, 1, 2 or its address, an int.");
+            return refuse(object, ", whose __cuda_array_interface__ has the stream " + text_of(stream) +
+                                      ", but a stream is None, 1, 2 or its address, an int.");
         view.stream = normal_stream(view.stream);
         view.has_stream = true;
     }
@@ -350,20 +339,19 @@ bool find_device(PyObject* object, DeviceView& view) {
     if (view.device < 0 && is_without_elements(view)) view.device = 0; // anywhere
     if (view.device >= 0) return true;
     if (!why.empty())
-        return fail(device_error(), describe(object) +
+        return fail(g_device_error, describe(object) +
                                         ", which says by __cuda_array_interface__ that it lies on a CUDA device, but " +
                                         why);
-    return fail(PyExc_TypeError, describe(object) + ", whose __cuda_array_interface__ gives the pointer " +
-                                     address_text(view.array.data) +
-                                     ", which is not memory of a CUDA device. Is the memory freed, of another process, "
-                                     "or of the host?");
+    return refuse(object, ", whose __cuda_array_interface__ gives the pointer " + address_text(view.array.data) +
+                              ", which is not memory of a CUDA device. Is the memory freed, of another process, "
+                              "or of the host?");
 }
 
 /// Null with elements would be read on the device, which no process recovers from.
 bool check_pointer(PyObject* object, const DeviceView& view) {
     if (view.array.data || view.device == DeviceView::kHost || is_without_elements(view)) return true;
-    return fail(PyExc_TypeError, describe(object) + " of shape " + extents_text(view.array.shape, view.rank) +
-                                     ", whose pointer is null. Is its memory freed?");
+    return refuse(object, " of shape " + extents_text(view.array.shape, view.rank) +
+                              ", whose pointer is null. Is its memory freed?");
 }
 
 bool read_dlpack(PyObject* object, void* stream, DeviceView& view) {
@@ -375,9 +363,9 @@ bool read_dlpack(PyObject* object, void* stream, DeviceView& view) {
     // An enumeration's member is a number as well.
     if (!PyTuple_Check(place.get()) || PyTuple_Size(place.get()) != 2 || !read_extents(place.get(), pair, 2) ||
         pair[1] != static_cast<int>(pair[1]))
-        return fail(PyExc_TypeError, describe(object) + ", whose __dlpack_device__() gives " + text_of(place.get()) +
-                                         ", but DLPack has a tuple of two integers, the kind of a device and which "
-                                         "one: (2, 0) is cuda:0.");
+        return refuse(object, ", whose __dlpack_device__() gives " + text_of(place.get()) +
+                                  ", but DLPack has a tuple of two integers, the kind of a device and which "
+                                  "one: (2, 0) is cuda:0.");
     const auto kind = pair[0];
     const int id = static_cast<int>(pair[1]);
     if (kind != dlpack::kCuda && kind != dlpack::kCudaManaged) {
@@ -396,18 +384,16 @@ bool read_dlpack(PyObject* object, void* stream, DeviceView& view) {
         const auto* managed = static_cast<const dlpack::ManagedTensorVersioned*>(
             PyCapsule_GetPointer(capsule.get(), dlpack::kVersionedCapsule));
         if (managed->version.major > 1)
-            return fail(PyExc_TypeError,
-                        describe(object) + ", whose DLPack capsule is of version " +
-                            std::to_string(managed->version.major) +
-                            ", but version 1 was asked for. Pass an array of a library that gives it.");
+            return refuse(object, ", whose DLPack capsule is of version " + std::to_string(managed->version.major) +
+                                      ", but version 1 was asked for. Pass an array of a library that gives it.");
         tensor = &managed->tensor;
         view.read_only = managed->flags & dlpack::kReadOnly;
     } else if (PyCapsule_IsValid(capsule.get(), dlpack::kCapsule)) {
         tensor =
             &static_cast<const dlpack::ManagedTensor*>(PyCapsule_GetPointer(capsule.get(), dlpack::kCapsule))->tensor;
     } else {
-        return fail(PyExc_TypeError, describe(object) + ", whose __dlpack__() gives " + text_of(capsule.get()) +
-                                         ", but DLPack has a capsule named dltensor that nobody used before.");
+        return refuse(object, ", whose __dlpack__() gives " + text_of(capsule.get()) +
+                                  ", but DLPack has a capsule named dltensor that nobody used before.");
     }
     if (!read_tensor(*tensor, object, view)) return false;
     if (view.of->library == Library::jax) view.read_only = true;
@@ -464,7 +450,7 @@ bool read_device_array(PyObject* object, const ArrayClass& its_class, void* stre
     case Access::none:
         break;
     }
-    return fail(PyExc_TypeError, describe(object) + " is not an array on a device.");
+    return refuse(object, " is not an array on a device.");
 }
 
 bool library_stream(const DeviceView& view, void*& stream, bool& failed) {
@@ -502,11 +488,9 @@ std::string describe_placed(PyObject* object) {
     const ArrayClass* its_class = array_class_of(object);
     if (!its_class) return (PyArray_CheckExact(object) ? "a NumPy array on the host, " : "") + describe(object);
     DeviceView view;
-    PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
-    PyErr_Fetch(&type, &value, &traceback);
+    const KeptError kept;
     bool is_read = read_device_array(object, *its_class, nullptr, view);
     PyErr_Clear();
-    PyErr_Restore(type, value, traceback);
     std::string text = describe(object);
     if (!is_read) return text;
     if (view.has_dtype && view.array.shape) {

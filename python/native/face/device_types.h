@@ -1,6 +1,7 @@
 // python/native/face/device_types.h: which objects are arrays on a device, and what they say of themselves.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "dsl/base/dtypes.h"
@@ -51,6 +52,24 @@ struct DeviceView {
     runtime::ArrayView array;
     std::int64_t extents[runtime::kMaxRank], steps[runtime::kMaxRank]; ///< where they are not borrowed
     Ref keep; ///< what has to live until the device is through with the data
+};
+
+/// Views in stack memory, which has bytes().
+class DeviceViews {
+  public:
+    static std::size_t bytes(std::size_t count) { return (count + 1) * sizeof(DeviceView); }
+    DeviceViews(void* memory, std::size_t count) : views_(static_cast<DeviceView*>(memory)), count_(count) {
+        std::uninitialized_default_construct_n(views_, count_);
+    }
+    ~DeviceViews() { std::destroy_n(views_, count_); }
+    DeviceViews(const DeviceViews&) = delete;
+    DeviceViews& operator=(const DeviceViews&) = delete;
+    DeviceView& operator[](std::size_t i) { return views_[i]; }
+    const DeviceView& operator[](std::size_t i) const { return views_[i]; }
+
+  private:
+    DeviceView* views_;
+    std::size_t count_;
 };
 
 /// False with a Python error. `stream`: where an object that asks for one makes its data ready.

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "python/native/face/face_types.h"
@@ -42,19 +43,12 @@ int initialize(PyObject* self, PyObject* args, PyObject* kwargs) {
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "sO:Dispatcher", const_cast<char**>(kNames), &name, &parameters))
         return -1;
     Signature signature;
-    if (!signature.read(name, parameters, missing())) return -1;
+    if (!signature.read(name, parameters, g_missing)) return -1;
     Plans& plans = plans_of(self);
     plans.name = name;
     plans.signature = std::move(signature);
     plans.list.clear();
     return 0;
-}
-
-PyObject* attribute_of(const char* module_name, const char* name) {
-    Ref module(PyImport_ImportModule(module_name));
-    PyObject* value = module ? PyObject_GetAttrString(module.get(), name) : nullptr;
-    if (!value) PyErr_Clear();
-    return value;
 }
 
 /// Of a context variable, here and now. PyContextVar_Get is in CPython since 3.7, but not in its stable ABI.
@@ -73,8 +67,8 @@ Ref value_of_variable(PyObject* variable) {
 /// Whether np.errstate or np.seterr asks for exceptions here and now: kernels raise none, so NumPy has to run the call.
 /// NumPy keeps the setting in one object per change; the last one that was seen to be harmless needs no second look.
 bool numpy_raises() {
-    static PyObject* const variable = attribute_of("numpy._core.umath", "_extobj_contextvar");
-    static PyObject* const geterr = attribute_of("numpy", "geterr");
+    static PyObject* const variable = imported_or_nothing("numpy._core.umath", "_extobj_contextvar").release();
+    static PyObject* const geterr = imported_or_nothing("numpy", "geterr").release();
     static PyObject* harmless = nullptr;
     Ref now = value_of_variable(variable);
     if (now && now.get() == harmless) return false;
@@ -162,16 +156,14 @@ PyObject* call(PyObject* self, PyObject* args, PyObject* kwargs) {
 }
 
 PyObject* default_miss(PyObject* self, PyObject*) {
-    PyErr_Format(PyExc_NotImplementedError, "%s: no plan serves this call, and there is no _miss method.",
-                 plans_of(self).name.c_str());
-    return nullptr;
+    return PyErr_Format(PyExc_NotImplementedError, "%s: no plan serves this call, and there is no _miss method.",
+                        plans_of(self).name.c_str());
 }
 
 PyObject* default_check_failed(PyObject* self, PyObject*) {
-    PyErr_Format(PyExc_NotImplementedError,
-                 "%s: the plan cannot compute with these data, and there is no _check_failed method.",
-                 plans_of(self).name.c_str());
-    return nullptr;
+    return PyErr_Format(PyExc_NotImplementedError,
+                        "%s: the plan cannot compute with these data, and there is no _check_failed method.",
+                        plans_of(self).name.c_str());
 }
 
 PyObject* add(PyObject* self, PyObject* args, PyObject* kwargs) {
@@ -188,10 +180,8 @@ PyObject* add(PyObject* self, PyObject* args, PyObject* kwargs) {
     auto plan = LoadedPlan::make(plan_text, objects, plans.name, plans.signature, b);
     if (!plan) return nullptr;
     const auto count = static_cast<Py_ssize_t>(plans.list.size()); // now: making it may have run Python
-    if (index < -1 || index >= count) {
-        PyErr_Format(PyExc_IndexError, "add: there is no plan %zd; there are %zd.", index, count);
-        return nullptr;
-    }
+    if (index < -1 || index >= count)
+        return PyErr_Format(PyExc_IndexError, "add: there is no plan %zd; there are %zd.", index, count);
     if (index < 0) {
         plans.list.push_back(std::move(plan));
         return PyLong_FromSsize_t(count);
@@ -230,13 +220,8 @@ int clear_references(PyObject* self) {
 
 void dealloc(PyObject* self) {
     PyObject_GC_UnTrack(self);
-    PyTypeObject* type = Py_TYPE(self);
-    auto* object = reinterpret_cast<DispatcherObject*>(self);
-    Plans* plans = object->plans;
-    object->plans = nullptr;
-    delete plans;
-    reinterpret_cast<freefunc>(PyType_GetSlot(type, Py_tp_free))(self);
-    Py_DECREF(type);
+    delete std::exchange(reinterpret_cast<DispatcherObject*>(self)->plans, nullptr);
+    free_object(self);
 }
 
 } // namespace

@@ -9,16 +9,16 @@
 namespace tilewright::face {
 
 /// _face.PlanError, an ImportError: it is met when a module is imported.
-PyObject* plan_error();
+inline PyObject* g_plan_error = nullptr;
 /// _face.WrittenError, a ValueError: memory of the call's arrays is shared with, or cannot be, what the call writes.
-PyObject* written_error();
+inline PyObject* g_written_error = nullptr;
 /// _face.CheckError, a ValueError: the plan cannot compute with these data. _face.CheckIndexError is an
 /// IndexError as well.
-PyObject* check_error(bool is_index);
+inline PyObject *g_check_error = nullptr, *g_check_index_error = nullptr;
 /// _face.TooLargeError, a ValueError: kernels cannot index an array of the call, and it does not run in parts.
-PyObject* too_large_error();
+inline PyObject* g_too_large_error = nullptr;
 /// tilewright.DeviceError; in a module _face.DeviceError. A RuntimeError in both.
-PyObject* device_error();
+inline PyObject* g_device_error = nullptr;
 /// Whether the driver's words are of a device that is out of memory: that is a MemoryError, whoever asked for it.
 bool is_out_of_device_memory(const std::string& text);
 /// Sets an exception whose text may quote bytes of a damaged file: what is no UTF-8 is shown as \xNN.

@@ -50,10 +50,8 @@ PyObject* call(PyObject* self, PyObject* const* args, Py_ssize_t positional, PyO
 }
 
 void dealloc(PyObject* self) {
-    PyTypeObject* type = Py_TYPE(self);
     delete reinterpret_cast<KernelObject*>(self)->kernel;
-    reinterpret_cast<freefunc>(PyType_GetSlot(type, Py_tp_free))(self);
-    Py_DECREF(type);
+    free_object(self);
 }
 
 /// Pickled as the module, so that pickle takes the function by its name from there.
@@ -75,14 +73,8 @@ PyMethodDef kKernelMethods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr}, {}
 
 /// Appends one plan, or each of a sequence of plans.
 bool add_plans(Kernel& k, PyObject* plans, PyObject* objects, PyObject* partials, Binding binding) {
-    Ref list;
-    if (PyUnicode_Check(plans)) {
-        list = Ref(PyList_New(0));
-        if (!list || PyList_Append(list.get(), plans) != 0) return false;
-    } else {
-        list = Ref(PySequence_List(plans));
-        if (!list) return false;
-    }
+    const Ref list(PyUnicode_Check(plans) ? Py_BuildValue("[O]", plans) : PySequence_List(plans));
+    if (!list) return false;
     const Ref of_plans(partials && partials != Py_None ? PySequence_List(partials) : PyList_New(0));
     if (!of_plans) return false;
     for (Py_ssize_t i = 0, n = PyList_Size(list.get()); i < n; ++i) {
@@ -91,10 +83,7 @@ bool add_plans(Kernel& k, PyObject* plans, PyObject* objects, PyObject* partials
         if (!plan) return false;
         k.plans.push_back(std::move(plan));
     }
-    if (k.plans.empty()) {
-        PyErr_SetString(PyExc_ValueError, "load: there is no plan.");
-        return false;
-    }
+    if (k.plans.empty()) return fail(PyExc_ValueError, "load: there is no plan.");
     return true;
 }
 
@@ -118,10 +107,8 @@ PyObject* load(PyObject*, PyObject* args, PyObject* kwargs) {
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|$szsOsOO:load", const_cast<char**>(kNames), &plans, &objects,
                                      &name, &doc, &signature_text, &parameters, &module_name, &constants, &partials))
         return nullptr;
-    if (!name || !parameters || !module_name) {
-        PyErr_SetString(PyExc_TypeError, "load: name, parameters and module_name are needed.");
-        return nullptr;
-    }
+    if (!name || !parameters || !module_name)
+        return PyErr_Format(PyExc_TypeError, "load: name, parameters and module_name are needed.");
     auto allocate = reinterpret_cast<allocfunc>(PyType_GetSlot(g_kernel_type, Py_tp_alloc));
     Ref self(allocate(g_kernel_type, 0));
     if (!self) return nullptr;
@@ -133,11 +120,10 @@ PyObject* load(PyObject*, PyObject* args, PyObject* kwargs) {
     kernel->doc = kernel->name + signature_text + "\n--\n\n" + (doc ? doc : "");
     Binding binding;
     binding.constants = constants;
-    if (!kernel->signature.read(kernel->name, parameters, missing())) return nullptr;
-    if (!kernel->signature.is_plain()) {
-        PyErr_Format(PyExc_ValueError, "load: %s gathers arguments (* or **); a module's functions do not.", name);
-        return nullptr;
-    }
+    if (!kernel->signature.read(kernel->name, parameters, g_missing)) return nullptr;
+    if (!kernel->signature.is_plain())
+        return PyErr_Format(PyExc_ValueError, "load: %s gathers arguments (* or **); a module's functions do not.",
+                            name);
     if (!add_plans(*kernel, plans, objects, partials, binding)) return nullptr;
     kernel->method = {kernel->name.c_str(), reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call)),
                       METH_FASTCALL | METH_KEYWORDS, kernel->doc.c_str()};

@@ -15,34 +15,18 @@
 #include "python/native/face/arrays.h"
 #include "python/native/face/device_array.h"
 #include "python/native/face/device_context.h"
-#include "python/native/face/device_profile.h"
 #include "python/native/face/face_errors.h"
 #include "python/native/face/face_types.h"
-#include "python/native/face/operations.h"
 #include "python/native/face/recycled_memory.h"
-#include "python/native/face/sizes.h"
 #include "python/native/face/texts.h"
-#include "python/native/face/versions.h"
 
 namespace tilewright::face {
 namespace {
 
-// One interpreter and one set of them: instances of a type must not outlive it.
-PyObject* g_plan_error = nullptr;
-PyObject* g_written_error = nullptr;
-PyObject* g_check_error = nullptr;
-PyObject* g_too_large_error = nullptr;
-PyObject* g_check_index_error = nullptr;
-PyObject* g_missing = nullptr;
-PyObject* g_device_error = nullptr;
-
 PyObject* set_num_threads(PyObject*, PyObject* argument) {
     long n = PyLong_AsLong(argument);
     if (n == -1 && PyErr_Occurred()) return nullptr;
-    if (n < 1) {
-        PyErr_Format(PyExc_ValueError, "set_num_threads: n is %ld; a call needs at least one thread.", n);
-        return nullptr;
-    }
+    if (n < 1) return PyErr_Format(PyExc_ValueError, "set_num_threads: n is %ld; a call needs at least one thread.", n);
     runtime::set_num_threads(n > runtime::kMaxThreads ? runtime::kMaxThreads : static_cast<int>(n));
     Py_RETURN_NONE;
 }
@@ -145,24 +129,9 @@ PyObject* devices(PyObject*, PyObject*) {
 
 PyObject* driver_calls(PyObject*, PyObject*) {
     const runtime::cuda::DriverCalls c = runtime::cuda::driver_calls();
-    return numbers({{"launches", static_cast<long long>(c.launches)},
-                    {"graph_launches", static_cast<long long>(c.graph_launches)},
-                    {"allocations", static_cast<long long>(c.allocations)},
-                    {"frees", static_cast<long long>(c.frees)},
-                    {"host_allocations", static_cast<long long>(c.host_allocations)},
-                    {"copies_to_device", static_cast<long long>(c.copies_to_device)},
-                    {"copies_to_host", static_cast<long long>(c.copies_to_host)},
-                    {"copies_on_device", static_cast<long long>(c.copies_on_device)},
-                    {"fills", static_cast<long long>(c.fills)},
-                    {"stream_synchronizations", static_cast<long long>(c.stream_synchronizations)},
-                    {"event_synchronizations", static_cast<long long>(c.event_synchronizations)},
-                    {"device_synchronizations", static_cast<long long>(c.device_synchronizations)},
-                    {"stream_waits", static_cast<long long>(c.stream_waits)},
-                    {"events", static_cast<long long>(c.events)},
-                    {"module_loads", static_cast<long long>(c.module_loads)},
-                    {"cubin_loads", static_cast<long long>(c.cubin_loads)},
-                    {"context_switches", static_cast<long long>(c.context_switches)}})
-        .release();
+#define TW_ITEM(name) {#name, static_cast<long long>(c.name)},
+    return numbers({TW_DRIVER_CALLS(TW_ITEM)}).release();
+#undef TW_ITEM
 }
 
 /// What calls have launched on devices, in graphs of ours too: (kernels, threads). No calls of the driver, so apart.
@@ -207,11 +176,7 @@ PyObject* placed(PyObject*, PyObject* object) {
     DeviceView view;
     if (!read_device_array(object, *its_class, nullptr, view)) return nullptr;
     if (view.device == DeviceView::kHost) Py_RETURN_NONE;
-    Ref shape(PyTuple_New(view.rank)), strides(PyTuple_New(view.rank));
-    for (int k = 0; shape && strides && k < view.rank; ++k) {
-        PyTuple_SetItem(shape.get(), k, PyLong_FromLongLong(view.array.shape[k]));
-        PyTuple_SetItem(strides.get(), k, PyLong_FromLongLong(view.array.strides[k]));
-    }
+    const Ref shape = tuple_of(view.array.shape, view.rank), strides = tuple_of(view.array.strides, view.rank);
     static constexpr const char* kLibraries[] = {"other", "tilewright", "torch", "cupy", "numba", "jax"};
     Ref dtype(view.has_dtype ? unicode(info(view.dtype).name).release() : Py_NewRef(Py_None));
     Ref pointer(PyLong_FromVoidPtr(view.array.data));
@@ -277,9 +242,37 @@ PyMethodDef kMethods[] = {
      "matmul_library($module)\n--\n\nThe loaded BLAS that serves matrix products, or 'none'."},
     {}};
 
-bool add_type(PyObject* module, const char* name, PyObject* type) {
-    Ref owned(type);
-    return owned && PyModule_AddObjectRef(module, name, owned.get()) == 0;
+/// tilewright has a family of errors; a module, which needs NumPy alone, has one of its own.
+PyObject* device_error_of_tilewright(PyObject* module) {
+    Ref name(PyObject_GetAttrString(module, "__name__"));
+    if (!name || PyUnicode_CompareWithASCIIString(name.get(), "tilewright._face") != 0) return nullptr;
+    Ref errors(PyImport_ImportModule("tilewright.errors"));
+    PyObject* found = errors ? PyObject_GetAttrString(errors.get(), "DeviceError") : nullptr;
+    PyErr_Clear();
+    return found;
+}
+
+/// One interpreter and one set of them: instances of a type must not outlive it. False with a Python error.
+bool add_errors(PyObject* module) {
+    if (!g_device_error) g_device_error = device_error_of_tilewright(module);
+    struct Exception {
+        const char* name;
+        PyObject*& object;
+        PyObject* base;
+        PyObject* second_base = nullptr;
+    };
+    const auto add = [&](const Exception& e) {
+        const std::string name = std::string("tilewright._face.") + e.name;
+        const Ref bases(PyTuple_Pack(e.second_base ? 2 : 1, e.base, e.second_base));
+        if (!e.object && bases) e.object = PyErr_NewException(name.c_str(), bases.get(), nullptr);
+        return e.object && PyModule_AddObjectRef(module, e.name, e.object) == 0;
+    };
+    return add({"PlanError", g_plan_error, PyExc_ImportError}) &&
+           add({"WrittenError", g_written_error, PyExc_ValueError}) &&
+           add({"CheckError", g_check_error, PyExc_ValueError}) &&
+           add({"CheckIndexError", g_check_index_error, g_check_error, PyExc_IndexError}) &&
+           add({"TooLargeError", g_too_large_error, PyExc_ValueError}) &&
+           add({"DeviceError", g_device_error, PyExc_RuntimeError});
 }
 
 int execute(PyObject* module) {
@@ -289,46 +282,20 @@ int execute(PyObject* module) {
         return -1;
     }
     if (PyArray_ImportNumPyAPI() < 0) return -1;
-    if (!g_plan_error) g_plan_error = PyErr_NewException("tilewright._face.PlanError", PyExc_ImportError, nullptr);
-    if (!g_written_error)
-        g_written_error = PyErr_NewException("tilewright._face.WrittenError", PyExc_ValueError, nullptr);
-    if (!g_check_error) g_check_error = PyErr_NewException("tilewright._face.CheckError", PyExc_ValueError, nullptr);
-    if (!g_too_large_error)
-        g_too_large_error = PyErr_NewException("tilewright._face.TooLargeError", PyExc_ValueError, nullptr);
-    if (g_check_error && !g_check_index_error) {
-        Ref bases(PyTuple_Pack(2, g_check_error, PyExc_IndexError));
-        if (bases) g_check_index_error = PyErr_NewException("tilewright._face.CheckIndexError", bases.get(), nullptr);
-    }
+    if (!add_errors(module) || !prepare_allocator()) return -1;
     if (!g_missing) g_missing = PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type));
-    if (!g_device_error) {
-        // tilewright has a family of errors; a module, which needs NumPy alone, has this one.
-        Ref name(PyObject_GetAttrString(module, "__name__"));
-        if (name && PyUnicode_CompareWithASCIIString(name.get(), "tilewright._face") == 0) {
-            Ref errors(PyImport_ImportModule("tilewright.errors"));
-            if (errors) g_device_error = PyObject_GetAttrString(errors.get(), "DeviceError");
-            PyErr_Clear();
-        }
-    }
-    if (!g_device_error)
-        g_device_error = PyErr_NewException("tilewright._face.DeviceError", PyExc_RuntimeError, nullptr);
-    if (!g_device_error || PyModule_AddObjectRef(module, "DeviceError", g_device_error) != 0) return -1;
-    if (!g_plan_error || !g_written_error || !g_check_index_error || !g_too_large_error || !g_missing ||
-        !prepare_allocator())
-        return -1;
-    Ref kernel(make_kernel_type());
+    if (!g_missing || PyModule_AddObjectRef(module, "MISSING", g_missing) != 0) return -1;
+    const Ref kernel(make_kernel_type());
     if (!kernel) return -1;
-    if (PyModule_AddObjectRef(module, "PlanError", g_plan_error) != 0 ||
-        PyModule_AddObjectRef(module, "WrittenError", g_written_error) != 0 ||
-        PyModule_AddObjectRef(module, "CheckError", g_check_error) != 0 ||
-        PyModule_AddObjectRef(module, "CheckIndexError", g_check_index_error) != 0 ||
-        PyModule_AddObjectRef(module, "TooLargeError", g_too_large_error) != 0 ||
-        PyModule_AddObjectRef(module, "MISSING", g_missing) != 0)
-        return -1;
-    return add_type(module, "Dispatcher", make_dispatcher_type()) && add_type(module, "threads", make_threads_type()) &&
-                   add_type(module, "DeviceArray", make_device_array_type()) &&
-                   add_type(module, "device", make_device_type())
-               ? 0
-               : -1;
+    const std::pair<const char*, PyObject* (*)()> types[] = {{"Dispatcher", make_dispatcher_type},
+                                                             {"threads", make_threads_type},
+                                                             {"DeviceArray", make_device_array_type},
+                                                             {"device", make_device_type}};
+    for (const auto& [name, make] : types) {
+        const Ref type(make());
+        if (!type || PyModule_AddObjectRef(module, name, type.get()) != 0) return -1;
+    }
+    return 0;
 }
 
 PyModuleDef_Slot kSlots[] = {{Py_mod_exec, reinterpret_cast<void*>(execute)}, {0, nullptr}};
@@ -344,25 +311,6 @@ PyModuleDef kModule = {PyModuleDef_HEAD_INIT,
                        nullptr};
 
 } // namespace
-
-PyObject* plan_error() {
-    return g_plan_error;
-}
-PyObject* written_error() {
-    return g_written_error;
-}
-PyObject* check_error(bool is_index) {
-    return is_index ? g_check_index_error : g_check_error;
-}
-PyObject* too_large_error() {
-    return g_too_large_error;
-}
-PyObject* device_error() {
-    return g_device_error;
-}
-PyObject* missing() {
-    return g_missing;
-}
 
 } // namespace tilewright::face
 

@@ -46,6 +46,55 @@ class Ref {
     PyObject* object_ = nullptr;
 };
 
+/// The Python error of now, if there is one, put aside until this ends; what happens meanwhile is forgotten.
+class KeptError {
+  public:
+    KeptError() { PyErr_Fetch(&type_, &value_, &traceback_); }
+    ~KeptError() { PyErr_Restore(type_, value_, traceback_); }
+    KeptError(const KeptError&) = delete;
+    KeptError& operator=(const KeptError&) = delete;
+
+  private:
+    PyObject *type_ = nullptr, *value_ = nullptr, *traceback_ = nullptr;
+};
+
+/// The value of the Python error, which is set no longer; nothing where it has none.
+inline Ref taken_error() {
+    PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+    PyErr_Fetch(&type, &value, &traceback);
+    const Ref of_type(type), of_traceback(traceback);
+    return Ref(value);
+}
+
+/// False, with a Python error.
+template <class... Values> bool fail(PyObject* type, const char* format, Values... values) {
+    PyErr_Format(type, format, values...);
+    return false;
+}
+
+/// Nothing, and no Python error, where there is no such attribute.
+inline Ref attribute_or_nothing(PyObject* object, const char* name) {
+    Ref value(object ? PyObject_GetAttrString(object, name) : nullptr);
+    if (!value) PyErr_Clear();
+    return value;
+}
+/// Likewise of a module, which is imported.
+inline Ref imported_or_nothing(const char* module_name, const char* name) {
+    const Ref module(PyImport_ImportModule(module_name));
+    return attribute_or_nothing(module.get(), name);
+}
+
+/// The end of an object of a type of ours, when all that it holds is given back.
+inline void free_object(PyObject* self) {
+    PyTypeObject* type = Py_TYPE(self);
+    reinterpret_cast<freefunc>(PyType_GetSlot(type, Py_tp_free))(self);
+    Py_DECREF(type);
+}
+
+inline PyArrayObject* numpy_array(PyObject* array) {
+    return reinterpret_cast<PyArrayObject*>(array);
+}
+
 /// A function with keywords, as a table of methods takes it.
 inline PyCFunction with_keywords(PyObject* (*function)(PyObject*, PyObject*, PyObject*)) {
     return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));

@@ -1,9 +1,8 @@
 // python/native/face/operations.cpp: rows of the table as tuples.
-#include "python/native/face/operations.h"
-
 #include <string>
 #include <vector>
 
+#include "python/native/face/face_types.h"
 #include "python/native/face/texts.h"
 #include "translator/ir/op.h"
 

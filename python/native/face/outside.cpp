@@ -20,10 +20,7 @@ struct Getters {
 };
 
 PyTypeObject* type_of(const char* name) {
-    Ref module(PyImport_ImportModule("types"));
-    PyObject* type = module ? PyObject_GetAttrString(module.get(), name) : nullptr;
-    if (!type) PyErr_Clear();
-    return reinterpret_cast<PyTypeObject*>(type);
+    return reinterpret_cast<PyTypeObject*>(imported_or_nothing("types", name).release());
 }
 
 Getter getter_of(const char* symbol) {
@@ -56,8 +53,7 @@ template <class Enum> bool read_word(PyObject* word, const char* const* names, i
             found = static_cast<Enum>(k);
             return true;
         }
-    PyErr_Format(PyExc_ValueError, "outside: %R is not known.", word);
-    return false;
+    return fail(PyExc_ValueError, "outside: %R is not known.", word);
 }
 
 constexpr const char* kSteps[] = {"object", "parameter", "entry", "attribute", "item", "contents", "closure"};
@@ -83,24 +79,17 @@ bool Outside::read(PyObject* places, PyObject* checks, const Signature& signatur
         PyObject *word = nullptr, *key = nullptr;
         Place place{-1, Step::object, Ref(), 0, nullptr};
         PyObject* item = PyList_GetItem(list.get(), i);
-        if (!PyTuple_Check(item) || !PyArg_ParseTuple(item, "iOO:place", &place.base, &word, &key)) {
-            if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "places: expected (base, step, key).");
-            return false;
-        }
+        if (!PyTuple_Check(item) || !PyArg_ParseTuple(item, "iOO:place", &place.base, &word, &key))
+            return !PyErr_Occurred() && fail(PyExc_TypeError, "places: expected (base, step, key).");
         if (!read_word(word, kSteps, 7, place.step)) return false;
         const bool begins = place.step == Step::object || place.step == Step::parameter;
-        if (place.base >= i || (place.base < 0) != begins) {
-            PyErr_Format(PyExc_ValueError, "places: %zd does not begin at one before it.", i);
-            return false;
-        }
+        if (place.base >= i || (place.base < 0) != begins)
+            return fail(PyExc_ValueError, "places: %zd does not begin at one before it.", i);
         if (place.step == Step::parameter) {
             const char* name = PyUnicode_AsUTF8AndSize(key, nullptr);
             if (!name) return false;
             place.index = signature.find(std::string(name));
-            if (place.index < 0) {
-                PyErr_Format(PyExc_ValueError, "places: %U is not a parameter.", key);
-                return false;
-            }
+            if (place.index < 0) return fail(PyExc_ValueError, "places: %U is not a parameter.", key);
         } else if (place.step == Step::closure) {
             place.index = PyLong_AsSsize_t(key);
             if (place.index == -1 && PyErr_Occurred()) return false;
@@ -124,26 +113,20 @@ bool Outside::read(PyObject* places, PyObject* checks, const Signature& signatur
         PyObject *word = nullptr, *value = nullptr;
         Py_ssize_t place = 0;
         PyObject* item = PyList_GetItem(list.get(), i);
-        if (!PyTuple_Check(item) || !PyArg_ParseTuple(item, "nOO:check", &place, &word, &value)) {
-            if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "checks: expected (place, kind, value).");
-            return false;
-        }
+        if (!PyTuple_Check(item) || !PyArg_ParseTuple(item, "nOO:check", &place, &word, &value))
+            return !PyErr_Occurred() && fail(PyExc_TypeError, "checks: expected (place, kind, value).");
         Check check{static_cast<std::size_t>(place), Kind::is, Ref::borrowed(value), 0};
         if (!read_word(word, kKinds, 10, check.kind)) return false;
-        if (place < 0 || check.place >= places_.size()) {
-            PyErr_Format(PyExc_ValueError, "checks: there is no place %zd.", place);
-            return false;
-        }
+        if (place < 0 || check.place >= places_.size())
+            return fail(PyExc_ValueError, "checks: there is no place %zd.", place);
         if (check.kind == Kind::length) {
             PyObject* type = nullptr;
             if (!PyTuple_Check(value) || !PyArg_ParseTuple(value, "On:length", &type, &check.length)) return false;
             check.value = Ref::borrowed(type);
         } else if (check.kind == Kind::same) {
             check.length = PyLong_AsSsize_t(value);
-            if (check.length < 0 || static_cast<std::size_t>(check.length) >= places_.size()) {
-                PyErr_Format(PyExc_ValueError, "checks: there is no place %R.", value);
-                return false;
-            }
+            if (check.length < 0 || static_cast<std::size_t>(check.length) >= places_.size())
+                return fail(PyExc_ValueError, "checks: there is no place %R.", value);
         }
         if (!take_apart(check)) checks_.push_back(all_.size());
         all_.push_back(std::move(check));

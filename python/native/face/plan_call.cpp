@@ -76,10 +76,7 @@ bool is_number(PyObject* object) {
 std::shared_ptr<const LoadedPlan> LoadedPlan::make(PyObject* plan_text, PyObject* objects, const std::string& function,
                                                    const Signature& signature, const Binding& binding) {
     Py_ssize_t size = 0;
-    if (!PyUnicode_Check(plan_text)) {
-        PyErr_SetString(PyExc_TypeError, "a plan is a str.");
-        return nullptr;
-    }
+    if (!PyUnicode_Check(plan_text)) return fail(PyExc_TypeError, "a plan is a str."), nullptr;
     const char* text = PyUnicode_AsUTF8AndSize(plan_text, &size);
     if (!text) return nullptr;
     std::string_view view(text, static_cast<std::size_t>(size));
@@ -96,7 +93,7 @@ std::shared_ptr<const LoadedPlan> LoadedPlan::make(PyObject* plan_text, PyObject
             if (!buffers.add(name, objects)) return nullptr;
         result->executable_ = Executable::load(view, buffers.views());
     } catch (const std::exception& e) {
-        set_error(plan_error(), e.what());
+        set_error(g_plan_error, e.what());
         return nullptr;
     }
     if (!result->bind_arguments(signature, binding)) return nullptr;
@@ -132,10 +129,8 @@ bool LoadedPlan::bind_arguments(const Signature& signature, const Binding& bindi
         Ref place(item_of(binding.hidden, a.name, failed));
         if (place) {
             const Py_ssize_t number = PyLong_AsSsize_t(place.get());
-            if (number < 0 || static_cast<std::size_t>(number) >= outside_.size()) {
-                PyErr_Format(PyExc_ValueError, "hidden: %s needs one of %zu places.", a.name.c_str(), outside_.size());
-                return false;
-            }
+            if (number < 0 || static_cast<std::size_t>(number) >= outside_.size())
+                return fail(PyExc_ValueError, "hidden: %s needs one of %zu places.", a.name.c_str(), outside_.size());
             source.place = static_cast<int>(number);
         } else {
             source.parameter = signature.find(a.name);
@@ -143,17 +138,13 @@ bool LoadedPlan::bind_arguments(const Signature& signature, const Binding& bindi
                 used[static_cast<std::size_t>(source.parameter)] = true;
             else
                 source.constant = Ref(item_of(binding.constants, a.name, failed));
-            if (source.parameter < 0 && !source.constant && !failed) {
-                PyErr_Format(plan_error(), "plan of %s: it reads %s, which is neither a parameter nor a constant.",
-                             function_.c_str(), a.name.c_str());
-                return false;
-            }
+            if (source.parameter < 0 && !source.constant && !failed)
+                return fail(g_plan_error, "plan of %s: it reads %s, which is neither a parameter nor a constant.",
+                            function_.c_str(), a.name.c_str());
         }
         source.exact_type = Ref(item_of(binding.scalar_types, a.name, failed));
-        if (source.exact_type && !PyType_Check(source.exact_type.get())) {
-            PyErr_Format(PyExc_TypeError, "scalar_types: %s needs a type.", a.name.c_str());
-            return false;
-        }
+        if (source.exact_type && !PyType_Check(source.exact_type.get()))
+            return fail(PyExc_TypeError, "scalar_types: %s needs a type.", a.name.c_str());
         if (failed) return false;
         writes_arguments_ = writes_arguments_ || a.written;
         sources_.push_back(std::move(source));
@@ -177,7 +168,6 @@ bool LoadedPlan::bind_arguments(const Signature& signature, const Binding& bindi
             if (plan.results[i].name == name) r = {true, static_cast<int>(i), number};
         for (std::size_t i = 0; i < plan.arguments.size() && r.index < 0; ++i)
             if (plan.arguments[i].name == name) r = {false, static_cast<int>(i), number};
-        returns_arguments_ = returns_arguments_ || !r.is_result;
         returns_.push_back(r);
     }
     for (const auto& b : plan.results) {
@@ -213,7 +203,7 @@ LoadedPlan::Attempt LoadedPlan::call_whole(PyObject* const* values, PyObject* ou
         is_foreign = is_foreign || (plan.arguments[i].is_array && array_class_of(arrays[i]));
     }
     if (is_foreign) {
-        DeviceArguments arguments(*this, arrays, alloca(DeviceArguments::bytes(count)));
+        DeviceArguments arguments(*this, arrays, alloca(DeviceViews::bytes(count)));
         if (!arguments.read()) return Attempt::error;
         if (arguments.on_device()) {
             if (has_device_) return call_on_device(arguments, values, out, freedom, problem, result);
@@ -224,11 +214,8 @@ LoadedPlan::Attempt LoadedPlan::call_whole(PyObject* const* values, PyObject* ou
     }
     if (device_context() && !has_device_) {
         if (strict) return no_match(problem, Problem::Kind::no_version, 0, nullptr);
-        PyErr_Format(device_error(),
-                     "%s: the call is inside of `with device(...)`, but this module has no code for CUDA devices. "
-                     "Export it with --target host,cuda.",
-                     function_.c_str());
-        return Attempt::error;
+        return error(g_device_error, "the call is inside of `with device(...)`, but this module has no code for CUDA "
+                                     "devices. Export it with --target host,cuda.");
     }
     if (has_device_ && (device_context() || (!has_host_ && freedom.to_device)))
         return call_with_copies(values, out, freedom, problem, result);
@@ -238,14 +225,11 @@ LoadedPlan::Attempt LoadedPlan::call_whole(PyObject* const* values, PyObject* ou
     auto* ranges = static_cast<MemoryRange*>(alloca((writes_arguments_ ? count + 1 : 1) * sizeof(MemoryRange)));
 
     for (std::size_t i = 0; i < count; ++i) {
-        const Source& source = sources_[i];
         const PlanArgument& a = plan.arguments[i];
         if (writes_arguments_) ranges[i] = {};
         PyObject* object = arrays[i];
         if (!a.is_array) {
-            if (!read_scalar(object, a.dtype, reinterpret_cast<PyTypeObject*>(source.exact_type.get()), strict,
-                             frame.arguments[i].scalar))
-                return no_match(problem, Problem::Kind::scalar, i, object);
+            if (!read_number(i, object, strict, frame)) return no_match(problem, Problem::Kind::scalar, i, object);
             continue;
         }
         Mismatch mismatch = check_array(object, a.dtype, a.rank);
@@ -261,9 +245,9 @@ LoadedPlan::Attempt LoadedPlan::call_whole(PyObject* const* values, PyObject* ou
             mismatch = check_array(object, a.dtype, a.rank);
         }
         const bool fits = mismatch == Mismatch::none || mismatch == Mismatch::needs_copy;
-        if (writes_arguments_ && fits) ranges[i] = memory_of(reinterpret_cast<PyArrayObject*>(object));
+        if (writes_arguments_ && fits) ranges[i] = memory_of(numpy_array(object));
         if (mismatch == Mismatch::needs_copy && copies && !a.written) {
-            PyObject* copy = PyArray_NewCopy(reinterpret_cast<PyArrayObject*>(object), NPY_CORDER);
+            PyObject* copy = PyArray_NewCopy(numpy_array(object), NPY_CORDER);
             if (!copy) return Attempt::error;
             Py_XDECREF(owned[i]);
             object = arrays[i] = owned[i] = copy;
@@ -273,61 +257,33 @@ LoadedPlan::Attempt LoadedPlan::call_whole(PyObject* const* values, PyObject* ou
             return no_match(problem, Problem::Kind::written, i, nullptr,
                             a.name + " is not aligned to its elements, and the call writes into it. Pass a copy.");
         if (mismatch != Mismatch::none) return no_match(problem, Problem::Kind::array, i, object);
-        view_of(reinterpret_cast<PyArrayObject*>(object), frame.arguments[i].array);
+        view_of(numpy_array(object), frame.arguments[i].array);
     }
 
-    for (std::size_t i = 0; i < count && writes_arguments_; ++i) {
-        if (!plan.arguments[i].written) continue;
-        bool is_writeable = PyArray_ISWRITEABLE(reinterpret_cast<PyArrayObject*>(arrays[i]));
-        std::string why = why_not_written(i, frame.arguments[i].array, is_writeable, ranges);
-        if (why.empty() && out) why = why_out_is_shared(i, out, ranges[i]);
-        if (!why.empty()) return no_match(problem, Problem::Kind::written, i, nullptr, std::move(why));
-    }
-
+    if (writes_arguments_ && !may_write(frame, arrays, out, ranges, problem)) return Attempt::no_match;
     if (!has_sizes(frame, arrays, problem)) return Attempt::no_match;
     int version = executable_->select(frame);
     for (NPY_ORDER order : {NPY_CORDER, NPY_FORTRANORDER}) {
         if (version >= 0 || !copies) break;
         for (std::size_t i = 0; i < count; ++i) {
             if (!plan.arguments[i].is_array || plan.arguments[i].written) continue;
-            auto* array = reinterpret_cast<PyArrayObject*>(arrays[i]);
+            auto* array = numpy_array(arrays[i]);
             if (order == NPY_CORDER ? PyArray_IS_C_CONTIGUOUS(array) : PyArray_IS_F_CONTIGUOUS(array)) continue;
             PyObject* copy = PyArray_NewCopy(array, order);
             if (!copy) return Attempt::error;
             Py_XDECREF(owned[i]);
             arrays[i] = owned[i] = copy;
-            view_of(reinterpret_cast<PyArrayObject*>(copy), frame.arguments[i].array);
+            view_of(numpy_array(copy), frame.arguments[i].array);
         }
         version = executable_->select(frame);
     }
     if (const Attempt attempt = served(frame, version, problem); attempt != Attempt::done) return attempt;
-    // A returned argument is the caller's very object, whatever was made of it here.
-    std::string failed;
-    Attempt attempt = run(frame, version, arrays, out, result, failed);
-    if (attempt == Attempt::unchecked) no_match(problem, Problem::Kind::check, 0, nullptr, std::move(failed));
-    if (attempt == Attempt::done && returns_arguments_) {
-        for (std::size_t r = 0; r < returns_.size(); ++r) {
-            if (returns_[r].is_result) continue;
-            const Source& source = sources_[static_cast<std::size_t>(returns_[r].index)];
-            PyObject* object = source.parameter >= 0 ? values[source.parameter] : arrays[returns_[r].index];
-            const runtime::CallArgument& argument = frame.arguments[returns_[r].index];
-            const bool is_array = plan.arguments[static_cast<std::size_t>(returns_[r].index)].is_array;
-            Ref item = returns_[r].number.empty()
-                           ? Ref::borrowed(object)
-                           : python_number(returns_[r].number, is_array ? argument.array.data : argument.scalar);
-            if (!item) {
-                Py_CLEAR(*result);
-                return Attempt::error;
-            }
-            if (plan.returns_tuple) {
-                PyTuple_SetItem(*result, static_cast<Py_ssize_t>(r), item.release());
-            } else {
-                Py_XDECREF(*result);
-                *result = item.release();
-            }
-        }
-    }
-    return attempt;
+    return run({frame, version, values, arrays, out, problem}, result);
+}
+
+bool LoadedPlan::read_number(std::size_t i, PyObject* object, bool strict, const Executable::Frame& frame) const {
+    auto* exact_type = reinterpret_cast<PyTypeObject*>(sources_[i].exact_type.get());
+    return read_scalar(object, executable_->plan().arguments[i].dtype, exact_type, strict, frame.arguments[i].scalar);
 }
 
 LoadedPlan::Attempt LoadedPlan::no_match(Problem* problem, Problem::Kind kind, std::size_t index, PyObject* object,
@@ -352,32 +308,35 @@ bool LoadedPlan::has_sizes(const Executable::Frame& frame, PyObject* const* obje
 LoadedPlan::Attempt LoadedPlan::served(const Executable::Frame& frame, int version, Problem* problem) const {
     if (version >= 0 && executable_->size_results(frame)) return Attempt::done;
     if (version < 0 && frame.place)
-        if (const std::string why = executable_->device_problem(*frame.place); !why.empty()) {
-            PyErr_Format(device_error(), "%s: %s", function_.c_str(), why.c_str());
-            return Attempt::error;
-        }
+        if (const std::string why = executable_->device_problem(*frame.place); !why.empty())
+            return error(g_device_error, why);
     const auto kind = version < 0 ? Problem::Kind::no_version : Problem::Kind::result_too_large;
     return no_match(problem, kind, 0, nullptr, problem ? executable_->sizes_text(frame) : "");
 }
 
-std::string LoadedPlan::why_not_written(std::size_t argument, const runtime::ArrayView& view, bool is_writeable,
+bool LoadedPlan::may_write(const Executable::Frame& frame, PyObject* const* arrays, PyObject* out,
+                           const MemoryRange* ranges, Problem* problem) const {
+    for (std::size_t i = 0; i < sources_.size(); ++i) {
+        if (!executable_->plan().arguments[i].written) continue;
+        std::string why = why_not_written(i, frame, PyArray_ISWRITEABLE(numpy_array(arrays[i])), ranges);
+        if (why.empty() && out) why = why_out_is_shared(i, out, ranges[i]);
+        if (!why.empty()) return no_match(problem, Problem::Kind::written, i, nullptr, std::move(why)), false;
+    }
+    return true;
+}
+
+std::string LoadedPlan::why_not_written(std::size_t argument, const Executable::Frame& frame, bool is_writeable,
                                         const MemoryRange* ranges) const {
-    const std::vector<PlanArgument>& all = executable_->plan().arguments;
-    const std::string& name = all[argument].name;
+    const std::string& name = executable_->plan().arguments[argument].name;
     if (!is_writeable) return name + " is read-only, and the call writes into it. Pass an array that can be written.";
-    if (runtime::overlaps_itself(view, all[argument].rank, info(all[argument].dtype).bytes))
-        return "elements of " + name + " share memory with each other, and the call writes into it. Pass a copy.";
-    for (std::size_t i = 0; i < all.size(); ++i)
-        if (i != argument && ranges[argument].meets(ranges[i]))
-            return name + " shares memory with " + all[i].name + ", and the call writes into it. Pass a copy of one.";
-    return "";
+    return executable_->why_not_written(argument, frame, ranges);
 }
 
 std::string LoadedPlan::why_out_is_shared(std::size_t argument, PyObject* out, const MemoryRange& range) const {
     const bool is_tuple = PyTuple_Check(out);
     for (Py_ssize_t i = 0, n = is_tuple ? PyTuple_Size(out) : 1; i < n; ++i) {
         PyObject* item = is_tuple ? PyTuple_GetItem(out, i) : out;
-        if (PyArray_Check(item) && range.meets(memory_of(reinterpret_cast<PyArrayObject*>(item))))
+        if (PyArray_Check(item) && range.meets(memory_of(numpy_array(item))))
             return executable_->plan().arguments[argument].name +
                    " shares memory with out, and the call writes into both. Pass another out.";
     }
@@ -387,38 +346,40 @@ std::string LoadedPlan::why_out_is_shared(std::size_t argument, PyObject* out, c
 bool LoadedPlan::has_item_for_each(PyObject* out) const {
     const std::size_t returns = returns_.size();
     if (PyTuple_Check(out) ? static_cast<std::size_t>(PyTuple_Size(out)) == returns : returns == 1) return true;
-    PyErr_Format(PyExc_ValueError, "%s: out must have an array for each of the %zu results, or None.",
-                 function_.c_str(), returns);
+    error(PyExc_ValueError, "out must have an array for each of the " + std::to_string(returns) + " results, or None.");
     return false;
+}
+
+bool LoadedPlan::items_fit(PyObject* out) const {
+    if (!has_item_for_each(out)) return false;
+    for (std::size_t r = 0; r < returns_.size(); ++r) {
+        if (returns_[r].is_result || item_at(out, r) == Py_None) continue;
+        error(PyExc_ValueError, "out must be None for an argument that is returned as it is.");
+        return false;
+    }
+    return true;
 }
 
 bool LoadedPlan::take_out(const Executable::Frame& frame, PyObject* out, PyObject** given) const {
     const runtime::Plan& plan = executable_->plan();
-    const std::size_t returns = returns_.size();
-    const char* function = function_.c_str();
-    if (!has_item_for_each(out)) return false;
-    for (std::size_t r = 0; r < returns; ++r) {
+    if (!items_fit(out)) return false;
+    for (std::size_t r = 0; r < returns_.size(); ++r) {
         PyObject* item = item_at(out, r);
         if (item == Py_None) continue;
-        if (!returns_[r].is_result) {
-            PyErr_Format(PyExc_ValueError, "%s: out must be None for an argument that is returned as it is.", function);
-            return false;
-        }
         std::size_t index = static_cast<std::size_t>(returns_[r].index);
         const runtime::PlanBuffer& b = plan.results[index];
         int rank = static_cast<int>(b.shape.size());
         DType dtype;
         bool is_array = PyArray_Check(item);
-        auto* array = reinterpret_cast<PyArrayObject*>(item);
+        auto* array = numpy_array(item);
         bool same_type = is_array && dtype_of(array, dtype) && dtype == b.dtype;
         bool same_shape = same_type && PyArray_NDIM(array) == rank;
         for (int k = 0; k < rank && same_shape; ++k)
             same_shape = PyArray_DIMS(array)[k] == frame.results[index].shape[k];
         if (!same_shape) {
-            const std::string shape = extents_text(frame.results[index].shape, rank);
-            PyErr_Format(same_type ? PyExc_ValueError : PyExc_TypeError,
-                         "%s: out is %s, but the result is %s%s. Pass numpy.empty of that.", function,
-                         describe(item).c_str(), std::string(info(b.dtype).name).c_str(), shape.c_str());
+            const std::string wanted = std::string(info(b.dtype).name) + extents_text(frame.results[index].shape, rank);
+            error(same_type ? PyExc_ValueError : PyExc_TypeError,
+                  "out is " + describe(item) + ", but the result is " + wanted + ". Pass numpy.empty of that.");
             return false;
         }
         if (PyArray_FailUnlessWriteable(array, "out") != 0 || refuse_overlapping_out(function_, item)) return false;
@@ -430,57 +391,58 @@ bool LoadedPlan::take_out(const Executable::Frame& frame, PyObject* out, PyObjec
     return true;
 }
 
-LoadedPlan::Attempt LoadedPlan::failure(RunStatus status, int version, const std::string& failed) const {
-    const char* function = function_.c_str();
-    if (status == RunStatus::check_failed) return Attempt::unchecked;
-    if (status == RunStatus::interrupted) return Attempt::error; // the handler's own exception
-    if (status == RunStatus::out_of_memory)
-        PyErr_NoMemory();
-    else if (status == RunStatus::failed)
-        PyErr_Format(PyExc_RuntimeError, "%s: a kernel of version \"%s\" failed: %s. Please report this.", function,
-                     executable_->version_label(version).c_str(), runtime::take_kernel_error().c_str());
-    else if (status == RunStatus::device_error && is_out_of_device_memory(failed))
-        PyErr_Format(PyExc_MemoryError, "%s: %s", function, failed.c_str());
-    else if (status == RunStatus::device_error)
-        PyErr_Format(device_error(), "%s: %s", function, failed.c_str());
-    else
-        PyErr_Format(PyExc_ValueError,
-                     "%s: a size or a step that the call computes is out of range: sizes are below 2**31, steps not 0.",
-                     function);
+LoadedPlan::Attempt LoadedPlan::error(PyObject* type, const std::string& text) const {
+    set_error(type, function_ + ": " + text);
     return Attempt::error;
 }
 
-LoadedPlan::Attempt LoadedPlan::run(const Executable::Frame& frame, int version, PyObject** arrays, PyObject* out,
-                                    PyObject** result, std::string& failed) const {
-    const runtime::Plan& plan = executable_->plan();
-    std::size_t results = plan.results.size(), returns = returns_.size();
-    RefArray made(alloca((results + 1) * sizeof(PyObject*)), results);  // what the kernels write
-    RefArray given(alloca((results + 1) * sizeof(PyObject*)), results); // the caller's out arrays
-    auto* scalars = static_cast<unsigned char*>(alloca(16 * results + 16));
-    scalars += -reinterpret_cast<std::uintptr_t>(scalars) & 15;
+LoadedPlan::Attempt LoadedPlan::failure(RunStatus status, int version, const std::string& failed,
+                                        Problem* problem) const {
+    switch (status) {
+    case RunStatus::check_failed:
+        return no_match(problem, Problem::Kind::check, 0, nullptr, failed), Attempt::unchecked;
+    case RunStatus::interrupted: // the handler's own exception
+        return Attempt::error;
+    case RunStatus::out_of_memory:
+        return PyErr_NoMemory(), Attempt::error;
+    case RunStatus::failed:
+        return error(PyExc_RuntimeError, "a kernel of version \"" + executable_->version_label(version) +
+                                             "\" failed: " + runtime::take_kernel_error() + ". Please report this.");
+    case RunStatus::device_error:
+        return error(is_out_of_device_memory(failed) ? PyExc_MemoryError : g_device_error, failed);
+    default:
+        return error(PyExc_ValueError, "a size or a step that the call computes is out of range: sizes are below "
+                                       "2**31, steps not 0.");
+    }
+}
 
-    if (out && !take_out(frame, out, given.items())) return Attempt::error;
+LoadedPlan::Attempt LoadedPlan::run(const HostCall& call, PyObject** result) const {
+    const runtime::Plan& plan = executable_->plan();
+    const std::size_t results = plan.results.size();
+    HostResults memory(alloca(HostResults::bytes(results)), results);
+    RefArray &made = memory.made, &given = memory.given;
+    if (call.out && !take_out(call.frame, call.out, given.items())) return Attempt::error;
 
     std::int64_t bytes = 0;
     for (std::size_t i = 0; i < results; ++i) {
         const runtime::PlanBuffer& b = plan.results[i];
-        runtime::CallResult& r = frame.results[i];
+        runtime::CallResult& r = call.frame.results[i];
         bytes += r.elements * info(b.dtype).bytes;
         if (given[i]) {
             // As if nothing overlapped: an out array that shares memory with an argument, or lies between the elements
             // of another out, gets its values at the end.
-            auto* array = reinterpret_cast<PyArrayObject*>(given[i]);
+            PyArrayObject* array = numpy_array(given[i]);
             bool direct = PyArray_IS_C_CONTIGUOUS(array) && PyArray_ISBEHAVED(array);
             for (std::size_t a = 0; a < sources_.size() && direct; ++a)
-                direct = !plan.arguments[a].is_array || !overlap(array, reinterpret_cast<PyArrayObject*>(arrays[a]));
+                direct = !plan.arguments[a].is_array || !overlap(array, numpy_array(call.arrays[a]));
             for (std::size_t o = 0; o < results && direct; ++o)
-                direct = o == i || !given[o] || !overlap(array, reinterpret_cast<PyArrayObject*>(given[o]));
+                direct = o == i || !given[o] || !overlap(array, numpy_array(given[o]));
             if (direct) {
                 r.data = PyArray_DATA(array);
                 continue;
             }
         } else if (b.shape.empty()) {
-            r.data = scalars + 16 * i;
+            r.data = memory.scalar(i);
             continue;
         }
         PyArrayObject* array = new_result(b.dtype, static_cast<int>(b.shape.size()), r.shape, r.elements, &r.is_pooled);
@@ -489,125 +451,108 @@ LoadedPlan::Attempt LoadedPlan::run(const Executable::Frame& frame, int version,
         r.data = PyArray_DATA(array);
     }
 
-    RunStatus status;
     for (std::size_t a = 0; a < sources_.size() && bytes < kReleaseGilFrom; ++a)
         if (plan.arguments[a].is_array)
-            bytes += PyArray_SIZE(reinterpret_cast<PyArrayObject*>(arrays[a])) * info(plan.arguments[a].dtype).bytes;
+            bytes += PyArray_SIZE(numpy_array(call.arrays[a])) * info(plan.arguments[a].dtype).bytes;
     RunningThread thread;
-    const runtime::Interrupt interrupt{
-        [](void* context) { return static_cast<RunningThread*>(context)->interrupted(); }, &thread};
+    const runtime::Interrupt interrupt = thread.interrupt();
+    std::string failed;
     if (bytes >= kReleaseGilFrom) thread.release_gil();
-    status = executable_->run(frame, version, &interrupt, &failed);
+    const RunStatus status = executable_->run(call.frame, call.version, &interrupt, &failed);
     thread.take_gil();
-    if (status != RunStatus::done) return failure(status, version, failed);
+    if (status != RunStatus::done) return failure(status, call.version, failed, call.problem);
+    return give_back(call, memory, result);
+}
 
-    Returned all(plan.returns_tuple, returns);
-    if (!all.is_made()) return Attempt::error;
-    for (std::size_t r = 0; r < returns; ++r) {
-        if (!returns_[r].is_result) continue;
-        std::size_t i = static_cast<std::size_t>(returns_[r].index);
-        Ref item;
-        if (given[i]) {
-            if (made[i] && PyArray_CopyInto(reinterpret_cast<PyArrayObject*>(given[i]),
-                                            reinterpret_cast<PyArrayObject*>(made[i])) != 0)
-                return Attempt::error;
-            item = Ref::borrowed(given[i]);
-        } else if (made[i]) {
-            item = Ref::borrowed(made[i]);
-        } else {
-            item = returns_[r].number.empty()
-                       ? Ref(PyArray_Scalar(frame.results[i].data,
-                                            reinterpret_cast<PyArray_Descr*>(result_descrs_[i].get()), nullptr))
-                       : python_number(returns_[r].number, frame.results[i].data);
-            if (!item) return Attempt::error;
-        }
-        all.put(r, std::move(item));
-    }
-    *result = returns == 0 ? Py_NewRef(Py_None) : all.release();
-    return Attempt::done;
+LoadedPlan::Attempt LoadedPlan::give_back(const HostCall& call, HostResults& memory, PyObject** result) const {
+    const runtime::Plan& plan = executable_->plan();
+    *result =
+        put_together(plan.returns_tuple, returns_.size(), [&](std::size_t r) {
+            const auto& [is_result, index, number] = returns_[r];
+            const auto i = static_cast<std::size_t>(index);
+            if (!is_result && number.empty()) // the caller's very object, whatever was made of it here
+                return Ref::borrowed(sources_[i].parameter >= 0 ? call.values[sources_[i].parameter] : call.arrays[i]);
+            if (!is_result && plan.arguments[i].is_array)
+                return python_number(number, PyArray_DATA(numpy_array(call.arrays[i])));
+            if (!is_result) return python_number(number, call.frame.arguments[i].scalar);
+            PyObject *given = memory.given[i], *made = memory.made[i];
+            if (given && made && PyArray_CopyInto(numpy_array(given), numpy_array(made)) != 0) return Ref();
+            if (given || made) return Ref::borrowed(given ? given : made);
+            if (!number.empty()) return python_number(number, memory.scalar(i));
+            auto* descr = reinterpret_cast<PyArray_Descr*>(result_descrs_[i].get());
+            return Ref(PyArray_Scalar(memory.scalar(i), descr, nullptr));
+        }).release();
+    return *result ? Attempt::done : Attempt::error;
 }
 
 void LoadedPlan::raise(const Problem& problem) const {
-    const runtime::Plan& plan = executable_->plan();
-    const char* function = function_.c_str();
-    std::size_t index = static_cast<std::size_t>(problem.index);
+    const auto index = static_cast<std::size_t>(problem.index);
+    PyObject* const object = problem.object.get();
+    const std::string& text = problem.text;
+    const auto says = [&](const char* words) { return text.find(words) != std::string::npos; };
+    const auto shown = [&] { return array_class_of(object) ? describe_placed(object) : describe(object); };
+    // Arguments that these problems are about.
+    const auto argument = [&]() -> const PlanArgument& { return executable_->plan().arguments[index]; };
     switch (problem.kind) {
     case Problem::Kind::array: {
-        const PlanArgument& a = plan.arguments[index];
-        std::string wanted = describe(a.dtype, a.rank);
-        std::string got = array_class_of(problem.object.get()) ? describe_placed(problem.object.get())
-                                                               : describe(problem.object.get());
-        bool is_array = PyArray_Check(problem.object.get());
-        bool same_rank = is_array && PyArray_NDIM(reinterpret_cast<PyArrayObject*>(problem.object.get())) == a.rank;
+        const PlanArgument& a = argument();
+        const bool is_array = PyArray_Check(object);
+        const bool same_rank = is_array && PyArray_NDIM(numpy_array(object)) == a.rank;
         // Of strings, dates and objects a cast makes an error, or numbers that nobody meant.
-        const int type = is_array ? PyArray_TYPE(reinterpret_cast<PyArrayObject*>(problem.object.get())) : NPY_NOTYPE;
-        bool has_numbers = PyTypeNum_ISNUMBER(type) || PyTypeNum_ISBOOL(type);
-        std::string hint =
+        const int type = is_array ? PyArray_TYPE(numpy_array(object)) : NPY_NOTYPE;
+        const bool has_numbers = PyTypeNum_ISNUMBER(type) || PyTypeNum_ISBOOL(type);
+        const std::string hint =
             is_array && !has_numbers ? "Pass an array of numbers."
             : same_rank              ? "Convert it: " + a.name + ".astype('" + std::string(info(a.dtype).name) + "')."
             : is_array ? "Pass an array of " + std::to_string(a.rank) + (a.rank == 1 ? " dimension." : " dimensions.")
                        : "Pass an array.";
-        PyErr_Format(PyExc_TypeError, "%s: %s is %s, but this module takes %s. %s", function, a.name.c_str(),
-                     got.c_str(), wanted.c_str(), hint.c_str());
+        error(PyExc_TypeError,
+              a.name + " is " + shown() + ", but this module takes " + describe(a.dtype, a.rank) + ". " + hint);
         return;
     }
-    case Problem::Kind::scalar: {
-        const PlanArgument& a = plan.arguments[index];
+    case Problem::Kind::scalar:
         PyErr_Format(PyExc_TypeError, "%s: %s is %R (%s), but this module takes a number that is %s without a cast. %s",
-                     function, a.name.c_str(), problem.object.get(), describe(problem.object.get()).c_str(),
-                     std::string(info(a.dtype).name).c_str(),
-                     is_number(problem.object.get()) ? "Convert it." : "Pass a number.");
+                     function_.c_str(), argument().name.c_str(), object, describe(object).c_str(),
+                     std::string(info(argument().dtype).name).c_str(),
+                     is_number(object) ? "Convert it." : "Pass a number.");
         return;
-    }
     case Problem::Kind::constant:
         if (index < fixed_.size())
             PyErr_Format(PyExc_ValueError,
                          "%s: %s is %R, but this module was made for %s=%R. Tune the function with that value too.",
-                         function, fixed_names_[index].c_str(), problem.object.get(), fixed_names_[index].c_str(),
+                         function_.c_str(), fixed_names_[index].c_str(), object, fixed_names_[index].c_str(),
                          fixed_[index].value.get());
         else
-            PyErr_Format(PyExc_ValueError, "%s: a value that this module was made for has changed.", function);
+            error(PyExc_ValueError, "a value that this module was made for has changed.");
         return;
     case Problem::Kind::written:
-        PyErr_Format(written_error(), "%s: %s", function, problem.text.c_str());
+        error(g_written_error, text);
         return;
     case Problem::Kind::too_large:
-        PyErr_Format(too_large_error(),
-                     "%s: %s is %s; kernels index with 32 bits, so an array has at most %s elements, and its "
-                     "strides reach no further. %s",
-                     function, plan.arguments[index].name.c_str(),
-                     array_class_of(problem.object.get()) ? describe_placed(problem.object.get()).c_str()
-                                                          : describe(problem.object.get()).c_str(),
-                     runtime::element_limit_text(plan.arguments[index].dtype), when_too_large_.c_str());
+        error(g_too_large_error, argument().name + " is " + shown() +
+                                     "; kernels index with 32 bits, so an array has at most " +
+                                     runtime::element_limit_text(argument().dtype) +
+                                     " elements, and its strides reach no further. " + when_too_large_);
         return;
     case Problem::Kind::check:
-        PyErr_Format(check_error(problem.text.find("out of bounds") != std::string::npos), "%s: %s.", function,
-                     problem.text.c_str());
+        error(says("out of bounds") ? g_check_index_error : g_check_error, text + ".");
         return;
     case Problem::Kind::guard:
         // The class is NumPy's; a plan's text holds messages alone.
-        PyErr_Format(problem.text.find("is out of bounds for axis") == std::string::npos ? PyExc_ValueError
-                                                                                         : PyExc_IndexError,
-                     "%s: %s", function, problem.text.c_str());
+        error(says("is out of bounds for axis") ? PyExc_IndexError : PyExc_ValueError, text);
         return;
-    case Problem::Kind::no_version: {
-        std::string needed = executable_->requirements_text();
+    case Problem::Kind::no_version:
         if (!executable_->usable())
-            PyErr_Format(PyExc_RuntimeError,
-                         "%s: this module has no code for this machine's CPU. Export it with --target x86-64 as well.",
-                         function);
+            error(PyExc_RuntimeError,
+                  "this module has no code for this machine's CPU. Export it with --target x86-64 as well.");
         else
-            PyErr_Format(
-                PyExc_ValueError,
-                "%s: no version of this module serves %s: one needs %s. Tune the function with such sizes too.",
-                function, problem.text.c_str(), needed.c_str());
+            error(PyExc_ValueError, "no version of this module serves " + text + ": one needs " +
+                                        executable_->requirements_text() + ". Tune the function with such sizes too.");
         return;
-    }
     default:
-        PyErr_Format(too_large_error(),
-                     "%s: a result of %s would have a negative size, or more than 2**31 - 2**27 elements. Work on the "
-                     "arguments in parts.",
-                     function, problem.text.c_str());
+        error(g_too_large_error, "a result of " + text +
+                                     " would have a negative size, or more than 2**31 - 2**27 "
+                                     "elements. Work on the arguments in parts.");
     }
 }
 

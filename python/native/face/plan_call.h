@@ -43,6 +43,8 @@ struct Freedom {
     bool to_device = false; ///< NumPy arrays are copied to a device where the plan has no version for the host
 };
 
+class HostResults;
+
 class LoadedPlan {
   public:
     /// Null with a Python error.
@@ -80,13 +82,25 @@ class LoadedPlan {
         std::string number; ///< the Python type that is made of it
     };
 
+    /// A call on the host that is ready to run. Its arrays are NumPy's: the arguments as kernels read them.
+    struct HostCall {
+        const runtime::Executable::Frame& frame;
+        int version;
+        PyObject* const* values;
+        PyObject* const* arrays;
+        PyObject* out;
+        Problem* problem;
+    };
+
     class DeviceArguments;
     /// What a call of arrays on a device is in the middle of.
     struct DeviceCall {
         const runtime::Executable::Frame& frame;
         int version;
         const DeviceArguments& arguments;
+        PyObject* const* values;
         PyObject* out;
+        Problem* problem;
     };
 
     class Part;
@@ -95,24 +109,35 @@ class LoadedPlan {
     void look_at_versions();
     /// What argument `i` is in this call: borrowed, or in `owned`. Null where it is not there.
     PyObject* object_of(std::size_t i, PyObject* const* values, PyObject*& owned) const;
+    /// A Python error that begins with the function.
+    Attempt error(PyObject* type, const std::string& text) const;
     static Attempt no_match(Problem* problem, Problem::Kind kind, std::size_t index, PyObject* object,
                             std::string text = "");
+    /// A scalar's value into the frame; false where it is none for this plan.
+    bool read_number(std::size_t i, PyObject* object, bool strict, const runtime::Executable::Frame& frame) const;
     /// Whether kernels can index the arrays and the guards hold. False with the problem; `objects`: by argument.
     bool has_sizes(const runtime::Executable::Frame& frame, PyObject* const* objects, Problem* problem) const;
     /// Done where there is a version and its results have legal sizes; otherwise what the call comes to.
     Attempt served(const runtime::Executable::Frame& frame, int version, Problem* problem) const;
+    /// Whether the call may write into NumPy's arrays that the plan writes. False with the problem.
+    bool may_write(const runtime::Executable::Frame& frame, PyObject* const* arrays, PyObject* out,
+                   const runtime::MemoryRange* ranges, Problem* problem) const;
     /// Why the call must not write into an argument that the plan writes; empty where it may.
-    std::string why_not_written(std::size_t argument, const runtime::ArrayView& view, bool is_writeable,
+    std::string why_not_written(std::size_t argument, const runtime::Executable::Frame& frame, bool is_writeable,
                                 const runtime::MemoryRange* ranges) const;
     std::string why_out_is_shared(std::size_t argument, PyObject* out, const runtime::MemoryRange& range) const;
-    Attempt run(const runtime::Executable::Frame& frame, int version, PyObject** arrays, PyObject* out,
-                PyObject** result, std::string& failed) const;
+    Attempt run(const HostCall& call, PyObject** result) const;
+    /// What a call that has run gives, with its results on the host.
+    Attempt give_back(const HostCall& call, HostResults& memory, PyObject** result) const;
     /// Whether `out` has as many items as there are results. False with a Python error.
     bool has_item_for_each(PyObject* out) const;
+    /// That, and None for each argument that is returned.
+    bool items_fit(PyObject* out) const;
     /// The caller's out arrays, by result: NumPy's. False with a Python error.
     bool take_out(const runtime::Executable::Frame& frame, PyObject* out, PyObject** given) const;
-    /// Sets the Python error of a run that was not done; unchecked where the data were none for the plan.
-    Attempt failure(runtime::RunStatus status, int version, const std::string& failed) const;
+    /// Sets the Python error of a run that was not done; unchecked, with the problem, where the data were none for the
+    /// plan.
+    Attempt failure(runtime::RunStatus status, int version, const std::string& failed, Problem* problem) const;
 
     /// As call(), for what kernels can index.
     Attempt call_whole(PyObject* const* values, PyObject* out, Freedom freedom, Problem* problem,
@@ -162,9 +187,8 @@ class LoadedPlan {
     // plan_call_device.cpp
     Attempt call_on_device(DeviceArguments& arguments, PyObject* const* values, PyObject* out, Freedom freedom,
                            Problem* problem, PyObject** result) const;
-    Attempt run_on_device(const DeviceCall& call, PyObject* const* values, PyObject** result,
-                          std::string& failed) const;
-    bool take_device_out(const DeviceCall& call, PyObject** given, DeviceView* views) const;
+    Attempt run_on_device(const DeviceCall& call, PyObject** result) const;
+    bool take_device_out(const DeviceCall& call, PyObject** given, DeviceViews& views) const;
     PyObject* constant_on_device(std::size_t argument, PyObject* object, const runtime::cuda::Place& place) const;
     /// Null without an error: its dtype is another one.
     PyObject* number_on_device(PyObject* object, const DeviceView& view, const runtime::PlanArgument& argument,
@@ -188,7 +212,6 @@ class LoadedPlan {
     std::size_t parameters_ = 0;                          ///< of the function, where there are these
     std::size_t handed_ = 0;                              ///< the first results of the total, which the rest takes
     std::vector<std::size_t> kept_;                       ///< which results of the call the others are
-    bool returns_arguments_ = false;
     bool writes_arguments_ = false;
     bool has_host_ = true;                                 ///< versions for the host
     bool has_device_ = false;                              ///< versions for a device

@@ -53,10 +53,6 @@ bool is_dense(PyArrayObject* array) {
     return PyArray_IS_C_CONTIGUOUS(array) || PyArray_IS_F_CONTIGUOUS(array);
 }
 
-PyArrayObject* numpy(PyObject* object) {
-    return reinterpret_cast<PyArrayObject*>(object);
-}
-
 } // namespace
 
 LoadedPlan::Attempt LoadedPlan::call_with_copies(PyObject* const* values, PyObject* out, Freedom freedom,
@@ -64,7 +60,7 @@ LoadedPlan::Attempt LoadedPlan::call_with_copies(PyObject* const* values, PyObje
     const runtime::Plan& plan = executable_->plan();
     const cuda::Place place = default_place();
     if (!check_device(place.device)) return Attempt::error;
-    const std::size_t count = sources_.size(), results = plan.results.size(), returns = returns_.size();
+    const std::size_t count = sources_.size(), results = plan.results.size();
     Executable::Frame frame = executable_->lay_out(alloca(executable_->frame_bytes()));
     frame.place = &place;
     RefArray given_arrays(alloca((count + 1) * sizeof(PyObject*)), count); // as the caller has them, made arrays
@@ -77,8 +73,7 @@ LoadedPlan::Attempt LoadedPlan::call_with_copies(PyObject* const* values, PyObje
         Ref owner(owned);
         if (!object) return no_match(problem, Problem::Kind::array, i, Py_None);
         if (!a.is_array) {
-            auto* exact_type = reinterpret_cast<PyTypeObject*>(sources_[i].exact_type.get());
-            if (!read_scalar(object, a.dtype, exact_type, freedom.strict, frame.arguments[i].scalar))
+            if (!read_number(i, object, freedom.strict, frame))
                 return no_match(problem, Problem::Kind::scalar, i, object);
             continue;
         }
@@ -92,19 +87,13 @@ LoadedPlan::Attempt LoadedPlan::call_with_copies(PyObject* const* values, PyObje
         if (mismatch != Mismatch::none && mismatch != Mismatch::needs_copy)
             return no_match(problem, Problem::Kind::array, i, array.get());
         given_arrays[i] = array.release();
-        view_of(numpy(given_arrays[i]), frame.arguments[i].array);
-        ranges[i] = memory_of(numpy(given_arrays[i]));
-        const bool as_it_lies = mismatch == Mismatch::none && is_dense(numpy(given_arrays[i]));
-        dense[i] = as_it_lies ? Py_NewRef(given_arrays[i]) : PyArray_NewCopy(numpy(given_arrays[i]), NPY_CORDER);
+        view_of(numpy_array(given_arrays[i]), frame.arguments[i].array);
+        ranges[i] = memory_of(numpy_array(given_arrays[i]));
+        const bool as_it_lies = mismatch == Mismatch::none && is_dense(numpy_array(given_arrays[i]));
+        dense[i] = as_it_lies ? Py_NewRef(given_arrays[i]) : PyArray_NewCopy(numpy_array(given_arrays[i]), NPY_CORDER);
         if (!dense[i]) return Attempt::error;
     }
-    for (std::size_t i = 0; i < count; ++i) {
-        if (!plan.arguments[i].written) continue;
-        const bool is_writeable = PyArray_ISWRITEABLE(numpy(given_arrays[i]));
-        std::string why = why_not_written(i, frame.arguments[i].array, is_writeable, ranges.data());
-        if (why.empty() && out) why = why_out_is_shared(i, out, ranges[i]);
-        if (!why.empty()) return no_match(problem, Problem::Kind::written, i, nullptr, std::move(why));
-    }
+    if (!may_write(frame, given_arrays.items(), out, ranges.data(), problem)) return Attempt::no_match;
     Blocks blocks(place);
     std::vector<Copy> there, back;
     int version = -1;
@@ -112,64 +101,60 @@ LoadedPlan::Attempt LoadedPlan::call_with_copies(PyObject* const* values, PyObje
         for (bool in_c_order : {false, true}) {
             for (std::size_t i = 0; i < count; ++i)
                 if (plan.arguments[i].is_array) {
-                    if (in_c_order && !PyArray_IS_C_CONTIGUOUS(numpy(dense[i]))) {
-                        PyObject* copy = PyArray_NewCopy(numpy(dense[i]), NPY_CORDER);
+                    if (in_c_order && !PyArray_IS_C_CONTIGUOUS(numpy_array(dense[i]))) {
+                        PyObject* copy = PyArray_NewCopy(numpy_array(dense[i]), NPY_CORDER);
                         if (!copy) return Attempt::error;
                         Py_DECREF(dense[i]);
                         dense[i] = copy;
                     }
-                    view_of(numpy(dense[i]), frame.arguments[i].array);
+                    view_of(numpy_array(dense[i]), frame.arguments[i].array);
                 }
             if (!has_sizes(frame, given_arrays.items(), problem)) return Attempt::no_match;
             version = executable_->select(frame);
             if (version >= 0 || (freedom.strict && !freedom.copies)) break;
         }
         if (const Attempt attempt = served(frame, version, problem); attempt != Attempt::done) return attempt;
-        RefArray given(alloca((results + 1) * sizeof(PyObject*)), results);
+        HostResults memory(alloca(HostResults::bytes(results)), results);
+        RefArray &made = memory.made, &given = memory.given;
         if (out && !take_out(frame, out, given.items())) return Attempt::error;
         auto out_of_memory = [&] {
-            PyErr_Format(PyExc_MemoryError,
-                         "%s: cuda:%d has no memory left for the copies of this call's arrays. Free arrays, or call it "
-                         "with fewer elements.",
-                         function_.c_str(), place.device);
-            return Attempt::error;
+            return error(PyExc_MemoryError, device_name(place.device) +
+                                                " has no memory left for the copies of this call's arrays. Free "
+                                                "arrays, or call it with fewer elements.");
         };
         for (std::size_t i = 0; i < count; ++i) {
             if (!plan.arguments[i].is_array) continue;
-            const auto bytes = static_cast<std::int64_t>(PyArray_NBYTES(numpy(dense[i])));
+            const auto bytes = static_cast<std::int64_t>(PyArray_NBYTES(numpy_array(dense[i])));
             frame.arguments[i].array.data = blocks.add(bytes);
             if (!frame.arguments[i].array.data) return out_of_memory();
             if (bytes == 0) continue;
             there.push_back(
-                {frame.arguments[i].array.data, PyArray_DATA(numpy(dense[i])), static_cast<std::size_t>(bytes)});
+                {frame.arguments[i].array.data, PyArray_DATA(numpy_array(dense[i])), static_cast<std::size_t>(bytes)});
             if (plan.arguments[i].written)
-                back.push_back(
-                    {PyArray_DATA(numpy(dense[i])), frame.arguments[i].array.data, static_cast<std::size_t>(bytes)});
+                back.push_back({PyArray_DATA(numpy_array(dense[i])), frame.arguments[i].array.data,
+                                static_cast<std::size_t>(bytes)});
         }
-        RefArray made(alloca((results + 1) * sizeof(PyObject*)), results);
-        auto* scalars = static_cast<unsigned char*>(alloca(16 * results + 16));
-        scalars += -reinterpret_cast<std::uintptr_t>(scalars) & 15;
         for (std::size_t i = 0; i < results; ++i) {
             const runtime::PlanBuffer& b = plan.results[i];
             runtime::CallResult& r = frame.results[i];
             const std::int64_t bytes = r.elements * info(b.dtype).bytes;
             r.data = blocks.add(bytes);
             if (!r.data) return out_of_memory();
-            void* to = scalars + 16 * i;
-            if (given[i] && PyArray_IS_C_CONTIGUOUS(numpy(given[i])) && PyArray_ISBEHAVED(numpy(given[i]))) {
-                to = PyArray_DATA(numpy(given[i]));
+            void* to = memory.scalar(i);
+            if (given[i] && PyArray_IS_C_CONTIGUOUS(numpy_array(given[i])) &&
+                PyArray_ISBEHAVED(numpy_array(given[i]))) {
+                to = PyArray_DATA(numpy_array(given[i]));
             } else if (given[i] || !b.shape.empty()) {
                 bool is_pooled = false;
                 made[i] = reinterpret_cast<PyObject*>(
                     new_result(b.dtype, static_cast<int>(b.shape.size()), r.shape, r.elements, &is_pooled));
                 if (!made[i]) return Attempt::error;
-                to = PyArray_DATA(numpy(made[i]));
+                to = PyArray_DATA(numpy_array(made[i]));
             }
             if (bytes > 0) back.push_back({to, r.data, static_cast<std::size_t>(bytes)});
         }
         RunningThread thread;
-        const runtime::Interrupt interrupt{
-            [](void* context) { return static_cast<RunningThread*>(context)->interrupted(); }, &thread};
+        const runtime::Interrupt interrupt = thread.interrupt();
         std::string failed;
         RunStatus status = RunStatus::done;
         std::exception_ptr thrown;
@@ -185,42 +170,12 @@ LoadedPlan::Attempt LoadedPlan::call_with_copies(PyObject* const* values, PyObje
         }
         thread.take_gil();
         if (thrown) std::rethrow_exception(thrown);
-        if (status == RunStatus::check_failed)
-            return no_match(problem, Problem::Kind::check, 0, nullptr, failed), Attempt::unchecked;
-        if (status != RunStatus::done) return failure(status, version, failed);
+        if (status != RunStatus::done) return failure(status, version, failed, problem);
         for (std::size_t i = 0; i < count; ++i)
             if (plan.arguments[i].is_array && plan.arguments[i].written && dense[i] != given_arrays[i] &&
-                PyArray_CopyInto(numpy(given_arrays[i]), numpy(dense[i])) != 0)
+                PyArray_CopyInto(numpy_array(given_arrays[i]), numpy_array(dense[i])) != 0)
                 return Attempt::error;
-
-        Returned all(plan.returns_tuple, returns);
-        if (!all.is_made()) return Attempt::error;
-        for (std::size_t r = 0; r < returns; ++r) {
-            const auto i = static_cast<std::size_t>(returns_[r].index);
-            const std::string& number = returns_[r].number;
-            Ref item;
-            if (!returns_[r].is_result && number.empty()) {
-                item = Ref::borrowed(sources_[i].parameter >= 0 ? values[sources_[i].parameter] : given_arrays[i]);
-            } else if (!returns_[r].is_result) {
-                item = python_number(number, plan.arguments[i].is_array
-                                                 ? PyArray_DATA(numpy(given_arrays[i]))
-                                                 : static_cast<const void*>(frame.arguments[i].scalar));
-            } else if (given[i]) {
-                if (made[i] && PyArray_CopyInto(numpy(given[i]), numpy(made[i])) != 0) return Attempt::error;
-                item = Ref::borrowed(given[i]);
-            } else if (made[i]) {
-                item = Ref::borrowed(made[i]);
-            } else {
-                item = number.empty()
-                           ? Ref(PyArray_Scalar(scalars + 16 * i,
-                                                reinterpret_cast<PyArray_Descr*>(result_descrs_[i].get()), nullptr))
-                           : python_number(number, scalars + 16 * i);
-            }
-            if (!item) return Attempt::error;
-            all.put(r, std::move(item));
-        }
-        *result = returns == 0 ? Py_NewRef(Py_None) : all.release();
-        return Attempt::done;
+        return give_back({frame, version, values, given_arrays.items(), out, problem}, memory, result);
     } catch (...) {
         raise_current_exception();
         name_memory_error(function_);

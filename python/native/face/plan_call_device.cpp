@@ -25,39 +25,8 @@ bool has_whole_strides(const DeviceView& view, int bytes) {
     bool is_whole = true;
     for (int k = 0; k < view.rank; ++k)
         is_whole = is_whole && (view.array.shape[k] < 2 || (view.array.strides[k] & (bytes - 1)) == 0);
-    if (view.array.shape) return is_whole && (bits & (bytes - 1)) == 0;
-    return (bits & (bytes - 1)) == 0;
+    return is_whole && (bits & (bytes - 1)) == 0;
 }
-
-bool is_c_contiguous(const DeviceView& view, std::int64_t bytes) {
-    for (int k = view.rank - 1; k >= 0; --k) {
-        if (view.array.shape[k] == 0) return true;
-        if (view.array.shape[k] != 1 && view.array.strides[k] != bytes) return false;
-        bytes *= view.array.shape[k];
-    }
-    return true;
-}
-
-/// The views of out arrays, in stack memory.
-class Views {
-  public:
-    Views(void* memory, std::size_t count) : views_(static_cast<DeviceView*>(memory)), count_(count) {
-        for (std::size_t i = 0; i < count_; ++i)
-            new (&views_[i]) DeviceView;
-    }
-    ~Views() {
-        for (std::size_t i = 0; i < count_; ++i)
-            views_[i].~DeviceView();
-    }
-    Views(const Views&) = delete;
-    Views& operator=(const Views&) = delete;
-    DeviceView& operator[](std::size_t i) { return views_[i]; }
-    DeviceView* items() { return views_; }
-
-  private:
-    DeviceView* views_;
-    std::size_t count_;
-};
 
 /// On the device, of an array that the call reads and the caller does not pass as one of the device. Null with a Python
 /// error. `stays`: for later calls too, whatever their streams.
@@ -82,12 +51,12 @@ PyObject* LoadedPlan::number_on_device(PyObject* object, const DeviceView& view,
         if (view.dtype != argument.dtype) return nullptr;
         array = Ref(PyArray_SimpleNew(0, nullptr, numpy_type(view.dtype)));
         if (!array) return nullptr;
-        auto* made = static_cast<char*>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(array.get())));
+        auto* made = static_cast<char*>(PyArray_DATA(numpy_array(array.get())));
         std::memcpy(made, view.array.data, static_cast<std::size_t>(info(view.dtype).bytes));
     } else if (check_array(object, argument.dtype, 0) != Mismatch::none) {
         return nullptr;
     }
-    return copy_for_call(reinterpret_cast<PyArrayObject*>(array.get()), argument.dtype, place, false);
+    return copy_for_call(numpy_array(array.get()), argument.dtype, place, false);
 }
 
 PyObject* LoadedPlan::constant_on_device(std::size_t argument, PyObject* object, const cuda::Place& place) const {
@@ -97,11 +66,11 @@ PyObject* LoadedPlan::constant_on_device(std::size_t argument, PyObject* object,
         return Py_NewRef(source.on_device[device].get());
     Ref array = as_array(object, function_, executable_->plan().arguments[argument].name);
     if (!array) return nullptr;
-    auto* numpy = reinterpret_cast<PyArrayObject*>(array.get());
+    auto* numpy = numpy_array(array.get());
     if (!PyArray_IS_C_CONTIGUOUS(numpy) && !PyArray_IS_F_CONTIGUOUS(numpy)) {
         array = Ref(PyArray_NewCopy(numpy, NPY_CORDER));
         if (!array) return nullptr;
-        numpy = reinterpret_cast<PyArrayObject*>(array.get());
+        numpy = numpy_array(array.get());
     }
     PyObject* copy =
         copy_for_call(numpy, executable_->plan().arguments[argument].dtype, place, static_cast<bool>(source.constant));
@@ -128,8 +97,7 @@ LoadedPlan::Attempt LoadedPlan::call_on_device(DeviceArguments& arguments, PyObj
         PyObject* object = arguments.object(i);
         if (writes_arguments_) ranges[i] = {};
         if (!a.is_array) {
-            auto* exact_type = reinterpret_cast<PyTypeObject*>(sources_[i].exact_type.get());
-            if (!read_scalar(object, a.dtype, exact_type, exact_type != nullptr, frame.arguments[i].scalar))
+            if (!read_number(i, object, static_cast<bool>(sources_[i].exact_type), frame))
                 return no_match(problem, Problem::Kind::scalar, i, object);
             continue;
         }
@@ -138,31 +106,20 @@ LoadedPlan::Attempt LoadedPlan::call_on_device(DeviceArguments& arguments, PyObj
             if (misplaced < 0) misplaced = static_cast<int>(i);
             continue;
         }
-        if (arguments.is_host_number(i)) {
-            copies[i] = number_on_device(arguments.object(i), view, a, place);
-            if (!copies[i]) {
-                if (!PyErr_Occurred()) return no_match(problem, Problem::Kind::array, i, object);
-                name_memory_error(function_);
-                return Attempt::error;
-            }
-            view_device_array(copies[i], view);
-        } else if (view.device == DeviceView::kHost) {
-            if (sources_[i].parameter >= 0 || check_array(object, a.dtype, a.rank) != Mismatch::none)
-                return no_match(problem, Problem::Kind::array, i, object);
-            copies[i] = constant_on_device(i, object, place);
-            if (!copies[i]) {
-                name_memory_error(function_);
-                return Attempt::error;
-            }
+        const bool is_number = arguments.is_host_number(i);
+        if (is_number || view.device == DeviceView::kHost) {
+            const bool may_be_copied =
+                is_number || (sources_[i].parameter < 0 && check_array(object, a.dtype, a.rank) == Mismatch::none);
+            if (may_be_copied)
+                copies[i] = is_number ? number_on_device(object, view, a, place) : constant_on_device(i, object, place);
+            if (!copies[i] && !PyErr_Occurred()) return no_match(problem, Problem::Kind::array, i, object);
+            if (!copies[i]) return name_memory_error(function_), Attempt::error;
             view_device_array(copies[i], view);
         }
         if (!view.has_dtype || view.dtype != a.dtype || view.rank != a.rank)
             return no_match(problem, Problem::Kind::array, i, object);
-        if (!has_whole_strides(view, info(a.dtype).bytes)) {
-            PyErr_Format(PyExc_TypeError, "%s: %s is not aligned to its elements on the device. Pass a copy.",
-                         function_.c_str(), a.name.c_str());
-            return Attempt::error;
-        }
+        if (!has_whole_strides(view, info(a.dtype).bytes))
+            return error(PyExc_TypeError, a.name + " is not aligned to its elements on the device. Pass a copy.");
         frame.arguments[i].array = view.array;
         if (writes_arguments_) ranges[i] = runtime::memory_of(view.array, view.rank, info(a.dtype).bytes);
     }
@@ -172,7 +129,7 @@ LoadedPlan::Attempt LoadedPlan::call_on_device(DeviceArguments& arguments, PyObj
     }
     for (std::size_t i = 0; i < count && writes_arguments_; ++i) {
         if (!plan.arguments[i].written) continue;
-        std::string why = why_not_written(i, frame.arguments[i].array, !arguments.view(i).read_only, ranges);
+        std::string why = why_not_written(i, frame, !arguments.view(i).read_only, ranges);
         if (!why.empty()) return no_match(problem, Problem::Kind::written, i, nullptr, std::move(why));
     }
     int version = executable_->recall(frame, last_on_device_);
@@ -183,32 +140,23 @@ LoadedPlan::Attempt LoadedPlan::call_on_device(DeviceArguments& arguments, PyObj
         executable_->remember(frame, version, last_on_device_);
     }
     if (!arguments.wait_for_data()) return Attempt::error;
-    std::string failed;
-    Attempt attempt = run_on_device({frame, version, arguments, out}, values, result, failed);
+    const Attempt attempt = run_on_device({frame, version, arguments, values, out, problem}, result);
     if (!arguments.finish() && attempt == Attempt::done) {
         Py_CLEAR(*result);
         return Attempt::error;
     }
-    if (attempt == Attempt::unchecked) no_match(problem, Problem::Kind::check, 0, nullptr, std::move(failed));
     return attempt;
 }
 
-bool LoadedPlan::take_device_out(const DeviceCall& call, PyObject** given, DeviceView* views) const {
+bool LoadedPlan::take_device_out(const DeviceCall& call, PyObject** given, DeviceViews& views) const {
     const runtime::Plan& plan = executable_->plan();
-    const std::size_t returns = returns_.size(), results = plan.results.size();
-    const char* function = function_.c_str();
-    if (!has_item_for_each(call.out)) return false;
+    if (!items_fit(call.out)) return false;
     MemoryRange taken[32];
     std::size_t ranges = 0;
-    for (std::size_t r = 0; r < returns; ++r) {
+    for (std::size_t r = 0; r < returns_.size(); ++r) {
         PyObject* item = item_at(call.out, r);
-        if (item == Py_None) continue;
-        if (!returns_[r].is_result) {
-            PyErr_Format(PyExc_ValueError, "%s: out must be None for an argument that is returned as it is.", function);
-            return false;
-        }
         const auto index = static_cast<std::size_t>(returns_[r].index);
-        if (index >= results || given[index]) continue;
+        if (item == Py_None || given[index]) continue;
         const runtime::PlanBuffer& b = plan.results[index];
         const ArrayClass* its_class = array_class_of(item);
         DeviceView& view = views[index];
@@ -221,7 +169,7 @@ bool LoadedPlan::take_device_out(const DeviceCall& call, PyObject** given, Devic
         const std::int64_t bytes = info(b.dtype).bytes;
         const char* why_not = !fits                                               ? nullptr
                               : view.read_only                                    ? "read-only"
-                              : !is_c_contiguous(view, bytes)                     ? "not C-contiguous"
+                              : !is_contiguous(view.array, rank, bytes, true)     ? "not C-contiguous"
                               : !has_whole_strides(view, static_cast<int>(bytes)) ? "not aligned to its elements"
                                                                                   : "";
         MemoryRange range;
@@ -239,12 +187,11 @@ bool LoadedPlan::take_device_out(const DeviceCall& call, PyObject** given, Devic
                 if (range.meets(taken[i])) why_not = "in the memory of another out";
         }
         if (!fits || *why_not) {
-            const std::string shape = extents_text(call.frame.results[index].shape, rank);
-            PyErr_Format(same_type || !its_class ? PyExc_ValueError : PyExc_TypeError,
-                         "%s: out is %s%s%s, but the result is a C-contiguous %s%s on %s of its own memory.", function,
-                         describe_placed(item).c_str(), why_not ? ", " : "", why_not ? why_not : "",
-                         std::string(info(b.dtype).name).c_str(), shape.c_str(),
-                         device_name(call.arguments.place().device).c_str());
+            error(same_type || !its_class ? PyExc_ValueError : PyExc_TypeError,
+                  "out is " + describe_placed(item) + (why_not ? std::string(", ") + why_not : "") +
+                      ", but the result is a C-contiguous " + std::string(info(b.dtype).name) +
+                      extents_text(call.frame.results[index].shape, rank) + " on " +
+                      device_name(call.arguments.place().device) + " of its own memory.");
             return false;
         }
         if (ranges < 32) taken[ranges++] = range;
@@ -256,16 +203,16 @@ bool LoadedPlan::take_device_out(const DeviceCall& call, PyObject** given, Devic
     return true;
 }
 
-LoadedPlan::Attempt LoadedPlan::run_on_device(const DeviceCall& call, PyObject* const* values, PyObject** result,
-                                              std::string& failed) const {
+LoadedPlan::Attempt LoadedPlan::run_on_device(const DeviceCall& call, PyObject** result) const {
     const runtime::Plan& plan = executable_->plan();
     const cuda::Place& place = call.arguments.place();
     const ArrayClass& like = *call.arguments.view(call.arguments.leader()).of;
-    const std::size_t results = plan.results.size(), returns = returns_.size();
+    const std::size_t results = plan.results.size();
     RefArray made(alloca((results + 1) * sizeof(PyObject*)), results);
     RefArray given(alloca((results + 1) * sizeof(PyObject*)), results);
-    Views views(alloca((call.out ? results : 0) * sizeof(DeviceView) + alignof(DeviceView)), call.out ? results : 0);
-    if (call.out && !take_device_out(call, given.items(), views.items())) return Attempt::error;
+    const std::size_t outs = call.out ? results : 0;
+    DeviceViews views(alloca(DeviceViews::bytes(outs)), outs);
+    if (call.out && !take_device_out(call, given.items(), views)) return Attempt::error;
     for (std::size_t i = 0; i < results; ++i) {
         const runtime::PlanBuffer& b = plan.results[i];
         runtime::CallResult& r = call.frame.results[i];
@@ -276,55 +223,43 @@ LoadedPlan::Attempt LoadedPlan::run_on_device(const DeviceCall& call, PyObject* 
         DeviceResult fresh;
         if (!new_result_like({like, place, call.arguments.on_library_stream()}, b.dtype,
                              static_cast<int>(b.shape.size()), r.shape, r.elements, fresh)) {
-            name_memory_error(function_);
-            return Attempt::error;
+            return name_memory_error(function_), Attempt::error;
         }
         made[i] = fresh.object.release();
         r.data = fresh.data;
     }
     RunningThread thread;
-    const runtime::Interrupt interrupt{
-        [](void* context) { return static_cast<RunningThread*>(context)->interrupted(); }, &thread};
+    const runtime::Interrupt interrupt = thread.interrupt();
+    std::string failed;
     // Kernels are queued in less time than the GIL takes to change hands; loading their code and looking at data is
     // not.
     if (device_waits_ || !has_run_on_device_) thread.release_gil();
     RunStatus status = executable_->run(call.frame, call.version, &interrupt, &failed);
     thread.take_gil();
-    if (status != RunStatus::done) return failure(status, call.version, failed);
+    if (status != RunStatus::done) return failure(status, call.version, failed, call.problem);
     has_run_on_device_ = true;
 
-    Returned all(plan.returns_tuple, returns);
-    if (!all.is_made()) return Attempt::error;
-    for (std::size_t r = 0; r < returns; ++r) {
-        const auto i = static_cast<std::size_t>(returns_[r].index);
-        Ref item;
-        if (!returns_[r].number.empty()) {
-            alignas(16) unsigned char number[16];
-            const bool is_array = returns_[r].is_result || plan.arguments[i].is_array;
-            const void* from = !returns_[r].is_result
-                                   ? (is_array ? call.frame.arguments[i].array.data
-                                               : static_cast<const void*>(call.frame.arguments[i].scalar))
-                                   : call.frame.results[i].data;
-            const int bytes = info(returns_[r].is_result ? plan.results[i].dtype : plan.arguments[i].dtype).bytes;
-            if (!is_array)
-                std::memcpy(number, from, 16);
-            else if (!or_python_error([&] { // the one place where such a call waits
-                         return cuda::copy_to_host(place, number, from, static_cast<std::size_t>(bytes)), true;
-                     }))
-                return Attempt::error;
-            item = python_number(returns_[r].number, number);
-        } else if (!returns_[r].is_result) { // the caller's very object
-            item = Ref::borrowed(sources_[i].parameter >= 0 ? values[sources_[i].parameter] : call.arguments.object(i));
-        } else if (given[i]) {
-            item = Ref::borrowed(given[i]);
-        } else {
-            item = hand_over(like, Ref::borrowed(made[i]));
+    Ref all = put_together(plan.returns_tuple, returns_.size(), [&](std::size_t r) {
+        const auto& [is_result, index, number] = returns_[r];
+        const auto i = static_cast<std::size_t>(index);
+        const runtime::CallArgument* argument = is_result ? nullptr : &call.frame.arguments[i];
+        if (!number.empty()) {
+            if (argument && !plan.arguments[i].is_array) return python_number(number, argument->scalar);
+            unsigned char value[16];
+            const void* from = argument ? argument->array.data : call.frame.results[i].data;
+            const int bytes = info(argument ? plan.arguments[i].dtype : plan.results[i].dtype).bytes;
+            // The one place where such a call waits.
+            const bool is_read = or_python_error(
+                [&] { return cuda::copy_to_host(place, value, from, static_cast<std::size_t>(bytes)), true; });
+            return is_read ? python_number(number, value) : Ref();
         }
-        if (!item) return Attempt::error;
-        all.put(r, std::move(item));
-    }
-    *result = returns == 0 ? Py_NewRef(Py_None) : all.release();
-    return Attempt::done;
+        if (argument) // the caller's very object
+            return Ref::borrowed(sources_[i].parameter >= 0 ? call.values[sources_[i].parameter]
+                                                            : call.arguments.object(i));
+        return given[i] ? Ref::borrowed(given[i]) : hand_over(like, Ref::borrowed(made[i]));
+    });
+    *result = all.release();
+    return *result ? Attempt::done : Attempt::error;
 }
 
 } // namespace tilewright::face

@@ -49,11 +49,9 @@ bool LoadedPlan::load_partials(PyObject* objects, const Signature& signature, co
     }
     PyObject *part = nullptr, *total = nullptr, *rows = nullptr, *stacks = nullptr, *rest = nullptr;
     if (!PyTuple_Check(binding.partials) ||
-        !PyArg_ParseTuple(binding.partials, "OOOOO:partials", &part, &total, &rows, &stacks, &rest)) {
-        if (!PyErr_Occurred())
-            PyErr_SetString(PyExc_TypeError, "partials: expected (part, total, rows, stacks, rest) or a text.");
-        return false;
-    }
+        !PyArg_ParseTuple(binding.partials, "OOOOO:partials", &part, &total, &rows, &stacks, &rest))
+        return !PyErr_Occurred() &&
+               fail(PyExc_TypeError, "partials: expected (part, total, rows, stacks, rest) or a text.");
     std::vector<std::string> row_names, stack_names;
     if (!read_names(rows, row_names) || !read_names(stacks, stack_names)) return false;
     Binding own = binding;
@@ -70,10 +68,8 @@ bool LoadedPlan::load_partials(PyObject* objects, const Signature& signature, co
         if (!extended.append(name)) return false;
     total_ = make(total, objects, function_, extended, own);
     if (!total_) return false;
-    if (partial->sliced_.size() != row_names.size() || partial->returns_.size() != stack_names.size()) {
-        PyErr_Format(plan_error(), "plans of %s: the parts and their total do not belong together.", function_.c_str());
-        return false;
-    }
+    if (partial->sliced_.size() != row_names.size() || partial->returns_.size() != stack_names.size())
+        return fail(g_plan_error, "plans of %s: the parts and their total do not belong together.", function_.c_str());
     partial_ = partial;
     parameters_ = signature.size();
     return rest == Py_None || load_rest(rest, objects, signature, binding);
@@ -81,10 +77,8 @@ bool LoadedPlan::load_partials(PyObject* objects, const Signature& signature, co
 
 bool LoadedPlan::load_rest(PyObject* rest, PyObject* objects, const Signature& signature, const Binding& binding) {
     PyObject *plan = nullptr, *handed = nullptr, *kept = nullptr, *partials = nullptr;
-    if (!PyTuple_Check(rest) || !PyArg_ParseTuple(rest, "OOOO:rest", &plan, &handed, &kept, &partials)) {
-        if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "rest: expected (plan, handed, kept, partials).");
-        return false;
-    }
+    if (!PyTuple_Check(rest) || !PyArg_ParseTuple(rest, "OOOO:rest", &plan, &handed, &kept, &partials))
+        return !PyErr_Occurred() && fail(PyExc_TypeError, "rest: expected (plan, handed, kept, partials).");
     std::vector<std::string> names;
     if (!read_names(handed, names) || !read_numbers(kept, returns_.size(), kept_)) return false;
     handed_ = names.size();
@@ -97,7 +91,7 @@ bool LoadedPlan::load_rest(PyObject* rest, PyObject* objects, const Signature& s
     if (!rest_) return false;
     const std::size_t of_rest = rest_->returns_.size(), of_total = total_->returns_.size();
     if (of_total != handed_ + kept_.size() || of_rest + kept_.size() != returns_.size())
-        PyErr_Format(plan_error(), "plans of %s: the total and the rest do not belong together.", function_.c_str());
+        PyErr_Format(g_plan_error, "plans of %s: the total and the rest do not belong together.", function_.c_str());
     return !PyErr_Occurred();
 }
 
@@ -114,8 +108,7 @@ bool LoadedPlan::make_stacks(PyObject* const* values, Py_ssize_t parts, std::vec
         const runtime::PlanArgument& a = plan.arguments[i];
         if (!object) return true;
         if (!a.is_array) {
-            auto* type = reinterpret_cast<PyTypeObject*>(sources_[i].exact_type.get());
-            if (!read_scalar(object, a.dtype, type, false, frame.arguments[i].scalar)) return true;
+            if (!read_number(i, object, false, frame)) return true;
             continue;
         }
         Ref array; // of a list
@@ -151,7 +144,7 @@ bool LoadedPlan::read_place(PyObject* const* values, runtime::cuda::Place& place
     RefArray owned(alloca((count + 1) * sizeof(PyObject*)), count);
     for (std::size_t i = 0; i < count; ++i)
         if (arrays[i] = object_of(i, values, owned[i]); !arrays[i]) arrays[i] = Py_None;
-    DeviceArguments arguments(*this, arrays, alloca(DeviceArguments::bytes(count)));
+    DeviceArguments arguments(*this, arrays, alloca(DeviceViews::bytes(count)));
     if (!arguments.read()) return false;
     place = arguments.place();
     return true;
@@ -209,30 +202,26 @@ bool LoadedPlan::take_out_apart(PyObject* const* values, PyObject* out, Ref& of_
     attempt = Attempt::error;
     const std::size_t returns = returns_.size();
     if (!has_item_for_each(out)) return false;
-    Returned first(true, handed_ + kept_.size()), second(true, returns - kept_.size());
-    if (!first.is_made() || !second.is_made()) return false;
-    for (std::size_t k = 0; k < handed_; ++k)
-        first.put(k, Ref::borrowed(Py_None));
+    std::vector<PyObject*> first(handed_, Py_None), second;
     std::vector<Ref> given(returns);
-    std::size_t kept = 0;
     bool is_kept_given = false;
     for (std::size_t r = 0; r < returns; ++r) {
         PyObject* item = item_at(out, r);
-        const bool is_kept = kept < kept_.size() && kept_[kept] == r;
-        const bool is_array = PyArray_Check(item) || array_class_of(item);
-        if (is_array) given[r] = Ref::borrowed(item);
+        const bool is_kept = std::ranges::find(kept_, r) != kept_.end();
+        if (PyArray_Check(item) || array_class_of(item)) given[r] = Ref::borrowed(item);
         is_kept_given = is_kept_given || (is_kept && item != Py_None);
-        if (is_kept)
-            first.put(handed_ + kept++, Ref::borrowed(item));
-        else
-            second.put(r - kept, Ref::borrowed(item));
+        (is_kept ? first : second).push_back(item);
     }
     // The total writes while the rest has not read yet. The problem stands.
     attempt = Attempt::no_match;
     if (is_kept_given && shares_memory(values, given)) return false;
-    of_total = Ref(first.release());
-    of_rest = Ref(second.release());
-    return true;
+    const auto tuple_of = [](const std::vector<PyObject*>& items) {
+        return put_together(true, items.size(), [&](std::size_t k) { return Ref::borrowed(items[k]); });
+    };
+    attempt = Attempt::error;
+    of_total = tuple_of(first);
+    of_rest = tuple_of(second);
+    return of_total && of_rest;
 }
 
 LoadedPlan::Attempt LoadedPlan::call_with_rest(PyObject* const* values, PyObject* const* of_total, PyObject* out,
@@ -250,16 +239,12 @@ LoadedPlan::Attempt LoadedPlan::call_with_rest(PyObject* const* values, PyObject
     attempt = rest_->call(of_rest.data(), rest_out.get(), freedom, &problem, &second);
     const Ref from_rest(second);
     if (attempt != Attempt::done) return attempt;
-    Returned all(executable_->plan().returns_tuple, returns_.size());
-    if (!all.is_made()) return Attempt::error;
     std::size_t kept = 0;
-    for (std::size_t r = 0; r < returns_.size(); ++r) {
-        const bool is_kept = kept < kept_.size() && kept_[kept] == r;
-        PyObject* item = is_kept ? item_at(first, handed_ + kept++) : item_at(second, r - kept);
-        all.put(r, Ref::borrowed(item));
-    }
-    *result = returns_.empty() ? Py_NewRef(Py_None) : all.release();
-    return Attempt::done;
+    *result = put_together(executable_->plan().returns_tuple, returns_.size(), [&](std::size_t r) {
+                  const bool is_kept = kept < kept_.size() && kept_[kept] == r;
+                  return Ref::borrowed(is_kept ? item_at(first, handed_ + kept++) : item_at(second, r - kept));
+              }).release();
+    return *result ? Attempt::done : Attempt::error;
 }
 
 bool LoadedPlan::hand_over_results(PyObject* const* values, PyObject* out, PyObject** result) const {
@@ -267,16 +252,11 @@ bool LoadedPlan::hand_over_results(PyObject* const* values, PyObject* out, PyObj
     if (!like || returns_.empty()) return true;
     const Ref made(*result);
     *result = nullptr;
-    Returned all(executable_->plan().returns_tuple, returns_.size());
-    if (!all.is_made()) return false;
-    for (std::size_t r = 0; r < returns_.size(); ++r) {
-        Ref item = Ref::borrowed(item_at(made.get(), r));
-        if (!out || item_at(out, r) != item.get()) item = hand_over(*like, std::move(item));
-        if (!item) return false;
-        all.put(r, std::move(item));
-    }
-    *result = all.release();
-    return true;
+    *result = put_together(executable_->plan().returns_tuple, returns_.size(), [&](std::size_t r) {
+                  Ref item = Ref::borrowed(item_at(made.get(), r));
+                  return out && item_at(out, r) == item.get() ? item : hand_over(*like, std::move(item));
+              }).release();
+    return *result != nullptr;
 }
 
 } // namespace tilewright::face

@@ -27,8 +27,7 @@ bool range_on_device(PyObject* object, runtime::MemoryRange& range) {
 
 /// Whether two arrays share memory, or may.
 bool share_memory(PyObject* a, PyObject* b) {
-    if (PyArray_Check(a) && PyArray_Check(b))
-        return overlap(reinterpret_cast<PyArrayObject*>(a), reinterpret_cast<PyArrayObject*>(b));
+    if (PyArray_Check(a) && PyArray_Check(b)) return overlap(numpy_array(a), numpy_array(b));
     if (PyArray_Check(a) || PyArray_Check(b)) return false; // a host's and a device's
     runtime::MemoryRange first, second;
     return !range_on_device(a, first) || !range_on_device(b, second) || first.meets(second);
@@ -101,7 +100,7 @@ Ref LoadedPlan::whole_result(std::size_t index, const std::int64_t* shape, PyObj
     RefArray owned(alloca((count + 1) * sizeof(PyObject*)), count);
     for (std::size_t i = 0; i < count; ++i)
         if (arrays[i] = object_of(i, values, owned[i]); !arrays[i]) arrays[i] = Py_None;
-    DeviceArguments arguments(*this, arrays, alloca(DeviceArguments::bytes(count)));
+    DeviceArguments arguments(*this, arrays, alloca(DeviceViews::bytes(count)));
     if (!arguments.read()) return Ref();
     if (!arguments.on_device()) {
         bool is_pooled = false;
@@ -118,7 +117,7 @@ bool LoadedPlan::make_whole_results(PyObject* made, Py_ssize_t rows, PyObject* c
     std::vector<Ref> by_result(executable_->plan().results.size());
     for (std::size_t r = 0; r < whole.size(); ++r) {
         if (whole[r]) continue; // the caller's
-        PyObject* first = PyTuple_Check(made) ? PyTuple_GetItem(made, static_cast<Py_ssize_t>(r)) : made;
+        PyObject* first = item_at(made, r);
         const auto index = static_cast<std::size_t>(returns_[r].index);
         std::int64_t shape[runtime::kMaxRank] = {};
         if (!read_shape(first, static_cast<int>(executable_->plan().results[index].shape.size()), shape)) return false;
@@ -140,8 +139,8 @@ bool LoadedPlan::take_out_of_rows(PyObject* out, Py_ssize_t rows, std::vector<Re
         const bool has_rows = (PyArray_Check(item) || array_class_of(item)) && PyObject_Length(item) == rows;
         if (!has_rows) {
             PyErr_Clear();
-            PyErr_Format(PyExc_ValueError, "%s: out is %s, but the result has %zd rows. Pass an array of that.",
-                         function_.c_str(), describe(item).c_str(), rows);
+            error(PyExc_ValueError, "out is " + describe(item) + ", but the result has " + std::to_string(rows) +
+                                        " rows. Pass an array of that.");
             return false;
         }
         for (std::size_t other = 0; other < r; ++other)
@@ -200,46 +199,33 @@ LoadedPlan::Attempt LoadedPlan::call_in_parts(PyObject* const* values, PyObject*
         const Attempt attempt = run(k, true, made);
         if (attempt == Attempt::done) continue;
         // Nobody may run it all again over what is written.
-        if (attempt != Attempt::error && writes_arguments_ && k > 0) {
-            PyErr_Format(PyExc_RuntimeError,
-                         "%s: the call runs in %zd parts, and no version serves part %zd: rows from %zd on are not "
-                         "written. Call it with parts of the arguments.",
-                         function_.c_str(), cut.parts, k + 1, cut.begin_of(k));
-            return Attempt::error;
-        }
+        if (attempt != Attempt::error && writes_arguments_ && k > 0)
+            return error(PyExc_RuntimeError, "the call runs in " + std::to_string(cut.parts) +
+                                                 " parts, and no version serves part " + std::to_string(k + 1) +
+                                                 ": rows from " + std::to_string(cut.begin_of(k)) +
+                                                 " on are not written. Call it with parts of the arguments.");
         if (attempt == Attempt::no_match && problem.kind == Problem::Kind::guard) problem = stands;
         return attempt;
     }
-    Returned all(executable_->plan().returns_tuple, returns);
-    if (!all.is_made()) return Attempt::error;
-    for (std::size_t r = 0; r < returns; ++r) {
-        const ArrayClass* like = array_class_of(values[sources_[sliced_[0]].parameter]);
-        Ref item = given[r] || !like ? std::move(whole[r]) : hand_over(*like, std::move(whole[r]));
-        if (!item) return Attempt::error;
-        all.put(r, std::move(item));
-    }
-    *result = returns == 0 ? Py_NewRef(Py_None) : all.release();
-    return Attempt::done;
+    const ArrayClass* like = array_class_of(values[sources_[sliced_[0]].parameter]);
+    *result = put_together(executable_->plan().returns_tuple, returns, [&](std::size_t r) {
+                  return given[r] || !like ? std::move(whole[r]) : hand_over(*like, std::move(whole[r]));
+              }).release();
+    return *result ? Attempt::done : Attempt::error;
 }
 
 bool LoadedPlan::part_of_results(const std::vector<Ref>& whole, Py_ssize_t begin, Py_ssize_t end, Ref& to) const {
-    Returned parts(executable_->plan().returns_tuple, whole.size());
-    if (!parts.is_made()) return false;
-    for (std::size_t r = 0; r < whole.size(); ++r) {
-        Ref piece = part_of(whole[r].get(), begin, end);
-        if (!piece) return false;
-        parts.put(r, std::move(piece));
-    }
-    to = Ref(parts.release());
-    return true;
+    if (whole.empty()) return true; // no out
+    to = put_together(executable_->plan().returns_tuple, whole.size(),
+                      [&](std::size_t r) { return part_of(whole[r].get(), begin, end); });
+    return static_cast<bool>(to);
 }
 
 bool LoadedPlan::copy_rows(PyObject* made, Py_ssize_t rows, const std::vector<Ref>& whole) {
     for (std::size_t r = 0; r < whole.size(); ++r) {
-        PyObject* first = PyTuple_Check(made) ? PyTuple_GetItem(made, static_cast<Py_ssize_t>(r)) : made;
         Ref place = rows_between(0, rows);
         if (!place) return false;
-        if (PyObject_SetItem(whole[r].get(), place.get(), first) == 0) continue;
+        if (PyObject_SetItem(whole[r].get(), place.get(), item_at(made, r)) == 0) continue;
         // Of a class whose arrays are not written so.
         if (PyErr_ExceptionMatches(PyExc_TypeError)) PyErr_Clear();
         return false;

@@ -2,9 +2,11 @@
 // tensor through its table alone costs it an allocation, two descriptions of the tensor and their ends.
 #include "python/native/face/recycled_memory.h"
 
+#include <algorithm>
 #include <bit>
 #include <mutex>
 #include <new>
+#include <vector>
 
 #include "dsl/runtime/cuda/device.h"
 #include "python/native/face/device_results.h"
@@ -20,7 +22,7 @@ constexpr std::size_t kLeastBytes = 512;
 /// Kernels on larger arrays take longer than what is saved here.
 constexpr std::size_t kMostBytes = 256 << 10;
 /// More are given back, so that PyTorch's own statistics and limits stay about what they are.
-constexpr int kMostKept = 16;
+constexpr std::size_t kMostKept = 16;
 
 struct Block {
     ManagedTensorVersioned tensor{}; ///< what the library is handed: one array has the block at a time
@@ -30,7 +32,6 @@ struct Block {
     cuda::Place place;
     std::size_t capacity = 0;
     bool is_lent = true; ///< to an array; the shelf's lock guards it
-    Block* next = nullptr;
 };
 
 void give_back(Block* block) {
@@ -38,22 +39,21 @@ void give_back(Block* block) {
     delete block;
 }
 
-/// Blocks that no array has, the latest first. Arrays may end on any thread, with the GIL or without.
+/// Blocks that no array has, the latest last. Arrays may end on any thread, with the GIL or without.
 class Shelf {
   public:
+    Shelf() { kept_.reserve(kMostKept + 1); } // putting never allocates
     Block* take(const dlpack::ExchangeApi* api, const cuda::Place& place, std::size_t capacity) {
         std::lock_guard lock(mutex_);
-        for (Block** link = &first_; *link; link = &(*link)->next) {
-            Block* block = *link;
-            if (block->capacity != capacity || block->place.stream != place.stream ||
-                block->place.device != place.device || block->api != api)
-                continue;
-            *link = block->next;
-            block->is_lent = true;
-            --count_;
-            return block;
-        }
-        return nullptr;
+        const auto found = std::find_if(kept_.rbegin(), kept_.rend(), [&](const Block* block) {
+            return block->capacity == capacity && block->place.stream == place.stream &&
+                   block->place.device == place.device && block->api == api;
+        });
+        if (found == kept_.rend()) return nullptr;
+        Block* block = *found;
+        kept_.erase(std::next(found).base());
+        block->is_lent = true;
+        return block;
     }
     void put(Block* block) {
         Block* oldest = nullptr;
@@ -62,9 +62,8 @@ class Shelf {
             // A library that fails half way may have given it back itself.
             if (!block->is_lent) return;
             block->is_lent = false;
-            block->next = first_;
-            first_ = block;
-            if (++count_ > kMostKept) oldest = take_oldest();
+            kept_.push_back(block);
+            if (kept_.size() > kMostKept) oldest = take_oldest();
         }
         if (oldest) give_back(oldest);
     }
@@ -73,27 +72,22 @@ class Shelf {
             Block* oldest = nullptr;
             {
                 std::lock_guard lock(mutex_);
-                if (count_ > 0) oldest = take_oldest();
+                if (kept_.empty()) return;
+                oldest = take_oldest();
             }
-            if (!oldest) return;
             give_back(oldest);
         }
     }
 
   private:
     Block* take_oldest() {
-        Block** link = &first_;
-        while ((*link)->next)
-            link = &(*link)->next;
-        Block* block = *link;
-        *link = nullptr;
-        --count_;
+        Block* block = kept_.front();
+        kept_.erase(kept_.begin());
         return block;
     }
 
     std::mutex mutex_;
-    Block* first_ = nullptr;
-    int count_ = 0;
+    std::vector<Block*> kept_;
 };
 
 Shelf& shelf() {
@@ -101,24 +95,12 @@ Shelf& shelf() {
     return all;
 }
 
-void set_error(void*, const char* kind, const char* message) {
-    set_allocation_error(kind, message);
-}
-
 Block* make(const dlpack::ExchangeApi* api, const cuda::Place& place, std::size_t capacity) {
     auto* block = new (std::nothrow) Block;
     if (!block) return PyErr_NoMemory(), nullptr;
     auto extent = static_cast<std::int64_t>(capacity);
-    dlpack::Tensor prototype{};
-    prototype.device = {dlpack::kCuda, place.device};
-    prototype.rank = 1;
-    prototype.dtype = {dlpack::kUInt, 8, 1};
-    prototype.shape = &extent;
-    if (api->allocate(&prototype, &block->memory, nullptr, set_error) != 0) {
-        delete block;
-        if (!PyErr_Occurred()) PyErr_NoMemory();
-        return nullptr;
-    }
+    block->memory = allocate(*api, place.device, 1, {dlpack::kUInt, 8, 1}, &extent);
+    if (!block->memory) return delete block, nullptr;
     block->api = api;
     block->place = place;
     block->capacity = capacity;
@@ -127,7 +109,7 @@ Block* make(const dlpack::ExchangeApi* api, const cuda::Place& place, std::size_
     t.context = block;
     t.deleter = [](ManagedTensorVersioned* self) { shelf().put(static_cast<Block*>(self->context)); };
     t.tensor.data = static_cast<char*>(block->memory->tensor.data) + block->memory->tensor.byte_offset;
-    t.tensor.device = prototype.device;
+    t.tensor.device = {dlpack::kCuda, place.device};
     t.tensor.shape = block->shape;
     t.tensor.strides = block->strides;
     return block;

@@ -33,9 +33,8 @@ bool read_kind(PyObject* object, ParameterKind& kind) {
         }
         PyErr_Clear();
     }
-    PyErr_Format(PyExc_ValueError,
-                 "parameters: %R is not a kind of parameter. Use the names or numbers of inspect.Parameter.", object);
-    return false;
+    return fail(PyExc_ValueError,
+                "parameters: %R is not a kind of parameter. Use the names or numbers of inspect.Parameter.", object);
 }
 
 } // namespace
@@ -45,16 +44,11 @@ bool Signature::read(const std::string& function, PyObject* list, PyObject* miss
     Ref sequence(PySequence_List(list));
     if (!sequence) return false;
     Py_ssize_t count = PyList_Size(sequence.get());
-    if (count > 255) {
-        PyErr_SetString(PyExc_ValueError, "parameters: a function of more than 255 parameters is not served.");
-        return false;
-    }
+    if (count > 255) return fail(PyExc_ValueError, "parameters: a function of more than 255 parameters is not served.");
     for (Py_ssize_t i = 0; i < count; ++i) {
         PyObject* item = PyList_GetItem(sequence.get(), i);
-        if (!PyTuple_Check(item) || PyTuple_Size(item) != 3 || !PyUnicode_Check(PyTuple_GetItem(item, 0))) {
-            PyErr_Format(PyExc_TypeError, "parameters: %R is no (name, kind, default).", item);
-            return false;
-        }
+        if (!PyTuple_Check(item) || PyTuple_Size(item) != 3 || !PyUnicode_Check(PyTuple_GetItem(item, 0)))
+            return fail(PyExc_TypeError, "parameters: %R is no (name, kind, default).", item);
         Parameter p{Ref::borrowed(PyTuple_GetItem(item, 0)), ParameterKind::positional_or_keyword, Ref()};
         if (!read_kind(PyTuple_GetItem(item, 1), p.kind)) return false;
         PyObject* name = p.name.release();
@@ -101,11 +95,9 @@ bool Signature::bind(const RawCall& call, PyObject** values, PyObject** out, boo
     *out = nullptr;
     std::size_t count = parameters_.size();
     if (call.positional > positional_) {
-        if (explain)
-            PyErr_Format(PyExc_TypeError, "%s() takes %zd positional argument%s but %zd %s given", function_.c_str(),
-                         positional_, positional_ == 1 ? "" : "s", call.positional,
-                         call.positional == 1 ? "was" : "were");
-        return false;
+        return explain &&
+               fail(PyExc_TypeError, "%s() takes %zd positional argument%s but %zd %s given", function_.c_str(),
+                    positional_, positional_ == 1 ? "" : "s", call.positional, call.positional == 1 ? "was" : "were");
     }
     std::size_t given = static_cast<std::size_t>(call.positional);
     for (std::size_t i = 0; i < given; ++i)
@@ -119,31 +111,25 @@ bool Signature::bind(const RawCall& call, PyObject** values, PyObject** out, boo
         int index = find(name);
         if (index >= 0 && parameters_[static_cast<std::size_t>(index)].kind != ParameterKind::positional_only) {
             if (values[index]) {
-                if (explain)
-                    PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument '%U'", function_.c_str(),
-                                 name);
-                return false;
+                return explain &&
+                       fail(PyExc_TypeError, "%s() got multiple values for argument '%U'", function_.c_str(), name);
             }
             values[index] = value;
         } else if (index < 0 && PyUnicode_CompareWithASCIIString(name, "out") == 0) {
             *out = value == Py_None ? nullptr : value;
         } else {
-            if (explain)
-                PyErr_Format(PyExc_TypeError,
-                             index < 0 ? "%s() got an unexpected keyword argument '%U'"
-                                       : "%s() got a positional-only argument passed as keyword argument: '%U'",
-                             function_.c_str(), name);
-            return false;
+            return explain && fail(PyExc_TypeError,
+                                   index < 0 ? "%s() got an unexpected keyword argument '%U'"
+                                             : "%s() got a positional-only argument passed as keyword argument: '%U'",
+                                   function_.c_str(), name);
         }
     }
     for (std::size_t i = given; i < count; ++i) {
         if (values[i]) continue;
         values[i] = parameters_[i].default_value.get();
         if (!values[i]) {
-            if (explain)
-                PyErr_Format(PyExc_TypeError, "%s() missing required argument: '%s'", function_.c_str(),
-                             names_[i].c_str());
-            return false;
+            return explain &&
+                   fail(PyExc_TypeError, "%s() missing required argument: '%s'", function_.c_str(), names_[i].c_str());
         }
     }
     return true;

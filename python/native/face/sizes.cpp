@@ -1,11 +1,10 @@
 // python/native/face/sizes.cpp: size expressions for Python, which computes with integers of any length.
-#include "python/native/face/sizes.h"
-
 #include <optional>
 #include <stdexcept>
 #include <string_view>
 
 #include "dsl/base/size_expression.h"
+#include "python/native/face/face_types.h"
 #include "python/native/face/texts.h"
 
 namespace tilewright::face {

@@ -1,11 +1,10 @@
 // python/native/face/versions.cpp: terms from Python's tuples, the plan by the runtime.
-#include "python/native/face/versions.h"
-
 #include <exception>
 #include <stdexcept>
 
-#include "dsl/runtime/compose_plan.h"
+#include "dsl/runtime/plan.h"
 #include "python/native/face/face_errors.h"
+#include "python/native/face/face_types.h"
 #include "python/native/face/texts.h"
 
 namespace tilewright::face {
@@ -60,7 +59,7 @@ PyObject* compose_plan(PyObject*, PyObject* versions) {
         if (whole.versions.empty()) throw std::invalid_argument("a plan needs a version.");
         return unicode(runtime::print_plan(whole)).release();
     } catch (const std::exception& e) {
-        set_error(plan_error(), e.what());
+        set_error(g_plan_error, e.what());
         return nullptr;
     }
 }

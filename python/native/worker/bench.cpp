@@ -38,11 +38,8 @@ double ns_since(Clock::time_point start) {
 }
 
 void fill_in_parallel(char* data, std::size_t bytes) {
-    constexpr std::size_t kBlock = std::size_t{1} << 20;
-    runtime::parallel_for(static_cast<int>((bytes + kBlock - 1) / kBlock), [&](int block) {
-        const std::size_t begin = static_cast<std::size_t>(block) * kBlock;
-        std::memset(data + begin, kPoison, std::min(kBlock, bytes - begin));
-    });
+    runtime::parallel_pieces(bytes, std::size_t{1} << 20,
+                             [&](std::size_t begin, std::size_t count) { std::memset(data + begin, kPoison, count); });
 }
 
 bool clock_has_passed(void* end) {
@@ -108,30 +105,28 @@ Bench::Call Bench::make_ready(const Candidate& candidate, DataSet& set, Place pl
     call.frame = executable.lay_out(call.frame_memory.data());
     DeviceSet* const on_device = this->on_device(set);
     if (device_) call.frame.place = &*device_;
+    const std::vector<autotune::JobArgument>& described = set.description->arguments;
     for (std::size_t i = 0; i < plan.arguments.size(); ++i) {
-        bool found = false;
-        for (std::size_t j = 0; j < set.arguments.size() && !found; ++j) {
-            if (set.description->arguments[j].name != plan.arguments[i].name) continue;
-            new (&call.frame.arguments[i]) runtime::CallArgument(set.arguments[j]);
-            if (on_device != nullptr && !set.description->arguments[j].is_scalar)
-                call.frame.arguments[i].array.data = on_device->argument(set, j);
-            found = true;
-            for (std::size_t k = 0; plan.arguments[i].written && k < set.written.size(); ++k) {
-                const WrittenArgument& written = set.written[k];
-                if (written.argument != j) continue;
-                const auto item = static_cast<std::size_t>(info(written.dtype).bytes);
-                call.written[k] = on_device != nullptr           ? on_device->written(k).data()
-                                  : place == Place::before_guard ? written.copy.before_guard(item)
-                                                                 : written.copy.behind_guard();
-                call.frame.arguments[i].array.data = call.written[k] + written.first;
-            }
-            if (plan.arguments[i].written && !set.description->arguments[j].is_written)
-                throw InternalError("tuning job: data set " + set.description->kind + " does not say that " +
-                                    plan.arguments[i].name + " is written.");
+        const std::string& name = plan.arguments[i].name;
+        const bool is_written = plan.arguments[i].written;
+        const auto found = std::ranges::find(described, name, &autotune::JobArgument::name);
+        if (found == described.end())
+            throw InternalError("tuning job: data set " + set.description->kind + " lacks the argument " + name + ".");
+        if (is_written && !found->is_written)
+            throw InternalError("tuning job: data set " + set.description->kind + " does not say that " + name +
+                                " is written.");
+        const auto j = static_cast<std::size_t>(found - described.begin());
+        new (&call.frame.arguments[i]) runtime::CallArgument(set.arguments[j]);
+        if (on_device != nullptr && !found->is_scalar) call.frame.arguments[i].array.data = on_device->argument(set, j);
+        for (std::size_t k = 0; is_written && k < set.written.size(); ++k) {
+            const WrittenArgument& written = set.written[k];
+            if (written.argument != j) continue;
+            const auto item = static_cast<std::size_t>(info(written.dtype).bytes);
+            call.written[k] = on_device != nullptr           ? on_device->written(k).data()
+                              : place == Place::before_guard ? written.copy.before_guard(item)
+                                                             : written.copy.behind_guard();
+            call.frame.arguments[i].array.data = call.written[k] + written.first;
         }
-        if (!found)
-            throw InternalError("tuning job: data set " + set.description->kind + " lacks the argument " +
-                                plan.arguments[i].name + ".");
     }
     int argument = -1;
     if (!executable.read_sizes(call.frame, argument))
@@ -319,10 +314,6 @@ template <class Output> std::optional<Outcome> gaps_kept(const Output& output, c
     return Outcome{OutcomeKind::wrong_answer, "it writes between the elements of " + output.name + " (" + data + ")"};
 }
 
-Outcome device_damage(const std::string& damage, const std::string& data) {
-    return {OutcomeKind::wrong_answer, damage + " (" + data + ")"};
-}
-
 /// `theirs` is what the default schedule gives.
 template <class Output>
 std::optional<Outcome> bits_differ(const Output& output, const char* theirs, const std::string& data) {
@@ -336,6 +327,13 @@ std::optional<Outcome> bits_differ(const Output& output, const char* theirs, con
 }
 
 } // namespace
+
+std::optional<Outcome> Bench::device_damage(const DataSet& set, const std::string& data) {
+    DeviceSet* const there = on_device(set);
+    const auto damage = there != nullptr ? there->damage() : std::nullopt;
+    if (!damage) return std::nullopt;
+    return Outcome{OutcomeKind::wrong_answer, *damage + " (" + data + ")"};
+}
 
 std::optional<Outcome> Bench::compare_with_numpy(const std::vector<Output>& outputs, const DataSet& set) {
     const std::string data = "data set " + set.description->kind;
@@ -360,12 +358,9 @@ bool Bench::recorded_fits(const Candidate& candidate) {
 }
 
 void Bench::forget_old_references() {
-    while (references_.size() > kMostReferences) {
-        auto oldest = references_.begin();
-        for (auto one = references_.begin(); one != references_.end(); ++one)
-            if (one->second.last_use < oldest->second.last_use) oldest = one;
-        references_.erase(oldest);
-    }
+    const auto last_use = [](const auto& each) { return each.second.last_use; };
+    while (references_.size() > kMostReferences)
+        references_.erase(std::ranges::min_element(references_, {}, last_use));
 }
 
 std::optional<Outcome> Bench::prepare(const std::string& id, bool bare) {
@@ -444,7 +439,8 @@ std::optional<Outcome> Bench::prepare(const std::string& id, bool bare) {
     return std::nullopt;
 }
 
-std::optional<Outcome> Bench::plant(const Candidate& candidate, Reference& reference, double limit_s) {
+template <class Body>
+std::optional<Outcome> Bench::with_planted(const Candidate& candidate, double limit_s, const Body& body) {
     DataSet& set = sets_.front();
     const UploadedAfter uploaded{on_device(set), set};
     const PlantedSpecials specials(set);
@@ -452,14 +448,22 @@ std::optional<Outcome> Bench::plant(const Candidate& candidate, Reference& refer
     if (DeviceSet* const there = on_device(set)) there->upload(set);
     planted_ = true;
     const Call call = make_ready(candidate, set, Place::before_guard);
+    poison(set, candidate, Place::before_guard);
     refresh(call, set);
     const auto failed = run(candidate, call, set, false, limit_s);
     planted_ = false;
-    if (failed && failed->is_the_datas) return std::nullopt;
+    // With a limit it is the reference that runs: what it cannot do with special values is nobody's fault.
+    if (failed && failed->is_the_datas && limit_s > 0) return std::nullopt;
     if (failed) return failed;
-    for (const Output& output : outputs(candidate, call, set))
-        reference.planted.push_back(copy_of(output));
-    return std::nullopt;
+    return body(outputs(candidate, call, set));
+}
+
+std::optional<Outcome> Bench::plant(const Candidate& candidate, Reference& reference, double limit_s) {
+    return with_planted(candidate, limit_s, [&](const std::vector<Output>& all) -> std::optional<Outcome> {
+        for (const Output& output : all)
+            reference.planted.push_back(copy_of(output));
+        return std::nullopt;
+    });
 }
 
 std::optional<Outcome> Bench::verify(const std::string& id) {
@@ -494,8 +498,7 @@ std::optional<Outcome> Bench::verify(const std::string& id) {
             return failed;
         }
         const std::vector<Output> all = outputs(candidate, call, set);
-        if (DeviceSet* const there = on_device(set))
-            if (const auto damage = there->damage()) return device_damage(*damage, "data set " + set.description->kind);
+        if (auto wrong = device_damage(set, "data set " + set.description->kind)) return wrong;
         if (!reference.served[s] || job_.contract == "fast") {
             if (auto wrong = compare_with_numpy(all, set)) return wrong;
             continue;
@@ -517,25 +520,13 @@ std::optional<Outcome> Bench::verify(const std::string& id) {
 }
 
 std::optional<Outcome> Bench::verify_planted(const Candidate& candidate, const Reference& reference) {
-    DataSet& set = sets_.front();
-    const UploadedAfter uploaded{on_device(set), set};
-    const PlantedSpecials specials(set);
-    if (DeviceSet* const there = on_device(set)) there->upload(set);
-    planted_ = true;
-    const Call call = make_ready(candidate, set, Place::before_guard);
-    poison(set, candidate, Place::before_guard);
-    refresh(call, set);
-    const auto failed = run(candidate, call, set, false);
-    planted_ = false;
-    if (failed) return failed;
-    const std::vector<Output> all = outputs(candidate, call, set);
-    if (DeviceSet* const there = on_device(set))
-        if (const auto damage = there->damage()) return device_damage(*damage, "the recorded data set");
-    for (std::size_t i = 0; i < all.size(); ++i)
-        if (auto wrong = bits_differ(all[i], reference.planted[i].behind_guard(),
-                                     "data set recorded, with special values planted in it"))
-            return wrong;
-    return std::nullopt;
+    return with_planted(candidate, 0, [&](const std::vector<Output>& all) {
+        auto wrong = device_damage(sets_.front(), "the recorded data set");
+        for (std::size_t i = 0; i < all.size() && !wrong; ++i)
+            wrong = bits_differ(all[i], reference.planted[i].behind_guard(),
+                                "data set recorded, with special values planted in it");
+        return wrong;
+    });
 }
 
 autotune::OrOutcome<autotune::PairedTimes> Bench::measure(const autotune::MeasureRequest& request) {
@@ -555,29 +546,11 @@ autotune::OrOutcome<autotune::PairedTimes> Bench::measure(const autotune::Measur
     // The status names who runs right now: when the process dies the search knows whom to blame.
     auto timed_run = [&](const Candidate& who, const Call& call, int repeats) -> std::optional<double> {
         say("measure", who.id);
-        if (device_) {
-            Outcome failed;
-            const auto ns = timed_on_device(who, call, set, repeats, &failed);
-            if (ns) return ns;
-            answer.outcome = failed;
-            answer.outcome.of_incumbent = &who == incumbent;
-            return std::nullopt;
-        }
-        // A call that writes into its arguments is timed alone, since they have to be put back before each.
-        const int at_once = set.written.empty() ? repeats : 1;
-        double spent_ns = 0;
-        for (int done = 0; done < repeats; done += at_once) {
-            refresh(call, set);
-            const auto start = Clock::now();
-            for (int i = 0; i < at_once; ++i)
-                if (const auto failed = run(who, call, set, true)) {
-                    answer.outcome = *failed;
-                    answer.outcome.of_incumbent = &who == incumbent;
-                    return std::nullopt;
-                }
-            spent_ns += ns_since(start);
-        }
-        return spent_ns / repeats;
+        const autotune::OrOutcome<double> ns = timed(who, call, set, repeats);
+        if (ns.value) return ns.value;
+        answer.outcome = ns.outcome;
+        answer.outcome.of_incumbent = &who == incumbent;
+        return std::nullopt;
     };
     const auto start = Clock::now();
     // Warm: pages, caches and threads as in the second call of a user's program.
@@ -616,43 +589,44 @@ autotune::OrOutcome<autotune::PairedTimes> Bench::measure(const autotune::Measur
             hopeless = times.candidate_ns[pair] > request.give_up_ratio * times.incumbent_ns[pair];
         if (hopeless) break;
     }
-    if (DeviceSet* const there = on_device(set))
-        if (const auto damage = there->damage()) {
-            answer.outcome = device_damage(*damage, "while it was timed");
-            return answer;
-        }
+    if (const auto wrong = device_damage(set, "while it was timed")) {
+        answer.outcome = *wrong;
+        return answer;
+    }
     answer.value = std::move(times);
     return answer;
 }
 
-/// Calls back to back, between two events: what the host does beside them does not count as long as it keeps ahead.
-std::optional<double> Bench::timed_on_device(const Candidate& candidate, const Call& call, DataSet& set, int repeats,
-                                             Outcome* failed) {
-    namespace cuda = runtime::cuda;
-    const bool flushed = job_.l2 == "flushed";
+/// On a device calls stand back to back between two events: what the host does beside them does not count as long as it
+/// keeps ahead.
+autotune::OrOutcome<double> Bench::timed(const Candidate& candidate, const Call& call, DataSet& set, int repeats) {
+    autotune::OrOutcome<double> answer;
+    const bool flushed = device_ && job_.l2 == "flushed";
     // Calls that need something put back before each are timed one by one.
     const int at_once = set.written.empty() && !flushed ? repeats : 1;
     double spent_ns = 0;
     try {
         if (flushed && !flushing_) flushing_.emplace(*device_, 2 * candidates_.machine().device->l2_bytes);
-        cuda::Timer timer(*device_);
+        std::optional<runtime::cuda::Timer> timer;
+        if (device_) timer.emplace(*device_);
         for (int done = 0; done < repeats; done += at_once) {
             refresh(call, set);
             if (flushed) flushing_->poison();
-            timer.start();
+            if (timer) timer->start();
+            const auto start = Clock::now();
             for (int i = 0; i < at_once; ++i)
                 if (const auto failure = run(candidate, call, set, true)) {
-                    *failed = *failure;
-                    return std::nullopt;
+                    answer.outcome = *failure;
+                    return answer;
                 }
-            timer.stop();
-            spent_ns += timer.elapsed_ns();
+            if (timer) timer->stop();
+            spent_ns += timer ? timer->elapsed_ns() : ns_since(start);
         }
+        answer.value = spent_ns / repeats;
     } catch (const DeviceError& error) {
-        *failed = device_failure(error.what());
-        return std::nullopt;
+        answer.outcome = device_failure(error.what());
     }
-    return spent_ns / repeats;
+    return answer;
 }
 
 } // namespace tilewright::native

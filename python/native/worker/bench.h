@@ -24,6 +24,8 @@ class Bench {
     /// `status` may be null. `device`: which one runs candidates whose target is CUDA's.
     Bench(const autotune::Job& job, Candidates& candidates, autotune::WorkerStatus* status, int device = 0);
 
+    /// The status names what this process is at, and for which schedule.
+    void say(const char* phase, const std::string& id);
     /// Loads the data and, once a variant, computes what its candidates are compared with: the results of the default
     /// schedule (or of no schedule at all where `bare`), themselves checked against NumPy. An outcome when that fails.
     std::optional<autotune::Outcome> prepare(const std::string& id, bool bare);
@@ -66,7 +68,6 @@ class Bench {
         unsigned last_use = 0;
     };
 
-    void say(const char* phase, const std::string& id);
     void load();
     Call make_ready(const Candidate& candidate, DataSet& set, Place place);
     /// Results are filled with what nobody computes.
@@ -85,11 +86,16 @@ class Bench {
     /// Faults that tests inject. False: pretend that memory ran out.
     bool act_out_fault(const Candidate& candidate, const Call& call, const DataSet& set, bool timed);
     DeviceSet* on_device(const DataSet& set);
-    std::optional<double> timed_on_device(const Candidate& candidate, const Call& call, DataSet& set, int repeats,
-                                          autotune::Outcome* failed);
+    /// Nanoseconds of one call, of so many.
+    autotune::OrOutcome<double> timed(const Candidate& candidate, const Call& call, DataSet& set, int repeats);
     std::vector<Output> outputs(const Candidate& candidate, const Call& call, DataSet& set);
     std::optional<autotune::Outcome> compare_with_numpy(const std::vector<Output>& outputs, const DataSet& set);
+    /// What a candidate has written on the device outside of its arrays.
+    std::optional<autotune::Outcome> device_damage(const DataSet& set, const std::string& data);
     bool recorded_fits(const Candidate& candidate);
+    /// What `body` says of the outputs of the recorded call with special values planted in it; `limit_s` as in run().
+    template <class Body>
+    std::optional<autotune::Outcome> with_planted(const Candidate& candidate, double limit_s, const Body& body);
     std::optional<autotune::Outcome> plant(const Candidate& candidate, Reference& reference, double limit_s);
     std::optional<autotune::Outcome> verify_planted(const Candidate& candidate, const Reference& reference);
     void forget_old_references();

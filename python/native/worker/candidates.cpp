@@ -4,8 +4,6 @@
 #include <fstream>
 
 #include "dsl/base/error.h"
-#include "dsl/code/emit.h"
-#include "dsl/runtime/compose_plan.h"
 
 namespace tilewright::native {
 Candidates::Candidates(const autotune::Job& job, bool measures)
@@ -36,15 +34,19 @@ dsl::Algorithm Candidates::translate(const Variant& variant) const {
     return translator::translate(program_, options(variant));
 }
 
-Candidates::Code Candidates::code_of(const std::string& fault, const dsl::Schedule& schedule) const {
-    act_while_building(fault);
+dsl::Emitted Candidates::emit(const dsl::Schedule& schedule, bool assembly) const {
     dsl::Algorithm algorithm = translate(whole_variant(schedule.variant()));
     dsl::apply(algorithm, schedule);
-    dsl::EmitOptions emit_options;
-    emit_options.isa = machine_.isa;
-    emit_options.contract = job_.contract;
-    dsl::Emitted emitted = dsl::emit(std::move(algorithm), schedule, emit_options);
+    dsl::EmitOptions options;
+    options.isa = machine_.isa;
+    options.contract = job_.contract;
+    options.assembly = assembly;
+    return dsl::emit(std::move(algorithm), schedule, options);
+}
 
+Candidates::Code Candidates::code_of(const std::string& fault, const dsl::Schedule& schedule) const {
+    act_while_building(fault);
+    dsl::Emitted emitted = emit(schedule, false);
     using Kind = runtime::PlanRequirement::Kind;
     std::vector<runtime::PlanRequirement> requirements;
     if (machine_.is_device()) requirements.push_back({Kind::isa, machine_.isa, {}});
@@ -112,14 +114,8 @@ const Candidate& Candidates::get(const std::string& id) const {
 }
 
 Candidates::Listing Candidates::lowered(const dsl::Schedule& schedule) const {
-    dsl::Algorithm algorithm = translate(whole_variant(schedule.variant()));
-    dsl::apply(algorithm, schedule);
-    dsl::EmitOptions emit_options;
-    emit_options.isa = machine_.isa;
-    emit_options.contract = job_.contract;
-    emit_options.assembly = true;
     Listing listing;
-    for (const dsl::EmittedKernel& kernel : dsl::emit(std::move(algorithm), schedule, emit_options).kernels) {
+    for (const dsl::EmittedKernel& kernel : emit(schedule, true).kernels) {
         listing.lowered += kernel.lowered;
         listing.assembly += kernel.assembly;
     }

@@ -8,6 +8,7 @@
 
 #include "autotune/job.h"
 #include "autotune/machine.h"
+#include "dsl/code/emit.h"
 #include "dsl/language/schedule.h"
 #include "dsl/runtime/executor.h"
 #include "python/native/worker/faults.h"
@@ -59,6 +60,7 @@ class Candidates {
         std::string plan;
         std::map<std::string, std::string> objects;
     };
+    dsl::Emitted emit(const dsl::Schedule& schedule, bool assembly) const;
     Code code_of(const std::string& fault, const dsl::Schedule& schedule) const;
     const Candidate& keep(const std::string& id, const dsl::Schedule& schedule, const Code& code);
 

@@ -171,12 +171,9 @@ std::vector<DataSet> load_data_sets(const autotune::Job& job) {
 }
 
 void restore(const DataSet& set, const WrittenArgument& written, char* base) {
-    constexpr std::size_t kBlock = std::size_t{1} << 20;
     const char* const before = set.memory[written.memory].before_guard(kArgumentAlignment);
-    const std::size_t bytes = written.copy.bytes();
-    runtime::parallel_for(static_cast<int>((bytes + kBlock - 1) / kBlock), [&](int block) {
-        const std::size_t begin = static_cast<std::size_t>(block) * kBlock;
-        std::memcpy(base + begin, before + begin, std::min(kBlock, bytes - begin));
+    runtime::parallel_pieces(written.copy.bytes(), std::size_t{1} << 20, [&](std::size_t begin, std::size_t count) {
+        std::memcpy(base + begin, before + begin, count);
     });
 }
 

@@ -47,7 +47,7 @@ json answer_of(const Outcome& outcome) {
 class Worker {
   public:
     Worker(const autotune::Job& job, autotune::WorkerStatus* status, int device)
-        : status_(status), candidates_(job, device >= 0), bench_(job, candidates_, status, std::max(device, 0)) {}
+        : candidates_(job, device >= 0), bench_(job, candidates_, status, std::max(device, 0)) {}
 
     json answer(const json& request) {
         const std::string verb = request.at("verb");
@@ -113,10 +113,7 @@ class Worker {
     }
     json build(const json& request) {
         const std::string id = request.at("id");
-        if (status_ != nullptr) {
-            std::strncpy(status_->phase, "build", sizeof status_->phase - 1);
-            std::strncpy(status_->id, id.c_str(), sizeof status_->id - 1);
-        }
+        bench_.say("build", id);
         return or_build_failed([&]() -> json { return timed([&] { candidates_.build(id, schedule_of(request)); }); });
     }
     /// For another worker: into a file.
@@ -144,7 +141,6 @@ class Worker {
         });
     }
 
-    autotune::WorkerStatus* status_;
     Candidates candidates_;
     Bench bench_;
 };
