@@ -428,7 +428,6 @@ void check_specialize(CheckContext& context) {
         if (fact != facts.end() && fact->second >= 0) loop.constant = fact->second;
     }
     context.definition.branches.push_back(std::move(branch));
-    context.definition.specialize_at = context.directive.at;
     context.touch();
 }
 

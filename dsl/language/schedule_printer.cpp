@@ -1,10 +1,9 @@
-// dsl/language/schedule_printer.cpp: the canonical text of a schedule or a space.
-#include "dsl/language/schedule_printer.h"
-
+// dsl/language/schedule_printer.cpp: the canonical text of a schedule or a space, and its digest.
 #include <functional>
 #include <map>
 #include <utility>
 
+#include "dsl/base/digest.h"
 #include "dsl/language/expression.h"
 #include "dsl/language/schedule_text.h"
 
@@ -268,16 +267,20 @@ class Printer {
     std::string out_;
 };
 
-} // namespace
-
-std::string print_schedule(const Schedule& schedule, bool comments) {
+std::string printed(const Schedule& schedule, bool comments) {
     Printer printer(schedule.holes, comments);
     printer.schedule(schedule);
     return printer.take();
 }
 
+} // namespace
+
 std::string print_schedule(const Schedule& schedule) {
-    return print_schedule(schedule, true);
+    return printed(schedule, true);
+}
+
+std::string schedule_digest(const Schedule& schedule) {
+    return digest(printed(schedule, false));
 }
 
 std::string print_expression(const Expression& expression) {

@@ -385,8 +385,4 @@ Schedule Space::at(const Point& point) const {
     return Instance(*tree_, answers).run();
 }
 
-double Space::size() const {
-    return count_points(*tree_);
-}
-
 } // namespace tilewright::dsl

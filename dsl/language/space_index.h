@@ -79,7 +79,4 @@ class SpaceIndex {
     int next_choose_ = 0;
 };
 
-/// The number of points, `where` not counted.
-double count_points(const SpaceIndex& index);
-
 } // namespace tilewright::dsl

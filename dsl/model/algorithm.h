@@ -70,7 +70,10 @@ enum class StagePart {
     loop   ///< a loop inside its elements
 };
 /// "" for StagePart::whole.
-const char* part_name(StagePart part);
+constexpr const char* part_name(StagePart part) {
+    constexpr const char* kNames[] = {"", "lanes", "block", "rows", "lane", "fold", "end", "loop"};
+    return kNames[static_cast<int>(part)];
+}
 
 struct StageInfo {
     std::string name;

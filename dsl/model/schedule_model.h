@@ -44,7 +44,6 @@ struct DefinitionModel {
     std::optional<FuseWith> with;
     Position first_at; ///< of the first directive that needs a loop nest
     std::string first_verb;
-    Position specialize_at;
 };
 
 /// Where a stage is computed, stored, or where its storage is allocated.
