@@ -361,9 +361,11 @@ struct Store::Impl {
         statement.step();
     }
 
-    void insert_workload(const StoredWorkload& workload);
+    void insert_workload(const StoredWorkload& workload) {
+        insert("INSERT", "workloads", workload, "ON CONFLICT (key) DO NOTHING");
+    }
     void insert_trial(const StoredTrial& trial, bool keep_old);
-    void insert_record(const StoredRecord& record);
+    void insert_record(const StoredRecord& record) { insert("INSERT OR REPLACE", "records", record); }
     bool is_measured(const std::string& workload, const std::string& digest) const;
 };
 
@@ -505,10 +507,6 @@ void Store::Impl::migrate() {
     execute("PRAGMA foreign_keys = ON");
 }
 
-void Store::Impl::insert_workload(const StoredWorkload& workload) {
-    insert("INSERT", "workloads", workload, "ON CONFLICT (key) DO NOTHING");
-}
-
 void Store::Impl::insert_trial(const StoredTrial& trial, bool keep_old) {
     // Whose schedule it is and who proposed it first stays.
     std::vector<std::string> changing = columns_of<StoredTrial>();
@@ -530,10 +528,6 @@ void Store::Impl::insert_trial(const StoredTrial& trial, bool keep_old) {
 bool Store::Impl::is_measured(const std::string& workload, const std::string& digest) const {
     Statement query(db, path, "SELECT 1 FROM trials WHERE workload = ? AND digest = ? AND outcome = 'measured'");
     return query.bind(workload).bind(digest).step();
-}
-
-void Store::Impl::insert_record(const StoredRecord& record) {
-    insert("INSERT OR REPLACE", "records", record);
 }
 
 Store::Store(const std::string& path, int busy_timeout_ms) : impl_(std::make_unique<Impl>()) {
