@@ -42,10 +42,7 @@ const dsl::StageInfo* hosted_loop(const dsl::StageInfo& root, const StageGraph& 
             continue;
         const auto& uses = graph.uses(loop.name);
         const bool only = !uses.empty() && std::all_of(uses.begin(), uses.end(), [&](const Use& use) {
-            if (use.reader != &root || use.read->axes.size() != root.pure.loops.size()) return false;
-            for (std::size_t axis = 0; axis < use.read->axes.size(); ++axis)
-                if (use.read->axes[axis] != root.pure.loops[axis].name) return false;
-            return true;
+            return use.reader == &root && use.read->axes == names_of(root.pure.loops);
         });
         if (only) return &loop;
     }
@@ -54,7 +51,7 @@ const dsl::StageInfo* hosted_loop(const dsl::StageInfo& root, const StageGraph& 
 
 RootLoops loop_host_rule(const dsl::StageInfo& root, const dsl::StageInfo& loop, const StageGraph& graph,
                          const Machine& machine) {
-    RootLoops result;
+    RootLoops result = RootLoops::of(root);
     const auto& loops = root.pure.loops;
     const std::string& name = root.name;
     const std::string& inner = loops.back().name;
@@ -83,9 +80,6 @@ RootLoops loop_host_rule(const dsl::StageInfo& root, const dsl::StageInfo& loop,
     result.unrolled_rows = group;
     const bool vectorize = width > 1;
 
-    for (const dsl::LoopInfo& axis : loops)
-        result.axes.push_back(axis.name);
-    result.attach_at.assign(loops.size() + 1, "");
     Line line = line_of(name);
     std::string vectors = inner;
     auto vector_split = [&](const std::string& of) {

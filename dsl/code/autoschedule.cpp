@@ -429,10 +429,7 @@ Schedule autoschedule(Algorithm algorithm, const std::string& name, const std::s
         schedule.function = info.function;
         schedule.target = resolve_isa(isa);
         for (const auto& [choice, option] : info.variant) {
-            VariantChoice variant;
-            variant.name = choice;
-            variant.options = {option};
-            schedule.variants.push_back(std::move(variant));
+            schedule.variants.push_back({choice, {option}, {}, {}, {}});
         }
         schedule.header_comments = {" proposed by Halide's autoscheduler " + name};
         schedule.statements = ReadBack(algorithm, info).statements();

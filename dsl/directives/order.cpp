@@ -18,10 +18,10 @@ bool check_reorder(CheckContext& context, const std::vector<int>& innermost_firs
             if (places[a] > places[b]) continue; // they keep their order
             const bool races = inner.racing && outer.racing && !context.definition.associative;
             if (!(inner.ordered && outer.ordered) && !races) continue;
-            context.refuse(context.where() + ": " + inner.name + " and " + outer.name +
-                               " cannot change places: both run over a reduction whose order decides its rounding.",
-                           "Keep " + inner.name + " outside " + outer.name + "; other loops may move freely.");
-            return false;
+            return context.deny(
+                context.where() + ": " + inner.name + " and " + outer.name +
+                    " cannot change places: both run over a reduction whose order decides its rounding.",
+                "Keep " + inner.name + " outside " + outer.name + "; other loops may move freely.");
         }
     }
     std::vector<int> sorted = places;
@@ -47,10 +47,9 @@ bool check_run(CheckContext& context, int loop, Run run) {
         } else if (pure.empty()) {
             hint = "Only serial and unroll are possible here.";
         }
-        context.refuse(context.where(node.name) + ": cannot " + what +
-                           ": iterations of a reduction write the same element.",
-                       hint);
-        return false;
+        return context.deny(context.where(node.name) + ": cannot " + what +
+                                ": iterations of a reduction write the same element.",
+                            hint);
     }
     if (runs_spread(run) && run != Run::vectorized) {
         const LoopNest& nest = context.definition.nest;
@@ -60,11 +59,10 @@ bool check_run(CheckContext& context, int loop, Run run) {
             const std::set<int> theirs = nest.roots(static_cast<int>(&other - nest.loops.data()));
             const bool shared = std::any_of(theirs.begin(), theirs.end(), [&](int root) { return roots.count(root); });
             if (!shared) continue;
-            context.refuse(context.where(node.name) + ": cannot run " +
-                               (run == Run::parallel ? "in parallel" : "over blocks or threads") + ": " +
-                               tail_name(other.tail) + " reads and writes elements of other iterations.",
-                           "Split with guard_with_if.");
-            return false;
+            return context.deny(context.where(node.name) + ": cannot run " +
+                                    (run == Run::parallel ? "in parallel" : "over blocks or threads") + ": " +
+                                    tail_name(other.tail) + " reads and writes elements of other iterations.",
+                                "Split with guard_with_if.");
         }
     }
     node.run = run;
@@ -78,16 +76,7 @@ namespace {
 // ---- reorder --------------------------------------------------------------------------------------------------------
 
 void check_reorder_directive(CheckContext& context) {
-    std::vector<int> loops;
-    for (std::size_t k = 0; k < context.directive.arguments.size(); ++k) {
-        const auto loop = context.loop(k);
-        if (!loop) return;
-        if (std::find(loops.begin(), loops.end(), *loop) != loops.end()) {
-            return context.refuse_at(k, context.where() + ": reorder names loop " + context.name(k) + " twice.");
-        }
-        loops.push_back(*loop);
-    }
-    check_reorder(context, loops);
+    if (const auto loops = context.different_loops(context.directive.arguments.size())) check_reorder(context, *loops);
 }
 
 void apply_reorder(ApplyContext& context) {
@@ -226,16 +215,10 @@ void apply_partition(ApplyContext& context) {
                                                                       : policy == "never" ? Halide::Partition::Never
                                                                                           : Halide::Partition::Auto);
 }
-void partition_list(ApplyContext& context, Halide::Partition policy) {
+template <Halide::Partition policy> void apply_partition_list(ApplyContext& context) {
     for (const Argument& argument : context.check.directive.arguments) {
         context.definition.stage.partition(context.loop(argument.name), policy);
     }
-}
-void apply_always_partition(ApplyContext& context) {
-    partition_list(context, Halide::Partition::Always);
-}
-void apply_never_partition(ApplyContext& context) {
-    partition_list(context, Halide::Partition::Never);
 }
 void apply_always_partition_all(ApplyContext& context) {
     context.definition.stage.always_partition_all();
@@ -302,9 +285,9 @@ std::vector<DirectiveRow> order_rows() {
          "for i: if likely(c) s else t   ->   for i in steady: s; for i in rest: t     (partition(i, always))",
          check_partition, apply_partition},
         {"always_partition", "order", "partition(i, always) for each loop named", check_partition_list,
-         apply_always_partition},
+         apply_partition_list<Halide::Partition::Always>},
         {"never_partition", "order", "partition(i, never) for each loop named", check_partition_list,
-         apply_never_partition},
+         apply_partition_list<Halide::Partition::Never>},
         {"always_partition_all", "order", "partition(i, always) for every loop of the definition", check_partition_all,
          apply_always_partition_all},
         {"never_partition_all", "order", "partition(i, never) for every loop of the definition", check_partition_all,

@@ -11,9 +11,8 @@ namespace {
 bool placeable(CheckContext& context) {
     if (!context.whole_stage()) return false;
     if (!context.stage.output) return true;
-    context.refuse(context.stage.name + ": is an output of the kernel, so it is computed and stored at the root.",
-                   "Take the directive away.");
-    return false;
+    return context.deny(context.stage.name + ": is an output of the kernel, so it is computed and stored at the root.",
+                        "Take the directive away.");
 }
 
 void set_root(CheckContext& context, Level& level) {
@@ -56,9 +55,7 @@ template <Level StageModel::*level> void check_at(CheckContext& context) {
 }
 
 void check_compute_with(CheckContext& context) {
-    if (context.in_block) {
-        return context.refuse(context.where() + ": compute_with cannot stand inside specialize.", "Write it outside.");
-    }
+    if (!context.outside_block("Write it outside.")) return;
     const bool has_update = context.has(1) && context.directive.arguments[1].kind == Argument::Kind::expression;
     const auto other = context.model.stages.find(context.name(0));
     if (other == context.model.stages.end()) {

@@ -12,9 +12,8 @@ namespace {
 bool check_axis(CheckContext& context, std::size_t argument) {
     const auto& axes = context.stage.axes;
     if (std::find(axes.begin(), axes.end(), context.name(argument)) != axes.end()) return true;
-    context.refuse_at(argument, context.stage.name + ": there is no axis " + context.name(argument) + ".",
-                      axes.empty() ? "It has no axes." : "Its axes are: " + joined(axes) + ".");
-    return false;
+    return context.deny_at(argument, context.stage.name + ": there is no axis " + context.name(argument) + ".",
+                           axes.empty() ? "It has no axes." : "Its axes are: " + joined(axes) + ".");
 }
 
 // ---- storage --------------------------------------------------------------------------------------------------------
@@ -91,20 +90,17 @@ void apply_bound_storage(ApplyContext& context) {
 /// Bounds that do not hold would be silently wrong, since kernels check nothing: each becomes a condition on the
 /// full extent of the axis. A stage inside the kernel may then compute more than is read, never more than exists.
 std::string full_extent(const CheckContext& context, const std::string& axis) {
-    for (const StageInfo& stage : context.model.algorithm().stages) {
-        if (stage.name != context.stage.name) continue;
-        for (const LoopInfo& loop : stage.pure.loops) {
-            if (loop.name == axis) return loop.follows ? "" : loop.extent;
-        }
-    }
-    return "";
+    const StageInfo* const stage = context.model.algorithm().find(context.stage.name);
+    if (stage == nullptr) return "";
+    const auto loop = std::ranges::find(stage->pure.loops, axis, &LoopInfo::name);
+    return loop == stage->pure.loops.end() || loop->follows ? "" : loop->extent;
 }
 
 bool check_known_extent(CheckContext& context, const std::string& extent) {
     if (!extent.empty()) return true;
-    context.refuse(context.where() + ": " + context.directive.verb + " needs an axis whose extent follows from sizes.",
-                   "Take it away.");
-    return false;
+    return context.deny(context.where() + ": " + context.directive.verb +
+                            " needs an axis whose extent follows from sizes.",
+                        "Take it away.");
 }
 
 void set_constant(CheckContext& context, const std::string& axis, std::int64_t value) {

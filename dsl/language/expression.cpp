@@ -106,17 +106,6 @@ Expression binary(SizeExpression::Op op, Expression left, Expression right) {
     return result;
 }
 
-Expression expression_of(const SizeExpression& size) {
-    if (size.is_constant()) return integer(size.constant());
-    if (size.op() == Op::symbol) return symbol(size.name());
-    Expression first = expression_of(size.operands()[0]);
-    if (size.operands().size() == 1) return unary(size.op(), std::move(first));
-    Expression second = expression_of(size.operands()[1]);
-    if (size.op() == Op::min || size.op() == Op::max)
-        return call(size.op() == Op::min ? "min" : "max", {std::move(first), std::move(second)});
-    return binary(size.op(), std::move(first), std::move(second));
-}
-
 const std::vector<ExpressionFunction>& expression_functions() {
     static const std::vector<ExpressionFunction> functions = {
         {"extent", "extent(loop)", 1, 1},

@@ -47,38 +47,9 @@ std::map<std::string, std::string> Schedule::variant() const {
     return chosen;
 }
 
-bool operator==(const Expression& a, const Expression& b) {
-    return a.kind == b.kind && a.value == b.value && a.name == b.name && a.op == b.op && a.operands == b.operands;
-}
-
-bool operator==(const HoleDomain& a, const HoleDomain& b) {
-    return a.name == b.name && a.values == b.values;
-}
-
-bool operator==(const Argument& a, const Argument& b) {
-    if (a.kind != b.kind) return false;
-    return a.kind == Argument::Kind::name ? a.name == b.name : a.expression == b.expression;
-}
-
-bool operator==(const Directive& a, const Directive& b) {
-    return a.verb == b.verb && a.arguments == b.arguments && a.has_block == b.has_block && a.block == b.block;
-}
-
-bool operator==(const Statement& a, const Statement& b) {
-    return a.kind == b.kind && a.stage == b.stage && a.update == b.update && a.chain == b.chain &&
-           a.made_stage == b.made_stage && a.alternatives == b.alternatives && a.condition == b.condition &&
-           a.comments == b.comments && a.trailing_comment == b.trailing_comment;
-}
-
-bool operator==(const VariantChoice& a, const VariantChoice& b) {
-    return a.name == b.name && a.options == b.options && a.comments == b.comments &&
-           a.trailing_comment == b.trailing_comment;
-}
-
 bool operator==(const Schedule& a, const Schedule& b) {
     const auto by_name = [](std::vector<HoleDomain> domains) {
-        std::sort(domains.begin(), domains.end(),
-                  [](const HoleDomain& x, const HoleDomain& y) { return x.name < y.name; });
+        std::ranges::sort(domains, {}, &HoleDomain::name);
         return domains;
     };
     return a.function == b.function && a.target == b.target && a.variants == b.variants &&

@@ -34,13 +34,6 @@ std::optional<std::string> option_text(const Expression& e) {
     return std::nullopt;
 }
 
-std::string listed(const std::vector<std::string>& names) {
-    std::string text;
-    for (std::size_t i = 0; i < names.size(); ++i)
-        text += (i > 0 ? ", " : "") + names[i];
-    return text;
-}
-
 std::string without_digits(std::string text) {
     std::erase_if(text, [](char c) { return c >= '0' && c <= '9'; });
     return text;
@@ -177,7 +170,7 @@ class Rules {
             // lanes1 beside lanes2 is another option, not a misspelt one.
             if (near && without_digits(*near) != without_digits(*option)) {
                 add(other.at, "variant " + choice->name + " has no option '" + *option + "'",
-                    "Is '" + *near + "' meant? Its options here: " + listed(options) + ".");
+                    "Is '" + *near + "' meant? Its options here: " + joined(options) + ".");
             }
         }
         return true;

@@ -136,7 +136,9 @@ class ScheduleModel {
     const std::vector<Use>& uses(const std::string& stage, KnownUses& known) const;
     void uses_in(const std::string& reader, const DefinitionModel& definition, const std::string& stage,
                  std::vector<Use>& result, KnownUses& known) const;
-    std::vector<Site> path_of(const std::string& stage, const DefinitionModel& definition) const;
+    /// `around` and the loops of the definition itself.
+    static std::vector<Site> path_of(const std::string& stage, const DefinitionModel& definition,
+                                     std::vector<Site> around);
     std::optional<int> resolve(const std::vector<Site>& sites, const Level& level) const;
 
     struct Region {
