@@ -44,14 +44,12 @@ Stmt with_names(const Stmt& code, const std::map<std::string, std::string>& name
         [&](Mutator& self, const Load* op) {
             const auto found = names.find(op->name);
             if (found == names.end()) return self.inside(op);
-            return Load::make(op->type, found->second, self.mutate(op->index), Halide::Buffer<>(), Halide::Parameter(),
-                              self.mutate(op->predicate), ModulusRemainder());
+            return load_of(found->second, op->type, self.mutate(op->index), self.mutate(op->predicate));
         },
         [&](Mutator& self, const Store* op) {
             const auto found = names.find(op->name);
             if (found == names.end()) return self.inside(op);
-            return Store::make(found->second, self.mutate(op->value), self.mutate(op->index), Halide::Parameter(),
-                               self.mutate(op->predicate), ModulusRemainder());
+            return store_of(found->second, self.mutate(op->value), self.mutate(op->index), self.mutate(op->predicate));
         },
         [&](Mutator& self, const LetStmt* op) {
             Expr value = self.mutate(op->value);
@@ -231,22 +229,15 @@ class PutInside : public IRMutator {
         const Halide::Type type = store.value.type();
         const std::string name = loop_.variable + ".held" + std::to_string(held_++);
         const Expr lanes = type.is_vector() ? Ramp::make(0, 1, type.lanes()) : Expr(0);
-        const auto load = [&](const std::string& from, const Expr& index, const Expr& predicate) {
-            return Load::make(type, from, index, Halide::Buffer<>(), Halide::Parameter(), predicate,
-                              ModulusRemainder());
-        };
         const Expr all = const_true(type.lanes());
-        const Expr before = load(store.name, store.index, store.predicate);
-        HoldElements hold(store, load(name, lanes, all), known_);
+        const Expr before = load_of(store.name, type, store.index, store.predicate);
+        HoldElements hold(store, load_of(name, type, lanes, all), known_);
         const Expr value = hold.mutate(store.value);
         for (auto& let : held)
             let.second = hold.mutate(let.second);
         if (hold.others || hold.count == 0) return {};
-        const auto keep = [&](const Expr& what) {
-            return Store::make(name, what, lanes, Halide::Parameter(), all, {});
-        };
-        const Stmt after = Store::make(store.name, load(name, lanes, all), store.index, Halide::Parameter(),
-                                       store.predicate, ModulusRemainder());
+        const auto keep = [&](const Expr& what) { return store_of(name, what, lanes, all); };
+        const Stmt after = store_of(store.name, load_of(name, type, lanes, all), store.index, store.predicate);
         const Stmt once =
             Allocate::make(name, type.element_of(), Halide::MemoryType::Stack, {type.lanes()}, const_true(),
                            Block::make({keep(before), serial_loop(loop_, held, keep(value)), after}));
@@ -441,8 +432,7 @@ class Composer {
     Expr element(const PlanStep& step, Piece& piece) const {
         const Memory& from = memory(step.arguments[0].name());
         add_address(from.symbol, piece);
-        return Load::make(from.type, from.symbol, 0, Halide::Buffer<>(), Halide::Parameter(), const_true(),
-                          ModulusRemainder());
+        return load_of(from.symbol, from.type, 0, const_true());
     }
 
     void add_address(const std::string& symbol, Piece& piece) const {

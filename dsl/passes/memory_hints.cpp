@@ -4,11 +4,10 @@
 // Encodings: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2, MOVUPS, MOVAPS, MOVDQU, MOVDQA,
 // MOVNTPS, MOVNTPD, MOVNTDQ, PREFETCHh. All of them are [prefix] opcode ModRM [SIB] disp32; twins differ in the opcode
 // and, for integers, in the mandatory prefix (of prefetches: in ModRM), never in length.
-#include <elf.h>
-
 #include <cstring>
 
 #include "dsl/base/error.h"
+#include "dsl/code/object_symbols.h"
 #include "dsl/passes/memory_hints.h"
 
 namespace tilewright::dsl {
@@ -115,22 +114,11 @@ void rewrite(Byte* at, const Byte* begin, MemoryHints& hints) {
 } // namespace
 
 MemoryHints apply_memory_hints(std::string& object) {
-    auto need = [&](std::uint64_t offset, std::uint64_t size) {
-        if (offset > object.size() || object.size() - offset < size) {
-            throw InternalError("an object file ends in the middle of a section.");
-        }
-    };
-    need(0, sizeof(Elf64_Ehdr));
-    Elf64_Ehdr header;
-    std::memcpy(&header, object.data(), sizeof header);
     MemoryHints hints;
-    for (int k = 0; k < header.e_shnum; ++k) {
-        const std::uint64_t at = header.e_shoff + std::uint64_t{header.e_shentsize} * static_cast<std::uint64_t>(k);
-        need(at, sizeof(Elf64_Shdr));
-        Elf64_Shdr section;
-        std::memcpy(&section, object.data() + at, sizeof section);
+    for (const Elf64_Shdr& section : sections_of(object)) {
         if (section.sh_type != SHT_PROGBITS || !(section.sh_flags & SHF_EXECINSTR)) continue;
-        need(section.sh_offset, section.sh_size);
+        if (section.sh_offset > object.size() || object.size() - section.sh_offset < section.sh_size)
+            throw InternalError("an object file ends in the middle of a section.");
         Byte* begin = reinterpret_cast<Byte*>(object.data()) + section.sh_offset;
         for (std::uint64_t byte = 0; byte + 4 <= section.sh_size; ++byte) {
             std::int32_t displacement;
