@@ -67,7 +67,6 @@ class SearchSession {
 
   private:
     // --- time, events
-    // -------------------------------------------------------------------------------------------------------
     double now_s() const {
         if (env_.clock_s) return env_.clock_s();
         return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -93,7 +92,6 @@ class SearchSession {
     void phase(const char* name) { emit({{"event", "phase"}, {"phase", name}}); }
 
     // --- steps
-    // ---------------------------------------------------------------------------------------------------------------
     void open_spaces();
     void refuse_empty_spaces();
     void leave_out_spaces(const std::function<std::string(const SearchSpace&)>& why);

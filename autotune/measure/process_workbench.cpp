@@ -118,7 +118,7 @@ dsl::AlgorithmInfo ProcessWorkbench::describe(const std::map<std::string, std::s
         throw DeviceError(text);
     }
     refuse_failure(reply);
-    return described_[key] = algorithm_info_from_json(reply.object.at("info"));
+    return described_[key] = reply.object.at("info").get<dsl::AlgorithmInfo>();
 }
 
 OrOutcome<dsl::Schedule> ProcessWorkbench::autoschedule(const std::string& name,

@@ -175,7 +175,7 @@ OrOutcome<PairedTimes> WorkerLane::measure_once(const MeasureRequest& request) {
             failed->of_incumbent = true;
             return *failed;
         }
-    json object = measure_request_to_json(request);
+    json object = request;
     object["verb"] = "measure";
     const double limit_s = request.budget_s * 2 + run_limit_s() * std::max(1, request.min_runs / 4);
     const WorkerReply reply = ask(object, limit_s);

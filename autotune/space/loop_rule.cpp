@@ -178,21 +178,21 @@ std::vector<Line> hosted_loop_lines(const dsl::StageInfo& loop, const dsl::Stage
     const bool vectorized = !loops.vector_axis.empty();
     const std::string& inner = axes.back().name;
     const bool grouped = vectorized && axes.size() >= 2 && extent_of(axes[axes.size() - 2], 1024) >= 2;
-    Line pure = line_of(loop.name).add("compute_at", root.name, loops.attach_at.back());
-    if (vectorized) pure.add("vectorize", inner, loops.vector_factor);
-    if (grouped) pure.add("unroll", axes[axes.size() - 2].name);
-    lines.push_back(pure);
+    const auto with_elements = [&](Line line) {
+        if (vectorized) line.add("vectorize", inner, loops.vector_factor);
+        if (grouped) line.add("unroll", axes[axes.size() - 2].name);
+        return line;
+    };
+    lines.push_back(with_elements(line_of(loop.name).add("compute_at", root.name, loops.attach_at.back())));
     const std::string iteration = loop.updates.front().loops.back().name;
     const Factor chunk = chunk_hole(loop);
     std::vector<std::string> order;
     if (vectorized) order.push_back(inner);
     if (grouped) order.push_back(axes[axes.size() - 2].name);
-    Line update = line_of(loop.name, 0)
-                      .add("split", iteration, iteration + "o", iteration + "i", chunk)
-                      .add("reorder", order, iteration + "i", iteration + "o");
-    if (vectorized) update.add("vectorize", inner, loops.vector_factor);
-    if (grouped) update.add("unroll", axes[axes.size() - 2].name);
-    lines.push_back(update.add("unroll", iteration + "i"));
+    lines.push_back(with_elements(line_of(loop.name, 0)
+                                      .add("split", iteration, iteration + "o", iteration + "i", chunk)
+                                      .add("reorder", order, iteration + "i", iteration + "o"))
+                        .add("unroll", iteration + "i"));
     // All of it is one run of code: compilers take more than twice as long for twice as much.
     if (grouped)
         lines.push_back(where(chunk * loops.vector_factor * loops.group_factor <=

@@ -320,10 +320,14 @@ struct Store::Impl {
         const std::lock_guard<std::recursive_mutex> lock(mutex);
         ready();
         if (read_only) throw StoreError("store " + path + ": it may only be read.", advice(SQLITE_READONLY));
-        execute("BEGIN IMMEDIATE", "it could not be locked for writing");
+        all_or_nothing("BEGIN IMMEDIATE", "it could not be locked for writing", "it could not be written", body);
+    }
+    template <class Body>
+    void all_or_nothing(const char* begin, const char* cannot_begin, const char* cannot_end, Body&& body) const {
+        execute(begin, cannot_begin);
         try {
             body();
-            execute("COMMIT", "it could not be written");
+            execute("COMMIT", cannot_end);
         } catch (...) {
             sqlite3_exec(db, "ROLLBACK", nullptr, nullptr, nullptr);
             throw;
@@ -469,15 +473,8 @@ void Store::Impl::migrate() {
         return version;
     };
     // One snapshot: another process may be making the store right now, between one look and the next.
-    execute("BEGIN", "it could not be read");
     int version = 0;
-    try {
-        version = refuse_foreign();
-        execute("COMMIT", "it could not be read");
-    } catch (...) {
-        sqlite3_exec(db, "ROLLBACK", nullptr, nullptr, nullptr);
-        throw;
-    }
+    all_or_nothing("BEGIN", "it could not be read", "it could not be read", [&] { version = refuse_foreign(); });
     if (read_only) {
         if (version < store_version())
             throw StoreError("store " + path + ": it has the old layout " + std::to_string(version) +
@@ -487,8 +484,7 @@ void Store::Impl::migrate() {
     }
     if (version < store_version()) {
         use_write_ahead_log();
-        execute("BEGIN IMMEDIATE", "it could not be locked for writing");
-        try {
+        all_or_nothing("BEGIN IMMEDIATE", "it could not be locked for writing", "it could not be written", [&] {
             // Another process may have done it between the first look and the lock.
             const int from = refuse_foreign();
             for (int step = from; step < store_version(); ++step)
@@ -496,11 +492,7 @@ void Store::Impl::migrate() {
                         "its layout could not be brought up to date");
             execute(("PRAGMA application_id = " + std::to_string(kStoreApplicationId)).c_str());
             execute(("PRAGMA user_version = " + std::to_string(store_version())).c_str());
-            execute("COMMIT", "it could not be written");
-        } catch (...) {
-            sqlite3_exec(db, "ROLLBACK", nullptr, nullptr, nullptr);
-            throw;
-        }
+        });
     }
     // NORMAL: in WAL mode a power cut may lose the last trials, never the file; a killed process loses nothing.
     execute("PRAGMA synchronous = NORMAL");

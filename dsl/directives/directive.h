@@ -97,8 +97,7 @@ using ApplyFunction = void (*)(ApplyContext&);
 /// A directive. How it is written stands in dsl/language/directive_signature.h under the same verb.
 struct DirectiveRow {
     std::string_view verb;
-    std::string_view family; ///< split, order, placement, stages, storage, traffic, gpu, refused
-    std::string_view doc;    ///< before -> after
+    std::string_view doc; ///< before -> after
     CheckFunction check;
     ApplyFunction apply; ///< null where check refuses always, or where apply() works on the finished model
 };

@@ -78,7 +78,7 @@ bool check_signature(CheckContext& context) {
 
 void check_directive(CheckContext& context) {
     const DirectiveRow* row = find_directive(context.directive.verb);
-    if (row && row->family == "refused") return row->check(context);
+    if (row && row->apply == nullptr) return row->check(context);
     if (!check_signature(context)) return;
     if (!row) throw InternalError("directive " + context.directive.verb + " has a signature and no row.");
     row->check(context);

@@ -216,8 +216,7 @@ void check_fuse(CheckContext& context) {
     LoopNest& nest = context.definition.nest;
     const int inner_place = nest.place(*inner);
     const int outer_place = nest.place(*outer);
-    const bool both_race = nest.loops[*inner].racing && nest.loops[*outer].racing && !context.definition.associative;
-    if (inner_place < outer_place && ((nest.loops[*inner].ordered && nest.loops[*outer].ordered) || both_race)) {
+    if (inner_place < outer_place && context.definition.keeps_order(nest.loops[*inner], nest.loops[*outer])) {
         return context.refuse(context.where() + ": fuse(" + context.name(0) + ", " + context.name(1) +
                                   ") would change the order of a reduction, and so its rounding.",
                               "Name the inner loop first: fuse(" + context.name(1) + ", " + context.name(0) + ", " +
@@ -225,8 +224,7 @@ void check_fuse(CheckContext& context) {
     }
     for (int k = std::min(inner_place, outer_place) + 1; k < std::max(inner_place, outer_place); ++k) {
         const Loop& between = nest.loops[nest.order[k]];
-        const Loop& moved = nest.loops[*outer];
-        if ((between.ordered && moved.ordered) || (between.racing && moved.racing && !context.definition.associative)) {
+        if (context.definition.keeps_order(between, nest.loops[*outer])) {
             return context.refuse(context.where() + ": fuse would move " + context.name(1) + " past " + between.name +
                                       ", which changes the order of a reduction.",
                                   "Fuse neighbouring loops.");
@@ -271,16 +269,15 @@ void apply_rename(ApplyContext& context) {
 
 std::vector<DirectiveRow> split_rows() {
     return {
-        {"split", "split",
-         "for i in 0..n: s(i)   ->   for io in 0..n/8: for ii in 0..8: s(8*io + ii)     (split(i, io, ii, 8))",
+        {"split", "for i in 0..n: s(i)   ->   for io in 0..n/8: for ii in 0..8: s(8*io + ii)     (split(i, io, ii, 8))",
          check_split_directive, apply_split_directive},
-        {"tile", "split",
+        {"tile",
          "for i: for j: s   ->   for io: for jo: for ii in 0..4: for ji in 0..8: s     (tile(j, i, jo, io, ji, ii, 8, "
          "4))",
          check_tile, apply_tile},
-        {"fuse", "split", "for i in 0..m: for j in 0..n: s   ->   for f in 0..m*n: s     (fuse(j, i, f))", check_fuse,
+        {"fuse", "for i in 0..m: for j in 0..n: s   ->   for f in 0..m*n: s     (fuse(j, i, f))", check_fuse,
          apply_fuse},
-        {"rename", "split", "for i: s(i)   ->   for x: s(x)     (rename(i, x))", check_rename, apply_rename},
+        {"rename", "for i: s(i)   ->   for x: s(x)     (rename(i, x))", check_rename, apply_rename},
     };
 }
 

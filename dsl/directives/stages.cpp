@@ -484,12 +484,12 @@ Halide::Expr condition_expr(const Expression& e, const AlgorithmImpl& algorithm,
 
 std::vector<DirectiveRow> stage_rows() {
     return {
-        {"rfactor", "stages",
+        {"rfactor",
          "for r: s += x[r]   ->   for ri: for u: p[u] += x[64*u + ri]; for ro: s += p[ro]     (split(r, ro, ri, "
          "64).rfactor(ro, u) as p)",
          check_rfactor, apply_rfactor},
-        {"in", "stages", "b = g(a)   ->   c = a; b = g(c)     (a.in(b) as c)", check_in, apply_in},
-        {"specialize", "stages",
+        {"in", "b = g(a)   ->   c = a; b = g(c)     (a.in(b) as c)", check_in, apply_in},
+        {"specialize",
          "for k in 0..n: s   ->   if n == 2 {s; s} else {for k in 0..n: s}     (specialize(extent(k) == 2) { unroll(k) "
          "})",
          check_specialize, apply_specialize},

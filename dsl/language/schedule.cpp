@@ -4,22 +4,17 @@
 #include <algorithm>
 
 #include "dsl/base/error.h"
+#include "dsl/language/expression.h"
 
 namespace tilewright::dsl {
 namespace {
 
-bool has_hole(const Expression& expression) {
-    return expression.kind == Expression::Kind::hole ||
-           std::any_of(expression.operands.begin(), expression.operands.end(), has_hole);
-}
-
-bool has_hole(const Directive& directive) {
-    const auto in_argument = [](const Argument& argument) {
-        return argument.kind == Argument::Kind::expression && has_hole(argument.expression);
-    };
-    const auto in_directive = [](const Directive& inner) { return has_hole(inner); };
-    return std::any_of(directive.arguments.begin(), directive.arguments.end(), in_argument) ||
-           std::any_of(directive.block.begin(), directive.block.end(), in_directive);
+bool has_hole(const std::vector<Directive>& chain) {
+    bool found = false;
+    for_each_expression(chain, [&](const Expression& expression) {
+        for_each_hole(expression, [&](const Expression&) { found = true; });
+    });
+    return found;
 }
 
 } // namespace
@@ -27,9 +22,7 @@ bool has_hole(const Directive& directive) {
 bool Schedule::is_concrete() const {
     const auto decided = [](const VariantChoice& choice) { return choice.options.size() == 1; };
     const auto plain = [](const Statement& statement) {
-        return statement.kind == Statement::Kind::directives &&
-               std::none_of(statement.chain.begin(), statement.chain.end(),
-                            [](const Directive& directive) { return has_hole(directive); });
+        return statement.kind == Statement::Kind::directives && !has_hole(statement.chain);
     };
     return holes.empty() && std::all_of(variants.begin(), variants.end(), decided) &&
            std::all_of(statements.begin(), statements.end(), plain);

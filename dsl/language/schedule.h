@@ -118,6 +118,15 @@ struct Schedule {
 /// Comments count. Holes are compared by name, since where they are declared follows from where they are used first.
 bool operator==(const Schedule& a, const Schedule& b);
 
+/// Shows `visit` the expressions among the arguments of directives, those in blocks too, in textual order.
+template <class Directives, class Visit> void for_each_expression(Directives& chain, const Visit& visit) {
+    for (auto& directive : chain) {
+        for (auto& argument : directive.arguments)
+            if (argument.kind == Argument::Kind::expression) visit(argument.expression);
+        for_each_expression(directive.block, visit);
+    }
+}
+
 /// Something wrong with a schedule, without an exception: check() and parse_all() return lists of these.
 struct Violation {
     Position at;

@@ -62,11 +62,7 @@ class Rules {
 
   private:
     void add(Position at, std::string message, std::string hint) {
-        Violation violation;
-        violation.at = at;
-        violation.message = std::move(message);
-        violation.hint = std::move(hint);
-        found_.push_back(std::move(violation));
+        found_.push_back(Violation{at, "", "", std::move(message), std::move(hint)});
     }
 
     void variants() {
@@ -111,18 +107,9 @@ class Rules {
         });
     }
 
-    void directives(const std::vector<Directive>& chain) {
-        for (const Directive& directive : chain) {
-            for (const Argument& argument : directive.arguments) {
-                if (argument.kind == Argument::Kind::expression) holes_of(argument.expression, true);
-            }
-            directives(directive.block);
-        }
-    }
-
     void statements(const std::vector<Statement>& list) {
         for (const Statement& statement : list) {
-            directives(statement.chain);
+            for_each_expression(statement.chain, [&](const Expression& each) { holes_of(each, true); });
             if (statement.kind == Statement::Kind::where) {
                 holes_of(statement.condition, false);
                 comparisons(statement.condition);

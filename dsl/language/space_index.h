@@ -67,7 +67,6 @@ class SpaceIndex {
 
   private:
     std::vector<SpaceNode> index(const std::vector<Statement>& statements);
-    void index_directives(const std::vector<Directive>& chain, std::vector<int>& holes) const;
     void walk(const std::vector<SpaceNode>& nodes, const Answers& answers, ActiveParts& parts) const;
 
     Schedule space_;

@@ -44,6 +44,11 @@ struct DefinitionModel {
     std::optional<FuseWith> with;
     Position first_at; ///< of the first directive that needs a loop nest
     std::string first_verb;
+
+    /// Whether two loops may not change places.
+    bool keeps_order(const Loop& a, const Loop& b) const {
+        return (a.ordered && b.ordered) || (a.racing && b.racing && !associative);
+    }
 };
 
 /// Where a stage is computed, stored, or where its storage is allocated.

@@ -126,36 +126,6 @@ Stmt parallel_loop(const KernelLoop& loop, const Stmt& statement) {
     return within({{iterations, max(simplify(loop.iterations), 0)}, {tile, max(even, least)}}, tasks);
 }
 
-/// Reads of the very elements that a statement stores become `by`.
-class HoldElements : public IRMutator {
-  public:
-    /// `known`: definitions around the statement, each in terms of nothing that is defined further in.
-    HoldElements(const Store& store, Expr by, const std::map<std::string, Expr>& known)
-        : store_(store), by_(std::move(by)), known_(known), index_(plain(store.index)),
-          predicate_(plain(store.predicate)) {}
-    int count = 0;
-    bool others = false; ///< it also reads other elements of that memory
-
-  private:
-    using IRMutator::visit;
-    const Store& store_;
-    Expr by_;
-    const std::map<std::string, Expr>& known_;
-    Expr index_, predicate_;
-
-    /// Lowering spells one index in several ways.
-    Expr plain(const Expr& value) const { return simplify(substitute(known_, value)); }
-
-    Expr visit(const Load* op) override {
-        if (op->name != store_.name) return IRMutator::visit(op);
-        const bool same = op->type == by_.type() && is_const_zero(simplify(plain(op->index) - index_)) &&
-                          equal(plain(op->predicate), predicate_);
-        others = others || !same;
-        ++count;
-        return same ? by_ : Expr(op);
-    }
-};
-
 /// Puts a loop into the outermost loops of a kernel: memory is then walked through in their order, and they may run
 /// in parallel. What follows the loop moves along.
 class PutInside : public IRMutator {
@@ -231,11 +201,24 @@ class PutInside : public IRMutator {
         const Expr lanes = type.is_vector() ? Ramp::make(0, 1, type.lanes()) : Expr(0);
         const Expr all = const_true(type.lanes());
         const Expr before = load_of(store.name, type, store.index, store.predicate);
-        HoldElements hold(store, load_of(name, type, lanes, all), known_);
-        const Expr value = hold.mutate(store.value);
+        // Lowering spells one index in several ways: each in terms of nothing that is defined further in.
+        const auto plain = [&](const Expr& code) { return simplify(substitute(known_, code)); };
+        const Expr index = plain(store.index), predicate = plain(store.predicate);
+        const Expr element = load_of(name, type, lanes, all);
+        bool reads_it = false, reads_others = false;
+        const auto hold = [&](const Expr& code) {
+            return mutate_with(code, [&](Mutator& self, const Load* op) {
+                if (op->name != store.name) return self.inside(op);
+                const bool same = op->type == type && is_const_zero(simplify(plain(op->index) - index)) &&
+                                  equal(plain(op->predicate), predicate);
+                (same ? reads_it : reads_others) = true;
+                return same ? element : Expr(op);
+            });
+        };
+        const Expr value = hold(store.value);
         for (auto& let : held)
-            let.second = hold.mutate(let.second);
-        if (hold.others || hold.count == 0) return {};
+            let.second = hold(let.second);
+        if (reads_others || !reads_it) return {};
         const auto keep = [&](const Expr& what) { return store_of(name, what, lanes, all); };
         const Stmt after = store_of(store.name, load_of(name, type, lanes, all), store.index, store.predicate);
         const Stmt once =

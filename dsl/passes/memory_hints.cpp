@@ -35,6 +35,10 @@ bool is_vector_store(Byte opcode, unsigned prefix, bool evex) {
     return prefix == none || prefix == p66;
 }
 
+void stream(Byte* op) {
+    *op = *op == kStoreIntegers ? kStreamIntegers : kStreamFloats;
+}
+
 /// `op` points at the opcode; `begin` at the first byte that may be read.
 bool rewrite_evex(Byte* op, const Byte* begin) {
     if (op - begin < 4 || op[-4] != 0x62) return false;
@@ -44,12 +48,8 @@ bool rewrite_evex(Byte* op, const Byte* begin) {
     const bool plain = (op[-1] & 0x97) == 0 && (op[-1] & 8); // no zeroing, broadcast or mask, and V' unused
     if (map != 1 || !no_operand || !plain || (op[-1] & 0x60) == 0x60 || !is_vector_store(*op, prefix, true))
         return false;
-    if (*op == kStoreIntegers) {
-        op[-2] = static_cast<Byte>((op[-2] & 0x7C) | p66); // W0
-        *op = kStreamIntegers;
-    } else {
-        *op = kStreamFloats;
-    }
+    if (*op == kStoreIntegers) op[-2] = static_cast<Byte>((op[-2] & 0x7C) | p66); // W0
+    stream(op);
     return true;
 }
 
@@ -59,12 +59,8 @@ bool rewrite_vex(Byte* op, const Byte* begin) {
     const bool two = op - begin >= 2 && op[-2] == 0xC5;
     if (!three && !two) return false;
     if ((*last & 0x78) != 0x78 || !is_vector_store(*op, *last & 3, false)) return false;
-    if (*op == kStoreIntegers) {
-        *last = static_cast<Byte>((*last & 0xFC) | p66);
-        *op = kStreamIntegers;
-    } else {
-        *op = kStreamFloats;
-    }
+    if (*op == kStoreIntegers) *last = static_cast<Byte>((*last & 0xFC) | p66);
+    stream(op);
     return true;
 }
 
@@ -79,12 +75,8 @@ bool rewrite_sse(Byte* op, const Byte* begin) {
     if (*before == 0xF3) prefix = pF3;
     if (*before == 0xF2) return false;
     if (!is_vector_store(*op, prefix, false)) return false;
-    if (*op == kStoreIntegers) {
-        *before = 0x66;
-        *op = kStreamIntegers;
-    } else {
-        *op = kStreamFloats;
-    }
+    if (*op == kStoreIntegers) *before = 0x66;
+    stream(op);
     return true;
 }
 
