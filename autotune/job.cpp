@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "autotune/fields_json.h"
 #include "dsl/base/dtypes.h"
 #include "dsl/base/error.h"
 #include "dsl/base/fields.h"
@@ -182,18 +183,6 @@ template <class Value> void read_field(const json& object, const char* name, con
     }
 }
 
-template <class Value> json written(const Value& value) {
-    if constexpr (dsl::HasFields<Value>) {
-        json object = json::object();
-        dsl::visit_fields(value, [&](const char* name, const auto& field) { object[name] = written(field); });
-        return object;
-    } else if constexpr (std::is_same_v<Value, std::optional<std::string>>) {
-        return value ? json(*value) : json();
-    } else {
-        return value;
-    }
-}
-
 } // namespace
 
 std::int64_t item_bytes(const std::string& dtype) {
@@ -240,7 +229,7 @@ Job read_job(const std::string& text) {
 }
 
 std::string print_job(const Job& job) {
-    json object = written(job);
+    json object = job;
     object["datasets"] = json::array();
     for (const JobDataSet& set : job.datasets) {
         json one = {{"kind", set.kind}, {"arguments", json::array()}, {"expected", json::array()}};

@@ -140,11 +140,6 @@ DeviceFacts read_device() {
     return facts;
 }
 
-/// The name an operand stands for: `float64`, `k`, `labels.k`.
-std::string name_of(const dsl::Expression& operand) {
-    return operand.name;
-}
-
 /// The largest that is not larger than the data; null where all are.
 template <class Levels> auto level_of(Levels& levels, double bytes) -> decltype(levels.data()) {
     decltype(levels.data()) found = nullptr;
@@ -292,7 +287,7 @@ dsl::Environment make_environment(const dsl::AlgorithmInfo& info, const Machine&
             return found->second;
         }
         if (expression.kind != dsl::Expression::Kind::call || expression.operands.size() != 1) return std::nullopt;
-        const std::string name = name_of(expression.operands.front());
+        const std::string& name = expression.operands.front().name; // float64, k, labels.k
         if (expression.name == "lanes") {
             const int lanes = machine.lanes(name);
             return lanes > 0 ? std::optional<std::int64_t>(lanes) : std::nullopt;

@@ -1,6 +1,8 @@
 // autotune/outcome.h: what became of a candidate. A failed candidate is a value, not an error.
 #pragma once
 
+#include <algorithm>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,9 +28,19 @@ struct Outcome {
     bool killed = false;
 };
 
+/// In the order of OutcomeKind.
+inline constexpr const char* kOutcomeNames[] = {"measured",    "illegal",       "build_failed", "build_timed_out",
+                                                "run_crashed", "run_timed_out", "wrong_answer"};
+
 /// "measured", "build_failed", ...: the word in the store and in messages.
-const char* outcome_name(OutcomeKind kind);
+constexpr const char* outcome_name(OutcomeKind kind) {
+    return kOutcomeNames[static_cast<std::size_t>(kind)];
+}
 /// The reverse; nullopt for an unknown word.
-std::optional<OutcomeKind> try_outcome_kind(std::string_view name);
+inline std::optional<OutcomeKind> try_outcome_kind(std::string_view name) {
+    const auto found = std::ranges::find(kOutcomeNames, name);
+    if (found == std::end(kOutcomeNames)) return std::nullopt;
+    return static_cast<OutcomeKind>(found - std::begin(kOutcomeNames));
+}
 
 } // namespace tilewright::autotune

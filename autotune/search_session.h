@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -66,7 +67,6 @@ class SearchSession {
 
   private:
     // --- time, events
-    // -------------------------------------------------------------------------------------------------------
     double now_s() const {
         if (env_.clock_s) return env_.clock_s();
         return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -92,9 +92,9 @@ class SearchSession {
     void phase(const char* name) { emit({{"event", "phase"}, {"phase", name}}); }
 
     // --- steps
-    // ---------------------------------------------------------------------------------------------------------------
     void open_spaces();
     void refuse_empty_spaces();
+    void leave_out_spaces(const std::function<std::string(const SearchSpace&)>& why);
     void add_space(const dsl::Schedule& text, const Variant& variant);
     dsl::Schedule default_of(const Variant& variant);
     void try_start(const dsl::Schedule& schedule, const std::string& origin);
@@ -102,6 +102,7 @@ class SearchSession {
     MeasureRequest final_request(const Trial& trial, double budget_s) const;
     void measure_finalist(Trial& trial, double budget_s);
     static bool wins(const PairedTimes& times, double confidence = 0.99);
+    static MeasureRequest request_of_pair(const Trial& one, const Trial& other, double budget_s);
     MeasureRequest request_beside(const Trial& other) const;
     Trial& taken_beside(const PairedTimes& times);
     OrOutcome<PairedTimes> measure(const MeasureRequest& request);
@@ -118,6 +119,8 @@ class SearchSession {
     void try_present();
     void say_default_failed(const Trial* trial);
     void keep(const Trial& trial, const std::string& point, bool is_best);
+    void store_best(const std::string& reason);
+    void store_limits();
     /// What is stored stays until its schedule has had its turn: until then a slower one must not take its place.
     bool may_record() const { return !stored_best_ || stored_best_judged_; }
     TuneResult result();
@@ -153,7 +156,6 @@ class SearchSession {
     std::vector<Variant> variants_; ///< the default first
     std::map<Variant, std::optional<dsl::AlgorithmInfo>> infos_;
     std::vector<SearchSpace> spaces_;
-    std::vector<std::string> space_digests_;
     std::map<Variant, std::string> wrong_variants_; ///< whose default schedule does not answer as NumPy
     std::map<std::string, Trial> trials_;           ///< by digest; a map keeps its elements in place
     std::vector<StoredTrial> earlier_;

@@ -29,16 +29,27 @@ void SearchSession::drop_incumbent(const Outcome& outcome) {
             (incumbent_ == nullptr || trial.cost < incumbent_->cost))
             incumbent_ = &trial;
     keep(failed, "", false);
-    if (incumbent_ != nullptr && may_record()) log_.put(record("running"));
+    store_best("running");
 }
 
 void SearchSession::keep(const Trial& trial, const std::string& point, bool is_best) {
     // Killed from outside: what was measured before still holds.
     if (trial.outcome.killed && (trial.earlier_median_ns > 0 || trial.median_ns > 0)) return;
-    if (is_best && may_record())
-        log_.add(stored(trial, point), record("running"));
-    else
-        log_.add(stored(trial, point));
+    log_.write([&](Store& store) {
+        if (is_best && may_record())
+            store.put_trial_and_record(stored(trial, point), record("running"));
+        else
+            store.put_trial(stored(trial, point));
+    });
+}
+
+void SearchSession::store_best(const std::string& reason) {
+    if (incumbent_ == nullptr || !may_record()) return;
+    log_.write([&](Store& store) { store.put_record(record(reason)); });
+}
+
+void SearchSession::store_limits() {
+    log_.write([&](Store& store) { store.put_machine(machine_); });
 }
 
 LimitUse SearchSession::use_of_limit(double ns) const {
@@ -55,7 +66,7 @@ bool SearchSession::measure_beside_limit() {
     ++roofline_renewals_;
     phase("the machine's limits");
     machine_.roofline.raise_to(env_.rules.measure_roofline(machine_));
-    log_.put_machine(machine_);
+    store_limits();
     const OrOutcome<PairedTimes> times = bench_.measure(first_request(incumbent_->digest, ""));
     if (!times.value) {
         if (!cancelled()) drop_incumbent(times.outcome);
@@ -73,7 +84,7 @@ void SearchSession::raise_limit_of_device() {
     const LimitUse use = use_of_limit(incumbent_->median_ns);
     if (use.roof != Roof::memory || use.share <= 1 || use.share > kMostBeyondCopies) return;
     machine_.roofline.raise_memory(job_.argument_bytes(), job_.result_bytes(), use.share);
-    log_.put_machine(machine_);
+    store_limits();
 }
 
 bool SearchSession::near_limit() {
@@ -102,15 +113,13 @@ OrOutcome<PairedTimes> SearchSession::measure(const MeasureRequest& request) {
 }
 
 MeasureRequest SearchSession::final_request(const Trial& trial, double budget_s) const {
-    MeasureRequest request;
-    request.candidate = trial.digest;
-    request.incumbent = incumbent_->digest;
-    request.budget_s = budget_s;
-    request.limit_s = std::max(budget_s, finals_s() / (kFinalists + 1));
-    request.min_runs = 8;
-    request.max_runs = 100;
-    request.give_up_ratio = 1.05;
-    return request;
+    return {.candidate = trial.digest,
+            .incumbent = incumbent_->digest,
+            .budget_s = budget_s,
+            .min_runs = 8,
+            .max_runs = 100,
+            .limit_s = std::max(budget_s, finals_s() / (kFinalists + 1)),
+            .give_up_ratio = 1.05};
 }
 
 void SearchSession::measure_finalist(Trial& trial, double budget_s) {
@@ -156,17 +165,20 @@ void SearchSession::run_finals() {
     }
 }
 
-/// The best one and another that ran before it, in pairs.
+/// Two schedules in pairs, whichever is the slower one.
+MeasureRequest SearchSession::request_of_pair(const Trial& one, const Trial& other, double budget_s) {
+    return {.candidate = one.digest,
+            .incumbent = other.digest,
+            .budget_s = budget_s,
+            .min_runs = 8,
+            .max_runs = 60,
+            .limit_s = 2 * budget_s,
+            .give_up_ratio = 1e9};
+}
+
+/// The best one and another that ran before it.
 MeasureRequest SearchSession::request_beside(const Trial& other) const {
-    MeasureRequest request;
-    request.candidate = incumbent_->digest;
-    request.incumbent = other.digest;
-    request.budget_s = std::clamp(job_.budget_s * kFinalShare / 2, 0.3, 2.0);
-    request.limit_s = 2 * request.budget_s;
-    request.min_runs = 8;
-    request.max_runs = 60;
-    request.give_up_ratio = 1e9;
-    return request;
+    return request_of_pair(*incumbent_, other, std::clamp(job_.budget_s * kFinalShare / 2, 0.3, 2.0));
 }
 
 void SearchSession::compare_with_default() {

@@ -48,21 +48,23 @@ void SearchSession::add_space(const dsl::Schedule& text, const Variant& variant)
     if (of_variant.function.empty()) of_variant.function = job_.function;
     // A space of one variant names every choice, so that its schedules stay right when defaults change.
     for (const auto& [name, option] : variant) {
-        bool there = false;
-        for (dsl::VariantChoice& choice : of_variant.variants)
-            if (choice.name == name) {
-                choice.options = {option};
-                there = true;
-            }
-        if (!there) {
-            dsl::VariantChoice choice;
-            choice.name = name;
-            choice.options = {option};
-            of_variant.variants.push_back(std::move(choice));
-        }
+        auto choice = std::ranges::find(of_variant.variants, name, &dsl::VariantChoice::name);
+        if (choice == of_variant.variants.end()) choice = of_variant.variants.insert(choice, {name, {}, {}, {}, {}});
+        choice->options = {option};
     }
-    space_digests_.push_back(dsl::digest(dsl::print_schedule(of_variant)));
-    spaces_.push_back({words_of(variant), dsl::Space(std::move(of_variant)), make_environment(*info, machine_)});
+    const std::string digest = dsl::digest(dsl::print_schedule(of_variant));
+    spaces_.push_back(
+        {words_of(variant), dsl::Space(std::move(of_variant)), make_environment(*info, machine_), digest});
+}
+
+/// Those for which `why` gives a reason, the last one first.
+void SearchSession::leave_out_spaces(const std::function<std::string(const SearchSpace&)>& why) {
+    for (std::size_t i = spaces_.size(); i-- > 0;) {
+        const std::string reason = why(spaces_[i]);
+        if (reason.empty()) continue;
+        notes_.push_back("variant " + spaces_[i].label + " is left out: " + reason);
+        spaces_.erase(spaces_.begin() + static_cast<std::ptrdiff_t>(i));
+    }
 }
 
 namespace {
@@ -99,13 +101,11 @@ std::string contradiction_of(const SearchSpace& space) {
 /// A space of a person in which no point satisfies the conditions is a mistake and not a search that is done.
 void SearchSession::refuse_empty_spaces() {
     std::string empty;
-    for (std::size_t i = spaces_.size(); i-- > 0;) {
-        if (has_point(spaces_[i])) continue;
-        empty = contradiction_of(spaces_[i]);
-        notes_.push_back("variant " + spaces_[i].label + " is left out: no point of the space satisfies " + empty);
-        spaces_.erase(spaces_.begin() + static_cast<std::ptrdiff_t>(i));
-        space_digests_.erase(space_digests_.begin() + static_cast<std::ptrdiff_t>(i));
-    }
+    leave_out_spaces([&](const SearchSpace& space) {
+        if (has_point(space)) return std::string();
+        empty = contradiction_of(space);
+        return "no point of the space satisfies " + empty;
+    });
     if (spaces_.empty() && !empty.empty())
         throw ScheduleError("<space>: " + empty + ": no point of the space satisfies that.",
                             "Correct the condition, leave it out, or give the holes more values.");
@@ -125,10 +125,7 @@ void SearchSession::open_spaces() {
             asked.push_back(std::move(one));
         }
         for (const dsl::VariantChoice& written : given.variants) {
-            bool known = false;
-            for (const VariantOptions& choice : choices)
-                known = known || choice.name == written.name;
-            if (known) continue;
+            if (std::ranges::find(choices, written.name, &VariantOptions::name) != choices.end()) continue;
             const std::string names = dsl::joined(choices, ", ", [](const auto& choice) { return choice.name; });
             throw ScheduleError("<space>:" + std::to_string(written.at.line) + ": variant " + written.name +
                                     ": this program leaves no such choice open.",
@@ -151,8 +148,8 @@ void SearchSession::open_spaces() {
 }
 
 void SearchSession::read_known() {
-    stored_best_ = log_.best(job_.workload_key);
-    for (StoredTrial& stored : log_.trials(job_.workload_key)) {
+    stored_best_ = log_.read([&](const Store& store) { return store.best(job_.workload_key); });
+    for (StoredTrial& stored : log_.read([&](const Store& store) { return store.trials(job_.workload_key); })) {
         Trial trial;
         try {
             trial.schedule = dsl::parse_schedule(stored.schedule, "<store>");
@@ -197,7 +194,7 @@ Trial* SearchSession::try_known(const dsl::Schedule& schedule) {
 }
 
 std::string SearchSession::point_text(const Proposal& proposal) const {
-    return json{{"space", space_digests_[proposal.space]}, {"point", proposal.point}}.dump();
+    return json{{"space", spaces_[proposal.space].digest}, {"point", proposal.point}}.dump();
 }
 
 std::optional<Proposal> SearchSession::try_read_point(const std::string& text) const {
@@ -205,8 +202,8 @@ std::optional<Proposal> SearchSession::try_read_point(const std::string& text) c
     try {
         const json object = json::parse(text);
         const std::string digest = object.at("space");
-        for (std::size_t space = 0; space < space_digests_.size(); ++space)
-            if (space_digests_[space] == digest)
+        for (std::size_t space = 0; space < spaces_.size(); ++space)
+            if (spaces_[space].digest == digest)
                 return Proposal{space, object.at("point").get<dsl::Point>(), "earlier"};
     } catch (const json::exception&) {
         // Not a point of this release: the schedule is still known by its digest.

@@ -82,7 +82,9 @@ void SearchSession::run_starts() {
     try_present();
     for (std::size_t i = 0; i < given.size() && !cancelled(); ++i)
         try_start(given[i], "file");
-    for (const StoredRecord& record : log_.family(job_.family_key, machine_.fingerprint, job_.workload_key)) {
+    const auto relatives = log_.read(
+        [&](const Store& store) { return store.family(job_.family_key, machine_.fingerprint, job_.workload_key); });
+    for (const StoredRecord& record : relatives) {
         if (starts_over()) break;
         try {
             attempt(dsl::parse_schedule(record.schedule, "<store>"), "family", "");
@@ -109,13 +111,10 @@ void SearchSession::run_starts() {
             notes_.push_back(std::string(name) + " has no schedule: " + proposed.outcome.text);
     }
     // Spaces of wrong variants hold nothing worth a build.
-    for (std::size_t i = spaces_.size(); i-- > 0;) {
-        const auto wrong = wrong_variants_.find(variant_of(spaces_[i].space.text(), variants_.front()));
-        if (wrong == wrong_variants_.end()) continue;
-        notes_.push_back("variant " + spaces_[i].label + " is left out: " + wrong->second);
-        spaces_.erase(spaces_.begin() + static_cast<std::ptrdiff_t>(i));
-        space_digests_.erase(space_digests_.begin() + static_cast<std::ptrdiff_t>(i));
-    }
+    leave_out_spaces([&](const SearchSpace& space) {
+        const auto wrong = wrong_variants_.find(variant_of(space.space.text(), variants_.front()));
+        return wrong == wrong_variants_.end() ? "" : wrong->second;
+    });
 }
 
 /// Measures one given schedule beside the stored best one (or the default).
@@ -145,15 +144,8 @@ void SearchSession::run_fixed() {
     fixed_->best_ns = beside != nullptr ? beside->median_ns : trial->median_ns;
     if (beside == nullptr || beside == trial) fixed_->to_best = {1, Interval{1, 1}, trial->runs};
     if (beside != nullptr && beside != trial && !cancelled()) {
-        MeasureRequest request;
-        request.candidate = trial->digest;
-        request.incumbent = beside->digest;
-        request.budget_s = std::clamp(left_s() - job_.reserved_s, 0.5, 3.0);
-        request.limit_s = 2 * request.budget_s;
-        request.min_runs = 8;
-        request.max_runs = 60;
-        request.give_up_ratio = 1e9;
-        const OrOutcome<PairedTimes> times = bench_.measure(request);
+        const OrOutcome<PairedTimes> times =
+            bench_.measure(request_of_pair(*trial, *beside, std::clamp(left_s() - job_.reserved_s, 0.5, 3.0)));
         if (times.value) {
             fixed_->to_best = paired_ratio(times.value->candidate_ns, times.value->incumbent_ns);
             fixed_->best_ns = median(times.value->incumbent_ns);
@@ -165,7 +157,7 @@ void SearchSession::run_fixed() {
     compare_with_present();
     // The record changes only where the given schedule beat what was stored, or nothing was.
     const bool has_record = stored_best_ && (stored_best_trial_ == nullptr || stored_best_trial_->measured());
-    if (incumbent_ != nullptr && may_record() && (incumbent_ == trial || !has_record)) log_.put(record(reason_));
+    if (incumbent_ == trial || !has_record) store_best(reason_);
 }
 
 } // namespace tilewright::autotune

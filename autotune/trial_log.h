@@ -1,13 +1,13 @@
 // autotune/trial_log.h: the search's side of the store: everything is written at once, and a failing store costs one
-// warning.
+// warning; the search then goes on without it.
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <string>
-#include <vector>
+#include <utility>
 
 #include "autotune/store/store.h"
+#include "dsl/base/error.h"
 
 namespace tilewright::autotune {
 
@@ -16,21 +16,42 @@ class TrialLog {
     TrialLog(Store* store, std::function<void(const std::string&)> warn, std::function<double()> clock_s)
         : store_(store), warn_(std::move(warn)), clock_s_(std::move(clock_s)) {}
 
-    bool active() const { return store_ != nullptr; }
     /// How long the store has kept the search waiting, in seconds: while another process held it, say.
     double waited_s() const { return waited_s_; }
-    void begin(const StoredWorkload& workload);
-    void add(const StoredTrial& trial);
-    void add(const StoredTrial& trial, const StoredRecord& record);
-    void put(const StoredRecord& record);
-    std::vector<StoredTrial> trials(const std::string& workload);
-    std::optional<StoredRecord> best(const std::string& workload);
-    std::vector<StoredRecord> family(const std::string& family, const std::string& machine, const std::string& except);
-    void put_machine(const Machine& machine);
+    void begin(const StoredWorkload& workload) {
+        if (store_ != nullptr && warn_)
+            for (const std::string& warning : store_->warnings())
+                warn_(warning);
+        write([&](Store& store) { store.put_workload(workload); });
+    }
+    template <class Body> void write(Body&& body) {
+        // What may only be read is read; begin() has given its warning.
+        if (store_ == nullptr || !store_->read_only()) attempt(body);
+    }
+    /// What `body` finds in the store; nothing where that fails.
+    template <class Body> auto read(Body&& body) {
+        decltype(body(*store_)) found{};
+        attempt([&](const Store& store) { found = body(store); });
+        return found;
+    }
 
   private:
-    template <class Body> void attempt(Body&& body);
-    template <class Body> void write(Body&& body);
+    template <class Body> void attempt(Body&& body) {
+        if (store_ == nullptr) return;
+        constexpr double kWaitS = 0.2; // a write takes a millisecond; what takes this long was waiting
+        const double start_s = clock_s_();
+        std::string failure;
+        try {
+            body(*store_);
+        } catch (const StoreError& error) {
+            store_ = nullptr;
+            failure = error.what();
+        }
+        const double took_s = clock_s_() - start_s;
+        if (took_s > kWaitS) waited_s_ += took_s;
+        if (!failure.empty() && warn_) warn_(failure + " The search goes on; nothing further is stored.");
+    }
+
     Store* store_;
     std::function<void(const std::string&)> warn_;
     std::function<double()> clock_s_;

@@ -29,7 +29,7 @@ TuneResult SearchSession::run() {
     compare_with_default();
     compare_with_present();
     raise_limit_of_device();
-    if (incumbent_ != nullptr && may_record()) log_.put(record(reason_));
+    store_best(reason_);
     return result();
 }
 
@@ -114,16 +114,19 @@ Outcome SearchSession::build_verify_measure(Trial& trial) {
     for (int attempt = 0; attempt < 3; ++attempt) {
         MeasureRequest request = first_request(
             trial.digest, incumbent_ != nullptr && incumbent_ != &trial ? incumbent_->digest : std::string());
+        const auto more_runs = [&](int most) {
+            request.budget_s = kMoreRunsS;
+            request.limit_s = kMoreLongRunsS;
+            request.min_runs = 8;
+            request.max_runs = most;
+            return bench_.measure(request);
+        };
         OrOutcome<PairedTimes> times = measure(request);
         if (times.value && !times.value->incumbent_ns.empty() && times.value->beside.empty()) {
             // What may be a gain is worth more runs; ties are not: they cannot win.
             const PairedRatio first = paired_ratio(times.value->candidate_ns, times.value->incumbent_ns);
             if (first.ratio < 1 - 2 * kLeastGain && !is_faster(first) && !cancelled()) {
-                request.budget_s = kMoreRunsS;
-                request.limit_s = kMoreLongRunsS;
-                request.min_runs = 8;
-                request.max_runs = 48;
-                const OrOutcome<PairedTimes> more = bench_.measure(request);
+                const OrOutcome<PairedTimes> more = more_runs(48);
                 if (more.value) {
                     auto append = [](std::vector<double>& to, const std::vector<double>& from) {
                         to.insert(to.end(), from.begin(), from.end());
@@ -154,11 +157,7 @@ Outcome SearchSession::build_verify_measure(Trial& trial) {
             if (times.value->beside.empty() && wins(*times.value) && !cancelled()) {
                 // Of a hundred equal candidates one looks better by luck: a new best has to win a second time, on fresh
                 // times.
-                request.budget_s = kMoreRunsS;
-                request.limit_s = kMoreLongRunsS;
-                request.min_runs = 8;
-                request.max_runs = 24;
-                const OrOutcome<PairedTimes> again = bench_.measure(request);
+                const OrOutcome<PairedTimes> again = more_runs(24);
                 if (!again.value) {
                     times = again;
                     if (!times.outcome.of_incumbent || cancelled()) return times.outcome;

@@ -8,6 +8,7 @@
 #include <string>
 #include <tuple>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "autotune/outcome.h"
@@ -63,19 +64,21 @@ static_assert(dsl::lists_every_field<MeasureRequest>);
 
 /// The measurement that every candidate begins with.
 inline MeasureRequest first_request(const std::string& candidate, const std::string& incumbent) {
-    MeasureRequest request;
-    request.candidate = candidate;
-    request.incumbent = incumbent;
-    request.budget_s = 0.25;
-    request.limit_s = 1;
-    request.min_runs = incumbent.empty() ? 8 : 3;
-    request.max_runs = 20;
-    request.give_up_ratio = 1.15;
-    return request;
+    return {.candidate = candidate,
+            .incumbent = incumbent,
+            .budget_s = 0.25,
+            .min_runs = incumbent.empty() ? 8 : 3,
+            .max_runs = 20,
+            .limit_s = 1,
+            .give_up_ratio = 1.15};
 }
 
 /// Either a value or what became of the candidate instead.
 template <class T> struct OrOutcome {
+    OrOutcome() = default;
+    OrOutcome(T given) : value(std::move(given)) {}
+    OrOutcome(Outcome instead) : outcome(std::move(instead)) {}
+
     std::optional<T> value;
     Outcome outcome; ///< meaningful when value is empty
 };

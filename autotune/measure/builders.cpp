@@ -3,24 +3,16 @@
 
 #include <cerrno>
 #include <chrono>
-#include <csignal>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <sys/stat.h>
 
-#include <nlohmann/json.hpp>
-
-#include "autotune/measure/worker_process.h"
 #include "dsl/base/error.h"
 
 namespace tilewright::autotune {
 
-using nlohmann::json;
-
-Builders::Builders(int count, std::string worker, std::string job_file, double limit_s, const std::atomic<bool>* cancel)
-    : count_(count), worker_(std::move(worker)), job_file_(std::move(job_file)), limit_s_(limit_s), cancel_(cancel),
-      folder_(job_file_ + "-built") {
+Builders::Builders(int count, const Job& job, std::string job_file, const std::atomic<bool>* cancel)
+    : count_(count), job_(job), job_file_(std::move(job_file)), cancel_(cancel), folder_(job_file_ + "-built") {
     if (::mkdir(folder_.c_str(), S_IRWXU) != 0)
         throw DeviceError("tuning: no folder " + folder_ + ": " + std::strerror(errno) + ".",
                           "Set TMPDIR to a folder that may be written.");
@@ -46,8 +38,7 @@ void Builders::stop() {
 
 void Builders::expect(const std::string& id, const std::string& text, bool first) {
     const std::lock_guard lock(mutex_);
-    if (known_.count(id) != 0) return;
-    known_[id] = false;
+    if (!files_.try_emplace(id).second) return;
     if (first)
         queue_.emplace_front(id, text);
     else
@@ -58,21 +49,19 @@ void Builders::expect(const std::string& id, const std::string& text, bool first
 
 BuiltFile Builders::take(const std::string& id) {
     std::unique_lock lock(mutex_);
-    const auto known = known_.find(id);
-    if (known == known_.end()) throw InternalError("builders: " + id + " was never asked for.");
-    while (!changed_.wait_for(lock, std::chrono::milliseconds(50), [&] { return known->second || ending_; }))
+    const auto found = files_.find(id);
+    if (found == files_.end()) throw InternalError("builders: " + id + " was never asked for.");
+    while (!changed_.wait_for(lock, std::chrono::milliseconds(50), [&] { return found->second || ending_; }))
         if (cancel_ != nullptr && cancel_->load()) stop_ = true; // what is being built ends now
-    if (!known->second) {
-        BuiltFile none;
-        none.outcome = {OutcomeKind::build_failed, "cancelled"};
-        return none;
-    }
-    return done_.at(id);
+    if (found->second) return *found->second;
+    BuiltFile none;
+    none.outcome = {OutcomeKind::build_failed, "cancelled"};
+    return none;
 }
 
 /// A builder's worker may die with a candidate; the next one gets a new worker.
 void Builders::work() {
-    WorkerProcess worker(worker_, job_file_);
+    WorkerLane worker(job_, job_file_, &stop_);
     for (;;) {
         std::pair<std::string, std::string> task;
         {
@@ -82,57 +71,32 @@ void Builders::work() {
             task = queue_.front();
             queue_.pop_front();
         }
-        BuiltFile built;
-        const std::string path = folder_ + "/" + task.first;
-        try {
-            if (!worker.running()) worker.start();
-            const json request = {{"verb", "compile"}, {"id", task.first}, {"schedule", task.second}, {"file", path}};
-            const std::string line = request.dump(-1, ' ', false, json::error_handler_t::replace);
-            WorkerAnswer answer = worker.ask(line, limit_s_, &stop_);
-            if (answer.kind == WorkerAnswer::Kind::died && answer.signal == SIGKILL) { // by somebody else
-                worker.start();
-                answer = worker.ask(line, limit_s_, &stop_);
-            }
-            if (answer.kind == WorkerAnswer::Kind::line) {
-                const json object = json::parse(answer.text, nullptr, false);
-                if (object.is_discarded() || !object.is_object()) {
-                    built.error_class = "InternalError";
-                    built.error_text = "tilewright-worker: it answered " + answer.text.substr(0, 200) + ".";
-                } else if (object.contains("error")) {
-                    built.error_class = object.at("error").get<std::string>();
-                    built.error_text = object.value("text", "");
-                } else if (object.contains("outcome")) {
-                    built.outcome = {
-                        try_outcome_kind(object.at("outcome").get<std::string>()).value_or(OutcomeKind::build_failed),
-                        object.value("text", "")};
-                } else {
-                    built.path = path;
-                    built.build_s = object.value("build_s", 0.0);
-                }
-            } else if (answer.kind == WorkerAnswer::Kind::timed_out) {
-                char words[64];
-                std::snprintf(words, sizeof words, "no answer within %.1f s", limit_s_);
-                built.outcome = {OutcomeKind::build_timed_out, words};
-            } else {
-                built.outcome = {OutcomeKind::build_failed,
-                                 answer.kind == WorkerAnswer::Kind::cancelled ? "cancelled" : answer.text, false,
-                                 answer.signal == SIGKILL};
-            }
-        } catch (const Error& error) {
-            built.error_class = "DeviceError";
-            built.error_text = error.what();
-        } catch (const std::exception& error) {
-            built.error_class = "InternalError";
-            built.error_text = error.what();
-        }
+        BuiltFile built = compiled(worker, task.first, task.second);
         {
             const std::lock_guard lock(mutex_);
-            done_[task.first] = std::move(built);
-            known_[task.first] = true;
+            files_[task.first] = std::move(built);
         }
         changed_.notify_all();
     }
     worker.kill();
+}
+
+BuiltFile Builders::compiled(WorkerLane& worker, const std::string& id, const std::string& text) const {
+    BuiltFile built;
+    const std::string path = folder_ + "/" + id;
+    try {
+        const WorkerReply reply =
+            worker.ask_twice({{"verb", "compile"}, {"id", id}, {"schedule", text}, {"file", path}}, job_.build_limit_s);
+        if (const auto failed = reply.build_failure(job_.build_limit_s)) {
+            built.outcome = *failed;
+        } else {
+            built.path = path;
+            built.build_s = reply.object.value("build_s", 0.0);
+        }
+    } catch (const std::exception&) {
+        built.error = std::current_exception();
+    }
+    return built;
 }
 
 } // namespace tilewright::autotune

@@ -5,13 +5,14 @@
 #include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <exception>
 #include <map>
 #include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "autotune/workbench.h"
+#include "autotune/measure/worker_lane.h"
 
 namespace tilewright::autotune {
 
@@ -20,14 +21,14 @@ struct BuiltFile {
     std::string path; ///< "" where there is none
     double build_s = 0;
     Outcome outcome;
-    std::string error_class, error_text; ///< an error of the worker's own
+    std::exception_ptr error; ///< of the worker itself
 };
 
 class Builders {
   public:
     /// Files lie in a folder beside the job's file, which only this user can read, and go with it. Workers start with
-    /// the first schedules. `cancel` may be null.
-    Builders(int count, std::string worker, std::string job_file, double limit_s, const std::atomic<bool>* cancel);
+    /// the first schedules. `job` has to live as long. `cancel` may be null.
+    Builders(int count, const Job& job, std::string job_file, const std::atomic<bool>* cancel);
     ~Builders();
     Builders(const Builders&) = delete;
     Builders& operator=(const Builders&) = delete;
@@ -42,17 +43,17 @@ class Builders {
 
   private:
     void work();
+    BuiltFile compiled(WorkerLane& worker, const std::string& id, const std::string& text) const;
 
     const int count_;
-    const std::string worker_, job_file_;
-    const double limit_s_;
+    const Job& job_;
+    const std::string job_file_;
     const std::atomic<bool>* cancel_;
     std::string folder_;
     std::mutex mutex_;
     std::condition_variable changed_;
     std::deque<std::pair<std::string, std::string>> queue_; ///< id, text
-    std::map<std::string, bool> known_;                     ///< id -> done
-    std::map<std::string, BuiltFile> done_;
+    std::map<std::string, std::optional<BuiltFile>> files_; ///< by id; nullopt: not built yet
     bool ending_ = false;
     std::atomic<bool> stop_{false};
     std::vector<std::thread> threads_;

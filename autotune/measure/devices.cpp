@@ -132,10 +132,7 @@ Devices::Answer Devices::check_and_time(Lane& lane, const Task& task) {
 void Devices::time(Lane& lane, const MeasureRequest& request) {
     Timing timing{request, true, std::nullopt};
     try {
-        const std::lock_guard busy(lane.busy);
-        tell(lane, request.candidate);
-        if (!request.incumbent.empty()) tell(lane, request.incumbent);
-        timing.times = lane.worker->measure(request);
+        timing.times = measured(lane, request);
     } catch (const std::exception&) {
         timing.times.reset();
     }
@@ -167,7 +164,10 @@ std::optional<Outcome> Devices::verify(const std::string& id) {
 
 OrOutcome<PairedTimes> Devices::measure(const MeasureRequest& request) {
     if (auto times = taken_ahead(request)) return std::move(*times);
-    Lane& lane = *lanes_[lane_of(request.candidate)];
+    return measured(*lanes_[lane_of(request.candidate)], request);
+}
+
+OrOutcome<PairedTimes> Devices::measured(Lane& lane, const MeasureRequest& request) {
     const std::lock_guard busy(lane.busy);
     tell(lane, request.candidate);
     if (!request.incumbent.empty()) tell(lane, request.incumbent);

@@ -62,6 +62,7 @@ class Devices {
     void work(std::size_t lane);
     Answer check_and_time(Lane& lane, const Task& task);
     void time(Lane& lane, const MeasureRequest& request);
+    OrOutcome<PairedTimes> measured(Lane& lane, const MeasureRequest& request);
     std::optional<OrOutcome<PairedTimes>> taken_ahead(const MeasureRequest& request);
     void tell(Lane& lane, const std::string& id);
     std::size_t lane_of(const std::string& id);

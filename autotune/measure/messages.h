@@ -2,23 +2,27 @@
 //
 // Requests: {"verb": variants | describe | autoschedule | build | verify | measure | lowered, ...}.
 // Answers: {"ok": ...} with the value, {"outcome": word, "text": ...} for a candidate that failed, or {"error": class,
-// "text": ...}.
+// "text": ...}. Descriptions of algorithms and measurement requests are the JSON of their fields.
 #pragma once
 
 #include <nlohmann/json.hpp>
 
+#include "autotune/fields_json.h"
 #include "autotune/outcome.h"
 #include "autotune/workbench.h"
-#include "dsl/model/algorithm.h"
+#include "dsl/model/algorithm_fields.h"
+
+template <> struct nlohmann::adl_serializer<tilewright::dsl::StagePart> {
+    using Part = tilewright::dsl::StagePart;
+    static void to_json(nlohmann::json& to, Part from) { to = tilewright::dsl::part_name(from); }
+    static void from_json(const nlohmann::json& from, Part& to) {
+        to = Part::loop; // the last one
+        while (to != Part::whole && from != tilewright::dsl::part_name(to))
+            to = static_cast<Part>(static_cast<int>(to) - 1);
+    }
+};
 
 namespace tilewright::autotune {
-
-nlohmann::json algorithm_info_to_json(const dsl::AlgorithmInfo& info);
-/// Throws nlohmann::json::exception for an object of another shape.
-dsl::AlgorithmInfo algorithm_info_from_json(const nlohmann::json& object);
-
-nlohmann::json measure_request_to_json(const MeasureRequest& request);
-MeasureRequest measure_request_from_json(const nlohmann::json& object);
 
 /// Where a worker is, in memory that it shares with the search: read when the worker died.
 struct WorkerStatus {

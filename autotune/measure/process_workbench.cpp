@@ -52,9 +52,9 @@ std::string write_whole(int descriptor, const std::string& text) {
 }
 
 /// A worker without memory has no translation either.
-void refuse_outcome(const WorkerReply& reply) {
-    if (const auto outcome = reply.outcome())
-        throw DeviceError("tilewright-worker: " + outcome->text + ".",
+void refuse_failure(const WorkerReply& reply) {
+    if (const auto failed = reply.build_failure(kDescribeLimitS))
+        throw DeviceError("tilewright-worker: " + failed->text + ".",
                           "Free some memory, or tune the function with smaller arrays.");
 }
 
@@ -84,8 +84,8 @@ ProcessWorkbench::ProcessWorkbench(Job job, const std::atomic<bool>* cancel)
     const int cores = job_.threads > 0 ? job_.threads : machine.cores;
     // One core is each measuring worker's, which launches and compares.
     const int devices = std::max(1, static_cast<int>(job_.devices.size()));
-    builders_ = std::make_unique<Builders>(std::clamp(cores - devices, 1, kMostBuilders * devices), job_.worker,
-                                           job_file_, job_.build_limit_s, cancel_);
+    builders_ =
+        std::make_unique<Builders>(std::clamp(cores - devices, 1, kMostBuilders * devices), job_, job_file_, cancel_);
     if (job_.devices.size() > 1) devices_ = std::make_unique<Devices>(job_, job_file_, *builders_, cancel_);
 }
 
@@ -99,8 +99,8 @@ ProcessWorkbench::~ProcessWorkbench() {
 
 std::vector<VariantOptions> ProcessWorkbench::variants() {
     const WorkerReply reply = lane_.ask_twice({{"verb", "variants"}}, kDescribeLimitS);
-    if (!reply.answered()) throw DeviceError("tilewright-worker: " + reply.failure({}, {}, kDescribeLimitS).text + ".");
-    refuse_outcome(reply);
+    if (!reply.answered()) throw DeviceError("tilewright-worker: " + reply.build_failure(kDescribeLimitS)->text + ".");
+    refuse_failure(reply);
     std::vector<VariantOptions> variants;
     for (const json& one : reply.object.at("variants"))
         variants.push_back({one.at("name"), one.at("options").get<std::vector<std::string>>()});
@@ -113,34 +113,25 @@ dsl::AlgorithmInfo ProcessWorkbench::describe(const std::map<std::string, std::s
     const WorkerReply reply = lane_.ask_twice({{"verb", "describe"}, {"variant", variant}}, kDescribeLimitS);
     if (!reply.answered()) {
         const std::string text = "tilewright-worker: translation of " + job_.function + ": " +
-                                 reply.failure({}, {}, kDescribeLimitS).text + ".";
+                                 reply.build_failure(kDescribeLimitS)->text + ".";
         if (reply.answer.kind == WorkerAnswer::Kind::died) throw TranslateError(text);
         throw DeviceError(text);
     }
-    refuse_outcome(reply);
-    return described_[key] = algorithm_info_from_json(reply.object.at("info"));
+    refuse_failure(reply);
+    return described_[key] = reply.object.at("info").get<dsl::AlgorithmInfo>();
 }
 
 OrOutcome<dsl::Schedule> ProcessWorkbench::autoschedule(const std::string& name,
                                                         const std::map<std::string, std::string>& variant) {
-    OrOutcome<dsl::Schedule> result;
     const double limit_s = std::min(job_.build_limit_s, std::max(2.0, job_.budget_s * 0.15));
     const WorkerReply reply =
         lane_.ask_twice({{"verb", "autoschedule"}, {"name", name}, {"variant", variant}}, limit_s);
-    if (!reply.answered()) {
-        result.outcome = reply.failure(OutcomeKind::build_failed, OutcomeKind::build_timed_out, limit_s);
-        return result;
-    }
-    if (const auto outcome = reply.outcome()) {
-        result.outcome = *outcome;
-        return result;
-    }
+    if (const auto failed = reply.build_failure(limit_s)) return *failed;
     try {
-        result.value = dsl::parse_schedule(reply.object.at("schedule").get<std::string>(), "<" + name + ">");
+        return dsl::parse_schedule(reply.object.at("schedule").get<std::string>(), "<" + name + ">");
     } catch (const ScheduleError& error) {
-        result.outcome = {OutcomeKind::illegal, error.what()};
+        return Outcome{OutcomeKind::illegal, error.what()};
     }
-    return result;
 }
 
 OrOutcome<Built> ProcessWorkbench::build(const dsl::Schedule& schedule) {
@@ -151,20 +142,15 @@ OrOutcome<Built> ProcessWorkbench::build(const dsl::Schedule& schedule) {
 }
 
 OrOutcome<Built> ProcessWorkbench::build_ahead(const std::string& id, const std::string& text) {
-    OrOutcome<Built> result;
     builders_->expect(id, text, true);
     const BuiltFile built = builders_->take(id);
-    if (!built.error_class.empty()) throw_as(built.error_class, built.error_text);
-    if (built.path.empty()) {
-        result.outcome = built.outcome;
-        return result;
-    }
+    if (built.error) std::rethrow_exception(built.error);
+    if (built.path.empty()) return built.outcome;
     if (devices_)
         devices_->know(id, text, built.path);
     else
         lane_.know(id, text, built.path);
-    result.value = Built{id, built.build_s};
-    return result;
+    return Built{id, built.build_s};
 }
 
 int ProcessWorkbench::builds_ahead() const {
@@ -192,19 +178,10 @@ OrOutcome<PairedTimes> ProcessWorkbench::measure(const MeasureRequest& request) 
 }
 
 OrOutcome<ProcessWorkbench::Listing> ProcessWorkbench::lowered(const dsl::Schedule& schedule) {
-    OrOutcome<Listing> result;
-    const WorkerReply reply =
-        lane_.ask({{"verb", "lowered"}, {"schedule", dsl::print_schedule(schedule)}}, job_.build_limit_s * 2);
-    if (!reply.answered()) {
-        result.outcome = reply.failure(OutcomeKind::build_failed, OutcomeKind::build_timed_out, job_.build_limit_s * 2);
-        return result;
-    }
-    if (const auto outcome = reply.outcome()) {
-        result.outcome = *outcome;
-        return result;
-    }
-    result.value = Listing{reply.object.at("lowered"), reply.object.at("assembly")};
-    return result;
+    const double limit_s = job_.build_limit_s * 2;
+    const WorkerReply reply = lane_.ask({{"verb", "lowered"}, {"schedule", dsl::print_schedule(schedule)}}, limit_s);
+    if (const auto failed = reply.build_failure(limit_s)) return *failed;
+    return Listing{reply.object.at("lowered"), reply.object.at("assembly")};
 }
 
 } // namespace tilewright::autotune

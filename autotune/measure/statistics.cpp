@@ -119,8 +119,4 @@ bool is_faster_in_each(const std::vector<double>& candidate_ns, const std::vecto
     return !candidate_ns.empty();
 }
 
-bool is_slower(const PairedRatio& ratio) {
-    return ratio.interval && ratio.interval->low > 1;
-}
-
 } // namespace tilewright::autotune

@@ -12,7 +12,6 @@ double median(std::vector<double> values);
 struct Interval {
     double low = 0;
     double high = 0;
-    bool excludes(double value) const { return value < low || value > high; }
 };
 
 /// candidate / incumbent, from pairs taken back to back.
@@ -41,8 +40,5 @@ bool is_faster(const PairedRatio& ratio);
 /// long that there is no time for as many as is_faster() needs.
 bool is_faster_in_each(const std::vector<double>& candidate_ns, const std::vector<double>& incumbent_ns);
 inline constexpr double kClearGain = 0.03;
-
-/// Is it slower beyond noise?
-bool is_slower(const PairedRatio& ratio);
 
 } // namespace tilewright::autotune

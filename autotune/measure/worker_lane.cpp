@@ -21,15 +21,16 @@ constexpr double kLeastRunLimitS = 3;
 constexpr double kVerifyLimitRatio = 10; ///< of calls that are soon checked
 constexpr double kLongVerifyLimitRatio = 3, kLongVerifyS = 0.5;
 
-} // namespace
-
-void throw_as(const std::string& name, const std::string& text) {
+/// Throws an error of a worker as the class that it had there.
+[[noreturn]] void throw_as(const std::string& name, const std::string& text) {
     if (name == "TranslateError") throw TranslateError(text);
     if (name == "ScheduleError") throw ScheduleError(text);
     if (name == "DeviceError") throw DeviceError(text);
     if (name == "ExportError") throw ExportError(text);
     throw InternalError(text);
 }
+
+} // namespace
 
 std::optional<Outcome> WorkerReply::outcome() const {
     const auto found = object.find("outcome");
@@ -39,17 +40,19 @@ std::optional<Outcome> WorkerReply::outcome() const {
     return Outcome{*kind, object.value("text", "")};
 }
 
-Outcome WorkerReply::failure(OutcomeKind crashed, OutcomeKind timed_out, double limit_s) const {
+std::optional<Outcome> WorkerReply::failure(OutcomeKind crashed, OutcomeKind timed_out, double limit_s) const {
     switch (answer.kind) {
+    case WorkerAnswer::Kind::line:
+        return outcome();
     case WorkerAnswer::Kind::timed_out: {
         char words[64];
         std::snprintf(words, sizeof words, "no answer within %.1f s", limit_s);
-        return {timed_out, words};
+        return Outcome{timed_out, words};
     }
     case WorkerAnswer::Kind::cancelled:
-        return {timed_out, "cancelled"};
+        return Outcome{timed_out, "cancelled"};
     default:
-        return {crashed, answer.text, false, is_killed()};
+        return Outcome{crashed, answer.text, false, is_killed()};
     }
 }
 
@@ -78,20 +81,11 @@ OrOutcome<Built> WorkerLane::build(const std::string& id, const std::string& tex
 }
 
 OrOutcome<Built> WorkerLane::build_once(const std::string& id, const std::string& text) {
-    OrOutcome<Built> result;
     const WorkerReply reply = ask({{"verb", "build"}, {"id", id}, {"schedule", text}}, job_.build_limit_s);
-    if (!reply.answered()) {
-        result.outcome = reply.failure(OutcomeKind::build_failed, OutcomeKind::build_timed_out, job_.build_limit_s);
-        return result;
-    }
-    if (const auto outcome = reply.outcome()) {
-        result.outcome = *outcome;
-        return result;
-    }
+    if (const auto failed = reply.build_failure(job_.build_limit_s)) return *failed;
     texts_[id] = text;
-    in_worker_[id] = true;
-    result.value = Built{id, reply.object.at("build_s")};
-    return result;
+    in_worker_.insert(id);
+    return Built{id, reply.object.at("build_s")};
 }
 
 WorkerReply WorkerLane::ask(const json& request, double limit_s) {
@@ -120,12 +114,9 @@ std::optional<Outcome> WorkerLane::restore(const std::string& id) {
     if (worker_.running() && in_worker_.count(id) > 0) return std::nullopt;
     const auto text = texts_.find(id);
     if (text == texts_.end()) throw InternalError("workbench: the schedule " + id + " was never built.");
-    const WorkerReply reply = ask_for(id, text->second);
-    if (!reply.answered())
-        return reply.failure(OutcomeKind::build_failed, OutcomeKind::build_timed_out, job_.build_limit_s);
-    if (const auto outcome = reply.outcome()) return outcome;
-    in_worker_[id] = true;
-    return std::nullopt;
+    const auto failed = ask_for(id, text->second).build_failure(job_.build_limit_s);
+    if (!failed) in_worker_.insert(id);
+    return failed;
 }
 
 /// The first check of a variant builds and runs its default schedule in the worker. Where that kills the worker,
@@ -136,9 +127,8 @@ std::optional<Outcome> WorkerLane::prepare(const std::string& id) {
     for (;;) {
         const bool bare = bare_references_.count(variant) > 0;
         const WorkerReply reply = ask({{"verb", "prepare"}, {"id", id}, {"bare", bare}}, limit_s);
-        if (reply.answered()) return reply.outcome();
-        if (bare || reply.is_killed() || reply.answer.kind == WorkerAnswer::Kind::cancelled)
-            return reply.failure(OutcomeKind::run_crashed, OutcomeKind::run_timed_out, limit_s);
+        if (reply.answered() || bare || reply.is_killed() || reply.answer.kind == WorkerAnswer::Kind::cancelled)
+            return reply.run_failure(limit_s);
         bare_references_.insert(variant);
         if (const auto failed = restore(id)) return failed;
     }
@@ -164,8 +154,7 @@ std::optional<Outcome> WorkerLane::verify_once(const std::string& id) {
     const double limit_s = run_limit_s();
     const auto start = std::chrono::steady_clock::now();
     const WorkerReply reply = ask({{"verb", "verify"}, {"id", id}}, limit_s);
-    if (!reply.answered()) return reply.failure(OutcomeKind::run_crashed, OutcomeKind::run_timed_out, limit_s);
-    if (const auto outcome = reply.outcome()) return outcome;
+    if (const auto failed = reply.run_failure(limit_s)) return failed;
     // Only what was right counts, and the first one most: later ones may be slow schedules, which must not raise the
     // limit.
     const double took_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -180,34 +169,23 @@ OrOutcome<PairedTimes> WorkerLane::measure(const MeasureRequest& request) {
 }
 
 OrOutcome<PairedTimes> WorkerLane::measure_once(const MeasureRequest& request) {
-    OrOutcome<PairedTimes> result;
-    if (auto failed = restore(request.candidate)) {
-        result.outcome = *failed;
-        return result;
-    }
+    if (const auto failed = restore(request.candidate)) return *failed;
     if (!request.incumbent.empty())
         if (auto failed = restore(request.incumbent)) {
-            result.outcome = *failed;
-            result.outcome.of_incumbent = true;
-            return result;
+            failed->of_incumbent = true;
+            return *failed;
         }
-    json object = measure_request_to_json(request);
+    json object = request;
     object["verb"] = "measure";
     const double limit_s = request.budget_s * 2 + run_limit_s() * std::max(1, request.min_runs / 4);
     const WorkerReply reply = ask(object, limit_s);
-    if (!reply.answered()) {
-        result.outcome = reply.failure(OutcomeKind::run_crashed, OutcomeKind::run_timed_out, limit_s);
-        result.outcome.of_incumbent = !request.incumbent.empty() && reply.answer.id == request.incumbent;
-        return result;
+    if (auto failed = reply.run_failure(limit_s)) {
+        failed->of_incumbent = reply.answered() ? reply.object.value("of_incumbent", false)
+                                                : !request.incumbent.empty() && reply.answer.id == request.incumbent;
+        return *failed;
     }
-    if (const auto outcome = reply.outcome()) {
-        result.outcome = *outcome;
-        result.outcome.of_incumbent = reply.object.value("of_incumbent", false);
-        return result;
-    }
-    result.value = PairedTimes{reply.object.at("candidate_ns").get<std::vector<double>>(),
-                               reply.object.at("incumbent_ns").get<std::vector<double>>()};
-    return result;
+    return PairedTimes{reply.object.at("candidate_ns").get<std::vector<double>>(),
+                       reply.object.at("incumbent_ns").get<std::vector<double>>()};
 }
 
 } // namespace tilewright::autotune

@@ -20,22 +20,27 @@ struct WorkerReply {
     WorkerAnswer answer;
     nlohmann::json object;
     bool answered() const { return answer.kind == WorkerAnswer::Kind::line; }
-    /// The outcome in the reply; nullopt where it is a success.
-    std::optional<Outcome> outcome() const;
-    /// What a worker that did not answer means for a candidate.
-    Outcome failure(OutcomeKind crashed, OutcomeKind timed_out, double limit_s) const;
+    /// What became of a candidate that was to be built, or run, instead; nullopt where the reply is a success.
+    std::optional<Outcome> build_failure(double limit_s) const {
+        return failure(OutcomeKind::build_failed, OutcomeKind::build_timed_out, limit_s);
+    }
+    std::optional<Outcome> run_failure(double limit_s) const {
+        return failure(OutcomeKind::run_crashed, OutcomeKind::run_timed_out, limit_s);
+    }
     /// By SIGKILL that is not ours: a person, or a system without memory.
     bool is_killed() const;
-};
 
-/// Throws an error of a worker as the class that it had there.
-[[noreturn]] void throw_as(const std::string& name, const std::string& text);
+  private:
+    std::optional<Outcome> failure(OutcomeKind crashed, OutcomeKind timed_out, double limit_s) const;
+    /// In an answer.
+    std::optional<Outcome> outcome() const;
+};
 
 /// Not for several threads at once.
 class WorkerLane {
   public:
     /// `job` has to live as long. `cancel` may be null. `device`: which one the worker measures on, -1: the CPU.
-    WorkerLane(const Job& job, const std::string& job_file, const std::atomic<bool>* cancel, int device);
+    WorkerLane(const Job& job, const std::string& job_file, const std::atomic<bool>* cancel, int device = -1);
 
     /// Starts a worker where none runs, asks, and turns errors of the worker into ours.
     WorkerReply ask(const nlohmann::json& request, double limit_s);
@@ -67,7 +72,7 @@ class WorkerLane {
     WorkerProcess worker_;
     std::map<std::string, std::string> texts_; ///< of every schedule that was built, by id
     std::map<std::string, std::string> files_; ///< of those that another worker has built
-    std::map<std::string, bool> in_worker_;    ///< what the present worker holds
+    std::set<std::string> in_worker_;          ///< what the present worker holds
     std::set<std::string> bare_references_;    ///< variants whose default schedule kills its worker
     double slowest_verify_s_ = 0;
     int verified_ = 0;

@@ -189,9 +189,7 @@ WorkerAnswer WorkerProcess::ended(WorkerAnswer::Kind kind) {
     if (status_ >= 0) {
         WorkerStatus where{};
         if (::pread(status_, &where, sizeof where, 0) == static_cast<ssize_t>(sizeof where)) {
-            where.phase[sizeof where.phase - 1] = 0;
             where.id[sizeof where.id - 1] = 0;
-            answer.phase = where.phase;
             answer.id = where.id;
         }
     }

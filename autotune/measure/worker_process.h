@@ -18,10 +18,9 @@ struct WorkerAnswer {
         cancelled  ///< it was killed because the search was interrupted
     };
     Kind kind = Kind::line;
-    std::string text;  ///< the line, or what happened
-    int signal = 0;    ///< that ended it, 0 where it exited
-    std::string phase; ///< where it was when it ended
-    std::string id;    ///< the schedule that ran then
+    std::string text; ///< the line, or what happened
+    int signal = 0;   ///< that ended it, 0 where it exited
+    std::string id;   ///< the schedule that ran then
 };
 
 /// Starts on first use; a dead one is started again by the next start(). Not for several threads at once.

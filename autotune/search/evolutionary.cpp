@@ -4,8 +4,6 @@
 // Schedules' spaces are small (5 to 20 decisions) and a candidate costs a tenth of a second, so a search sees a few
 // hundred points: systematic single steps from the best, tried in the order of what each option has cost on average so
 // far, find the bottom of a valley fast; mutation, crossing and random points find other valleys.
-#include "autotune/search/evolutionary.h"
-
 #include <algorithm>
 #include <cmath>
 #include <map>

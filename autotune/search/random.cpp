@@ -1,6 +1,4 @@
 // autotune/search/random.cpp: uniform random points. The yardstick for every other strategy.
-#include "autotune/search/random.h"
-
 #include "autotune/search/seen_points.h"
 
 namespace tilewright::autotune {

@@ -1,6 +1,4 @@
 // autotune/search/strategies.cpp: the list of strategies. A new one is a file beside this and a row here.
-#include "autotune/search/evolutionary.h"
-#include "autotune/search/random.h"
 #include "autotune/search/strategy.h"
 #include "dsl/base/error.h"
 #include "dsl/base/spelling.h"

@@ -16,6 +16,7 @@ struct SearchSpace {
     std::string label; ///< "norm=lanes1", for people
     dsl::Space space;
     dsl::Environment environment;
+    std::string digest = {}; ///< of its text: what a stored point is a point of
 };
 
 struct Proposal {
@@ -41,8 +42,12 @@ struct StrategyRow {
     std::unique_ptr<Strategy> (*make)(const std::vector<SearchSpace>& spaces, std::uint64_t seed);
 };
 
-/// Every strategy; the first is the default. `spaces` must outlive the strategy.
+/// Every strategy; the first is the default.
 const std::vector<StrategyRow>& strategies();
+
+// One a file of its name. `spaces` must outlive the strategy.
+std::unique_ptr<Strategy> make_evolutionary(const std::vector<SearchSpace>& spaces, std::uint64_t seed);
+std::unique_ptr<Strategy> make_random(const std::vector<SearchSpace>& spaces, std::uint64_t seed);
 
 /// Throws ScheduleError naming the strategies that exist.
 std::unique_ptr<Strategy> make_strategy(const std::string& name, const std::vector<SearchSpace>& spaces,

@@ -72,9 +72,7 @@ class SpaceBuilder {
         const dsl::StageInfo& host = *graph_.uses(stage.name).front().reader;
         if (!roots_.count(host.name) || hosted_loop(host, graph_, info_) != &stage) return false;
         StagePlan plan = graph_.follow(stage, plans_);
-        plan.placement = Placement::attached;
-        plan.attach_stage = host.name;
-        plan.attach_loop = roots_.at(host.name).attach_at.back();
+        plan.attach(host.name, roots_.at(host.name).attach_at.back());
         plans_[stage.name] = plan;
         for (const Line& line : hosted_loop_lines(stage, host, roots_.at(host.name)))
             lines_.push_back(line);
@@ -139,9 +137,7 @@ class SpaceBuilder {
 
     void attach(const dsl::StageInfo& stage, StagePlan plan, const dsl::StageInfo& to, const std::string& loop,
                 bool or_inlined = false) {
-        plan.placement = Placement::attached;
-        plan.attach_stage = to.name;
-        plan.attach_loop = loop;
+        plan.attach(to.name, loop);
         plans_[stage.name] = plan;
         emit_attached(stage, plan, or_inlined);
     }
@@ -150,14 +146,8 @@ class SpaceBuilder {
 
     /// The last level of a blocked reduction: a handful of values, so it is one vector and no threads.
     void place_last_lanes(const dsl::StageInfo& stage) {
-        StagePlan plan;
-        plan.root = &stage;
-        plans_[stage.name] = plan;
-        RootLoops loops;
-        for (const dsl::LoopInfo& loop : stage.pure.loops)
-            loops.axes.push_back(loop.name);
-        loops.attach_at.assign(loops.axes.size() + 1, "");
-        roots_[stage.name] = loops;
+        plans_[stage.name] = StagePlan::own_root(stage);
+        roots_[stage.name] = RootLoops::of(stage);
         const dsl::LoopInfo& lane = stage.pure.loops.back();
         const Factor factor = number(extent_of(lane, 16));
         lines_.push_back(line_of(stage.name).add("compute_root").add("vectorize", lane.name, factor));
@@ -167,10 +157,7 @@ class SpaceBuilder {
 
     /// Lanes are computed inside of the stage that adds them up, which then has to have loops.
     bool reads_lanes(const dsl::StageInfo& stage) const {
-        return std::any_of(stage.reads.begin(), stage.reads.end(), [&](const dsl::ReadInfo& read) {
-            const dsl::StageInfo* from = graph_.find(read.from);
-            return from && from->part == StagePart::lanes;
-        });
+        return graph_.reads(stage, [](const dsl::StageInfo& from) { return from.part == StagePart::lanes; });
     }
 
     bool inline_by_default(const dsl::StageInfo& stage) const {
@@ -243,9 +230,7 @@ class SpaceBuilder {
     }
 
     void place_root(const dsl::StageInfo& stage, bool internal) {
-        StagePlan plan;
-        plan.root = &stage;
-        plans_[stage.name] = plan;
+        plans_[stage.name] = StagePlan::own_root(stage);
         const dsl::StageInfo* loop = hosted_loop(stage, graph_, info_);
         RootLoops loops = loop != nullptr
                               ? loop_host_rule(stage, *loop, graph_, machine_)
@@ -307,9 +292,7 @@ class SpaceBuilder {
             if (plans_.at(stage.name).root != &root) continue;
             for (const dsl::ReadInfo& read : stage.reads) {
                 if (graph_.find(read.from)) continue;
-                const auto& loops = read.definition < 0
-                                        ? stage.pure.loops
-                                        : stage.updates[static_cast<std::size_t>(read.definition)].loops;
+                const auto& loops = stage.definition(read.definition).loops;
                 std::vector<dsl::LoopInfo> moving;
                 std::copy_if(loops.begin(), loops.end(), std::back_inserter(moving), [&](const dsl::LoopInfo& loop) {
                     return !read.broadcast ||
@@ -344,17 +327,13 @@ class SpaceBuilder {
 
     void emit_root_update(const dsl::StageInfo& stage, const RootLoops& root, std::size_t update) {
         const auto& loops = stage.updates[update].loops;
-        std::string vector_loop;
-        std::vector<std::string> reduced;
-        for (const dsl::LoopInfo& loop : loops) {
-            if (loop.reduced)
-                reduced.push_back(loop.name);
-            else if (loop.name == root.vector_axis)
-                vector_loop = loop.name;
-        }
-        const auto inside = innermost_first(reduced);
+        const std::vector<std::string> inside = reduced_first(stage.updates[update]);
+        const bool has_vector_loop = std::any_of(loops.begin(), loops.end(), [&](const dsl::LoopInfo& loop) {
+            return !loop.reduced && loop.name == root.vector_axis;
+        });
+        const std::string vector_loop = has_vector_loop ? root.vector_axis : "";
         Line line = line_of(stage.name, static_cast<int>(update));
-        const bool share = machine_.cores > 1 && loops.size() > reduced.size() && !vector_loop.empty();
+        const bool share = machine_.cores > 1 && has_vector_loop;
         if (share && loops.front().name != vector_loop && !loops.front().reduced) {
             const Line rest = line_of(stage.name)
                                   .add("vectorize", vector_loop, root.vector_factor)
@@ -463,20 +442,15 @@ class SpaceBuilder {
     void emit_attached_update(const dsl::StageInfo& stage, std::size_t update, const VectorLoop& vectors,
                               const std::string& group, std::vector<Line>* body) const {
         const auto& loops = stage.updates[update].loops;
-        std::vector<std::string> reduced;
-        bool has_vector_loop = false;
-        const dsl::LoopInfo* last_reduced = nullptr;
-        for (const dsl::LoopInfo& loop : loops) {
-            if (loop.reduced) {
-                reduced.push_back(loop.name);
-                last_reduced = &loop;
-            }
-            has_vector_loop = has_vector_loop || (!vectors.loop.empty() && loop.name == vectors.loop);
-        }
+        const std::vector<std::string> reduced = reduced_first(stage.updates[update]);
+        const bool has_vector_loop =
+            !vectors.loop.empty() && std::ranges::find(loops, vectors.loop, &dsl::LoopInfo::name) != loops.end();
+        const auto last = std::find_if(loops.rbegin(), loops.rend(), [](const auto& loop) { return loop.reduced; });
+        const dsl::LoopInfo* last_reduced = last == loops.rend() ? nullptr : &*last;
         const Line head = line_of(stage.name, static_cast<int>(update));
         Line line = head;
         const std::vector<std::string> rows(group.empty() ? 0 : 1, group);
-        if (has_vector_loop && !reduced.empty()) line.add("reorder", vectors.loop, rows, innermost_first(reduced));
+        if (has_vector_loop && !reduced.empty()) line.add("reorder", vectors.loop, rows, reduced);
         if (has_vector_loop) line.add("vectorize", vectors.loop, vectors.factor);
         if (!group.empty()) line.add("unroll", group, roots_.at(plans_.at(stage.name).root->name).group_factor);
         const bool constant = last_reduced && constant_size(last_reduced->extent);
@@ -502,9 +476,7 @@ class SpaceBuilder {
         const std::string loop = loop_in_root(plan);
         if (loop.empty()) return;
         StagePlan kept = plan;
-        kept.placement = Placement::attached;
-        kept.attach_stage = plan.root->name;
-        kept.attach_loop = loop;
+        kept.attach(plan.root->name, loop);
         const VectorLoop vectors = vector_loop_of(stage, kept, true);
         Line line = line_of(stage.name).add("compute_at", kept.attach_stage, kept.attach_loop);
         if (!vectors.loop.empty()) line.add("vectorize", vectors.loop, vectors.factor);

@@ -2,6 +2,7 @@
 #include "autotune/space/gpu_nest.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "autotune/space/root_rule.h"
 #include "autotune/space/stage_graph.h"
@@ -23,10 +24,7 @@ constexpr std::int64_t kMostItems = 8;
 const std::string kGuard = "guard_with_if";
 
 std::int64_t power_of_two_from(std::int64_t value) {
-    std::int64_t power = 1;
-    while (power < value)
-        power *= 2;
-    return power;
+    return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(value, 1))));
 }
 
 /// The pure loops of a definition, outermost first.
@@ -35,14 +33,6 @@ std::vector<dsl::LoopInfo> pure_loops(const dsl::DefinitionInfo& definition) {
     for (const dsl::LoopInfo& loop : definition.loops)
         if (!loop.reduced) loops.push_back(loop);
     return loops;
-}
-
-/// The reduced loops of a definition as reorder() wants them, innermost first.
-std::vector<std::string> reduced_first(const dsl::DefinitionInfo& definition) {
-    std::vector<std::string> names;
-    for (auto loop = definition.loops.rbegin(); loop != definition.loops.rend(); ++loop)
-        if (loop->reduced) names.push_back(loop->name);
-    return names;
 }
 
 /// Fuses `loops` (outermost first) into one, and gives its name.
@@ -54,17 +44,6 @@ std::string fuse_all(Line& line, const std::vector<std::string>& loops, const st
         fused = next;
     }
     return fused;
-}
-
-std::vector<std::string> names_of(const std::vector<dsl::LoopInfo>& loops) {
-    std::vector<std::string> names;
-    for (const dsl::LoopInfo& loop : loops)
-        names.push_back(loop.name);
-    return names;
-}
-
-const dsl::DefinitionInfo& definition_of(const dsl::StageInfo& stage, int definition) {
-    return definition < 0 ? stage.pure : stage.updates[static_cast<std::size_t>(definition)];
 }
 
 /// Threads along an axis, whose product dsl::kMostThreads limits.
@@ -97,7 +76,7 @@ std::string spread(Line& line, const std::vector<std::string>& inside, const std
 
 /// One long axis, or the last two as one: split into blocks and threads.
 void long_axis(const dsl::StageInfo& stage, int definition, GpuNest& nest) {
-    const dsl::DefinitionInfo& def = definition_of(stage, definition);
+    const dsl::DefinitionInfo& def = stage.definition(definition);
     std::vector<std::string> fused = names_of(pure_loops(def));
     std::vector<std::string> outer = take_outer(fused);
     Line line = line_of(stage.name, definition);
@@ -118,7 +97,7 @@ bool is_short(const std::vector<dsl::LoopInfo>& loops) {
 
 /// Tiles of the last two axes; `fused`: the last one is two.
 void tile_of(const dsl::StageInfo& stage, int definition, bool uneven, bool fused, GpuNest& nest) {
-    const dsl::DefinitionInfo& def = definition_of(stage, definition);
+    const dsl::DefinitionInfo& def = stage.definition(definition);
     std::vector<dsl::LoopInfo> loops = pure_loops(def);
     std::int64_t width = extent_of(loops.back(), 1024);
     Line head = line_of(stage.name, definition);
@@ -173,7 +152,7 @@ GpuNest element_nest(const dsl::StageInfo& stage, bool uneven) {
     GpuNest nest;
     nest.axes = names_of(stage.pure.loops);
     for (int definition = -1; definition < static_cast<int>(stage.updates.size()); ++definition) {
-        const std::vector<dsl::LoopInfo> loops = pure_loops(definition_of(stage, definition));
+        const std::vector<dsl::LoopInfo> loops = pure_loops(stage.definition(definition));
         if (loops.empty())
             nest.lines.push_back(line_of(stage.name, definition).add("gpu_single_thread"));
         else if (is_short(loops) && loops.size() > 2 &&
@@ -337,7 +316,7 @@ BlockLines in_block_lines(const dsl::StageInfo& stage, const std::vector<std::st
                           const Factor& threads, const LaneMap& map) {
     BlockLines result;
     for (int definition = -1; definition < static_cast<int>(stage.updates.size()); ++definition) {
-        const dsl::DefinitionInfo& def = definition_of(stage, definition);
+        const dsl::DefinitionInfo& def = stage.definition(definition);
         std::vector<std::string> free, kept;
         for (const std::string& loop : names_of(pure_loops(def)))
             (std::find(fixed.begin(), fixed.end(), loop) == fixed.end() ? free : kept).push_back(loop);

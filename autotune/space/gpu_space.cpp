@@ -101,9 +101,7 @@ class GpuSpace {
         const auto loops = in_block_.find(reader.name);
         if (loops == in_block_.end() || loops->second.inner.empty() || !reader.updates.empty()) return false;
         const std::vector<std::string>& axes = uses.front().read->axes;
-        if (axes.size() != stage.pure.loops.size() || axes.size() != reader.pure.loops.size()) return false;
-        for (std::size_t axis = 0; axis < axes.size(); ++axis)
-            if (axes[axis] != reader.pure.loops[axis].name) return false;
+        if (axes.size() != stage.pure.loops.size() || axes != names_of(reader.pure.loops)) return false;
         attach(stage, graph_.follow(stage, plans_), reader.name, loops->second.inner);
         in_thread_.insert(stage.name);
         thread_lines(stage);
@@ -270,9 +268,7 @@ class GpuSpace {
     }
 
     void place_root(const dsl::StageInfo& stage) {
-        StagePlan plan;
-        plan.root = &stage;
-        plans_[stage.name] = plan;
+        plans_[stage.name] = StagePlan::own_root(stage);
         nests_[stage.name] = nest_of(stage);
         for (std::size_t update = 0; update < stage.updates.size(); ++update) {
             if (stage.part == StagePart::loop)
@@ -331,32 +327,20 @@ class GpuSpace {
     static bool is_shared_part(const dsl::StageInfo& stage) {
         return stage.part == StagePart::lanes || stage.part == StagePart::fold || stage.part == StagePart::block;
     }
-    bool reads(const dsl::StageInfo& stage, const std::function<bool(const dsl::StageInfo&)>& which) const {
-        return std::any_of(stage.reads.begin(), stage.reads.end(), [&](const dsl::ReadInfo& read) {
-            const dsl::StageInfo* from = graph_.find(read.from);
-            return from != nullptr && from != &stage && which(*from);
-        });
-    }
     /// Reads lanes, whole or folded.
     bool reads_shared_part(const dsl::StageInfo& stage) const {
-        return reads(stage, [](const dsl::StageInfo& from) {
+        return graph_.reads(stage, [](const dsl::StageInfo& from) {
             return from.part == StagePart::lanes || from.part == StagePart::fold;
         });
     }
-    bool reads_tree(const dsl::StageInfo& stage) const {
-        return reads(stage, [](const dsl::StageInfo& from) { return is_shared_part(from); });
-    }
+    bool reads_tree(const dsl::StageInfo& stage) const { return graph_.reads(stage, is_shared_part); }
 
     /// Whether a stage has the elements of the trees that it reads, each read at its own.
     bool is_tree_end(const dsl::StageInfo& stage) const {
         if (!stage.updates.empty()) return false;
         return std::all_of(stage.reads.begin(), stage.reads.end(), [&](const dsl::ReadInfo& read) {
             const dsl::StageInfo* from = graph_.find(read.from);
-            if (from == nullptr || from->part != StagePart::block) return true;
-            if (read.axes.size() != stage.pure.loops.size()) return false;
-            for (std::size_t axis = 0; axis < read.axes.size(); ++axis)
-                if (read.axes[axis] != stage.pure.loops[axis].name) return false;
-            return true;
+            return from == nullptr || from->part != StagePart::block || read.axes == names_of(stage.pure.loops);
         });
     }
 
@@ -487,9 +471,7 @@ class GpuSpace {
     }
 
     void attach(const dsl::StageInfo& stage, StagePlan plan, const std::string& to, const std::string& loop) {
-        plan.placement = Placement::attached;
-        plan.attach_stage = to;
-        plan.attach_loop = loop;
+        plan.attach(to, loop);
         plans_[stage.name] = plan;
         hosts_.insert(to);
         hosts_.insert(plan.root->name);
@@ -515,7 +497,7 @@ class GpuSpace {
     /// Whether a stage is the last of several levels of lanes: most of its lanes have nothing to add.
     bool adds_blocks(const dsl::StageInfo& stage) const {
         return stage.part == StagePart::lane &&
-               reads(stage, [](const dsl::StageInfo& from) { return from.part == StagePart::block; });
+               graph_.reads(stage, [](const dsl::StageInfo& from) { return from.part == StagePart::block; });
     }
 
     void offer_unrolling(const dsl::StageInfo& stage, std::size_t update) {

@@ -42,10 +42,7 @@ const dsl::StageInfo* hosted_loop(const dsl::StageInfo& root, const StageGraph& 
             continue;
         const auto& uses = graph.uses(loop.name);
         const bool only = !uses.empty() && std::all_of(uses.begin(), uses.end(), [&](const Use& use) {
-            if (use.reader != &root || use.read->axes.size() != root.pure.loops.size()) return false;
-            for (std::size_t axis = 0; axis < use.read->axes.size(); ++axis)
-                if (use.read->axes[axis] != root.pure.loops[axis].name) return false;
-            return true;
+            return use.reader == &root && use.read->axes == names_of(root.pure.loops);
         });
         if (only) return &loop;
     }
@@ -54,7 +51,7 @@ const dsl::StageInfo* hosted_loop(const dsl::StageInfo& root, const StageGraph& 
 
 RootLoops loop_host_rule(const dsl::StageInfo& root, const dsl::StageInfo& loop, const StageGraph& graph,
                          const Machine& machine) {
-    RootLoops result;
+    RootLoops result = RootLoops::of(root);
     const auto& loops = root.pure.loops;
     const std::string& name = root.name;
     const std::string& inner = loops.back().name;
@@ -83,9 +80,6 @@ RootLoops loop_host_rule(const dsl::StageInfo& root, const dsl::StageInfo& loop,
     result.unrolled_rows = group;
     const bool vectorize = width > 1;
 
-    for (const dsl::LoopInfo& axis : loops)
-        result.axes.push_back(axis.name);
-    result.attach_at.assign(loops.size() + 1, "");
     Line line = line_of(name);
     std::string vectors = inner;
     auto vector_split = [&](const std::string& of) {
@@ -184,21 +178,21 @@ std::vector<Line> hosted_loop_lines(const dsl::StageInfo& loop, const dsl::Stage
     const bool vectorized = !loops.vector_axis.empty();
     const std::string& inner = axes.back().name;
     const bool grouped = vectorized && axes.size() >= 2 && extent_of(axes[axes.size() - 2], 1024) >= 2;
-    Line pure = line_of(loop.name).add("compute_at", root.name, loops.attach_at.back());
-    if (vectorized) pure.add("vectorize", inner, loops.vector_factor);
-    if (grouped) pure.add("unroll", axes[axes.size() - 2].name);
-    lines.push_back(pure);
+    const auto with_elements = [&](Line line) {
+        if (vectorized) line.add("vectorize", inner, loops.vector_factor);
+        if (grouped) line.add("unroll", axes[axes.size() - 2].name);
+        return line;
+    };
+    lines.push_back(with_elements(line_of(loop.name).add("compute_at", root.name, loops.attach_at.back())));
     const std::string iteration = loop.updates.front().loops.back().name;
     const Factor chunk = chunk_hole(loop);
     std::vector<std::string> order;
     if (vectorized) order.push_back(inner);
     if (grouped) order.push_back(axes[axes.size() - 2].name);
-    Line update = line_of(loop.name, 0)
-                      .add("split", iteration, iteration + "o", iteration + "i", chunk)
-                      .add("reorder", order, iteration + "i", iteration + "o");
-    if (vectorized) update.add("vectorize", inner, loops.vector_factor);
-    if (grouped) update.add("unroll", axes[axes.size() - 2].name);
-    lines.push_back(update.add("unroll", iteration + "i"));
+    lines.push_back(with_elements(line_of(loop.name, 0)
+                                      .add("split", iteration, iteration + "o", iteration + "i", chunk)
+                                      .add("reorder", order, iteration + "i", iteration + "o"))
+                        .add("unroll", iteration + "i"));
     // All of it is one run of code: compilers take more than twice as long for twice as much.
     if (grouped)
         lines.push_back(where(chunk * loops.vector_factor * loops.group_factor <=

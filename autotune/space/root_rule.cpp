@@ -77,10 +77,7 @@ std::optional<RootLoops> scan_rule(const dsl::StageInfo& root, const StageGraph&
     const bool from_memory = iterations_of(loops) * root.repeats * 2 * 8 > static_cast<double>(machine.l3_bytes) / 2;
     const std::int64_t groups = !single ? 4 : from_memory ? 1 : 2;
     const std::int64_t tile = std::min<std::int64_t>(share, contiguous ? 512 : groups * group);
-    RootLoops result;
-    for (const dsl::LoopInfo& loop : loops)
-        result.axes.push_back(loop.name);
-    result.attach_at.assign(loops.size() + 1, "");
+    RootLoops result = RootLoops::of(root);
     const Factor vector = hole(root.name + "_vec", group, {group / 2, group * 2}, 2, 4 * group);
     const Factor tiles = hole(root.name + "_tile", tile, {group, 2 * group, 4 * group, 16 * group, 512, share}, group,
                               std::max<std::int64_t>(share, group));
@@ -178,12 +175,9 @@ std::string grouped_axis(const dsl::StageInfo& root, const StageGraph& graph, co
 
 RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const Machine& machine, double element_ops,
                     double chain_ops, Widths widths, const std::string& grouped_axis, std::int64_t least_task) {
-    RootLoops result;
+    RootLoops result = RootLoops::of(root);
     const auto& loops = root.pure.loops;
-    if (loops.empty()) {
-        result.attach_at = {""};
-        return result;
-    }
+    if (loops.empty()) return result;
     const double elements = iterations_of(loops);
     const double work = elements * std::max(1.0, element_ops);
     if (root.scans && !root.in_parallel) {
@@ -205,10 +199,6 @@ RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const M
     // Guarded, a narrow vector asks for no more elements than a wide one, and serves every size.
     const bool guarded = widths == Widths::of_machine && lanes < wanted;
     Line line = line_of(name);
-
-    for (const dsl::LoopInfo& loop : loops)
-        result.axes.push_back(loop.name);
-    result.attach_at.assign(loops.size() + 1, "");
 
     const auto split = [&](const std::string& loop, const std::string& outer, const std::string& tag,
                            const Factor& factor, bool is_guarded) {

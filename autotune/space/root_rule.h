@@ -30,6 +30,14 @@ struct RootLoops {
     Factor group_factor;      ///< how many: ?sum_group
     std::string outermost;    ///< the outermost loop after splits and fusions
     std::vector<Line> lines;
+
+    /// Before any directive, with no place for other stages.
+    static RootLoops of(const dsl::StageInfo& root) {
+        RootLoops result;
+        result.axes = names_of(root.pure.loops);
+        result.attach_at.assign(result.axes.size() + 1, "");
+        return result;
+    }
 };
 
 /// Loops for stage `root`: rows or tiles in parallel, the contiguous axis in vectors.

@@ -27,6 +27,20 @@ std::int64_t extent_of(const dsl::LoopInfo& loop, std::int64_t otherwise) {
     return loop.extent_here >= 0 ? loop.extent_here : otherwise;
 }
 
+std::vector<std::string> names_of(const std::vector<dsl::LoopInfo>& loops) {
+    std::vector<std::string> names;
+    for (const dsl::LoopInfo& loop : loops)
+        names.push_back(loop.name);
+    return names;
+}
+
+std::vector<std::string> reduced_first(const dsl::DefinitionInfo& definition) {
+    std::vector<std::string> names;
+    for (auto loop = definition.loops.rbegin(); loop != definition.loops.rend(); ++loop)
+        if (loop->reduced) names.push_back(loop->name);
+    return names;
+}
+
 double iterations_of(const std::vector<dsl::LoopInfo>& loops) {
     double product = 1;
     for (const dsl::LoopInfo& loop : loops)
@@ -100,7 +114,7 @@ const dsl::StageInfo* StageGraph::reducing_reader(const dsl::StageInfo& stage,
     if (readers.size() == 1 && plans.at(only->name).placement == Placement::inlined)
         return reducing_reader(*only, plans, loop);
     if (readers.size() != 1 || use.read->definition < 0) return nullptr;
-    const auto& loops = only->updates.at(static_cast<std::size_t>(use.read->definition)).loops;
+    const auto& loops = only->definition(use.read->definition).loops;
     for (const std::string& axis : use.read->axes)
         for (const dsl::LoopInfo& candidate : loops)
             if (candidate.reduced && candidate.name == axis) {

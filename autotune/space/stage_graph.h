@@ -1,6 +1,7 @@
 // autotune/space/stage_graph.h: who reads whom, and inside which loops a stage could be computed.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <vector>
@@ -35,6 +36,17 @@ struct StagePlan {
     /// it, or two places of an inlined stage that reads it. Doubles, since such chains multiply.
     std::map<std::string, double> copies;
 
+    /// Of a stage with a separate loop nest.
+    static StagePlan own_root(const dsl::StageInfo& stage) {
+        StagePlan plan;
+        plan.root = &stage;
+        return plan;
+    }
+    void attach(const std::string& stage, const std::string& loop) {
+        placement = Placement::attached;
+        attach_stage = stage;
+        attach_loop = loop;
+    }
     double most_copies() const;
     /// Whether some loop of the stage follows each of these loops of the root.
     bool follows(const std::vector<std::string>& axes) const;
@@ -51,6 +63,13 @@ class StageGraph {
 
     const std::vector<Use>& uses(const std::string& stage) const;
     const dsl::StageInfo* find(const std::string& stage) const;
+    /// Whether `stage` reads another stage of which `which` is true.
+    template <class Which> bool reads(const dsl::StageInfo& stage, const Which& which) const {
+        return std::ranges::any_of(stage.reads, [&](const dsl::ReadInfo& read) {
+            const dsl::StageInfo* from = find(read.from);
+            return from != nullptr && from != &stage && which(*from);
+        });
+    }
 
     /// Which loop of the one root that all readers run in each loop of `stage` follows. `root` is null where the
     /// readers run in different roots. With `copies`. Requires a plan for every reader.
@@ -76,6 +95,10 @@ bool is_short_size(const dsl::LoopInfo& loop, const dsl::AlgorithmInfo& info);
 
 /// The value of a loop's extent at the sizes translated for; `otherwise` where it is not known.
 std::int64_t extent_of(const dsl::LoopInfo& loop, std::int64_t otherwise);
+
+std::vector<std::string> names_of(const std::vector<dsl::LoopInfo>& loops);
+/// The reduced loops of a definition as reorder() wants them, innermost first.
+std::vector<std::string> reduced_first(const dsl::DefinitionInfo& definition);
 
 /// How often the body of a nest runs; an extent that is not known counts as 1024.
 double iterations_of(const std::vector<dsl::LoopInfo>& loops);

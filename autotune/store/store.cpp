@@ -320,10 +320,14 @@ struct Store::Impl {
         const std::lock_guard<std::recursive_mutex> lock(mutex);
         ready();
         if (read_only) throw StoreError("store " + path + ": it may only be read.", advice(SQLITE_READONLY));
-        execute("BEGIN IMMEDIATE", "it could not be locked for writing");
+        all_or_nothing("BEGIN IMMEDIATE", "it could not be locked for writing", "it could not be written", body);
+    }
+    template <class Body>
+    void all_or_nothing(const char* begin, const char* cannot_begin, const char* cannot_end, Body&& body) const {
+        execute(begin, cannot_begin);
         try {
             body();
-            execute("COMMIT", "it could not be written");
+            execute("COMMIT", cannot_end);
         } catch (...) {
             sqlite3_exec(db, "ROLLBACK", nullptr, nullptr, nullptr);
             throw;
@@ -361,9 +365,11 @@ struct Store::Impl {
         statement.step();
     }
 
-    void insert_workload(const StoredWorkload& workload);
+    void insert_workload(const StoredWorkload& workload) {
+        insert("INSERT", "workloads", workload, "ON CONFLICT (key) DO NOTHING");
+    }
     void insert_trial(const StoredTrial& trial, bool keep_old);
-    void insert_record(const StoredRecord& record);
+    void insert_record(const StoredRecord& record) { insert("INSERT OR REPLACE", "records", record); }
     bool is_measured(const std::string& workload, const std::string& digest) const;
 };
 
@@ -467,15 +473,8 @@ void Store::Impl::migrate() {
         return version;
     };
     // One snapshot: another process may be making the store right now, between one look and the next.
-    execute("BEGIN", "it could not be read");
     int version = 0;
-    try {
-        version = refuse_foreign();
-        execute("COMMIT", "it could not be read");
-    } catch (...) {
-        sqlite3_exec(db, "ROLLBACK", nullptr, nullptr, nullptr);
-        throw;
-    }
+    all_or_nothing("BEGIN", "it could not be read", "it could not be read", [&] { version = refuse_foreign(); });
     if (read_only) {
         if (version < store_version())
             throw StoreError("store " + path + ": it has the old layout " + std::to_string(version) +
@@ -485,8 +484,7 @@ void Store::Impl::migrate() {
     }
     if (version < store_version()) {
         use_write_ahead_log();
-        execute("BEGIN IMMEDIATE", "it could not be locked for writing");
-        try {
+        all_or_nothing("BEGIN IMMEDIATE", "it could not be locked for writing", "it could not be written", [&] {
             // Another process may have done it between the first look and the lock.
             const int from = refuse_foreign();
             for (int step = from; step < store_version(); ++step)
@@ -494,19 +492,11 @@ void Store::Impl::migrate() {
                         "its layout could not be brought up to date");
             execute(("PRAGMA application_id = " + std::to_string(kStoreApplicationId)).c_str());
             execute(("PRAGMA user_version = " + std::to_string(store_version())).c_str());
-            execute("COMMIT", "it could not be written");
-        } catch (...) {
-            sqlite3_exec(db, "ROLLBACK", nullptr, nullptr, nullptr);
-            throw;
-        }
+        });
     }
     // NORMAL: in WAL mode a power cut may lose the last trials, never the file; a killed process loses nothing.
     execute("PRAGMA synchronous = NORMAL");
     execute("PRAGMA foreign_keys = ON");
-}
-
-void Store::Impl::insert_workload(const StoredWorkload& workload) {
-    insert("INSERT", "workloads", workload, "ON CONFLICT (key) DO NOTHING");
 }
 
 void Store::Impl::insert_trial(const StoredTrial& trial, bool keep_old) {
@@ -530,10 +520,6 @@ void Store::Impl::insert_trial(const StoredTrial& trial, bool keep_old) {
 bool Store::Impl::is_measured(const std::string& workload, const std::string& digest) const {
     Statement query(db, path, "SELECT 1 FROM trials WHERE workload = ? AND digest = ? AND outcome = 'measured'");
     return query.bind(workload).bind(digest).step();
-}
-
-void Store::Impl::insert_record(const StoredRecord& record) {
-    insert("INSERT OR REPLACE", "records", record);
 }
 
 Store::Store(const std::string& path, int busy_timeout_ms) : impl_(std::make_unique<Impl>()) {

@@ -221,31 +221,6 @@ SizeExpression SizeExpression::folded() const {
                         : folded(op(), std::move(left), std::move(right));
 }
 
-SizeExpression operator+(const SizeExpression& a, const SizeExpression& b) {
-    return SizeExpression::folded(Op::add, a, b);
-}
-SizeExpression operator-(const SizeExpression& a, const SizeExpression& b) {
-    return SizeExpression::folded(Op::sub, a, b);
-}
-SizeExpression operator*(const SizeExpression& a, const SizeExpression& b) {
-    return SizeExpression::folded(Op::mul, a, b);
-}
-SizeExpression floor_div(const SizeExpression& a, const SizeExpression& b) {
-    return SizeExpression::folded(Op::floordiv, a, b);
-}
-SizeExpression floor_mod(const SizeExpression& a, const SizeExpression& b) {
-    return SizeExpression::folded(Op::mod, a, b);
-}
-SizeExpression smaller_of(const SizeExpression& a, const SizeExpression& b) {
-    return SizeExpression::folded(Op::min, a, b);
-}
-SizeExpression larger_of(const SizeExpression& a, const SizeExpression& b) {
-    return SizeExpression::folded(Op::max, a, b);
-}
-SizeExpression ceil_div(const SizeExpression& a, std::int64_t b) {
-    return floor_div(a + SizeExpression::integer(b - 1), SizeExpression::integer(b));
-}
-
 // -- reading and printing ---------------------------------------------------------------------------------------------
 
 SizeExpression parse_size_prefix(std::string_view& text) {

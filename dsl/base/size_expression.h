@@ -54,6 +54,20 @@ class SizeExpression {
     /// Folded from its leaves on; -x becomes 0 - x. Conditions themselves stay.
     SizeExpression folded() const;
 
+    friend SizeExpression operator+(const SizeExpression& a, const SizeExpression& b) { return folded(Op::add, a, b); }
+    friend SizeExpression operator-(const SizeExpression& a, const SizeExpression& b) { return folded(Op::sub, a, b); }
+    friend SizeExpression operator*(const SizeExpression& a, const SizeExpression& b) { return folded(Op::mul, a, b); }
+    friend SizeExpression floor_div(const SizeExpression& a, const SizeExpression& b) {
+        return folded(Op::floordiv, a, b);
+    }
+    friend SizeExpression floor_mod(const SizeExpression& a, const SizeExpression& b) { return folded(Op::mod, a, b); }
+    friend SizeExpression smaller_of(const SizeExpression& a, const SizeExpression& b) { return folded(Op::min, a, b); }
+    friend SizeExpression larger_of(const SizeExpression& a, const SizeExpression& b) { return folded(Op::max, a, b); }
+    /// (a + b - 1) // b
+    friend SizeExpression ceil_div(const SizeExpression& a, std::int64_t b) {
+        return floor_div(a + integer(b - 1), integer(b));
+    }
+
     Op op() const;
     const std::string& name() const; ///< of a symbol
     std::span<const SizeExpression> operands() const;
@@ -101,17 +115,6 @@ inline std::span<const SizeExpression> SizeExpression::operands() const {
 inline std::int64_t SizeExpression::constant() const {
     return node_->value;
 }
-
-/// Folding.
-SizeExpression operator+(const SizeExpression& a, const SizeExpression& b);
-SizeExpression operator-(const SizeExpression& a, const SizeExpression& b);
-SizeExpression operator*(const SizeExpression& a, const SizeExpression& b);
-SizeExpression floor_div(const SizeExpression& a, const SizeExpression& b);
-SizeExpression floor_mod(const SizeExpression& a, const SizeExpression& b);
-SizeExpression smaller_of(const SizeExpression& a, const SizeExpression& b);
-SizeExpression larger_of(const SizeExpression& a, const SizeExpression& b);
-/// (a + b - 1) // b
-SizeExpression ceil_div(const SizeExpression& a, std::int64_t b);
 
 // -- reading ----------------------------------------------------------------------------------------------------------
 

@@ -78,19 +78,6 @@ class DeviceRules {
     std::vector<ThreadLoop> thread_loops_;
     std::map<LoopKey, int> inside_;
 
-    static std::vector<Site> path_of(const StageModel& stage, const DefinitionModel& definition,
-                                     std::vector<Site> path) {
-        if (definition.single_thread) {
-            path.push_back({stage.name, definition.update, "", Run::gpu_block});
-            path.push_back({stage.name, definition.update, "", Run::gpu_thread});
-        }
-        for (const int loop : definition.nest.order) {
-            const Loop& node = definition.nest.loops[loop];
-            path.push_back({stage.name, definition.update, node.name, node.run});
-        }
-        return path;
-    }
-
     static std::size_t first_block(const std::vector<Site>& path) {
         std::size_t k = 0;
         while (k < path.size() && path[k].run != Run::gpu_block)
@@ -103,7 +90,7 @@ class DeviceRules {
     }
 
     void definition_rules(const StageModel& stage, const DefinitionModel& definition, const std::vector<Site>& sites) {
-        const std::vector<Site> path = path_of(stage, definition, sites);
+        const std::vector<Site> path = ScheduleModel::path_of(stage.name, definition, sites);
         if (nest_rules(stage, definition, path, sites.size())) thread_rules(stage, definition, path, sites.size());
         atomic_rules(stage, definition);
         for (const auto& branch : definition.branches)
@@ -363,9 +350,8 @@ class DeviceRules {
                 std::any_of(sites.begin(), sites.end(), [](const Site& site) { return runs_on_threads(site.run); })) {
                 continue;
             }
-            const auto info = std::find_if(model_.algorithm().stages.begin(), model_.algorithm().stages.end(),
-                                           [&](const StageInfo& each) { return each.name == stage->name; });
-            if (info == model_.algorithm().stages.end()) continue;
+            const StageInfo* const info = model_.algorithm().find(stage->name);
+            if (info == nullptr) continue;
             Shared& block = blocks[sites[first_block(sites)].stage];
             block.kernel = stage->kernel;
             std::string bytes = std::to_string(stage->element_bytes);
@@ -425,15 +411,12 @@ class DeviceRules {
     /// iteration of a loop around, as many as the longest needs.
     LoopNest with_extents(const StageModel& stage, const DefinitionModel& definition) const {
         LoopNest nest = definition.nest;
-        for (const StageInfo& info : model_.algorithm().stages) {
-            if (info.name != stage.name) continue;
-            for (Loop& loop : nest.loops) {
-                if (loop.origin != Loop::Origin::base) continue;
-                const DefinitionInfo& loops =
-                    definition.update < 0 ? info.pure : info.updates[static_cast<std::size_t>(definition.update)];
-                for (const LoopInfo& axis : loops.loops)
-                    if (axis.name == loop.axis && (axis.follows || loop.extent.empty())) loop.extent = axis.most();
-            }
+        const StageInfo* const info = model_.algorithm().find(stage.name);
+        if (info == nullptr) return nest; // made by the schedule
+        for (Loop& loop : nest.loops) {
+            if (loop.origin != Loop::Origin::base) continue;
+            for (const LoopInfo& axis : info->definition(definition.update).loops)
+                if (axis.name == loop.axis && (axis.follows || loop.extent.empty())) loop.extent = axis.most();
         }
         return nest;
     }

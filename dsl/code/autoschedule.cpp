@@ -28,8 +28,7 @@ using Halide::Internal::Definition;
 using Halide::Internal::Dim;
 using Halide::Internal::Split;
 
-// ---- running
-// ---------------------------------------------------------------------------------------------------------
+// ---- running --------------------------------------------------------------------------------------------------------
 
 const std::vector<std::string>& autoscheduler_names() {
     static const std::vector<std::string> names = {"Adams2019", "Mullapudi2016", "Li2018"};
@@ -121,8 +120,7 @@ void set_estimates(AlgorithmImpl& impl, const AlgorithmInfo& info) {
     }
 }
 
-// ---- reading back
-// ----------------------------------------------------------------------------------------------------
+// ---- reading back ---------------------------------------------------------------------------------------------------
 
 Argument named(std::string name) {
     Argument argument;
@@ -366,21 +364,23 @@ class ReadBack {
 
 /// Drops what our rules refuse (reordered float sums, loops that are not constant with our tails), smallest part first.
 void drop_refused(const AlgorithmInfo& info, Schedule& schedule) {
-    for (int round = 0; round < 200; ++round) {
+    for (int round = 0;; ++round) {
         // Positions tell which directive is meant.
-        for (std::size_t s = 0; s < schedule.statements.size(); ++s) {
-            Statement& statement = schedule.statements[s];
+        Schedule numbered = schedule;
+        for (std::size_t s = 0; s < numbered.statements.size(); ++s) {
+            Statement& statement = numbered.statements[s];
             statement.at = Position{static_cast<int>(s) + 1, 0};
             for (std::size_t d = 0; d < statement.chain.size(); ++d) {
                 statement.chain[d].at = Position{static_cast<int>(s) + 1, static_cast<int>(d) + 1};
             }
         }
-        const auto violations = check(info, schedule);
+        const auto violations = check(info, numbered);
         if (violations.empty()) return;
         const Position at = violations.front().at;
-        if (at.line < 1 || at.line > static_cast<int>(schedule.statements.size())) break;
+        const bool in_line = at.line >= 1 && at.line <= static_cast<int>(schedule.statements.size());
+        if (!in_line || round == 200) throw ScheduleError(violations.front().text());
         std::vector<Directive>& chain = schedule.statements[at.line - 1].chain;
-        if (at.column < 1 || at.column > static_cast<int>(chain.size())) break;
+        if (at.column < 1 || at.column > static_cast<int>(chain.size())) throw ScheduleError(violations.front().text());
         // A mark goes by itself; without a split or a reorder the rest of the line names loops that do not exist.
         const std::string& verb = chain[at.column - 1].verb;
         const bool structure = verb == "split" || verb == "fuse" || verb == "reorder";
@@ -390,16 +390,6 @@ void drop_refused(const AlgorithmInfo& info, Schedule& schedule) {
             chain.erase(chain.begin() + at.column - 1);
         }
         if (chain.empty()) schedule.statements.erase(schedule.statements.begin() + at.line - 1);
-    }
-    const auto violations = check(info, schedule);
-    if (!violations.empty()) throw ScheduleError(violations.front().text());
-}
-
-void forget_positions(Schedule& schedule) {
-    for (Statement& statement : schedule.statements) {
-        statement.at = {};
-        for (Directive& step : statement.chain)
-            step.at = {};
     }
 }
 
@@ -429,15 +419,11 @@ Schedule autoschedule(Algorithm algorithm, const std::string& name, const std::s
         schedule.function = info.function;
         schedule.target = resolve_isa(isa);
         for (const auto& [choice, option] : info.variant) {
-            VariantChoice variant;
-            variant.name = choice;
-            variant.options = {option};
-            schedule.variants.push_back(std::move(variant));
+            schedule.variants.push_back({choice, {option}, {}, {}, {}});
         }
         schedule.header_comments = {" proposed by Halide's autoscheduler " + name};
         schedule.statements = ReadBack(algorithm, info).statements();
         drop_refused(info, schedule);
-        forget_positions(schedule);
         return schedule;
     });
 }

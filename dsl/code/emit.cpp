@@ -16,7 +16,7 @@
 #include "dsl/base/error.h"
 #include "dsl/base/halide_guard.h"
 #include "dsl/base/targets.h"
-#include "dsl/code/apply.h"
+#include "dsl/check/check.h"
 #include "dsl/code/device_code.h"
 #include "dsl/code/halide_target.h"
 #include "dsl/code/isa.h"

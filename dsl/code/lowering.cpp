@@ -8,7 +8,6 @@
 
 #include "dsl/base/error.h"
 #include "dsl/base/halide_guard.h"
-#include "dsl/code/apply.h"
 #include "dsl/code/halide_target.h"
 #include "dsl/passes/device_extremes.h"
 #include "dsl/passes/kernel_groups.h"

@@ -1,8 +1,6 @@
 // dsl/code/object_symbols.cpp: reads the symbol table of an object file.
 #include "dsl/code/object_symbols.h"
 
-#include <elf.h>
-
 #include <cstring>
 
 #include "dsl/base/error.h"
@@ -22,17 +20,24 @@ template <class T> T read_at(std::string_view bytes, std::uint64_t offset) {
 
 } // namespace
 
+std::vector<Elf64_Shdr> sections_of(std::string_view object) {
+    const auto header = read_at<Elf64_Ehdr>(object, 0);
+    std::vector<Elf64_Shdr> sections;
+    for (int k = 0; k < header.e_shnum; ++k)
+        sections.push_back(read_at<Elf64_Shdr>(object, header.e_shoff + std::uint64_t{header.e_shentsize} * k));
+    return sections;
+}
+
 std::set<std::string> undefined_symbols(std::string_view object) {
     const auto header = read_at<Elf64_Ehdr>(object, 0);
     if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_type != ET_REL || header.e_machine != EM_X86_64) {
         throw InternalError("code generation gave no ELF x86-64 object file.");
     }
     std::set<std::string> result;
-    for (int k = 0; k < header.e_shnum; ++k) {
-        const auto section = read_at<Elf64_Shdr>(object, header.e_shoff + std::uint64_t{header.e_shentsize} * k);
+    const std::vector<Elf64_Shdr> sections = sections_of(object);
+    for (const Elf64_Shdr& section : sections) {
         if (section.sh_type != SHT_SYMTAB) continue;
-        const auto names =
-            read_at<Elf64_Shdr>(object, header.e_shoff + std::uint64_t{header.e_shentsize} * section.sh_link);
+        const Elf64_Shdr& names = sections.at(section.sh_link);
         for (std::uint64_t at = 0; at + sizeof(Elf64_Sym) <= section.sh_size; at += sizeof(Elf64_Sym)) {
             const auto symbol = read_at<Elf64_Sym>(object, section.sh_offset + at);
             if (symbol.st_shndx != SHN_UNDEF || symbol.st_name == 0) continue;

@@ -1,4 +1,4 @@
-// dsl/code/run_schedule.cpp: one walk for check() and apply(), so that the two cannot drift apart.
+// dsl/code/run_schedule.cpp: check() and apply() by one walk, so that the two cannot drift apart.
 #include "dsl/code/run_schedule.h"
 
 #include <algorithm>
@@ -6,6 +6,8 @@
 
 #include "dsl/base/error.h"
 #include "dsl/base/halide_guard.h"
+#include "dsl/check/check.h"
+#include "dsl/code/emit.h"
 #include "dsl/directives/directives.h"
 #include "dsl/language/schedule_text.h"
 
@@ -151,6 +153,37 @@ class Walk {
 
 void run_schedule(ScheduleModel& model, const Schedule& schedule, AlgorithmImpl* algorithm) {
     Walk(model, algorithm).run(schedule);
+}
+
+std::vector<Violation> check(const AlgorithmInfo& algorithm, const Schedule& schedule) {
+    ScheduleModel model(algorithm, schedule.target, false);
+    for (const VariantChoice& choice : schedule.variants) {
+        const auto have = algorithm.variant.find(choice.name);
+        if (choice.options.size() == 1 && have != algorithm.variant.end() && have->second != choice.options[0]) {
+            model.refuse(choice.at, "", "variant",
+                         "variant " + choice.name + " = " + choice.options[0] + ": this translation has " +
+                             choice.name + " = " + have->second + ".",
+                         "Translate with that option.");
+        }
+    }
+    run_schedule(model, schedule, nullptr);
+    return std::move(model.violations);
+}
+
+std::map<int, Preconditions> preconditions(const AlgorithmInfo& algorithm, const Schedule& schedule) {
+    ScheduleModel model(algorithm, schedule.target, false);
+    run_schedule(model, schedule, nullptr);
+    return std::move(model.preconditions);
+}
+
+void apply(Algorithm& algorithm, const Schedule& schedule, bool guard_tails) {
+    const auto violations = check(algorithm.info(), schedule);
+    if (!violations.empty()) throw ScheduleError(violations.front().text());
+    ScheduleModel model(algorithm.info(), schedule.target, guard_tails);
+    run_schedule(model, schedule, &algorithm.impl());
+    if (!model.violations.empty()) {
+        throw InternalError("a schedule passed check() and failed in apply(): " + model.violations.front().text());
+    }
 }
 
 } // namespace tilewright::dsl

@@ -39,9 +39,14 @@ struct CheckContext {
     bool has(std::size_t k) const { return k < directive.arguments.size(); }
     void refuse(const std::string& message, const std::string& hint = "");
     void refuse_at(std::size_t argument, const std::string& message, const std::string& hint = "");
+    /// The same, and false.
+    bool deny(const std::string& message, const std::string& hint = "");
+    bool deny_at(std::size_t argument, const std::string& message, const std::string& hint = "");
 
     /// The live loop named by an argument, or refuses and gives nullopt.
     std::optional<int> loop(std::size_t argument);
+    /// Those of the first `count` arguments, or refuses one that is named twice.
+    std::optional<std::vector<int>> different_loops(std::size_t count);
     /// A positive constant below 2^31, or refuses.
     std::optional<std::int64_t> factor(std::size_t argument, const char* what = "the factor");
     std::optional<std::int64_t> number(std::size_t argument, const char* what);
@@ -49,6 +54,8 @@ struct CheckContext {
     bool free_name(std::size_t argument, const std::vector<int>& gone);
     /// Refuses directives that concern the whole stage where the statement names an update or a block.
     bool whole_stage();
+    /// Refuses a directive inside specialize.
+    bool outside_block(const std::string& hint);
     /// A loop that the directive may be used on instead, as a hint; empty if there is none.
     std::string other_loop(const std::function<bool(const Loop&)>& fits) const;
     /// Remembers the first directive that needs a loop nest.
@@ -90,8 +97,7 @@ using ApplyFunction = void (*)(ApplyContext&);
 /// A directive. How it is written stands in dsl/language/directive_signature.h under the same verb.
 struct DirectiveRow {
     std::string_view verb;
-    std::string_view family; ///< split, order, placement, stages, storage, traffic, gpu, refused
-    std::string_view doc;    ///< before -> after
+    std::string_view doc; ///< before -> after
     CheckFunction check;
     ApplyFunction apply; ///< null where check refuses always, or where apply() works on the finished model
 };

@@ -6,6 +6,7 @@
 #include "dsl/base/error.h"
 #include "dsl/base/spelling.h"
 #include "dsl/code/isa.h"
+#include "dsl/language/directive_arguments.h"
 #include "dsl/language/directive_signature.h"
 #include "dsl/language/expression.h"
 #include "dsl/language/schedule_text.h"
@@ -36,37 +37,6 @@ const DirectiveRow* find_directive(std::string_view verb) {
 
 namespace {
 
-bool is_expression_role(char role) {
-    return role == static_cast<char>(ArgumentRole::expression);
-}
-
-bool fits(const DirectiveSignature& signature, const Directive& directive) {
-    std::string roles;
-    std::size_t required = std::string::npos;
-    bool repeats = false;
-    for (char c : signature.roles) {
-        if (c == '?') {
-            required = roles.size();
-        } else if (c == '+') {
-            repeats = true;
-        } else {
-            roles += c;
-        }
-    }
-    if (required == std::string::npos) required = roles.size();
-    const std::size_t count = directive.arguments.size();
-    if (repeats ? count == 0 || count % roles.size() != 0 : count < required || count > roles.size()) return false;
-    for (std::size_t k = 0; k < count; ++k) {
-        const char role = roles[k % roles.size()];
-        if (role == static_cast<char>(ArgumentRole::anything)) continue;
-        const Argument& argument = directive.arguments[k];
-        if (is_expression_role(role) != (argument.kind == Argument::Kind::expression)) return false;
-        const auto& words = role_words(static_cast<ArgumentRole>(role));
-        if (!words.empty() && std::find(words.begin(), words.end(), argument.name) == words.end()) return false;
-    }
-    return directive.has_block == signature.has_block;
-}
-
 std::string usages(const std::string& verb) {
     std::string text;
     for (const DirectiveSignature& signature : directive_signatures()) {
@@ -83,15 +53,13 @@ bool check_signature(CheckContext& context) {
         if (!fits(signature, context.directive)) continue;
         const bool last = &context.directive == &context.statement.chain.back() && !context.in_block;
         if (signature.makes_stage && (!last || context.statement.made_stage.empty())) {
-            context.refuse(context.where() + ": " + context.directive.verb + " makes a stage that has no name.",
-                           "Write " + std::string(signature.usage) + ", as the last directive of the line.");
-            return false;
+            return context.deny(context.where() + ": " + context.directive.verb + " makes a stage that has no name.",
+                                "Write " + std::string(signature.usage) + ", as the last directive of the line.");
         }
         if (!signature.makes_stage && last && !context.statement.made_stage.empty()) {
-            context.refuse(context.where() + ": " + context.directive.verb + " makes no stage to call " +
-                               context.statement.made_stage + ".",
-                           "Take 'as " + context.statement.made_stage + "' away.");
-            return false;
+            return context.deny(context.where() + ": " + context.directive.verb + " makes no stage to call " +
+                                    context.statement.made_stage + ".",
+                                "Take 'as " + context.statement.made_stage + "' away.");
         }
         return true;
     }
@@ -110,7 +78,7 @@ bool check_signature(CheckContext& context) {
 
 void check_directive(CheckContext& context) {
     const DirectiveRow* row = find_directive(context.directive.verb);
-    if (row && row->family == "refused") return row->check(context);
+    if (row && row->apply == nullptr) return row->check(context);
     if (!check_signature(context)) return;
     if (!row) throw InternalError("directive " + context.directive.verb + " has a signature and no row.");
     row->check(context);
@@ -130,6 +98,16 @@ void CheckContext::refuse_at(std::size_t argument, const std::string& message, c
     model.refuse(at, stage.name, directive.verb, message, hint);
 }
 
+bool CheckContext::deny(const std::string& message, const std::string& hint) {
+    refuse(message, hint);
+    return false;
+}
+
+bool CheckContext::deny_at(std::size_t argument, const std::string& message, const std::string& hint) {
+    refuse_at(argument, message, hint);
+    return false;
+}
+
 std::optional<int> CheckContext::loop(std::size_t argument) {
     const int found = definition.nest.find(name(argument));
     if (found >= 0) return found;
@@ -143,6 +121,20 @@ std::optional<int> CheckContext::loop(std::size_t argument) {
               near && !gone ? "Did you mean " + *near + "?"
                             : (names.empty() ? "It has no loops." : "Its loops are: " + joined(names) + "."));
     return std::nullopt;
+}
+
+std::optional<std::vector<int>> CheckContext::different_loops(std::size_t count) {
+    std::vector<int> loops;
+    for (std::size_t k = 0; k < count; ++k) {
+        const auto found = loop(k);
+        if (!found) return std::nullopt;
+        if (std::ranges::find(loops, *found) != loops.end()) {
+            refuse_at(k, where() + ": " + directive.verb + " names loop " + name(k) + " twice.");
+            return std::nullopt;
+        }
+        loops.push_back(*found);
+    }
+    return loops;
 }
 
 std::optional<std::int64_t> CheckContext::number(std::size_t argument, const char* what) {
@@ -181,22 +173,23 @@ bool CheckContext::free_name(std::size_t argument, const std::vector<int>& gone)
     const std::string& wanted = name(argument);
     const int taken = definition.nest.find(wanted);
     if (taken < 0 || std::find(gone.begin(), gone.end(), taken) != gone.end()) return true;
-    refuse_at(argument, where() + ": there already is a loop " + wanted + ".", "Choose another name.");
-    return false;
+    return deny_at(argument, where() + ": there already is a loop " + wanted + ".", "Choose another name.");
 }
 
 bool CheckContext::whole_stage() {
     if (in_block) {
-        refuse(where() + ": " + directive.verb + " concerns the whole stage and cannot stand inside specialize.",
-               "Write " + stage.name + "." + print_directive(directive) + " on a separate line.");
-        return false;
+        return deny(where() + ": " + directive.verb + " concerns the whole stage and cannot stand inside specialize.",
+                    "Write " + stage.name + "." + print_directive(directive) + " on a separate line.");
     }
     if (statement.update >= 0) {
-        refuse(where() + ": " + directive.verb + " concerns the whole stage, not one update.",
-               "Write " + stage.name + "." + print_directive(directive) + ".");
-        return false;
+        return deny(where() + ": " + directive.verb + " concerns the whole stage, not one update.",
+                    "Write " + stage.name + "." + print_directive(directive) + ".");
     }
     return true;
+}
+
+bool CheckContext::outside_block(const std::string& hint) {
+    return !in_block || deny(where() + ": " + directive.verb + " cannot stand inside specialize.", hint);
 }
 
 std::string CheckContext::other_loop(const std::function<bool(const Loop&)>& fits_loop) const {
@@ -215,10 +208,9 @@ void CheckContext::touch() {
 bool CheckContext::internal_storage() {
     if (!whole_stage()) return false;
     if (stage.output) {
-        refuse(stage.name + ": " + directive.verb +
-                   " is for stages inside a kernel; this is an output, whose memory is the caller's.",
-               "Take the directive away.");
-        return false;
+        return deny(stage.name + ": " + directive.verb +
+                        " is for stages inside a kernel; this is an output, whose memory is the caller's.",
+                    "Take the directive away.");
     }
     if (!stage.storage_at) {
         stage.storage_at = directive.at;

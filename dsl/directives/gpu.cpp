@@ -31,13 +31,12 @@ constexpr std::size_t kDimensions = 3;
 
 bool few_loops(CheckContext& context, std::size_t count, const char* what) {
     if (count <= kDimensions) return true;
-    context.refuse(context.where() + ": " + context.directive.verb + " names " + std::to_string(count) +
-                       " loops, and a kernel has three dimensions of " + what + ".",
-                   "Fuse some of them first: fuse(inner, outer, fused).");
-    return false;
+    return context.deny(context.where() + ": " + context.directive.verb + " names " + std::to_string(count) +
+                            " loops, and a kernel has three dimensions of " + what + ".",
+                        "Fuse some of them first: fuse(inner, outer, fused).");
 }
 
-void check_loops(CheckContext& context, Run run) {
+template <Run run> void check_loops(CheckContext& context) {
     if (refuse_on_cpu(context)) return;
     const std::size_t count = context.directive.arguments.size();
     if (!few_loops(context, count, run == Run::gpu_block ? "blocks" : "threads")) return;
@@ -47,24 +46,14 @@ void check_loops(CheckContext& context, Run run) {
     }
 }
 
-void check_gpu_blocks(CheckContext& context) {
-    check_loops(context, Run::gpu_block);
-}
 void apply_gpu_blocks(ApplyContext& context) {
     for (const Argument& argument : context.check.directive.arguments)
         context.definition.stage.gpu_blocks(context.loop(argument.name));
 }
 
-void check_gpu_threads(CheckContext& context) {
-    check_loops(context, Run::gpu_thread);
-}
 void apply_gpu_threads(ApplyContext& context) {
     for (const Argument& argument : context.check.directive.arguments)
         context.definition.stage.gpu_threads(context.loop(argument.name));
-}
-
-void check_gpu_lanes(CheckContext& context) {
-    check_loops(context, Run::gpu_lane);
 }
 void apply_gpu_lanes(ApplyContext& context) {
     context.definition.stage.gpu_lanes(context.loop(context.name(0)));
@@ -73,11 +62,7 @@ void apply_gpu_lanes(ApplyContext& context) {
 // ---- gpu_single_thread ----------------------------------------------------------------------------------------------
 
 void check_gpu_single_thread(CheckContext& context) {
-    if (refuse_on_cpu(context)) return;
-    if (context.in_block) {
-        return context.refuse(context.where() + ": gpu_single_thread cannot stand inside specialize.",
-                              "Write it outside, before specialize.");
-    }
+    if (refuse_on_cpu(context) || !context.outside_block("Write it outside, before specialize.")) return;
     if (context.definition.single_thread) {
         return context.refuse(context.where() + ": gpu_single_thread stands there twice.", "Take one of them away.");
     }
@@ -91,19 +76,11 @@ void at_the_end(ApplyContext&) {} // its loops have no names, so apply() makes t
 
 /// A loop of one iteration around all others, over blocks: what is computed at it has the threads of that block.
 void check_gpu_single_block(CheckContext& context) {
-    if (refuse_on_cpu(context)) return;
-    if (context.in_block) {
-        return context.refuse(context.where() + ": gpu_single_block cannot stand inside specialize.",
-                              "Write it outside, before specialize.");
-    }
+    if (refuse_on_cpu(context) || !context.outside_block("Write it outside, before specialize.")) return;
+    if (!context.free_name(0, {})) return;
     LoopNest& nest = context.definition.nest;
-    const std::string& name = context.name(0);
-    if (nest.find(name) >= 0) {
-        return context.refuse_at(0, context.where() + ": there already is a loop " + name + ".",
-                                 "Choose another name.");
-    }
     LoopInfo loop;
-    loop.name = name;
+    loop.name = context.name(0);
     loop.extent = "1";
     nest.add(loop, true);
     // It came in as the innermost one.
@@ -187,15 +164,7 @@ void check_gpu_tile(CheckContext& context) {
                                                 "where these keep the loops' names) and threads, and as many factors.",
                               "Write gpu_tile(i, io, ii, 128), or gpu_tile(j, i, jo, io, ji, ii, 32, 8).");
     }
-    std::vector<int> loops;
-    for (std::size_t k = 0; k < tile.loops; ++k) {
-        const auto loop = context.loop(k);
-        if (!loop) return;
-        if (std::find(loops.begin(), loops.end(), *loop) != loops.end()) {
-            return context.refuse_at(k, context.where() + ": gpu_tile names loop " + context.name(k) + " twice.");
-        }
-        loops.push_back(*loop);
-    }
+    if (!context.different_loops(tile.loops)) return;
     std::vector<std::int64_t> factors;
     for (std::size_t k = 0; k < tile.loops; ++k) {
         const auto factor = context.factor(tile.first_factor + k);
@@ -265,23 +234,23 @@ void apply_gpu_tile(ApplyContext& context) {
 
 std::vector<DirectiveRow> gpu_rows() {
     return {
-        {"gpu", "gpu", "gpu_blocks of the first half of the loops named, gpu_threads of the others     (gpu(io, ii))",
+        {"gpu", "gpu_blocks of the first half of the loops named, gpu_threads of the others     (gpu(io, ii))",
          check_gpu, apply_gpu},
-        {"gpu_blocks", "gpu",
+        {"gpu_blocks",
          "for io: for ii: s   ->   a kernel on the device, one block an io: for ii: s     (gpu_blocks(io))",
-         check_gpu_blocks, apply_gpu_blocks},
-        {"gpu_threads", "gpu",
+         check_loops<Run::gpu_block>, apply_gpu_blocks},
+        {"gpu_threads",
          "in each block: for ii in 0..128: s(ii)   ->   128 threads a block: s(thread)     (gpu_threads(ii))",
-         check_gpu_threads, apply_gpu_threads},
-        {"gpu_lanes", "gpu",
+         check_loops<Run::gpu_thread>, apply_gpu_threads},
+        {"gpu_lanes",
          "in each block: for ii in 0..32: s(ii)   ->   the 32 threads of a warp: s(lane)     (gpu_lanes(ii))",
-         check_gpu_lanes, apply_gpu_lanes},
-        {"gpu_single_thread", "gpu", "for i: s   ->   a kernel of one block of one thread: for i: s",
-         check_gpu_single_thread, at_the_end},
-        {"gpu_single_block", "gpu",
+         check_loops<Run::gpu_lane>, apply_gpu_lanes},
+        {"gpu_single_thread", "for i: s   ->   a kernel of one block of one thread: for i: s", check_gpu_single_thread,
+         at_the_end},
+        {"gpu_single_block",
          "for i: s   ->   a kernel of one block blk, where one thread runs for i: s     (gpu_single_block(blk))",
          check_gpu_single_block, apply_gpu_single_block},
-        {"gpu_tile", "gpu",
+        {"gpu_tile",
          "for i in 0..n: s(i)   ->   n/128 blocks of 128 threads: s(128*block + thread)     (gpu_tile(i, io, ii, 128))",
          check_gpu_tile, apply_gpu_tile},
     };

@@ -16,12 +16,11 @@ bool check_reorder(CheckContext& context, const std::vector<int>& innermost_firs
             const Loop& inner = nest.loops[innermost_first[a]];
             const Loop& outer = nest.loops[innermost_first[b]];
             if (places[a] > places[b]) continue; // they keep their order
-            const bool races = inner.racing && outer.racing && !context.definition.associative;
-            if (!(inner.ordered && outer.ordered) && !races) continue;
-            context.refuse(context.where() + ": " + inner.name + " and " + outer.name +
-                               " cannot change places: both run over a reduction whose order decides its rounding.",
-                           "Keep " + inner.name + " outside " + outer.name + "; other loops may move freely.");
-            return false;
+            if (!context.definition.keeps_order(inner, outer)) continue;
+            return context.deny(
+                context.where() + ": " + inner.name + " and " + outer.name +
+                    " cannot change places: both run over a reduction whose order decides its rounding.",
+                "Keep " + inner.name + " outside " + outer.name + "; other loops may move freely.");
         }
     }
     std::vector<int> sorted = places;
@@ -47,10 +46,9 @@ bool check_run(CheckContext& context, int loop, Run run) {
         } else if (pure.empty()) {
             hint = "Only serial and unroll are possible here.";
         }
-        context.refuse(context.where(node.name) + ": cannot " + what +
-                           ": iterations of a reduction write the same element.",
-                       hint);
-        return false;
+        return context.deny(context.where(node.name) + ": cannot " + what +
+                                ": iterations of a reduction write the same element.",
+                            hint);
     }
     if (runs_spread(run) && run != Run::vectorized) {
         const LoopNest& nest = context.definition.nest;
@@ -60,11 +58,10 @@ bool check_run(CheckContext& context, int loop, Run run) {
             const std::set<int> theirs = nest.roots(static_cast<int>(&other - nest.loops.data()));
             const bool shared = std::any_of(theirs.begin(), theirs.end(), [&](int root) { return roots.count(root); });
             if (!shared) continue;
-            context.refuse(context.where(node.name) + ": cannot run " +
-                               (run == Run::parallel ? "in parallel" : "over blocks or threads") + ": " +
-                               tail_name(other.tail) + " reads and writes elements of other iterations.",
-                           "Split with guard_with_if.");
-            return false;
+            return context.deny(context.where(node.name) + ": cannot run " +
+                                    (run == Run::parallel ? "in parallel" : "over blocks or threads") + ": " +
+                                    tail_name(other.tail) + " reads and writes elements of other iterations.",
+                                "Split with guard_with_if.");
         }
     }
     node.run = run;
@@ -78,16 +75,7 @@ namespace {
 // ---- reorder --------------------------------------------------------------------------------------------------------
 
 void check_reorder_directive(CheckContext& context) {
-    std::vector<int> loops;
-    for (std::size_t k = 0; k < context.directive.arguments.size(); ++k) {
-        const auto loop = context.loop(k);
-        if (!loop) return;
-        if (std::find(loops.begin(), loops.end(), *loop) != loops.end()) {
-            return context.refuse_at(k, context.where() + ": reorder names loop " + context.name(k) + " twice.");
-        }
-        loops.push_back(*loop);
-    }
-    check_reorder(context, loops);
+    if (const auto loops = context.different_loops(context.directive.arguments.size())) check_reorder(context, *loops);
 }
 
 void apply_reorder(ApplyContext& context) {
@@ -226,16 +214,10 @@ void apply_partition(ApplyContext& context) {
                                                                       : policy == "never" ? Halide::Partition::Never
                                                                                           : Halide::Partition::Auto);
 }
-void partition_list(ApplyContext& context, Halide::Partition policy) {
+template <Halide::Partition policy> void apply_partition_list(ApplyContext& context) {
     for (const Argument& argument : context.check.directive.arguments) {
         context.definition.stage.partition(context.loop(argument.name), policy);
     }
-}
-void apply_always_partition(ApplyContext& context) {
-    partition_list(context, Halide::Partition::Always);
-}
-void apply_never_partition(ApplyContext& context) {
-    partition_list(context, Halide::Partition::Never);
 }
 void apply_always_partition_all(ApplyContext& context) {
     context.definition.stage.always_partition_all();
@@ -277,39 +259,39 @@ void apply_rows_together(ApplyContext& context) {
 
 std::vector<DirectiveRow> order_rows() {
     return {
-        {"reorder", "order", "for i: for j: s   ->   for j: for i: s     (reorder(i, j): innermost first)",
+        {"reorder", "for i: for j: s   ->   for j: for i: s     (reorder(i, j): innermost first)",
          check_reorder_directive, apply_reorder},
-        {"serial", "order", "parallel for i: s   ->   for i: s     (serial(i))", check_serial, apply_serial},
-        {"parallel", "order",
+        {"serial", "parallel for i: s   ->   for i: s     (serial(i))", check_serial, apply_serial},
+        {"parallel",
          "for i: s   ->   parallel for i: s     (parallel(i));  for i in 0..n: s   ->   parallel for i in 0..n/8: for "
          "0..8: s"
          "     (parallel(i, 8))",
          check_parallel, apply_parallel},
-        {"vectorize", "order",
+        {"vectorize",
          "for i in 0..8: s(i)   ->   s(0..8 at once)     (vectorize(i));  for i in 0..n: s(i)   ->   for i in 0..n/8: "
          "s(8*i .. 8*i+8 at once)     (vectorize(i, 8))",
          check_vectorize, apply_vectorize},
-        {"unroll", "order",
+        {"unroll",
          "for i in 0..2: s(i)   ->   s(0); s(1)     (unroll(i));  for i in 0..n: s(i)   ->   for i in 0..n/2: s(2*i); "
          "s(2*i+1)     (unroll(i, 2))",
          check_unroll, apply_unroll},
-        {"atomic", "order",
+        {"atomic",
          "for r: a += b(r)   ->   the same, where r may be vectorized or run in parallel     (update(0).atomic())",
          check_atomic, apply_atomic},
-        {"allow_race_conditions", "order", "as before; changes nothing that these checks refuse",
-         check_allow_race_conditions, apply_allow_race_conditions},
-        {"partition", "order",
+        {"allow_race_conditions", "as before; changes nothing that these checks refuse", check_allow_race_conditions,
+         apply_allow_race_conditions},
+        {"partition",
          "for i: if likely(c) s else t   ->   for i in steady: s; for i in rest: t     (partition(i, always))",
          check_partition, apply_partition},
-        {"always_partition", "order", "partition(i, always) for each loop named", check_partition_list,
-         apply_always_partition},
-        {"never_partition", "order", "partition(i, never) for each loop named", check_partition_list,
-         apply_never_partition},
-        {"always_partition_all", "order", "partition(i, always) for every loop of the definition", check_partition_all,
+        {"always_partition", "partition(i, always) for each loop named", check_partition_list,
+         apply_partition_list<Halide::Partition::Always>},
+        {"never_partition", "partition(i, never) for each loop named", check_partition_list,
+         apply_partition_list<Halide::Partition::Never>},
+        {"always_partition_all", "partition(i, always) for every loop of the definition", check_partition_all,
          apply_always_partition_all},
-        {"never_partition_all", "order", "partition(i, never) for every loop of the definition", check_partition_all,
+        {"never_partition_all", "partition(i, never) for every loop of the definition", check_partition_all,
          apply_never_partition_all},
-        {"rows_together", "order",
+        {"rows_together",
          "for i: for j: s(i, j)   ->   for i in 0..n/8: for j: s(8*i, j); s(8*i + 1, j - skew); …     "
          "(rows_together(8), "
          "on a wavefront's last stage)",

@@ -11,9 +11,8 @@ namespace {
 bool placeable(CheckContext& context) {
     if (!context.whole_stage()) return false;
     if (!context.stage.output) return true;
-    context.refuse(context.stage.name + ": is an output of the kernel, so it is computed and stored at the root.",
-                   "Take the directive away.");
-    return false;
+    return context.deny(context.stage.name + ": is an output of the kernel, so it is computed and stored at the root.",
+                        "Take the directive away.");
 }
 
 void set_root(CheckContext& context, Level& level) {
@@ -56,9 +55,7 @@ template <Level StageModel::*level> void check_at(CheckContext& context) {
 }
 
 void check_compute_with(CheckContext& context) {
-    if (context.in_block) {
-        return context.refuse(context.where() + ": compute_with cannot stand inside specialize.", "Write it outside.");
-    }
+    if (!context.outside_block("Write it outside.")) return;
     const bool has_update = context.has(1) && context.directive.arguments[1].kind == Argument::Kind::expression;
     const auto other = context.model.stages.find(context.name(0));
     if (other == context.model.stages.end()) {
@@ -106,24 +103,24 @@ void on_finished_model(ApplyContext&) {} // apply() places stages when every loo
 
 std::vector<DirectiveRow> placement_rows() {
     return {
-        {"inline", "placement", "a[i] = f(i); b[i] = g(a[i])   ->   b[i] = g(f(i))", check_inline, on_finished_model},
-        {"compute_root", "placement", "b[i] = g(f(i))   ->   for i: a[i] = f(i); for i: b[i] = g(a[i])",
-         check_compute_root, on_finished_model},
-        {"compute_at", "placement",
+        {"inline", "a[i] = f(i); b[i] = g(a[i])   ->   b[i] = g(f(i))", check_inline, on_finished_model},
+        {"compute_root", "b[i] = g(f(i))   ->   for i: a[i] = f(i); for i: b[i] = g(a[i])", check_compute_root,
+         on_finished_model},
+        {"compute_at",
          "for io: for ii: b = g(f)   ->   for io: {for ii: a = f}; for ii: b = g(a)     (a.compute_at(b, io))",
          check_at<&StageModel::compute>, on_finished_model},
-        {"compute_with", "placement",
+        {"compute_with",
          "for i: a[i] = f(i); for i: b[i] = g(i)   ->   for i: {a[i] = f(i); b[i] = g(i)}     (b.compute_with(a, i))",
          check_compute_with, apply_compute_with},
-        {"store_root", "placement", "storage of a at its compute_at   ->   storage for all of a",
+        {"store_root", "storage of a at its compute_at   ->   storage for all of a",
          check_stored_at_root<&StageModel::store>, on_finished_model},
-        {"store_at", "placement",
+        {"store_at",
          "storage at the loop of compute_at   ->   storage one loop further out, so that values are kept "
          "(a.store_at(b, io))",
          check_at<&StageModel::store>, on_finished_model},
-        {"hoist_storage", "placement", "memory taken in each iteration   ->   once, outside the loop",
-         check_at<&StageModel::hoist>, on_finished_model},
-        {"hoist_storage_root", "placement", "memory taken in each iteration   ->   once a call",
+        {"hoist_storage", "memory taken in each iteration   ->   once, outside the loop", check_at<&StageModel::hoist>,
+         on_finished_model},
+        {"hoist_storage_root", "memory taken in each iteration   ->   once a call",
          check_stored_at_root<&StageModel::hoist>, on_finished_model},
     };
 }

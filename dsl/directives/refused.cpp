@@ -22,10 +22,10 @@ void no_fail(CheckContext& context) {
 
 std::vector<DirectiveRow> refused_rows() {
     return {
-        {"memoize", "refused", "kept results between calls; kernels have no cache", no_cache, nullptr},
-        {"async", "refused", "a stage that a separate task computes; kernels have no such tasks", no_async, nullptr},
-        {"ring_buffer", "refused", "several copies of a stage's storage, for async", no_async, nullptr},
-        {"specialize_fail", "refused", "an error where no specialization holds", no_fail, nullptr},
+        {"memoize", "kept results between calls; kernels have no cache", no_cache, nullptr},
+        {"async", "a stage that a separate task computes; kernels have no such tasks", no_async, nullptr},
+        {"ring_buffer", "several copies of a stage's storage, for async", no_async, nullptr},
+        {"specialize_fail", "an error where no specialization holds", no_fail, nullptr},
     };
 }
 

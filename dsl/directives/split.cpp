@@ -38,19 +38,16 @@ bool tail_is_safe(CheckContext& context, int loop, std::int64_t factor, Tail tai
     if (tail == Tail::guard_with_if || tail == Tail::predicate) return true;
     const std::string what = context.where(node.name) + ": " + tail_name(tail);
     if (node.reduced) {
-        context.refuse_at(argument, what + " would visit iterations of a reduction that do not exist, or twice.",
-                          "Use guard_with_if.");
-        return false;
+        return context.deny_at(argument, what + " would visit iterations of a reduction that do not exist, or twice.",
+                               "Use guard_with_if.");
     }
     if (context.definition.update >= 0 && tail == Tail::shift_inwards) {
-        context.refuse_at(argument, what + " would apply an update twice to some elements.",
-                          "Use guard_with_if or shift_inwards_and_blend.");
-        return false;
+        return context.deny_at(argument, what + " would apply an update twice to some elements.",
+                               "Use guard_with_if or shift_inwards_and_blend.");
     }
     const bool inner = nest.from_inner(loop);
     if (inner && (tail == Tail::predicate_loads || (tail == Tail::round_up && context.definition.update >= 0))) {
-        context.refuse_at(argument, what + " cannot split the inner part of another split.", "Use guard_with_if.");
-        return false;
+        return context.deny_at(argument, what + " cannot split the inner part of another split.", "Use guard_with_if.");
     }
     if (blends(tail)) {
         const std::set<int> roots = nest.roots(loop);
@@ -59,12 +56,11 @@ bool tail_is_safe(CheckContext& context, int loop, std::int64_t factor, Tail tai
             if (!runs_spread(run) || run == Run::vectorized) continue;
             for (int root : nest.roots(other)) {
                 if (!roots.count(root)) continue;
-                context.refuse_at(argument,
-                                  what + " reads and writes elements of other iterations of the " +
-                                      (run == Run::parallel ? "parallel loop " : "loop over blocks or threads ") +
-                                      nest.loops[other].name + ".",
-                                  "Use guard_with_if.");
-                return false;
+                return context.deny_at(argument,
+                                       what + " reads and writes elements of other iterations of the " +
+                                           (run == Run::parallel ? "parallel loop " : "loop over blocks or threads ") +
+                                           nest.loops[other].name + ".",
+                                       "Use guard_with_if.");
             }
         }
     }
@@ -75,19 +71,17 @@ bool tail_is_safe(CheckContext& context, int loop, std::int64_t factor, Tail tai
     if (const auto constant = exact ? nest.extent(loop) : std::nullopt) {
         if (*constant % factor == 0 && *constant > 0) return true;
         if (shifts(tail) && *constant >= factor && context.stage.output) return true;
-        context.refuse_at(argument,
-                          what + " by " + std::to_string(factor) + " leaves the array: the extent is " +
-                              std::to_string(*constant) + ".",
-                          "Use guard_with_if, or a factor that divides the extent.");
-        return false;
+        return context.deny_at(argument,
+                               what + " by " + std::to_string(factor) + " leaves the array: the extent is " +
+                                   std::to_string(*constant) + ".",
+                               "Use guard_with_if, or a factor that divides the extent.");
     }
     if (!context.stage.output || extent.empty()) {
-        context.refuse_at(argument,
-                          what +
-                              " would grow the region that a stage inside the kernel computes, and so read its inputs "
-                              "out of bounds.",
-                          "Use guard_with_if or predicate.");
-        return false;
+        return context.deny_at(
+            argument,
+            what + " would grow the region that a stage inside the kernel computes, and so read its inputs "
+                   "out of bounds.",
+            "Use guard_with_if or predicate.");
     }
     Preconditions& conditions = context.model.preconditions[context.stage.kernel];
     return shifts(tail) ? conditions.at_least(extent, factor) : conditions.divisible(extent, factor);
@@ -104,19 +98,18 @@ bool check_split(CheckContext& context, int loop, const std::string& outer, cons
                  std::int64_t factor, Tail asked, std::size_t argument) {
     LoopNest& nest = context.definition.nest;
     if (nest.from_predicated(loop)) {
-        context.refuse(context.where(nest.loops[loop].name) +
-                           ": cannot be split, since it comes from a split with predicated loads or stores.",
-                       "Split it before, or use predicate.");
-        return false;
+        return context.deny(context.where(nest.loops[loop].name) +
+                                ": cannot be split, since it comes from a split with predicated loads or stores.",
+                            "Split it before, or use predicate.");
     }
     const std::int64_t step = nest.step(loop);
     if (factor > kMostRounded / step) {
-        context.refuse(context.where(nest.loops[loop].name) + ": split by " + std::to_string(factor) +
-                           (step > 1 ? " where each iteration stands for " + std::to_string(step) + " elements" : "") +
-                           " may go more than " + std::to_string(kMostRounded) +
-                           " elements beyond the end, where indices no longer fit 32 bits.",
-                       "Use a smaller factor.");
-        return false;
+        return context.deny(
+            context.where(nest.loops[loop].name) + ": split by " + std::to_string(factor) +
+                (step > 1 ? " where each iteration stands for " + std::to_string(step) + " elements" : "") +
+                " may go more than " + std::to_string(kMostRounded) +
+                " elements beyond the end, where indices no longer fit 32 bits.",
+            "Use a smaller factor.");
     }
     Tail tail = context.guards() && asked != Tail::predicate ? Tail::guard_with_if : asked;
     if (tail == Tail::automatic) tail = choose_tail(context, loop, factor);
@@ -223,8 +216,7 @@ void check_fuse(CheckContext& context) {
     LoopNest& nest = context.definition.nest;
     const int inner_place = nest.place(*inner);
     const int outer_place = nest.place(*outer);
-    const bool both_race = nest.loops[*inner].racing && nest.loops[*outer].racing && !context.definition.associative;
-    if (inner_place < outer_place && ((nest.loops[*inner].ordered && nest.loops[*outer].ordered) || both_race)) {
+    if (inner_place < outer_place && context.definition.keeps_order(nest.loops[*inner], nest.loops[*outer])) {
         return context.refuse(context.where() + ": fuse(" + context.name(0) + ", " + context.name(1) +
                                   ") would change the order of a reduction, and so its rounding.",
                               "Name the inner loop first: fuse(" + context.name(1) + ", " + context.name(0) + ", " +
@@ -232,8 +224,7 @@ void check_fuse(CheckContext& context) {
     }
     for (int k = std::min(inner_place, outer_place) + 1; k < std::max(inner_place, outer_place); ++k) {
         const Loop& between = nest.loops[nest.order[k]];
-        const Loop& moved = nest.loops[*outer];
-        if ((between.ordered && moved.ordered) || (between.racing && moved.racing && !context.definition.associative)) {
+        if (context.definition.keeps_order(between, nest.loops[*outer])) {
             return context.refuse(context.where() + ": fuse would move " + context.name(1) + " past " + between.name +
                                       ", which changes the order of a reduction.",
                                   "Fuse neighbouring loops.");
@@ -278,16 +269,15 @@ void apply_rename(ApplyContext& context) {
 
 std::vector<DirectiveRow> split_rows() {
     return {
-        {"split", "split",
-         "for i in 0..n: s(i)   ->   for io in 0..n/8: for ii in 0..8: s(8*io + ii)     (split(i, io, ii, 8))",
+        {"split", "for i in 0..n: s(i)   ->   for io in 0..n/8: for ii in 0..8: s(8*io + ii)     (split(i, io, ii, 8))",
          check_split_directive, apply_split_directive},
-        {"tile", "split",
+        {"tile",
          "for i: for j: s   ->   for io: for jo: for ii in 0..4: for ji in 0..8: s     (tile(j, i, jo, io, ji, ii, 8, "
          "4))",
          check_tile, apply_tile},
-        {"fuse", "split", "for i in 0..m: for j in 0..n: s   ->   for f in 0..m*n: s     (fuse(j, i, f))", check_fuse,
+        {"fuse", "for i in 0..m: for j in 0..n: s   ->   for f in 0..m*n: s     (fuse(j, i, f))", check_fuse,
          apply_fuse},
-        {"rename", "split", "for i: s(i)   ->   for x: s(x)     (rename(i, x))", check_rename, apply_rename},
+        {"rename", "for i: s(i)   ->   for x: s(x)     (rename(i, x))", check_rename, apply_rename},
     };
 }
 

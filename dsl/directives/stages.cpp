@@ -8,6 +8,7 @@
 #include "dsl/directives/directives.h"
 #include "dsl/language/expression.h"
 #include "dsl/language/schedule_text.h"
+#include "dsl/model/halide_size.h"
 
 namespace tilewright::dsl {
 namespace {
@@ -47,14 +48,13 @@ std::vector<Preserved> preserved_loops(const CheckContext& context) {
 bool may_rfactor(CheckContext& context) {
     const LoopNest& nest = context.definition.nest;
     if (context.in_block || !context.definition.branches.empty()) {
-        context.refuse(context.where() + ": rfactor and specialize cannot be used on the same update.",
-                       "Write rfactor first, then specialize the stage that it makes.");
-        return false;
+        return context.deny(context.where() + ": rfactor and specialize cannot be used on the same update.",
+                            "Write rfactor first, then specialize the stage that it makes.");
     }
     if (context.definition.update < 0) {
-        context.refuse(context.where() + ": rfactor divides an update, and this is the pure definition.",
-                       "Write " + context.stage.name + ".update(0)." + print_directive(context.directive) + " as ...");
-        return false;
+        return context.deny(context.where() + ": rfactor divides an update, and this is the pure definition.",
+                            "Write " + context.stage.name + ".update(0)." + print_directive(context.directive) +
+                                " as ...");
     }
     std::vector<int> named;
     for (std::size_t k = 0; k < context.directive.arguments.size(); k += 2) {
@@ -62,27 +62,24 @@ bool may_rfactor(CheckContext& context) {
         if (!loop) return false;
         const Loop& node = nest.loops[*loop];
         if (!node.reduced) {
-            context.refuse_at(k, context.where(node.name) + ": is not a loop of a reduction.",
-                              "Name a reduced loop such as r.");
-            return false;
+            return context.deny_at(k, context.where(node.name) + ": is not a loop of a reduction.",
+                                   "Name a reduced loop such as r.");
         }
         if (std::find(named.begin(), named.end(), *loop) != named.end()) {
-            context.refuse_at(k, context.where() + ": rfactor names loop " + node.name + " twice.");
-            return false;
+            return context.deny_at(k, context.where() + ": rfactor names loop " + node.name + " twice.");
         }
         named.push_back(*loop);
         if (!context.free_name(k + 1, {})) return false;
         for (std::size_t other = 1; other < k; other += 2) {
             if (context.name(other) == context.name(k + 1)) {
-                context.refuse_at(k + 1, context.where() + ": rfactor makes two loops " + context.name(k + 1) + ".");
-                return false;
+                return context.deny_at(k + 1,
+                                       context.where() + ": rfactor makes two loops " + context.name(k + 1) + ".");
             }
         }
         const auto& axes = context.stage.axes;
         if (std::find(axes.begin(), axes.end(), context.name(k + 1)) != axes.end()) {
-            context.refuse_at(k + 1, context.where() + ": there already is a loop " + context.name(k + 1) + ".",
-                              "Choose another name.");
-            return false;
+            return context.deny_at(k + 1, context.where() + ": there already is a loop " + context.name(k + 1) + ".",
+                                   "Choose another name.");
         }
     }
     std::size_t reduced = 0;
@@ -93,35 +90,32 @@ bool may_rfactor(CheckContext& context) {
         const Loop& node = nest.loops[loop];
         reduced += node.reduced;
         if (node.ordered) {
-            context.refuse(context.where(node.name) +
-                               ": rfactor would add up in another order, which changes the rounding.",
-                           "Use a variant whose sum is written in blocks; its blocks are separate stages.");
-            return false;
+            return context.deny(context.where(node.name) +
+                                    ": rfactor would add up in another order, which changes the rounding.",
+                                "Use a variant whose sum is written in blocks; its blocks are separate stages.");
         }
         if (!node.reduced) continue;
         for (int root : nest.roots(loop)) {
             if (nest.loops[root].reduced) continue;
-            context.refuse(context.where(node.name) + ": rfactor cannot take apart a reduction fused with a pure loop.",
-                           "Do not fuse them.");
-            return false;
+            return context.deny(context.where(node.name) +
+                                    ": rfactor cannot take apart a reduction fused with a pure loop.",
+                                "Do not fuse them.");
         }
     }
     if (!context.definition.associative) {
-        context.refuse(context.where() +
-                           ": rfactor needs an update that is associative, and this one is not known to be.",
-                       "Take it away.");
-        return false;
+        return context.deny(context.where() +
+                                ": rfactor needs an update that is associative, and this one is not known to be.",
+                            "Take it away.");
     }
     if (pure_roots != context.stage.axes.size()) {
-        context.refuse(context.where() + ": rfactor of an update that writes single elements is not supported.",
-                       "Take it away.");
-        return false;
+        return context.deny(context.where() + ": rfactor of an update that writes single elements is not supported.",
+                            "Take it away.");
     }
     if (reduced <= named.size()) {
-        context.refuse(context.where() + ": rfactor keeps every reduced loop, which leaves no reduction to divide.",
-                       "Split the loop first: split(" + context.name(0) + ", " + context.name(0) + "o, " +
-                           context.name(0) + "i, 64).rfactor(" + context.name(0) + "o, " + context.name(1) + ").");
-        return false;
+        return context.deny(context.where() +
+                                ": rfactor keeps every reduced loop, which leaves no reduction to divide.",
+                            "Split the loop first: split(" + context.name(0) + ", " + context.name(0) + "o, " +
+                                context.name(0) + "i, 64).rfactor(" + context.name(0) + "o, " + context.name(1) + ").");
     }
     return free_stage_name(context);
 }
@@ -292,29 +286,25 @@ std::optional<std::string> extent_of(const AlgorithmInfo& info, std::string stag
         loop = loop.substr(dot + 1);
         update = -1;
     }
-    for (const StageInfo& stage : info.stages) {
-        if (stage.name != stage_name) continue;
-        std::vector<const DefinitionInfo*> places;
-        if (update >= 0 && update < static_cast<int>(stage.updates.size())) places.push_back(&stage.updates[update]);
-        places.push_back(&stage.pure);
-        for (const DefinitionInfo& other : stage.updates)
-            places.push_back(&other);
-        for (const DefinitionInfo* place : places) {
-            for (const LoopInfo& candidate : place->loops) {
-                if (candidate.name == loop && !candidate.extent.empty()) return candidate.extent;
-            }
-        }
-    }
+    const StageInfo* const stage = info.find(stage_name);
+    if (stage == nullptr) return std::nullopt;
+    const int updates = static_cast<int>(stage->updates.size());
+    std::vector<int> places;
+    if (update < updates) places.push_back(update);
+    for (int other = -1; other < updates; ++other)
+        places.push_back(other);
+    for (const int place : places)
+        for (const LoopInfo& candidate : stage->definition(place).loops)
+            if (candidate.name == loop && !candidate.extent.empty()) return candidate.extent;
     return std::nullopt;
 }
 
 bool check_condition(CheckContext& context, const Expression& e) {
     auto bad = [&](const std::string& message, const std::string& hint) {
-        context.refuse_at(0,
-                          context.where() + ": specialize(" +
-                              print_expression(context.directive.arguments[0].expression) + "): " + message,
-                          hint);
-        return false;
+        return context.deny_at(0,
+                               context.where() + ": specialize(" +
+                                   print_expression(context.directive.arguments[0].expression) + "): " + message,
+                               hint);
     };
     const AlgorithmInfo& info = context.model.algorithm();
     switch (e.kind) {
@@ -428,7 +418,6 @@ void check_specialize(CheckContext& context) {
         if (fact != facts.end() && fact->second >= 0) loop.constant = fact->second;
     }
     context.definition.branches.push_back(std::move(branch));
-    context.definition.specialize_at = context.directive.at;
     context.touch();
 }
 
@@ -444,30 +433,27 @@ void apply_specialize(ApplyContext& context) {
 
 Halide::Expr condition_expr(const Expression& e, const AlgorithmImpl& algorithm, const AlgorithmInfo& info,
                             const std::string& stage, int update) {
-    std::vector<Halide::Expr> operands;
-    if (e.kind == Expression::Kind::unary || e.kind == Expression::Kind::binary ||
-        (e.kind == Expression::Kind::call && (e.name == "min" || e.name == "max"))) {
-        for (const Expression& operand : e.operands) {
-            operands.push_back(condition_expr(operand, algorithm, info, stage, update));
-        }
-    }
-    auto need = [&](bool ok) {
+    const auto operand = [&](std::size_t k) {
+        return condition_expr(e.operands.at(k), algorithm, info, stage, update);
+    };
+    const auto need = [&](bool ok) {
         if (!ok) throw ScheduleError(stage + ": " + print_expression(e) + " cannot be asked at run time.");
     };
+    const auto is_size = [&](const std::string& name) { return algorithm.sizes.count(name) != 0; };
     switch (e.kind) {
     case Expression::Kind::integer:
         return static_cast<int>(e.value);
-    case Expression::Kind::symbol: {
-        const auto size = algorithm.sizes.find(e.name);
-        need(size != algorithm.sizes.end());
-        return Halide::Expr(size->second);
-    }
+    case Expression::Kind::symbol:
+        need(is_size(e.name));
+        return Halide::Expr(algorithm.sizes.at(e.name));
     case Expression::Kind::call: {
         if (e.name == "lanes") return vector_lanes("host", e.operands.at(0).name);
         if (e.name == "extent") {
             const auto text = extent_of(info, stage, update, e.operands.at(0).name);
             need(text.has_value());
-            return condition_expr(expression_of(parse_size(*text)), algorithm, info, stage, update);
+            const SizeExpression size = parse_size(*text);
+            need(std::ranges::all_of(size.symbols(), is_size));
+            return halide_size(size, algorithm.sizes);
         }
         if (e.name == "stride") {
             const auto input = algorithm.inputs.find(e.operands.at(0).name);
@@ -476,38 +462,18 @@ Halide::Expr condition_expr(const Expression& e, const AlgorithmImpl& algorithm,
             need(axis >= 0);
             return input->second.dim(axis).stride();
         }
-        need(!operands.empty());
-        Halide::Expr result = operands[0];
-        for (std::size_t k = 1; k < operands.size(); ++k) {
-            result = e.name == "min" ? Halide::min(result, operands[k]) : Halide::max(result, operands[k]);
-        }
+        need(e.name == "min" || e.name == "max");
+        Halide::Expr result = operand(0);
+        for (std::size_t k = 1; k < e.operands.size(); ++k)
+            result = size_operation(e.name == "min" ? Op::min : Op::max, result, operand(k), false);
         return result;
     }
     case Expression::Kind::unary:
-        return e.op == Op::logical_not ? !operands.at(0) : -operands.at(0);
+        return e.op == Op::logical_not ? !operand(0) : -operand(0);
     case Expression::Kind::binary: {
-        const Halide::Expr& a = operands.at(0);
-        const Halide::Expr& b = operands.at(1);
-        switch (e.op) {
-        case Op::add:
-            return a + b;
-        case Op::sub:
-            return a - b;
-        case Op::mul:
-            return a * b;
-        case Op::floordiv: // Halide's division of integers rounds down for positive divisors
-            return a / b;
-        case Op::mod:
-            return a % b;
-        case Op::logical_and:
-            return a && b;
-        case Op::logical_or:
-            return a || b;
-        default:
-            if (is_comparison(e.op)) return compare(e.op, a, b);
-            break;
-        }
-        break;
+        const Expression& right = e.operands.at(1);
+        const bool positive = right.kind == Expression::Kind::integer && right.value > 0;
+        return size_operation(e.op, operand(0), operand(1), positive);
     }
     case Expression::Kind::hole:
         break;
@@ -518,12 +484,12 @@ Halide::Expr condition_expr(const Expression& e, const AlgorithmImpl& algorithm,
 
 std::vector<DirectiveRow> stage_rows() {
     return {
-        {"rfactor", "stages",
+        {"rfactor",
          "for r: s += x[r]   ->   for ri: for u: p[u] += x[64*u + ri]; for ro: s += p[ro]     (split(r, ro, ri, "
          "64).rfactor(ro, u) as p)",
          check_rfactor, apply_rfactor},
-        {"in", "stages", "b = g(a)   ->   c = a; b = g(c)     (a.in(b) as c)", check_in, apply_in},
-        {"specialize", "stages",
+        {"in", "b = g(a)   ->   c = a; b = g(c)     (a.in(b) as c)", check_in, apply_in},
+        {"specialize",
          "for k in 0..n: s   ->   if n == 2 {s; s} else {for k in 0..n: s}     (specialize(extent(k) == 2) { unroll(k) "
          "})",
          check_specialize, apply_specialize},

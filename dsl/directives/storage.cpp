@@ -12,9 +12,8 @@ namespace {
 bool check_axis(CheckContext& context, std::size_t argument) {
     const auto& axes = context.stage.axes;
     if (std::find(axes.begin(), axes.end(), context.name(argument)) != axes.end()) return true;
-    context.refuse_at(argument, context.stage.name + ": there is no axis " + context.name(argument) + ".",
-                      axes.empty() ? "It has no axes." : "Its axes are: " + joined(axes) + ".");
-    return false;
+    return context.deny_at(argument, context.stage.name + ": there is no axis " + context.name(argument) + ".",
+                           axes.empty() ? "It has no axes." : "Its axes are: " + joined(axes) + ".");
 }
 
 // ---- storage --------------------------------------------------------------------------------------------------------
@@ -91,20 +90,17 @@ void apply_bound_storage(ApplyContext& context) {
 /// Bounds that do not hold would be silently wrong, since kernels check nothing: each becomes a condition on the
 /// full extent of the axis. A stage inside the kernel may then compute more than is read, never more than exists.
 std::string full_extent(const CheckContext& context, const std::string& axis) {
-    for (const StageInfo& stage : context.model.algorithm().stages) {
-        if (stage.name != context.stage.name) continue;
-        for (const LoopInfo& loop : stage.pure.loops) {
-            if (loop.name == axis) return loop.follows ? "" : loop.extent;
-        }
-    }
-    return "";
+    const StageInfo* const stage = context.model.algorithm().find(context.stage.name);
+    if (stage == nullptr) return "";
+    const auto loop = std::ranges::find(stage->pure.loops, axis, &LoopInfo::name);
+    return loop == stage->pure.loops.end() || loop->follows ? "" : loop->extent;
 }
 
 bool check_known_extent(CheckContext& context, const std::string& extent) {
     if (!extent.empty()) return true;
-    context.refuse(context.where() + ": " + context.directive.verb + " needs an axis whose extent follows from sizes.",
-                   "Take it away.");
-    return false;
+    return context.deny(context.where() + ": " + context.directive.verb +
+                            " needs an axis whose extent follows from sizes.",
+                        "Take it away.");
 }
 
 void set_constant(CheckContext& context, const std::string& axis, std::int64_t value) {
@@ -242,24 +238,24 @@ void apply_prefetch(ApplyContext& context) {
 
 std::vector<DirectiveRow> storage_rows() {
     return {
-        {"store_in", "storage", "heap memory   ->   the stack, or registers     (store_in(stack))", check_store_in,
+        {"store_in", "heap memory   ->   the stack, or registers     (store_in(stack))", check_store_in,
          apply_store_in},
-        {"fold_storage", "storage", "a[i]   ->   a[i % 4]: only 4 rows are kept     (fold_storage(i, 4))",
-         check_fold_storage, apply_fold_storage},
-        {"reorder_storage", "storage", "a[i][j]   ->   a[j][i] in memory     (reorder_storage(i, j): innermost first)",
+        {"fold_storage", "a[i]   ->   a[i % 4]: only 4 rows are kept     (fold_storage(i, 4))", check_fold_storage,
+         apply_fold_storage},
+        {"reorder_storage", "a[i][j]   ->   a[j][i] in memory     (reorder_storage(i, j): innermost first)",
          check_reorder_storage, apply_reorder_storage},
-        {"align_storage", "storage", "rows of 100   ->   rows of 112 in memory     (align_storage(j, 16))",
-         check_align_storage, apply_align_storage},
-        {"bound_storage", "storage", "memory for as much as is needed   ->   for 64     (bound_storage(j, 64))",
+        {"align_storage", "rows of 100   ->   rows of 112 in memory     (align_storage(j, 16))", check_align_storage,
+         apply_align_storage},
+        {"bound_storage", "memory for as much as is needed   ->   for 64     (bound_storage(j, 64))",
          check_bound_storage, apply_bound_storage},
-        {"bound", "storage", "for i in 0..n   ->   for i in 0..4; the kernel then requires n == 4     (bound(i, 0, 4))",
+        {"bound", "for i in 0..n   ->   for i in 0..4; the kernel then requires n == 4     (bound(i, 0, 4))",
          check_bound, apply_bound},
-        {"bound_extent", "storage", "as bound(i, 0, 4), without a minimum     (bound_extent(i, 4))", check_bound_extent,
+        {"bound_extent", "as bound(i, 0, 4), without a minimum     (bound_extent(i, 4))", check_bound_extent,
          apply_bound_extent},
-        {"align_bounds", "storage",
+        {"align_bounds",
          "for i in 0..n   ->   for i in 0..8*m; the kernel then requires n % 8 == 0     (align_bounds(i, 8))",
          check_align_bounds, apply_align_bounds},
-        {"prefetch", "storage", "for i: s(x[i])   ->   for i: prefetch x[i + 2]; s(x[i])     (prefetch(x, i, i, 2))",
+        {"prefetch", "for i: s(x[i])   ->   for i: prefetch x[i + 2]; s(x[i])     (prefetch(x, i, i, 2))",
          check_prefetch, apply_prefetch},
     };
 }

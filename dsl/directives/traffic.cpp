@@ -81,10 +81,10 @@ void apply_store_nontemporal(ApplyContext& context) {
 
 std::vector<DirectiveRow> traffic_rows() {
     return {
-        {"prefetch_lines", "traffic",
+        {"prefetch_lines",
          "for i: s(x[i])   ->   for i: prefetch the line of x 2048 bytes ahead; s(x[i])     (prefetch_lines(i, 2048))",
          check_prefetch_lines, apply_prefetch_lines},
-        {"store_nontemporal", "traffic",
+        {"store_nontemporal",
          "y[i] = s through the caches   ->   past them, where y has 16 MiB or more     (store_nontemporal(16777216))",
          check_store_nontemporal, apply_store_nontemporal},
     };

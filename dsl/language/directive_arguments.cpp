@@ -113,13 +113,8 @@ std::string without_tail(std::string_view usage) {
 std::string word_hint(ArgumentRole role, const Expression& e) {
     const auto& words = role_words(role);
     if (words.empty()) return "";
-    std::string hint;
     const auto near = e.kind == Expression::Kind::symbol ? near_name(e.name, words) : std::nullopt;
-    if (near) hint = "Is '" + *near + "' meant? ";
-    hint += "Known:";
-    for (std::size_t i = 0; i < words.size(); ++i)
-        hint += (i > 0 ? ", " : " ") + words[i];
-    return hint + ". ";
+    return (near ? "Is '" + *near + "' meant? " : "") + "Known: " + joined(words) + ". ";
 }
 
 [[noreturn]] void misfit(const std::string& verb, const DirectiveSignature& form, std::vector<Expression> arguments,
@@ -162,6 +157,20 @@ std::string written(const std::string& verb, const std::vector<Expression>& argu
         text += print_expression(arguments[i]);
     }
     return text;
+}
+
+bool fits(const DirectiveSignature& signature, const Directive& directive) {
+    const Pattern pattern(signature.roles);
+    if (directive.has_block != signature.has_block || !pattern.takes(directive.arguments.size())) return false;
+    for (std::size_t k = 0; k < directive.arguments.size(); ++k) {
+        const ArgumentRole role = *pattern.role(k);
+        if (role == ArgumentRole::anything) continue;
+        const Argument& argument = directive.arguments[k];
+        if ((role == ArgumentRole::expression) != (argument.kind == Argument::Kind::expression)) return false;
+        const auto& words = role_words(role);
+        if (!words.empty() && std::ranges::find(words, argument.name) == words.end()) return false;
+    }
+    return true;
 }
 
 std::string expected_argument(const std::string& verb, const std::vector<Expression>& arguments) {

@@ -15,6 +15,9 @@ std::string short_usage(const std::string& verb);
 /// "split(i, io" for what was read so far.
 std::string written(const std::string& verb, const std::vector<Expression>& arguments);
 
+/// Whether a directive, perhaps made by code, is written this way.
+bool fits(const DirectiveSignature& signature, const Directive& directive);
+
 /// "a loop name after 'split('": what the next argument would be.
 std::string expected_argument(const std::string& verb, const std::vector<Expression>& arguments);
 

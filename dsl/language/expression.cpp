@@ -10,14 +10,17 @@ namespace {
 using Value = std::optional<std::int64_t>;
 using Op = SizeExpression::Op;
 
-Value evaluate_binary(const Expression& expression, const Environment& environment) {
-    if (expression.operands.size() != 2) return std::nullopt;
-    const Value left = evaluate(expression.operands[0], environment);
-    if (!left) return std::nullopt;
-    if (expression.op == Op::logical_and && *left == 0) return 0;
-    if (expression.op == Op::logical_or && *left != 0) return 1;
-    const Value right = evaluate(expression.operands[1], environment);
-    return right ? apply(expression.op, *left, *right) : std::nullopt;
+/// Operators between two sides, minima and maxima of several, from left to right.
+Value evaluate_chain(Op op, const std::vector<Expression>& operands, const Environment& environment) {
+    Value result;
+    for (const Expression& operand : operands) {
+        if (result && op == Op::logical_and && *result == 0) return 0;
+        if (result && op == Op::logical_or && *result != 0) return 1;
+        const Value value = evaluate(operand, environment);
+        result = result && value ? apply(op, *result, *value) : value;
+        if (!result) return std::nullopt;
+    }
+    return result;
 }
 
 Value evaluate_unary(const Expression& expression, const Environment& environment) {
@@ -25,17 +28,6 @@ Value evaluate_unary(const Expression& expression, const Environment& environmen
     const Value operand = evaluate(expression.operands[0], environment);
     if (!operand) return std::nullopt;
     return expression.op == Op::logical_not ? *operand == 0 : apply(Op::sub, 0, *operand);
-}
-
-Value evaluate_extremum(const Expression& expression, const Environment& environment) {
-    Value result;
-    for (const Expression& operand : expression.operands) {
-        const Value value = evaluate(operand, environment);
-        if (!value) return std::nullopt;
-        if (!result) result = value;
-        result = expression.name == "min" ? std::min(*result, *value) : std::max(*result, *value);
-    }
-    return result;
 }
 
 } // namespace
@@ -48,12 +40,14 @@ std::optional<std::int64_t> evaluate(const Expression& expression, const Environ
     case Expression::Kind::symbol:
         return environment(expression);
     case Expression::Kind::call:
-        if (expression.name == "min" || expression.name == "max") return evaluate_extremum(expression, environment);
+        if (expression.name == "min") return evaluate_chain(Op::min, expression.operands, environment);
+        if (expression.name == "max") return evaluate_chain(Op::max, expression.operands, environment);
         return environment(expression);
     case Expression::Kind::unary:
         return evaluate_unary(expression, environment);
     case Expression::Kind::binary:
-        return evaluate_binary(expression, environment);
+        if (expression.operands.size() != 2) return std::nullopt;
+        return evaluate_chain(expression.op, expression.operands, environment);
     }
     return std::nullopt;
 }
@@ -104,17 +98,6 @@ Expression binary(SizeExpression::Op op, Expression left, Expression right) {
     result.operands.push_back(std::move(left));
     result.operands.push_back(std::move(right));
     return result;
-}
-
-Expression expression_of(const SizeExpression& size) {
-    if (size.is_constant()) return integer(size.constant());
-    if (size.op() == Op::symbol) return symbol(size.name());
-    Expression first = expression_of(size.operands()[0]);
-    if (size.operands().size() == 1) return unary(size.op(), std::move(first));
-    Expression second = expression_of(size.operands()[1]);
-    if (size.op() == Op::min || size.op() == Op::max)
-        return call(size.op() == Op::min ? "min" : "max", {std::move(first), std::move(second)});
-    return binary(size.op(), std::move(first), std::move(second));
 }
 
 const std::vector<ExpressionFunction>& expression_functions() {

@@ -30,8 +30,6 @@ Expression symbol(std::string name);
 Expression call(std::string name, std::vector<Expression> operands);
 Expression unary(SizeExpression::Op op, Expression operand);
 Expression binary(SizeExpression::Op op, Expression left, Expression right);
-/// A size of a program as a part of a schedule's expression.
-Expression expression_of(const SizeExpression& size);
 
 /// The names of the functions that may stand in an expression, and how many arguments each takes.
 struct ExpressionFunction {

@@ -4,22 +4,17 @@
 #include <algorithm>
 
 #include "dsl/base/error.h"
+#include "dsl/language/expression.h"
 
 namespace tilewright::dsl {
 namespace {
 
-bool has_hole(const Expression& expression) {
-    return expression.kind == Expression::Kind::hole ||
-           std::any_of(expression.operands.begin(), expression.operands.end(), has_hole);
-}
-
-bool has_hole(const Directive& directive) {
-    const auto in_argument = [](const Argument& argument) {
-        return argument.kind == Argument::Kind::expression && has_hole(argument.expression);
-    };
-    const auto in_directive = [](const Directive& inner) { return has_hole(inner); };
-    return std::any_of(directive.arguments.begin(), directive.arguments.end(), in_argument) ||
-           std::any_of(directive.block.begin(), directive.block.end(), in_directive);
+bool has_hole(const std::vector<Directive>& chain) {
+    bool found = false;
+    for_each_expression(chain, [&](const Expression& expression) {
+        for_each_hole(expression, [&](const Expression&) { found = true; });
+    });
+    return found;
 }
 
 } // namespace
@@ -27,9 +22,7 @@ bool has_hole(const Directive& directive) {
 bool Schedule::is_concrete() const {
     const auto decided = [](const VariantChoice& choice) { return choice.options.size() == 1; };
     const auto plain = [](const Statement& statement) {
-        return statement.kind == Statement::Kind::directives &&
-               std::none_of(statement.chain.begin(), statement.chain.end(),
-                            [](const Directive& directive) { return has_hole(directive); });
+        return statement.kind == Statement::Kind::directives && !has_hole(statement.chain);
     };
     return holes.empty() && std::all_of(variants.begin(), variants.end(), decided) &&
            std::all_of(statements.begin(), statements.end(), plain);
@@ -47,38 +40,9 @@ std::map<std::string, std::string> Schedule::variant() const {
     return chosen;
 }
 
-bool operator==(const Expression& a, const Expression& b) {
-    return a.kind == b.kind && a.value == b.value && a.name == b.name && a.op == b.op && a.operands == b.operands;
-}
-
-bool operator==(const HoleDomain& a, const HoleDomain& b) {
-    return a.name == b.name && a.values == b.values;
-}
-
-bool operator==(const Argument& a, const Argument& b) {
-    if (a.kind != b.kind) return false;
-    return a.kind == Argument::Kind::name ? a.name == b.name : a.expression == b.expression;
-}
-
-bool operator==(const Directive& a, const Directive& b) {
-    return a.verb == b.verb && a.arguments == b.arguments && a.has_block == b.has_block && a.block == b.block;
-}
-
-bool operator==(const Statement& a, const Statement& b) {
-    return a.kind == b.kind && a.stage == b.stage && a.update == b.update && a.chain == b.chain &&
-           a.made_stage == b.made_stage && a.alternatives == b.alternatives && a.condition == b.condition &&
-           a.comments == b.comments && a.trailing_comment == b.trailing_comment;
-}
-
-bool operator==(const VariantChoice& a, const VariantChoice& b) {
-    return a.name == b.name && a.options == b.options && a.comments == b.comments &&
-           a.trailing_comment == b.trailing_comment;
-}
-
 bool operator==(const Schedule& a, const Schedule& b) {
     const auto by_name = [](std::vector<HoleDomain> domains) {
-        std::sort(domains.begin(), domains.end(),
-                  [](const HoleDomain& x, const HoleDomain& y) { return x.name < y.name; });
+        std::ranges::sort(domains, {}, &HoleDomain::name);
         return domains;
     };
     return a.function == b.function && a.target == b.target && a.variants == b.variants &&

@@ -12,10 +12,12 @@
 
 namespace tilewright::dsl {
 
-/// Where something stands in a schedule's text; both count from 1, 0 means "made by code".
+/// Where something stands in a schedule's text; both count from 1, 0 means "made by code". Parts of a schedule are
+/// equal where the same is written, wherever it stands: any two positions are equal.
 struct Position {
     int line = 0;
     int column = 0;
+    bool operator==(const Position&) const { return true; }
 };
 
 /// Integer and boolean arithmetic over holes, sizes and machine facts: what stands in factors,
@@ -35,6 +37,7 @@ struct Expression {
     SizeExpression::Op op{};          ///< unary, binary
     std::vector<Expression> operands; ///< of call, unary and binary
     Position at;
+    bool operator==(const Expression&) const = default;
 };
 
 /// The values a hole may take, in the order written: `?tile{4096, 16384, 65536}`. A hole is declared
@@ -43,9 +46,8 @@ struct HoleDomain {
     std::string name;
     std::vector<std::int64_t> values;
     Position at;
+    bool operator==(const HoleDomain&) const = default;
 };
-
-struct Directive;
 
 /// One argument of a directive: a name (loop, stage, tail strategy, storage kind), or an expression. Which of the two
 /// stands where is fixed by dsl/language/directive_signature.h: `cores` is a name in reorder(cores), an expression in
@@ -56,6 +58,7 @@ struct Argument {
     std::string name;
     Expression expression;
     Position at;
+    bool operator==(const Argument&) const = default;
 };
 
 /// One scheduling step. `block` is used by `specialize` alone: directives for the specialized copy.
@@ -65,9 +68,8 @@ struct Directive {
     std::vector<Directive> block;
     bool has_block = false;
     Position at;
+    bool operator==(const Directive&) const = default;
 };
-
-struct Statement;
 
 /// One line: directives for a definition of a stage, or (in a space) a choice, a constraint, or
 /// statements that exist only under a condition on variants.
@@ -83,6 +85,7 @@ struct Statement {
     std::vector<std::string> comments; ///< whole comment lines that stand before it, without `#`
     std::string trailing_comment;
     Position at;
+    bool operator==(const Statement&) const = default;
 };
 
 /// `variant norm = serial` in a schedule; `variant norm = {serial, lanes}` in a space.
@@ -92,6 +95,7 @@ struct VariantChoice {
     std::vector<std::string> comments;
     std::string trailing_comment;
     Position at;
+    bool operator==(const VariantChoice&) const = default;
 };
 
 /// A schedule (no holes, no choices, one option a variant) or a space (any of them).
@@ -111,15 +115,17 @@ struct Schedule {
     std::map<std::string, std::string> variant() const;
 };
 
-/// Equality of what is written: positions do not count, comments do. Holes are compared by name, since
-/// where they are declared follows from where they are used first.
-bool operator==(const Expression& a, const Expression& b);
-bool operator==(const HoleDomain& a, const HoleDomain& b);
-bool operator==(const Argument& a, const Argument& b);
-bool operator==(const Directive& a, const Directive& b);
-bool operator==(const Statement& a, const Statement& b);
-bool operator==(const VariantChoice& a, const VariantChoice& b);
+/// Comments count. Holes are compared by name, since where they are declared follows from where they are used first.
 bool operator==(const Schedule& a, const Schedule& b);
+
+/// Shows `visit` the expressions among the arguments of directives, those in blocks too, in textual order.
+template <class Directives, class Visit> void for_each_expression(Directives& chain, const Visit& visit) {
+    for (auto& directive : chain) {
+        for (auto& argument : directive.arguments)
+            if (argument.kind == Argument::Kind::expression) visit(argument.expression);
+        for_each_expression(directive.block, visit);
+    }
+}
 
 /// Something wrong with a schedule, without an exception: check() and parse_all() return lists of these.
 struct Violation {

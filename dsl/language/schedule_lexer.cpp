@@ -215,11 +215,7 @@ class Lexer {
 
 Violation unreadable(std::string_view text) {
     const auto at = [](int line, int column, std::string message, std::string hint) {
-        Violation violation;
-        violation.at = {line, column};
-        violation.message = std::move(message);
-        violation.hint = std::move(hint);
-        return violation;
+        return Violation{{line, column}, "", "", std::move(message), std::move(hint)};
     };
     if (text.size() > kMaxScheduleBytes) {
         return at(1, 1,

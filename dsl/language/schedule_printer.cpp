@@ -1,10 +1,10 @@
-// dsl/language/schedule_printer.cpp: the canonical text of a schedule or a space.
-#include "dsl/language/schedule_printer.h"
-
+// dsl/language/schedule_printer.cpp: the canonical text of a schedule or a space, and its digest.
 #include <functional>
 #include <map>
 #include <utility>
 
+#include "dsl/base/digest.h"
+#include "dsl/base/spelling.h"
 #include "dsl/language/expression.h"
 #include "dsl/language/schedule_text.h"
 
@@ -51,14 +51,8 @@ class Printer {
     void variant(const VariantChoice& choice) {
         comment_lines(choice.comments, 0);
         out_ += "variant " + choice.name + " = ";
-        if (choice.options.size() == 1) {
-            out_ += choice.options.front();
-        } else {
-            out_ += "{";
-            for (std::size_t i = 0; i < choice.options.size(); ++i)
-                out_ += (i > 0 ? ", " : "") + choice.options[i];
-            out_ += "}";
-        }
+        const std::string options = joined(choice.options);
+        out_ += choice.options.size() == 1 ? options : "{" + options + "}";
         trailing(choice.trailing_comment);
     }
 
@@ -147,11 +141,8 @@ class Printer {
         out_ += "?" + name;
         const auto found = undeclared_.find(name);
         if (found == undeclared_.end()) return;
-        out_ += "{";
-        const std::vector<std::int64_t>& values = found->second->values;
-        for (std::size_t i = 0; i < values.size(); ++i)
-            out_ += (i > 0 ? ", " : "") + std::to_string(values[i]);
-        out_ += "}";
+        out_ +=
+            "{" + joined(found->second->values, ", ", [](std::int64_t value) { return std::to_string(value); }) + "}";
         declared_.push_back(undeclared_.extract(found));
     }
 
@@ -268,16 +259,20 @@ class Printer {
     std::string out_;
 };
 
-} // namespace
-
-std::string print_schedule(const Schedule& schedule, bool comments) {
+std::string printed(const Schedule& schedule, bool comments) {
     Printer printer(schedule.holes, comments);
     printer.schedule(schedule);
     return printer.take();
 }
 
+} // namespace
+
 std::string print_schedule(const Schedule& schedule) {
-    return print_schedule(schedule, true);
+    return printed(schedule, true);
+}
+
+std::string schedule_digest(const Schedule& schedule) {
+    return digest(printed(schedule, false));
 }
 
 std::string print_expression(const Expression& expression) {

@@ -34,13 +34,6 @@ std::optional<std::string> option_text(const Expression& e) {
     return std::nullopt;
 }
 
-std::string listed(const std::vector<std::string>& names) {
-    std::string text;
-    for (std::size_t i = 0; i < names.size(); ++i)
-        text += (i > 0 ? ", " : "") + names[i];
-    return text;
-}
-
 std::string without_digits(std::string text) {
     std::erase_if(text, [](char c) { return c >= '0' && c <= '9'; });
     return text;
@@ -69,11 +62,7 @@ class Rules {
 
   private:
     void add(Position at, std::string message, std::string hint) {
-        Violation violation;
-        violation.at = at;
-        violation.message = std::move(message);
-        violation.hint = std::move(hint);
-        found_.push_back(std::move(violation));
+        found_.push_back(Violation{at, "", "", std::move(message), std::move(hint)});
     }
 
     void variants() {
@@ -118,18 +107,9 @@ class Rules {
         });
     }
 
-    void directives(const std::vector<Directive>& chain) {
-        for (const Directive& directive : chain) {
-            for (const Argument& argument : directive.arguments) {
-                if (argument.kind == Argument::Kind::expression) holes_of(argument.expression, true);
-            }
-            directives(directive.block);
-        }
-    }
-
     void statements(const std::vector<Statement>& list) {
         for (const Statement& statement : list) {
-            directives(statement.chain);
+            for_each_expression(statement.chain, [&](const Expression& each) { holes_of(each, true); });
             if (statement.kind == Statement::Kind::where) {
                 holes_of(statement.condition, false);
                 comparisons(statement.condition);
@@ -177,7 +157,7 @@ class Rules {
             // lanes1 beside lanes2 is another option, not a misspelt one.
             if (near && without_digits(*near) != without_digits(*option)) {
                 add(other.at, "variant " + choice->name + " has no option '" + *option + "'",
-                    "Is '" + *near + "' meant? Its options here: " + listed(options) + ".");
+                    "Is '" + *near + "' meant? Its options here: " + joined(options) + ".");
             }
         }
         return true;

@@ -218,17 +218,10 @@ class Instance {
 
     Schedule run() {
         const Schedule& space = index_.text();
-        Schedule result;
-        result.function = space.function;
-        result.target = space.target;
-        result.header_comments = space.header_comments;
-        result.footer_comments = space.footer_comments;
-        result.function_comment = space.function_comment;
-        for (int number = 0; number < index_.variant_count(); ++number) {
-            VariantChoice choice = space.variants[number];
-            choice.options = {choice.options[taken(number)]};
-            result.variants.push_back(std::move(choice));
-        }
+        Schedule result{space.function,        space.target,          space.variants,        {}, {},
+                        space.header_comments, space.footer_comments, space.function_comment};
+        for (int number = 0; number < index_.variant_count(); ++number)
+            result.variants[number].options = {space.variants[number].options[taken(number)]};
         sequence(index_.top(), {}, result.statements);
         return result;
     }
@@ -238,6 +231,10 @@ class Instance {
 
     /// `comments` go before the first statement, if there is one.
     void sequence(const std::vector<SpaceNode>& nodes, std::vector<std::string> comments, std::vector<Statement>& out) {
+        const auto value_of = [&](const std::string& hole) -> std::optional<std::int64_t> {
+            const int number = index_.hole_number(hole);
+            return index_.domain(number).values[taken(number)];
+        };
         for (const SpaceNode& node : nodes) {
             const Statement& statement = *node.statement;
             if (statement.kind == Statement::Kind::where) continue;
@@ -245,8 +242,7 @@ class Instance {
             if (statement.kind == Statement::Kind::directives) {
                 Statement filled = statement;
                 filled.comments = std::exchange(comments, {});
-                for (Directive& directive : filled.chain)
-                    fill(directive);
+                for_each_expression(filled.chain, [&](Expression& each) { each = fill_holes(each, value_of); });
                 out.push_back(std::move(filled));
                 continue;
             }
@@ -258,19 +254,6 @@ class Instance {
             if (!statement.trailing_comment.empty()) comments.push_back(statement.trailing_comment);
             sequence(node.branches[choose ? taken(node.choose) : 0], std::exchange(comments, {}), out);
         }
-    }
-
-    void fill(Directive& directive) const {
-        const auto value = [&](const std::string& name) -> std::optional<std::int64_t> {
-            const int number = index_.hole_number(name);
-            return index_.domain(number).values[taken(number)];
-        };
-        for (Argument& argument : directive.arguments) {
-            if (argument.kind == Argument::Kind::expression)
-                argument.expression = fill_holes(argument.expression, value);
-        }
-        for (Directive& inner : directive.block)
-            fill(inner);
     }
 
     const SpaceIndex& index_;
@@ -383,10 +366,6 @@ Schedule Space::at(const Point& point) const {
     Answers answers = tree_->answers(point);
     complete(*tree_, answers, [](int) { return 0; });
     return Instance(*tree_, answers).run();
-}
-
-double Space::size() const {
-    return count_points(*tree_);
 }
 
 } // namespace tilewright::dsl

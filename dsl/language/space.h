@@ -61,8 +61,6 @@ class Space {
     /// The schedule at a point: holes replaced, branches chosen, `where` and `when` gone. Decisions missing from
     /// `point` take their first option. Throws ScheduleError for an option that does not exist.
     Schedule at(const Point& point) const;
-    /// The number of points, `where` not counted; infinity past the largest double.
-    double size() const;
 
   private:
     struct Tree; ///< the text, indexed; never changed after construction

@@ -75,10 +75,12 @@ std::vector<SpaceNode> SpaceIndex::index(const std::vector<Statement>& statement
     for (const Statement& statement : statements) {
         SpaceNode node;
         node.statement = &statement;
-        index_directives(statement.chain, node.holes);
+        const auto add_holes = [&](const Expression& expression) {
+            for_each_hole(expression, [&](const Expression& hole) { add_once(node.holes, hole_number(hole.name)); });
+        };
+        for_each_expression(statement.chain, add_holes);
         if (statement.kind == Statement::Kind::where) {
-            for_each_hole(statement.condition,
-                          [&](const Expression& hole) { add_once(node.holes, hole_number(hole.name)); });
+            add_holes(statement.condition);
             const Answers first(decisions_.size(), 0);
             const auto option = [&](const std::string& name) { return variant_option(name, first); };
             node.on_variants = !(bind_variants(statement.condition, option) == statement.condition);
@@ -94,17 +96,6 @@ std::vector<SpaceNode> SpaceIndex::index(const std::vector<Statement>& statement
         nodes.push_back(std::move(node));
     }
     return nodes;
-}
-
-void SpaceIndex::index_directives(const std::vector<Directive>& chain, std::vector<int>& holes) const {
-    for (const Directive& directive : chain) {
-        for (const Argument& argument : directive.arguments) {
-            if (argument.kind != Argument::Kind::expression) continue;
-            for_each_hole(argument.expression,
-                          [&](const Expression& hole) { add_once(holes, hole_number(hole.name)); });
-        }
-        index_directives(directive.block, holes);
-    }
 }
 
 Answers SpaceIndex::open_answers() const {

@@ -67,7 +67,6 @@ class SpaceIndex {
 
   private:
     std::vector<SpaceNode> index(const std::vector<Statement>& statements);
-    void index_directives(const std::vector<Directive>& chain, std::vector<int>& holes) const;
     void walk(const std::vector<SpaceNode>& nodes, const Answers& answers, ActiveParts& parts) const;
 
     Schedule space_;
@@ -78,8 +77,5 @@ class SpaceIndex {
     int first_hole_ = 0;
     int next_choose_ = 0;
 };
-
-/// The number of points, `where` not counted.
-double count_points(const SpaceIndex& index);
 
 } // namespace tilewright::dsl

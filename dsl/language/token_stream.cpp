@@ -27,11 +27,7 @@ std::string found_text(const Token& token) {
 } // namespace
 
 void fail(Position at, std::string message, std::string hint) {
-    Problem problem;
-    problem.violation.at = at;
-    problem.violation.message = std::move(message);
-    problem.violation.hint = std::move(hint);
-    throw problem;
+    throw Problem{{at, "", "", std::move(message), std::move(hint)}};
 }
 
 std::string quoted(std::string_view text) {

@@ -5,6 +5,7 @@
 // that needs no Halide.h.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -70,7 +71,10 @@ enum class StagePart {
     loop   ///< a loop inside its elements
 };
 /// "" for StagePart::whole.
-const char* part_name(StagePart part);
+constexpr const char* part_name(StagePart part) {
+    constexpr const char* kNames[] = {"", "lanes", "block", "rows", "lane", "fold", "end", "loop"};
+    return kNames[static_cast<int>(part)];
+}
 
 struct StageInfo {
     std::string name;
@@ -100,6 +104,11 @@ struct StageInfo {
     std::string source; ///< the NumPy call it comes from, for people
     int kernel = 0;     ///< which kernel of the plan it belongs to
     StagePart part = StagePart::whole;
+
+    /// -1: the pure one; k: update(k).
+    const DefinitionInfo& definition(int update) const {
+        return update < 0 ? pure : updates[static_cast<std::size_t>(update)];
+    }
 };
 
 /// A program size and its value at the sizes that this algorithm is translated for.
@@ -113,6 +122,12 @@ struct AlgorithmInfo {
     std::map<std::string, std::string> variant;
     std::vector<StageInfo> stages; ///< in an order in which each stage comes after what it reads
     std::vector<SizeInfo> sizes;
+
+    /// nullptr for what is no stage.
+    const StageInfo* find(const std::string& stage) const {
+        const auto found = std::ranges::find(stages, stage, &StageInfo::name);
+        return found == stages.end() ? nullptr : &*found;
+    }
 };
 
 struct AlgorithmImpl; // Halide's part: dsl/model/algorithm_impl.h

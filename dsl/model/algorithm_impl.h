@@ -9,7 +9,6 @@
 
 #include "Halide.h"
 #include "dsl/model/algorithm.h"
-#include "dsl/model/traffic.h"
 #include "dsl/runtime/plan.h"
 
 namespace tilewright::dsl {
@@ -42,6 +41,26 @@ struct KernelGroup {
 /// Outputs that are the halves of complex elements, by Halide's names: the second lies one element behind the first.
 struct Halves {
     std::string real, imag;
+};
+
+/// prefetch_lines(loop, bytes): cache lines are fetched this far ahead of every dense load of an argument inside a
+/// loop.
+struct PrefetchLines {
+    std::string stage_prefix; ///< of the lowered loop's name: "argmin.s0."
+    std::string loop;         ///< its last component: "iv"
+    std::int64_t bytes_ahead;
+};
+
+/// store_nontemporal(bytes): stores to an output of at least so many bytes go past the caches.
+struct NonTemporalStores {
+    std::string func;
+    std::int64_t min_bytes;
+};
+
+/// What a schedule says about the memory traffic of a kernel, for the lowering passes.
+struct Traffic {
+    std::vector<PrefetchLines> prefetches;
+    std::vector<NonTemporalStores> nontemporal;
 };
 
 /// One compiled pipeline of the plan.

@@ -5,8 +5,8 @@ namespace tilewright::dsl {
 
 using Halide::Expr;
 
-Expr size_operation(const SizeExpression& tree, const Expr& a, const Expr& b) {
-    switch (tree.op()) {
+Expr size_operation(SizeExpression::Op op, const Expr& a, const Expr& b, bool positive) {
+    switch (op) {
     case SizeExpression::Op::add:
         return a + b;
     case SizeExpression::Op::sub:
@@ -17,18 +17,26 @@ Expr size_operation(const SizeExpression& tree, const Expr& a, const Expr& b) {
         return Halide::min(a, b);
     case SizeExpression::Op::max:
         return Halide::max(a, b);
+    case SizeExpression::Op::logical_and:
+        return a && b;
+    case SizeExpression::Op::logical_or:
+        return a || b;
     default:
         break;
     }
-    if (is_comparison(tree.op())) return compare(tree.op(), a, b);
+    if (is_comparison(op)) return compare(op, a, b);
     // Halide's // and % round towards minus infinity for positive divisors alone.
-    const bool divides = tree.op() == SizeExpression::Op::floordiv;
-    const SizeExpression& divisor = tree.operands()[1];
+    const bool divides = op == SizeExpression::Op::floordiv;
     const Expr plain = divides ? a / b : a % b;
-    if (divisor.is_constant() && divisor.constant() > 0) return plain;
+    if (positive) return plain;
     const Expr zero = Halide::Internal::make_zero(a.type());
     const Expr turned = divides ? (zero - a) / (zero - b) : zero - (zero - a) % (zero - b);
     return Halide::select(b > zero, plain, turned);
+}
+
+Expr size_operation(const SizeExpression& tree, const Expr& a, const Expr& b) {
+    const SizeExpression& right = tree.operands()[1];
+    return size_operation(tree.op(), a, b, right.is_constant() && right.constant() > 0);
 }
 
 Expr halide_size(const SizeExpression& tree, const std::map<std::string, Halide::Param<int32_t>>& sizes) {

@@ -9,7 +9,10 @@
 
 namespace tilewright::dsl {
 
-/// One operation on numbers, with Python's // and %, or a comparison; `a` and `b` are its operands.
+/// One operation on numbers, with Python's // and %, a comparison, or one of truths; `a` and `b` are its operands.
+/// `positive`: `b` is known to be above 0.
+Halide::Expr size_operation(SizeExpression::Op op, const Halide::Expr& a, const Halide::Expr& b, bool positive);
+/// The operation of a tree, on what its operands have become.
 Halide::Expr size_operation(const SizeExpression& tree, const Halide::Expr& a, const Halide::Expr& b);
 
 /// In 32 bits. Throws std::out_of_range for a symbol that `sizes` does not have.

@@ -107,8 +107,8 @@ StageModel& ScheduleModel::add_wrapper(const std::string& stage, const std::stri
 
 // ---- places -------------------------------------------------------------------------------------------------------
 
-std::vector<Site> ScheduleModel::path_of(const std::string& stage, const DefinitionModel& definition) const {
-    std::vector<Site> path = sites_of(stage);
+std::vector<Site> ScheduleModel::path_of(const std::string& stage, const DefinitionModel& definition,
+                                         std::vector<Site> path) {
     if (definition.single_thread) {
         path.push_back({stage, definition.update, "", Run::gpu_block});
         path.push_back({stage, definition.update, "", Run::gpu_thread});
@@ -130,7 +130,7 @@ void ScheduleModel::uses_in(const std::string& reader, const DefinitionModel& de
     for (const CallInfo& call : definition.calls) {
         if (call.stage != stage) continue;
         if (!reading.inlined()) {
-            if (!path) path = path_of(reader, definition);
+            if (!path) path = path_of(reader, definition, sites_of(reader));
             // A split loop keeps its meaning as an index; only base loops are indices.
             add({*path, reader, &definition, call.axes});
             continue;

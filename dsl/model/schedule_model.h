@@ -44,7 +44,11 @@ struct DefinitionModel {
     std::optional<FuseWith> with;
     Position first_at; ///< of the first directive that needs a loop nest
     std::string first_verb;
-    Position specialize_at;
+
+    /// Whether two loops may not change places.
+    bool keeps_order(const Loop& a, const Loop& b) const {
+        return (a.ordered && b.ordered) || (a.racing && b.racing && !associative);
+    }
 };
 
 /// Where a stage is computed, stored, or where its storage is allocated.
@@ -137,7 +141,9 @@ class ScheduleModel {
     const std::vector<Use>& uses(const std::string& stage, KnownUses& known) const;
     void uses_in(const std::string& reader, const DefinitionModel& definition, const std::string& stage,
                  std::vector<Use>& result, KnownUses& known) const;
-    std::vector<Site> path_of(const std::string& stage, const DefinitionModel& definition) const;
+    /// `around` and the loops of the definition itself.
+    static std::vector<Site> path_of(const std::string& stage, const DefinitionModel& definition,
+                                     std::vector<Site> around);
     std::optional<int> resolve(const std::vector<Site>& sites, const Level& level) const;
 
     struct Region {

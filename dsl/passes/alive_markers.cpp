@@ -15,11 +15,11 @@ namespace {
 /// Puts the values of lets in their places. What is shared stays shared.
 class PutLetsIn : public IRGraphMutator {
   public:
-    void bind(const std::string& name, const Expr& value) { values_[name] = value; }
+    explicit PutLetsIn(std::map<std::string, Expr> values) : values_(std::move(values)) {}
 
   private:
     using IRGraphMutator::visit;
-    std::map<std::string, Expr> values_;
+    const std::map<std::string, Expr> values_;
     Expr visit(const Variable* op) override {
         const auto found = values_.find(op->name);
         return found == values_.end() ? Expr(op) : found->second;
@@ -42,18 +42,13 @@ Outside outside(const AliveMarkers::Marker& marker) {
     std::map<std::string, Expr> values;
     for (const auto& [name, value] : marker.around) {
         // A mutator remembers what it has seen, so each new binding needs a fresh one.
-        PutLetsIn put;
-        for (const auto& [bound, known] : values)
-            put.bind(bound, known);
-        const Expr here = put.mutate(value);
+        const Expr here = PutLetsIn(values).mutate(value);
         if (name.empty())
             branches.push_back(here);
         else
             values[name] = here;
     }
-    PutLetsIn put;
-    for (const auto& [bound, known] : values)
-        put.bind(bound, known);
+    PutLetsIn put(std::move(values));
     condition = any_lane(put.mutate(condition));
     // What a branch keeps from running may not be read either: a real branch again.
     for (auto branch = branches.rbegin(); branch != branches.rend(); ++branch)

@@ -139,84 +139,71 @@ std::map<std::string, std::int64_t> shared_bounds(const Stmt& statement) {
     return most;
 }
 
-class Launches : public IRMutator {
-  public:
-    explicit Launches(const std::map<std::string, std::int64_t>& shared) : shared_(shared) {}
-
-  private:
-    using IRMutator::visit;
-    const std::map<std::string, std::int64_t>& shared_;
-    std::set<std::string> nowhere_; ///< arrays without memory on the host
-
-    /// A constant number of elements in the place of what the host would count; -1 where there is none.
-    std::int64_t bound(const std::string& name) const {
-        const auto found = shared_.find(name);
-        return found == shared_.end() ? -1 : found->second;
-    }
-
-    Stmt visit(const LetStmt* op) override {
-        if (ends_with(op->name, ".shared_size_var")) {
-            const std::int64_t most = bound(op->name.substr(0, op->name.size() - 4));
-            if (most >= 0) return mutate(substitute(op->name, static_cast<int>(most), op->body));
-        }
-        const Expr value = mutate(op->value);
-        if (!value.same_as(op->value) || is_const(value) || !shared_.empty()) {
-            if (const auto constant = as_const_int(simplify(value)); constant && value.type() == Int(32))
-                return mutate(substitute(op->name, static_cast<int>(*constant), op->body));
-        }
-        return LetStmt::make(op->name, value, mutate(op->body));
-    }
-
-    Stmt visit(const For* op) override {
-        if (op->for_type != ForType::GPUBlock) {
-            // Of these only the launches inside are done by the host.
-            if (op->for_type != ForType::Serial) on_host(stage_of(op->name));
-            const Stmt mutated = IRMutator::visit(op);
-            return is_no_op(mutated.as<For>()->body) ? Evaluate::make(0) : mutated;
-        }
-        check_block(stage_of(op->name), op);
-        return op;
-    }
-
-    Stmt visit(const Store* op) override {
-        if (!is_of_host(op->name)) on_host(stage_of(op->name));
-        return bound(op->name) >= 0 ? Evaluate::make(0) : IRMutator::visit(op);
-    }
-    Expr visit(const Load* op) override {
-        if (!is_of_host(op->name)) on_host(stage_of(op->name));
-        return IRMutator::visit(op);
-    }
-
-    /// Arrays that only the device touches have no memory on the host.
-    Stmt visit(const Allocate* op) override {
-        if (!is_const_zero(op->condition) && bound(op->name) < 0) return IRMutator::visit(op);
-        nowhere_.insert(op->name);
-        return mutate(op->body);
-    }
-    Stmt visit(const Free* op) override { return nowhere_.count(op->name) ? Evaluate::make(0) : Stmt(op); }
-
-    static std::string buffer_of(const Call* call) {
-        const Variable* buffer = call->args.empty() ? nullptr : call->args[0].as<Variable>();
-        return buffer ? stage_of(buffer->name) : "a stage";
-    }
-
-    Stmt visit(const Evaluate* op) override {
-        const Call* call = op->value.as<Call>();
-        if (!call) return IRMutator::visit(op);
-        if (call->name == "halide_copy_to_device") return Evaluate::make(0);
-        if (call->name == "halide_copy_to_host" || call->name == "halide_device_and_host_malloc" ||
-            call->name == "halide_device_and_host_free") {
-            on_host(buffer_of(call));
-        }
-        if (call->name == "halide_device_malloc") return call_extern_and_assert(call->name, call->args);
-        return IRMutator::visit(op);
-    }
-};
+std::string buffer_of(const Call* call) {
+    const Variable* buffer = call->args.empty() ? nullptr : call->args[0].as<Variable>();
+    return buffer ? stage_of(buffer->name) : "a stage";
+}
 
 } // namespace
 
 Stmt device_launches(const Stmt& statement) {
-    return Launches(shared_bounds(statement)).mutate(statement);
+    const std::map<std::string, std::int64_t> shared = shared_bounds(statement);
+    std::set<std::string> nowhere; // arrays without memory on the host
+    // A constant number of elements in the place of what the host would count; -1 where there is none.
+    const auto bound = [&](const std::string& name) {
+        const auto found = shared.find(name);
+        return found == shared.end() ? -1 : found->second;
+    };
+    return mutate_with(
+        statement,
+        [&](Mutator& self, const LetStmt* op) {
+            if (ends_with(op->name, ".shared_size_var")) {
+                const std::int64_t most = bound(op->name.substr(0, op->name.size() - 4));
+                if (most >= 0) return self.mutate(substitute(op->name, static_cast<int>(most), op->body));
+            }
+            const Expr value = self.mutate(op->value);
+            if (!value.same_as(op->value) || is_const(value) || !shared.empty()) {
+                if (const auto constant = as_const_int(simplify(value)); constant && value.type() == Int(32))
+                    return self.mutate(substitute(op->name, static_cast<int>(*constant), op->body));
+            }
+            return LetStmt::make(op->name, value, self.mutate(op->body));
+        },
+        [&](Mutator& self, const For* op) {
+            if (op->for_type != ForType::GPUBlock) {
+                // Of these only the launches inside are done by the host.
+                if (op->for_type != ForType::Serial) on_host(stage_of(op->name));
+                const Stmt mutated = self.inside(op);
+                return is_no_op(mutated.as<For>()->body) ? Evaluate::make(0) : mutated;
+            }
+            check_block(stage_of(op->name), op);
+            return Stmt(op);
+        },
+        [&](Mutator& self, const Store* op) {
+            if (!is_of_host(op->name)) on_host(stage_of(op->name));
+            return bound(op->name) >= 0 ? Evaluate::make(0) : self.inside(op);
+        },
+        [&](Mutator& self, const Load* op) {
+            if (!is_of_host(op->name)) on_host(stage_of(op->name));
+            return self.inside(op);
+        },
+        // Arrays that only the device touches have no memory on the host.
+        [&](Mutator& self, const Allocate* op) {
+            if (!is_const_zero(op->condition) && bound(op->name) < 0) return self.inside(op);
+            nowhere.insert(op->name);
+            return self.mutate(op->body);
+        },
+        [&](Mutator&, const Free* op) { return nowhere.count(op->name) ? Evaluate::make(0) : Stmt(op); },
+        [&](Mutator& self, const Evaluate* op) {
+            const Call* call = op->value.as<Call>();
+            if (!call) return self.inside(op);
+            if (call->name == "halide_copy_to_device") return Evaluate::make(0);
+            if (call->name == "halide_copy_to_host" || call->name == "halide_device_and_host_malloc" ||
+                call->name == "halide_device_and_host_free") {
+                on_host(buffer_of(call));
+            }
+            if (call->name == "halide_device_malloc") return call_extern_and_assert(call->name, call->args);
+            return self.inside(op);
+        });
 }
 
 } // namespace tilewright::dsl

@@ -44,14 +44,12 @@ Stmt with_names(const Stmt& code, const std::map<std::string, std::string>& name
         [&](Mutator& self, const Load* op) {
             const auto found = names.find(op->name);
             if (found == names.end()) return self.inside(op);
-            return Load::make(op->type, found->second, self.mutate(op->index), Halide::Buffer<>(), Halide::Parameter(),
-                              self.mutate(op->predicate), ModulusRemainder());
+            return load_of(found->second, op->type, self.mutate(op->index), self.mutate(op->predicate));
         },
         [&](Mutator& self, const Store* op) {
             const auto found = names.find(op->name);
             if (found == names.end()) return self.inside(op);
-            return Store::make(found->second, self.mutate(op->value), self.mutate(op->index), Halide::Parameter(),
-                               self.mutate(op->predicate), ModulusRemainder());
+            return store_of(found->second, self.mutate(op->value), self.mutate(op->index), self.mutate(op->predicate));
         },
         [&](Mutator& self, const LetStmt* op) {
             Expr value = self.mutate(op->value);
@@ -128,36 +126,6 @@ Stmt parallel_loop(const KernelLoop& loop, const Stmt& statement) {
     return within({{iterations, max(simplify(loop.iterations), 0)}, {tile, max(even, least)}}, tasks);
 }
 
-/// Reads of the very elements that a statement stores become `by`.
-class HoldElements : public IRMutator {
-  public:
-    /// `known`: definitions around the statement, each in terms of nothing that is defined further in.
-    HoldElements(const Store& store, Expr by, const std::map<std::string, Expr>& known)
-        : store_(store), by_(std::move(by)), known_(known), index_(plain(store.index)),
-          predicate_(plain(store.predicate)) {}
-    int count = 0;
-    bool others = false; ///< it also reads other elements of that memory
-
-  private:
-    using IRMutator::visit;
-    const Store& store_;
-    Expr by_;
-    const std::map<std::string, Expr>& known_;
-    Expr index_, predicate_;
-
-    /// Lowering spells one index in several ways.
-    Expr plain(const Expr& value) const { return simplify(substitute(known_, value)); }
-
-    Expr visit(const Load* op) override {
-        if (op->name != store_.name) return IRMutator::visit(op);
-        const bool same = op->type == by_.type() && is_const_zero(simplify(plain(op->index) - index_)) &&
-                          equal(plain(op->predicate), predicate_);
-        others = others || !same;
-        ++count;
-        return same ? by_ : Expr(op);
-    }
-};
-
 /// Puts a loop into the outermost loops of a kernel: memory is then walked through in their order, and they may run
 /// in parallel. What follows the loop moves along.
 class PutInside : public IRMutator {
@@ -231,22 +199,28 @@ class PutInside : public IRMutator {
         const Halide::Type type = store.value.type();
         const std::string name = loop_.variable + ".held" + std::to_string(held_++);
         const Expr lanes = type.is_vector() ? Ramp::make(0, 1, type.lanes()) : Expr(0);
-        const auto load = [&](const std::string& from, const Expr& index, const Expr& predicate) {
-            return Load::make(type, from, index, Halide::Buffer<>(), Halide::Parameter(), predicate,
-                              ModulusRemainder());
-        };
         const Expr all = const_true(type.lanes());
-        const Expr before = load(store.name, store.index, store.predicate);
-        HoldElements hold(store, load(name, lanes, all), known_);
-        const Expr value = hold.mutate(store.value);
-        for (auto& let : held)
-            let.second = hold.mutate(let.second);
-        if (hold.others || hold.count == 0) return {};
-        const auto keep = [&](const Expr& what) {
-            return Store::make(name, what, lanes, Halide::Parameter(), all, {});
+        const Expr before = load_of(store.name, type, store.index, store.predicate);
+        // Lowering spells one index in several ways: each in terms of nothing that is defined further in.
+        const auto plain = [&](const Expr& code) { return simplify(substitute(known_, code)); };
+        const Expr index = plain(store.index), predicate = plain(store.predicate);
+        const Expr element = load_of(name, type, lanes, all);
+        bool reads_it = false, reads_others = false;
+        const auto hold = [&](const Expr& code) {
+            return mutate_with(code, [&](Mutator& self, const Load* op) {
+                if (op->name != store.name) return self.inside(op);
+                const bool same = op->type == type && is_const_zero(simplify(plain(op->index) - index)) &&
+                                  equal(plain(op->predicate), predicate);
+                (same ? reads_it : reads_others) = true;
+                return same ? element : Expr(op);
+            });
         };
-        const Stmt after = Store::make(store.name, load(name, lanes, all), store.index, Halide::Parameter(),
-                                       store.predicate, ModulusRemainder());
+        const Expr value = hold(store.value);
+        for (auto& let : held)
+            let.second = hold(let.second);
+        if (reads_others || !reads_it) return {};
+        const auto keep = [&](const Expr& what) { return store_of(name, what, lanes, all); };
+        const Stmt after = store_of(store.name, load_of(name, type, lanes, all), store.index, store.predicate);
         const Stmt once =
             Allocate::make(name, type.element_of(), Halide::MemoryType::Stack, {type.lanes()}, const_true(),
                            Block::make({keep(before), serial_loop(loop_, held, keep(value)), after}));
@@ -441,8 +415,7 @@ class Composer {
     Expr element(const PlanStep& step, Piece& piece) const {
         const Memory& from = memory(step.arguments[0].name());
         add_address(from.symbol, piece);
-        return Load::make(from.type, from.symbol, 0, Halide::Buffer<>(), Halide::Parameter(), const_true(),
-                          ModulusRemainder());
+        return load_of(from.symbol, from.type, 0, const_true());
     }
 
     void add_address(const std::string& symbol, Piece& piece) const {

@@ -4,11 +4,10 @@
 // Encodings: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2, MOVUPS, MOVAPS, MOVDQU, MOVDQA,
 // MOVNTPS, MOVNTPD, MOVNTDQ, PREFETCHh. All of them are [prefix] opcode ModRM [SIB] disp32; twins differ in the opcode
 // and, for integers, in the mandatory prefix (of prefetches: in ModRM), never in length.
-#include <elf.h>
-
 #include <cstring>
 
 #include "dsl/base/error.h"
+#include "dsl/code/object_symbols.h"
 #include "dsl/passes/memory_hints.h"
 
 namespace tilewright::dsl {
@@ -36,6 +35,10 @@ bool is_vector_store(Byte opcode, unsigned prefix, bool evex) {
     return prefix == none || prefix == p66;
 }
 
+void stream(Byte* op) {
+    *op = *op == kStoreIntegers ? kStreamIntegers : kStreamFloats;
+}
+
 /// `op` points at the opcode; `begin` at the first byte that may be read.
 bool rewrite_evex(Byte* op, const Byte* begin) {
     if (op - begin < 4 || op[-4] != 0x62) return false;
@@ -45,12 +48,8 @@ bool rewrite_evex(Byte* op, const Byte* begin) {
     const bool plain = (op[-1] & 0x97) == 0 && (op[-1] & 8); // no zeroing, broadcast or mask, and V' unused
     if (map != 1 || !no_operand || !plain || (op[-1] & 0x60) == 0x60 || !is_vector_store(*op, prefix, true))
         return false;
-    if (*op == kStoreIntegers) {
-        op[-2] = static_cast<Byte>((op[-2] & 0x7C) | p66); // W0
-        *op = kStreamIntegers;
-    } else {
-        *op = kStreamFloats;
-    }
+    if (*op == kStoreIntegers) op[-2] = static_cast<Byte>((op[-2] & 0x7C) | p66); // W0
+    stream(op);
     return true;
 }
 
@@ -60,12 +59,8 @@ bool rewrite_vex(Byte* op, const Byte* begin) {
     const bool two = op - begin >= 2 && op[-2] == 0xC5;
     if (!three && !two) return false;
     if ((*last & 0x78) != 0x78 || !is_vector_store(*op, *last & 3, false)) return false;
-    if (*op == kStoreIntegers) {
-        *last = static_cast<Byte>((*last & 0xFC) | p66);
-        *op = kStreamIntegers;
-    } else {
-        *op = kStreamFloats;
-    }
+    if (*op == kStoreIntegers) *last = static_cast<Byte>((*last & 0xFC) | p66);
+    stream(op);
     return true;
 }
 
@@ -80,12 +75,8 @@ bool rewrite_sse(Byte* op, const Byte* begin) {
     if (*before == 0xF3) prefix = pF3;
     if (*before == 0xF2) return false;
     if (!is_vector_store(*op, prefix, false)) return false;
-    if (*op == kStoreIntegers) {
-        *before = 0x66;
-        *op = kStreamIntegers;
-    } else {
-        *op = kStreamFloats;
-    }
+    if (*op == kStoreIntegers) *before = 0x66;
+    stream(op);
     return true;
 }
 
@@ -115,22 +106,11 @@ void rewrite(Byte* at, const Byte* begin, MemoryHints& hints) {
 } // namespace
 
 MemoryHints apply_memory_hints(std::string& object) {
-    auto need = [&](std::uint64_t offset, std::uint64_t size) {
-        if (offset > object.size() || object.size() - offset < size) {
-            throw InternalError("an object file ends in the middle of a section.");
-        }
-    };
-    need(0, sizeof(Elf64_Ehdr));
-    Elf64_Ehdr header;
-    std::memcpy(&header, object.data(), sizeof header);
     MemoryHints hints;
-    for (int k = 0; k < header.e_shnum; ++k) {
-        const std::uint64_t at = header.e_shoff + std::uint64_t{header.e_shentsize} * static_cast<std::uint64_t>(k);
-        need(at, sizeof(Elf64_Shdr));
-        Elf64_Shdr section;
-        std::memcpy(&section, object.data() + at, sizeof section);
+    for (const Elf64_Shdr& section : sections_of(object)) {
         if (section.sh_type != SHT_PROGBITS || !(section.sh_flags & SHF_EXECINSTR)) continue;
-        need(section.sh_offset, section.sh_size);
+        if (section.sh_offset > object.size() || object.size() - section.sh_offset < section.sh_size)
+            throw InternalError("an object file ends in the middle of a section.");
         Byte* begin = reinterpret_cast<Byte*>(object.data()) + section.sh_offset;
         for (std::uint64_t byte = 0; byte + 4 <= section.sh_size; ++byte) {
             std::int32_t displacement;

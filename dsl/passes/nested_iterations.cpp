@@ -1,6 +1,7 @@
 // dsl/passes/nested_iterations.cpp: from iterations side by side to iterations inside of each other.
 #include "dsl/passes/nested_iterations.h"
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <utility>
@@ -24,6 +25,15 @@ Expr alive(const Expr& value) {
             if (is_const_one(condition)) return self.mutate(op->true_value);
             return Select::make(condition, self.mutate(op->true_value), self.mutate(op->false_value));
         });
+}
+
+/// What all markers ask, each of one element; undefined where they differ.
+Expr common_condition(const AliveMarkers& found) {
+    const Expr condition = outside(found.markers.front()).condition;
+    const bool same = std::ranges::all_of(found.markers, [&](const AliveMarkers::Marker& marker) {
+        return marker.condition.type().is_scalar() && graph_equal(outside(marker).condition, condition);
+    });
+    return same ? condition : Expr();
 }
 
 class Nest {
@@ -65,13 +75,9 @@ class Nest {
         AliveMarkers found;
         value.accept(&found);
         if (found.markers.empty()) return inside();
-        const Expr condition = outside(found.markers.front()).condition;
-        for (const AliveMarkers::Marker& marker : found.markers) {
-            if (!marker.condition.type().is_scalar() || !graph_equal(outside(marker).condition, condition)) {
-                failed = true;
-                return Stmt();
-            }
-        }
+        const Expr condition = common_condition(found);
+        failed = failed || !condition.defined();
+        if (failed) return Stmt();
         if (alive_.defined() && graph_equal(alive_, condition)) return inside();
         const Expr test = common_subexpression_elimination(condition);
         alive_ = condition;
@@ -87,9 +93,7 @@ Stmt nested_iterations(const Stmt& visit) {
     if (found.markers.empty() || found.in_loop) return Stmt();
     // A condition reads its element's state alone: where one differs, there are several elements, and the death of one
     // says nothing about the others.
-    const Expr first = outside(found.markers.front()).condition;
-    for (const AliveMarkers::Marker& marker : found.markers)
-        if (!marker.condition.type().is_scalar() || !graph_equal(outside(marker).condition, first)) return Stmt();
+    if (!common_condition(found).defined()) return Stmt();
     Nest nest;
     const Stmt result = nest.nest(visit, [] { return Stmt(); });
     return nest.failed ? Stmt() : result;

@@ -38,9 +38,8 @@ Stmt streamed(const Store* op) {
     Expr aligned = (address & make_const(UInt(64), kVectorBytes - 1)) == make_zero(UInt(64));
     // A base of 1 stands for "do not": with elements of one byte some index would make it look aligned.
     if (bytes == 1) aligned = aligned && (base & make_one(UInt(64))) == make_zero(UInt(64));
-    Stmt past = Store::make(name, op->value, Ramp::make(hinted_index(ramp->base, bytes), ramp->stride, ramp->lanes),
-                            Parameter(), op->predicate, ModulusRemainder());
-    return IfThenElse::make(aligned, past, Stmt(op));
+    const Expr place = Ramp::make(hinted_index(ramp->base, bytes), ramp->stride, ramp->lanes);
+    return IfThenElse::make(aligned, store_of(name, op->value, place, op->predicate), Stmt(op));
 }
 
 } // namespace

@@ -7,7 +7,6 @@
 
 #include "Halide.h"
 #include "dsl/model/algorithm_impl.h"
-#include "dsl/model/traffic.h"
 
 namespace tilewright::dsl {
 

@@ -216,13 +216,13 @@ class BranchOnMarkers : public IRMutator {
         const Expr always = const_true(type.lanes());
         auto store = [&](Expr value) {
             if (type.is_bool()) value = Cast::make(stored, value);
-            return Store::make(name, value, index, Parameter(), always, ModulusRemainder());
+            return store_of(name, value, index, always);
         };
         CollectConditions conditions;
         conditions.mutate(op->value);
         Stmt fill =
             branch(conditions.any(), store(strip(op->value, Form::select)), store(strip(op->value, Form::fast)));
-        Expr value = Load::make(stored, name, index, Buffer<>(), Parameter(), always, ModulusRemainder());
+        Expr value = load_of(name, stored, index, always);
         if (type.is_bool()) value = NE::make(value, make_zero(stored));
         Stmt body = Block::make(fill, LetStmt::make(op->name, value, mutate(op->body)));
         return Allocate::make(name, stored.element_of(), MemoryType::Stack, {type.lanes()}, const_true(), body);

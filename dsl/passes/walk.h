@@ -160,6 +160,16 @@ template <class Rewrite> Halide::Internal::Stmt in_blocks(const Halide::Internal
     });
 }
 
+/// Of memory that is known by a name alone, and may begin anywhere.
+inline Halide::Expr load_of(const std::string& name, const Halide::Type& type, const Halide::Expr& index,
+                            const Halide::Expr& predicate) {
+    return Halide::Internal::Load::make(type, name, index, Halide::Buffer<>(), Halide::Parameter(), predicate, {});
+}
+inline Halide::Internal::Stmt store_of(const std::string& name, const Halide::Expr& value, const Halide::Expr& index,
+                                       const Halide::Expr& predicate) {
+    return Halide::Internal::Store::make(name, value, index, Halide::Parameter(), predicate, {});
+}
+
 /// Loads and stores of memory that may begin anywhere.
 inline Halide::Expr unaligned(const Halide::Internal::Load* op) {
     return Halide::Internal::Load::make(op->type, op->name, op->index, op->image, op->param, op->predicate, {});

@@ -127,11 +127,10 @@ Expr size_in(const Expr& condition) {
 }
 
 Expr is_set(const std::string& flag) {
-    return Load::make(UInt(8), flag, 0, Buffer<>(), Parameter(), const_true(), ModulusRemainder()) !=
-           make_zero(UInt(8));
+    return load_of(flag, UInt(8), 0, const_true()) != make_zero(UInt(8));
 }
 Stmt set(const std::string& flag, const Expr& value) {
-    return Store::make(flag, cast<std::uint8_t>(value), 0, Parameter(), const_true(), ModulusRemainder());
+    return store_of(flag, cast<std::uint8_t>(value), 0, const_true());
 }
 
 /// The fast way alone. Where it is the wrong one, `flag` is set. `nothing`: added to the places of arguments, undefined

@@ -21,8 +21,8 @@ OrOutcome<dsl::Schedule> RecordedWorkbench::autoschedule(const std::string& name
                                                          const std::map<std::string, std::string>&) {
     now_s_ += 0.2;
     const auto found = autoschedules_.find(name);
-    if (found != autoschedules_.end()) return {found->second, {}};
-    return {std::nullopt, {OutcomeKind::build_failed, "nothing is recorded for it"}};
+    if (found != autoschedules_.end()) return found->second;
+    return Outcome{OutcomeKind::build_failed, "nothing is recorded for it"};
 }
 
 OrOutcome<Built> RecordedWorkbench::build(const dsl::Schedule& schedule) {
@@ -36,14 +36,14 @@ OrOutcome<Built> RecordedWorkbench::build(const dsl::Schedule& schedule) {
         [[fallthrough]];
     case OutcomeKind::illegal:
     case OutcomeKind::build_failed:
-        return {std::nullopt, candidate.outcome};
+        return candidate.outcome;
     default:
         break;
     }
     const std::string id = dsl::schedule_digest(schedule);
     built_[id] = candidate;
     built_ids_.insert(id);
-    return {Built{id, candidate.build_s}, {}};
+    return Built{id, candidate.build_s};
 }
 
 std::optional<Outcome> RecordedWorkbench::verify(const Built& built) {
@@ -74,11 +74,11 @@ OrOutcome<PairedTimes> RecordedWorkbench::measure(const MeasureRequest& request)
         const int after = get(id).crashes_after;
         return after > 0 && ++timings_[id] > after;
     };
-    if (crashed(request.candidate)) return {std::nullopt, {OutcomeKind::run_crashed, "ended by SIGSEGV (recorded)"}};
+    if (crashed(request.candidate)) return Outcome{OutcomeKind::run_crashed, "ended by SIGSEGV (recorded)"};
     if (!request.incumbent.empty() && crashed(request.incumbent)) {
         Outcome outcome{OutcomeKind::run_crashed, "ended by SIGSEGV (recorded)"};
         outcome.of_incumbent = true;
-        return {std::nullopt, outcome};
+        return outcome;
     }
     PairedTimes times;
     double used_s = 0;
@@ -96,7 +96,7 @@ OrOutcome<PairedTimes> RecordedWorkbench::measure(const MeasureRequest& request)
         }
     }
     now_s_ += used_s;
-    return {std::move(times), {}};
+    return times;
 }
 
 } // namespace tilewright::autotune

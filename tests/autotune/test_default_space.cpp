@@ -205,19 +205,14 @@ TEST(DefaultSpace, TheDefaultScheduleIsItsFirstPoint) {
 /// Every point of the space, or `limit` drawn ones where there are more.
 std::vector<dsl::Point> points_of(const dsl::Space& space, const dsl::Environment& environment, std::size_t limit) {
     std::vector<dsl::Point> open{{}}, done;
-    if (space.size() > static_cast<double>(limit)) {
-        std::mt19937_64 rng(7);
-        done.push_back(space.first_point());
-        while (done.size() < limit)
-            done.push_back(space.random_point(rng, environment).value());
-        return done;
-    }
-    while (!open.empty()) {
+    std::size_t whole = 0;
+    while (!open.empty() && whole <= limit) {
         dsl::Point point = open.back();
         open.pop_back();
         const auto decisions = space.active(point);
         auto next = std::find_if(decisions.begin(), decisions.end(), [&](const auto& d) { return !point.count(d.id); });
         if (next == decisions.end()) {
+            ++whole;
             if (!space.violated(point, environment)) done.push_back(point);
             continue;
         }
@@ -226,6 +221,11 @@ std::vector<dsl::Point> points_of(const dsl::Space& space, const dsl::Environmen
             open.push_back(point);
         }
     }
+    if (whole <= limit) return done;
+    std::mt19937_64 rng(7);
+    done = {space.first_point()};
+    while (done.size() < limit)
+        done.push_back(space.random_point(rng, environment).value());
     return done;
 }
 

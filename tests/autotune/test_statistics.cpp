@@ -35,7 +35,6 @@ TEST(PairedRatio, GivesNoIntervalForTooFewPairs) {
     const PairedRatio eight = paired_ratio(std::vector<double>(8, 1.0), std::vector<double>(8, 2.0));
     ASSERT_TRUE(eight.interval);
     EXPECT_TRUE(is_faster(eight));
-    EXPECT_FALSE(is_slower(eight));
 }
 
 TEST(FewPairs, ProveAGainThatIsClearInEach) {
@@ -87,7 +86,7 @@ double miss_rate(int pairs, double confidence, double true_ratio, unsigned seed)
             incumbent.push_back(disturbed());
         }
         const PairedRatio ratio = paired_ratio(candidate, incumbent, confidence);
-        missed += !ratio.interval || ratio.interval->excludes(true_ratio);
+        missed += !ratio.interval || true_ratio < ratio.interval->low || true_ratio > ratio.interval->high;
     }
     return missed / static_cast<double>(kExperiments);
 }

@@ -32,18 +32,25 @@ std::vector<std::string> ids(const Space& space, const Point& point) {
     return result;
 }
 
-/// Every point, by asking active() until nothing is open.
-void enumerate(const Space& space, const Point& point, std::vector<Point>& out) {
+/// All points that answer what `point` leaves open, or the first `most` of them.
+void enumerate(const Space& space, const Point& point, std::vector<Point>& out, std::size_t most = 1000) {
+    if (out.size() >= most) return;
     for (const Decision& decision : space.active(point)) {
         if (point.count(decision.id) > 0) continue;
         for (std::size_t option = 0; option < decision.options.size(); ++option) {
             Point next = point;
             next[decision.id] = static_cast<int>(option);
-            enumerate(space, next, out);
+            enumerate(space, next, out, most);
         }
         return;
     }
     out.push_back(point);
+}
+
+std::size_t count_of(const Space& space) {
+    std::vector<Point> all;
+    enumerate(space, {}, all);
+    return all.size();
 }
 
 /// The point answers exactly what is active, within range; its schedule is concrete and reads back.
@@ -134,7 +141,6 @@ TEST(Space, AScheduleIsASpaceOfOnePoint) {
     EXPECT_EQ(space.random_point(rng, machine), Point{});
     EXPECT_EQ(space.mutate({}, rng, machine), std::nullopt);
     EXPECT_EQ(space.cross({}, {}, rng, machine), Point{});
-    EXPECT_EQ(space.size(), 1);
     EXPECT_TRUE(space.at({}) == schedule);
 }
 
@@ -150,7 +156,7 @@ TEST(Space, VariantsInConditions) {
                                  "when chunk >= 4 and not norm == serial { a.unroll(i, ?u{2, 4}) }\n"
                                  "b.vectorize(i, ?v{2, 4, 8})\n"
                                  "where norm == lanes or ?v <= chunk");
-    EXPECT_EQ(space.size(), 3 * 3 + 1 * 3 + 2 * 2 * 3);
+    EXPECT_EQ(count_of(space), 3U * 3 + 1 * 3 + 2 * 2 * 3);
     EXPECT_EQ(ids(space, {{"variant chunk", 1}, {"variant norm", 1}}).size(), 4U);
     EXPECT_EQ(ids(space, {{"variant chunk", 0}, {"variant norm", 1}}).size(), 3U);
     EXPECT_EQ(space.violated({{"variant chunk", 0}, {"variant norm", 1}, {"?v", 2}}, machine), std::nullopt);
@@ -164,11 +170,12 @@ TEST(Space, MayBeNarrowedToFewerOptions) {
                                  "when norm == lanes2 { a.unroll(i, ?u{2, 4}) }\n"
                                  "when norm != lanes2 { b.unroll(i, ?v{2, 4, 8}) }")
                             .text();
-    EXPECT_EQ(Space(narrowed).size(), 2 + 2 * 3);
-    for (const auto& [option, points] : std::map<std::string, int>{{"serial", 3}, {"lanes1", 3}, {"lanes2", 2}}) {
+    EXPECT_EQ(count_of(Space(narrowed)), 2U + 2 * 3);
+    for (const auto& [option, points] :
+         std::map<std::string, std::size_t>{{"serial", 3}, {"lanes1", 3}, {"lanes2", 2}}) {
         narrowed.variants[0].options = {option};
-        EXPECT_EQ(Space(narrowed).size(), points);
-        EXPECT_EQ(Space(parse_schedule(print_schedule(narrowed))).size(), points);
+        EXPECT_EQ(count_of(Space(narrowed)), points);
+        EXPECT_EQ(count_of(Space(parse_schedule(print_schedule(narrowed)))), points);
     }
 }
 
@@ -344,14 +351,11 @@ TEST(Space, CrossTakesFromTheParents) {
     EXPECT_EQ(seen.size(), (4U - 1U) * 2U); // (4, 4) breaks the constraint
 }
 
-TEST(Space, SizeCountsHolesThatBranchesShareOnce) {
-    EXPECT_EQ(space_of("choose { a.unroll(i, ?u{1, 2, 3}) | a.vectorize(i, ?u) | a.inline() }").size(), 7);
-    EXPECT_EQ(space_of("choose { a.unroll(i, ?u{1, 2, 3}) | }\nchoose { b.unroll(i, ?u) | }").size(), 3 + 3 + 3 + 1);
-    EXPECT_EQ(space_of("choose { a.unroll(i, ?u{1, 2, 3}) | }\nb.unroll(i, ?u)").size(), 6);
-    std::string many;
-    for (int i = 0; i < 1200; ++i)
-        many += "a.unroll(i, ?h" + std::to_string(i) + "{1, 2})\n";
-    EXPECT_TRUE(std::isinf(space_of(many).size()));
+TEST(Space, HolesThatBranchesShareAreOneDecision) {
+    EXPECT_EQ(count_of(space_of("choose { a.unroll(i, ?u{1, 2, 3}) | a.vectorize(i, ?u) | a.inline() }")), 7U);
+    EXPECT_EQ(count_of(space_of("choose { a.unroll(i, ?u{1, 2, 3}) | }\nchoose { b.unroll(i, ?u) | }")),
+              3U + 3 + 3 + 1);
+    EXPECT_EQ(count_of(space_of("choose { a.unroll(i, ?u{1, 2, 3}) | }\nb.unroll(i, ?u)")), 6U);
 }
 
 TEST(Space, ManyDecisionsAreHandled) {
@@ -387,11 +391,12 @@ TEST(SpaceProperty, EveryPointOfRandomSpacesIsSound) {
 
         std::vector<Point> all;
         std::vector<Point> legal;
-        if (space.size() <= 300) {
+        enumerate(space, {}, all, 301);
+        if (all.size() > 300) {
+            all.clear();
+        } else {
             ++enumerated;
-            enumerate(space, {}, all);
             ASSERT_EQ(std::set<Point>(all.begin(), all.end()).size(), all.size());
-            ASSERT_EQ(space.size(), static_cast<double>(all.size()));
             for (const Point& point : all) {
                 if (!space.violated(point, machine)) legal.push_back(point);
             }

@@ -78,7 +78,7 @@ std::string variants_text(const std::vector<translator::VariantInfo>& variants) 
 }
 
 std::string stages_text(const dsl::Algorithm& algorithm) {
-    return autotune::algorithm_info_to_json(algorithm.info()).dump(1) + "\n";
+    return nlohmann::json(algorithm.info()).dump(1) + "\n";
 }
 
 std::string plan_text(const dsl::Algorithm& algorithm) {

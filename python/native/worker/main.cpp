@@ -101,7 +101,7 @@ class Worker {
     json describe(const json& request) {
         const auto variant = request.at("variant").get<Variant>();
         const dsl::Algorithm algorithm = candidates_.translate(candidates_.whole_variant(variant));
-        return {{"ok", true}, {"info", autotune::algorithm_info_to_json(algorithm.info())}};
+        return {{"ok", true}, {"info", algorithm.info()}};
     }
     json autoschedule(const json& request) {
         return or_build_failed([&]() -> json {
@@ -129,7 +129,7 @@ class Worker {
         });
     }
     json measure(const json& request) {
-        const auto times = bench_.measure(autotune::measure_request_from_json(request));
+        const auto times = bench_.measure(request.get<autotune::MeasureRequest>());
         if (!times.value) return answer_of(times.outcome);
         return {{"ok", true}, {"candidate_ns", times.value->candidate_ns}, {"incumbent_ns", times.value->incumbent_ns}};
     }
