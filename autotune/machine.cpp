@@ -13,6 +13,7 @@
 #include "dsl/base/digest.h"
 #include "dsl/base/dtypes.h"
 #include "dsl/base/error.h"
+#include "dsl/base/spelling.h"
 #include "dsl/base/targets.h"
 #include "dsl/runtime/cuda/device.h"
 
@@ -223,7 +224,7 @@ Machine this_machine(const std::string& isa, bool look) {
         machine.isa = isa == "cuda" ? cuda_target(kUsualCudaCapability) : isa;
     if (isa_rank(machine.isa) == 0 && !is_cuda_target(machine.isa))
         throw DeviceError("target " + isa + ": not a known instruction set.",
-                          "Use host, x86-64, x86-64-v3, x86-64-v4 or cuda.");
+                          "Use host, " + dsl::joined(host_targets(), ", ") + " or cuda.");
     machine.cpu_model = cpu_model();
     machine.cores = usable_cores();
     read_caches(machine);

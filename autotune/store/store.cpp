@@ -250,10 +250,12 @@ template <class Row> json json_of(const Row& row) {
     return object;
 }
 
-/// Throws json::exception for a field that is missing or of another type, StoreError for an outcome that is none.
-template <class Row> Row from_json(const json& object, const std::string& what) {
+/// What an earlier layout has no field for keeps its default. Throws json::exception for a field that is missing or of
+/// another type, StoreError for an outcome that is none.
+template <class Row> Row from_json(const json& object, const std::string& what, bool is_earlier) {
     Row row;
     dsl::visit_fields(row, [&]<class Value>(const std::string& name, Value& value) {
+        if (is_earlier && !object.contains(name)) return;
         if constexpr (is_outcome<Value>) {
             const auto kind = try_outcome_kind(object.at(name).get<std::string>());
             if (!kind)
@@ -698,24 +700,27 @@ int Store::merge(const std::string& path) {
                          "Give a file that `autotune db export` wrote.");
     int added = 0;
     try {
-        if (everything["tilewright_store"].get<int>() > store_version())
+        const int layout = everything["tilewright_store"].get<int>();
+        const bool is_earlier = layout < store_version();
+        if (layout > store_version())
             throw StoreError("store " + impl_->path + ": merge of " + path + ": it has layout " +
-                                 everything["tilewright_store"].dump() + ", this release knows up to " +
+                                 std::to_string(layout) + ", this release knows up to " +
                                  std::to_string(store_version()) + ".",
                              "Use the newer release.");
         impl_->transact([&] {
             const std::string what = "store " + impl_->path + ": merge of " + path;
             for (const json& one : everything.at("machines"))
-                impl_->insert("INSERT", "machines", from_json<StoredMachine>(one, what), "ON CONFLICT DO NOTHING");
+                impl_->insert("INSERT", "machines", from_json<StoredMachine>(one, what, is_earlier),
+                              "ON CONFLICT DO NOTHING");
             for (const json& one : everything.at("workloads")) {
-                const auto workload = from_json<StoredWorkload>(one, what);
+                const auto workload = from_json<StoredWorkload>(one, what, is_earlier);
                 impl_->insert_workload(workload);
                 auto with_key = [&](json row) {
                     row["workload"] = workload.key;
                     return row;
                 };
                 for (const json& trial : one.at("trials")) {
-                    impl_->insert_trial(from_json<StoredTrial>(with_key(trial), what), true);
+                    impl_->insert_trial(from_json<StoredTrial>(with_key(trial), what, is_earlier), true);
                     added += sqlite3_changes(impl_->db);
                 }
                 if (one.at("record").is_null()) continue;
@@ -724,7 +729,7 @@ int Store::merge(const std::string& path) {
                 if (mine && mine->median_ns <= r.at("median_ns").get<double>()) continue;
                 // It failed here, or the file lacks its trial.
                 if (!impl_->is_measured(workload.key, r.at("digest").get<std::string>())) continue;
-                impl_->insert_record(from_json<StoredRecord>(with_key(r), what));
+                impl_->insert_record(from_json<StoredRecord>(with_key(r), what, is_earlier));
             }
         });
     } catch (const json::exception& problem) {

@@ -82,7 +82,7 @@ inline std::uint64_t saved_registers() {
 /// The rank of this CPU and of the system on it, which must save the wide registers.
 inline int cpu_isa_rank() {
     static const int rank = [] {
-        int found = 4;
+        int found = kIsaLevels.back().rank;
         for (const CpuFeature& feature : kCpuFeatures)
             if (feature.rank <= found && !detail::has_feature(feature)) found = feature.rank - 1;
         constexpr std::uint64_t kYmm = 0x6, kZmm = 0xe6;

@@ -478,6 +478,10 @@ TEST_F(StoreTest, ExportsAndMergesBothWays) {
     std::ofstream(folder + "/partial") << R"({"tilewright_store": 1, "machines": [], "workloads": [{"key": "w7"}]})";
     EXPECT_NE(error_of([&] { store.merge(folder + "/partial"); }).find("a field is missing"), std::string::npos);
     EXPECT_FALSE(store.workload("w7"));
+    std::ofstream(folder + "/earlier") << R"({"tilewright_store": 0, "machines": [], "workloads": [
+        {"key": "w7", "machine": "m7", "trials": [], "record": null}]})";
+    EXPECT_EQ(store.merge(folder + "/earlier"), 0);
+    EXPECT_TRUE(store.workload("w7")) << "fields that an earlier layout had not keep their defaults";
     EXPECT_NE(error_of([&] { store.merge(folder + "/absent"); }).find("no such file"), std::string::npos);
 }
 

@@ -439,3 +439,57 @@ def test_integers_beyond_32_bits_as_iterations():
         assert compiled(np.arange(5), n) == f(np.arange(5), n)
     with pytest.raises(tilewright.TraceError, match="n is 2147483648"):
         tilewright.jit(f, strict=True)(np.arange(5), 2**31)
+
+
+def sum_of_what_stays(x, y):
+    return (x + 1 == x).sum(), np.isnan(x - x).sum(), (x - x).sum(), ((x - y) + y != x).any(), (x * 0 * x).mean()
+
+
+def doublings(x, y):
+    n = 0
+    while n < 50 and not ((x + y) - x != y).any():
+        x = x * 2
+        n += 1
+    return n
+
+
+def carried_there_and_back(x, y):
+    s = 1.0
+    for i in range(len(x)):
+        s = (s - x[i]) + x[i]
+    return s + y[0]
+
+
+@pytest.mark.parametrize("length", [5, 31, 1000, 20_003])
+@pytest.mark.parametrize("first", [1e17, np.inf, 3.0])
+@pytest.mark.parametrize("function", [sum_of_what_stays, doublings, carried_there_and_back])
+def test_iterations_that_real_numbers_would_not_need(function, first, length):
+    """Halide leaves out iterations that add x - x, or count x + 1 == x: zero and false to it, for every float."""
+    x = np.full(length, first)
+    x[1::3] = 2.5
+    y = np.full(length, 1e3) / 3
+    with np.errstate(all="ignore"):
+        expected = function(x, y)
+    for ours, theirs in zip(
+        np.atleast_1d(tilewright.jit(function, strict=True)(x, y)), np.atleast_1d(expected), strict=True
+    ):
+        assert np.array_equal(ours, theirs, equal_nan=True)
+
+
+REDUCED_BY_METHOD = [
+    lambda x: np.logical_and.reduce(x > 0, initial=False),
+    lambda x: np.logical_or.reduce(x > 9, initial=True),
+    lambda x: np.maximum.reduce(x, dtype=np.float32),
+    lambda x: np.maximum.reduce(x, dtype=np.float64, keepdims=True),
+    lambda x: np.logical_and.reduce(x, dtype=bool),
+    lambda x: np.add.reduce(x, dtype=np.float32),
+]
+
+
+@pytest.mark.parametrize("function", REDUCED_BY_METHOD)
+def test_a_method_of_a_ufunc_drops_no_keyword(function):
+    x = np.array([3.0, 1.0, 2.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # some have no rule: NumPy runs them
+        ours = tilewright.jit(function)(x)
+    assert ours == function(x) and np.asarray(ours).dtype == np.asarray(function(x)).dtype

@@ -113,7 +113,8 @@ class Builder {
             target.region = whole_region(target.type.shape.size());
         }
         build_segment(brief, true, one_by_one);
-        const Size longest = std::accumulate(lengths.begin() + 1, lengths.end(), lengths.front(), larger_of);
+        const Size longest = std::accumulate(lengths.begin() + 1, lengths.end(), lengths.front(),
+                                             [](const Size& a, const Size& b) { return larger_of(a, b); });
         const Size is_brief = Size::binary(Size::Op::le, longest, Size::integer(longest_serial_sum()));
         const bool admitted = one_by_one.in_one_function && !options_.device;
         return {{PlanStep{{.kind = runtime::StepKind::branch,

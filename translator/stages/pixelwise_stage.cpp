@@ -1,5 +1,6 @@
 // translator/stages/pixelwise_stage.cpp: the Func of a pixelwise loop.
 #include "dsl/passes/early_exit.h"
+#include "dsl/passes/opaque.h"
 #include "translator/ir/literal.h"
 #include "translator/loops/pixelwise.h"
 #include "translator/stages/kernels.h"
@@ -86,7 +87,7 @@ class LoopStage {
         for (std::size_t j = 0; j < plan_.state.size(); ++j) {
             const std::size_t k = plan_.state[j];
             const std::string& next = loop_.regions[0].yields[k];
-            values.push_back(narrow_[j] ? narrow_value(next) : stored(at(next), false));
+            values.push_back(dsl::opaque_if_it_rounds(narrow_[j] ? narrow_value(next) : stored(at(next), false)));
         }
         draft_.update(iterations, loops, values, {}, evaluator_.operations());
         evaluator_.take_back_given();

@@ -6,6 +6,7 @@
 
 #include "dsl/base/error.h"
 #include "dsl/passes/device_extremes.h"
+#include "dsl/passes/opaque.h"
 #include "translator/ir/dtypes.h"
 #include "translator/ir/values.h"
 
@@ -150,8 +151,9 @@ ReductionBuilder::Reduction ReductionBuilder::reduction(Op op) const {
     Reduction out{{dtype}, 1, ordered, false, {start}, {}, {}, {}, {}, {}};
     out.identity = [identity](const Expr&) { return Exprs{identity}; };
     out.step = [step, identity](const Exprs& sum, const Exprs& x, const Expr& is_there) {
-        if (!is_there.defined()) return Exprs{step(sum[0], x[0])};
-        return Exprs{step(sum[0], Halide::select(is_there, x[0], Halide::cast(x[0].type(), identity)))};
+        const Expr term = dsl::opaque_if_it_rounds(x[0]);
+        if (!is_there.defined()) return Exprs{step(sum[0], term)};
+        return Exprs{step(sum[0], Halide::select(is_there, term, Halide::cast(term.type(), identity)))};
     };
     out.tree = [tree](const std::vector<Exprs>& lanes) { return Exprs{tree(firsts(lanes))}; };
     out.combine = [pair](const std::vector<Exprs>& values) { return Exprs{pairwise(firsts(values), pair)}; };
