@@ -372,7 +372,7 @@ def reduce_ufunc(tracer: Tracer, ufunc: np.ufunc, args: Sequence[Any], kwargs: d
     names = ("array", "axis", "dtype", "out", "keepdims", "initial", "where")
     given = dict(zip(names, args, strict=False)) | kwargs
     out = given.get("out")
-    call = {key: given[key] for key in ("keepdims", "where", "initial", "dtype") if key in given}
+    call: dict[str, Any] = {key: given[key] for key in ("keepdims", "where", "initial", "dtype") if key in given}
     call |= {"axis": given.get("axis", 0), "out": out[0] if isinstance(out, tuple) else out}
     handler = FUNCTIONS[getattr(np, name)]
     taken = inspect.signature(handler).parameters
