@@ -1,4 +1,4 @@
-"""A fork waits until no other thread compiles, so that the child has no lock that nobody gives back.
+"""A fork waits until no other thread compiles, so that the child has no lock that nobody gives back; so does the end of the process.
 
 Locks of ours, of Python's import system, of libHalide and of LLVM are held while a function is traced and compiled. What
 is inside of a lock of this kind, or of `compiling()`, is waited for. Kernels that run, and searches, need no wait.
@@ -6,6 +6,7 @@ is inside of a lock of this kind, or of `compiling()`, is waited for. Kernels th
 
 from __future__ import annotations
 
+import atexit
 import logging  # noqa: F401  (its handler of forks takes its lock, which compiling needs: ours has to run before it, so be the later one)
 import os
 import threading
@@ -22,6 +23,7 @@ _state = threading.Condition()
 _inside: dict[int, int] = {}  # thread -> how deep
 _forks = 0  # that wait: nobody else begins
 _locks: weakref.WeakSet[Any] = weakref.WeakSet()
+_ending: int | None = None  # the thread that ends the process: it may begin, for whoever registered with atexit
 _is_cut_off = False
 
 
@@ -69,7 +71,7 @@ def _enter() -> None:
     thread = threading.get_ident()
     with _state:
         if thread not in _inside:
-            _state.wait_for(lambda: not _forks)
+            _state.wait_for(lambda: not _forks or thread == _ending, WAIT_S if _ending else None)
         _inside[thread] = _inside.get(thread, 0) + 1
 
 
@@ -109,8 +111,19 @@ def _after_in_child() -> None:
                 lock._at_fork_reinit()
         for thread in others:
             del _inside[thread]
-    _forks = 0
+    _forks, _ending = 0, None
     _state = threading.Condition()  # the old one has waiters that are not here
 
 
+def _at_exit() -> None:
+    """LLVM's own globals are destroyed when the process ends, under a daemon thread that compiles then: a crash. What has
+    begun is waited for, and what would begin ends with the process."""
+    global _forks, _ending
+    with _state:
+        _forks += 1
+        _ending = threading.get_ident()
+        _state.wait_for(lambda: not _others(), WAIT_S)
+
+
+atexit.register(_at_exit)
 os.register_at_fork(before=_before, after_in_parent=_after_in_parent, after_in_child=_after_in_child)

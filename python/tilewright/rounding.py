@@ -23,7 +23,7 @@ from .operations import ELEMENTARY
 
 _ULP = 4.0  # ours are within 2 of the truth, NumPy's within 4: half of that is usual
 _SUMS = {np.add}
-_ELEMENTARY = {getattr(np, name) for name in ELEMENTARY}
+_ELEMENTARY = {getattr(np, name) for name in ELEMENTARY} | {np.power}  # power is products too, and no row of that kind
 
 
 class Rounded(np.ndarray):
