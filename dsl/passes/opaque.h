@@ -14,8 +14,8 @@ inline Halide::Expr opaque(const Halide::Expr& x) {
     return marked(kOpaqueMarker, x.type(), {x});
 }
 
-/// Whether an expression has float arithmetic, or a stage in it that may be inlined. Each node is seen once: the values
-/// of a random generator share so many that a walk along every path would not end.
+/// Finds float arithmetic in an expression, and in the stages that it reads and that may be inlined. Each node is seen
+/// once: the values of a random generator share so many that a walk along every path would not end.
 class FindsRounding : public Halide::Internal::IRGraphVisitor {
   public:
     bool found = false;
