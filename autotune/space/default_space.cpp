@@ -95,10 +95,22 @@ class SpaceBuilder {
         const dsl::StageInfo* reducer = graph_.reducing_reader(stage, plans_, &loop);
         const StagePlan plan = graph_.follow(stage, plans_);
         if (reducer == nullptr || plan.root == nullptr || !vector_granular(*reducer) || !follows_every_axis(plan) ||
-            plans_.at(reducer->name).placement != Placement::attached)
+            plans_.at(reducer->name).placement != Placement::attached || unrolls_own_extent(stage, *reducer, loop))
             return false;
         attach(stage, plan, *reducer, loop);
         return true;
+    }
+
+    /// Whether the reduction is unrolled for one length (emit_attached_update), which is the extent of several axes of
+    /// this stage: of more than the one that is reduced. Halide would know it in the loop, and not in all bounds of the
+    /// stage computed there: their difference may be negative.
+    bool unrolls_own_extent(const dsl::StageInfo& stage, const dsl::StageInfo& reducer, const std::string& loop) const {
+        for (const auto& update : reducer.updates)
+            for (const dsl::LoopInfo& reduced : update.loops)
+                if (reduced.name == loop && is_short_size(reduced, info_) &&
+                    std::ranges::count(stage.pure.loops, reduced.extent, &dsl::LoopInfo::extent) > 1)
+                    return true;
+        return false;
     }
 
     /// Blocks of rows are what a reduction over a non-contiguous axis can share out.

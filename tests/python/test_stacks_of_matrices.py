@@ -249,6 +249,17 @@ def test_many_axes_and_other_dtypes() -> None:
     close(tilewright.jit(strict=True)(plain)(*whole), plain(*whole), *whole)
 
 
+def any_of_product(a: Any) -> Any:
+    return np.matmul(a, a.T).any(axis=1)
+
+
+def test_stacks_whose_sizes_are_all_the_same() -> None:
+    compiled = tilewright.jit(strict=True)(any_of_product)
+    for size in (2, 3):
+        a = np.random.default_rng(size).integers(0, 2, (size, size, size)).astype(float)
+        np.testing.assert_array_equal(compiled(a), any_of_product(a))
+
+
 C_PROGRAM = """
 #include <stdio.h>
 #include "kernels.h"
