@@ -282,18 +282,18 @@ dsl::Environment make_environment(const dsl::AlgorithmInfo& info, const Machine&
     }
     return [symbols = std::move(symbols), extents = std::move(extents),
             machine](const dsl::Expression& expression) -> std::optional<std::int64_t> {
-        if (expression.kind == dsl::Expression::Kind::symbol) {
-            const auto found = symbols.find(expression.name);
+        if (expression.op() == dsl::Expression::Op::symbol) {
+            const auto found = symbols.find(expression.name());
             if (found == symbols.end()) return std::nullopt;
             return found->second;
         }
-        if (expression.kind != dsl::Expression::Kind::call || expression.operands.size() != 1) return std::nullopt;
-        const std::string& name = expression.operands.front().name; // float64, k, labels.k
-        if (expression.name == "lanes") {
+        if (expression.op() != dsl::Expression::Op::call || expression.operands().size() != 1) return std::nullopt;
+        const std::string& name = expression.operands().front().name(); // float64, k, labels.k
+        if (expression.name() == "lanes") {
             const int lanes = machine.lanes(name);
             return lanes > 0 ? std::optional<std::int64_t>(lanes) : std::nullopt;
         }
-        if (expression.name == "extent") {
+        if (expression.name() == "extent") {
             const auto found = extents.find(name);
             if (found != extents.end()) return found->second;
         }

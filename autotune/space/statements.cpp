@@ -18,15 +18,15 @@ void add_holes(std::vector<dsl::HoleDomain>& to, const std::vector<dsl::HoleDoma
 } // namespace
 
 Factor number(std::int64_t value) {
-    return {dsl::integer(value), {}};
+    return {dsl::Expression::integer(value), {}};
 }
 
 Factor size(const std::string& name) {
-    return {dsl::symbol(name), {}};
+    return {dsl::Expression::symbol(name), {}};
 }
 
 Factor hole_of(const std::string& name, std::vector<std::int64_t> values) {
-    return {dsl::hole(name), {{name, std::move(values), {}}}};
+    return {dsl::Expression::hole(name), {{name, std::move(values), {}}}};
 }
 
 Factor hole(const std::string& name, std::int64_t first, const std::vector<std::int64_t>& values, std::int64_t lowest,
@@ -40,13 +40,13 @@ Factor hole(const std::string& name, std::int64_t first, const std::vector<std::
 }
 
 Factor Factor::with(Op op, const Factor& right) const {
-    Factor both{dsl::binary(op, expression, right.expression), holes};
+    Factor both{dsl::Expression::binary(op, expression, right.expression), holes};
     add_holes(both.holes, right.holes);
     return both;
 }
 
 Factor is_extent(const dsl::LoopInfo& loop, std::int64_t value) {
-    return Factor{dsl::call("extent", {dsl::symbol(loop.name)}), {}} == number(value);
+    return Factor{dsl::Expression::call("extent", {dsl::Expression::symbol(loop.name)}), {}} == number(value);
 }
 
 Line& Line::add_all(const Line& other) {

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "autotune/machine.h"
-#include "dsl/language/expression.h"
 #include "dsl/language/schedule.h"
 #include "dsl/model/algorithm.h"
 

@@ -1,4 +1,4 @@
-// dsl/base/fields.h: one list of a struct's fields, which whoever writes, reads or compares the struct walks.
+// dsl/base/fields.h: one list of a struct's fields, which whoever writes or reads the struct walks.
 //
 // Beside a struct stands
 //   constexpr auto fields_of(std::type_identity<LoopInfo>) {
@@ -8,7 +8,6 @@
 // so that a field which is not in the list does not compile.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <tuple>
 #include <type_traits>
@@ -58,19 +57,5 @@ template <class Struct, std::size_t AtLeast = 0> constexpr std::size_t count_fie
 template <HasFields Struct>
 inline constexpr bool lists_every_field = std::tuple_size_v<decltype(fields_of(std::type_identity<Struct>{}))> ==
                                           count_fields<Struct>();
-
-/// By the lists, however deep.
-template <class Value> constexpr bool equal_fields(const Value& one, const Value& other) {
-    if constexpr (HasFields<Value>) {
-        return std::apply(
-            [&](const auto&... field) { return (equal_fields(one.*(field.member), other.*(field.member)) && ...); },
-            fields_of(std::type_identity<Value>{}));
-    } else if constexpr (requires { requires HasFields<typename Value::value_type>; }) {
-        return std::equal(one.begin(), one.end(), other.begin(), other.end(),
-                          [](const auto& a, const auto& b) { return equal_fields(a, b); });
-    } else {
-        return one == other;
-    }
-}
 
 } // namespace tilewright::dsl

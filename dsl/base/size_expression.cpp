@@ -112,7 +112,7 @@ class Parser {
         if (!take(",")) fail("no comma in " + name + "(a, b)");
         SizeExpression right = operation(lowest_);
         expect(")");
-        return SizeExpression::binary(name == "min" ? Op::min : Op::max, std::move(left), std::move(right));
+        return SizeExpression::call(std::move(name), {std::move(left), std::move(right)});
     }
 
     const SizeOperator* take_operator(int lowest, int highest) {
@@ -148,12 +148,15 @@ class Parser {
     int depth_ = 0;
 };
 
-int precedence_of(const SizeExpression& e) {
-    if (e.is_constant() && e.constant() < 0) return kSumPrecedence;
+/// Of numbers and names, which need no parentheses.
+constexpr int kAtomPrecedence = kNegationPrecedence + 1;
+
+int precedence_of(const SizeExpression& e, SizeStyle style) {
+    if (e.is_constant() && e.constant() < 0 && style != SizeStyle::schedule) return kSumPrecedence;
     if (e.op() == Op::neg) return kNegationPrecedence;
     if (e.op() == Op::logical_not) return kNotPrecedence;
     const SizeOperator* const found = find_operator(e.op());
-    return found == nullptr ? kNegationPrecedence + 1 : found->precedence;
+    return found == nullptr ? kAtomPrecedence : found->precedence;
 }
 
 SizeExpression constant_or(std::optional<std::int64_t> value, Op op, SizeExpression&& left, SizeExpression&& right) {
@@ -169,33 +172,36 @@ SizeExpression::SizeExpression() {
     node_ = zero;
 }
 
-SizeExpression SizeExpression::integer(std::int64_t value) {
-    auto node = std::make_shared<Node>();
-    node->value = value;
-    return SizeExpression(std::move(node));
+SizeExpression SizeExpression::node(Op op, std::vector<SizeExpression> operands, std::string name, Position at) {
+    int height = 1;
+    for (const SizeExpression& operand : operands)
+        height = std::max(height, operand.height() + 1);
+    return SizeExpression(std::make_shared<const Node>(Node{op, height, 0, std::move(name), std::move(operands), at}));
 }
 
-SizeExpression SizeExpression::symbol(std::string name) {
-    auto node = std::make_shared<Node>();
-    node->op = Op::symbol;
-    node->name = std::move(name);
-    return SizeExpression(std::move(node));
+SizeExpression SizeExpression::integer(std::int64_t value, Position at) {
+    return SizeExpression(std::make_shared<const Node>(Node{Op::integer, 1, value, {}, {}, at}));
 }
 
-SizeExpression SizeExpression::unary(Op op, SizeExpression operand) {
-    auto node = std::make_shared<Node>();
-    node->op = op;
-    node->count = 1;
-    node->operands[0] = std::move(operand);
-    return SizeExpression(std::move(node));
+SizeExpression SizeExpression::symbol(std::string name, Position at) {
+    return node(Op::symbol, {}, std::move(name), at);
 }
 
-SizeExpression SizeExpression::binary(Op op, SizeExpression left, SizeExpression right) {
-    auto node = std::make_shared<Node>();
-    node->op = op;
-    node->count = 2;
-    node->operands = {std::move(left), std::move(right)};
-    return SizeExpression(std::move(node));
+SizeExpression SizeExpression::hole(std::string name, Position at) {
+    return node(Op::hole, {}, std::move(name), at);
+}
+
+SizeExpression SizeExpression::unary(Op op, SizeExpression operand, Position at) {
+    return node(op, {std::move(operand)}, {}, at);
+}
+
+SizeExpression SizeExpression::binary(Op op, SizeExpression left, SizeExpression right, Position at) {
+    return node(op, {std::move(left), std::move(right)}, {}, at);
+}
+
+SizeExpression SizeExpression::call(std::string name, std::vector<SizeExpression> operands, Position at) {
+    if (name == "min" || name == "max") return node(name == "min" ? Op::min : Op::max, std::move(operands), {}, at);
+    return node(Op::call, std::move(operands), std::move(name), at);
 }
 
 SizeExpression SizeExpression::folded(Op op, SizeExpression left, SizeExpression right) {
@@ -262,41 +268,43 @@ std::optional<std::int64_t> constant_size(std::string_view text) {
     return size.is_constant() ? std::optional(size.constant()) : std::nullopt;
 }
 
-std::string SizeExpression::text(std::string_view times) const {
+std::string SizeExpression::text(SizeStyle style) const {
     std::string out;
-    print(0, times, out);
+    print(0, style, out);
     return out;
 }
 
-void SizeExpression::print(int outer, std::string_view times, std::string& out) const {
-    if (op() == Op::symbol) {
-        out += name();
+void SizeExpression::print(int outer, SizeStyle style, std::string& out) const {
+    if (op() == Op::symbol || op() == Op::hole) {
+        out.append(op() == Op::hole ? "?" : "").append(name());
         return;
     }
-    if (op() == Op::min || op() == Op::max) {
-        out.append(spelling(op())).append("(");
-        operands()[0].print(0, times, out);
-        out += ", ";
-        operands()[1].print(0, times, out);
+    if (op() == Op::min || op() == Op::max || op() == Op::call) {
+        out += op() == Op::call ? std::string_view(name()) : spelling(op());
+        const char* separator = "(";
+        for (const SizeExpression& operand : operands()) {
+            out += std::exchange(separator, ", ");
+            operand.print(0, style, out);
+        }
         out += ')';
         return;
     }
-    const int precedence = precedence_of(*this);
+    const int precedence = precedence_of(*this, style);
     const bool parentheses = precedence < outer;
     if (parentheses) out += '(';
     if (op() == Op::integer) {
         out += std::to_string(constant());
     } else if (operands().size() == 1) {
         out += op() == Op::neg ? "-" : "not ";
-        operands()[0].print(precedence, times, out);
+        // -5 is a number, so the negation of 5 is written -(5); --x would be legal, but reads badly.
+        const bool apart = op() == Op::neg && (operands()[0].is_constant() || operands()[0].op() == Op::neg);
+        operands()[0].print(apart ? kAtomPrecedence + 1 : precedence, style, out);
     } else {
         // Comparisons do not chain, so both sides of one need parentheses round another.
-        operands()[0].print(precedence == kComparisonPrecedence ? precedence + 1 : precedence, times, out);
-        if (op() == Op::mul)
-            out += times;
-        else
-            out.append(" ").append(spelling(op())).append(" ");
-        operands()[1].print(precedence + 1, times, out);
+        operands()[0].print(precedence == kComparisonPrecedence ? precedence + 1 : precedence, style, out);
+        const std::string_view blank = op() == Op::mul && style == SizeStyle::plan ? "" : " ";
+        out.append(blank).append(spelling(op())).append(blank);
+        operands()[1].print(precedence + 1, style, out);
     }
     if (parentheses) out += ')';
 }

@@ -1,6 +1,6 @@
 // dsl/base/size_expression.h: integer arithmetic and conditions over sizes ("(X.0 + 1023) // 1024"): read, printed,
 // folded and evaluated. Programs, plans and schedules speak of sizes in this one language; a schedule's expressions
-// (dsl/language/expression.h) have its operators too.
+// have holes and functions besides (dsl/language/expression.h).
 #pragma once
 
 #include <algorithm>
@@ -17,19 +17,32 @@
 
 namespace tilewright {
 
+/// Where something stands in a text; both count from 1, 0 means "made by code". What is written is the same wherever it
+/// stands: any two positions are equal.
+struct Position {
+    int line = 0;
+    int column = 0;
+    bool operator==(const Position&) const { return true; }
+};
+
+/// How sizes are written in programs (`a * (-1)`), plans (`a*(-1)`) and schedules (`a * -1`).
+enum class SizeStyle { program, plan, schedule };
+
 /// A tree over int64, immutable and shared. Truth is 1, falsehood 0; `//` and `%` floor as in Python.
 class SizeExpression {
   public:
     enum class Op : std::uint8_t {
         integer,
-        symbol, ///< X.0, the first extent of X; n, an integer argument
+        symbol, ///< X.0, the first extent of X; n, an integer argument; cores
+        hole,   ///< ?tile, in schedules alone, as `call`
+        call,   ///< extent(k), lanes(float64), stride(X, 0)
         add,
         sub,
         mul,
         floordiv,
         mod,
         neg,
-        min,
+        min, ///< of two, in schedules of several
         max,
         eq,
         ne,
@@ -44,11 +57,14 @@ class SizeExpression {
 
     /// 0
     SizeExpression();
-    static SizeExpression integer(std::int64_t value);
-    static SizeExpression symbol(std::string name);
+    static SizeExpression integer(std::int64_t value, Position at = {});
+    static SizeExpression symbol(std::string name, Position at = {});
+    static SizeExpression hole(std::string name, Position at = {});
     /// As written: nothing is computed.
-    static SizeExpression unary(Op op, SizeExpression operand);
-    static SizeExpression binary(Op op, SizeExpression left, SizeExpression right);
+    static SizeExpression unary(Op op, SizeExpression operand, Position at = {});
+    static SizeExpression binary(Op op, SizeExpression left, SizeExpression right, Position at = {});
+    /// min(...) and max(...) are operations, any other name is a call.
+    static SizeExpression call(std::string name, std::vector<SizeExpression> operands, Position at = {});
     /// Computes constants and drops the neutral elements of + * // %. What overflows stays as it is.
     static SizeExpression folded(Op op, SizeExpression left, SizeExpression right);
     /// Folded from its leaves on; -x becomes 0 - x. Conditions themselves stay.
@@ -69,27 +85,33 @@ class SizeExpression {
     }
 
     Op op() const;
-    const std::string& name() const; ///< of a symbol
+    const std::string& name() const; ///< of a symbol, a hole, a call
     std::span<const SizeExpression> operands() const;
     bool is_constant() const { return op() == Op::integer; }
     std::int64_t constant() const; ///< of an integer
+    Position at() const;
+    int height() const; ///< of the tree: 1 without operands
 
-    /// With the fewest parentheses that read back to the same tree. Programs have blanks around `*`; plans have none.
-    std::string text(std::string_view times = " * ") const;
+    /// The same operation on what `change` makes of each operand.
+    template <class Change> SizeExpression with_operands(const Change& change) const;
+    /// With the fewest parentheses that read back to the same tree.
+    std::string text(SizeStyle style = SizeStyle::program) const;
     void collect_symbols(std::set<std::string>& symbols) const;
     /// Each once, in the order in which they appear.
     std::vector<std::string> symbols() const;
     /// The same tree. Cheaper than same_size, which finds more.
     bool operator==(const SizeExpression& other) const;
 
-    /// `value_of(name)` gives optional<int64>. `and` and `or` look at the right side only where the left one does not
-    /// decide. nullopt where a symbol that counts is unknown, on division by zero and on overflow.
+    /// `value_of(leaf)` gives optional<int64> for symbols, holes and calls. `and` and `or` look at the right side only
+    /// where the left one does not decide. nullopt where a leaf that counts is unknown, on division by zero and on
+    /// overflow.
     template <class Lookup> std::optional<std::int64_t> evaluate(const Lookup& value_of) const;
 
   private:
     struct Node;
     explicit SizeExpression(std::shared_ptr<const Node> node) : node_(std::move(node)) {}
-    void print(int outer, std::string_view times, std::string& out) const;
+    static SizeExpression node(Op op, std::vector<SizeExpression> operands, std::string name, Position at);
+    void print(int outer, SizeStyle style, std::string& out) const;
     void append_symbols(std::vector<std::string>& symbols) const;
 
     std::shared_ptr<const Node> node_;
@@ -97,10 +119,11 @@ class SizeExpression {
 
 struct SizeExpression::Node {
     Op op = Op::integer;
-    std::uint8_t count = 0; ///< of operands
+    int height = 1;
     std::int64_t value = 0;
     std::string name;
-    std::array<SizeExpression, 2> operands{SizeExpression(nullptr), SizeExpression(nullptr)};
+    std::vector<SizeExpression> operands;
+    Position at;
 };
 
 inline SizeExpression::Op SizeExpression::op() const {
@@ -110,10 +133,24 @@ inline const std::string& SizeExpression::name() const {
     return node_->name;
 }
 inline std::span<const SizeExpression> SizeExpression::operands() const {
-    return {node_->operands.data(), node_->count};
+    return node_->operands;
 }
 inline std::int64_t SizeExpression::constant() const {
     return node_->value;
+}
+inline Position SizeExpression::at() const {
+    return node_->at;
+}
+inline int SizeExpression::height() const {
+    return node_->height;
+}
+
+template <class Change> SizeExpression SizeExpression::with_operands(const Change& change) const {
+    if (operands().empty()) return *this;
+    std::vector<SizeExpression> changed;
+    for (const SizeExpression& operand : operands())
+        changed.push_back(change(operand));
+    return node(op(), std::move(changed), name(), at());
 }
 
 // -- reading ----------------------------------------------------------------------------------------------------------
@@ -245,6 +282,8 @@ inline std::optional<std::int64_t> apply(SizeExpression::Op op, std::int64_t a, 
         return a != 0 || b != 0;
     case Op::integer:
     case Op::symbol:
+    case Op::hole:
+    case Op::call:
     case Op::neg:
     case Op::logical_not:
         break;
@@ -254,15 +293,18 @@ inline std::optional<std::int64_t> apply(SizeExpression::Op op, std::int64_t a, 
 
 template <class Lookup> std::optional<std::int64_t> SizeExpression::evaluate(const Lookup& value_of) const {
     if (op() == Op::integer) return constant();
-    if (op() == Op::symbol) return value_of(name());
-    const std::optional<std::int64_t> a = operands()[0].evaluate(value_of);
-    if (!a) return std::nullopt;
-    if (op() == Op::logical_not) return *a == 0;
-    if (op() == Op::neg) return apply(Op::sub, 0, *a);
-    if (op() == Op::logical_and && *a == 0) return 0;
-    if (op() == Op::logical_or && *a != 0) return 1;
-    const std::optional<std::int64_t> b = operands()[1].evaluate(value_of);
-    return b ? apply(op(), *a, *b) : std::nullopt;
+    if (op() == Op::symbol || op() == Op::hole || op() == Op::call) return value_of(*this);
+    std::optional<std::int64_t> result = operands()[0].evaluate(value_of);
+    if (result && op() == Op::logical_not) return *result == 0;
+    if (result && op() == Op::neg) return apply(Op::sub, 0, *result);
+    for (const SizeExpression& operand : operands().subspan(1)) {
+        if (!result) return std::nullopt;
+        if (op() == Op::logical_and && *result == 0) return 0;
+        if (op() == Op::logical_or && *result != 0) return 1;
+        const std::optional<std::int64_t> next = operand.evaluate(value_of);
+        result = next ? apply(op(), *result, *next) : std::nullopt;
+    }
+    return result;
 }
 
 } // namespace tilewright

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "dsl/check/device_limits.h"
-#include "dsl/language/expression.h"
 #include "dsl/model/schedule_model.h"
 
 namespace tilewright::dsl {
@@ -383,7 +382,7 @@ class DeviceRules {
             if (sizes.size() != 1) continue;
             const auto fits_with = [&](std::int64_t size) {
                 const auto value =
-                    total.evaluate([&](const std::string&) { return std::optional<std::int64_t>(size); });
+                    total.evaluate([&](const SizeExpression&) { return std::optional<std::int64_t>(size); });
                 return value && *value <= kSharedBytes;
             };
             std::int64_t most = 0;

@@ -18,7 +18,6 @@
 #include "dsl/code/emit.h"
 #include "dsl/code/halide_target.h"
 #include "dsl/code/isa.h"
-#include "dsl/language/expression.h"
 #include "dsl/model/algorithm_impl.h"
 
 namespace tilewright::dsl {
@@ -130,7 +129,7 @@ Argument named(std::string name) {
 Argument counted(std::int64_t value) {
     Argument argument;
     argument.kind = Argument::Kind::expression;
-    argument.expression = integer(value);
+    argument.expression = Expression::integer(value);
     return argument;
 }
 Directive directive(std::string verb, std::vector<Argument> arguments) {

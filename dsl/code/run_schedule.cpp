@@ -72,8 +72,11 @@ class Walk {
     bool run(const Statement& statement, const Directive& directive, StageModel& stage, DefinitionModel& definition,
              bool in_block) {
         CheckContext check{model_, stage, definition, statement, directive, in_block};
-        check_directive(check);
-        if (check.refused) return false;
+        try {
+            check_directive(check);
+        } catch (const Refused&) {
+            return false;
+        }
         const DirectiveRow* row = find_directive(directive.verb);
         if (algorithm_ && row->apply) {
             ApplyContext apply{check, *algorithm_, algorithm_->stages.at(stage.name), definitions_.at(&definition),

@@ -15,6 +15,9 @@
 
 namespace tilewright::dsl {
 
+/// What refuse() ends the check of a directive with; the model has the violation.
+struct Refused {};
+
 /// One directive about to be checked. The row's check changes the model where the directive is legal and calls
 /// refuse() where it is not.
 struct CheckContext {
@@ -26,10 +29,9 @@ struct CheckContext {
     bool in_block = false; ///< inside specialize
 
     /// What apply needs to know of what check decided.
-    std::vector<Tail> tails = {};             ///< one for each split, in order
-    std::vector<std::string> made_loops = {}; ///< names given to loops that the text leaves unnamed
-    std::vector<std::int64_t> numbers = {};   ///< expressions, evaluated, in order
-    bool refused = false;
+    std::vector<Tail> tails = {};           ///< one for each split, in order
+    std::string made_loop = {};             ///< the name of a loop that the text leaves unnamed
+    std::vector<std::int64_t> numbers = {}; ///< expressions, evaluated, in order
 
     /// Whether tails are guarded and bounds not relied on, whatever the text says.
     bool guards() const { return model.guard_tails || stage.guarded; }
@@ -37,31 +39,32 @@ struct CheckContext {
     std::string where(const std::string& loop) const { return where() + "." + loop; }
     const std::string& name(std::size_t k) const { return directive.arguments[k].name; }
     bool has(std::size_t k) const { return k < directive.arguments.size(); }
-    void refuse(const std::string& message, const std::string& hint = "");
-    void refuse_at(std::size_t argument, const std::string& message, const std::string& hint = "");
-    /// The same, and false.
-    bool deny(const std::string& message, const std::string& hint = "");
-    bool deny_at(std::size_t argument, const std::string& message, const std::string& hint = "");
+    /// All throw Refused. Violations begin with where() or where(loop_name), or are `text`; they lie where the
+    /// directive or the argument stands.
+    [[noreturn]] void refuse(const std::string& message, const std::string& hint = "");
+    [[noreturn]] void refuse_loop(const std::string& loop_name, const std::string& message, const std::string& hint);
+    [[noreturn]] void refuse_at(std::size_t argument, const std::string& message, const std::string& hint = "");
+    [[noreturn]] void refuse_text_at(std::size_t argument, const std::string& text, const std::string& hint = "");
 
-    /// The live loop named by an argument, or refuses and gives nullopt.
-    std::optional<int> loop(std::size_t argument);
+    /// The live loop named by an argument, or refuses.
+    int loop(std::size_t argument);
     /// Those of the first `count` arguments, or refuses one that is named twice.
-    std::optional<std::vector<int>> different_loops(std::size_t count);
+    std::vector<int> different_loops(std::size_t count);
     /// A positive constant below 2^31, or refuses.
-    std::optional<std::int64_t> factor(std::size_t argument, const char* what = "the factor");
-    std::optional<std::int64_t> number(std::size_t argument, const char* what);
-    /// Whether `name` may be given to a new loop; loops in `gone` do not count.
-    bool free_name(std::size_t argument, const std::vector<int>& gone);
+    std::int64_t factor(std::size_t argument, const char* what = "the factor");
+    std::int64_t number(std::size_t argument, const char* what);
+    /// Refuses a name for a new loop that another one has; loops in `gone` do not count.
+    void need_free_name(std::size_t argument, const std::vector<int>& gone);
     /// Refuses directives that concern the whole stage where the statement names an update or a block.
-    bool whole_stage();
+    void need_whole_stage();
     /// Refuses a directive inside specialize.
-    bool outside_block(const std::string& hint);
+    void need_outside_block(const std::string& hint);
     /// A loop that the directive may be used on instead, as a hint; empty if there is none.
     std::string other_loop(const std::function<bool(const Loop&)>& fits) const;
     /// Remembers the first directive that needs a loop nest.
     void touch();
     /// Remembers the first directive that needs storage; refuses on outputs.
-    bool internal_storage();
+    void need_internal_storage();
 };
 
 /// Loops of one definition on Halide's side.

@@ -8,7 +8,6 @@
 #include "dsl/code/isa.h"
 #include "dsl/language/directive_arguments.h"
 #include "dsl/language/directive_signature.h"
-#include "dsl/language/expression.h"
 #include "dsl/language/schedule_text.h"
 
 namespace tilewright::dsl {
@@ -45,7 +44,7 @@ std::string usages(const std::string& verb) {
     return text;
 }
 
-bool check_signature(CheckContext& context) {
+void check_signature(CheckContext& context) {
     bool known = false;
     for (const DirectiveSignature& signature : directive_signatures()) {
         if (signature.verb != context.directive.verb) continue;
@@ -53,25 +52,21 @@ bool check_signature(CheckContext& context) {
         if (!fits(signature, context.directive)) continue;
         const bool last = &context.directive == &context.statement.chain.back() && !context.in_block;
         if (signature.makes_stage && (!last || context.statement.made_stage.empty())) {
-            return context.deny(context.where() + ": " + context.directive.verb + " makes a stage that has no name.",
-                                "Write " + std::string(signature.usage) + ", as the last directive of the line.");
+            context.refuse(context.directive.verb + " makes a stage that has no name.",
+                           "Write " + std::string(signature.usage) + ", as the last directive of the line.");
         }
         if (!signature.makes_stage && last && !context.statement.made_stage.empty()) {
-            return context.deny(context.where() + ": " + context.directive.verb + " makes no stage to call " +
-                                    context.statement.made_stage + ".",
-                                "Take 'as " + context.statement.made_stage + "' away.");
+            context.refuse(context.directive.verb + " makes no stage to call " + context.statement.made_stage + ".",
+                           "Take 'as " + context.statement.made_stage + "' away.");
         }
-        return true;
+        return;
     }
     if (known) {
-        context.refuse(context.where() + ": " + print_directive(context.directive) + " does not fit.",
+        context.refuse(print_directive(context.directive) + " does not fit.",
                        "Write " + usages(context.directive.verb) + ".");
-    } else {
-        const auto near = near_name(context.directive.verb, directive_verbs());
-        context.refuse(context.where() + ": there is no directive " + context.directive.verb + ".",
-                       near ? "Did you mean " + *near + "?" : "");
     }
-    return false;
+    const auto near = near_name(context.directive.verb, directive_verbs());
+    context.refuse("there is no directive " + context.directive.verb + ".", near ? "Did you mean " + *near + "?" : "");
 }
 
 } // namespace
@@ -79,7 +74,7 @@ bool check_signature(CheckContext& context) {
 void check_directive(CheckContext& context) {
     const DirectiveRow* row = find_directive(context.directive.verb);
     if (row && row->apply == nullptr) return row->check(context);
-    if (!check_signature(context)) return;
+    check_signature(context);
     if (!row) throw InternalError("directive " + context.directive.verb + " has a signature and no row.");
     row->check(context);
 }
@@ -87,28 +82,25 @@ void check_directive(CheckContext& context) {
 // ---- what checks share ----------------------------------------------------------------------------------------------
 
 void CheckContext::refuse(const std::string& message, const std::string& hint) {
-    refused = true;
-    model.refuse(directive.at, stage.name, directive.verb, message, hint);
+    refuse_text_at(directive.arguments.size(), where() + ": " + message, hint);
+}
+
+void CheckContext::refuse_loop(const std::string& loop_name, const std::string& message, const std::string& hint) {
+    refuse_text_at(directive.arguments.size(), where(loop_name) + ": " + message, hint);
 }
 
 void CheckContext::refuse_at(std::size_t argument, const std::string& message, const std::string& hint) {
-    refused = true;
+    refuse_text_at(argument, where() + ": " + message, hint);
+}
+
+void CheckContext::refuse_text_at(std::size_t argument, const std::string& text, const std::string& hint) {
     const Position at =
         has(argument) && directive.arguments[argument].at.line > 0 ? directive.arguments[argument].at : directive.at;
-    model.refuse(at, stage.name, directive.verb, message, hint);
+    model.refuse(at, stage.name, directive.verb, text, hint);
+    throw Refused();
 }
 
-bool CheckContext::deny(const std::string& message, const std::string& hint) {
-    refuse(message, hint);
-    return false;
-}
-
-bool CheckContext::deny_at(std::size_t argument, const std::string& message, const std::string& hint) {
-    refuse_at(argument, message, hint);
-    return false;
-}
-
-std::optional<int> CheckContext::loop(std::size_t argument) {
+int CheckContext::loop(std::size_t argument) {
     const int found = definition.nest.find(name(argument));
     if (found >= 0) return found;
     const auto names = definition.nest.names();
@@ -116,80 +108,69 @@ std::optional<int> CheckContext::loop(std::size_t argument) {
     const bool gone = std::any_of(definition.nest.loops.begin(), definition.nest.loops.end(),
                                   [&](const Loop& candidate) { return candidate.name == name(argument); });
     refuse_at(argument,
-              where() + ": there is no loop " + name(argument) +
-                  (gone ? " any more (it was split, fused or renamed)" : "") + ".",
+              "there is no loop " + name(argument) + (gone ? " any more (it was split, fused or renamed)" : "") + ".",
               near && !gone ? "Did you mean " + *near + "?"
                             : (names.empty() ? "It has no loops." : "Its loops are: " + joined(names) + "."));
-    return std::nullopt;
 }
 
-std::optional<std::vector<int>> CheckContext::different_loops(std::size_t count) {
+std::vector<int> CheckContext::different_loops(std::size_t count) {
     std::vector<int> loops;
     for (std::size_t k = 0; k < count; ++k) {
-        const auto found = loop(k);
-        if (!found) return std::nullopt;
-        if (std::ranges::find(loops, *found) != loops.end()) {
-            refuse_at(k, where() + ": " + directive.verb + " names loop " + name(k) + " twice.");
-            return std::nullopt;
-        }
-        loops.push_back(*found);
+        const int found = loop(k);
+        if (std::ranges::find(loops, found) != loops.end())
+            refuse_at(k, directive.verb + " names loop " + name(k) + " twice.");
+        loops.push_back(found);
     }
     return loops;
 }
 
-std::optional<std::int64_t> CheckContext::number(std::size_t argument, const char* what) {
+std::int64_t CheckContext::number(std::size_t argument, const char* what) {
     const Expression& expression = directive.arguments[argument].expression;
-    const auto value = evaluate(expression, [&](const Expression& part) -> std::optional<std::int64_t> {
-        if (part.kind != Expression::Kind::call || part.name != "lanes" || part.operands.size() != 1) {
-            return std::nullopt;
-        }
-        return vector_lanes(model.target, part.operands[0].name);
+    const auto value = expression.evaluate([&](const Expression& leaf) -> std::optional<std::int64_t> {
+        if (leaf.op() != Expression::Op::call || leaf.name() != "lanes") return std::nullopt;
+        return vector_lanes(model.target, leaf.operands()[0].name());
     });
     if (!value) {
         refuse_at(argument,
-                  where() + ": " + what + " of " + directive.verb + ", " + print_expression(expression) +
+                  std::string(what) + " of " + directive.verb + ", " + print_expression(expression) +
                       ", is not a constant.",
                   "Write a number; sizes known at run time belong into specialize(...).");
-        return std::nullopt;
     }
     numbers.push_back(*value);
-    return value;
+    return *value;
 }
 
-std::optional<std::int64_t> CheckContext::factor(std::size_t argument, const char* what) {
-    const auto value = number(argument, what);
-    if (!value) return std::nullopt;
-    if (*value < 1 || *value >= (std::int64_t{1} << 31)) {
+std::int64_t CheckContext::factor(std::size_t argument, const char* what) {
+    const std::int64_t value = number(argument, what);
+    if (value < 1 || value >= (std::int64_t{1} << 31)) {
         refuse_at(argument,
-                  where() + ": " + what + " of " + directive.verb + " is " + std::to_string(*value) +
+                  std::string(what) + " of " + directive.verb + " is " + std::to_string(value) +
                       ", which is not a positive number below 2147483648.",
                   "Write a power of two such as 8.");
-        return std::nullopt;
     }
     return value;
 }
 
-bool CheckContext::free_name(std::size_t argument, const std::vector<int>& gone) {
+void CheckContext::need_free_name(std::size_t argument, const std::vector<int>& gone) {
     const std::string& wanted = name(argument);
     const int taken = definition.nest.find(wanted);
-    if (taken < 0 || std::find(gone.begin(), gone.end(), taken) != gone.end()) return true;
-    return deny_at(argument, where() + ": there already is a loop " + wanted + ".", "Choose another name.");
+    if (taken < 0 || std::find(gone.begin(), gone.end(), taken) != gone.end()) return;
+    refuse_at(argument, "there already is a loop " + wanted + ".", "Choose another name.");
 }
 
-bool CheckContext::whole_stage() {
+void CheckContext::need_whole_stage() {
     if (in_block) {
-        return deny(where() + ": " + directive.verb + " concerns the whole stage and cannot stand inside specialize.",
-                    "Write " + stage.name + "." + print_directive(directive) + " on a separate line.");
+        refuse(directive.verb + " concerns the whole stage and cannot stand inside specialize.",
+               "Write " + stage.name + "." + print_directive(directive) + " on a separate line.");
     }
     if (statement.update >= 0) {
-        return deny(where() + ": " + directive.verb + " concerns the whole stage, not one update.",
-                    "Write " + stage.name + "." + print_directive(directive) + ".");
+        refuse(directive.verb + " concerns the whole stage, not one update.",
+               "Write " + stage.name + "." + print_directive(directive) + ".");
     }
-    return true;
 }
 
-bool CheckContext::outside_block(const std::string& hint) {
-    return !in_block || deny(where() + ": " + directive.verb + " cannot stand inside specialize.", hint);
+void CheckContext::need_outside_block(const std::string& hint) {
+    if (in_block) refuse(directive.verb + " cannot stand inside specialize.", hint);
 }
 
 std::string CheckContext::other_loop(const std::function<bool(const Loop&)>& fits_loop) const {
@@ -205,18 +186,16 @@ void CheckContext::touch() {
     definition.first_at = directive.at;
 }
 
-bool CheckContext::internal_storage() {
-    if (!whole_stage()) return false;
+void CheckContext::need_internal_storage() {
+    need_whole_stage();
     if (stage.output) {
-        return deny(stage.name + ": " + directive.verb +
-                        " is for stages inside a kernel; this is an output, whose memory is the caller's.",
-                    "Take the directive away.");
+        refuse(directive.verb + " is for stages inside a kernel; this is an output, whose memory is the caller's.",
+               "Take the directive away.");
     }
     if (!stage.storage_at) {
         stage.storage_at = directive.at;
         stage.storage_verb = directive.verb;
     }
-    return true;
 }
 
 // ---- what applications share ----------------------------------------------------------------------------------------

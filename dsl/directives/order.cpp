@@ -5,7 +5,7 @@
 
 namespace tilewright::dsl {
 
-bool check_reorder(CheckContext& context, const std::vector<int>& innermost_first) {
+void check_reorder(CheckContext& context, const std::vector<int>& innermost_first) {
     LoopNest& nest = context.definition.nest;
     // As in Halide: the loops named exchange places among themselves, the others stay.
     std::vector<int> places;
@@ -17,10 +17,9 @@ bool check_reorder(CheckContext& context, const std::vector<int>& innermost_firs
             const Loop& outer = nest.loops[innermost_first[b]];
             if (places[a] > places[b]) continue; // they keep their order
             if (!context.definition.keeps_order(inner, outer)) continue;
-            return context.deny(
-                context.where() + ": " + inner.name + " and " + outer.name +
-                    " cannot change places: both run over a reduction whose order decides its rounding.",
-                "Keep " + inner.name + " outside " + outer.name + "; other loops may move freely.");
+            context.refuse(inner.name + " and " + outer.name +
+                               " cannot change places: both run over a reduction whose order decides its rounding.",
+                           "Keep " + inner.name + " outside " + outer.name + "; other loops may move freely.");
         }
     }
     std::vector<int> sorted = places;
@@ -28,10 +27,9 @@ bool check_reorder(CheckContext& context, const std::vector<int>& innermost_firs
     for (std::size_t k = 0; k < innermost_first.size(); ++k)
         nest.order[sorted[k]] = innermost_first[k];
     context.touch();
-    return true;
 }
 
-bool check_run(CheckContext& context, int loop, Run run) {
+void check_run(CheckContext& context, int loop, Run run) {
     Loop& node = context.definition.nest.loops[loop];
     if (runs_spread(run) &&
         (node.ordered || (node.racing && !(context.definition.atomic && context.definition.associative)))) {
@@ -46,9 +44,7 @@ bool check_run(CheckContext& context, int loop, Run run) {
         } else if (pure.empty()) {
             hint = "Only serial and unroll are possible here.";
         }
-        return context.deny(context.where(node.name) + ": cannot " + what +
-                                ": iterations of a reduction write the same element.",
-                            hint);
+        context.refuse_loop(node.name, "cannot " + what + ": iterations of a reduction write the same element.", hint);
     }
     if (runs_spread(run) && run != Run::vectorized) {
         const LoopNest& nest = context.definition.nest;
@@ -58,7 +54,8 @@ bool check_run(CheckContext& context, int loop, Run run) {
             const std::set<int> theirs = nest.roots(static_cast<int>(&other - nest.loops.data()));
             const bool shared = std::any_of(theirs.begin(), theirs.end(), [&](int root) { return roots.count(root); });
             if (!shared) continue;
-            return context.deny(context.where(node.name) + ": cannot run " +
+            context.refuse_loop(node.name,
+                                std::string("cannot run ") +
                                     (run == Run::parallel ? "in parallel" : "over blocks or threads") + ": " +
                                     tail_name(other.tail) + " reads and writes elements of other iterations.",
                                 "Split with guard_with_if.");
@@ -67,7 +64,34 @@ bool check_run(CheckContext& context, int loop, Run run) {
     node.run = run;
     node.run_at = context.directive.at;
     context.touch();
-    return true;
+}
+
+void run_in_halide(ApplyContext& context, const std::string& loop, Run run) {
+    Halide::Stage& stage = context.definition.stage;
+    const Halide::VarOrRVar variable = context.loop(loop);
+    switch (run) {
+    case Run::serial:
+        stage.serial(variable);
+        break;
+    case Run::parallel:
+        stage.parallel(variable);
+        break;
+    case Run::vectorized:
+        stage.vectorize(variable);
+        break;
+    case Run::unrolled:
+        stage.unroll(variable);
+        break;
+    case Run::gpu_block:
+        stage.gpu_blocks(variable);
+        break;
+    case Run::gpu_thread:
+        stage.gpu_threads(variable);
+        break;
+    case Run::gpu_lane:
+        stage.gpu_lanes(variable);
+        break;
+    }
 }
 
 namespace {
@@ -75,7 +99,7 @@ namespace {
 // ---- reorder --------------------------------------------------------------------------------------------------------
 
 void check_reorder_directive(CheckContext& context) {
-    if (const auto loops = context.different_loops(context.directive.arguments.size())) check_reorder(context, *loops);
+    check_reorder(context, context.different_loops(context.directive.arguments.size()));
 }
 
 void apply_reorder(ApplyContext& context) {
@@ -95,81 +119,46 @@ std::string unnamed(const LoopNest& nest, const std::string& loop, const char* s
     return name;
 }
 
-void check_serial(CheckContext& context) {
-    if (const auto loop = context.loop(0)) check_run(context, *loop, Run::serial);
-}
-
 /// vectorize(i, 8) is split(i, i, i__v, 8) and vectorize(i__v); parallel(i, 8) leaves the inner part serial.
-void check_run_directive(CheckContext& context, Run run, const char* suffix) {
-    const auto loop = context.loop(0);
-    if (!loop) return;
+template <Run run> void check_run_directive(CheckContext& context) {
+    if (run == Run::parallel) refuse_on_device(context, "Use gpu_blocks and gpu_threads.");
+    const int loop = context.loop(0);
     if (run == Run::vectorized && !context.definition.branches.empty()) {
-        return context.refuse(context.where() + ": vectorize after specialize does not reach the specialized copy.",
-                              "Write vectorize before specialize.");
+        context.refuse("vectorize after specialize does not reach the specialized copy.",
+                       "Write vectorize before specialize.");
     }
-    if (!context.has(1)) {
-        check_run(context, *loop, run);
-        return;
-    }
-    const auto factor = context.factor(1);
-    if (!factor) return;
-    const std::string inner = unnamed(context.definition.nest, context.name(0), suffix);
-    if (!check_split(context, *loop, context.name(0), inner, *factor, tail_argument(context, 2), 2)) return;
-    context.made_loops.push_back(inner);
-    check_run(context, context.definition.nest.find(run == Run::parallel ? context.name(0) : inner), run);
-}
-void check_parallel(CheckContext& context) {
-    if (refuse_on_device(context, "Use gpu_blocks and gpu_threads.")) return;
-    check_run_directive(context, Run::parallel, "__t");
-}
-void check_vectorize(CheckContext& context) {
-    check_run_directive(context, Run::vectorized, "__v");
-}
-void check_unroll(CheckContext& context) {
-    check_run_directive(context, Run::unrolled, "__u");
+    if (!context.has(1)) return check_run(context, loop, run);
+    const std::int64_t factor = context.factor(1);
+    const char* const suffix = run == Run::parallel ? "__t" : run == Run::vectorized ? "__v" : "__u";
+    context.made_loop = unnamed(context.definition.nest, context.name(0), suffix);
+    check_split(context, loop, context.name(0), context.made_loop, factor, tail_argument(context, 2), 2);
+    const std::string& running = run == Run::parallel ? context.name(0) : context.made_loop;
+    check_run(context, context.definition.nest.find(running), run);
 }
 
-/// Splits where the directive has a factor; gives the loop that the directive is about.
-Halide::VarOrRVar split_first(ApplyContext& context, bool inner) {
-    const Halide::VarOrRVar loop = context.loop(context.name(0));
-    if (!context.check.has(1)) return loop;
-    context.definition.loops.erase(context.name(0));
-    const Halide::VarOrRVar outer_part = context.make_loop(context.name(0), loop);
-    const Halide::VarOrRVar inner_part = context.make_loop(context.check.made_loops[0], loop);
-    context.definition.stage.split(loop, outer_part, inner_part, context.number(0), context.tail(0));
-    return inner ? inner_part : outer_part;
-}
-
-void apply_serial(ApplyContext& context) {
-    context.definition.stage.serial(context.loop(context.name(0)));
-}
-void apply_parallel(ApplyContext& context) {
-    context.definition.stage.parallel(split_first(context, false));
-}
-void apply_vectorize(ApplyContext& context) {
-    context.definition.stage.vectorize(split_first(context, true));
-}
-void apply_unroll(ApplyContext& context) {
-    context.definition.stage.unroll(split_first(context, true));
+template <Run run> void apply_run_directive(ApplyContext& context) {
+    const std::string& loop = context.name(0);
+    const std::string& made = context.check.made_loop;
+    if (context.check.has(1)) split_in_halide(context, loop, loop, made, context.check.numbers[0], 0);
+    run_in_halide(context, context.check.has(1) && run != Run::parallel ? made : loop, run);
 }
 
 // ---- races ----------------------------------------------------------------------------------------------------------
 
 void check_atomic(CheckContext& context) {
     if (context.definition.update < 0) {
-        return context.refuse(context.where() + ": atomic() is for updates; the pure definition has no reduction.",
-                              "Take it away, or write " + context.stage.name + ".update(0).atomic().");
+        context.refuse("atomic() is for updates; the pure definition has no reduction.",
+                       "Take it away, or write " + context.stage.name + ".update(0).atomic().");
     }
     for (int loop : context.definition.nest.order) {
         if (!context.definition.nest.loops[loop].ordered) continue;
-        return context.refuse(context.where(context.definition.nest.loops[loop].name) +
-                                  ": atomic() would let the reduction run in any order, which changes its rounding.",
-                              "Use a variant whose sum is written in blocks, and run the blocks in parallel.");
+        context.refuse_loop(context.definition.nest.loops[loop].name,
+                            "atomic() would let the reduction run in any order, which changes its rounding.",
+                            "Use a variant whose sum is written in blocks, and run the blocks in parallel.");
     }
     if (!context.definition.associative) {
-        return context.refuse(context.where() +
-                                  ": atomic() needs an update that is associative, and this one is not known to be.",
-                              "Take it away.");
+        context.refuse("atomic() needs an update that is associative, and this one is not known to be.",
+                       "Take it away.");
     }
     context.definition.atomic = true;
     context.touch();
@@ -187,19 +176,12 @@ void apply_allow_race_conditions(ApplyContext& context) {
 
 // ---- loop partitioning ----------------------------------------------------------------------------------------------
 
-void check_partition_loops(CheckContext& context, std::size_t count) {
-    for (std::size_t k = 0; k < count; ++k) {
-        const auto loop = context.loop(k);
-        if (!loop) return;
-        context.definition.nest.loops[*loop].partitioned = true;
-    }
-    context.touch();
-}
+/// partition(loop, policy) names one loop, the others as many as there are arguments.
 void check_partition(CheckContext& context) {
-    check_partition_loops(context, 1);
-}
-void check_partition_list(CheckContext& context) {
-    check_partition_loops(context, context.directive.arguments.size());
+    const bool one = context.directive.verb == "partition";
+    for (std::size_t k = 0; k < (one ? 1 : context.directive.arguments.size()); ++k)
+        context.definition.nest.loops[context.loop(k)].partitioned = true;
+    context.touch();
 }
 
 void check_partition_all(CheckContext& context) {
@@ -232,22 +214,21 @@ void apply_never_partition_all(ApplyContext& context) {
 constexpr std::int64_t kMostRowsTogether = 16;
 
 void check_rows_together(CheckContext& context) {
-    if (refuse_on_device(context, "Take it away.")) return;
-    if (!context.whole_stage()) return;
+    refuse_on_device(context, "Take it away.");
+    context.need_whole_stage();
     if (context.stage.rows_together == 0) {
         const auto& stages = context.model.stages;
         const auto other =
             std::find_if(stages.begin(), stages.end(), [](const auto& each) { return each.second.rows_together != 0; });
-        return context.refuse(context.where() + ": rows_together on a stage that ends no wavefront.",
-                              other == stages.end() ? "Take it away: no loop of this program is a wavefront."
-                                                    : "Use it on " + other->first + ".");
+        context.refuse("rows_together on a stage that ends no wavefront.",
+                       other == stages.end() ? "Take it away: no loop of this program is a wavefront."
+                                             : "Use it on " + other->first + ".");
     }
-    const auto rows = context.factor(0, "the number of rows");
-    if (rows && *rows > kMostRowsTogether) {
-        context.refuse_at(0,
-                          context.where() + ": rows_together(" + std::to_string(*rows) + "): more than " +
-                              std::to_string(kMostRowsTogether) + " rows.",
-                          "Write a number such as 8.");
+    const std::int64_t rows = context.factor(0, "the number of rows");
+    if (rows > kMostRowsTogether) {
+        context.refuse_at(
+            0, "rows_together(" + std::to_string(rows) + "): more than " + std::to_string(kMostRowsTogether) + " rows.",
+            "Write a number such as 8.");
     }
 }
 void apply_rows_together(ApplyContext& context) {
@@ -261,20 +242,21 @@ std::vector<DirectiveRow> order_rows() {
     return {
         {"reorder", "for i: for j: s   ->   for j: for i: s     (reorder(i, j): innermost first)",
          check_reorder_directive, apply_reorder},
-        {"serial", "parallel for i: s   ->   for i: s     (serial(i))", check_serial, apply_serial},
+        {"serial", "parallel for i: s   ->   for i: s     (serial(i))", check_run_directive<Run::serial>,
+         apply_run_directive<Run::serial>},
         {"parallel",
          "for i: s   ->   parallel for i: s     (parallel(i));  for i in 0..n: s   ->   parallel for i in 0..n/8: for "
          "0..8: s"
          "     (parallel(i, 8))",
-         check_parallel, apply_parallel},
+         check_run_directive<Run::parallel>, apply_run_directive<Run::parallel>},
         {"vectorize",
          "for i in 0..8: s(i)   ->   s(0..8 at once)     (vectorize(i));  for i in 0..n: s(i)   ->   for i in 0..n/8: "
          "s(8*i .. 8*i+8 at once)     (vectorize(i, 8))",
-         check_vectorize, apply_vectorize},
+         check_run_directive<Run::vectorized>, apply_run_directive<Run::vectorized>},
         {"unroll",
          "for i in 0..2: s(i)   ->   s(0); s(1)     (unroll(i));  for i in 0..n: s(i)   ->   for i in 0..n/2: s(2*i); "
          "s(2*i+1)     (unroll(i, 2))",
-         check_unroll, apply_unroll},
+         check_run_directive<Run::unrolled>, apply_run_directive<Run::unrolled>},
         {"atomic",
          "for r: a += b(r)   ->   the same, where r may be vectorized or run in parallel     (update(0).atomic())",
          check_atomic, apply_atomic},
@@ -283,9 +265,9 @@ std::vector<DirectiveRow> order_rows() {
         {"partition",
          "for i: if likely(c) s else t   ->   for i in steady: s; for i in rest: t     (partition(i, always))",
          check_partition, apply_partition},
-        {"always_partition", "partition(i, always) for each loop named", check_partition_list,
+        {"always_partition", "partition(i, always) for each loop named", check_partition,
          apply_partition_list<Halide::Partition::Always>},
-        {"never_partition", "partition(i, never) for each loop named", check_partition_list,
+        {"never_partition", "partition(i, never) for each loop named", check_partition,
          apply_partition_list<Halide::Partition::Never>},
         {"always_partition_all", "partition(i, always) for every loop of the definition", check_partition_all,
          apply_always_partition_all},

@@ -8,11 +8,10 @@
 namespace tilewright::dsl {
 namespace {
 
-bool placeable(CheckContext& context) {
-    if (!context.whole_stage()) return false;
-    if (!context.stage.output) return true;
-    return context.deny(context.stage.name + ": is an output of the kernel, so it is computed and stored at the root.",
-                        "Take the directive away.");
+void need_place(CheckContext& context) {
+    context.need_whole_stage();
+    if (!context.stage.output) return;
+    context.refuse("is an output of the kernel, so it is computed and stored at the root.", "Take the directive away.");
 }
 
 void set_root(CheckContext& context, Level& level) {
@@ -27,51 +26,49 @@ void set_level(CheckContext& context, Level& level) {
     level.loop = context.name(1);
     const auto target = context.model.stages.find(level.stage);
     if (target == context.model.stages.end()) {
-        context.refuse_at(0, context.stage.name + ": there is no stage " + level.stage + ".",
-                          context.model.stage_hint(level.stage));
+        context.refuse_at(0, "there is no stage " + level.stage + ".", context.model.stage_hint(level.stage));
     } else if (level.stage == context.stage.name) {
-        context.refuse_at(0, context.stage.name + ": cannot be placed inside itself.", "Name a stage that reads it.");
+        context.refuse_at(0, "cannot be placed inside itself.", "Name a stage that reads it.");
     }
 }
 
 void check_inline(CheckContext& context) {
-    if (!placeable(context)) return;
+    need_place(context);
     if (!context.stage.pure()) {
-        return context.refuse(context.stage.name + ": cannot be inlined, because it has updates.",
-                              "Use compute_at(...) or compute_root().");
+        context.refuse("cannot be inlined, because it has updates.", "Use compute_at(...) or compute_root().");
     }
     context.stage.compute.kind = Level::Kind::inlined;
     context.stage.compute.at = context.directive.at;
 }
 void check_compute_root(CheckContext& context) {
-    if (context.whole_stage()) set_root(context, context.stage.compute);
+    context.need_whole_stage();
+    set_root(context, context.stage.compute);
 }
 /// An output is stored at the root as it is.
 template <Level StageModel::*level> void check_stored_at_root(CheckContext& context) {
-    if (context.whole_stage() && !context.stage.output) set_root(context, context.stage.*level);
+    context.need_whole_stage();
+    if (!context.stage.output) set_root(context, context.stage.*level);
 }
 template <Level StageModel::*level> void check_at(CheckContext& context) {
-    if (placeable(context)) set_level(context, context.stage.*level);
+    need_place(context);
+    set_level(context, context.stage.*level);
 }
 
 void check_compute_with(CheckContext& context) {
-    if (!context.outside_block("Write it outside.")) return;
+    context.need_outside_block("Write it outside.");
     const bool has_update = context.has(1) && context.directive.arguments[1].kind == Argument::Kind::expression;
     const auto other = context.model.stages.find(context.name(0));
     if (other == context.model.stages.end()) {
-        return context.refuse_at(0, context.where() + ": there is no stage " + context.name(0) + ".",
-                                 context.model.stage_hint(context.name(0)));
+        context.refuse_at(0, "there is no stage " + context.name(0) + ".", context.model.stage_hint(context.name(0)));
     }
     if (context.name(0) == context.stage.name) {
-        return context.refuse_at(0, context.where() + ": cannot be computed with itself.");
+        context.refuse_at(0, "cannot be computed with itself.");
     }
     std::int64_t update = -1;
     if (has_update) {
-        const auto value = context.number(1, "the update");
-        if (!value) return;
-        update = *value;
+        update = context.number(1, "the update");
         if (update < 0 || update + 1 >= static_cast<std::int64_t>(other->second.definitions.size())) {
-            return context.refuse_at(1, context.name(0) + ": has no update " + std::to_string(update) + ".");
+            context.refuse_text_at(1, context.name(0) + ": has no update " + std::to_string(update) + ".");
         }
     }
     context.definition.with =

@@ -5,16 +5,16 @@ namespace tilewright::dsl {
 namespace {
 
 void no_cache(CheckContext& context) {
-    context.refuse(context.where() + ": memoize needs a cache in the runtime, and kernels have none.",
+    context.refuse("memoize needs a cache in the runtime, and kernels have none.",
                    "Use compute_root(), so that it is computed once a call.");
 }
 void no_async(CheckContext& context) {
-    context.refuse(context.where() + ": " + context.directive.verb +
+    context.refuse(context.directive.verb +
                        " needs semaphores and asynchronous tasks in the runtime, and kernels have none.",
                    "Use parallel on an outer loop.");
 }
 void no_fail(CheckContext& context) {
-    context.refuse(context.where() + ": specialize_fail would stop a kernel at run time, and kernels do not fail.",
+    context.refuse("specialize_fail would stop a kernel at run time, and kernels do not fail.",
                    "Leave the general version as it is.");
 }
 

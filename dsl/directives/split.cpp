@@ -32,22 +32,22 @@ bool shifts(Tail tail) {
 }
 
 /// Refuses a tail that would change results or leave the arrays, and records the condition it needs.
-bool tail_is_safe(CheckContext& context, int loop, std::int64_t factor, Tail tail, std::size_t argument) {
+void need_safe_tail(CheckContext& context, int loop, std::int64_t factor, Tail tail, std::size_t argument) {
     const LoopNest& nest = context.definition.nest;
     const Loop& node = nest.loops[loop];
-    if (tail == Tail::guard_with_if || tail == Tail::predicate) return true;
+    if (tail == Tail::guard_with_if || tail == Tail::predicate) return;
     const std::string what = context.where(node.name) + ": " + tail_name(tail);
     if (node.reduced) {
-        return context.deny_at(argument, what + " would visit iterations of a reduction that do not exist, or twice.",
+        context.refuse_text_at(argument, what + " would visit iterations of a reduction that do not exist, or twice.",
                                "Use guard_with_if.");
     }
     if (context.definition.update >= 0 && tail == Tail::shift_inwards) {
-        return context.deny_at(argument, what + " would apply an update twice to some elements.",
+        context.refuse_text_at(argument, what + " would apply an update twice to some elements.",
                                "Use guard_with_if or shift_inwards_and_blend.");
     }
     const bool inner = nest.from_inner(loop);
     if (inner && (tail == Tail::predicate_loads || (tail == Tail::round_up && context.definition.update >= 0))) {
-        return context.deny_at(argument, what + " cannot split the inner part of another split.", "Use guard_with_if.");
+        context.refuse_text_at(argument, what + " cannot split the inner part of another split.", "Use guard_with_if.");
     }
     if (blends(tail)) {
         const std::set<int> roots = nest.roots(loop);
@@ -56,7 +56,7 @@ bool tail_is_safe(CheckContext& context, int loop, std::int64_t factor, Tail tai
             if (!runs_spread(run) || run == Run::vectorized) continue;
             for (int root : nest.roots(other)) {
                 if (!roots.count(root)) continue;
-                return context.deny_at(argument,
+                context.refuse_text_at(argument,
                                        what + " reads and writes elements of other iterations of the " +
                                            (run == Run::parallel ? "parallel loop " : "loop over blocks or threads ") +
                                            nest.loops[other].name + ".",
@@ -69,22 +69,25 @@ bool tail_is_safe(CheckContext& context, int loop, std::int64_t factor, Tail tai
     // exact.
     const bool exact = context.stage.output || inner;
     if (const auto constant = exact ? nest.extent(loop) : std::nullopt) {
-        if (*constant % factor == 0 && *constant > 0) return true;
-        if (shifts(tail) && *constant >= factor && context.stage.output) return true;
-        return context.deny_at(argument,
+        if (*constant % factor == 0 && *constant > 0) return;
+        if (shifts(tail) && *constant >= factor && context.stage.output) return;
+        context.refuse_text_at(argument,
                                what + " by " + std::to_string(factor) + " leaves the array: the extent is " +
                                    std::to_string(*constant) + ".",
                                "Use guard_with_if, or a factor that divides the extent.");
     }
     if (!context.stage.output || extent.empty()) {
-        return context.deny_at(
+        context.refuse_text_at(
             argument,
             what + " would grow the region that a stage inside the kernel computes, and so read its inputs "
                    "out of bounds.",
             "Use guard_with_if or predicate.");
     }
     Preconditions& conditions = context.model.preconditions[context.stage.kernel];
-    return shifts(tail) ? conditions.at_least(extent, factor) : conditions.divisible(extent, factor);
+    if (shifts(tail))
+        conditions.at_least(extent, factor);
+    else
+        conditions.divisible(extent, factor);
 }
 
 } // namespace
@@ -94,18 +97,19 @@ Tail tail_argument(const CheckContext& context, std::size_t argument) {
     return tail_by_name(context.name(argument)).value_or(Tail::automatic);
 }
 
-bool check_split(CheckContext& context, int loop, const std::string& outer, const std::string& inner,
+void check_split(CheckContext& context, int loop, const std::string& outer, const std::string& inner,
                  std::int64_t factor, Tail asked, std::size_t argument) {
     LoopNest& nest = context.definition.nest;
     if (nest.from_predicated(loop)) {
-        return context.deny(context.where(nest.loops[loop].name) +
-                                ": cannot be split, since it comes from a split with predicated loads or stores.",
+        context.refuse_loop(nest.loops[loop].name,
+                            "cannot be split, since it comes from a split with predicated loads or stores.",
                             "Split it before, or use predicate.");
     }
     const std::int64_t step = nest.step(loop);
     if (factor > kMostRounded / step) {
-        return context.deny(
-            context.where(nest.loops[loop].name) + ": split by " + std::to_string(factor) +
+        context.refuse_loop(
+            nest.loops[loop].name,
+            "split by " + std::to_string(factor) +
                 (step > 1 ? " where each iteration stands for " + std::to_string(step) + " elements" : "") +
                 " may go more than " + std::to_string(kMostRounded) +
                 " elements beyond the end, where indices no longer fit 32 bits.",
@@ -113,11 +117,10 @@ bool check_split(CheckContext& context, int loop, const std::string& outer, cons
     }
     Tail tail = context.guards() && asked != Tail::predicate ? Tail::guard_with_if : asked;
     if (tail == Tail::automatic) tail = choose_tail(context, loop, factor);
-    if (!tail_is_safe(context, loop, factor, tail, argument)) return false;
+    need_safe_tail(context, loop, factor, tail, argument);
     nest.split(loop, outer, inner, factor, tail);
     context.tails.push_back(tail);
     context.touch();
-    return true;
 }
 
 void split_in_halide(ApplyContext& context, const std::string& loop, const std::string& outer, const std::string& inner,
@@ -129,21 +132,66 @@ void split_in_halide(ApplyContext& context, const std::string& loop, const std::
     context.definition.stage.split(old, outer_variable, inner_variable, static_cast<int>(factor), context.tail(tail));
 }
 
+TileArguments tile_arguments(const Directive& directive) {
+    const auto& arguments = directive.arguments;
+    const auto is_name = [&](std::size_t k) { return arguments[k].kind == Argument::Kind::name; };
+    std::size_t names = 0;
+    while (names < arguments.size() && is_name(names))
+        ++names;
+    std::size_t end = names;
+    while (end < arguments.size() && !is_name(end))
+        ++end;
+    const std::size_t factors = end - names;
+    const std::size_t rest = arguments.size() - end;
+    if (factors == 0 || rest > 1) return {};
+    if (rest == 1 && !tail_by_name(arguments[end].name)) return {};
+    if (names == 2 * factors) return {factors, 0, factors, names, end};
+    if (names == 3 * factors) return {factors, factors, 2 * factors, names, end};
+    return {};
+}
+
+void split_tiles(CheckContext& context, const TileArguments& tile) {
+    const LoopNest& nest = context.definition.nest;
+    const Tail tail = tail_argument(context, tile.tail);
+    for (std::size_t k = 0; k < tile.loops; ++k) {
+        check_split(context, nest.find(context.name(k)), context.name(tile.first_outer + k),
+                    context.name(tile.first_inner + k), context.numbers[k], tail, tile.tail);
+    }
+    std::vector<int> order;
+    for (const std::size_t first : {tile.first_inner, tile.first_outer}) {
+        for (std::size_t k = 0; k < tile.loops; ++k)
+            order.push_back(nest.find(context.name(first + k)));
+    }
+    if (tile.loops > 1) check_reorder(context, order);
+}
+
+void split_tiles_in_halide(ApplyContext& context, const TileArguments& tile) {
+    for (std::size_t k = 0; k < tile.loops; ++k) {
+        split_in_halide(context, context.name(k), context.name(tile.first_outer + k),
+                        context.name(tile.first_inner + k), context.check.numbers[k], k);
+    }
+    std::vector<Halide::VarOrRVar> order;
+    for (const std::size_t first : {tile.first_inner, tile.first_outer}) {
+        for (std::size_t k = 0; k < tile.loops; ++k)
+            order.push_back(context.loop(context.name(first + k)));
+    }
+    if (tile.loops > 1) context.definition.stage.reorder(order);
+}
+
 namespace {
 
 // ---- split ----------------------------------------------------------------------------------------------------------
 
 void check_split_directive(CheckContext& context) {
-    const auto loop = context.loop(0);
-    const auto factor = loop ? context.factor(3) : std::nullopt;
-    if (!loop || !factor) return;
+    const int loop = context.loop(0);
+    const std::int64_t factor = context.factor(3);
     if (context.name(1) == context.name(2)) {
-        return context.refuse_at(2, context.where() + ": both parts of a split are called " + context.name(1) + ".",
-                                 "Give them different names, such as " + context.name(0) + "o and " + context.name(0) +
-                                     "i.");
+        context.refuse_at(2, "both parts of a split are called " + context.name(1) + ".",
+                          "Give them different names, such as " + context.name(0) + "o and " + context.name(0) + "i.");
     }
-    if (!context.free_name(1, {*loop}) || !context.free_name(2, {*loop})) return;
-    check_split(context, *loop, context.name(1), context.name(2), *factor, tail_argument(context, 4), 4);
+    context.need_free_name(1, {loop});
+    context.need_free_name(2, {loop});
+    check_split(context, loop, context.name(1), context.name(2), factor, tail_argument(context, 4), 4);
 }
 
 void apply_split_directive(ApplyContext& context) {
@@ -152,92 +200,62 @@ void apply_split_directive(ApplyContext& context) {
 
 // ---- tile -----------------------------------------------------------------------------------------------------------
 
-struct TileNames {
-    std::string outer[2];
-    std::string inner[2];
-    std::size_t factor;
-};
-
-TileNames tile_names(const Directive& directive) {
-    const auto& a = directive.arguments;
-    const bool named = a[4].kind == Argument::Kind::name;
-    if (named) return {{a[2].name, a[3].name}, {a[4].name, a[5].name}, 6};
-    return {{a[0].name, a[1].name}, {a[2].name, a[3].name}, 4};
-}
-
 void check_tile(CheckContext& context) {
-    const TileNames names = tile_names(context.directive);
-    const auto x = context.loop(0);
-    const auto y = x ? context.loop(1) : std::nullopt;
-    if (!x || !y) return;
-    if (*x == *y) return context.refuse_at(1, context.where() + ": tile names loop " + context.name(0) + " twice.");
-    const auto x_factor = context.factor(names.factor);
-    const auto y_factor = x_factor ? context.factor(names.factor + 1) : std::nullopt;
-    if (!x_factor || !y_factor) return;
-    const std::string all[] = {names.outer[0], names.outer[1], names.inner[0], names.inner[1]};
-    for (int k = 0; k < 4; ++k) {
-        const int taken = context.definition.nest.find(all[k]);
-        if ((taken >= 0 && taken != *x && taken != *y) || std::count(std::begin(all), std::end(all), all[k]) > 1) {
-            return context.refuse(context.where() + ": there already is a loop " + all[k] + ".",
-                                  "Choose another name.");
-        }
+    const TileArguments tile = tile_arguments(context.directive);
+    const std::vector<int> loops = context.different_loops(2);
+    context.factor(tile.first_factor);
+    context.factor(tile.first_factor + 1);
+    const std::string all[] = {context.name(tile.first_outer), context.name(tile.first_outer + 1),
+                               context.name(tile.first_inner), context.name(tile.first_inner + 1)};
+    for (const std::string& name : all) {
+        const int taken = context.definition.nest.find(name);
+        if ((taken >= 0 && taken != loops[0] && taken != loops[1]) || std::ranges::count(all, name) > 1)
+            context.refuse("there already is a loop " + name + ".", "Choose another name.");
     }
-    const Tail tail = tail_argument(context, names.factor + 2);
     // Halide splits x first, so an outer part of x must not take the name of y meanwhile.
-    if (names.outer[0] == context.name(1) || names.inner[0] == context.name(1)) {
-        return context.refuse(context.where() + ": " + context.name(1) + " is still the name of the other loop.",
-                              "Choose another name.");
+    if (all[0] == context.name(1) || all[2] == context.name(1)) {
+        context.refuse(context.name(1) + " is still the name of the other loop.", "Choose another name.");
     }
-    if (!check_split(context, *x, names.outer[0], names.inner[0], *x_factor, tail, names.factor + 2)) return;
-    if (!check_split(context, *y, names.outer[1], names.inner[1], *y_factor, tail, names.factor + 2)) return;
-    const LoopNest& nest = context.definition.nest;
-    check_reorder(context, {nest.find(names.inner[0]), nest.find(names.inner[1]), nest.find(names.outer[0]),
-                            nest.find(names.outer[1])});
+    split_tiles(context, tile);
 }
 
 void apply_tile(ApplyContext& context) {
-    const TileNames names = tile_names(context.check.directive);
-    split_in_halide(context, context.name(0), names.outer[0], names.inner[0], context.check.numbers[0], 0);
-    split_in_halide(context, context.name(1), names.outer[1], names.inner[1], context.check.numbers[1], 1);
-    context.definition.stage.reorder({context.loop(names.inner[0]), context.loop(names.inner[1]),
-                                      context.loop(names.outer[0]), context.loop(names.outer[1])});
+    split_tiles_in_halide(context, tile_arguments(context.check.directive));
 }
 
 // ---- fuse -----------------------------------------------------------------------------------------------------------
 
 void check_fuse(CheckContext& context) {
-    const auto inner = context.loop(0);
-    const auto outer = inner ? context.loop(1) : std::nullopt;
-    if (!inner || !outer) return;
-    if (*inner == *outer) {
-        return context.refuse_at(1, context.where() + ": cannot fuse loop " + context.name(0) + " with itself.");
+    const int inner = context.loop(0);
+    const int outer = context.loop(1);
+    if (inner == outer) {
+        context.refuse_at(1, "cannot fuse loop " + context.name(0) + " with itself.");
     }
-    if (!context.free_name(2, {*inner, *outer})) return;
+    context.need_free_name(2, {inner, outer});
     LoopNest& nest = context.definition.nest;
-    const int inner_place = nest.place(*inner);
-    const int outer_place = nest.place(*outer);
-    if (inner_place < outer_place && context.definition.keeps_order(nest.loops[*inner], nest.loops[*outer])) {
-        return context.refuse(context.where() + ": fuse(" + context.name(0) + ", " + context.name(1) +
-                                  ") would change the order of a reduction, and so its rounding.",
-                              "Name the inner loop first: fuse(" + context.name(1) + ", " + context.name(0) + ", " +
-                                  context.name(2) + ").");
+    const int inner_place = nest.place(inner);
+    const int outer_place = nest.place(outer);
+    if (inner_place < outer_place && context.definition.keeps_order(nest.loops[inner], nest.loops[outer])) {
+        context.refuse("fuse(" + context.name(0) + ", " + context.name(1) +
+                           ") would change the order of a reduction, and so its rounding.",
+                       "Name the inner loop first: fuse(" + context.name(1) + ", " + context.name(0) + ", " +
+                           context.name(2) + ").");
     }
     for (int k = std::min(inner_place, outer_place) + 1; k < std::max(inner_place, outer_place); ++k) {
         const Loop& between = nest.loops[nest.order[k]];
-        if (context.definition.keeps_order(between, nest.loops[*outer])) {
-            return context.refuse(context.where() + ": fuse would move " + context.name(1) + " past " + between.name +
-                                      ", which changes the order of a reduction.",
-                                  "Fuse neighbouring loops.");
+        if (context.definition.keeps_order(between, nest.loops[outer])) {
+            context.refuse("fuse would move " + context.name(1) + " past " + between.name +
+                               ", which changes the order of a reduction.",
+                           "Fuse neighbouring loops.");
         }
     }
-    const Loop& kept = nest.loops[*inner];
-    const bool racing = kept.racing || nest.loops[*outer].racing;
+    const Loop& kept = nest.loops[inner];
+    const bool racing = kept.racing || nest.loops[outer].racing;
     if (kept.run != Run::serial && racing) {
-        return context.refuse(context.where() + ": " + context.name(0) +
-                                  " runs in parallel or as a vector, which a reduction fused into it cannot.",
-                              "Fuse first.");
+        context.refuse(context.name(0) + " runs in parallel or as a vector, which a reduction fused into it cannot.",
+                       "Fuse first.");
     }
-    nest.fuse(*inner, *outer, context.name(2));
+    nest.fuse(inner, outer, context.name(2));
     context.touch();
 }
 
@@ -252,9 +270,9 @@ void apply_fuse(ApplyContext& context) {
 // ---- rename ---------------------------------------------------------------------------------------------------------
 
 void check_rename(CheckContext& context) {
-    const auto loop = context.loop(0);
-    if (!loop || !context.free_name(1, {})) return;
-    Loop& node = context.definition.nest.loops[*loop];
+    const int loop = context.loop(0);
+    context.need_free_name(1, {});
+    Loop& node = context.definition.nest.loops[loop];
     node.name = context.name(1);
     context.touch();
 }

@@ -6,7 +6,6 @@
 #include "dsl/base/spelling.h"
 #include "dsl/code/isa.h"
 #include "dsl/directives/directives.h"
-#include "dsl/language/expression.h"
 #include "dsl/language/schedule_text.h"
 #include "dsl/model/halide_size.h"
 
@@ -15,15 +14,12 @@ namespace {
 
 using Op = SizeExpression::Op;
 
-bool free_stage_name(CheckContext& context) {
+void need_free_stage_name(CheckContext& context) {
     const std::string& made = context.statement.made_stage;
     const bool taken = context.model.stages.count(made) ||
                        std::any_of(context.model.stages.begin(), context.model.stages.end(),
                                    [&](const auto& stage) { return stage.second.arguments.count(made) > 0; });
-    if (taken)
-        context.refuse(context.where() + ": there already is a stage or an argument " + made + ".",
-                       "Choose another name.");
-    return !taken;
+    if (taken) context.refuse("there already is a stage or an argument " + made + ".", "Choose another name.");
 }
 
 // ---- rfactor --------------------------------------------------------------------------------------------------------
@@ -45,41 +41,37 @@ std::vector<Preserved> preserved_loops(const CheckContext& context) {
     return result;
 }
 
-bool may_rfactor(CheckContext& context) {
+void need_rfactor(CheckContext& context) {
     const LoopNest& nest = context.definition.nest;
     if (context.in_block || !context.definition.branches.empty()) {
-        return context.deny(context.where() + ": rfactor and specialize cannot be used on the same update.",
-                            "Write rfactor first, then specialize the stage that it makes.");
+        context.refuse("rfactor and specialize cannot be used on the same update.",
+                       "Write rfactor first, then specialize the stage that it makes.");
     }
     if (context.definition.update < 0) {
-        return context.deny(context.where() + ": rfactor divides an update, and this is the pure definition.",
-                            "Write " + context.stage.name + ".update(0)." + print_directive(context.directive) +
-                                " as ...");
+        context.refuse("rfactor divides an update, and this is the pure definition.",
+                       "Write " + context.stage.name + ".update(0)." + print_directive(context.directive) + " as ...");
     }
     std::vector<int> named;
     for (std::size_t k = 0; k < context.directive.arguments.size(); k += 2) {
-        const auto loop = context.loop(k);
-        if (!loop) return false;
-        const Loop& node = nest.loops[*loop];
+        const int loop = context.loop(k);
+        const Loop& node = nest.loops[loop];
         if (!node.reduced) {
-            return context.deny_at(k, context.where(node.name) + ": is not a loop of a reduction.",
+            context.refuse_text_at(k, context.where(node.name) + ": is not a loop of a reduction.",
                                    "Name a reduced loop such as r.");
         }
-        if (std::find(named.begin(), named.end(), *loop) != named.end()) {
-            return context.deny_at(k, context.where() + ": rfactor names loop " + node.name + " twice.");
+        if (std::find(named.begin(), named.end(), loop) != named.end()) {
+            context.refuse_at(k, "rfactor names loop " + node.name + " twice.");
         }
-        named.push_back(*loop);
-        if (!context.free_name(k + 1, {})) return false;
+        named.push_back(loop);
+        context.need_free_name(k + 1, {});
         for (std::size_t other = 1; other < k; other += 2) {
             if (context.name(other) == context.name(k + 1)) {
-                return context.deny_at(k + 1,
-                                       context.where() + ": rfactor makes two loops " + context.name(k + 1) + ".");
+                context.refuse_at(k + 1, "rfactor makes two loops " + context.name(k + 1) + ".");
             }
         }
         const auto& axes = context.stage.axes;
         if (std::find(axes.begin(), axes.end(), context.name(k + 1)) != axes.end()) {
-            return context.deny_at(k + 1, context.where() + ": there already is a loop " + context.name(k + 1) + ".",
-                                   "Choose another name.");
+            context.refuse_at(k + 1, "there already is a loop " + context.name(k + 1) + ".", "Choose another name.");
         }
     }
     std::size_t reduced = 0;
@@ -90,34 +82,29 @@ bool may_rfactor(CheckContext& context) {
         const Loop& node = nest.loops[loop];
         reduced += node.reduced;
         if (node.ordered) {
-            return context.deny(context.where(node.name) +
-                                    ": rfactor would add up in another order, which changes the rounding.",
+            context.refuse_loop(node.name, "rfactor would add up in another order, which changes the rounding.",
                                 "Use a variant whose sum is written in blocks; its blocks are separate stages.");
         }
         if (!node.reduced) continue;
         for (int root : nest.roots(loop)) {
             if (nest.loops[root].reduced) continue;
-            return context.deny(context.where(node.name) +
-                                    ": rfactor cannot take apart a reduction fused with a pure loop.",
+            context.refuse_loop(node.name, "rfactor cannot take apart a reduction fused with a pure loop.",
                                 "Do not fuse them.");
         }
     }
     if (!context.definition.associative) {
-        return context.deny(context.where() +
-                                ": rfactor needs an update that is associative, and this one is not known to be.",
-                            "Take it away.");
+        context.refuse("rfactor needs an update that is associative, and this one is not known to be.",
+                       "Take it away.");
     }
     if (pure_roots != context.stage.axes.size()) {
-        return context.deny(context.where() + ": rfactor of an update that writes single elements is not supported.",
-                            "Take it away.");
+        context.refuse("rfactor of an update that writes single elements is not supported.", "Take it away.");
     }
     if (reduced <= named.size()) {
-        return context.deny(context.where() +
-                                ": rfactor keeps every reduced loop, which leaves no reduction to divide.",
-                            "Split the loop first: split(" + context.name(0) + ", " + context.name(0) + "o, " +
-                                context.name(0) + "i, 64).rfactor(" + context.name(0) + "o, " + context.name(1) + ").");
+        context.refuse("rfactor keeps every reduced loop, which leaves no reduction to divide.",
+                       "Split the loop first: split(" + context.name(0) + ", " + context.name(0) + "o, " +
+                           context.name(0) + "i, 64).rfactor(" + context.name(0) + "o, " + context.name(1) + ").");
     }
-    return free_stage_name(context);
+    need_free_stage_name(context);
 }
 
 /// Takes the place of a loop that was an index of the old reduction domain.
@@ -137,7 +124,7 @@ int add_base(LoopNest& nest, const LoopNest& from, int loop, const std::string& 
 }
 
 void check_rfactor(CheckContext& context) {
-    if (!may_rfactor(context)) return;
+    need_rfactor(context);
     const std::vector<Preserved> preserved = preserved_loops(context);
     const std::string& made = context.statement.made_stage;
     const LoopNest before = context.definition.nest;
@@ -227,7 +214,8 @@ void apply_rfactor(ApplyContext& context) {
 // ---- in -------------------------------------------------------------------------------------------------------------
 
 void check_in(CheckContext& context) {
-    if (!context.whole_stage() || !free_stage_name(context)) return;
+    context.need_whole_stage();
+    need_free_stage_name(context);
     std::set<std::string> consumers;
     for (const auto& [name, stage] : context.model.stages) {
         const bool reads =
@@ -241,20 +229,19 @@ void check_in(CheckContext& context) {
         std::set<std::string> named;
         for (std::size_t k = 0; k < context.directive.arguments.size(); ++k) {
             if (!context.model.stages.count(context.name(k))) {
-                return context.refuse_at(k, context.stage.name + ": there is no stage " + context.name(k) + ".",
-                                         context.model.stage_hint(context.name(k)));
+                context.refuse_at(k, "there is no stage " + context.name(k) + ".",
+                                  context.model.stage_hint(context.name(k)));
             }
             if (!consumers.count(context.name(k))) {
-                return context.refuse_at(k, context.name(k) + ": does not read " + context.stage.name + ".",
-                                         consumers.empty() ? "Nothing reads it."
-                                                           : "It is read by: " + joined(consumers) + ".");
+                context.refuse_text_at(k, context.name(k) + ": does not read " + context.stage.name + ".",
+                                       consumers.empty() ? "Nothing reads it."
+                                                         : "It is read by: " + joined(consumers) + ".");
             }
             named.insert(context.name(k));
         }
         consumers = std::move(named);
     }
-    if (consumers.empty())
-        return context.refuse(context.stage.name + ": nothing reads it, so there is no copy to make.");
+    if (consumers.empty()) context.refuse("nothing reads it, so there is no copy to make.");
     context.model.add_wrapper(context.stage.name, context.statement.made_stage, consumers);
 }
 
@@ -275,7 +262,7 @@ void apply_in(ApplyContext& context) {
 // ---- specialize -----------------------------------------------------------------------------------------------------
 
 bool is_truth(const Expression& e) {
-    return (e.kind == Expression::Kind::binary || e.kind == Expression::Kind::unary) && e.op >= Op::eq;
+    return e.op() >= Op::eq;
 }
 
 /// The extent that extent(k) or extent(stage.k) means, as a size expression.
@@ -299,90 +286,79 @@ std::optional<std::string> extent_of(const AlgorithmInfo& info, std::string stag
     return std::nullopt;
 }
 
-bool check_condition(CheckContext& context, const Expression& e) {
+void check_condition(CheckContext& context, const Expression& e) {
     auto bad = [&](const std::string& message, const std::string& hint) {
-        return context.deny_at(0,
-                               context.where() + ": specialize(" +
-                                   print_expression(context.directive.arguments[0].expression) + "): " + message,
-                               hint);
+        context.refuse_at(
+            0, "specialize(" + print_expression(context.directive.arguments[0].expression) + "): " + message, hint);
     };
     const AlgorithmInfo& info = context.model.algorithm();
-    switch (e.kind) {
-    case Expression::Kind::integer:
-        if (e.value < INT32_MIN || e.value > INT32_MAX) return bad("a number beyond 32 bits.", "Write a smaller one.");
-        return true;
-    case Expression::Kind::hole:
-        return bad("a hole is left.", "Choose a value for ?" + e.name + ".");
-    case Expression::Kind::symbol: {
+    switch (e.op()) {
+    case Op::integer:
+        if (e.constant() < INT32_MIN || e.constant() > INT32_MAX)
+            bad("a number beyond 32 bits.", "Write a smaller one.");
+        return;
+    case Op::hole:
+        return bad("a hole is left.", "Choose a value for ?" + e.name() + ".");
+    case Op::symbol: {
         std::vector<std::string> names;
         for (const SizeInfo& size : info.sizes)
             names.push_back(size.name);
-        if (std::find(names.begin(), names.end(), e.name) != names.end()) return true;
-        const auto near = near_name(e.name, names);
-        return bad("there is no size " + e.name + ".",
+        if (std::find(names.begin(), names.end(), e.name()) != names.end()) return;
+        const auto near = near_name(e.name(), names);
+        return bad("there is no size " + e.name() + ".",
                    near ? "Did you mean " + *near + "?" : "Use extent(loop), a size such as X.0, or stride(X, 0).");
     }
-    case Expression::Kind::call: {
-        if (e.name == "min" || e.name == "max") break;
-        const std::string first = e.operands.empty() ? "" : e.operands[0].name;
-        if (e.name == "lanes") return true;
-        if (e.name == "extent") {
-            if (e.operands.size() == 1 && extent_of(info, context.stage.name, context.statement.update, first))
-                return true;
+    case Op::call: {
+        const std::string& first = e.operands()[0].name();
+        if (e.name() == "lanes") return;
+        if (e.name() == "extent") {
+            if (extent_of(info, context.stage.name, context.statement.update, first)) return;
             return bad("there is no loop " + first + " with an extent known from sizes.",
                        "Name a loop of the unscheduled " + context.where() + ".");
         }
-        if (e.name == "stride") {
-            const bool known = std::any_of(info.stages.begin(), info.stages.end(), [&](const StageInfo& stage) {
-                return std::any_of(stage.reads.begin(), stage.reads.end(), [&](const ReadInfo& read) {
-                    return read.from == first && !context.model.stages.count(first);
-                });
+        const bool known = std::any_of(info.stages.begin(), info.stages.end(), [&](const StageInfo& stage) {
+            return std::any_of(stage.reads.begin(), stage.reads.end(), [&](const ReadInfo& read) {
+                return read.from == first && !context.model.stages.count(first);
             });
-            if (known && e.operands.size() == 2 && e.operands[1].kind == Expression::Kind::integer &&
-                e.operands[1].value >= 0) {
-                return true;
-            }
-            return bad("stride takes an argument that is read and an axis.", "Write stride(X, 0).");
-        }
-        return bad(e.name + " cannot be asked at run time.", "Use extent(loop), a size such as X.0, or stride(X, 0).");
+        });
+        const Expression& axis = e.operands()[1];
+        if (known && axis.is_constant() && axis.constant() >= 0) return;
+        return bad("stride takes an argument that is read and an axis.", "Write stride(X, 0).");
     }
-    case Expression::Kind::unary:
-    case Expression::Kind::binary:
+    default:
         break;
     }
-    const bool wants_truth = e.op >= Op::logical_and;
-    for (const Expression& operand : e.operands) {
+    const bool wants_truth = e.op() >= Op::logical_and;
+    for (const Expression& operand : e.operands()) {
         if (wants_truth != is_truth(operand)) {
-            return bad(std::string(spelling(e.op)) + (wants_truth ? " joins comparisons." : " works on numbers."),
+            return bad(std::string(spelling(e.op())) + (wants_truth ? " joins comparisons." : " works on numbers."),
                        "Write a == b and c < d.");
         }
-        if (!check_condition(context, operand)) return false;
+        check_condition(context, operand);
     }
-    return true;
 }
 
 /// Sizes that the condition fixes: X.1 == 2, extent(k) == 2 where the extent is a size by itself.
 void collect_facts(const CheckContext& context, const Expression& e, std::map<std::string, std::int64_t>& facts) {
-    if (e.kind != Expression::Kind::binary) return;
-    if (e.op == Op::logical_and) {
-        for (const Expression& operand : e.operands)
+    if (e.op() == Op::logical_and) {
+        for (const Expression& operand : e.operands())
             collect_facts(context, operand, facts);
         return;
     }
-    if (e.op != Op::eq) return;
+    if (e.op() != Op::eq) return;
     for (int side = 0; side < 2; ++side) {
-        const Expression& value = e.operands[1 - side];
-        const Expression& what = e.operands[side];
-        if (value.kind != Expression::Kind::integer) continue;
-        std::string text = what.kind == Expression::Kind::symbol ? what.name : "";
-        if (what.kind == Expression::Kind::call && what.name == "extent") {
+        const Expression& value = e.operands()[1 - side];
+        const Expression& what = e.operands()[side];
+        if (!value.is_constant()) continue;
+        std::string text = what.op() == Op::symbol ? what.name() : "";
+        if (what.op() == Op::call && what.name() == "extent") {
             text = extent_of(context.model.algorithm(), context.stage.name, context.statement.update,
-                             what.operands[0].name)
+                             what.operands()[0].name())
                        .value_or("");
         }
         const auto& sizes = context.model.algorithm().sizes;
         if (std::any_of(sizes.begin(), sizes.end(), [&](const SizeInfo& size) { return size.name == text; })) {
-            facts[text] = value.value;
+            facts[text] = value.constant();
         }
     }
 }
@@ -390,20 +366,18 @@ void collect_facts(const CheckContext& context, const Expression& e, std::map<st
 void check_specialize(CheckContext& context) {
     const Expression& condition = context.directive.arguments[0].expression;
     if (context.definition.with) {
-        return context.refuse(context.where() + ": a stage that shares loops by compute_with cannot be specialized.",
-                              "Take compute_with away.");
+        context.refuse("a stage that shares loops by compute_with cannot be specialized.", "Take compute_with away.");
     }
     if (!is_truth(condition)) {
-        return context.refuse_at(
-            0, context.where() + ": specialize(" + print_expression(condition) + ") is not a comparison.",
-            "Write something like extent(" + context.other_loop([](const Loop&) { return true; }) + ") == 2.");
+        context.refuse_at(0, "specialize(" + print_expression(condition) + ") is not a comparison.",
+                          "Write something like extent(" + context.other_loop([](const Loop&) { return true; }) +
+                              ") == 2.");
     }
-    if (!check_condition(context, condition)) return;
+    check_condition(context, condition);
     for (const auto& other : context.definition.branches) {
         if (other->condition == condition) {
-            return context.refuse_at(
-                0, context.where() + ": is already specialized for " + print_expression(condition) + ".",
-                "Write its directives in one block.");
+            context.refuse_at(0, "is already specialized for " + print_expression(condition) + ".",
+                              "Write its directives in one block.");
         }
     }
     auto branch = std::make_shared<DefinitionModel>(context.definition);
@@ -421,6 +395,33 @@ void check_specialize(CheckContext& context) {
     context.touch();
 }
 
+/// The condition of specialize as Halide's expression over sizes.
+Halide::Expr condition_expr(const Expression& condition, const AlgorithmImpl& algorithm, const AlgorithmInfo& info,
+                            const std::string& stage, int update) {
+    const auto is_size = [&](const std::string& name) { return algorithm.sizes.count(name) != 0; };
+    return halide_size(condition, [&](const Expression& leaf) -> Halide::Expr {
+        const auto need = [&](bool ok) {
+            if (!ok) throw ScheduleError(stage + ": " + print_expression(leaf) + " cannot be asked at run time.");
+        };
+        need(leaf.op() == Op::call || is_size(leaf.name()));
+        if (leaf.op() == Op::symbol) return algorithm.sizes.at(leaf.name());
+        const std::string& first = leaf.operands()[0].name();
+        if (leaf.name() == "lanes") return vector_lanes("host", first);
+        if (leaf.name() == "extent") {
+            const auto text = extent_of(info, stage, update, first);
+            need(text.has_value());
+            const SizeExpression size = parse_size(*text);
+            need(std::ranges::all_of(size.symbols(), is_size));
+            return halide_size(size, algorithm.sizes);
+        }
+        const auto input = algorithm.inputs.find(first);
+        need(input != algorithm.inputs.end());
+        const int axis = input->second.dimensions() - 1 - static_cast<int>(leaf.operands()[1].constant());
+        need(axis >= 0);
+        return input->second.dim(axis).stride();
+    });
+}
+
 void apply_specialize(ApplyContext& context) {
     const Halide::Expr condition =
         condition_expr(context.check.directive.arguments[0].expression, context.algorithm,
@@ -430,57 +431,6 @@ void apply_specialize(ApplyContext& context) {
 }
 
 } // namespace
-
-Halide::Expr condition_expr(const Expression& e, const AlgorithmImpl& algorithm, const AlgorithmInfo& info,
-                            const std::string& stage, int update) {
-    const auto operand = [&](std::size_t k) {
-        return condition_expr(e.operands.at(k), algorithm, info, stage, update);
-    };
-    const auto need = [&](bool ok) {
-        if (!ok) throw ScheduleError(stage + ": " + print_expression(e) + " cannot be asked at run time.");
-    };
-    const auto is_size = [&](const std::string& name) { return algorithm.sizes.count(name) != 0; };
-    switch (e.kind) {
-    case Expression::Kind::integer:
-        return static_cast<int>(e.value);
-    case Expression::Kind::symbol:
-        need(is_size(e.name));
-        return Halide::Expr(algorithm.sizes.at(e.name));
-    case Expression::Kind::call: {
-        if (e.name == "lanes") return vector_lanes("host", e.operands.at(0).name);
-        if (e.name == "extent") {
-            const auto text = extent_of(info, stage, update, e.operands.at(0).name);
-            need(text.has_value());
-            const SizeExpression size = parse_size(*text);
-            need(std::ranges::all_of(size.symbols(), is_size));
-            return halide_size(size, algorithm.sizes);
-        }
-        if (e.name == "stride") {
-            const auto input = algorithm.inputs.find(e.operands.at(0).name);
-            need(input != algorithm.inputs.end());
-            const int axis = input->second.dimensions() - 1 - static_cast<int>(e.operands.at(1).value);
-            need(axis >= 0);
-            return input->second.dim(axis).stride();
-        }
-        need(e.name == "min" || e.name == "max");
-        Halide::Expr result = operand(0);
-        for (std::size_t k = 1; k < e.operands.size(); ++k)
-            result = size_operation(e.name == "min" ? Op::min : Op::max, result, operand(k), false);
-        return result;
-    }
-    case Expression::Kind::unary:
-        return e.op == Op::logical_not ? !operand(0) : -operand(0);
-    case Expression::Kind::binary: {
-        const Expression& right = e.operands.at(1);
-        const bool positive = right.kind == Expression::Kind::integer && right.value > 0;
-        return size_operation(e.op, operand(0), operand(1), positive);
-    }
-    case Expression::Kind::hole:
-        break;
-    }
-    need(false);
-    return {};
-}
 
 std::vector<DirectiveRow> stage_rows() {
     return {

@@ -9,23 +9,22 @@ namespace tilewright::dsl {
 namespace {
 
 /// Storage has axes, not loops: only the names of the unscheduled pure definition will do.
-bool check_axis(CheckContext& context, std::size_t argument) {
+void need_axis(CheckContext& context, std::size_t argument) {
     const auto& axes = context.stage.axes;
-    if (std::find(axes.begin(), axes.end(), context.name(argument)) != axes.end()) return true;
-    return context.deny_at(argument, context.stage.name + ": there is no axis " + context.name(argument) + ".",
-                           axes.empty() ? "It has no axes." : "Its axes are: " + joined(axes) + ".");
+    if (std::find(axes.begin(), axes.end(), context.name(argument)) != axes.end()) return;
+    context.refuse_at(argument, "there is no axis " + context.name(argument) + ".",
+                      axes.empty() ? "It has no axes." : "Its axes are: " + joined(axes) + ".");
 }
 
 // ---- storage --------------------------------------------------------------------------------------------------------
 
 void check_store_in(CheckContext& context) {
-    if (!context.internal_storage()) return;
+    context.need_internal_storage();
     if (context.name(0) == "gpu_shared" && !context.model.device) {
-        return context.refuse_at(0,
-                                 context.where() +
-                                     ": store_in(gpu_shared) is memory of a CUDA device, and this schedule is for " +
-                                     (context.model.target.empty() ? "a CPU" : context.model.target) + ".",
-                                 "Use store_in(stack).");
+        context.refuse_at(0,
+                          "store_in(gpu_shared) is memory of a CUDA device, and this schedule is for " +
+                              (context.model.target.empty() ? "a CPU" : context.model.target) + ".",
+                          "Use store_in(stack).");
     }
     context.stage.memory = context.name(0);
     context.stage.memory_at = context.directive.at;
@@ -39,9 +38,15 @@ void apply_store_in(ApplyContext& context) {
                                                          : Halide::MemoryType::Auto);
 }
 
+/// An axis, and a number that is said of it.
+void check_internal_factor(CheckContext& context, const char* what) {
+    context.need_internal_storage();
+    need_axis(context, 0);
+    context.factor(1, what);
+}
+
 void check_fold_storage(CheckContext& context) {
-    if (!context.internal_storage() || !check_axis(context, 0)) return;
-    context.factor(1, "the extent");
+    check_internal_factor(context, "the extent");
 }
 void apply_fold_storage(ApplyContext& context) {
     const bool forward = !context.check.has(2) || context.name(2) == "forward";
@@ -49,15 +54,15 @@ void apply_fold_storage(ApplyContext& context) {
 }
 
 void check_reorder_storage(CheckContext& context) {
-    if (!context.internal_storage()) return;
+    context.need_internal_storage();
     if (context.directive.arguments.size() < 2) {
-        return context.refuse(context.where() + ": reorder_storage needs at least two axes.");
+        context.refuse("reorder_storage needs at least two axes.");
     }
     for (std::size_t k = 0; k < context.directive.arguments.size(); ++k) {
-        if (!check_axis(context, k)) return;
+        need_axis(context, k);
         for (std::size_t other = 0; other < k; ++other) {
             if (context.name(other) == context.name(k)) {
-                return context.refuse_at(k, context.where() + ": reorder_storage names " + context.name(k) + " twice.");
+                context.refuse_at(k, "reorder_storage names " + context.name(k) + " twice.");
             }
         }
     }
@@ -70,16 +75,14 @@ void apply_reorder_storage(ApplyContext& context) {
 }
 
 void check_align_storage(CheckContext& context) {
-    if (!context.internal_storage() || !check_axis(context, 0)) return;
-    context.factor(1, "the alignment");
+    check_internal_factor(context, "the alignment");
 }
 void apply_align_storage(ApplyContext& context) {
     context.stage.func.align_storage(context.pure_var(0), context.number(0));
 }
 
 void check_bound_storage(CheckContext& context) {
-    if (!context.internal_storage() || !check_axis(context, 0)) return;
-    context.factor(1, "the bound");
+    check_internal_factor(context, "the bound");
 }
 void apply_bound_storage(ApplyContext& context) {
     context.stage.func.bound_storage(context.pure_var(0), context.number(0));
@@ -96,11 +99,9 @@ std::string full_extent(const CheckContext& context, const std::string& axis) {
     return loop == stage->pure.loops.end() || loop->follows ? "" : loop->extent;
 }
 
-bool check_known_extent(CheckContext& context, const std::string& extent) {
-    if (!extent.empty()) return true;
-    return context.deny(context.where() + ": " + context.directive.verb +
-                            " needs an axis whose extent follows from sizes.",
-                        "Take it away.");
+void need_known_extent(CheckContext& context, const std::string& extent) {
+    if (!extent.empty()) return;
+    context.refuse(context.directive.verb + " needs an axis whose extent follows from sizes.", "Take it away.");
 }
 
 void set_constant(CheckContext& context, const std::string& axis, std::int64_t value) {
@@ -113,28 +114,27 @@ void set_constant(CheckContext& context, const std::string& axis, std::int64_t v
 
 void require_equal(CheckContext& context, std::size_t axis, std::int64_t value) {
     const std::string extent = full_extent(context, context.name(axis));
-    if (!check_known_extent(context, extent)) return;
+    need_known_extent(context, extent);
     if (!context.model.preconditions[context.stage.kernel].equal(extent, value)) {
-        return context.refuse(context.where(context.name(axis)) + ": its extent is " + extent + ", not " +
-                                  std::to_string(value) + ".",
-                              "Write " + extent + ".");
+        context.refuse_loop(context.name(axis), "its extent is " + extent + ", not " + std::to_string(value) + ".",
+                            "Write " + extent + ".");
     }
     set_constant(context, context.name(axis), value);
 }
 
 void check_bound(CheckContext& context) {
-    if (!context.whole_stage() || !check_axis(context, 0)) return;
-    const auto least = context.number(1, "the minimum");
-    const auto extent = least ? context.factor(2, "the extent") : std::nullopt;
-    if (!least || !extent) return;
-    if (*least != 0) {
-        return context.refuse_at(1,
-                                 context.where(context.name(0)) + ": bound with a minimum of " +
-                                     std::to_string(*least) + ": axes begin at 0.",
-                                 "Write bound(" + context.name(0) + ", 0, " + std::to_string(*extent) + ").");
+    context.need_whole_stage();
+    need_axis(context, 0);
+    const std::int64_t least = context.number(1, "the minimum");
+    const std::int64_t extent = context.factor(2, "the extent");
+    if (least != 0) {
+        context.refuse_text_at(1,
+                               context.where(context.name(0)) + ": bound with a minimum of " + std::to_string(least) +
+                                   ": axes begin at 0.",
+                               "Write bound(" + context.name(0) + ", 0, " + std::to_string(extent) + ").");
     }
     if (context.guards()) return; // the version without conditions must not rely on it
-    require_equal(context, 0, *extent);
+    require_equal(context, 0, extent);
 }
 void apply_bound(ApplyContext& context) {
     if (context.check.guards()) return;
@@ -142,16 +142,16 @@ void apply_bound(ApplyContext& context) {
 }
 
 void check_bound_extent(CheckContext& context) {
-    if (!context.whole_stage() || !check_axis(context, 0)) return;
-    const auto extent = context.factor(1, "the extent");
-    if (!extent || context.guards()) return;
+    context.need_whole_stage();
+    need_axis(context, 0);
+    const std::int64_t extent = context.factor(1, "the extent");
+    if (context.guards()) return;
     if (!context.stage.output) {
-        return context.refuse(
-            context.where(context.name(0)) +
-                ": bound_extent could reach beyond the axis, since this stage may be computed in parts.",
-            "Write bound(" + context.name(0) + ", 0, " + std::to_string(*extent) + ").");
+        context.refuse_loop(context.name(0),
+                            "bound_extent could reach beyond the axis, since this stage may be computed in parts.",
+                            "Write bound(" + context.name(0) + ", 0, " + std::to_string(extent) + ").");
     }
-    require_equal(context, 0, *extent);
+    require_equal(context, 0, extent);
 }
 void apply_bound_extent(ApplyContext& context) {
     if (context.check.guards()) return;
@@ -159,23 +159,23 @@ void apply_bound_extent(ApplyContext& context) {
 }
 
 void check_align_bounds(CheckContext& context) {
-    if (!context.whole_stage() || !check_axis(context, 0)) return;
-    const auto modulus = context.factor(1, "the modulus");
-    const auto remainder =
-        modulus && context.has(2) ? context.number(2, "the remainder") : std::optional<std::int64_t>(0);
-    if (!modulus || !remainder || context.guards()) return;
-    if (*remainder != 0) {
-        return context.refuse_at(2,
-                                 context.where(context.name(0)) + ": align_bounds with remainder " +
-                                     std::to_string(*remainder) + " would leave the array: axes begin at 0.",
-                                 "Write align_bounds(" + context.name(0) + ", " + std::to_string(*modulus) + ").");
+    context.need_whole_stage();
+    need_axis(context, 0);
+    const std::int64_t modulus = context.factor(1, "the modulus");
+    const std::int64_t remainder = context.has(2) ? context.number(2, "the remainder") : 0;
+    if (context.guards()) return;
+    if (remainder != 0) {
+        context.refuse_text_at(2,
+                               context.where(context.name(0)) + ": align_bounds with remainder " +
+                                   std::to_string(remainder) + " would leave the array: axes begin at 0.",
+                               "Write align_bounds(" + context.name(0) + ", " + std::to_string(modulus) + ").");
     }
     const std::string extent = full_extent(context, context.name(0));
-    if (!check_known_extent(context, extent)) return;
-    if (!context.model.preconditions[context.stage.kernel].divisible(extent, *modulus)) {
-        context.refuse(context.where(context.name(0)) + ": its extent is " + extent + ", not a multiple of " +
-                           std::to_string(*modulus) + ".",
-                       "Use a factor of " + extent + ".");
+    need_known_extent(context, extent);
+    if (!context.model.preconditions[context.stage.kernel].divisible(extent, modulus)) {
+        context.refuse_loop(context.name(0),
+                            "its extent is " + extent + ", not a multiple of " + std::to_string(modulus) + ".",
+                            "Use a factor of " + extent + ".");
     }
 }
 void apply_align_bounds(ApplyContext& context) {
@@ -186,30 +186,29 @@ void apply_align_bounds(ApplyContext& context) {
 // ---- prefetch -------------------------------------------------------------------------------------------------------
 
 void check_prefetch(CheckContext& context) {
-    if (refuse_on_device(context, "Take it away: other warps run while one waits for memory.")) return;
+    refuse_on_device(context, "Take it away: other warps run while one waits for memory.");
     const std::string& from = context.name(0);
     const bool stage = context.model.stages.count(from) > 0;
     const bool argument = !stage && context.stage.arguments.count(from) > 0;
     const bool reads = std::any_of(context.definition.calls.begin(), context.definition.calls.end(),
                                    [&](const CallInfo& call) { return call.stage == from; });
     if (!argument && !(stage && reads)) {
-        return context.refuse_at(0, context.where() + ": it does not read " + from + ".",
-                                 stage ? "Name a stage or an argument that it reads." : context.model.stage_hint(from));
+        context.refuse_at(0, "it does not read " + from + ".",
+                          stage ? "Name a stage or an argument that it reads." : context.model.stage_hint(from));
     }
-    const auto at = context.loop(1);
-    const auto base = at ? context.loop(2) : std::nullopt;
-    if (!at || !base) return;
-    if (context.definition.nest.place(*base) > context.definition.nest.place(*at)) {
-        return context.refuse_at(2,
-                                 context.where() + ": prefetch counts in loop " + context.name(2) +
-                                     ", which lies inside " + context.name(1) + ", where it stands.",
-                                 "Name " + context.name(1) + " or a loop outside it.");
+    const int at = context.loop(1);
+    const int base = context.loop(2);
+    if (context.definition.nest.place(base) > context.definition.nest.place(at)) {
+        context.refuse_at(2,
+                          "prefetch counts in loop " + context.name(2) + ", which lies inside " + context.name(1) +
+                              ", where it stands.",
+                          "Name " + context.name(1) + " or a loop outside it.");
     }
     if (context.has(3)) {
-        const auto offset = context.number(3, "the offset");
-        if (offset && (*offset < 0 || *offset > (1 << 20))) {
-            return context.refuse_at(3, context.where() + ": prefetch by " + std::to_string(*offset) + " iterations.",
-                                     "Write a small number such as 2.");
+        const std::int64_t offset = context.number(3, "the offset");
+        if (offset < 0 || offset > (1 << 20)) {
+            context.refuse_at(3, "prefetch by " + std::to_string(offset) + " iterations.",
+                              "Write a small number such as 2.");
         }
     }
     context.touch();

@@ -17,21 +17,20 @@ Traffic& traffic_of(ApplyContext& context) {
 // ---- prefetch_lines -------------------------------------------------------------------------------------------------
 
 void check_prefetch_lines(CheckContext& context) {
-    if (refuse_on_device(context, "Take it away: other warps run while one waits for memory.")) return;
+    refuse_on_device(context, "Take it away: other warps run while one waits for memory.");
     // Lowering knows loops by their names, which the copies of a definition share.
     if (context.in_block) {
-        return context.refuse(
-            context.where() + ": prefetch_lines inside specialize: it reaches the loops of that name in every copy.",
-            "Write " + context.where() + "." + print_directive(context.directive) + " on a separate line.");
+        context.refuse("prefetch_lines inside specialize: it reaches the loops of that name in every copy.",
+                       "Write " + context.where() + "." + print_directive(context.directive) + " on a separate line.");
     }
-    if (!context.loop(0)) return;
-    const auto bytes = context.number(1, "the distance in bytes");
-    if (bytes && (*bytes <= 0 || *bytes % 64 != 0 || *bytes > kMostBytesAhead)) {
-        return context.refuse_at(1,
-                                 context.where() + ": prefetch_lines " + std::to_string(*bytes) +
-                                     " bytes ahead: not a positive multiple of 64 up to " +
-                                     std::to_string(kMostBytesAhead) + ".",
-                                 "Write a distance such as 2048.");
+    context.loop(0);
+    const std::int64_t bytes = context.number(1, "the distance in bytes");
+    if (bytes <= 0 || bytes % 64 != 0 || bytes > kMostBytesAhead) {
+        context.refuse_at(1,
+                          "prefetch_lines " + std::to_string(bytes) +
+                              " bytes ahead: not a positive multiple of 64 up to " + std::to_string(kMostBytesAhead) +
+                              ".",
+                          "Write a distance such as 2048.");
     }
     context.touch();
 }
@@ -56,20 +55,17 @@ std::string reader_of(const CheckContext& context) {
 }
 
 void check_store_nontemporal(CheckContext& context) {
-    if (refuse_on_device(context, "Take it away.")) return;
-    if (!context.whole_stage()) return;
+    refuse_on_device(context, "Take it away.");
+    context.need_whole_stage();
     if (!context.stage.output) {
-        return context.refuse(
-            context.where() +
-                ": store_nontemporal on a stage that the kernel keeps to itself: it is read again at once.",
-            "Use it on a stage that is a result.");
+        context.refuse("store_nontemporal on a stage that the kernel keeps to itself: it is read again at once.",
+                       "Use it on a stage that is a result.");
     }
     // Besides being slow, stores through the second base address and loads of the array are nothing that the optimizer
     // would keep in order.
     if (const std::string reader = reader_of(context); !reader.empty()) {
-        return context.refuse(context.where() + ": store_nontemporal on a result that " + reader +
-                                  " reads again: it would come back from memory.",
-                              "Take it away.");
+        context.refuse("store_nontemporal on a result that " + reader + " reads again: it would come back from memory.",
+                       "Take it away.");
     }
     context.factor(0, "the least bytes of the result");
 }

@@ -49,7 +49,7 @@ std::vector<const DirectiveSignature*> forms(std::string_view verb) {
 }
 
 bool is_plain_name(const Expression& e) {
-    return e.kind == Expression::Kind::symbol && e.name.find('.') == std::string::npos;
+    return e.op() == Expression::Op::symbol && e.name().find('.') == std::string::npos;
 }
 
 bool fits(ArgumentRole role, const Expression& e) {
@@ -61,14 +61,14 @@ bool fits(ArgumentRole role, const Expression& e) {
     case ArgumentRole::expression: {
         // guard_with_if in the place of a factor is a forgotten factor; auto might be the name of a scalar.
         const auto& tails = role_words(ArgumentRole::tail);
-        const bool tail = is_plain_name(e) && e.name.find('_') != std::string::npos;
-        return !(tail && std::find(tails.begin(), tails.end(), e.name) != tails.end());
+        const bool tail = is_plain_name(e) && e.name().find('_') != std::string::npos;
+        return !(tail && std::find(tails.begin(), tails.end(), e.name()) != tails.end());
     }
     case ArgumentRole::anything:
         return true;
     default: {
         const auto& words = role_words(role);
-        return is_plain_name(e) && std::find(words.begin(), words.end(), e.name) != words.end();
+        return is_plain_name(e) && std::find(words.begin(), words.end(), e.name()) != words.end();
     }
     }
 }
@@ -84,10 +84,10 @@ std::size_t first_misfit(const Pattern& pattern, const std::vector<Expression>& 
 
 Argument argument_of(ArgumentRole role, Expression e) {
     Argument argument;
-    argument.at = e.at;
+    argument.at = e.at();
     const bool name = role == ArgumentRole::anything ? is_plain_name(e) : role != ArgumentRole::expression;
     if (name) {
-        argument.name = std::move(e.name);
+        argument.name = e.name();
     } else {
         argument.kind = Argument::Kind::expression;
         argument.expression = std::move(e);
@@ -113,7 +113,7 @@ std::string without_tail(std::string_view usage) {
 std::string word_hint(ArgumentRole role, const Expression& e) {
     const auto& words = role_words(role);
     if (words.empty()) return "";
-    const auto near = e.kind == Expression::Kind::symbol ? near_name(e.name, words) : std::nullopt;
+    const auto near = e.op() == Expression::Op::symbol ? near_name(e.name(), words) : std::nullopt;
     return (near ? "Is '" + *near + "' meant? " : "") + "Known: " + joined(words) + ". ";
 }
 
@@ -133,8 +133,8 @@ std::string word_hint(ArgumentRole role, const Expression& e) {
     const auto role = pattern.role(at);
     const bool past_factor = !role || *role == ArgumentRole::tail;
     const std::string usage = "Write " + (past_factor ? std::string(form.usage) : without_tail(form.usage)) + ".";
-    if (!role) fail(wrong.at, "expected ')' after " + quoted(written(verb, arguments)) + ", found " + found, usage);
-    fail(wrong.at, "expected " + role_name(*role) + " after " + after + ", found " + found,
+    if (!role) fail(wrong.at(), "expected ')' after " + quoted(written(verb, arguments)) + ", found " + found, usage);
+    fail(wrong.at(), "expected " + role_name(*role) + " after " + after + ", found " + found,
          word_hint(*role, wrong) + usage);
 }
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <string>
+#include <vector>
 
 #include "dsl/language/schedule.h"
 #include "dsl/language/token_stream.h"
@@ -12,38 +12,30 @@ namespace tilewright::dsl {
 
 class ExpressionParser {
   public:
-    /// Holes that are declared go to schedule.holes.
-    ExpressionParser(TokenStream& tokens, Schedule& schedule) : tokens_(tokens), schedule_(schedule) {}
+    /// Holes that are declared go to `holes`.
+    ExpressionParser(TokenStream& tokens, std::vector<HoleDomain>& holes) : tokens_(tokens), domains_(holes) {}
 
     void allow_holes(bool allow) { holes_ = allow; }
     /// Said only where it is needed: most expressions are right, and words cost more than reading them.
     using Words = std::function<std::string()>;
     /// Throws Problem: "expected WHAT, found ...".
     Expression read(const Words& what, const Words& hint);
-    /// After a Problem.
-    void recover() { brackets_ = calls_ = 0; }
 
   private:
-    struct Measured {
-        Expression expression;
-        int height = 1;
-    };
-
-    Measured operation(int at_least, const Words& what, const Words& hint);
-    Measured prefix(int at_least, const Words& what, const Words& hint);
-    Measured atom(const Words& what, const Words& hint);
-    Measured bracket(const Words& hint);
-    Measured call_of(const Token& name);
-    Measured symbol_of(const Token& name);
-    Measured hole_of(const Token& name);
-    Measured combine(Expression expression, int height, Position at);
+    /// Operators that bind at least as tightly as `at_least`.
+    Expression operation(int at_least, const Words& what, const Words& hint);
+    Expression prefix(int at_least, const Words& what, const Words& hint);
+    Expression atom(const Words& what, const Words& hint);
+    Expression bracket(const Words& hint);
+    Expression call_of(const Token& name);
+    Expression symbol_of(const Token& name);
+    Expression hole_of(const Token& name);
     /// A binary operator at the current token, or nullptr.
     const SizeOperator* operator_here() const;
     void open_bracket(Position at);
 
     TokenStream& tokens_;
-    Schedule& schedule_;
-    std::map<std::string, Position> declared_;
+    std::vector<HoleDomain>& domains_;
     bool holes_ = true;
     int brackets_ = 0;
     int calls_ = 0;

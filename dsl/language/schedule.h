@@ -12,33 +12,9 @@
 
 namespace tilewright::dsl {
 
-/// Where something stands in a schedule's text; both count from 1, 0 means "made by code". Parts of a schedule are
-/// equal where the same is written, wherever it stands: any two positions are equal.
-struct Position {
-    int line = 0;
-    int column = 0;
-    bool operator==(const Position&) const { return true; }
-};
-
-/// Integer and boolean arithmetic over holes, sizes and machine facts: what stands in factors,
-/// in `specialize(...)` and in `where ...`.
-struct Expression {
-    enum class Kind {
-        integer, ///< 42
-        hole,    ///< ?tile
-        symbol,  ///< cores, l1_bytes, l2_bytes, l3_bytes, a program size (X.0), a variant name
-        call,    ///< extent(k), lanes(float64), stride(X, 0), min(a, b), max(a, b)
-        unary,   ///< -a, not a
-        binary   ///< + - * // % == != < <= > >= and or
-    };
-    Kind kind = Kind::integer;
-    std::int64_t value = 0;           ///< integer
-    std::string name;                 ///< hole, symbol, call
-    SizeExpression::Op op{};          ///< unary, binary
-    std::vector<Expression> operands; ///< of call, unary and binary
-    Position at;
-    bool operator==(const Expression&) const = default;
-};
+/// Integer and boolean arithmetic over holes, sizes and machine facts (cores, l1_bytes, lanes(float64), ...): what
+/// stands in factors, in `specialize(...)`, in `where ...` and in `when ...`.
+using Expression = SizeExpression;
 
 /// The values a hole may take, in the order written: `?tile{4096, 16384, 65536}`. A hole is declared
 /// where its braces stand (once) and may be used again without them.
@@ -127,7 +103,7 @@ template <class Directives, class Visit> void for_each_expression(Directives& ch
     }
 }
 
-/// Something wrong with a schedule, without an exception: check() and parse_all() return lists of these.
+/// Something wrong with a schedule, without an exception: check() returns a list of these.
 struct Violation {
     Position at;
     std::string stage;     ///< empty where it concerns no stage

@@ -82,6 +82,36 @@ std::string hexadecimal(const char* format, unsigned value) {
     return buffer.data();
 }
 
+void need_readable(std::string_view text) {
+    if (text.size() > kMaxScheduleBytes) {
+        fail({1, 1},
+             "a schedule of " + std::to_string(text.size()) + " bytes; at most " + std::to_string(kMaxScheduleBytes) +
+                 " are read.",
+             "Is this the file you meant?");
+    }
+    if (text.substr(0, 3) == "\xEF\xBB\xBF")
+        fail({1, 1}, "the text starts with a byte order mark.", "Save it as UTF-8 without one.");
+    Position at{1, 1};
+    for (std::size_t i = 0; i < text.size();) {
+        const Character c = character_at(text, i);
+        if (c.bytes == 0) {
+            const unsigned byte = static_cast<unsigned char>(text[i]);
+            fail(at, "byte " + hexadecimal("0x%02X", byte) + " is not UTF-8.", "Save the text as UTF-8.");
+        }
+        if (c.code == '\r' && (i + 1 >= text.size() || text[i + 1] != '\n'))
+            fail(at, "a carriage return without a line feed.", "End lines with LF or CR LF.");
+        const bool control =
+            (c.code < 0x20 && c.code != '\n' && c.code != '\r' && c.code != '\t') || (c.code >= 0x7F && c.code < 0xA0);
+        if (control) {
+            fail(at, "control character " + code_point(text.substr(i)) + ".",
+                 "A schedule is plain text. Is this the file you meant?");
+        }
+        i += c.bytes;
+        ++at.column;
+        if (c.code == '\n') at = {at.line + 1, 1};
+    }
+}
+
 class Lexer {
   public:
     explicit Lexer(std::string_view text) : text_(text) {}
@@ -132,7 +162,7 @@ class Lexer {
         if (i_ >= text_.size()) return take(Token::Kind::end, 0);
         const char c = text_[i_];
         if (c == '\n') return take(Token::Kind::newline, 1);
-        if (c == '\r') return take(Token::Kind::newline, 2); // unreadable() saw that \n follows
+        if (c == '\r') return take(Token::Kind::newline, 2); // \n follows
         if (c == '#') return comment();
         if (is_digit(c)) return number();
         if (c == '?') return hole();
@@ -213,48 +243,12 @@ class Lexer {
 
 } // namespace
 
-Violation unreadable(std::string_view text) {
-    const auto at = [](int line, int column, std::string message, std::string hint) {
-        return Violation{{line, column}, "", "", std::move(message), std::move(hint)};
-    };
-    if (text.size() > kMaxScheduleBytes) {
-        return at(1, 1,
-                  "a schedule of " + std::to_string(text.size()) + " bytes; at most " +
-                      std::to_string(kMaxScheduleBytes) + " are read.",
-                  "Is this the file you meant?");
-    }
-    if (text.substr(0, 3) == "\xEF\xBB\xBF") {
-        return at(1, 1, "the text starts with a byte order mark.", "Save it as UTF-8 without one.");
-    }
-    int line = 1;
-    int column = 1;
-    for (std::size_t i = 0; i < text.size();) {
-        const Character c = character_at(text, i);
-        if (c.bytes == 0) {
-            const unsigned byte = static_cast<unsigned char>(text[i]);
-            return at(line, column, "byte " + hexadecimal("0x%02X", byte) + " is not UTF-8.",
-                      "Save the text as UTF-8.");
-        }
-        if (c.code == '\r' && (i + 1 >= text.size() || text[i + 1] != '\n')) {
-            return at(line, column, "a carriage return without a line feed.", "End lines with LF or CR LF.");
-        }
-        const bool control =
-            (c.code < 0x20 && c.code != '\n' && c.code != '\r' && c.code != '\t') || (c.code >= 0x7F && c.code < 0xA0);
-        if (control) {
-            return at(line, column, "control character " + code_point(text.substr(i)) + ".",
-                      "A schedule is plain text. Is this the file you meant?");
-        }
-        i += c.bytes;
-        ++column;
-        if (c.code == '\n') {
-            ++line;
-            column = 1;
-        }
-    }
-    return {};
+void fail(Position at, std::string message, std::string hint) {
+    throw Problem{{at, "", "", std::move(message), std::move(hint)}};
 }
 
 std::vector<Token> tokenize(std::string_view text) {
+    need_readable(text);
     return Lexer(text).run();
 }
 

@@ -10,6 +10,13 @@
 
 namespace tilewright::dsl {
 
+/// Thrown inside the parser alone; callers see ScheduleError.
+struct Problem {
+    Violation violation;
+};
+
+[[noreturn]] void fail(Position at, std::string message, std::string hint);
+
 struct Token {
     enum class Kind {
         word,    ///< a name or a keyword
@@ -33,11 +40,8 @@ struct Token {
 /// Longest name that is read, in bytes.
 inline constexpr std::size_t kMaxNameBytes = 255;
 
-/// Why a text is not read at all (too long, not UTF-8, control characters, a byte order mark); empty message when it
-/// is.
-Violation unreadable(std::string_view text);
-
-/// Requires unreadable(text).message to be empty. Ends with one `end` token. Tokens point into `text`.
+/// Ends with one `end` token. Tokens point into `text`. Throws Problem for what is not read at all: what is too long,
+/// not UTF-8, has control characters or a byte order mark.
 std::vector<Token> tokenize(std::string_view text);
 
 /// The first character as "U+200B".

@@ -16,7 +16,6 @@
 namespace tilewright::dsl {
 namespace {
 
-constexpr std::size_t kMaxProblems = 20;
 constexpr std::uint64_t kMaxUpdates = 1 << 16;
 constexpr std::size_t kMaxArguments = 64;
 
@@ -32,23 +31,15 @@ const std::vector<std::string>& targets() {
 
 class Parser {
   public:
-    Parser(std::string_view text, Schedule& schedule)
-        : text_(text), schedule_(schedule), tokens_(text), expressions_(tokens_, schedule) {}
+    explicit Parser(std::string_view text) : text_(text), tokens_(text), expressions_(tokens_, schedule_.holes) {}
 
-    /// Every problem, or only the first where `all` is false.
-    std::vector<Violation> run(bool all) {
-        most_problems_ = all ? kMaxProblems : 1;
-        try {
-            first_line();
-            function_line();
-            std::vector<std::string> comments = variants();
-            schedule_.statements = statements(std::move(comments), schedule_.footer_comments);
-            if (problems_.empty() && !tokens_.at_end()) tokens_.expected("a statement", "");
-        } catch (Problem& problem) {
-            if (problems_.size() < most_problems_) problems_.push_back(std::move(problem.violation));
-        }
-        if (problems_.empty()) problems_ = check_space(schedule_, true);
-        return std::move(problems_);
+    Schedule run() {
+        first_line();
+        function_line();
+        std::vector<std::string> comments = variants();
+        schedule_.statements = statements(std::move(comments), schedule_.footer_comments);
+        if (!tokens_.at_end()) tokens_.expected("a statement", "");
+        return std::move(schedule_);
     }
 
   private:
@@ -158,15 +149,14 @@ class Parser {
         if (!tokens_.is_mark("{")) {
             choice.options.push_back(option());
         } else {
-            const Position at = tokens_.next().at;
-            TokenStream::Layout layout(tokens_);
+            const Position at = tokens_.peek().at;
+            tokens_.open();
             do {
                 choice.options.push_back(option());
             } while (tokens_.skip_mark(","));
             if (!tokens_.is_mark("}"))
                 tokens_.expected("',' or '}' after the option '" + choice.options.back() + "'", "");
-            layout.close();
-            tokens_.next();
+            tokens_.close();
             if (!is_space_ && choice.options.size() != 1) {
                 fail(at, "variant " + choice.name + " is left open, but this is a schedule",
                      "Choose one option, or write 'tilewright-space 1' on the first line.");
@@ -199,10 +189,8 @@ class Parser {
                 tokens_.next();
             } else if (tokens_.kind() == Token::Kind::comment) {
                 comment(list, comments);
-            } else if (block_depth_ > 0) {
-                list.push_back(statement(std::exchange(comments, {})));
             } else {
-                top_statement(list, std::exchange(comments, {}));
+                list.push_back(statement(std::exchange(comments, {})));
             }
         }
         move_into(std::move(comments), leftover);
@@ -218,19 +206,6 @@ class Parser {
             list.back().trailing_comment = text;
         } else {
             list.back().comments.push_back(text);
-        }
-    }
-
-    void top_statement(std::vector<Statement>& list, std::vector<std::string> comments) {
-        const std::size_t start = tokens_.position();
-        try {
-            list.push_back(statement(std::move(comments)));
-        } catch (Problem& problem) {
-            problems_.push_back(std::move(problem.violation));
-            if (problems_.size() >= most_problems_) throw Problem{};
-            tokens_.recover(start);
-            block_depth_ = 0;
-            expressions_.recover();
         }
     }
 
@@ -366,28 +341,23 @@ class Parser {
         result.verb = verb(statement, depth);
         const auto usage = [&] { return "Write " + short_usage(result.verb) + "."; };
         if (!tokens_.is_mark("(")) tokens_.expected("'(' after " + quoted(result.verb), usage());
-        tokens_.next();
+        tokens_.open();
         std::vector<Expression> arguments;
-        {
-            TokenStream::Layout layout(tokens_);
-            const auto argument = [&] { return expected_argument(result.verb, arguments); };
-            while (!tokens_.is_mark(")")) {
-                if (arguments.size() >= kMaxArguments) {
-                    fail(tokens_.peek().at,
-                         quoted(result.verb) + " with more than " + std::to_string(kMaxArguments) + " arguments",
-                         usage());
-                }
-                arguments.push_back(expressions_.read(argument, usage));
-                if (tokens_.is_mark(")")) break;
-                if (!tokens_.is_mark(",")) {
-                    tokens_.expected("',' or ')' after " + quoted(written(result.verb, arguments)), usage());
-                }
-                tokens_.next();
-                if (tokens_.is_mark(")")) tokens_.expected(argument(), usage());
+        const auto argument = [&] { return expected_argument(result.verb, arguments); };
+        while (!tokens_.is_mark(")")) {
+            if (arguments.size() >= kMaxArguments) {
+                fail(tokens_.peek().at,
+                     quoted(result.verb) + " with more than " + std::to_string(kMaxArguments) + " arguments", usage());
             }
-            layout.close();
+            arguments.push_back(expressions_.read(argument, usage));
+            if (tokens_.is_mark(")")) break;
+            if (!tokens_.is_mark(",")) {
+                tokens_.expected("',' or ')' after " + quoted(written(result.verb, arguments)), usage());
+            }
+            tokens_.next();
+            if (tokens_.is_mark(")")) tokens_.expected(argument(), usage());
         }
-        const Token& close = tokens_.next();
+        const Token& close = tokens_.close();
         // A pointer: g++ 13 takes a reference for one into the arguments.
         const DirectiveSignature* const signature = &match_arguments(result, std::move(arguments), close.at);
         if (tokens_.is_mark("{")) directive_block(result, *signature, statement, depth);
@@ -426,8 +396,7 @@ class Parser {
         if (depth >= kMaxScheduleDepth) {
             fail(at, "blocks nested deeper than " + std::to_string(kMaxScheduleDepth) + " levels", "Write it flatter.");
         }
-        tokens_.next();
-        TokenStream::Layout layout(tokens_);
+        tokens_.open();
         result.has_block = true;
         while (!tokens_.is_mark("}")) {
             result.block.push_back(directive(statement, depth + 1));
@@ -436,8 +405,7 @@ class Parser {
                 tokens_.expected("'.' or '}' after a directive in the block of 'specialize'", "");
             }
         }
-        layout.close();
-        tokens_.next();
+        tokens_.close();
     }
 
     void made_stage(Statement& statement, const Directive& directive, const DirectiveSignature& signature, int depth) {
@@ -464,34 +432,27 @@ class Parser {
     }
 
     std::string_view text_;
-    Schedule& schedule_;
+    Schedule schedule_;
     TokenStream tokens_;
     ExpressionParser expressions_;
-    std::vector<Violation> problems_;
-    std::size_t most_problems_ = 1;
     int block_depth_ = 0;
     bool is_space_ = false;
 };
 
-std::vector<Violation> parse(std::string_view text, Schedule& schedule, bool all) {
-    schedule = Schedule();
-    if (Violation problem = unreadable(text); !problem.message.empty()) return {problem};
-    return Parser(text, schedule).run(all);
-}
-
 } // namespace
 
 Schedule parse_schedule(std::string_view text, const std::string& file) {
-    Schedule schedule;
-    const std::vector<Violation> problems = parse(text, schedule, false);
-    if (problems.empty()) return schedule;
-    Violation first = problems.front();
-    const std::string hint = std::exchange(first.hint, "");
-    throw ScheduleError(first.text(file), hint);
-}
-
-std::vector<Violation> parse_all(std::string_view text, Schedule& schedule) {
-    return parse(text, schedule, true);
+    Violation problem;
+    try {
+        Schedule schedule = Parser(text).run();
+        const std::vector<Violation> problems = check_space(schedule, true);
+        if (problems.empty()) return schedule;
+        problem = problems.front();
+    } catch (const Problem& found) {
+        problem = found.violation;
+    }
+    const std::string hint = std::exchange(problem.hint, "");
+    throw ScheduleError(problem.text(file), hint);
 }
 
 } // namespace tilewright::dsl

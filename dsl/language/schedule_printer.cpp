@@ -1,5 +1,4 @@
 // dsl/language/schedule_printer.cpp: the canonical text of a schedule or a space, and its digest.
-#include <functional>
 #include <map>
 #include <utility>
 
@@ -87,32 +86,8 @@ class Printer {
         out_ += " }";
     }
 
-    void expression(const Expression& e, int at_least = 0) {
-        switch (e.kind) {
-        case Expression::Kind::integer:
-            out_ += std::to_string(e.value);
-            return;
-        case Expression::Kind::hole:
-            hole(e.name);
-            return;
-        case Expression::Kind::symbol:
-            out_ += e.name;
-            return;
-        case Expression::Kind::call:
-            out_ += e.name + "(";
-            for (std::size_t i = 0; i < e.operands.size(); ++i) {
-                if (i > 0) out_ += ", ";
-                expression(e.operands[i]);
-            }
-            out_ += ")";
-            return;
-        case Expression::Kind::unary:
-            unary_expression(e, at_least);
-            return;
-        case Expression::Kind::binary:
-            binary_expression(e, at_least);
-            return;
-        }
+    void expression(const Expression& e) {
+        out_ += (undeclared_.empty() ? e : with_values(e)).text(SizeStyle::schedule);
     }
 
     void directive(const Directive& directive) {
@@ -137,45 +112,16 @@ class Printer {
     }
 
   private:
-    void hole(const std::string& name) {
-        out_ += "?" + name;
-        const auto found = undeclared_.find(name);
-        if (found == undeclared_.end()) return;
-        out_ +=
-            "{" + joined(found->second->values, ", ", [](std::int64_t value) { return std::to_string(value); }) + "}";
+    /// Where a hole stands first, its values stand behind its name.
+    Expression with_values(const Expression& e) {
+        const auto found = e.op() == Expression::Op::hole ? undeclared_.find(e.name()) : undeclared_.end();
+        if (found == undeclared_.end()) {
+            return e.with_operands([this](const Expression& operand) { return with_values(operand); });
+        }
+        const std::string values =
+            joined(found->second->values, ", ", [](std::int64_t value) { return std::to_string(value); });
         declared_.push_back(undeclared_.extract(found));
-    }
-
-    void parenthesized(bool needed, const std::function<void()>& inside) {
-        if (needed) out_ += "(";
-        inside();
-        if (needed) out_ += ")";
-    }
-
-    void unary_expression(const Expression& e, int at_least) {
-        if (e.operands.size() != 1) return;
-        const Expression& operand = e.operands.front();
-        const bool negation = e.op == SizeExpression::Op::neg;
-        const int precedence = negation ? kNegationPrecedence : kNotPrecedence;
-        parenthesized(precedence < at_least, [&] {
-            out_ += negation ? "-" : "not ";
-            // -5 is a number, so the negation of 5 is written -(5); --x would be legal, but reads badly.
-            const bool apart =
-                negation && (operand.kind == Expression::Kind::integer ||
-                             (operand.kind == Expression::Kind::unary && operand.op == SizeExpression::Op::neg));
-            parenthesized(apart, [&] { expression(operand, apart ? 0 : precedence); });
-        });
-    }
-
-    void binary_expression(const Expression& e, int at_least) {
-        if (e.operands.size() != 2) return;
-        const auto& [op, text, precedence] = *find_operator(e.op);
-        const bool comparison = is_comparison(op);
-        parenthesized(precedence < at_least, [&] {
-            expression(e.operands[0], comparison ? precedence + 1 : precedence);
-            out_.append(" ").append(text).append(" ");
-            expression(e.operands[1], precedence + 1);
-        });
+        return Expression::hole(e.name() + "{" + values + "}");
     }
 
     void simple(const Statement& statement) {
@@ -276,9 +222,7 @@ std::string schedule_digest(const Schedule& schedule) {
 }
 
 std::string print_expression(const Expression& expression) {
-    Printer printer({}, false);
-    printer.expression(expression);
-    return printer.take();
+    return expression.text(SizeStyle::schedule);
 }
 
 std::string print_directive(const Directive& directive) {

@@ -17,7 +17,7 @@ namespace {
 using Op = SizeExpression::Op;
 
 bool is_comparison(const Expression& e) {
-    return e.kind == Expression::Kind::binary && e.operands.size() == 2 && tilewright::is_comparison(e.op);
+    return tilewright::is_comparison(e.op());
 }
 
 std::optional<std::int64_t> number_in(const std::string& text) {
@@ -29,8 +29,8 @@ std::optional<std::int64_t> number_in(const std::string& text) {
 
 /// What may stand on the other side of a variant: a name or a number.
 std::optional<std::string> option_text(const Expression& e) {
-    if (e.kind == Expression::Kind::symbol) return e.name;
-    if (e.kind == Expression::Kind::integer) return std::to_string(e.value);
+    if (e.op() == Op::symbol) return e.name();
+    if (e.is_constant()) return std::to_string(e.constant());
     return std::nullopt;
 }
 
@@ -96,14 +96,14 @@ class Rules {
 
     void holes_of(const Expression& expression, bool directive) {
         for_each_hole(expression, [&](const Expression& hole) {
-            if (declared_.count(hole.name) == 0) {
+            if (declared_.count(hole.name()) == 0) {
                 std::vector<std::string> names(declared_.begin(), declared_.end());
-                const auto near = near_name(hole.name, names);
-                add(hole.at, "?" + hole.name + ": this hole is not declared",
-                    (near ? "Is ?" + *near + " meant? " : "") + "Declare it where it stands first: ?" + hole.name +
+                const auto near = near_name(hole.name(), names);
+                add(hole.at(), "?" + hole.name() + ": this hole is not declared",
+                    (near ? "Is ?" + *near + " meant? " : "") + "Declare it where it stands first: ?" + hole.name() +
                         "{1, 2, 4}.");
             }
-            if (directive) used_.insert(hole.name);
+            if (directive) used_.insert(hole.name());
         });
     }
 
@@ -126,24 +126,24 @@ class Rules {
     }
 
     const VariantChoice* variant_in(const Expression& e) const {
-        if (e.kind != Expression::Kind::symbol) return nullptr;
-        const auto found = variants_.find(e.name);
+        if (e.op() != Op::symbol) return nullptr;
+        const auto found = variants_.find(e.name());
         return found == variants_.end() ? nullptr : found->second;
     }
 
     /// A comparison with a variant on one side names one of its options on the other.
     bool comparison(const Expression& e) {
-        const bool left = variant_in(e.operands[0]) != nullptr;
-        const VariantChoice* choice = variant_in(e.operands[left ? 0 : 1]);
+        const bool left = variant_in(e.operands()[0]) != nullptr;
+        const VariantChoice* choice = variant_in(e.operands()[left ? 0 : 1]);
         if (choice == nullptr) return false;
-        const Expression& other = e.operands[left ? 1 : 0];
-        const bool equality = e.op == Op::eq || e.op == Op::ne;
+        const Expression& other = e.operands()[left ? 1 : 0];
+        const bool equality = e.op() == Op::eq || e.op() == Op::ne;
         if (!equality) {
             const bool numbers = std::all_of(choice->options.begin(), choice->options.end(),
                                              [](const std::string& option) { return number_in(option).has_value(); });
             if (!numbers) {
-                add(e.at,
-                    "variant " + choice->name + " is compared by '" + std::string(spelling(e.op)) +
+                add(e.at(),
+                    "variant " + choice->name + " is compared by '" + std::string(spelling(e.op())) +
                         "', but its options are names",
                     "Compare it by == or !=.");
             }
@@ -156,7 +156,7 @@ class Rules {
             const auto near = near_name(*option, options);
             // lanes1 beside lanes2 is another option, not a misspelt one.
             if (near && without_digits(*near) != without_digits(*option)) {
-                add(other.at, "variant " + choice->name + " has no option '" + *option + "'",
+                add(other.at(), "variant " + choice->name + " has no option '" + *option + "'",
                     "Is '" + *near + "' meant? Its options here: " + joined(options) + ".");
             }
         }
@@ -166,21 +166,18 @@ class Rules {
     /// In a `where`, where anything else may stand too.
     void comparisons(const Expression& e) {
         if (is_comparison(e) && comparison(e)) return;
-        for (const Expression& operand : e.operands)
+        for (const Expression& operand : e.operands())
             comparisons(operand);
     }
 
     /// Of a `when`: and, or, not over comparisons with variants, and nothing else.
     void condition(const Expression& e) {
-        const bool connective =
-            (e.kind == Expression::Kind::binary && (e.op == Op::logical_and || e.op == Op::logical_or)) ||
-            (e.kind == Expression::Kind::unary && e.op == Op::logical_not);
-        if (connective) {
-            for (const Expression& operand : e.operands)
+        if (e.op() >= Op::logical_and) {
+            for (const Expression& operand : e.operands())
                 condition(operand);
             return;
         }
-        if (is_comparison(e) && option_text(e.operands[0]) && option_text(e.operands[1]) && comparison(e)) return;
+        if (is_comparison(e) && option_text(e.operands()[0]) && option_text(e.operands()[1]) && comparison(e)) return;
         std::string hint = "Conditions of 'when' compare variants with their options";
         hint +=
             variants_.empty()
@@ -188,13 +185,13 @@ class Rules {
                 : ": when " + space_.variants.front().name + " == " +
                       (space_.variants.front().options.empty() ? "option" : space_.variants.front().options.front()) +
                       " { ... }.";
-        if (is_comparison(e) && e.operands[0].kind == Expression::Kind::symbol) {
+        if (is_comparison(e) && e.operands()[0].op() == Op::symbol) {
             std::vector<std::string> names;
             for (const auto& [name, choice] : variants_)
                 names.push_back(name);
-            if (const auto near = near_name(e.operands[0].name, names)) hint = "Is '" + *near + "' meant? " + hint;
+            if (const auto near = near_name(e.operands()[0].name(), names)) hint = "Is '" + *near + "' meant? " + hint;
         }
-        add(e.at, "'" + print_expression(e) + "' compares no variant that is declared above", hint);
+        add(e.at(), "'" + print_expression(e) + "' compares no variant that is declared above", hint);
     }
 
     const Schedule& space_;
@@ -206,13 +203,13 @@ class Rules {
 };
 
 std::optional<Expression> bound_comparison(const Expression& e, const VariantLookup& option) {
-    if (e.op != Op::eq && e.op != Op::ne) return std::nullopt;
+    if (e.op() != Op::eq && e.op() != Op::ne) return std::nullopt;
     for (const int side : {0, 1}) {
-        const Expression& variant = e.operands[side];
-        if (variant.kind != Expression::Kind::symbol) continue;
-        const auto chosen = option(variant.name);
-        const auto other = option_text(e.operands[1 - side]);
-        if (chosen && other) return integer((*chosen == *other) == (e.op == Op::eq));
+        const Expression& variant = e.operands()[side];
+        if (variant.op() != Op::symbol) continue;
+        const auto chosen = option(variant.name());
+        const auto other = option_text(e.operands()[1 - side]);
+        if (chosen && other) return Expression::integer((*chosen == *other) == (e.op() == Op::eq));
     }
     return std::nullopt;
 }
@@ -227,19 +224,15 @@ Expression bind_variants(const Expression& expression, const VariantLookup& opti
     if (is_comparison(expression)) {
         if (const auto bound = bound_comparison(expression, option)) return *bound;
     }
-    if (expression.kind == Expression::Kind::symbol) {
-        if (const auto chosen = option(expression.name)) {
-            if (const auto number = number_in(*chosen)) return integer(*number);
+    if (expression.op() == Op::symbol) {
+        if (const auto chosen = option(expression.name())) {
+            if (const auto number = number_in(*chosen)) return Expression::integer(*number);
         }
         return expression;
     }
     // extent(norm), lanes(float64): a loop, a dtype, not a variant of that name.
-    const bool names_inside = expression.kind == Expression::Kind::call;
-    if (names_inside && expression.name != "min" && expression.name != "max") return expression;
-    Expression result = expression;
-    for (Expression& operand : result.operands)
-        operand = bind_variants(operand, option);
-    return result;
+    if (expression.op() == Op::call) return expression;
+    return expression.with_operands([&](const Expression& operand) { return bind_variants(operand, option); });
 }
 
 } // namespace tilewright::dsl

@@ -18,10 +18,6 @@ inline constexpr int kMaxScheduleDepth = 64;
 /// Throws ScheduleError with file:line:column, what was expected, and what to write instead.
 Schedule parse_schedule(std::string_view text, const std::string& file = "<schedule>");
 
-/// The same, but goes on at the next statement after an error: every problem (the first 20), in textual order. What
-/// could be read is in `schedule`; it is whole only when the list is empty.
-std::vector<Violation> parse_all(std::string_view text, Schedule& schedule);
-
 /// The canonical text: one statement a line, one space after commas, comments kept. The first line says schedule where
 /// is_concrete(), else space; a hole's values stand where it is used first.
 std::string print_schedule(const Schedule& schedule);

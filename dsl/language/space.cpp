@@ -12,10 +12,6 @@
 
 namespace tilewright::dsl {
 
-struct Space::Tree : SpaceIndex {
-    using SpaceIndex::SpaceIndex;
-};
-
 namespace {
 
 using Random = std::mt19937_64;
@@ -262,7 +258,7 @@ class Instance {
 
 } // namespace
 
-Space::Space(Schedule space) : tree_(std::make_shared<const Tree>(std::move(space))) {}
+Space::Space(Schedule space) : tree_(std::make_shared<const SpaceIndex>(std::move(space))) {}
 
 const Schedule& Space::text() const {
     return tree_->text();

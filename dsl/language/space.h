@@ -63,8 +63,7 @@ class Space {
     Schedule at(const Point& point) const;
 
   private:
-    struct Tree; ///< the text, indexed; never changed after construction
-    std::shared_ptr<const Tree> tree_;
+    std::shared_ptr<const class SpaceIndex> tree_; ///< the text, indexed; never changed after construction
 };
 
 } // namespace tilewright::dsl

@@ -76,7 +76,7 @@ std::vector<SpaceNode> SpaceIndex::index(const std::vector<Statement>& statement
         SpaceNode node;
         node.statement = &statement;
         const auto add_holes = [&](const Expression& expression) {
-            for_each_hole(expression, [&](const Expression& hole) { add_once(node.holes, hole_number(hole.name)); });
+            for_each_hole(expression, [&](const Expression& hole) { add_once(node.holes, hole_number(hole.name())); });
         };
         for_each_expression(statement.chain, add_holes);
         if (statement.kind == Statement::Kind::where) {
@@ -179,7 +179,7 @@ std::optional<std::string> SpaceIndex::variant_option(const std::string& name, c
 
 std::optional<bool> SpaceIndex::holds(const Expression& when, const Answers& answers) const {
     const auto option = [&](const std::string& name) { return variant_option(name, answers); };
-    const auto value = evaluate(bind_variants(when, option), no_environment);
+    const auto value = bind_variants(when, option).evaluate(no_environment);
     return value ? std::optional<bool>(*value != 0) : std::nullopt;
 }
 
@@ -196,12 +196,12 @@ WhereState SpaceIndex::state(const SpaceNode& where, const Answers& answers, con
         }
     }
     const Environment with_holes = [&](const Expression& e) -> std::optional<std::int64_t> {
-        if (e.kind != Expression::Kind::hole) return environment ? environment(e) : std::nullopt;
-        const int number = hole_number(e.name);
+        if (e.op() != Expression::Op::hole) return environment ? environment(e) : std::nullopt;
+        const int number = hole_number(e.name());
         return domain(number).values[answers[number]];
     };
     const Expression& condition = where.statement->condition;
-    const auto value = evaluate(where.on_variants ? bind_variants(condition, option) : condition, with_holes);
+    const auto value = (where.on_variants ? bind_variants(condition, option) : condition).evaluate(with_holes);
     return value.value_or(0) != 0 ? WhereState::holds : WhereState::fails;
 }
 

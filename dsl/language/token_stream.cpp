@@ -26,10 +26,6 @@ std::string found_text(const Token& token) {
 
 } // namespace
 
-void fail(Position at, std::string message, std::string hint) {
-    throw Problem{{at, "", "", std::move(message), std::move(hint)}};
-}
-
 std::string quoted(std::string_view text) {
     if (text.size() <= kMaxQuoted) return "'" + std::string(text) + "'";
     std::size_t bytes = kMaxQuoted - 3;
@@ -43,6 +39,16 @@ void TokenStream::skip_layout() {
         if (kind() == Token::Kind::comment) loose_comments_.emplace_back(peek().text);
         ++position_;
     }
+}
+
+void TokenStream::open() {
+    ++free_layout_;
+    next();
+}
+
+const Token& TokenStream::close() {
+    --free_layout_;
+    return next();
 }
 
 const Token& TokenStream::next() {
@@ -110,18 +116,6 @@ bool TokenStream::follows_statement() const {
     if (on_new_line()) return false;
     const Token& last = tokens_[position_ - 1];
     return last.kind != Token::Kind::mark || (last.text != "{" && last.text != "|");
-}
-
-void TokenStream::recover(std::size_t start) {
-    free_layout_ = 0;
-    loose_comments_.clear();
-    int open = 0;
-    for (position_ = start; !at_end(); ++position_) {
-        if (kind() == Token::Kind::newline && open <= 0 && position_ > start) return;
-        if (kind() != Token::Kind::mark) continue;
-        if (peek().text == "(" || peek().text == "{") ++open;
-        if (peek().text == ")" || peek().text == "}") --open;
-    }
 }
 
 } // namespace tilewright::dsl

@@ -9,13 +9,6 @@
 
 namespace tilewright::dsl {
 
-/// Thrown inside the parser alone; callers see ScheduleError or a list of violations.
-struct Problem {
-    Violation violation;
-};
-
-[[noreturn]] void fail(Position at, std::string message, std::string hint);
-
 /// In single quotes, shortened where it is long.
 std::string quoted(std::string_view text);
 
@@ -23,26 +16,10 @@ class TokenStream {
   public:
     explicit TokenStream(std::string_view text) : tokens_(tokenize(text)) {}
 
-    /// Inside brackets, ends of lines do not count and comments are put aside. Close it before taking the last bracket,
-    /// so that what follows the bracket counts again.
-    class Layout {
-      public:
-        explicit Layout(TokenStream& stream) : stream_(stream) {
-            ++stream_.free_layout_;
-            stream_.skip_layout();
-        }
-        ~Layout() { close(); }
-        Layout(const Layout&) = delete;
-        Layout& operator=(const Layout&) = delete;
-        void close() {
-            if (open_) --stream_.free_layout_;
-            open_ = false;
-        }
-
-      private:
-        TokenStream& stream_;
-        bool open_ = true;
-    };
+    /// Takes an opening bracket. Inside, ends of lines do not count and comments are put aside.
+    void open();
+    /// Takes the closing bracket; what follows it counts again.
+    const Token& close();
 
     const Token& peek() const { return tokens_[position_]; }
     Token::Kind kind() const { return peek().kind; }
@@ -69,10 +46,6 @@ class TokenStream {
     /// The current token stands on the line of a statement that ended.
     bool follows_statement() const;
     std::vector<std::string> take_loose_comments() { return std::move(loose_comments_); }
-
-    std::size_t position() const { return position_; }
-    /// Moves to the end of the line on which the statement that starts at `start` ends.
-    void recover(std::size_t start);
 
   private:
     void skip_layout();

@@ -1,4 +1,4 @@
-// dsl/model/algorithm_fields.h: the lists of fields of an algorithm's description: whoever sends, reads or compares one
+// dsl/model/algorithm_fields.h: the lists of fields of an algorithm's description: whoever sends or reads one
 // walks them. A field that is added to a struct of dsl/model/algorithm.h does not compile here until it is listed.
 #pragma once
 

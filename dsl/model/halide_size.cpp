@@ -39,10 +39,22 @@ Expr size_operation(const SizeExpression& tree, const Expr& a, const Expr& b) {
     return size_operation(tree.op(), a, b, right.is_constant() && right.constant() > 0);
 }
 
-Expr halide_size(const SizeExpression& tree, const std::map<std::string, Halide::Param<int32_t>>& sizes) {
+Expr halide_size(const SizeExpression& tree, const std::function<Expr(const SizeExpression&)>& leaf) {
+    using Op = SizeExpression::Op;
     if (tree.is_constant()) return static_cast<int32_t>(tree.constant());
-    if (tree.op() == SizeExpression::Op::symbol) return sizes.at(tree.name());
-    return size_operation(tree, halide_size(tree.operands()[0], sizes), halide_size(tree.operands()[1], sizes));
+    if (tree.op() == Op::symbol || tree.op() == Op::hole || tree.op() == Op::call) return leaf(tree);
+    Expr result = halide_size(tree.operands()[0], leaf);
+    if (tree.op() == Op::neg) return -result;
+    if (tree.op() == Op::logical_not) return !result;
+    for (const SizeExpression& operand : tree.operands().subspan(1)) {
+        const bool positive = operand.is_constant() && operand.constant() > 0;
+        result = size_operation(tree.op(), result, halide_size(operand, leaf), positive);
+    }
+    return result;
+}
+
+Expr halide_size(const SizeExpression& tree, const std::map<std::string, Halide::Param<int32_t>>& sizes) {
+    return halide_size(tree, [&](const SizeExpression& symbol) -> Expr { return sizes.at(symbol.name()); });
 }
 
 } // namespace tilewright::dsl

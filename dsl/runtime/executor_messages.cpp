@@ -18,10 +18,7 @@ std::string size_name(const std::string& symbol) {
 
 SizeExpression with_size_names(const SizeExpression& e) {
     if (e.op() == SizeExpression::Op::symbol) return SizeExpression::symbol(size_name(e.name()));
-    if (e.operands().empty()) return e;
-    SizeExpression first = with_size_names(e.operands()[0]);
-    if (e.operands().size() == 1) return SizeExpression::unary(e.op(), std::move(first));
-    return SizeExpression::binary(e.op(), std::move(first), with_size_names(e.operands()[1]));
+    return e.with_operands(with_size_names);
 }
 
 /// "3", "3 and 2", "3, 2 and 5".

@@ -18,7 +18,7 @@ inline constexpr int kMaxRank = 8;
 
 /// As messages write sizes: without blanks around `*`.
 inline std::string print_size(const SizeExpression& size) {
-    return size.text("*");
+    return size.text(SizeStyle::plan);
 }
 
 /// An argument of the function, in its order: an array, or a scalar passed by value.

@@ -276,10 +276,7 @@ TEST(GpuSpace, ConditionsKnowTheDevice) {
     const dsl::Environment environment = make_environment(translated(kExp, {{"x.0", 10}}).info(), device());
     for (const auto& [name, value] : std::map<std::string, std::int64_t>{
              {"multiprocessors", 132}, {"max_threads", 1024}, {"shared_bytes", 227 * 1024}, {"registers", 65536}}) {
-        dsl::Expression symbol;
-        symbol.kind = dsl::Expression::Kind::symbol;
-        symbol.name = name;
-        EXPECT_EQ(environment(symbol), value) << name;
+        EXPECT_EQ(environment(dsl::Expression::symbol(name)), value) << name;
     }
 }
 

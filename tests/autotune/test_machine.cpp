@@ -68,18 +68,9 @@ TEST(Machine, EnvironmentKnowsSizesExtentsLanesAndCaches) {
     stage.pure.loops[0].extent_here = 1000;
     info.stages = {stage};
     const dsl::Environment environment = make_environment(info, machine);
-    auto symbol = [](const std::string& name) {
-        dsl::Expression expression;
-        expression.kind = dsl::Expression::Kind::symbol;
-        expression.name = name;
-        return expression;
-    };
+    auto symbol = [](const std::string& name) { return dsl::Expression::symbol(name); };
     auto call = [&](const std::string& name, const std::string& operand) {
-        dsl::Expression expression;
-        expression.kind = dsl::Expression::Kind::call;
-        expression.name = name;
-        expression.operands = {symbol(operand)};
-        return expression;
+        return dsl::Expression::call(name, {symbol(operand)});
     };
     EXPECT_EQ(environment(symbol("cores")), 6);
     EXPECT_EQ(environment(symbol("X.0")), 1000);

@@ -138,8 +138,8 @@ Algorithm Builder::build() {
     for (StageInfo& stage : info_.stages) {
         auto fill = [&](DefinitionInfo& definition) {
             for (LoopInfo& loop : definition.loops) {
-                const auto value = parse_size(loop.extent).evaluate([&](const std::string& name) {
-                    const auto known = here_.find(name);
+                const auto value = parse_size(loop.extent).evaluate([&](const SizeExpression& symbol) {
+                    const auto known = here_.find(symbol.name());
                     return known == here_.end() ? std::nullopt : std::optional<std::int64_t>(known->second);
                 });
                 loop.extent_here = value.value_or(-1);

@@ -129,9 +129,9 @@ std::vector<unsigned char> plain(const Case& test, const Sizes& sizes) {
 bool allowed(const EmittedKernel& kernel, const Sizes& sizes) {
     for (const std::string& condition : kernel.requires_) {
         const auto holds =
-            parse_condition(condition).evaluate([&](const std::string& name) -> std::optional<std::int64_t> {
-                if (name == "X.0") return sizes[0];
-                if (name == "X.1" || name == "y.0") return sizes[1];
+            parse_condition(condition).evaluate([&](const SizeExpression& symbol) -> std::optional<std::int64_t> {
+                if (symbol.name() == "X.0") return sizes[0];
+                if (symbol.name() == "X.1" || symbol.name() == "y.0") return sizes[1];
                 return std::nullopt;
             });
         if (!holds) ADD_FAILURE() << "condition nobody can evaluate: " << condition;

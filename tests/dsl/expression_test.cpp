@@ -23,7 +23,7 @@ Expression read(const std::string& text) {
 }
 
 std::optional<std::int64_t> value(const std::string& text, std::map<std::string, std::int64_t> names = {}) {
-    return evaluate(read(text), [&](const Expression& e) -> std::optional<std::int64_t> {
+    return read(text).evaluate([&](const Expression& e) -> std::optional<std::int64_t> {
         const auto found = names.find(print_expression(e));
         return found == names.end() ? std::nullopt : std::optional(found->second);
     });
@@ -46,8 +46,11 @@ TEST(Expression, DivisionAndRemainderBelongTogether) {
     for (int n = 0; n < 20000; ++n) {
         const auto a = static_cast<std::int64_t>(rng()) >> (rng() % 64);
         const auto b = static_cast<std::int64_t>(rng()) >> (rng() % 64);
-        const auto quotient = evaluate(binary(SizeExpression::Op::floordiv, integer(a), integer(b)), no_environment);
-        const auto remainder = evaluate(binary(SizeExpression::Op::mod, integer(a), integer(b)), no_environment);
+        const auto quotient =
+            Expression::binary(Expression::Op::floordiv, Expression::integer(a), Expression::integer(b))
+                .evaluate(no_environment);
+        const auto remainder = Expression::binary(Expression::Op::mod, Expression::integer(a), Expression::integer(b))
+                                   .evaluate(no_environment);
         if (b == 0) {
             EXPECT_FALSE(quotient || remainder);
             continue;

@@ -447,8 +447,8 @@ std::vector<Bytes> call(const LoadedKernel& kernel, const std::vector<std::int32
 bool allowed(const EmittedKernel& kernel, const std::map<std::string, std::int64_t>& sizes) {
     for (const std::string& condition : kernel.requires_) {
         const auto holds =
-            parse_condition(condition).evaluate([&](const std::string& name) -> std::optional<std::int64_t> {
-                const auto found = sizes.find(name);
+            parse_condition(condition).evaluate([&](const SizeExpression& symbol) -> std::optional<std::int64_t> {
+                const auto found = sizes.find(symbol.name());
                 return found == sizes.end() ? std::nullopt : std::optional(found->second);
             });
         if (!holds) ADD_FAILURE() << "condition nobody can evaluate: " << condition;

@@ -5,11 +5,21 @@
 #include <string>
 #include <vector>
 
+#include "dsl/base/error.h"
 #include "dsl/language/directive_signature.h"
-#include "dsl/language/expression.h"
 #include "dsl/language/schedule.h"
+#include "dsl/language/schedule_text.h"
 
 namespace tilewright::dsl::testing {
+
+inline bool is_readable(const std::string& text) {
+    try {
+        parse_schedule(text);
+        return true;
+    } catch (const ScheduleError&) {
+        return false;
+    }
+}
 
 struct RandomScheduleOptions {
     bool space = false;
@@ -72,33 +82,36 @@ class RandomSchedule {
         if (options_.space && hole_allowed && chance(40)) return hole_use();
         switch (below(depth > 0 ? 9 : 3)) {
         case 0:
-            return integer(chance(50) ? below(100) : static_cast<std::int64_t>(rng_()));
+            return Expression::integer(chance(50) ? below(100) : static_cast<std::int64_t>(rng_()));
         case 1:
-            return symbol(pick({"cores", "X.0", "means.1", "n", "l2_bytes"}));
+            return Expression::symbol(pick({"cores", "X.0", "means.1", "n", "l2_bytes"}));
         case 2:
-            return chance(50) ? integer(-below(20)) : integer(1 << below(17));
+            return chance(50) ? Expression::integer(-below(20)) : Expression::integer(1 << below(17));
         case 3:
-            return call("lanes", {symbol("float64")});
+            return Expression::call("lanes", {Expression::symbol("float64")});
         case 4:
-            return call(pick({"min", "max"}), {expression(depth - 1), expression(depth - 1), expression(depth - 1)});
+            return Expression::call(pick({"min", "max"}),
+                                    {expression(depth - 1), expression(depth - 1), expression(depth - 1)});
         case 5:
-            return unary(chance(50) ? SizeExpression::Op::neg : SizeExpression::Op::logical_not, expression(depth - 1));
+            return Expression::unary(chance(50) ? SizeExpression::Op::neg : SizeExpression::Op::logical_not,
+                                     expression(depth - 1));
         default:
-            return binary(kSizeOperators[static_cast<std::size_t>(below(static_cast<int>(kSizeOperators.size())))].op,
-                          expression(depth - 1), expression(depth - 1));
+            return Expression::binary(
+                kSizeOperators[static_cast<std::size_t>(below(static_cast<int>(kSizeOperators.size())))].op,
+                expression(depth - 1), expression(depth - 1));
         }
     }
 
     Expression hole_use() {
         const int count = static_cast<int>(result_.holes.size());
-        if (count > 0 && chance(50)) return hole(result_.holes[below(count)].name);
+        if (count > 0 && chance(50)) return Expression::hole(result_.holes[below(count)].name);
         HoleDomain domain;
         domain.name = "h" + std::to_string(count);
         const std::int64_t first = below(8) - 2;
         for (int i = 1 + below(4); i > 0; --i)
             domain.values.push_back(first + 3 * i);
         result_.holes.push_back(domain);
-        return hole(domain.name);
+        return Expression::hole(domain.name);
     }
 
     Directive directive(int depth, bool may_make) {
@@ -162,18 +175,19 @@ class RandomSchedule {
             result.kind = Statement::Kind::when;
             const VariantChoice& choice = result_.variants[below(static_cast<int>(result_.variants.size()))];
             const std::string option = choice.options[below(static_cast<int>(choice.options.size()))];
-            const Expression right = choice.name == "chunk" ? integer(std::stoi(option)) : symbol(option);
-            result.condition =
-                binary(chance(50) ? SizeExpression::Op::eq : SizeExpression::Op::ne, symbol(choice.name), right);
-            if (chance(30)) result.condition = unary(SizeExpression::Op::logical_not, result.condition);
+            const Expression right =
+                choice.name == "chunk" ? Expression::integer(std::stoi(option)) : Expression::symbol(option);
+            result.condition = Expression::binary(chance(50) ? SizeExpression::Op::eq : SizeExpression::Op::ne,
+                                                  Expression::symbol(choice.name), right);
+            if (chance(30)) result.condition = Expression::unary(SizeExpression::Op::logical_not, result.condition);
             result.alternatives.push_back(statements(depth - 1));
         } else if (kind == 4 && options_.wheres && !result_.holes.empty()) {
             result.kind = Statement::Kind::where;
             const auto any_hole = [&] {
-                return hole(result_.holes[below(static_cast<int>(result_.holes.size()))].name);
+                return Expression::hole(result_.holes[below(static_cast<int>(result_.holes.size()))].name);
             };
-            result.condition = binary(find_operator(pick({"<", "!=", ">="}))->op, any_hole(),
-                                      chance(50) ? any_hole() : integer(below(9)));
+            result.condition = Expression::binary(find_operator(pick({"<", "!=", ">="}))->op, any_hole(),
+                                                  chance(50) ? any_hole() : Expression::integer(below(9)));
         } else {
             result.stage = name();
             if (chance(30)) result.update = below(3);

@@ -95,8 +95,7 @@ class Inputs {
             options.max_statements = 3;
             options.max_depth = 2;
             const std::string text = print_schedule(testing::RandomSchedule(rng_, options).make());
-            Schedule read;
-            if (parse_all(text, read).empty()) seeds_.push_back(text);
+            if (testing::is_readable(text)) seeds_.push_back(text);
         }
     }
 
@@ -216,11 +215,6 @@ TEST(ScheduleFuzz, EitherAnErrorWithItsPlaceOrARoundTrip) {
         } catch (const ScheduleError& error) {
             ++refused;
             ASSERT_TRUE(says_where(error.what())) << error.what() << "\n" << text;
-            if (n % 4 != 0) continue;
-            Schedule rest;
-            const auto problems = parse_all(text, rest);
-            ASSERT_FALSE(problems.empty());
-            ASSERT_EQ(problems.front().text("<schedule>"), error.what());
             continue;
         }
         ++accepted;

@@ -16,8 +16,8 @@ using Op = SizeExpression::Op;
 using Sizes = std::map<std::string, std::int64_t>;
 
 std::optional<std::int64_t> value_of(const SizeExpression& size, const Sizes& sizes) {
-    return size.evaluate([&](const std::string& name) {
-        const auto found = sizes.find(name);
+    return size.evaluate([&](const SizeExpression& symbol) {
+        const auto found = sizes.find(symbol.name());
         return found == sizes.end() ? std::nullopt : std::optional(found->second);
     });
 }
@@ -119,7 +119,7 @@ TEST(SizeExpression, ConditionsPrintAsPlansWriteThem) {
     for (const char* text : {"X.0 + 1", "(X.0 + 1)*2", "a - (b - c)", "a - b - c", "a // b // c", "a // (b // c)",
                              "-(a + b)", "a*(-3)", "(a < b) == (c < d)", "not (a and b)", "max(a + 1, min(b, 2)) % 16",
                              "a and (b or c)", "not a == b", "android or notable"})
-        EXPECT_EQ(parse_condition(text).text("*"), text);
+        EXPECT_EQ(parse_condition(text).text(SizeStyle::plan), text);
 }
 
 TEST(SizeExpression, ConditionsAreRefusedWithWhatWasFound) {

@@ -19,9 +19,9 @@ Space space_of(const std::string& statements) {
 }
 
 std::optional<std::int64_t> machine(const Expression& e) {
-    if (e.name == "cores") return 2;
-    if (e.name == "lanes") return 8;
-    if (e.name == "X.0") return 1000;
+    if (e.name() == "cores") return 2;
+    if (e.name() == "lanes") return 8;
+    if (e.name() == "X.0") return 1000;
     return std::nullopt;
 }
 
@@ -67,10 +67,7 @@ void expect_sound(const Space& space, const Point& point) {
     const Schedule schedule = space.at(point);
     ASSERT_TRUE(schedule.is_concrete());
     const std::string text = print_schedule(schedule);
-    Schedule read;
-    const auto problems = parse_all(text, read);
-    ASSERT_TRUE(problems.empty()) << problems.front().text() << "\n" << text;
-    ASSERT_TRUE(read == schedule) << text;
+    ASSERT_TRUE(parse_schedule(text) == schedule) << text;
 }
 
 int changes(const Space& space, const Point& before, const Point& after) {
@@ -382,8 +379,7 @@ TEST(SpaceProperty, EveryPointOfRandomSpacesIsSound) {
         options.comments = spaces % 4 == 0;
         options.max_statements = 2 + spaces % 5;
         const Schedule schedule = testing::RandomSchedule(rng, options).make();
-        Schedule read;
-        if (!parse_all(print_schedule(schedule), read).empty()) continue; // a hole that only a where mentions
+        if (!testing::is_readable(print_schedule(schedule))) continue; // a hole that only a where mentions
         ++spaces;
         const Space space(schedule);
         SCOPED_TRACE(print_schedule(schedule));

@@ -8,11 +8,11 @@
 namespace tilewright::translator {
 
 std::optional<std::int64_t> evaluate(const Size& size, const std::map<std::string, std::int64_t>& sizes) {
-    return size.evaluate([&](const std::string& name) -> std::optional<std::int64_t> {
-        const auto found = sizes.find(name);
+    return size.evaluate([&](const Size& symbol) -> std::optional<std::int64_t> {
+        const auto found = sizes.find(symbol.name());
         if (found == sizes.end()) return std::nullopt;
         // An integer of the call, whose name has no dot, may be negative.
-        if (found->second < 0 && name.find('.') != std::string::npos) return std::nullopt;
+        if (found->second < 0 && symbol.name().find('.') != std::string::npos) return std::nullopt;
         return found->second;
     });
 }
