@@ -26,10 +26,9 @@ struct Blas {
     bool wide = false;
     int (*get_threads)() = nullptr;
     void (*set_threads)(int) = nullptr;
-    std::string library = "none";
 };
 
-bool try_library(void* handle, const char* path, Blas& blas) {
+bool try_library(void* handle, Blas& blas) {
     struct Spelling {
         const char *prefix, *suffix;
         bool wide;
@@ -55,8 +54,6 @@ bool try_library(void* handle, const char* path, Blas& blas) {
                 reinterpret_cast<void (*)(int)>(dlsym(handle, std::string(name).replace(at, 2, "set").c_str()));
             if (found.get_threads && found.set_threads) break;
         }
-        const char* slash = std::strrchr(path, '/');
-        found.library = slash ? slash + 1 : path;
         blas = found;
         return true;
     }
@@ -73,7 +70,7 @@ Blas find_blas() {
             if (!path || !(std::strstr(path, "blas") || std::strstr(path, "mkl_rt") || std::strstr(path, "blis")))
                 return 0;
             void* handle = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
-            return handle && try_library(handle, path, *static_cast<Blas*>(data));
+            return handle && try_library(handle, *static_cast<Blas*>(data));
         },
         &blas);
     return blas;
@@ -371,10 +368,6 @@ int matmul(DType dtype, const MatrixProducts& all) {
     if (kPlain[static_cast<std::size_t>(dtype)] == nullptr) return -1;
     kPlain[static_cast<std::size_t>(dtype)](products);
     return 0;
-}
-
-const char* matmul_library() {
-    return blas().library.c_str();
 }
 
 } // namespace tilewright::runtime

@@ -10,7 +10,4 @@ namespace tilewright::runtime {
 /// error code.
 int matmul(DType dtype, const MatrixProducts& products);
 
-/// Name of the library that serves matmul: "libscipy_openblas64_-….so", or "none".
-const char* matmul_library();
-
 } // namespace tilewright::runtime

@@ -4,14 +4,17 @@
 
 #include <set>
 
+#include "autotune/fields_json.h"
 #include "autotune/machine.h"
 #include "autotune/space/default_space.h"
 #include "dsl/base/error.h"
 #include "dsl/check/check.h"
 #include "dsl/code/emit.h"
 #include "dsl/language/schedule_text.h"
+#include "dsl/model/algorithm_fields.h"
 #include "dsl/runtime/plan.h"
 #include "python/native/bindings.h"
+#include "python/native/json_objects.h"
 #include "translator/ir/program.h"
 #include "translator/loop_report.h"
 #include "translator/parts/split_reduction.h"
@@ -46,50 +49,27 @@ void take_variant(const dsl::Schedule& schedule, translator::TranslateOptions* o
         options->variant[name] = option;
 }
 
-py::dict loop_dict(const dsl::LoopInfo& loop) {
-    return py::dict("name"_a = loop.name, "reduced"_a = loop.reduced, "ordered"_a = loop.ordered,
-                    "extent"_a = loop.extent, "extent_here"_a = loop.extent_here);
-}
-
-py::list loops_list(const dsl::DefinitionInfo& definition) {
-    py::list loops;
-    for (const dsl::LoopInfo& loop : definition.loops)
-        loops.append(loop_dict(loop));
-    return loops;
-}
-
-py::dict stage_dict(const dsl::StageInfo& stage) {
-    py::list updates;
-    for (const dsl::DefinitionInfo& update : stage.updates)
-        updates.append(loops_list(update));
-    py::list reads;
-    for (const dsl::ReadInfo& read : stage.reads)
-        reads.append(py::dict("from"_a = read.from, "innermost"_a = read.innermost, "broadcast"_a = read.broadcast,
-                              "definition"_a = read.definition, "axes"_a = read.axes));
-    return py::dict("name"_a = stage.name, "dtypes"_a = stage.dtypes, "loops"_a = loops_list(stage.pure),
-                    "updates"_a = updates, "reads"_a = reads, "output"_a = stage.output,
-                    "inlinable"_a = stage.inlinable, "operations"_a = stage.operations, "line"_a = stage.line,
-                    "source"_a = stage.source, "kernel"_a = stage.kernel, "part"_a = dsl::part_name(stage.part));
-}
-
-py::dict describe(const std::string& program_text, const py::dict& given) {
-    dsl::Algorithm algorithm = translator::translate(translator::read_program(program_text), options_of(given));
-    const dsl::AlgorithmInfo& info = algorithm.info();
-    py::list stages;
-    for (const dsl::StageInfo& stage : info.stages)
-        stages.append(stage_dict(stage));
-    py::dict sizes;
-    for (const dsl::SizeInfo& size : info.sizes)
-        sizes[py::str(size.name)] = size.here;
-    return py::dict("function"_a = info.function, "variant"_a = info.variant, "stages"_a = stages, "sizes"_a = sizes);
+py::object describe(const std::string& program_text, const py::dict& given) {
+    nlohmann::json info = translator::translate(translator::read_program(program_text), options_of(given)).info();
+    nlohmann::json sizes = nlohmann::json::object();
+    for (const nlohmann::json& size : info["sizes"])
+        sizes[size["name"].get<std::string>()] = size["here"];
+    info["sizes"] = sizes;
+    for (nlohmann::json& stage : info["stages"]) {
+        stage["loops"] = stage["pure"]["loops"];
+        for (nlohmann::json& update : stage["updates"])
+            update = nlohmann::json(update["loops"]);
+        stage["part"] = dsl::part_name(stage["part"].get<dsl::StagePart>());
+    }
+    return to_python(info);
 }
 
 py::list list_loops(const std::string& program_text, const py::dict& given) {
-    py::list loops;
-    for (const auto& loop : translator::loop_reports(translator::read_program(program_text), options_of(given)))
-        loops.append(py::dict("line"_a = loop.line, "depth"_a = loop.depth, "source"_a = loop.source,
-                              "kind"_a = loop.kind, "exit"_a = loop.exit));
-    return loops;
+    return list_of(translator::loop_reports(translator::read_program(program_text), options_of(given)),
+                   [](const auto& loop) {
+                       return py::dict("line"_a = loop.line, "depth"_a = loop.depth, "source"_a = loop.source,
+                                       "kind"_a = loop.kind, "exit"_a = loop.exit);
+                   });
 }
 
 py::dict pass_dict(const translator::Pass& pass) {
@@ -110,10 +90,10 @@ py::list list_passes(const std::string& program_text, const py::dict& given) {
 }
 
 py::list list_variants(const std::string& program_text, const py::dict& given) {
-    py::list result;
-    for (const auto& variant : translator::variants(translator::read_program(program_text), options_of(given)))
-        result.append(py::dict("name"_a = variant.name, "options"_a = variant.options, "meaning"_a = variant.meaning));
-    return result;
+    return list_of(
+        translator::variants(translator::read_program(program_text), options_of(given)), [](const auto& variant) {
+            return py::dict("name"_a = variant.name, "options"_a = variant.options, "meaning"_a = variant.meaning);
+        });
 }
 
 autotune::Machine machine_for(const std::string& isa, int cores) {
@@ -143,13 +123,11 @@ py::list check_schedule(const std::string& program_text, const py::dict& given, 
                             "Pass it with --space, or take one point of it.");
     take_variant(schedule, &options);
     dsl::Algorithm algorithm = translator::translate(translator::read_program(program_text), options);
-    py::list result;
-    for (const dsl::Violation& violation : dsl::check(algorithm.info(), schedule))
-        result.append(py::dict("line"_a = violation.at.line, "column"_a = violation.at.column,
-                               "stage"_a = violation.stage, "directive"_a = violation.directive,
-                               "message"_a = violation.message, "hint"_a = violation.hint,
-                               "text"_a = violation.text(file)));
-    return result;
+    return list_of(dsl::check(algorithm.info(), schedule), [&](const dsl::Violation& violation) {
+        return py::dict("line"_a = violation.at.line, "column"_a = violation.at.column, "stage"_a = violation.stage,
+                        "directive"_a = violation.directive, "message"_a = violation.message, "hint"_a = violation.hint,
+                        "text"_a = violation.text(file));
+    });
 }
 
 py::dict build(const std::string& program_text, const py::dict& given, const std::string& schedule_text,
@@ -172,11 +150,10 @@ py::dict build(const std::string& program_text, const py::dict& given, const std
         emitted = dsl::emit(std::move(algorithm), schedule, emit_options);
         translator::guard_types(emitted.plan, program);
     }
-    py::list kernels;
-    for (const dsl::EmittedKernel& kernel : emitted.kernels)
-        kernels.append(py::dict("name"_a = kernel.name, "object"_a = py::bytes(kernel.object),
-                                "requires"_a = kernel.requires_, "assembly"_a = kernel.assembly,
-                                "lowered"_a = kernel.lowered));
+    const py::list kernels = list_of(emitted.kernels, [](const dsl::EmittedKernel& kernel) {
+        return py::dict("name"_a = kernel.name, "object"_a = py::bytes(kernel.object), "requires"_a = kernel.requires_,
+                        "assembly"_a = kernel.assembly, "lowered"_a = kernel.lowered);
+    });
     const runtime::PlanVersionBody& version = emitted.plan.versions.at(0);
     std::vector<std::string> conditions, libraries;
     for (const runtime::PlanRequirement& each : version.requirements)
@@ -191,18 +168,15 @@ py::dict build(const std::string& program_text, const py::dict& given, const std
 }
 
 py::list partials(const std::string& program_text, const std::set<std::string>& taken) {
-    py::list all;
-    for (const translator::Partials& each : translator::partials_of(translator::read_program(program_text), taken)) {
-        translator::verify_program(each.partial);
-        translator::verify_program(each.total);
-        if (each.rest) translator::verify_program(*each.rest);
-        all.append(py::dict("rows"_a = each.rows, "stacks"_a = each.stacks,
-                            "partial"_a = translator::print_program(each.partial),
-                            "total"_a = translator::print_program(each.total),
-                            "rest"_a = each.rest ? translator::print_program(*each.rest) : "", "handed"_a = each.handed,
-                            "kept"_a = each.kept));
-    }
-    return all;
+    const auto verified = [](const translator::Program& program) {
+        translator::verify_program(program);
+        return translator::print_program(program);
+    };
+    return list_of(translator::partials_of(translator::read_program(program_text), taken), [&](const auto& each) {
+        return py::dict("rows"_a = each.rows, "stacks"_a = each.stacks, "partial"_a = verified(each.partial),
+                        "total"_a = verified(each.total), "rest"_a = each.rest ? verified(*each.rest) : "",
+                        "handed"_a = each.handed, "kept"_a = each.kept);
+    });
 }
 
 } // namespace
@@ -212,13 +186,7 @@ void bind_compile(py::module_& module) {
                "The passes that a program goes through, in order: name, meaning, whether it is never left out, and the "
                "program behind each that changes it.");
     module.def(
-        "pass_list",
-        [] {
-            py::list result;
-            for (const translator::Pass& pass : translator::passes())
-                result.append(pass_dict(pass));
-            return result;
-        },
+        "pass_list", [] { return list_of(translator::passes(), pass_dict); },
         "All passes that there are, in order: name, meaning, and whether it is never left out.");
     module.def("variants", &list_variants, "program"_a, "options"_a,
                "The open structural choices of a program, defaults first.");
@@ -238,9 +206,6 @@ void bind_compile(py::module_& module) {
             return dsl::print_schedule(dsl::parse_schedule(text, file));
         },
         "text"_a, "file"_a = "<schedule>", "The canonical text of a schedule or space. Raises ScheduleError.");
-    module.def(
-        "schedule_digest", [](const std::string& text) { return dsl::schedule_digest(dsl::parse_schedule(text)); },
-        "text"_a, "32 hexadecimal digits; comments do not count.");
     module.def("build", &build, "program"_a, "options"_a, "schedule"_a, "isa"_a, "guard_tails"_a = false,
                "assembly"_a = false,
                "Object code, the text of the plan, and what its version asks for, calls and loops over. Raises "

@@ -5,7 +5,6 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
-#include "autotune/machine.h"
 #include "autotune/store/store.h"
 #include "dsl/base/error.h"
 #include "python/native/bindings.h"
@@ -36,19 +35,6 @@ py::object record_dict(const std::optional<autotune::StoredRecord>& record) {
     return dict;
 }
 
-py::dict trial_dict(const autotune::StoredTrial& trial) {
-    py::dict dict;
-    dsl::visit_fields(trial, [&]<class Value>(const std::string& name, const Value& value) {
-        if constexpr (std::is_same_v<Value, autotune::Outcome>) {
-            dict["outcome"] = autotune::outcome_name(value.kind);
-            dict["text"] = value.text;
-        } else if (name != "workload" && name != "point") {
-            dict[name.c_str()] = value;
-        }
-    });
-    return dict;
-}
-
 autotune::PruneOptions prune_options(const py::dict& given) {
     autotune::PruneOptions options;
     for (const auto& [key, value] : given) {
@@ -66,7 +52,7 @@ autotune::PruneOptions prune_options(const py::dict& given) {
     return options;
 }
 
-template <class Result, class Body> Result without_gil(Body&& body) {
+template <class Body> auto without_gil(Body&& body) {
     const py::gil_scoped_release release;
     return body();
 }
@@ -80,19 +66,15 @@ void bind_store(py::module_& module) {
                  return std::make_unique<Store>(path);
              }),
              "path"_a)
-        .def_property_readonly("path", &Store::path)
-        .def_property_readonly("read_only", &Store::read_only)
-        .def("warnings", &Store::warnings, "A network file system, a file that may only be read.")
         .def(
             "list",
             [](const Store& store) {
-                py::list rows;
-                for (const auto& summary :
-                     without_gil<std::vector<autotune::StoredSummary>>([&] { return store.list(); }))
-                    rows.append(py::dict("workload"_a = workload_dict(summary.workload),
-                                         "record"_a = record_dict(summary.record), "trials"_a = summary.trials,
-                                         "machine"_a = summary.machine));
-                return rows;
+                const auto rows = without_gil([&] { return store.list(); });
+                return list_of(rows, [](const autotune::StoredSummary& summary) {
+                    return py::dict("workload"_a = workload_dict(summary.workload),
+                                    "record"_a = record_dict(summary.record), "trials"_a = summary.trials,
+                                    "machine"_a = summary.machine);
+                });
             },
             "A dict for each workload: workload, record (or None), number of trials.")
         .def(
@@ -100,24 +82,11 @@ void bind_store(py::module_& module) {
             "workload_key"_a, "The record of a workload, or None.")
         .def(
             "family",
-            [](const Store& store, const std::string& family, std::string machine, const std::string& except) {
-                if (machine.empty()) machine = autotune::this_machine().fingerprint;
-                py::list rows;
-                for (const auto& record : store.family(family, machine, except))
-                    rows.append(record_dict(record));
-                return rows;
+            [](const Store& store, const std::string& family, const std::string& machine, const std::string& except) {
+                return list_of(store.family(family, machine, except), record_dict);
             },
-            "family"_a, "machine"_a = "", "except_workload"_a = "",
-            "Records of the same function at other sizes on this machine, newest first.")
-        .def(
-            "trials",
-            [](const Store& store, const std::string& key) {
-                py::list rows;
-                for (const auto& trial : store.trials(key))
-                    rows.append(trial_dict(trial));
-                return rows;
-            },
-            "workload_key"_a)
+            "family"_a, "machine"_a, "except_workload"_a,
+            "Records of the same function at other sizes on that machine, newest first.")
         .def("check", &Store::check, py::call_guard<py::gil_scoped_release>(),
              "Problems, one a line; empty when sound.")
         .def("export_json", &Store::export_json, py::call_guard<py::gil_scoped_release>())
@@ -128,7 +97,7 @@ void bind_store(py::module_& module) {
             "prune",
             [](Store& store, const py::dict& given) {
                 const auto options = prune_options(given);
-                const auto gone = without_gil<Store::Pruned>([&] { return store.prune(options); });
+                const auto gone = without_gil([&] { return store.prune(options); });
                 return py::dict("workloads"_a = gone.workloads, "trials"_a = gone.trials);
             },
             "options"_a, "Options: older_than_days, foreign_to (a fingerprint), keep_trials.");

@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <pybind11/pybind11.h>
 
+#include "python/native/bindings.h"
+
 namespace tilewright::native {
 
 inline pybind11::object to_python(const nlohmann::json& value) {
@@ -18,18 +20,10 @@ inline pybind11::object to_python(const nlohmann::json& value) {
         return py::int_(value.get<std::uint64_t>());
     case Type::number_float:
         return py::float_(value.get<double>());
-    case Type::string: {
-        // A message may quote bytes that are no UTF-8: they must not turn a result into an exception.
-        const std::string& text = value.get_ref<const std::string&>();
-        return py::reinterpret_steal<py::object>(
-            PyUnicode_DecodeUTF8(text.data(), static_cast<py::ssize_t>(text.size()), "backslashreplace"));
-    }
-    case Type::array: {
-        py::list list;
-        for (const auto& one : value)
-            list.append(to_python(one));
-        return list;
-    }
+    case Type::string:
+        return text_of(value.get_ref<const std::string&>());
+    case Type::array:
+        return list_of(value, to_python);
     case Type::object: {
         py::dict dict;
         for (const auto& [name, one] : value.items())

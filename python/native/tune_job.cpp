@@ -49,11 +49,12 @@ void take_limits(autotune::Machine& machine, autotune::Store* store) {
     }
 }
 
+void warn(const autotune::Observer& observer, const std::string& text) {
+    if (observer) observer({{"event", "warning"}, {"text", text}});
+}
+
 void warn_of_unmeasured_limits(const autotune::Observer& observer, const std::string& why) {
-    if (observer)
-        observer({{"event", "warning"},
-                  {"text", "the limits of this machine could not be measured: " + why +
-                               ". The search does not stop at them."}});
+    warn(observer, "the limits of this machine could not be measured: " + why + ". The search does not stop at them.");
 }
 
 } // namespace
@@ -73,9 +74,7 @@ json tune_job(const std::string& job_text, const autotune::Observer& observer, c
         try {
             store = std::make_unique<autotune::Store>(job.db);
         } catch (const StoreError& error) {
-            if (observer)
-                observer({{"event", "warning"},
-                          {"text", std::string(error.what()) + " The search goes on; nothing is stored."}});
+            warn(observer, std::string(error.what()) + " The search goes on; nothing is stored.");
         }
     }
     environment.store = store.get();

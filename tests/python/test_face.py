@@ -183,7 +183,6 @@ def test_library_products_are_numpys(dtype):
         for left in (a, np.asfortranarray(a), np.repeat(a, 2, axis=1)[:, ::2]):
             for right in (b, np.asfortranarray(b), b[::-1]):
                 np.testing.assert_allclose(product(left, right), left @ right, rtol=1e-6)
-    assert "openblas" in _face.matmul_library() or _face.matmul_library()
 
 
 def test_results_of_rank_zero_are_scalars_and_tuples_are_tuples(objects):

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "dsl/runtime/memory.h"
+#include "python/native/face/texts.h"
 
 namespace tilewright::face {
 namespace {
@@ -42,14 +43,7 @@ PyDataMem_Handler g_handler = {
      [](void*, void* pointer, size_t) { runtime::result_release(pointer); }}};
 
 std::string string_attribute(PyObject* object, const char* name) {
-    const Ref value = attribute_or_nothing(object, name);
-    Py_ssize_t size = 0;
-    const char* text = value && PyUnicode_Check(value.get()) ? PyUnicode_AsUTF8AndSize(value.get(), &size) : nullptr;
-    if (!text) {
-        PyErr_Clear();
-        return "";
-    }
-    return std::string(text, static_cast<std::size_t>(size));
+    return text_or(attribute_or_nothing(object, name).get(), "");
 }
 
 std::string type_name(PyObject* object) {
@@ -65,6 +59,12 @@ void put_reals(DType dtype, std::initializer_list<double> parts, unsigned char* 
         std::memcpy(to, is_single ? static_cast<const void*>(&narrow) : &part, bytes);
         to += bytes;
     }
+}
+
+/// The number of our dtype, -1 for none.
+int number_of(const PyArray_Descr* descr) {
+    const int number = descr->type_num;
+    return number < 0 || number >= NPY_NTYPES_LEGACY ? -1 : kTypes.of[number];
 }
 
 bool strides_are_whole(PyArrayObject* array, int bytes) {
@@ -98,19 +98,16 @@ int numpy_type(DType dtype) {
 }
 
 bool dtype_of(PyArrayObject* array, DType& dtype) {
-    int number = PyArray_DESCR(array)->type_num;
-    if (number < 0 || number >= NPY_NTYPES_LEGACY || kTypes.of[number] < 0) return false;
-    dtype = static_cast<DType>(kTypes.of[number]);
-    return true;
+    const int number = number_of(PyArray_DESCR(array));
+    if (number >= 0) dtype = static_cast<DType>(number);
+    return number >= 0;
 }
 
 Mismatch check_array(PyObject* object, DType dtype, int rank) {
     if (Py_TYPE(object) != &PyArray_Type) return Mismatch::kind;
     auto* array = numpy_array(object);
     PyArray_Descr* descr = PyArray_DESCR(array);
-    int number = descr->type_num;
-    if (number < 0 || number >= NPY_NTYPES_LEGACY || kTypes.of[number] != static_cast<int>(dtype))
-        return Mismatch::dtype;
+    if (number_of(descr) != static_cast<int>(dtype)) return Mismatch::dtype;
     if (!PyArray_ISNBO(descr->byteorder)) return Mismatch::byte_order;
     if (PyArray_NDIM(array) != rank) return Mismatch::rank;
     if (!PyArray_ISALIGNED(array) || !strides_are_whole(array, info(dtype).bytes)) return Mismatch::needs_copy;
@@ -145,8 +142,7 @@ bool read_scalar(PyObject* object, DType dtype, PyTypeObject* exact_type, bool s
         if (strict && !exact_type) return false;
         Ref descr(reinterpret_cast<PyObject*>(PyArray_DescrFromScalar(object)));
         if (!descr) return PyErr_Clear(), false;
-        int number = reinterpret_cast<PyArray_Descr*>(descr.get())->type_num;
-        if (number < 0 || number >= NPY_NTYPES_LEGACY || kTypes.of[number] != static_cast<int>(dtype)) return false;
+        if (number_of(reinterpret_cast<PyArray_Descr*>(descr.get())) != static_cast<int>(dtype)) return false;
         PyArray_ScalarAsCtype(object, to);
         return true;
     }
@@ -225,15 +221,12 @@ std::string describe(DType dtype, int rank) {
 
 PyArrayObject* new_result(DType dtype, int rank, const std::int64_t* shape, std::int64_t elements, bool* is_pooled) {
     static const bool pooling = runtime::pool_info().limit_bytes > 0;
-    npy_intp extents[runtime::kMaxRank];
-    for (int k = 0; k < rank; ++k)
-        extents[k] = shape[k];
     std::size_t bytes = static_cast<std::size_t>(elements) * static_cast<std::size_t>(info(dtype).bytes);
     *is_pooled = bytes >= kPoolFrom && pooling;
-    if (!*is_pooled) return numpy_array(PyArray_SimpleNew(rank, extents, numpy_type(dtype)));
+    if (!*is_pooled) return numpy_array(PyArray_SimpleNew(rank, shape, numpy_type(dtype)));
     Ref before(PyDataMem_SetHandler(g_allocator));
     if (!before) return nullptr;
-    PyObject* array = PyArray_SimpleNew(rank, extents, numpy_type(dtype));
+    PyObject* array = PyArray_SimpleNew(rank, shape, numpy_type(dtype));
     // Taken back in every case; an error of the allocation is kept across it.
     PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
     if (!array) PyErr_Fetch(&type, &value, &traceback);

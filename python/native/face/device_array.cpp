@@ -1,6 +1,7 @@
 // python/native/face/device_array.cpp: class DeviceArray.
 #include "python/native/face/device_array.h"
 
+#include <algorithm>
 #include <cstring>
 #include <exception>
 #include <memory>
@@ -185,60 +186,46 @@ bool copy_bytes_to_host(const cuda::Place& place, void* to, const void* from, st
 
 PyObject* copy_to_host(PyObject* self, PyObject* args, PyObject* kwargs) {
     static const char* kNames[] = {"out", nullptr};
-    const DeviceArrayObject& a = *of(self);
+    DeviceArrayObject& a = *of(self);
     PyObject* out = Py_None;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:copy_to_host", const_cast<char**>(kNames), &out)) return nullptr;
-    npy_intp shape[kMaxRank], strides[kMaxRank];
-    for (int k = 0; k < a.rank; ++k) {
-        shape[k] = a.shape[k];
-        strides[k] = a.strides[k];
-    }
-    Ref array;
+    auto* given = numpy_array(out);
     if (out != Py_None) {
         DType dtype;
-        auto* given = numpy_array(out);
-        bool fits = PyArray_Check(out) && dtype_of(given, dtype) && dtype == a.dtype && PyArray_NDIM(given) == a.rank;
-        for (int k = 0; k < a.rank && fits; ++k)
-            fits = PyArray_DIMS(given)[k] == shape[k];
+        const bool fits = PyArray_Check(out) && dtype_of(given, dtype) && dtype == a.dtype &&
+                          PyArray_NDIM(given) == a.rank && std::equal(a.shape, a.shape + a.rank, PyArray_DIMS(given));
         if (!fits)
             return PyErr_Format(PyExc_ValueError, "copy_to_host: out is %s, but the array is %R.",
                                 describe(out).c_str(), self);
         if (PyArray_FailUnlessWriteable(given, "out") != 0) return nullptr;
-        array = Ref::borrowed(out);
     }
     const bool c_order = is_contiguous(a, true), f_order = is_contiguous(a, false);
-    const auto bytes = static_cast<std::size_t>(elements_of(a) * bytes_of(a));
-    if (c_order || f_order) {
-        auto* given = numpy_array(array.get());
-        bool direct = !array || (c_order ? PyArray_IS_C_CONTIGUOUS(given) : PyArray_IS_F_CONTIGUOUS(given));
-        Ref made = direct && array ? array
-                                   : Ref(PyArray_New(&PyArray_Type, a.rank, shape, numpy_type(a.dtype), nullptr,
-                                                     nullptr, 0, c_order ? 0 : NPY_ARRAY_F_CONTIGUOUS, nullptr));
-        if (!made) return nullptr;
-        if (!copy_bytes_to_host(a.memory->place(), PyArray_DATA(numpy_array(made.get())), a.data, bytes))
-            return nullptr;
-        if (!array) return made.release();
-        if (!direct && PyArray_CopyInto(given, numpy_array(made.get())) != 0) return nullptr;
-        return array.release();
-    }
-    // A view with gaps: all between its ends is copied, and looked at with its strides.
     const runtime::MemoryRange range = runtime::memory_of({a.data, a.shape, a.strides}, a.rank, bytes_of(a));
     npy_intp span = range.high - range.low;
-    Ref memory(PyArray_SimpleNew(1, &span, NPY_UINT8));
-    if (!memory) return nullptr;
-    auto* base = static_cast<char*>(PyArray_DATA(numpy_array(memory.get())));
-    if (!copy_bytes_to_host(a.memory->place(), base, reinterpret_cast<void*>(range.low),
-                            static_cast<std::size_t>(span)))
-        return nullptr;
-    char* first = base + (static_cast<char*>(a.data) - reinterpret_cast<char*>(range.low));
-    Ref view(PyArray_New(&PyArray_Type, a.rank, shape, numpy_type(a.dtype), strides, first, 0,
-                         NPY_ARRAY_ALIGNED | NPY_ARRAY_WRITEABLE, nullptr));
-    if (!view) return nullptr;
-    if (array) {
-        if (PyArray_CopyInto(numpy_array(array.get()), numpy_array(view.get())) != 0) return nullptr;
-        return array.release();
+    const auto new_array = [&](const npy_intp* strides, char* data, int flags) {
+        return Ref(PyArray_New(&PyArray_Type, a.rank, a.shape, numpy_type(a.dtype), strides, data, 0, flags, nullptr));
+    };
+    Ref copied, memory;
+    char* to = nullptr;
+    if (c_order || f_order) {
+        const bool direct =
+            out != Py_None && (c_order ? PyArray_IS_C_CONTIGUOUS(given) : PyArray_IS_F_CONTIGUOUS(given));
+        copied = direct ? Ref::borrowed(out) : new_array(nullptr, nullptr, c_order ? 0 : NPY_ARRAY_F_CONTIGUOUS);
+        if (copied) to = PyArray_BYTES(numpy_array(copied.get()));
+    } else {
+        // A view with gaps: all between its ends is copied, and looked at with its strides.
+        memory = Ref(PyArray_SimpleNew(1, &span, NPY_UINT8));
+        if (!memory) return nullptr;
+        to = PyArray_BYTES(numpy_array(memory.get()));
+        char* first = to + (static_cast<char*>(a.data) - reinterpret_cast<char*>(range.low));
+        copied = new_array(a.strides, first, NPY_ARRAY_ALIGNED | NPY_ARRAY_WRITEABLE);
     }
-    return PyArray_NewCopy(numpy_array(view.get()), NPY_CORDER);
+    const bool is_copied = copied && copy_bytes_to_host(a.memory->place(), to, reinterpret_cast<void*>(range.low),
+                                                        static_cast<std::size_t>(span));
+    if (!is_copied) return nullptr;
+    if (out == Py_None) return memory ? PyArray_NewCopy(numpy_array(copied.get()), NPY_CORDER) : copied.release();
+    if (copied.get() != out && PyArray_CopyInto(given, numpy_array(copied.get())) != 0) return nullptr;
+    return Py_NewRef(out);
 }
 
 PyObject* refuse_array(PyObject*, PyObject*, PyObject*) {
@@ -520,14 +507,8 @@ PyObject* device_copy_of(PyArrayObject* array, DType dtype, const cuda::Place& p
         memory->release();
         return nullptr;
     }
-    std::int64_t shape[kMaxRank], strides[kMaxRank];
-    const int rank = PyArray_NDIM(array);
-    for (int k = 0; k < rank; ++k) {
-        shape[k] = PyArray_DIMS(array)[k];
-        strides[k] = PyArray_STRIDES(array)[k];
-    }
-    return new_device_array(memory, memory->pointer(), dtype, rank, shape,
-                            PyArray_IS_C_CONTIGUOUS(array) ? nullptr : strides);
+    return new_device_array(memory, memory->pointer(), dtype, PyArray_NDIM(array), PyArray_DIMS(array),
+                            PyArray_IS_C_CONTIGUOUS(array) ? nullptr : PyArray_STRIDES(array));
 }
 
 PyObject* host_copy(PyObject* object) {
@@ -554,9 +535,6 @@ PyObject* host_copy(PyObject* object) {
     Ref none(PyTuple_New(0));
     return array && none ? copy_to_host(array.get(), none.get(), nullptr) : nullptr;
 }
-
-const char kToDeviceDoc[] = "to_device(array, device='cuda')\n--\n\n"
-                            "A DeviceArray with a copy of a NumPy array; device: 'cuda', 'cuda:1' or device(...).";
 
 PyObject* to_device(PyObject*, PyObject* args, PyObject* kwargs) {
     static const char* kNames[] = {"array", "device", nullptr};

@@ -58,7 +58,6 @@ PyObject* host_copy(PyObject* object);
 
 /// to_device(array, device="cuda").
 PyObject* to_device(PyObject* module, PyObject* args, PyObject* kwargs);
-extern const char kToDeviceDoc[];
 
 /// Sets the Python error for a C++ exception that is being handled: DeviceError for ours.
 void raise_current_exception();

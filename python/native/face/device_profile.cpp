@@ -39,19 +39,6 @@ template <class T> PyObject* list_of(const std::vector<T>& all) {
 
 } // namespace
 
-const char kProfileDoc[] =
-    "profile($module, call, /)\n--\n\nCalls it, with events around each launch of this thread: (a dict for each launch "
-    "in order, how many were not timed).";
-const char kFunctionFactsDoc[] =
-    "function_facts($module, device, ptx, /)\n--\n\nRegisters, shared and local memory of the functions of a PTX text, "
-    "as the device's driver says.";
-const char kPtxForDoc[] = "ptx_for($module, capability, ptx, /)\n--\n\nThe PTX text as the driver gets it for a device "
-                          "of this capability: 90 "
-                          "is 9.0.";
-const char kCubinsInDoc[] =
-    "cubins_in($module, folder, /)\n--\n\nThe folder may hold code that was assembled before; it is looked at when "
-    "kernels are loaded.";
-
 PyObject* profile(PyObject*, PyObject* call) {
     return or_python_error([&]() -> PyObject* {
         cuda::Profile profile;

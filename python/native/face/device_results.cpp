@@ -15,14 +15,6 @@ namespace {
 namespace cuda = runtime::cuda;
 using Library = ArrayClass::Library;
 
-/// `module.name`, looked up once. Null with a Python error.
-PyObject* attribute(PyObject*& kept, const char* module_name, const char* name) {
-    if (kept) return kept;
-    Ref module(PyImport_ImportModule(module_name));
-    if (module) kept = PyObject_GetAttrString(module.get(), name);
-    return kept;
-}
-
 bool from_table(const ArrayClass& like, const cuda::Place& place, DType dtype, int rank, const std::int64_t* shape,
                 DeviceResult& result) {
     std::int64_t extents[runtime::kMaxRank];
@@ -41,7 +33,7 @@ bool from_table(const ArrayClass& like, const cuda::Place& place, DType dtype, i
 
 Ref cupy_empty(PyObject* shape, PyObject* dtype) {
     static PyObject* empty = nullptr;
-    if (!attribute(empty, "cupy", "empty")) return Ref();
+    if (!kept_attribute(empty, "cupy", "empty")) return Ref();
     const cuda::OutsideOfCaptures outside; // CuPy asks the driver for memory whatever is captured
     return Ref(PyObject_CallFunctionObjArgs(empty, shape, dtype, nullptr));
 }
@@ -66,7 +58,7 @@ bool from_cupy(const cuda::Place& place, DType dtype, int rank, const std::int64
     if (device == place.device || PyErr_Occurred()) return !PyErr_Occurred();
     // CuPy allocates on its current device: that of the arguments is entered for once.
     static PyObject* device_class = nullptr;
-    if (!attribute(device_class, "cupy.cuda", "Device")) return false;
+    if (!kept_attribute(device_class, "cupy.cuda", "Device")) return false;
     Ref wanted(PyObject_CallFunction(device_class, "i", place.device));
     Ref entered(wanted ? PyObject_CallMethod(wanted.get(), "__enter__", nullptr) : nullptr);
     if (!entered) return false;
@@ -183,14 +175,14 @@ Ref hand_over(const ArrayClass& like, Ref made) {
     if (!memory_of_device_array(made.get())) return made;
     if (like.library == Library::numba) {
         static PyObject* wrap = nullptr;
-        if (!attribute(wrap, "numba.cuda", "as_cuda_array")) return Ref();
+        if (!kept_attribute(wrap, "numba.cuda", "as_cuda_array")) return Ref();
         // Without `sync` it would wait for the stream.
         Ref arguments(PyTuple_Pack(1, made.get())), keywords(Py_BuildValue("{sO}", "sync", Py_False));
         return Ref(arguments && keywords ? PyObject_Call(wrap, arguments.get(), keywords.get()) : nullptr);
     }
     if (like.library == Library::jax) {
         static PyObject* take = nullptr;
-        if (!attribute(take, "jax.dlpack", "from_dlpack")) return Ref();
+        if (!kept_attribute(take, "jax.dlpack", "from_dlpack")) return Ref();
         Ref taken(PyObject_CallFunctionObjArgs(take, made.get(), nullptr));
         if (taken) memory_of_device_array(made.get())->lend();
         return taken;

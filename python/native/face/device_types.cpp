@@ -13,6 +13,7 @@
 #include "python/native/face/arrays.h"
 #include "python/native/face/device_array.h"
 #include "python/native/face/face_errors.h"
+#include "python/native/face/texts.h"
 
 namespace tilewright::face {
 namespace {
@@ -125,9 +126,8 @@ bool set_rank(DeviceView& view, std::int64_t rank, PyObject* object) {
 std::string text_of(PyObject* object) {
     const KeptError kept;
     Ref shown(PyObject_Repr(object));
-    const char* text = shown ? PyUnicode_AsUTF8AndSize(shown.get(), nullptr) : nullptr;
-    std::string result = text ? text : "something that cannot be shown";
     PyErr_Clear();
+    const std::string result = text_or(shown.get(), "something that cannot be shown");
     return result.size() <= 80 ? result : describe(object);
 }
 
@@ -467,11 +467,8 @@ bool library_stream(const DeviceView& view, void*& stream, bool& failed) {
     }
     if (view.of->library == Library::cupy) { // told to leave the stream out (CUPY_CUDA_ARRAY_INTERFACE_SYNC=0)
         static PyObject* get = nullptr;
-        if (!get) {
-            Ref cuda(PyImport_ImportModule("cupy.cuda"));
-            get = cuda ? PyObject_GetAttrString(cuda.get(), "get_current_stream") : nullptr;
-        }
-        Ref current(get ? PyObject_CallNoArgs(get) : nullptr);
+        const bool has = kept_attribute(get, "cupy.cuda", "get_current_stream");
+        const Ref current(has ? PyObject_CallNoArgs(get) : nullptr);
         Ref pointer(current ? PyObject_GetAttrString(current.get(), "ptr") : nullptr);
         failed = !pointer;
         if (!failed) stream = normal_stream(PyLong_AsVoidPtr(pointer.get()));

@@ -7,7 +7,6 @@ namespace tilewright::face {
 
 /// load(): one builtin function from one or more plans.
 PyObject* load(PyObject* module, PyObject* args, PyObject* kwargs);
-extern const char kLoadDoc[];
 
 /// The type behind load()'s functions, class Dispatcher and class threads. Null with a Python error.
 PyObject* make_kernel_type();
@@ -26,7 +25,6 @@ PyObject* size_symbols(PyObject*, PyObject* text);
 PyObject* operations(PyObject*, PyObject*);
 
 // What kernels need on a device, and how long their launches take.
-extern const char kProfileDoc[], kFunctionFactsDoc[], kPtxForDoc[], kCubinsInDoc[];
 /// profile(call): calls it, and gives (launches, untimed).
 PyObject* profile(PyObject*, PyObject* call);
 /// function_facts(device, ptx)

@@ -57,11 +57,9 @@ void dealloc(PyObject* self) {
 /// Pickled as the module, so that pickle takes the function by its name from there.
 PyObject* reduce(PyObject* self, PyObject*) {
     const Kernel& k = *reinterpret_cast<KernelObject*>(self)->kernel;
-    Ref importlib(PyImport_ImportModule("importlib"));
-    if (!importlib) return nullptr;
-    Ref import_module(PyObject_GetAttrString(importlib.get(), "import_module"));
-    if (!import_module) return nullptr;
-    return Py_BuildValue("(O(s))", import_module.get(), k.module.c_str());
+    static PyObject* import_module = nullptr;
+    if (!kept_attribute(import_module, "importlib", "import_module")) return nullptr;
+    return Py_BuildValue("(O(s))", import_module, k.module.c_str());
 }
 
 PyObject* repr(PyObject* self) {
@@ -88,16 +86,6 @@ bool add_plans(Kernel& k, PyObject* plans, PyObject* objects, PyObject* partials
 }
 
 } // namespace
-
-const char kLoadDoc[] =
-    "load(plan_text, objects, *, name, doc=None, signature_text='()', parameters, module_name, constants=None, "
-    "partials=None)\n--\n\n"
-    "A builtin function that runs a plan, or the first of several that fits the call.\n\n"
-    "plan_text: str or a sequence of str. objects: mapping from object names to bytes. parameters: (name, kind, "
-    "default or\n"
-    "MISSING), kinds as in inspect.Parameter. constants: values of hidden arguments, and of parameters that are "
-    "fixed.\n"
-    "partials: for each plan None, or as in Dispatcher.add().";
 
 PyObject* load(PyObject*, PyObject* args, PyObject* kwargs) {
     static const char* kNames[] = {"plan_text",  "objects",     "name",      "doc",      "signature_text",

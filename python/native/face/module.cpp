@@ -8,7 +8,6 @@
 #include "dsl/runtime/cuda/device.h"
 #include "dsl/runtime/element_count.h"
 #include "dsl/runtime/executor.h"
-#include "dsl/runtime/matmul.h"
 #include "dsl/runtime/memory.h"
 #include "dsl/runtime/parallel.h"
 #include "dsl/runtime/thread_budget.h"
@@ -36,24 +35,12 @@ PyObject* get_num_threads(PyObject*, PyObject*) {
     return PyLong_FromLong(limit > 0 && limit < n ? limit : n);
 }
 
-PyObject* trim_pool(PyObject*, PyObject*) {
-    return PyLong_FromSize_t(runtime::trim_pool());
-}
-
 PyObject* pool_info(PyObject*, PyObject*) {
     runtime::PoolInfo info = runtime::pool_info();
     return Py_BuildValue("{sn sn sn sn}", "pooled_bytes", static_cast<Py_ssize_t>(info.pooled_bytes), "pooled_blocks",
                          static_cast<Py_ssize_t>(info.pooled_blocks), "live_bytes",
                          static_cast<Py_ssize_t>(info.live_bytes), "limit_bytes",
                          static_cast<Py_ssize_t>(info.limit_bytes));
-}
-
-PyObject* parallel_backend(PyObject*, PyObject*) {
-    return PyUnicode_FromString(runtime::parallel_backend());
-}
-
-PyObject* machine_isa(PyObject*, PyObject*) {
-    return unicode(target_of_rank(machine_isa_rank()).name).release();
 }
 
 /// The most demanding first, which stands last in `names`.
@@ -68,10 +55,6 @@ PyObject* target_names(PyObject*, PyObject*) {
         levels.emplace_back(level.name);
     return Py_BuildValue("{sNsNsNsN}", "host", backwards(host_targets()), "levels", backwards(levels), "cuda",
                          backwards(cuda_targets()), "usual_cuda", unicode(cuda_target(kUsualCudaCapability)).release());
-}
-
-PyObject* matmul_library(PyObject*, PyObject*) {
-    return PyUnicode_FromString(runtime::matmul_library());
 }
 
 bool put(PyObject* dict, const char* key, PyObject* value) {
@@ -187,20 +170,31 @@ PyObject* placed(PyObject*, PyObject* object) {
 }
 
 PyMethodDef kMethods[] = {
-    {"load", with_keywords(load), METH_VARARGS | METH_KEYWORDS, kLoadDoc},
+    {"load", with_keywords(load), METH_VARARGS | METH_KEYWORDS,
+     "load(plan_text, objects, *, name, doc=None, signature_text='()', parameters, module_name, constants=None, "
+     "partials=None)\n--\n\n"
+     "A builtin function that runs a plan, or the first of several that fits the call.\n\n"
+     "plan_text: str or a sequence of str. objects: mapping from object names to bytes. parameters: (name, kind, "
+     "default or\n"
+     "MISSING), kinds as in inspect.Parameter. constants: values of hidden arguments, and of parameters that are "
+     "fixed.\n"
+     "partials: for each plan None, or as in Dispatcher.add()."},
     {"set_num_threads", set_num_threads, METH_O,
      "set_num_threads($module, n, /)\n--\n\nThe budget of threads of this process."},
     {"get_num_threads", get_num_threads, METH_NOARGS,
      "get_num_threads($module)\n--\n\nHow many threads a call from here may use."},
-    {"trim_pool", trim_pool, METH_NOARGS,
+    {"trim_pool", [](PyObject*, PyObject*) { return PyLong_FromSize_t(runtime::trim_pool()); }, METH_NOARGS,
      "trim_pool($module)\n--\n\nGives kept memory back to the system; returns how many bytes."},
     {"pool_info", pool_info, METH_NOARGS, "pool_info($module)\n--\n\nBytes kept, bytes handed out, and the limit."},
-    {"parallel_backend", parallel_backend, METH_NOARGS,
-     "parallel_backend($module)\n--\n\n'own', 'openmp', or 'none yet'."},
-    {"machine_isa", machine_isa, METH_NOARGS, "machine_isa($module)\n--\n\nThe x86-64 level whose code runs here."},
+    {"parallel_backend", [](PyObject*, PyObject*) { return PyUnicode_FromString(runtime::parallel_backend()); },
+     METH_NOARGS, "parallel_backend($module)\n--\n\n'own', 'openmp', or 'none yet'."},
+    {"machine_isa", [](PyObject*, PyObject*) { return unicode(target_of_rank(machine_isa_rank()).name).release(); },
+     METH_NOARGS, "machine_isa($module)\n--\n\nThe x86-64 level whose code runs here."},
     {"target_names", target_names, METH_NOARGS,
      "target_names($module)\n--\n\nThe targets that code is made for, the most demanding first."},
-    {"to_device", with_keywords(to_device), METH_VARARGS | METH_KEYWORDS, kToDeviceDoc},
+    {"to_device", with_keywords(to_device), METH_VARARGS | METH_KEYWORDS,
+     "to_device(array, device='cuda')\n--\n\n"
+     "A DeviceArray with a copy of a NumPy array; device: 'cuda', 'cuda:1' or device(...)."},
     {"devices", devices, METH_NOARGS, "devices($module)\n--\n\nThe CUDA devices of this machine, a dict each."},
     {"no_device_reason", no_device_reason, METH_NOARGS,
      "no_device_reason($module)\n--\n\nWhy there is no CUDA device; empty where there is one."},
@@ -208,10 +202,20 @@ PyMethodDef kMethods[] = {
      "driver_calls($module)\n--\n\nHow often this process has called what of the CUDA driver."},
     {"launched", launched, METH_NOARGS,
      "launched($module)\n--\n\nKernels and threads that this process has launched on devices."},
-    {"profile", profile, METH_O, kProfileDoc},
-    {"function_facts", function_facts, METH_VARARGS, kFunctionFactsDoc},
-    {"ptx_for", ptx_for, METH_VARARGS, kPtxForDoc},
-    {"cubins_in", cubins_in, METH_O, kCubinsInDoc},
+    {"profile", profile, METH_O,
+     "profile($module, call, /)\n--\n\nCalls it, with events around each launch of this thread: (a dict for each "
+     "launch "
+     "in order, how many were not timed)."},
+    {"function_facts", function_facts, METH_VARARGS,
+     "function_facts($module, device, ptx, /)\n--\n\nRegisters, shared and local memory of the functions of a PTX "
+     "text, "
+     "as the device's driver says."},
+    {"ptx_for", ptx_for, METH_VARARGS,
+     "ptx_for($module, capability, ptx, /)\n--\n\nThe PTX text as the driver gets it for a device "
+     "of this capability: 90 is 9.0."},
+    {"cubins_in", cubins_in, METH_O,
+     "cubins_in($module, folder, /)\n--\n\nThe folder may hold code that was assembled before; it is looked at when "
+     "kernels are loaded."},
     {"device_pool_info", device_pool_info, METH_O,
      "device_pool_info($module, device, /)\n--\n\nBytes of device memory kept, handed out, and the limit."},
     {"trim_device_pool", trim_device_pool, METH_O,
@@ -238,8 +242,6 @@ PyMethodDef kMethods[] = {
     {"size_symbols", size_symbols, METH_O,
      "size_symbols($module, text, /)\n--\n\nThe symbols of a size or a condition, in order of appearance. ValueError "
      "says what is no size."},
-    {"matmul_library", matmul_library, METH_NOARGS,
-     "matmul_library($module)\n--\n\nThe loaded BLAS that serves matrix products, or 'none'."},
     {}};
 
 /// tilewright has a family of errors; a module, which needs NumPy alone, has one of its own.

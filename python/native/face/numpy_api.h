@@ -83,6 +83,12 @@ inline Ref imported_or_nothing(const char* module_name, const char* name) {
     const Ref module(PyImport_ImportModule(module_name));
     return attribute_or_nothing(module.get(), name);
 }
+/// `module.name`, looked up once. Null with a Python error.
+inline PyObject* kept_attribute(PyObject*& kept, const char* module_name, const char* name) {
+    if (kept) return kept;
+    const Ref module(PyImport_ImportModule(module_name));
+    return kept = module ? PyObject_GetAttrString(module.get(), name) : nullptr;
+}
 
 /// The end of an object of a type of ours, when all that it holds is given back.
 inline void free_object(PyObject* self) {

@@ -3,6 +3,7 @@
 
 #include <alloca.h>
 
+#include <algorithm>
 #include <exception>
 #include <set>
 
@@ -21,36 +22,6 @@ using runtime::Executable;
 using runtime::MemoryRange;
 using runtime::PlanArgument;
 using runtime::RunStatus;
-
-/// Buffers of the objects that a plan names.
-class ObjectBuffers {
-  public:
-    ~ObjectBuffers() {
-        for (Py_buffer& b : buffers_)
-            PyBuffer_Release(&b);
-    }
-    bool add(const std::string& name, PyObject* mapping) {
-        const Ref key = unicode(name);
-        if (!key) return false;
-        Ref value(PyObject_GetItem(mapping, key.get()));
-        if (!value) {
-            // Objects of levels that this machine lacks may be left out; the loader names what it misses.
-            if (!PyErr_ExceptionMatches(PyExc_KeyError)) return false;
-            PyErr_Clear();
-            return true;
-        }
-        Py_buffer buffer;
-        if (PyObject_GetBuffer(value.get(), &buffer, PyBUF_SIMPLE) != 0) return false;
-        buffers_.push_back(buffer);
-        views_[name] = {static_cast<const char*>(buffer.buf), static_cast<std::size_t>(buffer.len)};
-        return true;
-    }
-    const std::map<std::string, std::string_view>& views() const { return views_; }
-
-  private:
-    std::vector<Py_buffer> buffers_;
-    std::map<std::string, std::string_view> views_;
-};
 
 PyObject* item_of(PyObject* mapping, const std::string& name, bool& failed) {
     if (!mapping || mapping == Py_None) return nullptr;
@@ -88,10 +59,19 @@ std::shared_ptr<const LoadedPlan> LoadedPlan::make(PyObject* plan_text, PyObject
             runtime::for_each_step(version.steps, [&](const runtime::PlanStep& step) {
                 if (step.kind == runtime::PlanStep::Kind::call) names.insert(step.object);
             });
-        ObjectBuffers buffers;
-        for (const std::string& name : names)
-            if (!buffers.add(name, objects)) return nullptr;
-        result->executable_ = Executable::load(view, buffers.views());
+        std::vector<Ref> held;
+        std::map<std::string, std::string_view> views;
+        for (const std::string& name : names) {
+            bool failed = false;
+            char* bytes = nullptr;
+            held.emplace_back(item_of(objects, name, failed));
+            if (failed) return nullptr;
+            // Objects of levels that this machine lacks may be left out; the loader names what it misses.
+            if (!held.back()) continue;
+            if (PyBytes_AsStringAndSize(held.back().get(), &bytes, &size) != 0) return nullptr;
+            views[name] = {bytes, static_cast<std::size_t>(size)};
+        }
+        result->executable_ = Executable::load(view, views);
     } catch (const std::exception& e) {
         set_error(g_plan_error, e.what());
         return nullptr;
@@ -217,13 +197,25 @@ LoadedPlan::Attempt LoadedPlan::call_whole(PyObject* const* values, PyObject* ou
         return error(g_device_error, "the call is inside of `with device(...)`, but this module has no code for CUDA "
                                      "devices. Export it with --target host,cuda.");
     }
-    if (has_device_ && (device_context() || (!has_host_ && freedom.to_device)))
-        return call_with_copies(values, out, freedom, problem, result);
     Executable::Frame frame = executable_->lay_out(alloca(executable_->frame_bytes()));
+    const bool is_elsewhere = has_device_ && (device_context() || (!has_host_ && freedom.to_device));
+    runtime::cuda::Place place;
+    if (is_elsewhere) {
+        place = default_place();
+        if (!check_device(place.device)) return Attempt::error;
+        frame.place = &place;
+    }
 
     // Where the arguments of the caller lie, before any is copied.
     auto* ranges = static_cast<MemoryRange*>(alloca((writes_arguments_ ? count + 1 : 1) * sizeof(MemoryRange)));
 
+    // What is made of an argument stands for it from here on. False with a Python error.
+    const auto take = [&](std::size_t i, PyObject* made) {
+        if (!made) return false;
+        Py_XDECREF(owned[i]);
+        arrays[i] = owned[i] = made;
+        return true;
+    };
     for (std::size_t i = 0; i < count; ++i) {
         const PlanArgument& a = plan.arguments[i];
         if (writes_arguments_) ranges[i] = {};
@@ -233,24 +225,22 @@ LoadedPlan::Attempt LoadedPlan::call_whole(PyObject* const* values, PyObject* ou
             continue;
         }
         Mismatch mismatch = check_array(object, a.dtype, a.rank);
-        if (a.written && copies && !PyArray_Check(object)) {
+        const bool may_convert = copies && (!a.written || PyArray_Check(object));
+        if (copies && !may_convert && !is_elsewhere) {
             std::string why = a.name + " is " + describe(object) + ", and the call writes into it. Pass an array.";
             return no_match(problem, Problem::Kind::written, i, nullptr, std::move(why));
         }
-        if (mismatch == Mismatch::kind && (strict ? is_memmap(object) : copies)) {
-            Ref array = as_array(object, function_, a.name);
-            if (!array) return Attempt::error;
-            Py_XDECREF(owned[i]);
-            object = arrays[i] = owned[i] = array.release();
+        if (mismatch == Mismatch::kind && (strict ? is_memmap(object) : may_convert)) {
+            if (!take(i, as_array(object, function_, a.name).release())) return Attempt::error;
+            object = arrays[i];
             mismatch = check_array(object, a.dtype, a.rank);
         }
+        if (mismatch == Mismatch::needs_copy && is_elsewhere) mismatch = Mismatch::none; // it is copied there
         const bool fits = mismatch == Mismatch::none || mismatch == Mismatch::needs_copy;
         if (writes_arguments_ && fits) ranges[i] = memory_of(numpy_array(object));
         if (mismatch == Mismatch::needs_copy && copies && !a.written) {
-            PyObject* copy = PyArray_NewCopy(numpy_array(object), NPY_CORDER);
-            if (!copy) return Attempt::error;
-            Py_XDECREF(owned[i]);
-            object = arrays[i] = owned[i] = copy;
+            if (!take(i, PyArray_NewCopy(numpy_array(object), NPY_CORDER))) return Attempt::error;
+            object = arrays[i];
             mismatch = check_array(object, a.dtype, a.rank);
         }
         if (mismatch == Mismatch::needs_copy && a.written)
@@ -261,6 +251,7 @@ LoadedPlan::Attempt LoadedPlan::call_whole(PyObject* const* values, PyObject* ou
     }
 
     if (writes_arguments_ && !may_write(frame, arrays, out, ranges, problem)) return Attempt::no_match;
+    if (is_elsewhere) return call_with_copies({frame, -1, values, arrays, out, problem}, copies, result);
     if (!has_sizes(frame, arrays, problem)) return Attempt::no_match;
     int version = executable_->select(frame);
     for (NPY_ORDER order : {NPY_CORDER, NPY_FORTRANORDER}) {
@@ -269,11 +260,8 @@ LoadedPlan::Attempt LoadedPlan::call_whole(PyObject* const* values, PyObject* ou
             if (!plan.arguments[i].is_array || plan.arguments[i].written) continue;
             auto* array = numpy_array(arrays[i]);
             if (order == NPY_CORDER ? PyArray_IS_C_CONTIGUOUS(array) : PyArray_IS_F_CONTIGUOUS(array)) continue;
-            PyObject* copy = PyArray_NewCopy(array, order);
-            if (!copy) return Attempt::error;
-            Py_XDECREF(owned[i]);
-            arrays[i] = owned[i] = copy;
-            view_of(numpy_array(copy), frame.arguments[i].array);
+            if (!take(i, PyArray_NewCopy(array, order))) return Attempt::error;
+            view_of(numpy_array(arrays[i]), frame.arguments[i].array);
         }
         version = executable_->select(frame);
     }
@@ -333,9 +321,8 @@ std::string LoadedPlan::why_not_written(std::size_t argument, const Executable::
 }
 
 std::string LoadedPlan::why_out_is_shared(std::size_t argument, PyObject* out, const MemoryRange& range) const {
-    const bool is_tuple = PyTuple_Check(out);
-    for (Py_ssize_t i = 0, n = is_tuple ? PyTuple_Size(out) : 1; i < n; ++i) {
-        PyObject* item = is_tuple ? PyTuple_GetItem(out, i) : out;
+    for (Py_ssize_t i = 0, n = PyTuple_Check(out) ? PyTuple_Size(out) : 1; i < n; ++i) {
+        PyObject* item = item_at(out, static_cast<std::size_t>(i));
         if (PyArray_Check(item) && range.meets(memory_of(numpy_array(item))))
             return executable_->plan().arguments[argument].name +
                    " shares memory with out, and the call writes into both. Pass another out.";
@@ -373,11 +360,9 @@ bool LoadedPlan::take_out(const Executable::Frame& frame, PyObject* out, PyObjec
         bool is_array = PyArray_Check(item);
         auto* array = numpy_array(item);
         bool same_type = is_array && dtype_of(array, dtype) && dtype == b.dtype;
-        bool same_shape = same_type && PyArray_NDIM(array) == rank;
-        for (int k = 0; k < rank && same_shape; ++k)
-            same_shape = PyArray_DIMS(array)[k] == frame.results[index].shape[k];
-        if (!same_shape) {
-            const std::string wanted = std::string(info(b.dtype).name) + extents_text(frame.results[index].shape, rank);
+        const std::int64_t* const shape = frame.results[index].shape;
+        if (!same_type || PyArray_NDIM(array) != rank || !std::equal(shape, shape + rank, PyArray_DIMS(array))) {
+            const std::string wanted = std::string(info(b.dtype).name) + extents_text(shape, rank);
             error(same_type ? PyExc_ValueError : PyExc_TypeError,
                   "out is " + describe(item) + ", but the result is " + wanted + ". Pass numpy.empty of that.");
             return false;
@@ -416,13 +401,11 @@ LoadedPlan::Attempt LoadedPlan::failure(RunStatus status, int version, const std
     }
 }
 
-LoadedPlan::Attempt LoadedPlan::run(const HostCall& call, PyObject** result) const {
+std::int64_t LoadedPlan::make_room(const HostCall& call, HostResults& memory) const {
     const runtime::Plan& plan = executable_->plan();
     const std::size_t results = plan.results.size();
-    HostResults memory(alloca(HostResults::bytes(results)), results);
-    RefArray &made = memory.made, &given = memory.given;
-    if (call.out && !take_out(call.frame, call.out, given.items())) return Attempt::error;
-
+    RefArray& given = memory.given;
+    if (call.out && !take_out(call.frame, call.out, given.items())) return -1;
     std::int64_t bytes = 0;
     for (std::size_t i = 0; i < results; ++i) {
         const runtime::PlanBuffer& b = plan.results[i];
@@ -446,11 +429,18 @@ LoadedPlan::Attempt LoadedPlan::run(const HostCall& call, PyObject** result) con
             continue;
         }
         PyArrayObject* array = new_result(b.dtype, static_cast<int>(b.shape.size()), r.shape, r.elements, &r.is_pooled);
-        if (!array) return Attempt::error;
-        made[i] = reinterpret_cast<PyObject*>(array);
+        if (!array) return -1;
+        memory.made[i] = reinterpret_cast<PyObject*>(array);
         r.data = PyArray_DATA(array);
     }
+    return bytes;
+}
 
+LoadedPlan::Attempt LoadedPlan::run(const HostCall& call, PyObject** result) const {
+    const runtime::Plan& plan = executable_->plan();
+    HostResults memory(alloca(HostResults::bytes(plan.results.size())), plan.results.size());
+    std::int64_t bytes = make_room(call, memory);
+    if (bytes < 0) return Attempt::error;
     for (std::size_t a = 0; a < sources_.size() && bytes < kReleaseGilFrom; ++a)
         if (plan.arguments[a].is_array)
             bytes += PyArray_SIZE(numpy_array(call.arrays[a])) * info(plan.arguments[a].dtype).bytes;

@@ -103,8 +103,6 @@ class LoadedPlan {
         Problem* problem;
     };
 
-    class Part;
-
     bool bind_arguments(const Signature& signature, const Binding& binding);
     void look_at_versions();
     /// What argument `i` is in this call: borrowed, or in `owned`. Null where it is not there.
@@ -126,6 +124,9 @@ class LoadedPlan {
     std::string why_not_written(std::size_t argument, const runtime::Executable::Frame& frame, bool is_writeable,
                                 const runtime::MemoryRange* ranges) const;
     std::string why_out_is_shared(std::size_t argument, PyObject* out, const runtime::MemoryRange& range) const;
+    /// Memory on the host for the results, the caller's where it may be written at once: how many bytes they have; -1
+    /// with a Python error.
+    std::int64_t make_room(const HostCall& call, HostResults& memory) const;
     Attempt run(const HostCall& call, PyObject** result) const;
     /// What a call that has run gives, with its results on the host.
     Attempt give_back(const HostCall& call, HostResults& memory, PyObject** result) const;
@@ -154,17 +155,20 @@ class LoadedPlan {
     Py_ssize_t rows_of(PyObject* const* values, Problem& problem) const;
     /// Whether an out array of NumPy's shares memory with an argument, or with another one.
     bool shares_memory(PyObject* const* values, const std::vector<Ref>& given) const;
-    /// What a part of the call gets as `out`. False with a Python error.
-    bool part_of_results(const std::vector<Ref>& whole, Py_ssize_t begin, Py_ssize_t end, Ref& to) const;
-    /// The results of the first part into the whole ones. False where that is not done.
-    static bool copy_rows(PyObject* made, Py_ssize_t rows, const std::vector<Ref>& whole);
     /// The caller's out arrays, which have to have the rows of the call. False with a Python error.
     bool take_out_of_rows(PyObject* out, Py_ssize_t rows, std::vector<Ref>& given) const;
-    /// Memory for the results that the caller did not give, shaped as those that the first rows made. False with a
-    /// Python error.
-    bool make_whole_results(PyObject* made, Py_ssize_t rows, PyObject* const* values, std::vector<Ref>& whole) const;
-    /// Memory for a result of this shape, where the call has its results. Null with a Python error.
-    Ref whole_result(std::size_t index, const std::int64_t* shape, PyObject* const* values) const;
+    /// Runs the call with parts of the sliced arguments, as few as serve, into `whole`: memory is made for what is
+    /// nothing. gives_rows: what a part gives is one row of that; otherwise it has the part's rows.
+    Attempt run_parts(PyObject* const* values, Py_ssize_t rows, bool gives_rows, Freedom freedom, Problem& problem,
+                      std::vector<Ref>& whole) const;
+    /// Memory for results that are nothing in `whole`, as those of these values but with so many rows. are_few: they
+    /// have to be ones that kernels can index.
+    Attempt make_results(PyObject* const* values, Py_ssize_t rows, bool are_few, Problem& problem,
+                         std::vector<Ref>& whole) const;
+    /// Memory for a result, where the call has its results. Null with a Python error.
+    Ref new_result_where(const DeviceArguments& arguments, DType dtype, int rank, const std::int64_t* shape) const;
+    /// Results that we have made, as those of the library of `first`.
+    Attempt hand_over_results(PyObject* first, PyObject* out, PyObject** result) const;
 
     // plan_call_partials.cpp
     bool load_partials(PyObject* objects, const Signature& signature, const Binding& binding);
@@ -172,17 +176,11 @@ class LoadedPlan {
     /// A call that is too large, of a plan that has one for parts of its rows and one for the total of these.
     Attempt call_by_partials(PyObject* const* values, PyObject* out, Freedom freedom, Problem& problem,
                              PyObject** result) const;
-    /// Memory for what `parts` calls give, one below another; nothing where it is too large to be read by a kernel.
-    /// False with a Python error.
-    bool make_stacks(PyObject* const* values, Py_ssize_t parts, std::vector<Ref>& stacks) const;
-    /// Where a call of arrays on a device runs. False with a Python error.
-    bool read_place(PyObject* const* values, runtime::cuda::Place& place) const;
     /// A total and a rest; each gives its results.
     Attempt call_with_rest(PyObject* const* values, PyObject* const* of_total, PyObject* out, Freedom freedom,
                            Problem& problem, PyObject** result) const;
     /// The out of the total, and that of the rest. `attempt`: what the call comes to where false.
     bool take_out_apart(PyObject* const* values, PyObject* out, Ref& of_total, Ref& of_rest, Attempt& attempt) const;
-    bool hand_over_results(PyObject* const* values, PyObject* out, PyObject** result) const;
 
     // plan_call_device.cpp
     Attempt call_on_device(DeviceArguments& arguments, PyObject* const* values, PyObject* out, Freedom freedom,
@@ -194,8 +192,8 @@ class LoadedPlan {
     PyObject* number_on_device(PyObject* object, const DeviceView& view, const runtime::PlanArgument& argument,
                                const runtime::cuda::Place& place) const;
     // plan_call_copied.cpp
-    Attempt call_with_copies(PyObject* const* values, PyObject* out, Freedom freedom, Problem* problem,
-                             PyObject** result) const;
+    /// A call of NumPy arrays, as the caller has them, at the frame's place. It has no version yet.
+    Attempt call_with_copies(HostCall call, bool copies, PyObject** result) const;
 
     std::string function_;
     std::shared_ptr<const runtime::Executable> executable_;

@@ -2,6 +2,7 @@
 // device.
 #include <alloca.h>
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -163,9 +164,9 @@ bool LoadedPlan::take_device_out(const DeviceCall& call, PyObject** given, Devic
         if (its_class && !read_device_array(item, *its_class, call.arguments.place().stream, view)) return false;
         const int rank = static_cast<int>(b.shape.size());
         const bool same_type = view.has_dtype && view.dtype == b.dtype;
-        bool fits = its_class && view.device == call.arguments.place().device && same_type && view.rank == rank;
-        for (int k = 0; k < rank && fits; ++k)
-            fits = view.array.shape[k] == call.frame.results[index].shape[k];
+        const std::int64_t* const shape = call.frame.results[index].shape;
+        const bool fits = its_class && view.device == call.arguments.place().device && same_type && view.rank == rank &&
+                          std::equal(shape, shape + rank, view.array.shape);
         const std::int64_t bytes = info(b.dtype).bytes;
         const char* why_not = !fits                                               ? nullptr
                               : view.read_only                                    ? "read-only"
@@ -190,8 +191,8 @@ bool LoadedPlan::take_device_out(const DeviceCall& call, PyObject** given, Devic
             error(same_type || !its_class ? PyExc_ValueError : PyExc_TypeError,
                   "out is " + describe_placed(item) + (why_not ? std::string(", ") + why_not : "") +
                       ", but the result is a C-contiguous " + std::string(info(b.dtype).name) +
-                      extents_text(call.frame.results[index].shape, rank) + " on " +
-                      device_name(call.arguments.place().device) + " of its own memory.");
+                      extents_text(shape, rank) + " on " + device_name(call.arguments.place().device) +
+                      " of its own memory.");
             return false;
         }
         if (ranges < 32) taken[ranges++] = range;

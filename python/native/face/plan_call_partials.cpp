@@ -1,16 +1,10 @@
 // python/native/face/plan_call_partials.cpp: calls of more elements than kernels can index that reduce their rows.
-#include <alloca.h>
-
 #include <algorithm>
-#include <array>
 #include <optional>
 
-#include "dsl/runtime/element_count.h"
 #include "python/native/face/call_parts.h"
-#include "python/native/face/call_rows.h"
 #include "python/native/face/device_arguments.h"
 #include "python/native/face/device_array.h"
-#include "python/native/face/device_results.h"
 #include "python/native/face/face_errors.h"
 
 namespace tilewright::face {
@@ -95,106 +89,27 @@ bool LoadedPlan::load_rest(PyObject* rest, PyObject* objects, const Signature& s
     return !PyErr_Occurred();
 }
 
-bool LoadedPlan::make_stacks(PyObject* const* values, Py_ssize_t parts, std::vector<Ref>& stacks) const {
-    stacks.clear();
-    const runtime::Plan& plan = executable_->plan();
-    const runtime::Executable::Frame frame = executable_->lay_out(alloca(executable_->frame_bytes()));
-    static constexpr std::int64_t kNoStrides[runtime::kMaxRank] = {};
-    std::vector<std::array<std::int64_t, runtime::kMaxRank>> shapes(sources_.size());
-    for (std::size_t i = 0; i < sources_.size(); ++i) {
-        PyObject* owned = nullptr;
-        PyObject* object = object_of(i, values, owned);
-        const Ref held(owned);
-        const runtime::PlanArgument& a = plan.arguments[i];
-        if (!object) return true;
-        if (!a.is_array) {
-            if (!read_number(i, object, false, frame)) return true;
-            continue;
-        }
-        Ref array; // of a list
-        if (!PyArray_Check(object) && !array_class_of(object)) {
-            array = as_array(object, function_, a.name);
-            if (!array) return false;
-            object = array.get();
-        }
-        if (!read_shape(object, a.rank, shapes[i].data())) return PyErr_Clear(), true;
-        frame.arguments[i].array = {nullptr, shapes[i].data(), kNoStrides};
-    }
-    int large = -1;
-    if (!executable_->read_sizes(frame, large) || !executable_->size_results(frame)) return true;
-    std::vector<Ref> made;
-    for (const Return& each : returns_) {
-        const runtime::CallResult& result = frame.results[each.index];
-        const std::size_t rank = plan.results[static_cast<std::size_t>(each.index)].shape.size();
-        std::int64_t shape[runtime::kMaxRank] = {};
-        std::copy_n(result.shape, rank, shape);
-        shape[0] = parts;
-        const DType dtype = plan.results[static_cast<std::size_t>(each.index)].dtype;
-        if (runtime::count_elements(shape, rank, runtime::element_limit(dtype)) < 0) return true;
-        made.push_back(whole_result(static_cast<std::size_t>(each.index), shape, values));
-        if (!made.back()) return false;
-    }
-    stacks = std::move(made);
-    return true;
-}
-
-bool LoadedPlan::read_place(PyObject* const* values, runtime::cuda::Place& place) const {
-    const std::size_t count = sources_.size();
-    auto** arrays = static_cast<PyObject**>(alloca((count + 1) * sizeof(PyObject*)));
-    RefArray owned(alloca((count + 1) * sizeof(PyObject*)), count);
-    for (std::size_t i = 0; i < count; ++i)
-        if (arrays[i] = object_of(i, values, owned[i]); !arrays[i]) arrays[i] = Py_None;
-    DeviceArguments arguments(*this, arrays, alloca(DeviceViews::bytes(count)));
-    if (!arguments.read()) return false;
-    place = arguments.place();
-    return true;
-}
-
 LoadedPlan::Attempt LoadedPlan::call_by_partials(PyObject* const* values, PyObject* out, Freedom freedom,
                                                  Problem& problem, PyObject** result) const {
     const Py_ssize_t rows = partial_->rows_of(values, problem);
     if (rows < 2) return Attempt::no_match;
     const Problem stands = problem; // said of the whole arrays
-    std::vector<Ref> stacks;
-    Part part(*partial_, values);
-    Division cut{rows};
-    for (Py_ssize_t k = 0; k < cut.parts;) {
-        Ref to;
-        PyObject* object = nullptr;
-        if (!part.take(values, cut.begin_of(k), cut.begin_of(k + 1))) return Attempt::error;
-        if (k == 0 && !partial_->make_stacks(part.values(), cut.parts, stacks)) return Attempt::error;
-        if (!stacks.empty() && !partial_->part_of_results(stacks, k, k + 1, to)) return Attempt::error;
-        const Attempt attempt = stacks.empty()
-                                    ? Attempt::no_match
-                                    : partial_->call_whole(part.values(), to.get(), freedom, &problem, &object);
-        const Ref made(object);
-        if (attempt == Attempt::done) {
-            ++k;
-            continue;
-        }
-        if (attempt != Attempt::no_match || k > 0 || !is_too_large(problem)) return attempt;
-        const bool helps = stacks.empty() || partial_->may_be_cut_for(problem);
-        problem = stands;
-        if (!helps || !cut.may_be_finer()) return Attempt::no_match;
-        cut.make_finer(); // as few parts as serve
-    }
+    std::vector<Ref> stacks(partial_->returns_.size());
+    Attempt attempt = partial_->run_parts(values, rows, true, freedom, problem, stacks);
+    if (attempt != Attempt::done) return attempt;
     std::vector<PyObject*> of_total(values, values + parameters_);
     for (const Ref& stack : stacks)
         of_total.push_back(stack.get());
     // Arrays of libraries whose results we make ourselves have streams that the stacks do not know of.
     std::optional<CallsRunAt> there;
-    runtime::cuda::Place place;
     PyObject* first = values[partial_->sources_[partial_->sliced_[0]].parameter];
-    if (memory_of_device_array(stacks[0].get()) && !memory_of_device_array(first)) {
-        if (!partial_->read_place(values, place)) return Attempt::error;
-        there.emplace(place);
-    }
-    const Attempt attempt = rest_ ? call_with_rest(values, of_total.data(), out, freedom, problem, result)
-                                  : total_->call_whole(of_total.data(), out, freedom, &problem, result);
+    DeviceMemory* const stacked = memory_of_device_array(stacks[0].get());
+    if (stacked && !memory_of_device_array(first)) there.emplace(stacked->place());
+    attempt = rest_ ? call_with_rest(values, of_total.data(), out, freedom, problem, result)
+                    : total_->call_whole(of_total.data(), out, freedom, &problem, result);
     there.reset();
     if (attempt == Attempt::no_match) problem = stands; // the caller did not pass these arguments
-    if (attempt != Attempt::done) return attempt;
-    return hand_over_results(values, out, result) ? Attempt::done : Attempt::error;
+    return attempt == Attempt::done ? hand_over_results(first, out, result) : attempt;
 }
 
 bool LoadedPlan::take_out_apart(PyObject* const* values, PyObject* out, Ref& of_total, Ref& of_rest,
@@ -245,18 +160,6 @@ LoadedPlan::Attempt LoadedPlan::call_with_rest(PyObject* const* values, PyObject
                   return Ref::borrowed(is_kept ? item_at(first, handed_ + kept++) : item_at(second, r - kept));
               }).release();
     return *result ? Attempt::done : Attempt::error;
-}
-
-bool LoadedPlan::hand_over_results(PyObject* const* values, PyObject* out, PyObject** result) const {
-    const ArrayClass* like = array_class_of(values[partial_->sources_[partial_->sliced_[0]].parameter]);
-    if (!like || returns_.empty()) return true;
-    const Ref made(*result);
-    *result = nullptr;
-    *result = put_together(executable_->plan().returns_tuple, returns_.size(), [&](std::size_t r) {
-                  Ref item = Ref::borrowed(item_at(made.get(), r));
-                  return out && item_at(out, r) == item.get() ? item : hand_over(*like, std::move(item));
-              }).release();
-    return *result != nullptr;
 }
 
 } // namespace tilewright::face

@@ -3,17 +3,51 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
+#include <numeric>
 #include <vector>
 
+#include "dsl/runtime/element_count.h"
 #include "dsl/runtime/memory_range.h"
 #include "python/native/face/call_parts.h"
-#include "python/native/face/call_rows.h"
 #include "python/native/face/device_arguments.h"
 #include "python/native/face/device_results.h"
 #include "python/native/face/face_errors.h"
 
 namespace tilewright::face {
 namespace {
+
+/// Rows in parts of nearly one length, so that what serves the first one serves the others. The first is a longest one.
+struct Division {
+    /// Up to so many parts one more is tried, then twice as many: few arrays are so much too large.
+    static constexpr Py_ssize_t kOneByOne = 16;
+    Py_ssize_t rows, parts = 2;
+    Py_ssize_t begin_of(Py_ssize_t k) const {
+        return static_cast<Py_ssize_t>((static_cast<__int128>(rows) * k + parts - 1) / parts);
+    }
+    bool may_be_finer() const { return parts < rows; }
+    void make_finer() { parts = std::min(rows, parts < kOneByOne ? parts + 1 : 2 * parts); }
+};
+
+Ref part_of(PyObject* array, Py_ssize_t begin, Py_ssize_t end) {
+    const Ref from(PyLong_FromSsize_t(begin)), to(PyLong_FromSsize_t(end));
+    const Ref rows(from && to ? PySlice_New(from.get(), to.get(), nullptr) : nullptr);
+    return Ref(rows ? PyObject_GetItem(array, rows.get()) : nullptr);
+}
+
+bool is_of_columns(PyObject* object) {
+    if (!PyArray_Check(object)) return false;
+    auto* array = numpy_array(object);
+    bool is = false;
+    for (int k = 1; k < PyArray_NDIM(array); ++k)
+        is = is ||
+             (PyArray_DIMS(array)[k] > 1 && std::abs(PyArray_STRIDES(array)[k]) > std::abs(PyArray_STRIDES(array)[0]));
+    return is;
+}
+
+bool is_too_large(const Problem& problem) {
+    return problem.kind == Problem::Kind::too_large || problem.kind == Problem::Kind::result_too_large;
+}
 
 /// Where an array on a device lies. False where it does not say.
 bool range_on_device(PyObject* object, runtime::MemoryRange& range) {
@@ -89,45 +123,67 @@ bool LoadedPlan::shares_memory(PyObject* const* values, const std::vector<Ref>& 
     return false;
 }
 
-Ref LoadedPlan::whole_result(std::size_t index, const std::int64_t* shape, PyObject* const* values) const {
-    const runtime::PlanBuffer& buffer = executable_->plan().results[index];
-    const int rank = static_cast<int>(buffer.shape.size());
-    std::int64_t elements = 1;
-    for (int k = 0; k < rank; ++k)
-        elements *= shape[k];
+LoadedPlan::Attempt LoadedPlan::make_results(PyObject* const* values, Py_ssize_t rows, bool are_few, Problem& problem,
+                                             std::vector<Ref>& whole) const {
+    const runtime::Plan& plan = executable_->plan();
     const std::size_t count = sources_.size();
     auto** arrays = static_cast<PyObject**>(alloca((count + 1) * sizeof(PyObject*)));
     RefArray owned(alloca((count + 1) * sizeof(PyObject*)), count);
     for (std::size_t i = 0; i < count; ++i)
         if (arrays[i] = object_of(i, values, owned[i]); !arrays[i]) arrays[i] = Py_None;
     DeviceArguments arguments(*this, arrays, alloca(DeviceViews::bytes(count)));
-    if (!arguments.read()) return Ref();
+    if (!arguments.read()) return Attempt::error;
+    const runtime::Executable::Frame frame = executable_->lay_out(alloca(executable_->frame_bytes()));
+    for (std::size_t i = 0; i < count; ++i) {
+        const runtime::PlanArgument& a = plan.arguments[i];
+        if (!a.is_array) {
+            if (!read_number(i, arrays[i], false, frame))
+                return no_match(&problem, Problem::Kind::scalar, i, arrays[i]);
+            continue;
+        }
+        const DeviceView& view = arguments.view(i);
+        frame.arguments[i].array = view.array;
+        int rank = view.rank;
+        if (!view.array.shape) { // of the host
+            Ref array = as_array(arrays[i], function_, a.name);
+            if (!array) return Attempt::error;
+            rank = PyArray_NDIM(numpy_array(array.get()));
+            view_of(numpy_array(array.get()), frame.arguments[i].array);
+            Py_XDECREF(owned[i]);
+            arrays[i] = owned[i] = array.release();
+        }
+        if (rank != a.rank) return no_match(&problem, Problem::Kind::array, i, arrays[i]);
+    }
+    if (!has_sizes(frame, arrays, &problem)) return Attempt::no_match;
+    if (!executable_->size_results(frame)) return no_match(&problem, Problem::Kind::result_too_large, 0, nullptr);
+    std::vector<Ref> made(plan.results.size());
+    for (std::size_t r = 0; r < whole.size(); ++r) {
+        if (whole[r]) continue; // the caller's
+        const auto index = static_cast<std::size_t>(returns_[r].index);
+        const DType dtype = plan.results[index].dtype;
+        const std::size_t rank = plan.results[index].shape.size();
+        std::int64_t* const shape = frame.results[index].shape;
+        shape[0] = rows;
+        if (are_few && runtime::count_elements(shape, rank, runtime::element_limit(dtype)) < 0)
+            return no_match(&problem, Problem::Kind::none, 0, nullptr);
+        if (!made[index]) made[index] = new_result_where(arguments, dtype, static_cast<int>(rank), shape);
+        if (!made[index]) return Attempt::error;
+        whole[r] = made[index];
+    }
+    return Attempt::done;
+}
+
+Ref LoadedPlan::new_result_where(const DeviceArguments& arguments, DType dtype, int rank,
+                                 const std::int64_t* shape) const {
+    const std::int64_t elements = std::accumulate(shape, shape + rank, std::int64_t{1}, std::multiplies<>());
     if (!arguments.on_device()) {
         bool is_pooled = false;
-        return Ref(reinterpret_cast<PyObject*>(new_result(buffer.dtype, rank, shape, elements, &is_pooled)));
+        return Ref(reinterpret_cast<PyObject*>(new_result(dtype, rank, shape, elements, &is_pooled)));
     }
     DeviceResult fresh;
     const ResultPlace place{*arguments.view(arguments.leader()).of, arguments.place(), arguments.on_library_stream()};
-    if (!new_result_like(place, buffer.dtype, rank, shape, elements, fresh)) return name_memory_error(function_), Ref();
+    if (!new_result_like(place, dtype, rank, shape, elements, fresh)) return name_memory_error(function_), Ref();
     return std::move(fresh.object);
-}
-
-bool LoadedPlan::make_whole_results(PyObject* made, Py_ssize_t rows, PyObject* const* values,
-                                    std::vector<Ref>& whole) const {
-    std::vector<Ref> by_result(executable_->plan().results.size());
-    for (std::size_t r = 0; r < whole.size(); ++r) {
-        if (whole[r]) continue; // the caller's
-        PyObject* first = item_at(made, r);
-        const auto index = static_cast<std::size_t>(returns_[r].index);
-        std::int64_t shape[runtime::kMaxRank] = {};
-        if (!read_shape(first, static_cast<int>(executable_->plan().results[index].shape.size()), shape)) return false;
-        shape[0] = rows;
-        Ref& result = by_result[index];
-        if (!result) result = whole_result(index, shape, values);
-        if (!result) return false;
-        whole[r] = Ref::borrowed(result.get());
-    }
-    return true;
 }
 
 bool LoadedPlan::take_out_of_rows(PyObject* out, Py_ssize_t rows, std::vector<Ref>& given) const {
@@ -162,75 +218,86 @@ LoadedPlan::Attempt LoadedPlan::call_in_parts(PyObject* const* values, PyObject*
     // What one part writes another one would read. The problem stands.
     if (shares_memory(values, given)) return Attempt::no_match;
 
-    const Problem stands = problem; // said of the whole arrays
     std::vector<Ref> whole = given;
-    Part part(*this, values);
-    const bool has_all = std::all_of(whole.begin(), whole.end(), [](const Ref& each) { return bool(each); });
-    Py_ssize_t done = 0;
-    Division cut{rows};
-    auto run = [&](Py_ssize_t k, bool into_whole, Ref& made) {
-        Ref to;
-        const Py_ssize_t begin = cut.begin_of(k), end = cut.begin_of(k + 1);
-        if (!part.take(values, begin, end)) return Attempt::error;
-        if (into_whole && !part_of_results(whole, begin, end, to)) return Attempt::error;
-        PyObject* object = nullptr;
-        const Attempt attempt = call_whole(part.values(), to.get(), freedom, &problem, &object);
-        made = Ref(object);
+    if (const Attempt attempt = run_parts(values, rows, false, freedom, problem, whole); attempt != Attempt::done)
         return attempt;
-    };
-    for (;; cut.make_finer()) { // as few parts as serve
-        Ref made;
-        const Attempt attempt = run(0, has_all, made);
-        if (attempt == Attempt::no_match && may_be_cut_for(problem) && cut.may_be_finer()) continue;
-        // A guard that the whole call meets and a part does not is nothing that the caller can see to.
-        if (attempt == Attempt::no_match && (is_too_large(problem) || problem.kind == Problem::Kind::guard))
-            problem = stands;
-        if (attempt != Attempt::done) return attempt;
-        done = 1;
-        if (!has_all) {
-            if (!make_whole_results(made.get(), rows, part.values(), whole)) return Attempt::error;
-            if (!copy_rows(made.get(), cut.begin_of(1), whole)) done = 0; // computed again, where they belong
-            if (PyErr_Occurred()) return Attempt::error;
+    *result = put_together(executable_->plan().returns_tuple, whole.size(), [&](std::size_t r) {
+                  return whole[r];
+              }).release();
+    return hand_over_results(values[sources_[sliced_[0]].parameter], out, result);
+}
+
+LoadedPlan::Attempt LoadedPlan::run_parts(PyObject* const* values, Py_ssize_t rows, bool gives_rows, Freedom freedom,
+                                          Problem& problem, std::vector<Ref>& whole) const {
+    const Problem stands = problem; // said of the whole arrays
+    const std::vector<Ref> given = whole;
+    // The values of a call with a part of each sliced argument.
+    int last = -1;
+    for (const Source& source : sources_)
+        last = std::max(last, source.parameter);
+    for (const Fixed& fixed : fixed_)
+        last = std::max(last, fixed.parameter);
+    std::vector<PyObject*> of_part(values, values + last + 1);
+    Division cut{rows};
+    for (Py_ssize_t k = 0; k < cut.parts;) {
+        const Py_ssize_t begin = cut.begin_of(k), end = cut.begin_of(k + 1);
+        std::vector<Ref> owned;
+        for (const std::size_t argument : sliced_) {
+            const auto parameter = static_cast<std::size_t>(sources_[argument].parameter);
+            Ref part = part_of(values[parameter], begin, end);
+            // Of an array of columns the part reaches as far as the whole.
+            if (part && is_of_columns(part.get()) && !executable_->plan().arguments[argument].written)
+                part = Ref(PyArray_NewCopy(numpy_array(part.get()), NPY_KEEPORDER));
+            if (!part) return Attempt::error;
+            of_part[parameter] = part.get();
+            owned.push_back(std::move(part));
         }
-        break;
-    }
-    for (Py_ssize_t k = done; k < cut.parts; ++k) {
-        Ref made;
-        const Attempt attempt = run(k, true, made);
-        if (attempt == Attempt::done) continue;
+        Attempt attempt = Attempt::done;
+        if (k == 0) attempt = make_results(of_part.data(), gives_rows ? cut.parts : rows, gives_rows, problem, whole);
+        if (attempt == Attempt::done) {
+            const auto its_rows = [&](std::size_t r) {
+                return part_of(whole[r].get(), gives_rows ? k : begin, gives_rows ? k + 1 : end);
+            };
+            Ref to; // nothing where nothing is returned
+            if (!whole.empty()) to = put_together(executable_->plan().returns_tuple, whole.size(), its_rows);
+            if (!to && !whole.empty()) return Attempt::error;
+            PyObject* made = nullptr;
+            attempt = call_whole(of_part.data(), to.get(), freedom, &problem, &made);
+            const Ref gone(made);
+        }
+        if (attempt == Attempt::done) {
+            ++k;
+            continue;
+        }
+        if (attempt == Attempt::no_match && k == 0 && may_be_cut_for(problem) && cut.may_be_finer()) {
+            cut.make_finer(); // as few parts as serve
+            whole = given;
+            continue;
+        }
         // Nobody may run it all again over what is written.
         if (attempt != Attempt::error && writes_arguments_ && k > 0)
             return error(PyExc_RuntimeError, "the call runs in " + std::to_string(cut.parts) +
                                                  " parts, and no version serves part " + std::to_string(k + 1) +
-                                                 ": rows from " + std::to_string(cut.begin_of(k)) +
+                                                 ": rows from " + std::to_string(begin) +
                                                  " on are not written. Call it with parts of the arguments.");
-        if (attempt == Attempt::no_match && problem.kind == Problem::Kind::guard) problem = stands;
+        // A guard that the whole call meets and a part does not is nothing that the caller can see to.
+        const bool is_of_parts =
+            is_too_large(problem) || problem.kind == Problem::Kind::guard || problem.kind == Problem::Kind::none;
+        if (attempt == Attempt::no_match && is_of_parts) problem = stands;
         return attempt;
     }
-    const ArrayClass* like = array_class_of(values[sources_[sliced_[0]].parameter]);
-    *result = put_together(executable_->plan().returns_tuple, returns, [&](std::size_t r) {
-                  return given[r] || !like ? std::move(whole[r]) : hand_over(*like, std::move(whole[r]));
+    return Attempt::done;
+}
+
+LoadedPlan::Attempt LoadedPlan::hand_over_results(PyObject* first, PyObject* out, PyObject** result) const {
+    const ArrayClass* like = array_class_of(first);
+    if (!*result || !like || returns_.empty()) return *result ? Attempt::done : Attempt::error;
+    const Ref made(*result);
+    *result = put_together(executable_->plan().returns_tuple, returns_.size(), [&](std::size_t r) {
+                  Ref item = Ref::borrowed(item_at(made.get(), r));
+                  return out && item_at(out, r) == item.get() ? item : hand_over(*like, std::move(item));
               }).release();
     return *result ? Attempt::done : Attempt::error;
-}
-
-bool LoadedPlan::part_of_results(const std::vector<Ref>& whole, Py_ssize_t begin, Py_ssize_t end, Ref& to) const {
-    if (whole.empty()) return true; // no out
-    to = put_together(executable_->plan().returns_tuple, whole.size(),
-                      [&](std::size_t r) { return part_of(whole[r].get(), begin, end); });
-    return static_cast<bool>(to);
-}
-
-bool LoadedPlan::copy_rows(PyObject* made, Py_ssize_t rows, const std::vector<Ref>& whole) {
-    for (std::size_t r = 0; r < whole.size(); ++r) {
-        Ref place = rows_between(0, rows);
-        if (!place) return false;
-        if (PyObject_SetItem(whole[r].get(), place.get(), item_at(made, r)) == 0) continue;
-        // Of a class whose arrays are not written so.
-        if (PyErr_ExceptionMatches(PyExc_TypeError)) PyErr_Clear();
-        return false;
-    }
-    return true;
 }
 
 } // namespace tilewright::face

@@ -6,6 +6,7 @@
 #include <bit>
 #include <mutex>
 #include <new>
+#include <utility>
 #include <vector>
 
 #include "dsl/runtime/cuda/device.h"
@@ -55,37 +56,24 @@ class Shelf {
         block->is_lent = true;
         return block;
     }
-    void put(Block* block) {
-        Block* oldest = nullptr;
-        {
-            std::lock_guard lock(mutex_);
-            // A library that fails half way may have given it back itself.
-            if (!block->is_lent) return;
-            block->is_lent = false;
-            kept_.push_back(block);
-            if (kept_.size() > kMostKept) oldest = take_oldest();
-        }
-        if (oldest) give_back(oldest);
-    }
-    void drop() {
+    /// Null: none. Of those that are beyond `most` the oldest go back.
+    void put(Block* block, std::size_t most = kMostKept) {
         for (;;) {
             Block* oldest = nullptr;
             {
                 std::lock_guard lock(mutex_);
-                if (kept_.empty()) return;
-                oldest = take_oldest();
+                // A library that fails half way may have given it back itself.
+                if (block && std::exchange(block->is_lent, false)) kept_.push_back(block);
+                block = nullptr;
+                if (kept_.size() <= most) return;
+                oldest = kept_.front();
+                kept_.erase(kept_.begin());
             }
             give_back(oldest);
         }
     }
 
   private:
-    Block* take_oldest() {
-        Block* block = kept_.front();
-        kept_.erase(kept_.begin());
-        return block;
-    }
-
     std::mutex mutex_;
     std::vector<Block*> kept_;
 };
@@ -153,7 +141,7 @@ Ref recycled_array(const ArrayClass& like, const cuda::Place& place, DType dtype
 }
 
 void drop_recycled() {
-    shelf().drop();
+    shelf().put(nullptr, 0);
 }
 
 } // namespace tilewright::face

@@ -6,16 +6,6 @@
 namespace tilewright::face {
 namespace {
 
-std::string text_of(PyObject* unicode) {
-    Py_ssize_t size = 0;
-    const char* text = PyUnicode_AsUTF8AndSize(unicode, &size);
-    if (!text) {
-        PyErr_Clear();
-        return "?";
-    }
-    return std::string(text, static_cast<std::size_t>(size));
-}
-
 bool read_kind(PyObject* object, ParameterKind& kind) {
     static constexpr const char* kNames[] = {"positional_only", "positional_or_keyword", "var_positional",
                                              "keyword_only", "var_keyword"};
@@ -58,7 +48,7 @@ bool Signature::read(const std::string& function, PyObject* list, PyObject* miss
         if (value != missing) p.default_value = Ref::borrowed(value);
         if (p.kind <= ParameterKind::positional_or_keyword) ++positional_;
         if (p.kind == ParameterKind::var_positional || p.kind == ParameterKind::var_keyword) plain_ = false;
-        names_.push_back(text_of(name));
+        names_.push_back(text_or(name, "?"));
         parameters_.push_back(std::move(p));
     }
     return true;
@@ -136,11 +126,8 @@ bool Signature::bind(const RawCall& call, PyObject** values, PyObject** out, boo
 }
 
 int Signature::traverse(visitproc visit, void* data) const {
-    void* arg = data;
-    for (const Parameter& p : parameters_) {
-        if (!p.default_value) continue;
-        if (int rc = visit(p.default_value.get(), arg)) return rc;
-    }
+    for (const Parameter& p : parameters_)
+        if (int rc = p.default_value ? visit(p.default_value.get(), data) : 0) return rc;
     return 0;
 }
 

@@ -44,36 +44,14 @@ Ref join(const SizeExpression& e, const Ref& left, PyObject* sizes) {
 }
 
 Ref compute(Op op, PyObject* a, PyObject* b) {
-    auto compared = [&](int how) { return PyObject_RichCompareBool(a, b, how); };
-    switch (op) {
-    case Op::add:
-        return Ref(PyNumber_Add(a, b));
-    case Op::sub:
-        return Ref(PyNumber_Subtract(a, b));
-    case Op::mul:
-        return Ref(PyNumber_Multiply(a, b));
-    case Op::floordiv:
-        return Ref(PyNumber_FloorDivide(a, b));
-    case Op::mod:
-        return Ref(PyNumber_Remainder(a, b));
-    case Op::min:
-    case Op::max: {
-        const int first = compared(op == Op::min ? Py_LE : Py_GE);
-        return first < 0 ? Ref() : Ref::borrowed(first ? a : b);
-    }
-    case Op::eq:
-        return number(compared(Py_EQ));
-    case Op::ne:
-        return number(compared(Py_NE));
-    case Op::lt:
-        return number(compared(Py_LT));
-    case Op::le:
-        return number(compared(Py_LE));
-    case Op::gt:
-        return number(compared(Py_GT));
-    default:
-        return number(compared(Py_GE));
-    }
+    // In the order of Op.
+    static constexpr binaryfunc kArithmetic[] = {PyNumber_Add, PyNumber_Subtract, PyNumber_Multiply,
+                                                 PyNumber_FloorDivide, PyNumber_Remainder};
+    static constexpr int kComparisons[] = {Py_LE, Py_GE, Py_EQ, Py_NE, Py_LT, Py_LE, Py_GT, Py_GE};
+    if (op <= Op::mod) return Ref(kArithmetic[static_cast<int>(op) - static_cast<int>(Op::add)](a, b));
+    const int holds = PyObject_RichCompareBool(a, b, kComparisons[static_cast<int>(op) - static_cast<int>(Op::min)]);
+    if (op != Op::min && op != Op::max) return number(holds);
+    return holds < 0 ? Ref() : Ref::borrowed(holds ? a : b);
 }
 
 /// Nothing with an error set.

@@ -3,16 +3,15 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <cstring>
 #include <exception>
-#include <unistd.h>
 
 #include "autotune/space/default_space.h"
 #include "dsl/base/error.h"
 #include "dsl/language/schedule_text.h"
 #include "dsl/runtime/parallel.h"
 #include "python/native/worker/compare.h"
+#include "python/native/worker/limits.h"
 #include "python/native/worker/planted_specials.h"
 
 namespace tilewright::native {
@@ -122,9 +121,7 @@ Bench::Call Bench::make_ready(const Candidate& candidate, DataSet& set, Place pl
             const WrittenArgument& written = set.written[k];
             if (written.argument != j) continue;
             const auto item = static_cast<std::size_t>(info(written.dtype).bytes);
-            call.written[k] = on_device != nullptr           ? on_device->written(k).data()
-                              : place == Place::before_guard ? written.copy.before_guard(item)
-                                                             : written.copy.behind_guard();
+            call.written[k] = on_device != nullptr ? on_device->written(k).data() : written.copy.at(place, item);
             call.frame.arguments[i].array.data = call.written[k] + written.first;
         }
     }
@@ -146,25 +143,21 @@ Bench::Call Bench::make_ready(const Candidate& candidate, DataSet& set, Place pl
         if (set.results[i].bytes() != bytes)
             throw InternalError("worker: result " + plan.results[i].name + " has " + std::to_string(bytes) +
                                 " bytes, with another schedule " + std::to_string(set.results[i].bytes()) + ".");
-        call.frame.results[i].data = on_device != nullptr           ? on_device->result(i, bytes).data()
-                                     : place == Place::before_guard ? set.results[i].before_guard(item)
-                                                                    : set.results[i].behind_guard();
+        call.frame.results[i].data =
+            on_device != nullptr ? on_device->result(i, bytes).data() : set.results[i].at(place, item);
     }
     return call;
 }
 
 void Bench::poison(DataSet& set, const Candidate& candidate, Place place) {
     const runtime::Plan& plan = candidate.executable->plan();
-    if (DeviceSet* const there = on_device(set)) {
-        for (std::size_t i = 0; i < set.results.size(); ++i)
-            there->result(i, set.results[i].bytes()).poison();
-        return;
-    }
+    DeviceSet* const there = on_device(set);
     for (std::size_t i = 0; i < set.results.size(); ++i) {
         const auto item = static_cast<std::size_t>(info(plan.results[i].dtype).bytes);
-        fill_in_parallel(place == Place::before_guard ? set.results[i].before_guard(item)
-                                                      : set.results[i].behind_guard(),
-                         set.results[i].bytes());
+        if (there != nullptr)
+            there->result(i, set.results[i].bytes()).poison();
+        else
+            fill_in_parallel(set.results[i].at(place, item), set.results[i].bytes());
     }
 }
 
@@ -179,12 +172,7 @@ void Bench::refresh(const Call& call, const DataSet& set) {
 }
 
 Bench::Failure Bench::device_failure(const std::string& text) const {
-    if (const std::string why = runtime::cuda::lost_why(); !why.empty()) {
-        // Another process can go on, this one cannot. The end of stderr is what the search hears.
-        std::fprintf(stderr, "%s\n", text.empty() ? why.c_str() : text.c_str());
-        std::fflush(nullptr);
-        _exit(3);
-    }
+    end_with_lost_device(text);
     return Failure{{OutcomeKind::run_crashed, text}, false};
 }
 
@@ -215,7 +203,7 @@ bool Bench::act_out_fault(const Candidate& candidate, const Call& call, const Da
     if (there == nullptr || output.data == nullptr) return act_while_running(candidate.fault, output, recorded, timed);
     DeviceBlock& block = set.results.empty() ? there->written(0) : there->result(0, output.bytes);
     std::vector<char> whole = block.whole();
-    output.data = whole.data() + DeviceBlock::zone();
+    output.data = whole.data() + DeviceBlock::kZone;
     output.bytes = block.bytes();
     const bool done = act_while_running(candidate.fault, output, recorded, timed);
     block.put(whole);
@@ -257,6 +245,12 @@ std::optional<Bench::Failure> Bench::run(const Candidate& candidate, const Call&
 std::vector<Bench::Output> Bench::outputs(const Candidate& candidate, const Call& call, DataSet& set) {
     const runtime::Plan& plan = candidate.executable->plan();
     std::vector<Output> all;
+    DeviceSet* const there = on_device(set);
+    const auto downloaded = [](const DeviceBlock& block, const GuardedMemory& to, DType dtype) {
+        char* const here = to.before_guard(static_cast<std::size_t>(info(dtype).bytes));
+        block.download(here);
+        return here;
+    };
     for (std::size_t i = 0; i < plan.results.size(); ++i) {
         const runtime::CallResult& result = call.frame.results[i];
         Output output;
@@ -265,12 +259,8 @@ std::vector<Bench::Output> Bench::outputs(const Candidate& candidate, const Call
         output.shape.assign(result.shape, result.shape + plan.results[i].shape.size());
         output.elements = result.elements;
         output.data = static_cast<const char*>(result.data);
-        if (DeviceSet* const there = on_device(set)) {
-            const auto item = static_cast<std::size_t>(info(output.dtype).bytes);
-            char* const here = set.results[i].before_guard(item);
-            there->result(i, set.results[i].bytes()).download(here);
-            output.data = here;
-        }
+        if (there != nullptr)
+            output.data = downloaded(there->result(i, set.results[i].bytes()), set.results[i], output.dtype);
         // NumPy's results come in the order of `return`.
         for (std::size_t r = 0; r < plan.returns.size() && r < set.expected.size(); ++r) {
             if (plan.returns[r] != output.name) continue;
@@ -290,16 +280,9 @@ std::vector<Bench::Output> Bench::outputs(const Candidate& candidate, const Call
         output.name = argument.name;
         output.dtype = written.dtype;
         output.shape = argument.shape;
-        output.elements = 1;
-        for (std::int64_t extent : argument.shape)
-            output.elements *= extent;
-        const char* base = call.written[k];
-        if (DeviceSet* const there = on_device(set)) {
-            const auto item = static_cast<std::size_t>(info(written.dtype).bytes);
-            char* const here = written.copy.before_guard(item);
-            there->written(k).download(here);
-            base = here;
-        }
+        output.elements = elements_of(argument.shape);
+        const char* const base =
+            there != nullptr ? downloaded(there->written(k), written.copy, written.dtype) : call.written[k];
         output.data = gather(set, written, base);
         if (written.after) output.numpy = written.after->data();
         all.push_back(std::move(output));
@@ -536,10 +519,7 @@ autotune::OrOutcome<autotune::PairedTimes> Bench::measure(const autotune::Measur
     const Candidate* incumbent = request.incumbent.empty() ? nullptr : &candidates_.get(request.incumbent);
     DataSet& set = sets_.front();
     const Call candidate_call = make_ready(candidate, set, Place::behind_guard);
-    if (candidate_call.version < 0) {
-        answer.outcome = {OutcomeKind::illegal, "it does not serve the recorded call"};
-        return answer;
-    }
+    if (candidate_call.version < 0) return Outcome{OutcomeKind::illegal, "it does not serve the recorded call"};
     Call incumbent_call;
     if (incumbent != nullptr) incumbent_call = make_ready(*incumbent, set, Place::behind_guard);
 
@@ -589,18 +569,13 @@ autotune::OrOutcome<autotune::PairedTimes> Bench::measure(const autotune::Measur
             hopeless = times.candidate_ns[pair] > request.give_up_ratio * times.incumbent_ns[pair];
         if (hopeless) break;
     }
-    if (const auto wrong = device_damage(set, "while it was timed")) {
-        answer.outcome = *wrong;
-        return answer;
-    }
-    answer.value = std::move(times);
-    return answer;
+    if (const auto wrong = device_damage(set, "while it was timed")) return *wrong;
+    return times;
 }
 
 /// On a device calls stand back to back between two events: what the host does beside them does not count as long as it
 /// keeps ahead.
 autotune::OrOutcome<double> Bench::timed(const Candidate& candidate, const Call& call, DataSet& set, int repeats) {
-    autotune::OrOutcome<double> answer;
     const bool flushed = device_ && job_.l2 == "flushed";
     // Calls that need something put back before each are timed one by one.
     const int at_once = set.written.empty() && !flushed ? repeats : 1;
@@ -615,18 +590,14 @@ autotune::OrOutcome<double> Bench::timed(const Candidate& candidate, const Call&
             if (timer) timer->start();
             const auto start = Clock::now();
             for (int i = 0; i < at_once; ++i)
-                if (const auto failure = run(candidate, call, set, true)) {
-                    answer.outcome = *failure;
-                    return answer;
-                }
+                if (const auto failure = run(candidate, call, set, true)) return Outcome(*failure);
             if (timer) timer->stop();
             spent_ns += timer ? timer->elapsed_ns() : ns_since(start);
         }
-        answer.value = spent_ns / repeats;
+        return spent_ns / repeats;
     } catch (const DeviceError& error) {
-        answer.outcome = device_failure(error.what());
+        return Outcome(device_failure(error.what()));
     }
-    return answer;
 }
 
 } // namespace tilewright::native

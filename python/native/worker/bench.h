@@ -34,7 +34,6 @@ class Bench {
     autotune::OrOutcome<autotune::PairedTimes> measure(const autotune::MeasureRequest& request);
 
   private:
-    enum class Place { behind_guard, before_guard };
     /// One call made ready: frame and version.
     struct Call {
         std::vector<unsigned char> frame_memory;

@@ -6,10 +6,8 @@
 #include <cstring>
 #include <fcntl.h>
 #include <new>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <utility>
 
 #include "dsl/base/error.h"
 #include "dsl/runtime/parallel.h"
@@ -103,11 +101,9 @@ void load_array(const JobArgument& argument, DType dtype, DataSet& set, std::siz
         written.first = static_cast<std::size_t>(to_first);
         written.is_c_order = is_c_order(argument, item);
         written.copy = GuardedMemory(bytes);
-        auto elements = static_cast<std::size_t>(item);
-        for (std::int64_t extent : argument.shape)
-            elements *= static_cast<std::size_t>(extent);
-        if (!written.is_c_order) written.in_c_order.resize(elements);
-        if (!argument.after.empty()) written.after.emplace(argument.after, elements);
+        const auto after = static_cast<std::size_t>(elements_of(argument.shape) * item);
+        if (!written.is_c_order) written.in_c_order.resize(after);
+        if (!argument.after.empty()) written.after.emplace(argument.after, after);
         set.written.push_back(std::move(written));
     }
     set.memory.push_back(std::move(memory));
@@ -118,31 +114,18 @@ void load_array(const JobArgument& argument, DType dtype, DataSet& set, std::siz
 MappedFile::MappedFile(const std::string& path, std::size_t least_bytes) {
     const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     struct stat info {};
-    if (descriptor < 0 || ::fstat(descriptor, &info) != 0) {
-        const std::string why = std::strerror(errno);
-        if (descriptor >= 0) ::close(descriptor);
-        throw InternalError("tuning job: " + path + ": " + why + ".");
-    }
-    bytes_ = static_cast<std::size_t>(info.st_size);
-    if (bytes_ < least_bytes) {
-        ::close(descriptor);
-        throw InternalError("tuning job: " + path + " has " + std::to_string(bytes_) + " bytes, the data needs " +
+    const bool is_there = descriptor >= 0 && ::fstat(descriptor, &info) == 0;
+    const std::string why = is_there ? "" : std::strerror(errno);
+    const auto bytes = static_cast<std::size_t>(info.st_size);
+    void* const mapping = bytes > 0 ? ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, descriptor, 0) : nullptr;
+    if (descriptor >= 0) ::close(descriptor);
+    if (!is_there) throw InternalError("tuning job: " + path + ": " + why + ".");
+    if (mapping == MAP_FAILED) throw std::bad_alloc();
+    mapping_ = Mapping(mapping, {bytes});
+    if (bytes < least_bytes)
+        throw InternalError("tuning job: " + path + " has " + std::to_string(bytes) + " bytes, the data needs " +
                             std::to_string(least_bytes) + ".");
-    }
-    if (bytes_ > 0) data_ = ::mmap(nullptr, bytes_, PROT_READ, MAP_SHARED, descriptor, 0);
-    ::close(descriptor);
-    if (data_ == MAP_FAILED) {
-        data_ = nullptr;
-        throw std::bad_alloc();
-    }
 }
-
-MappedFile::~MappedFile() {
-    if (data_ != nullptr) ::munmap(data_, bytes_);
-}
-
-MappedFile::MappedFile(MappedFile&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
 
 std::vector<DataSet> load_data_sets(const autotune::Job& job) {
     std::vector<DataSet> sets;
@@ -160,10 +143,8 @@ std::vector<DataSet> load_data_sets(const autotune::Job& job) {
                 load_array(argument, dtype, set, i);
         }
         for (const autotune::JobExpected& expected : description.expected) {
-            auto bytes = static_cast<std::size_t>(info(dtype_of(expected.dtype)).bytes);
-            for (std::int64_t extent : expected.shape)
-                bytes *= static_cast<std::size_t>(extent);
-            set.expected.emplace_back(expected.file, bytes);
+            const std::int64_t bytes = elements_of(expected.shape) * info(dtype_of(expected.dtype)).bytes;
+            set.expected.emplace_back(expected.file, static_cast<std::size_t>(bytes));
         }
         sets.push_back(std::move(set));
     }

@@ -3,7 +3,8 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
+#include <functional>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,15 +23,10 @@ class MappedFile {
   public:
     /// Throws InternalError when it is not there or shorter than `least_bytes`.
     MappedFile(const std::string& path, std::size_t least_bytes);
-    ~MappedFile();
-    MappedFile(MappedFile&& other) noexcept;
-    MappedFile& operator=(MappedFile&&) = delete;
-    const char* data() const { return static_cast<const char*>(data_); }
-    std::size_t bytes() const { return bytes_; }
+    const char* data() const { return static_cast<const char*>(mapping_.get()); }
 
   private:
-    void* data_ = nullptr;
-    std::size_t bytes_ = 0;
+    Mapping mapping_;
 };
 
 /// An argument that the call writes into: runs get copies of it, never the argument itself.
@@ -54,6 +50,10 @@ struct DataSet {
     std::vector<GuardedMemory> results;           ///< made when the first candidate says how large they are
     std::vector<MappedFile> expected;             ///< NumPy's answers; may be empty
 };
+
+inline std::int64_t elements_of(const std::vector<std::int64_t>& shape) {
+    return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
+}
 
 /// Copies every argument into guarded memory. Throws InternalError for a job that contradicts its files.
 std::vector<DataSet> load_data_sets(const autotune::Job& job);

@@ -2,7 +2,6 @@
 #include "python/native/worker/device_memory.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "dsl/base/error.h"
 #include "dsl/runtime/cuda/out_of_memory.h"
@@ -12,7 +11,6 @@ namespace {
 
 namespace cuda = runtime::cuda;
 
-constexpr std::size_t kZone = 4096; ///< keeps the alignment that an array has by itself
 constexpr unsigned char kZoneByte = 0x5c;
 constexpr unsigned char kPoison = 0xa5; ///< as on the host: an element that nobody wrote is no result
 
@@ -22,21 +20,15 @@ const char* first_byte(const DataSet& set, std::size_t memory) {
 
 } // namespace
 
-DeviceBlock::DeviceBlock(const cuda::Place& place, std::size_t bytes) : place_(place), bytes_(bytes) {
-    memory_ = static_cast<char*>(cuda::allocate(place_, bytes_ + 2 * kZone));
+DeviceBlock::DeviceBlock(const cuda::Place& place, std::size_t bytes)
+    : place_(place), bytes_(bytes),
+      memory_(static_cast<char*>(cuda::allocate(place_, bytes_ + 2 * kZone)), Release{place_}) {
     if (memory_ == nullptr) throw cuda::OutOfDeviceMemory(place_, bytes_ + 2 * kZone);
-    cuda::fill(place_, memory_, kZoneByte, bytes_ + 2 * kZone);
+    cuda::fill(place_, memory_.get(), kZoneByte, bytes_ + 2 * kZone);
 }
-
-DeviceBlock::~DeviceBlock() {
-    if (memory_ != nullptr) cuda::release(place_, memory_);
-}
-
-DeviceBlock::DeviceBlock(DeviceBlock&& other) noexcept
-    : place_(other.place_), bytes_(other.bytes_), memory_(std::exchange(other.memory_, nullptr)) {}
 
 char* DeviceBlock::data() const {
-    return memory_ + kZone;
+    return memory_.get() + kZone;
 }
 
 void DeviceBlock::upload(const char* from) const {
@@ -48,23 +40,19 @@ void DeviceBlock::download(char* to) const {
 }
 
 void DeviceBlock::poison() const {
-    cuda::fill(place_, memory_, kZoneByte, kZone);
+    cuda::fill(place_, memory_.get(), kZoneByte, kZone);
     if (bytes_ > 0) cuda::fill(place_, data(), kPoison, bytes_);
     cuda::fill(place_, data() + bytes_, kZoneByte, kZone);
 }
 
 std::vector<char> DeviceBlock::whole() const {
     std::vector<char> all(bytes_ + 2 * kZone);
-    cuda::copy_to_host(place_, all.data(), memory_, all.size());
+    cuda::copy_to_host(place_, all.data(), memory_.get(), all.size());
     return all;
 }
 
 void DeviceBlock::put(const std::vector<char>& whole) const {
-    cuda::copy_to_device(place_, memory_, whole.data(), whole.size());
-}
-
-std::size_t DeviceBlock::zone() {
-    return kZone;
+    cuda::copy_to_device(place_, memory_.get(), whole.data(), whole.size());
 }
 
 const char* DeviceBlock::damage() const {
@@ -74,7 +62,7 @@ const char* DeviceBlock::damage() const {
         return std::all_of(bytes, bytes + kZone,
                            [](char byte) { return static_cast<unsigned char>(byte) == kZoneByte; });
     };
-    return !is_zone(memory_) ? "before" : !is_zone(data() + bytes_) ? "behind" : nullptr;
+    return !is_zone(memory_.get()) ? "before" : !is_zone(data() + bytes_) ? "behind" : nullptr;
 }
 
 DeviceSet::DeviceSet(const cuda::Place& place, const DataSet& set) : place_(place) {

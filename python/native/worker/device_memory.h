@@ -17,9 +17,6 @@ namespace tilewright::native {
 class DeviceBlock {
   public:
     DeviceBlock(const runtime::cuda::Place& place, std::size_t bytes);
-    ~DeviceBlock();
-    DeviceBlock(DeviceBlock&& other) noexcept;
-    DeviceBlock& operator=(DeviceBlock&&) = delete;
 
     char* data() const; ///< an address of the device
     std::size_t bytes() const { return bytes_; }
@@ -30,14 +27,18 @@ class DeviceBlock {
     /// The bytes from the zone before to the zone behind, for tests that damage them; put() writes them back.
     std::vector<char> whole() const;
     void put(const std::vector<char>& whole) const;
-    static std::size_t zone();
+    static constexpr std::size_t kZone = 4096; ///< keeps the alignment that an array has by itself
     /// Nothing, or "before" or "behind": where something was written that is not the block's.
     const char* damage() const;
 
   private:
+    struct Release {
+        runtime::cuda::Place place;
+        void operator()(char* memory) const { runtime::cuda::release(place, memory); }
+    };
     runtime::cuda::Place place_;
     std::size_t bytes_ = 0;
-    char* memory_ = nullptr;
+    std::unique_ptr<char, Release> memory_;
 };
 
 /// The arrays of a data set on the device.
@@ -53,7 +54,6 @@ class DeviceSet {
     void refresh(const DataSet& set, std::size_t k) const;
     /// The memory of result `i`; made at first use.
     DeviceBlock& result(std::size_t i, std::size_t bytes);
-    std::size_t results() const { return results_.size(); }
     /// What has been written outside of the arrays, in words; nothing where all is well.
     std::optional<std::string> damage() const;
 

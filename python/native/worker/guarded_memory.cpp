@@ -3,8 +3,6 @@
 
 #include <cstdint>
 #include <new>
-#include <sys/mman.h>
-#include <utility>
 
 namespace tilewright::native {
 namespace {
@@ -23,34 +21,14 @@ GuardedMemory::GuardedMemory(std::size_t bytes) : bytes_(bytes) {
     const bool huge = bytes >= kHugeFrom;
     usable_ = rounded_up(bytes == 0 ? 1 : bytes, kPage);
     const std::size_t alignment = huge ? kHugePage : kPage;
-    mapped_ = usable_ + 2 * kPage + (huge ? kHugePage : 0);
-    void* const mapping = mmap(nullptr, mapped_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    const std::size_t mapped = usable_ + 2 * kPage + (huge ? kHugePage : 0);
+    void* const mapping = mmap(nullptr, mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (mapping == MAP_FAILED) throw std::bad_alloc();
-    mapping_ = mapping;
+    mapping_ = Mapping(mapping, {mapped});
     const auto start = reinterpret_cast<std::uintptr_t>(mapping);
     first_ = reinterpret_cast<char*>(rounded_up(start + kPage, alignment));
-    if (mprotect(first_, usable_, PROT_READ | PROT_WRITE) != 0) {
-        munmap(mapping_, mapped_);
-        throw std::bad_alloc();
-    }
+    if (mprotect(first_, usable_, PROT_READ | PROT_WRITE) != 0) throw std::bad_alloc();
     if (huge) madvise(first_, usable_, MADV_HUGEPAGE);
-}
-
-GuardedMemory::~GuardedMemory() {
-    if (mapping_ != nullptr) munmap(mapping_, mapped_);
-}
-
-GuardedMemory::GuardedMemory(GuardedMemory&& other) noexcept {
-    *this = std::move(other);
-}
-
-GuardedMemory& GuardedMemory::operator=(GuardedMemory&& other) noexcept {
-    std::swap(mapping_, other.mapping_);
-    std::swap(mapped_, other.mapped_);
-    std::swap(first_, other.first_);
-    std::swap(usable_, other.usable_);
-    std::swap(bytes_, other.bytes_);
-    return *this;
 }
 
 char* GuardedMemory::before_guard(std::size_t alignment) const {

@@ -12,6 +12,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "dsl/runtime/cuda/device.h"
+
 namespace tilewright::native {
 namespace {
 
@@ -34,6 +36,14 @@ void tie_to_parent(pid_t parent) {
     const rlimit none{0, 0};
     setrlimit(RLIMIT_CORE, &none);
     std::ofstream("/proc/self/oom_score_adj") << "1000";
+}
+
+void end_with_lost_device(const std::string& text) {
+    const std::string why = runtime::cuda::lost_why();
+    if (why.empty()) return;
+    std::fprintf(stderr, "%s\n", text.empty() ? why.c_str() : text.c_str());
+    std::fflush(nullptr);
+    _exit(3);
 }
 
 void limit_memory(const autotune::Job& job) {

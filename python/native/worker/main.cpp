@@ -23,12 +23,12 @@
 
 #include "autotune/job.h"
 #include "autotune/measure/messages.h"
-#include "dsl/base/error.h"
 #include "dsl/base/halide_guard.h"
 #include "dsl/language/schedule_text.h"
 #include "dsl/runtime/cuda/device.h"
 #include "dsl/runtime/cuda/out_of_memory.h"
 #include "dsl/runtime/thread_budget.h"
+#include "python/native/error_name.h"
 #include "python/native/worker/bench.h"
 #include "python/native/worker/candidates.h"
 #include "python/native/worker/limits.h"
@@ -145,35 +145,19 @@ class Worker {
     Bench bench_;
 };
 
-json error_of(const char* name, const std::string& text) {
-    return {{"error", name}, {"text", text}};
-}
-
 /// Every error has its class's name beside it, so that the search can throw it again as what it was.
 template <class Body> json answer_or_error(Body&& body) {
     try {
         return guarded<InternalError>("", body);
-    } catch (const TranslateError& error) {
-        return error_of("TranslateError", error.what());
-    } catch (const ScheduleError& error) {
-        return error_of("ScheduleError", error.what());
-    } catch (const DeviceError& error) {
-        if (!runtime::cuda::lost_why().empty()) {
-            std::fprintf(stderr, "%s\n", error.what());
-            std::fflush(nullptr);
-            _exit(3);
-        }
-        return error_of("DeviceError", error.what());
-    } catch (const ExportError& error) {
-        return error_of("ExportError", error.what());
     } catch (const Error& error) {
-        return error_of("InternalError", error.what());
+        if (dynamic_cast<const DeviceError*>(&error) != nullptr) end_with_lost_device(error.what());
+        return {{"error", error_name(error)}, {"text", error.what()}};
     } catch (const runtime::cuda::OutOfDeviceMemory& error) {
         return answer_of({OutcomeKind::run_crashed, error.what()});
     } catch (const std::bad_alloc&) {
         return answer_of({OutcomeKind::run_crashed, "out of memory"});
     } catch (const std::exception& error) {
-        return error_of("InternalError", std::string("worker: ") + error.what());
+        return {{"error", "InternalError"}, {"text", std::string("worker: ") + error.what()}};
     }
 }
 

@@ -39,9 +39,7 @@ PlantedSpecials::PlantedSpecials(DataSet& set) : set_(set) {
         const autotune::JobArgument& argument = set.description->arguments[i];
         const bool single = argument.dtype == "float32";
         if (argument.is_scalar || (!single && argument.dtype != "float64")) continue;
-        std::int64_t elements = 1;
-        for (std::int64_t extent : argument.shape)
-            elements *= extent;
+        const std::int64_t elements = elements_of(argument.shape);
         auto plant = [&](std::int64_t index, std::int64_t number) {
             char* place = static_cast<char*>(set.arguments[i].array.data);
             for (std::size_t axis = argument.shape.size(); axis-- > 0;) {
