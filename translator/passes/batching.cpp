@@ -1,6 +1,6 @@
 // translator/passes/batching.cpp: the body of a loop, once for all iterations: what differs from iteration to iteration
 // gets an axis of iterations in front, and the arrays that iterations write are written at all their positions at once.
-#include "translator/passes/batching.h"
+#include "translator/passes/passes.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -18,7 +18,6 @@
 #include "translator/loops/access.h"
 #include "translator/loops/pixelwise.h"
 #include "translator/passes/iteration_axis.h"
-#include "translator/passes/sum_order.h"
 
 namespace tilewright::translator {
 namespace {

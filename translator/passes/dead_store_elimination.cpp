@@ -1,5 +1,5 @@
 // translator/passes/dead_store_elimination.cpp: what is written of an array along one axis, version by version.
-#include "translator/passes/dead_store_elimination.h"
+#include "translator/passes/passes.h"
 
 #include <algorithm>
 #include <cstdint>

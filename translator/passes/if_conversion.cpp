@@ -1,5 +1,5 @@
 // translator/passes/if_conversion.cpp: short `if` regions of loops to `where`.
-#include "translator/passes/if_conversion.h"
+#include "translator/passes/passes.h"
 
 #include <algorithm>
 #include <iterator>

@@ -1,6 +1,6 @@
 // translator/passes/linear_bits.cpp: integers as sums (xor) of moved bits of a few sources, and of numbers that no
 // iteration changes, each behind one bit of a source.
-#include "translator/passes/linear_bits.h"
+#include "translator/passes/passes.h"
 
 #include <algorithm>
 #include <array>

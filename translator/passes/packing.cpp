@@ -1,5 +1,5 @@
 // translator/passes/packing.cpp: which arguments are worth a copy with their axes exchanged, and who reads it.
-#include "translator/passes/packing.h"
+#include "translator/passes/passes.h"
 
 #include <algorithm>
 #include <map>

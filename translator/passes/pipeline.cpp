@@ -9,19 +9,6 @@
 
 #include "dsl/base/error.h"
 #include "translator/loops/pixelwise.h"
-#include "translator/passes/batching.h"
-#include "translator/passes/bounds_check_elimination.h"
-#include "translator/passes/dead_store_elimination.h"
-#include "translator/passes/dimension_contraction.h"
-#include "translator/passes/if_conversion.h"
-#include "translator/passes/linear_bits.h"
-#include "translator/passes/packing.h"
-#include "translator/passes/pixelwise_if_conversion.h"
-#include "translator/passes/reduction_recognition.h"
-#include "translator/passes/split_complex.h"
-#include "translator/passes/store_forwarding.h"
-#include "translator/passes/sum_order.h"
-#include "translator/passes/transposed_layout.h"
 
 namespace tilewright::translator {
 namespace {

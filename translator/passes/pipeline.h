@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "translator/ir/program.h"
-#include "translator/passes/prepared.h"
+#include "translator/passes/passes.h"
 #include "translator/translate.h"
 
 namespace tilewright::translator {

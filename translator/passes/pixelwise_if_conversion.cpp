@@ -1,5 +1,5 @@
 // translator/passes/pixelwise_if_conversion.cpp: `if` regions of loops to `where`.
-#include "translator/passes/pixelwise_if_conversion.h"
+#include "translator/passes/passes.h"
 
 #include <algorithm>
 #include <iterator>

@@ -1,6 +1,6 @@
 // translator/passes/reduction_recognition.cpp: the body of a loop, once for all iterations: each value gets an axis of
 // iterations in front.
-#include "translator/passes/reduction_recognition.h"
+#include "translator/passes/passes.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -16,7 +16,6 @@
 #include "translator/ir/walk.h"
 #include "translator/loops/pixelwise.h"
 #include "translator/passes/iteration_axis.h"
-#include "translator/passes/pixelwise_if_conversion.h"
 
 namespace tilewright::translator {
 namespace {

@@ -1,5 +1,5 @@
 // translator/passes/split_complex.cpp: the walk over a program that makes pairs of its complex values.
-#include "translator/passes/split_complex.h"
+#include "translator/passes/passes.h"
 
 #include <functional>
 #include <optional>

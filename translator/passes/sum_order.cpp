@@ -1,5 +1,5 @@
 // translator/passes/sum_order.cpp: orders of values, block by block.
-#include "translator/passes/sum_order.h"
+#include "translator/passes/passes.h"
 
 #include <algorithm>
 #include <map>

@@ -4,7 +4,7 @@
 #include "dsl/base/error.h"
 #include "translator/ir/dtypes.h"
 #include "translator/passes/pipeline.h"
-#include "translator/passes/sum_order.h"
+#include "translator/passes/passes.h"
 #include "translator/plan/build_stepped.h"
 #include "translator/stages/analysis.h"
 
