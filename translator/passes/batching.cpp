@@ -52,12 +52,6 @@ std::optional<std::int64_t> least(const Program& program, const Size& size) {
     return out;
 }
 
-/// Whether a slice of `count` elements is a whole axis.
-bool is_whole(const IndexEntry& entry, const Size& count, const Size& axis) {
-    return entry.kind == Kind::slice && entry.start.is_constant() && entry.start.constant() == 0 &&
-           entry.step.is_constant() && entry.step.constant() == 1 && same_size(count, axis);
-}
-
 /// An axis moved from one place to another: "[1, 0, 2]".
 std::vector<int> moved_axis(std::size_t rank, std::size_t from, std::size_t to) {
     std::vector<int> axes;
