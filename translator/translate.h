@@ -35,7 +35,7 @@ struct TranslateOptions {
     /// For a CUDA device: trees over lanes in two stages, which many threads run (the bits stay), lanes that are short
     /// where nothing rounds, loops of the plan around single kernels instead of groups of them.
     bool device = false;
-    /// Loops whose iterations are independent become axes (passes/batching.h). Not said: on a device.
+    /// Loops whose iterations are independent become axes (batching, passes/passes.h). Not said: on a device.
     std::optional<bool> axes = std::nullopt;
 
     Layout layout(const std::string& argument) const {

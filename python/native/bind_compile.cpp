@@ -18,8 +18,8 @@
 #include "translator/ir/program.h"
 #include "translator/loop_report.h"
 #include "translator/parts/split_reduction.h"
+#include "translator/passes/passes.h"
 #include "translator/passes/pipeline.h"
-#include "translator/passes/split_complex.h"
 #include "translator/plan/plan_of_program.h"
 #include "translator/translate.h"
 

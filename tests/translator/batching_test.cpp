@@ -1,7 +1,7 @@
 // tests/translator/batching_test.cpp: which loops become axes, and as what.
 #include <gtest/gtest.h>
 
-#include "translator/passes/batching.h"
+#include "translator/passes/passes.h"
 #include "translator/passes/pipeline.h"
 
 namespace {

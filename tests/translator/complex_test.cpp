@@ -1,5 +1,5 @@
 // tests/translator/complex_test.cpp: complex numbers as pairs of floats: the programs that come out.
-#include "translator/passes/split_complex.h"
+#include "translator/passes/passes.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // tests/translator/linear_bits_test.cpp: which chains of choices become sums over bits.
 #include <gtest/gtest.h>
 
-#include "translator/passes/linear_bits.h"
+#include "translator/passes/passes.h"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include "dsl/model/algorithm_impl.h"
 #include "translator/loop_report.h"
 #include "translator/loops/pixelwise.h"
-#include "translator/passes/transposed_layout.h"
+#include "translator/passes/passes.h"
 #include "translator/translate.h"
 
 namespace {

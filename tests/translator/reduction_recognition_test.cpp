@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "translator/loop_report.h"
-#include "translator/passes/reduction_recognition.h"
+#include "translator/passes/passes.h"
 
 namespace {
 

@@ -3,7 +3,7 @@
 
 #include "translator/ir/attributes.h"
 #include "translator/ir/walk.h"
-#include "translator/passes/sum_order.h"
+#include "translator/passes/passes.h"
 
 namespace tilewright::translator {
 namespace {

@@ -4,16 +4,10 @@
 #include <algorithm>
 
 #include "dsl/base/error.h"
+#include "dsl/base/spelling.h"
 
 namespace tilewright::translator {
 namespace {
-
-std::string text_of_each(const auto& entries, const auto& text) {
-    std::string out = "[";
-    for (std::size_t k = 0; k < entries.size(); ++k)
-        out += (k > 0 ? ", " : "") + text(entries[k]);
-    return out + "]";
-}
 
 /// "2cj3": two axes of iterations, contiguous, the last three axes are one.
 std::string text_of(const SumOrder& order) {
@@ -21,15 +15,26 @@ std::string text_of(const SumOrder& order) {
            (order.joined == 1 ? "" : "j" + std::to_string(order.joined));
 }
 
+/// Of attributes, or of constant ones.
+void each_size(auto& entries, const auto& use) {
+    for (auto& entry : entries) {
+        if (auto* const size = std::get_if<Size>(&entry.value)) use(*size);
+        if (auto* const index = std::get_if<std::vector<IndexEntry>>(&entry.value))
+            for (auto& each : *index) {
+                if (each.kind != IndexEntry::Kind::newaxis) use(each.start);
+                if (each.kind == IndexEntry::Kind::slice) use(each.step);
+            }
+    }
+}
+
 } // namespace
 
 const std::vector<AttributeInfo>& attribute_infos() {
     static const std::vector<AttributeInfo> infos{
-#define ATTRIBUTE(name, type, text) {#name, AttributeText::text},
-#define OF_PASSES(name, type) {#name, AttributeText::none},
+#define ATTRIBUTE(name, type) {#name, AttributeInfo::Place::braces, type()},
+#define OF_LOOPS(name, type) {#name, AttributeInfo::Place::loops, type()},
+#define OF_PASSES(name, type) {#name, AttributeInfo::Place::passes, type()},
 #include "translator/ir/attributes.def"
-#undef ATTRIBUTE
-#undef OF_PASSES
     };
     return infos;
 }
@@ -52,25 +57,11 @@ void Attributes::refuse(AttributeName name) {
 }
 
 void Attributes::for_each_size(const std::function<void(const Size&)>& see) const {
-    for (const Attribute& entry : entries_) {
-        if (const Size* size = std::get_if<Size>(&entry.value)) see(*size);
-        if (const auto* index = std::get_if<std::vector<IndexEntry>>(&entry.value))
-            for (const IndexEntry& each : *index) {
-                if (each.kind != IndexEntry::Kind::newaxis) see(each.start);
-                if (each.kind == IndexEntry::Kind::slice) see(each.step);
-            }
-    }
+    each_size(entries_, see);
 }
 
 void Attributes::map_sizes(const std::function<Size(const Size&)>& replace) {
-    for (Attribute& entry : entries_) {
-        if (Size* size = std::get_if<Size>(&entry.value)) *size = replace(*size);
-        if (auto* index = std::get_if<std::vector<IndexEntry>>(&entry.value))
-            for (IndexEntry& each : *index) {
-                if (each.kind != IndexEntry::Kind::newaxis) each.start = replace(each.start);
-                if (each.kind == IndexEntry::Kind::slice) each.step = replace(each.step);
-            }
-    }
+    each_size(entries_, [&](Size& size) { size = replace(size); });
 }
 
 void exchange_axes(Attributes& attributes) {
@@ -80,14 +71,15 @@ void exchange_axes(Attributes& attributes) {
 }
 
 std::string text_of(const std::vector<IndexEntry>& entries) {
-    return text_of_each(entries, [](const IndexEntry& entry) -> std::string {
+    const auto text = [](const IndexEntry& entry) -> std::string {
         if (entry.kind == IndexEntry::Kind::newaxis) return "newaxis";
         return entry.start.text() + (entry.kind == IndexEntry::Kind::slice ? ":" + entry.step.text() : "");
-    });
+    };
+    return "[" + dsl::joined(entries, ", ", text) + "]";
 }
 
 std::string text_of(const std::vector<int>& axes) {
-    return text_of_each(axes, [](int axis) { return std::to_string(axis); });
+    return "[" + dsl::joined(axes, ", ", [](int axis) { return std::to_string(axis); }) + "]";
 }
 
 std::string value_text(const Attribute& attribute) {

@@ -44,23 +44,11 @@ struct SumOrder {
 };
 
 enum class AttributeName : std::uint8_t {
-#define ATTRIBUTE(name, type, text) name,
-#define OF_PASSES(name, type) name,
+#define ATTRIBUTE(name, type) name,
 #include "translator/ir/attributes.def"
-#undef ATTRIBUTE
-#undef OF_PASSES
 };
 /// As programs write it.
 const char* text_of(AttributeName name);
-
-/// How the text of a program writes a value; `none` where no traced program has the attribute.
-enum class AttributeText : std::uint8_t { none, axes, integer, size, index, literal, name };
-struct AttributeInfo {
-    const char* name;
-    AttributeText text;
-};
-/// In the order of AttributeName.
-const std::vector<AttributeInfo>& attribute_infos();
 
 struct Attribute {
     AttributeName name;
@@ -69,6 +57,14 @@ struct Attribute {
     bool operator==(const Attribute&) const = default;
 };
 
+struct AttributeInfo {
+    const char* name;
+    enum class Place : std::uint8_t { braces, loops, passes } place; ///< where programs have it
+    decltype(Attribute::value) empty;                                ///< a value of its type
+};
+/// In the order of AttributeName.
+const std::vector<AttributeInfo>& attribute_infos();
+
 /// The name of an attribute whose value is a T.
 template <class T> struct AttributeKey {
     AttributeName name;
@@ -76,11 +72,8 @@ template <class T> struct AttributeKey {
 };
 
 namespace attr {
-#define ATTRIBUTE(name, type, text) inline constexpr AttributeKey<type> name{AttributeName::name};
-#define OF_PASSES(name, type) inline constexpr AttributeKey<type> name{AttributeName::name};
+#define ATTRIBUTE(name, type) inline constexpr AttributeKey<type> name{AttributeName::name};
 #include "translator/ir/attributes.def"
-#undef ATTRIBUTE
-#undef OF_PASSES
 } // namespace attr
 
 /// In the order in which programs write them.

@@ -54,12 +54,9 @@ Halide::Type storage_type(const std::string& dtype) {
 Halide::Expr float_constant(Halide::Type type, double value) {
     bool hidden = std::isnan(value) || (value == 0 && std::signbit(value));
     if (!hidden) return Halide::Internal::FloatImm::make(type, value);
-    if (type.bits() == 32) {
-        auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(value));
-        return Halide::reinterpret(type, Halide::Internal::UIntImm::make(Halide::UInt(32), bits));
-    }
-    return Halide::reinterpret(type,
-                               Halide::Internal::UIntImm::make(Halide::UInt(64), std::bit_cast<std::uint64_t>(value)));
+    const std::uint64_t bits = type.bits() == 32 ? std::bit_cast<std::uint32_t>(static_cast<float>(value))
+                                                 : std::bit_cast<std::uint64_t>(value);
+    return Halide::reinterpret(type, Halide::Internal::UIntImm::make(Halide::UInt(type.bits()), bits));
 }
 
 Halide::Expr integer_constant(Halide::Type type, std::uint64_t value) {

@@ -104,23 +104,15 @@ bool keeps_order(const Operation& operation, const Type& operand) {
     std::size_t axis = 0;
     std::size_t result_axis = 0;
     for (const IndexEntry& entry : operation.attributes.at(attr::index)) {
-        switch (entry.kind) {
-        case IndexEntry::Kind::newaxis:
+        if (entry.kind == IndexEntry::Kind::newaxis) {
             ++result_axis;
-            break;
-        case IndexEntry::Kind::position:
-            if (!is_one(operand.shape[axis])) return false;
-            ++axis;
-            break;
-        case IndexEntry::Kind::slice:
-            bool whole = entry.start.is_constant() && entry.start.constant() == 0 && entry.step.is_constant() &&
-                         entry.step.constant() == 1 &&
-                         same_size(operand.shape[axis], operation.type.shape[result_axis]);
-            if (!whole) return false;
-            ++axis;
-            ++result_axis;
-            break;
+            continue;
         }
+        const Size& extent = operand.shape[axis++];
+        const bool whole = entry.kind == IndexEntry::Kind::position
+                               ? is_one(extent)
+                               : is_whole(entry, operation.type.shape[result_axis++], extent);
+        if (!whole) return false;
     }
     return true;
 }

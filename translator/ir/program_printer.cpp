@@ -1,16 +1,10 @@
 // translator/ir/program_printer.cpp: Program -> canonical text and its digest.
 #include "dsl/base/digest.h"
+#include "dsl/base/spelling.h"
 #include "translator/ir/program.h"
 
 namespace tilewright::translator {
 namespace {
-
-std::string joined(const std::vector<std::string>& names) {
-    std::string out;
-    for (std::size_t k = 0; k < names.size(); ++k)
-        out += (k > 0 ? ", " : "") + names[k];
-    return out;
-}
 
 /// "t in range(0, n, 1)"
 std::string loop_text(const Operation& loop) {
@@ -24,10 +18,10 @@ std::string operands_text(const Operation& operation, bool traced) {
     std::string attributes;
     for (const Attribute& attribute : operation.attributes) {
         const AttributeInfo& known = attribute_infos()[static_cast<std::size_t>(attribute.name)];
-        if (traced && known.text == AttributeText::none) continue;
+        if (traced && known.place == AttributeInfo::Place::passes) continue;
         attributes += std::string(attributes.empty() ? " {" : ", ") + known.name + "=" + value_text(attribute);
     }
-    return "(" + joined(operation.operands) + ")" + (attributes.empty() ? "" : attributes + "}");
+    return "(" + dsl::joined(operation.operands) + ")" + (attributes.empty() ? "" : attributes + "}");
 }
 
 class Printer {
@@ -58,9 +52,9 @@ class Printer {
         for (std::size_t k = 0; k < results.size(); ++k)
             if (!program.conversions[k].empty()) results[k] = program.conversions[k] + "(" + results[k] + ")";
         if (program.returns_tuple)
-            out_ += "return (" + joined(results) + (results.size() == 1 ? ",)\n" : ")\n");
+            out_ += "return (" + dsl::joined(results) + (results.size() == 1 ? ",)\n" : ")\n");
         else
-            out_ += "return " + (results.empty() ? "none" : joined(results)) + "\n";
+            out_ += "return " + (results.empty() ? "none" : dsl::joined(results)) + "\n";
         return std::move(out_);
     }
 
@@ -70,7 +64,7 @@ class Printer {
     void print_block(const Block& block, const std::string& indent) {
         for (const Operation& operation : block.operations)
             print_operation(operation, indent + "  ");
-        out_ += indent + "  yield" + (block.yields.empty() ? "" : " ") + joined(block.yields) + "\n";
+        out_ += indent + "  yield" + (block.yields.empty() ? "" : " ") + dsl::joined(block.yields) + "\n";
     }
 
     std::string carries(const Operation& operation) const {
@@ -115,10 +109,7 @@ class Printer {
 } // namespace
 
 std::string text_of(const Type& type) {
-    std::string out = type.dtype + "[";
-    for (std::size_t k = 0; k < type.shape.size(); ++k)
-        out += (k > 0 ? ", " : "") + type.shape[k].text();
-    return out + "]";
+    return type.dtype + "[" + dsl::joined(type.shape, ", ", [](const Size& extent) { return extent.text(); }) + "]";
 }
 
 std::string call_text(const Operation& operation) {

@@ -171,39 +171,30 @@ class AttributeReader {
 
     Attribute run() const {
         const std::vector<AttributeInfo>& infos = attribute_infos();
-        const auto found =
-            std::find_if(infos.begin(), infos.end(), [&](const auto& info) { return info.name == key_; });
-        const AttributeText text = found == infos.end() ? AttributeText::none : found->text;
-        if (text == AttributeText::none || text == AttributeText::name) line_.fail("unknown attribute '" + key_ + "'");
-        return {static_cast<AttributeName>(found - infos.begin()), value(text)};
+        const auto found = std::ranges::find(infos, key_, &AttributeInfo::name);
+        if (found == infos.end() || found->place != AttributeInfo::Place::braces)
+            line_.fail("unknown attribute '" + key_ + "'");
+        Attribute out{static_cast<AttributeName>(found - infos.begin()), found->empty};
+        std::visit([this](auto& value) { read(value); }, out.value);
+        return out;
     }
 
   private:
     const Line& line_;
     const std::string &key_, &text_;
 
-    decltype(Attribute::value) value(AttributeText text) const {
-        switch (text) {
-        case AttributeText::size:
-            return size(text_);
-        case AttributeText::integer:
-            return integer(text_);
-        case AttributeText::literal:
-            return literal();
-        case AttributeText::axes: {
-            std::vector<int> axes;
-            for (const std::string& entry : entries())
-                axes.push_back(integer(entry));
-            return axes;
-        }
-        default: {
-            std::vector<IndexEntry> index;
-            for (const std::string& entry : entries())
-                index.push_back(index_entry(entry));
-            return index;
-        }
-        }
+    void read(Size& value) const { value = size(text_); }
+    void read(int& value) const { value = integer(text_); }
+    void read(std::string& value) const { value = literal(); }
+    void read(std::vector<int>& value) const {
+        for (const std::string& entry : entries())
+            value.push_back(integer(entry));
     }
+    void read(std::vector<IndexEntry>& value) const {
+        for (const std::string& entry : entries())
+            value.push_back(index_entry(entry));
+    }
+    template <class T> void read(T&) const {} // of passes: no text has it
 
     Size size(std::string_view part) const {
         std::string why;
@@ -423,39 +414,46 @@ class Reader {
         return out;
     }
 
-    /// Operations up to the line that starts with '}', which is returned with the brace taken.
-    Line& block(Block& out, int depth) {
-        if (depth > kMaxRegionDepth) lines_[at_ - 1].fail("regions nested deeper than 64");
-        bool yielded = false;
+    using Parameters = std::vector<std::pair<std::string, Type>>;
+
+    /// One more region of `owner`, behind the brace that ends `head`: up to the line that starts with '}', which is
+    /// returned with the brace taken.
+    Line& region(Line& head, Operation& owner, const Parameters& parameters, int outer_depth) {
+        head.expect("{");
+        head.expect_end();
+        const int depth = outer_depth + 1;
+        if (depth > kMaxRegionDepth) head.fail("regions nested deeper than 64");
+        Block block{parameters, {}, {}};
         while (true) {
             Line& line = next("'}'");
-            if (line.take("}")) {
-                if (!yielded) line.fail("a region that does not end in 'yield'");
-                return line;
-            }
-            if (yielded) line.fail("expected '}' after 'yield', found " + line.found());
-            if (keyword(line, "yield")) {
-                out.yields = yields(line);
-                yielded = true;
+            if (line.take("}")) line.fail("a region that does not end in 'yield'");
+            if (!keyword(line, "yield")) {
+                block.operations.push_back(operation(line, depth));
                 continue;
             }
-            out.operations.push_back(operation(line, depth));
+            block.yields = yields(line);
+            owner.regions.push_back(std::move(block));
+            Line& end = next("'}'");
+            if (!end.take("}")) end.fail("expected '}' after 'yield', found " + end.found());
+            return end;
         }
     }
 
-    void carries(Line& line, Operation& operation, std::vector<std::pair<std::string, Type>>& parameters) {
+    Parameters carries(Line& line, Operation& operation) {
+        Parameters out;
         line.expect("carry");
         line.expect("(");
-        if (line.take(")")) return;
+        if (line.take(")")) return out;
         do {
             std::string name = line.value_name();
             line.expect(":");
             Type type = line.type();
             line.expect("=");
             operation.operands.push_back(line.value_name());
-            parameters.emplace_back(std::move(name), std::move(type));
+            out.emplace_back(std::move(name), std::move(type));
         } while (line.take(","));
         line.expect(")");
+        return out;
     }
 
     Operation operation(Line& line, int depth) {
@@ -488,44 +486,20 @@ class Reader {
             line.expect(",");
             out.attributes.set(attr::step, line.size(")"));
             line.expect(")");
-            Block body;
-            carries(line, out, body.parameters);
-            line.expect("{");
-            line.expect_end();
-            Line& end = block(body, depth + 1);
-            out.regions.push_back(std::move(body));
-            return finished(std::move(out), end);
+            const Parameters carried = carries(line, out);
+            return finished(out, region(line, out, carried, depth));
         }
         if (out.op == Op::while_loop) {
-            Block condition;
-            carries(line, out, condition.parameters);
-            line.expect("{");
-            line.expect_end();
-            Block body;
-            body.parameters = condition.parameters;
-            Line& middle = block(condition, depth + 1);
+            const Parameters carried = carries(line, out);
+            Line& middle = region(line, out, carried, depth);
             middle.expect("do");
-            middle.expect("{");
-            middle.expect_end();
-            Line& end = block(body, depth + 1);
-            out.regions.push_back(std::move(condition));
-            out.regions.push_back(std::move(body));
-            return finished(std::move(out), end);
+            return finished(out, region(middle, out, carried, depth));
         }
         if (out.op == Op::if_else) {
             out.operands.push_back(line.value_name());
-            line.expect("{");
-            line.expect_end();
-            Block yes;
-            Block no;
-            Line& middle = block(yes, depth + 1);
+            Line& middle = region(line, out, {}, depth);
             middle.expect("else");
-            middle.expect("{");
-            middle.expect_end();
-            Line& end = block(no, depth + 1);
-            out.regions.push_back(std::move(yes));
-            out.regions.push_back(std::move(no));
-            return finished(std::move(out), end);
+            return finished(out, region(middle, out, {}, depth));
         }
         if (!out.more_results.empty()) line.fail("only for, while and if have several results");
         line.expect("(");
@@ -546,13 +520,13 @@ class Reader {
             } while (line.take(","));
             line.expect("}");
         }
-        return finished(std::move(out), line);
+        return finished(out, line);
     }
 
-    static Operation finished(Operation operation, Line& line) {
+    static Operation finished(Operation& operation, Line& line) {
         operation.line = line.line_suffix();
         line.expect_end();
-        return operation;
+        return std::move(operation);
     }
 
     std::vector<Line> lines_;

@@ -19,210 +19,214 @@ class Verifier {
     Verifier(const Program& program, Dialect dialect) : program_(program), dialect_(dialect) {}
 
     void run() {
-        Scope scope;
-        std::set<std::string> declared;
         for (const ArrayArgument& argument : program_.arrays) {
-            declare(argument.name);
+            declare(argument.name, argument.type);
             for (std::size_t k = 0; k < argument.type.shape.size(); ++k)
                 symbols_.insert(argument.name + "." + std::to_string(k));
-            scope[argument.name] = argument.type;
         }
         for (const ScalarArgument& argument : program_.scalars) {
-            declare(argument.name);
-            check_dtype(argument.dtype, argument.name);
-            if (const DTypeInfo* dtype = find_dtype(argument.dtype); dtype->is_integer())
-                symbols_.insert(argument.name);
-            scope[argument.name] = Type{argument.dtype, {}};
+            declare(argument.name, {argument.dtype, {}});
+            where_ = argument.name;
+            check_dtype(argument.dtype);
+            if (find_dtype(argument.dtype)->is_integer()) symbols_.insert(argument.name);
         }
         std::vector<std::string> order = program_.argument_order;
         std::sort(order.begin(), order.end());
-        std::vector<std::string> names(names_.begin(), names_.end());
-        require(order == names, "the argument order", "lists other names than the arguments");
-        for (const ArrayArgument& argument : program_.arrays)
-            check_type(argument.type, argument.name);
-        for (const Guard& guard : program_.guards)
-            check_guard(guard);
-        check_block(program_.body, scope);
-        for (const std::string& name : program_.body.yields) {
-            require(scope.count(name) != 0, "return", name + " is not defined");
-            check_type(scope.at(name), "return " + name);
+        where_ = "the argument order";
+        require(std::ranges::equal(order, names_), "lists other names than the arguments");
+        for (const ArrayArgument& argument : program_.arrays) {
+            where_ = argument.name;
+            check_type(argument.type);
         }
-        check_checks(scope);
-        check_writes(scope);
-        check_conversions(scope);
-        require(program_.returns_tuple || program_.body.yields.size() <= 1, "return", "one value, or a tuple");
+        for (const Guard& guard : program_.guards) {
+            where_ = "guard " + guard.condition.text();
+            require(is_comparison(guard.condition.op()), "not a comparison");
+            for (const Size& side : guard.condition.operands())
+                check_size(side);
+        }
+        check_block(program_.body);
+        for (const std::string& name : program_.body.yields) {
+            where_ = "return";
+            const Type& type = type_of(name);
+            where_ = "return " + name;
+            check_type(type);
+        }
+        check_checks();
+        check_writes();
+        check_conversions();
+        where_ = "return";
+        require(program_.returns_tuple || program_.body.yields.size() <= 1, "one value, or a tuple");
     }
 
   private:
-    [[noreturn]] void fail(const std::string& where, const std::string& why) const {
-        throw InternalError("program " + program_.function + ", " + where + ": " + why + ".");
+    [[noreturn]] void fail(const std::string& why) const {
+        throw InternalError("program " + program_.function + ", " + where_ + ": " + why + ".");
     }
-    void require(bool holds, const std::string& where, const std::string& why) const {
-        if (!holds) fail(where, why);
-    }
-
-    void declare(const std::string& name) { require(names_.insert(name).second, name, "is defined twice"); }
-
-    void check_dtype(const std::string& dtype, const std::string& where) const {
-        require(find_dtype(dtype) != nullptr, where, "'" + dtype + "' is no dtype");
+    void require(bool holds, const std::string& why) const {
+        if (!holds) fail(why);
     }
 
-    void check_size(const Size& tree, const std::string& where) const {
+    void declare(const std::string& name) {
+        if (names_.insert(name).second) return;
+        where_ = name;
+        fail("is defined twice");
+    }
+    void declare(const std::string& name, const Type& type) {
+        declare(name);
+        scope_[name] = type;
+    }
+
+    /// `what` it is: "the yielded ".
+    const Type& type_of(const std::string& name, const std::string& what = "") const {
+        const auto found = scope_.find(name);
+        require(found != scope_.end(), what + name + " is not defined");
+        return found->second;
+    }
+
+    void check_dtype(const std::string& dtype) const {
+        require(find_dtype(dtype) != nullptr, "'" + dtype + "' is no dtype");
+    }
+
+    void check_size(const Size& tree) const {
         std::set<std::string> used;
         tree.collect_symbols(used);
         for (const std::string& symbol : used)
-            require(symbols_.count(symbol) != 0, where, "the size '" + symbol + "' is not known here");
+            require(symbols_.count(symbol) != 0, "the size '" + symbol + "' is not known here");
     }
 
-    void check_type(const Type& type, const std::string& where) const {
-        check_dtype(type.dtype, where);
+    void check_type(const Type& type) const {
+        check_dtype(type.dtype);
         for (const Size& extent : type.shape) {
-            check_size(extent, where);
-            require(!extent.is_constant() || extent.constant() >= 0, where, "the negative extent " + extent.text());
+            check_size(extent);
+            require(!extent.is_constant() || extent.constant() >= 0, "the negative extent " + extent.text());
         }
     }
 
-    void check_guard(const Guard& guard) const {
-        const std::string where = "guard " + guard.condition.text();
-        require(is_comparison(guard.condition.op()), where, "not a comparison");
-        for (const Size& side : guard.condition.operands())
-            check_size(side, where);
-    }
-
-    void check_block(const Block& block, Scope& scope) {
+    void check_block(const Block& block) {
         std::vector<std::string> read; // sizes that are known to the end of the block
         for (const Operation& operation : block.operations) {
             where_ = operation.result + (operation.line > 0 ? " (line " + std::to_string(operation.line) + ")" : "") +
                      " = " + text_of(operation.op);
-            declare(operation.result);
-            check_type(operation.type, where_);
-            for (const auto& [name, type] : operation.more_results) {
+            const auto results = results_of(operation);
+            for (const auto& [name, type] : results) {
                 declare(name);
-                check_type(type, where_);
+                check_type(type);
             }
             for (const std::string& operand : operation.operands)
-                require(scope.count(operand) != 0, where_, "the operand " + operand + " is not defined before");
+                require(scope_.count(operand) != 0, "the operand " + operand + " is not defined before");
             if (operation.op == Op::read) {
-                check_read(operation, scope);
+                check_read(operation);
                 symbols_.insert(operation.result);
                 read.push_back(operation.result);
                 continue;
             }
-            if (operation.op == Op::for_loop || operation.op == Op::while_loop || operation.op == Op::if_else)
-                check_region(operation, scope);
+            if (has_regions(operation.op))
+                check_region(operation);
             else
-                check_operation(operation, scope);
-            scope[operation.result] = operation.type;
-            for (const auto& [name, type] : operation.more_results)
-                scope[name] = type;
+                check_operation(operation);
+            scope_.insert(results.begin(), results.end());
         }
         for (const std::string& name : read)
             symbols_.erase(name);
     }
 
-    void check_read(const Operation& operation, const Scope& scope) const {
-        require(operation.operands.size() == 1, where_, "reads one value");
-        require(operation.result[0] != '%', where_, "a size has a name");
-        require_type(scope.at(operation.operands[0]), Type{"int64", {}}, where_, "what it reads");
+    void check_read(const Operation& operation) const {
+        require(operation.operands.size() == 1, "reads one value");
+        require(operation.result[0] != '%', "a size has a name");
+        require_type(scope_.at(operation.operands[0]), Type{"int64", {}}, "what it reads");
         for (const Attribute& each : operation.attributes)
-            require(each.name == attr::min.name || each.name == attr::max.name, where_,
+            require(each.name == attr::min.name || each.name == attr::max.name,
                     std::string("has no attribute ") + text_of(each.name));
-        require(operation.attributes.size() != 1, where_, "has both limits or none");
-        operation.attributes.for_each_size([&](const Size& size) { check_size(size, where_); });
+        require(operation.attributes.size() != 1, "has both limits or none");
+        operation.attributes.for_each_size([&](const Size& size) { check_size(size); });
     }
 
-    void check_checks(const Scope& scope) const {
+    void check_checks() {
         for (const Check& check : program_.checks) {
-            const std::string where = "check " + check.value;
-            auto value = scope.find(check.value);
-            require(value != scope.end(), where, check.value + " is not defined");
-            require_type(value->second, Type{"bool", {}}, where, "the value");
+            where_ = "check " + check.value;
+            require_type(type_of(check.value), Type{"bool", {}}, "the value");
         }
     }
 
     /// The dtype of a Python number is that of the value it is made of.
-    void check_conversions(const Scope& scope) const {
+    void check_conversions() {
         const std::vector<std::string>& results = program_.body.yields;
-        require(program_.conversions.size() == results.size(), "return", "has another number of conversions");
+        where_ = "return";
+        require(program_.conversions.size() == results.size(), "has another number of conversions");
         for (std::size_t k = 0; k < results.size(); ++k) {
             const std::string& to = program_.conversions[k];
             if (to.empty()) continue;
+            where_ = "return " + to;
             const std::string dtype = to == "int" ? "int64" : to == "float" ? "float64" : "bool";
-            require_type(scope.at(results[k]), Type{dtype, {}}, "return " + to, results[k]);
+            require_type(scope_.at(results[k]), Type{dtype, {}}, results[k]);
         }
     }
 
-    /// Of `scope`, the values of the whole program.
-    void check_writes(const Scope& scope) const {
+    void check_writes() {
         std::set<std::string> written;
         for (const Write& write : program_.writes) {
-            const std::string where = "write " + write.argument;
-            auto argument =
-                std::find_if(program_.arrays.begin(), program_.arrays.end(),
-                             [&](const ArrayArgument& candidate) { return candidate.name == write.argument; });
-            require(argument != program_.arrays.end(), where, "is no array argument");
-            require(written.insert(write.argument).second, where, "is written twice");
-            auto value = scope.find(write.value);
-            require(value != scope.end(), where, write.value + " is not defined");
-            require_type(value->second, argument->type, where, "the value " + write.value);
+            where_ = "write " + write.argument;
+            const auto argument = std::ranges::find(program_.arrays, write.argument, &ArrayArgument::name);
+            require(argument != program_.arrays.end(), "is no array argument");
+            require(written.insert(write.argument).second, "is written twice");
+            require_type(type_of(write.value), argument->type, "the value " + write.value);
         }
     }
 
-    void check_yields(const Block& block, const Scope& scope, const std::vector<Type>& types,
-                      const std::string& where) {
-        require(block.yields.size() == types.size(), where,
+    /// A block whose values end with it, and what it yields.
+    void check_inner_block(const Block& block, const std::vector<Type>& types) {
+        const Scope outer = scope_;
+        const std::string where = where_;
+        check_block(block);
+        where_ = where;
+        require(block.yields.size() == types.size(),
                 "yields " + std::to_string(block.yields.size()) + " values, not " + std::to_string(types.size()));
-        for (std::size_t k = 0; k < types.size(); ++k) {
-            auto found = scope.find(block.yields[k]);
-            require(found != scope.end(), where, "the yielded " + block.yields[k] + " is not defined");
-            require_type(found->second, types[k], where, "the yielded " + block.yields[k]);
-        }
+        for (std::size_t k = 0; k < types.size(); ++k)
+            require_type(type_of(block.yields[k], "the yielded "), types[k], "the yielded " + block.yields[k]);
+        scope_ = outer;
     }
 
-    void check_region(const Operation& operation, const Scope& outer) {
-        std::string where = where_;
-        std::vector<Type> types{operation.type};
-        for (const auto& [name, type] : operation.more_results)
+    void check_region(const Operation& operation) {
+        const std::vector<Block>& regions = operation.regions;
+        const std::vector<std::string>& operands = operation.operands;
+        const Type truth{"bool", {}};
+        std::vector<Type> types;
+        for (const auto& [name, type] : results_of(operation))
             types.push_back(type);
         if (operation.op == Op::if_else) {
-            require(operation.regions.size() == 2 && operation.operands.size() == 1, where, "needs two regions");
-            require_type(outer.at(operation.operands[0]), Type{"bool", {}}, where, "the condition");
-            for (const Block& block : operation.regions) {
-                Scope scope = outer;
-                check_block(block, scope);
-                check_yields(block, scope, types, where);
-            }
+            require(regions.size() == 2 && operands.size() == 1, "needs two regions");
+            require_type(scope_.at(operands[0]), truth, "the condition");
+            for (const Block& block : regions)
+                check_inner_block(block, types);
             return;
         }
         const bool is_for = operation.op == Op::for_loop;
-        require(operation.regions.size() == (is_for ? 1U : 2U), where, "has a wrong number of regions");
-        const auto& parameters = operation.regions[0].parameters;
-        require(parameters.size() == types.size() && operation.operands.size() == types.size(), where,
+        require(regions.size() == (is_for ? 1U : 2U), "has a wrong number of regions");
+        const auto& parameters = regions[0].parameters;
+        require(parameters.size() == types.size() && operands.size() == types.size(),
                 "carries another number of values than it gives");
-        Scope scope = outer;
         for (std::size_t k = 0; k < parameters.size(); ++k) {
-            declare(parameters[k].first);
-            check_type(parameters[k].second, where);
-            require_type(parameters[k].second, types[k], where, "the carried " + parameters[k].first);
-            require_type(outer.at(operation.operands[k]), types[k], where, "the initial " + operation.operands[k]);
-            scope[parameters[k].first] = parameters[k].second;
+            const auto& [name, type] = parameters[k];
+            declare(name);
+            check_type(type);
+            require_type(type, types[k], "the carried " + name);
+            require_type(scope_.at(operands[k]), types[k], "the initial " + operands[k]);
         }
+        const Scope outer = scope_;
+        scope_.insert(parameters.begin(), parameters.end());
         if (is_for) {
             for (const auto& key : {attr::start, attr::stop, attr::step})
-                check_size(attribute(operation, key), where);
+                check_size(attribute(operation, key));
             const Size& step = attribute(operation, attr::step);
-            require(!step.is_constant() || step.constant() != 0, where, "the step is 0");
+            require(!step.is_constant() || step.constant() != 0, "the step is 0");
             const std::string& variable = attribute(operation, attr::variable);
             declare(variable);
             symbols_.insert(variable);
         }
-        for (std::size_t k = 0; k < operation.regions.size(); ++k) {
-            Scope inner = scope;
-            check_block(operation.regions[k], inner);
-            bool condition = !is_for && k == 0;
-            check_yields(operation.regions[k], inner, condition ? std::vector<Type>{{"bool", {}}} : types, where);
-        }
+        for (const Block& block : regions)
+            check_inner_block(block, !is_for && &block == &regions[0] ? std::vector<Type>{truth} : types);
         if (is_for) symbols_.erase(attribute(operation, attr::variable));
+        scope_ = outer;
     }
 
     template <class T> const T& attribute(const Operation& operation, const AttributeKey<T>& key) const {
@@ -231,23 +235,22 @@ class Verifier {
         return *found;
     }
     [[noreturn]] void fail_missing(AttributeName name) const {
-        fail(where_, std::string("the attribute ") + text_of(name) + " is missing");
+        fail(std::string("the attribute ") + text_of(name) + " is missing");
     }
 
-    void require_type(const Type& is, const Type& should, const std::string& where, const std::string& what) const {
-        require(is.dtype == should.dtype && same_shape(is.shape, should.shape), where,
+    void require_type(const Type& is, const Type& should, const std::string& what) const {
+        require(is.dtype == should.dtype && same_shape(is.shape, should.shape),
                 what + " is " + text_of(is) + ", not " + text_of(should));
     }
     void require_shape(const std::vector<Size>& is, const std::vector<Size>& should, const std::string& what) const {
-        require(same_shape(is, should), where_,
-                what + " is " + text_of(Type{"", is}) + ", not " + text_of(Type{"", should}));
+        require(same_shape(is, should), what + " is " + text_of(Type{"", is}) + ", not " + text_of(Type{"", should}));
     }
 
     void check_attributes(const Operation& operation, std::initializer_list<AttributeName> names) const {
-        require(operation.regions.empty() && operation.more_results.empty(), where_, "has no regions");
+        require(operation.regions.empty() && operation.more_results.empty(), "has no regions");
         for (const Attribute& each : operation.attributes) {
             const bool known = std::find(names.begin(), names.end(), each.name) != names.end();
-            require(known || (dialect_ == Dialect::rewritten && is_of_pass(operation, each)), where_,
+            require(known || (dialect_ == Dialect::rewritten && is_of_pass(operation, each)),
                     std::string("has no attribute ") + text_of(each.name));
         }
         for (const AttributeName name : names)
@@ -272,11 +275,11 @@ class Verifier {
     /// Operand axes stand under the result's last ones and have the same extent or the literal 1.
     void check_broadcast(const Type& operand, const Type& result) const {
         std::size_t missing = result.shape.size() - operand.shape.size();
-        require(operand.shape.size() <= result.shape.size(), where_, "an operand has more axes than the result");
+        require(operand.shape.size() <= result.shape.size(), "an operand has more axes than the result");
         for (std::size_t k = 0; k < operand.shape.size(); ++k) {
             const Size& extent = operand.shape[k];
-            require((extent.is_constant() && extent.constant() == 1) || same_size(extent, result.shape[k + missing]),
-                    where_, text_of(operand) + " does not broadcast to " + text_of(result));
+            require(is_one(extent) || same_size(extent, result.shape[k + missing]),
+                    text_of(operand) + " does not broadcast to " + text_of(result));
         }
     }
 
@@ -285,83 +288,57 @@ class Verifier {
         return {matrices.dtype, {matrices.shape.begin(), matrices.shape.end() - 2}};
     }
 
-    void check_elementwise(const Operation& operation, const Scope& scope) const {
+    void check_elementwise(const Operation& operation) const {
         check_attributes(operation, {});
         for (const std::string& name : operation.operands)
-            check_broadcast(scope.at(name), operation.type);
+            check_broadcast(scope_.at(name), operation.type);
         const std::string& out = operation.type.dtype;
-        auto dtype = [&](std::size_t k) { return scope.at(operation.operands[k]).dtype; };
+        auto dtype = [&](std::size_t k) { return scope_.at(operation.operands[k]).dtype; };
         auto all_equal = [&](std::size_t from, const std::string& to) {
             for (std::size_t k = from; k < operation.operands.size(); ++k)
-                require(dtype(k) == to, where_, "operand " + operation.operands[k] + " is " + dtype(k) + ", not " + to);
+                require(dtype(k) == to, "operand " + operation.operands[k] + " is " + dtype(k) + ", not " + to);
         };
         DTypeKind kind = find_dtype(dtype(operation.operands.size() - 1))->kind;
         if (kind == DTypeKind::complex_number) {
-            require(!has_trait(operation.op, Trait::real_only), where_, "does not take complex numbers");
+            require(!has_trait(operation.op, Trait::real_only), "does not take complex numbers");
             if (operation.op == Op::absolute) {
-                require(out == real_dtype(dtype(0)), where_, "gives " + real_dtype(dtype(0)) + ", not " + out);
+                require(out == real_dtype(dtype(0)), "gives " + real_dtype(dtype(0)) + ", not " + out);
                 return;
             }
         }
-        switch (info(operation.op).signature) {
-        case Signature::none:
-        case Signature::sums:
-        case Signature::truths:
-            return;
-        case Signature::compare:
-            require(out == "bool", where_, "gives bool, not " + out);
-            if ((dtype(0) == "int64" && dtype(1) == "uint64") || (dtype(0) == "uint64" && dtype(1) == "int64")) return;
-            all_equal(0, dtype(0));
-            return;
-        case Signature::magnitude:
-            require(out == "bool", where_, "gives bool, not " + out);
-            require(kind == DTypeKind::floating, where_, "takes floats, not " + dtype(2));
-            require(scope.at(operation.operands[2]).shape.empty(), where_, "compares with one number");
-            all_equal(0, dtype(2));
-            return;
-        case Signature::float_test:
-            require(kind == DTypeKind::floating, where_, "takes floats, not " + dtype(0));
-            [[fallthrough]];
-        case Signature::test:
-            require(out == "bool", where_, "gives bool, not " + out);
-            return;
-        case Signature::choose:
-            require(dtype(0) == "bool", where_, "the condition is " + dtype(0) + ", not bool");
-            all_equal(1, out);
-            return;
-        case Signature::convert:
-            return;
-        case Signature::floats:
-            require(kind == DTypeKind::floating || kind == DTypeKind::complex_number, where_,
-                    "takes floats, not " + dtype(0));
-            break;
-        case Signature::numbers:
-            require(kind != DTypeKind::boolean, where_, "does not take bool");
-            break;
-        case Signature::bits:
-            require(kind != DTypeKind::floating && kind != DTypeKind::complex_number, where_,
-                    "takes integers and bool, not " + dtype(0));
-            break;
-        case Signature::integers:
-            require(kind == DTypeKind::signed_integer || kind == DTypeKind::unsigned_integer, where_,
-                    "takes integers, not " + dtype(0));
-            break;
-        case Signature::words:
-            require(dtype(0) == "uint64", where_, "takes uint64, not " + dtype(0));
-            break;
-        case Signature::same:
-            break;
+        const Signature signature = info(operation.op).signature;
+        const bool is_float = kind == DTypeKind::floating, is_complex = kind == DTypeKind::complex_number;
+        const bool is_bool = kind == DTypeKind::boolean;
+        const auto takes = [&](bool holds, const char* what, std::size_t k = 0) {
+            require(holds, std::string("takes ") + what + ", not " + dtype(k));
+        };
+        if (is_truth(operation.op)) require(out == "bool", "gives bool, not " + out);
+        if (signature == Signature::choose) require(dtype(0) == "bool", "the condition is " + dtype(0) + ", not bool");
+        if (signature == Signature::float_test) takes(is_float, "floats");
+        if (signature == Signature::floats) takes(is_float || is_complex, "floats");
+        if (signature == Signature::numbers) require(!is_bool, "does not take bool");
+        if (signature == Signature::bits) takes(!is_float && !is_complex, "integers and bool");
+        if (signature == Signature::integers) takes(!is_float && !is_complex && !is_bool, "integers");
+        if (signature == Signature::words) takes(dtype(0) == "uint64", "uint64");
+        if (signature == Signature::magnitude) {
+            takes(is_float, "floats", 2);
+            require(scope_.at(operation.operands[2]).shape.empty(), "compares with one number");
+            return all_equal(0, dtype(2));
         }
-        all_equal(0, out);
+        if (signature == Signature::test || signature == Signature::float_test || signature == Signature::convert)
+            return;
+        if (signature != Signature::compare) return all_equal(signature == Signature::choose ? 1 : 0, out);
+        if ((dtype(0) == "int64" && dtype(1) == "uint64") || (dtype(0) == "uint64" && dtype(1) == "int64")) return;
+        all_equal(0, dtype(0));
     }
 
     const std::vector<int>& axes(const Operation& operation, std::size_t rank) const {
         const std::vector<int>& out = attribute(operation, attr::axes);
         std::set<int> seen;
         for (int axis : out) {
-            require(axis >= 0 && axis < static_cast<int>(rank), where_,
+            require(axis >= 0 && axis < static_cast<int>(rank),
                     "axis " + std::to_string(axis) + " of " + std::to_string(rank));
-            require(seen.insert(axis).second, where_, "axis " + std::to_string(axis) + " twice");
+            require(seen.insert(axis).second, "axis " + std::to_string(axis) + " twice");
         }
         return out;
     }
@@ -369,7 +346,7 @@ class Verifier {
     /// The attribute `axis`, which is one of `type`.
     int axis_of(const Operation& operation, const std::vector<Size>& shape, const std::string& what) const {
         const int axis = attribute(operation, attr::axis);
-        require(axis >= 0 && axis < static_cast<int>(shape.size()), where_,
+        require(axis >= 0 && axis < static_cast<int>(shape.size()),
                 "axis=" + std::to_string(axis) + " is no axis of " + what);
         return axis;
     }
@@ -389,13 +366,13 @@ class Verifier {
         if (is_search(op)) {
             check_attributes(operation, {attr::axis.name});
             reduced = {axis_of(operation, operand.shape, text_of(operand))};
-            require(out == "int64", where_, "gives int64, not " + out);
+            require(out == "int64", "gives int64, not " + out);
         } else {
             check_attributes(operation, {attr::axes.name});
             reduced = axes(operation, operand.shape.size());
-            if (info(op).signature == Signature::truths) require(out == "bool", where_, "gives bool, not " + out);
+            if (info(op).signature == Signature::truths) require(out == "bool", "gives bool, not " + out);
             if (info(op).signature == Signature::same)
-                require(out == operand.dtype, where_, "gives " + operand.dtype + ", not " + out);
+                require(out == operand.dtype, "gives " + operand.dtype + ", not " + out);
         }
         require_shape(operation.type.shape, without(operand.shape, reduced), "the result's shape");
     }
@@ -405,32 +382,32 @@ class Verifier {
         std::size_t result_axis = 0;
         for (const IndexEntry& entry : attribute(operation, attr::index)) {
             if (entry.kind != IndexEntry::Kind::newaxis) {
-                require(axis < whole.shape.size(), where_, "more indices than " + text_of(whole) + " has axes");
+                require(axis < whole.shape.size(), "more indices than " + text_of(whole) + " has axes");
                 ++axis;
-                check_size(entry.start, where_);
+                check_size(entry.start);
             }
             if (entry.kind == IndexEntry::Kind::position) continue;
-            require(result_axis < part.size(), where_, "more result axes than the result has");
+            require(result_axis < part.size(), "more result axes than the result has");
             if (entry.kind == IndexEntry::Kind::slice)
-                check_size(entry.step, where_);
+                check_size(entry.step);
             else
                 require(operation.op == Op::index && part[result_axis].is_constant() &&
                             part[result_axis].constant() == 1,
-                        where_, "a new axis has the extent 1");
+                        "a new axis has the extent 1");
             ++result_axis;
         }
-        require(axis == whole.shape.size() && result_axis == part.size(), where_,
+        require(axis == whole.shape.size() && result_axis == part.size(),
                 "index=" + text_of(attribute(operation, attr::index)) + " does not fit " + text_of(whole));
     }
 
     void check_take(const Operation& operation, const Type& operand, const Type& positions) const {
         check_attributes(operation, {attr::axis.name});
         const auto at = static_cast<std::ptrdiff_t>(axis_of(operation, operand.shape, text_of(operand)));
-        require(positions.dtype == "int64", where_, "the positions are " + positions.dtype + ", not int64");
+        require(positions.dtype == "int64", "the positions are " + positions.dtype + ", not int64");
         std::vector<Size> shape(operand.shape.begin(), operand.shape.begin() + at);
         shape.insert(shape.end(), positions.shape.begin(), positions.shape.end());
         shape.insert(shape.end(), operand.shape.begin() + at + 1, operand.shape.end());
-        require_type(operation.type, Type{operand.dtype, shape}, where_, "the result");
+        require_type(operation.type, Type{operand.dtype, shape}, "the result");
     }
 
     /// `windows`: element (i, r) of two axes is element start + step i + stride r of the one that they stand for.
@@ -439,76 +416,75 @@ class Verifier {
         const int axis = attribute(operation, attr::axis);
         const std::vector<Size>& shape = operation.type.shape;
         require(axis >= 0 && axis < static_cast<int>(operand.shape.size()) && shape.size() == operand.shape.size() + 1,
-                where_, "axis=" + std::to_string(axis) + " does not fit " + text_of(operand));
-        operation.attributes.for_each_size([&](const Size& size) { check_size(size, where_); });
+                "axis=" + std::to_string(axis) + " does not fit " + text_of(operand));
+        operation.attributes.for_each_size([&](const Size& size) { check_size(size); });
         std::vector<Size> whole = shape;
         const auto at = static_cast<std::size_t>(axis);
         whole.erase(whole.begin() + axis);
         whole[at] = operand.shape[at];
-        require_type(Type{operation.type.dtype, whole}, operand, where_, "the operand");
+        require_type(Type{operation.type.dtype, whole}, operand, "the operand");
     }
 
-    void check_operation(const Operation& operation, const Scope& scope) {
+    void check_operation(const Operation& operation) {
         const Op op = operation.op;
         const Type& result = operation.type;
-        auto operand = [&](std::size_t k) -> const Type& { return scope.at(operation.operands[k]); };
+        auto operand = [&](std::size_t k) -> const Type& { return scope_.at(operation.operands[k]); };
         const auto count = static_cast<std::size_t>(info(operation.op).operands);
-        require(operation.operands.size() == count, where_,
+        require(operation.operands.size() == count,
                 "takes " + std::to_string(count) + " operands, not " + std::to_string(operation.operands.size()));
-        if (is_elementwise(op)) return check_elementwise(operation, scope);
+        if (is_elementwise(op)) return check_elementwise(operation);
         if (op == Op::complex) {
             check_attributes(operation, {});
-            require(find_dtype(result.dtype)->is_complex(), where_, "gives complex numbers, not " + result.dtype);
+            require(find_dtype(result.dtype)->is_complex(), "gives complex numbers, not " + result.dtype);
             for (std::size_t k = 0; k < 2; ++k)
-                require_type(operand(k), Type{real_dtype(result.dtype), result.shape}, where_,
+                require_type(operand(k), Type{real_dtype(result.dtype), result.shape},
                              "the operand " + operation.operands[k]);
         } else if (op == Op::conjugate || op == Op::real || op == Op::imag) {
             check_attributes(operation, {});
-            require(find_dtype(operand(0).dtype)->is_complex(), where_,
-                    "takes complex numbers, not " + operand(0).dtype);
+            require(find_dtype(operand(0).dtype)->is_complex(), "takes complex numbers, not " + operand(0).dtype);
             const std::string dtype = op == Op::conjugate ? operand(0).dtype : real_dtype(operand(0).dtype);
-            require_type(result, Type{dtype, operand(0).shape}, where_, "the result");
+            require_type(result, Type{dtype, operand(0).shape}, "the result");
         } else if (op == Op::constant) {
             check_attributes(operation, {attr::value.name});
-            require(result.shape.empty(), where_, "a constant has no axes");
-            require(is_literal(attribute(operation, attr::value), result.dtype), where_,
+            require(result.shape.empty(), "a constant has no axes");
+            require(is_literal(attribute(operation, attr::value), result.dtype),
                     attribute(operation, attr::value) + " is no " + result.dtype);
         } else if (op == Op::scalar_size) {
             check_attributes(operation, {attr::size.name});
-            check_size(attribute(operation, attr::size), where_);
-            require_type(result, Type{"int64", {}}, where_, "the result");
+            check_size(attribute(operation, attr::size));
+            require_type(result, Type{"int64", {}}, "the result");
         } else if (op == Op::index) {
             check_attributes(operation, {attr::index.name});
-            require(result.dtype == operand(0).dtype, where_, "keeps the dtype");
+            require(result.dtype == operand(0).dtype, "keeps the dtype");
             check_index(operation, operand(0), result.shape);
         } else if (op == Op::update) {
             check_attributes(operation, {attr::index.name});
-            require_type(result, operand(0), where_, "the result");
-            require(operand(1).dtype == result.dtype, where_, "the part has the dtype " + operand(1).dtype);
+            require_type(result, operand(0), "the result");
+            require(operand(1).dtype == result.dtype, "the part has the dtype " + operand(1).dtype);
             check_index(operation, operand(0), operand(1).shape);
         } else if (op == Op::transpose) {
             check_attributes(operation, {attr::axes.name});
             const std::vector<int>& order = axes(operation, operand(0).shape.size());
-            require(order.size() == operand(0).shape.size(), where_, "needs every axis");
+            require(order.size() == operand(0).shape.size(), "needs every axis");
             std::vector<Size> shape;
             for (int axis : order)
                 shape.push_back(operand(0).shape[static_cast<std::size_t>(axis)]);
-            require_type(result, Type{operand(0).dtype, shape}, where_, "the result");
+            require_type(result, Type{operand(0).dtype, shape}, "the result");
         } else if (op == Op::reshape) {
             // Equal element counts are not decidable in general: the trace guards them.
             check_attributes(operation, {});
-            require(result.dtype == operand(0).dtype, where_, "keeps the dtype");
+            require(result.dtype == operand(0).dtype, "keeps the dtype");
             Size before = product(operand(0).shape);
             Size after = product(result.shape);
-            require(!before.is_constant() || !after.is_constant() || before.constant() == after.constant(), where_,
+            require(!before.is_constant() || !after.is_constant() || before.constant() == after.constant(),
                     text_of(operand(0)) + " has not the elements of " + text_of(result));
         } else if (op == Op::broadcast_to) {
             check_attributes(operation, {});
-            require(result.dtype == operand(0).dtype, where_, "keeps the dtype");
+            require(result.dtype == operand(0).dtype, "keeps the dtype");
             check_broadcast(operand(0), result);
         } else if (op == Op::iota) {
             check_attributes(operation, {attr::axis.name});
-            require(result.dtype == "int64", where_, "gives int64");
+            require(result.dtype == "int64", "gives int64");
             axis_of(operation, result.shape, "the result");
         } else if (op == Op::windows && dialect_ == Dialect::rewritten) {
             check_windows(operation, operand(0));
@@ -518,10 +494,10 @@ class Verifier {
             check_attributes(operation, {});
             const Type& a = operand(0);
             const Type& b = operand(1);
-            require(a.shape.size() >= 2 && b.shape.size() >= 2, where_, "takes matrices");
-            require(same_size(a.shape.back(), b.shape.end()[-2]), where_, text_of(a) + " @ " + text_of(b));
-            require(a.dtype == result.dtype && b.dtype == result.dtype, where_, "takes and gives one dtype");
-            require(result.shape.size() == std::max(a.shape.size(), b.shape.size()), where_,
+            require(a.shape.size() >= 2 && b.shape.size() >= 2, "takes matrices");
+            require(same_size(a.shape.back(), b.shape.end()[-2]), text_of(a) + " @ " + text_of(b));
+            require(a.dtype == result.dtype && b.dtype == result.dtype, "takes and gives one dtype");
+            require(result.shape.size() == std::max(a.shape.size(), b.shape.size()),
                     "the result has other axes than " + text_of(a) + " @ " + text_of(b));
             std::vector<Size> shape = stack_of(result).shape;
             for (const Type* each : {&a, &b})
@@ -531,7 +507,7 @@ class Verifier {
         } else if (is_reduction(op)) {
             check_reduction(operation, operand(0));
         } else {
-            fail(where_, "no such operation");
+            fail("no such operation");
         }
     }
 
@@ -539,6 +515,7 @@ class Verifier {
     const Dialect dialect_;
     std::set<std::string> names_;
     std::set<std::string> symbols_;
+    Scope scope_; ///< the values that are visible
     std::string where_;
 };
 

@@ -29,29 +29,24 @@ Size product(const std::vector<Size>& shape) {
     return out;
 }
 
+bool is_whole(const IndexEntry& entry, const Size& count, const Size& axis) {
+    return entry.kind == IndexEntry::Kind::slice && entry.start.is_constant() && entry.start.constant() == 0 &&
+           is_one(entry.step) && same_size(count, axis);
+}
+
 bool same_shape(const std::vector<Size>& a, const std::vector<Size>& b) {
     return std::ranges::equal(a, b, same_size);
 }
 
 Op operation_for(Size::Op op) {
-    switch (op) {
-    case Size::Op::add:
-        return Op::add;
-    case Size::Op::sub:
-        return Op::subtract;
-    case Size::Op::mul:
-        return Op::multiply;
-    case Size::Op::floordiv:
-        return Op::floor_divide;
-    case Size::Op::mod:
-        return Op::remainder;
-    case Size::Op::min:
-        return Op::minimum;
-    case Size::Op::max:
-        return Op::maximum;
-    default:
-        throw InternalError("a size has no operation for its operator.");
-    }
+    static const std::map<Size::Op, Op> operations = {
+        {Size::Op::add, Op::add},       {Size::Op::sub, Op::subtract},
+        {Size::Op::mul, Op::multiply},  {Size::Op::floordiv, Op::floor_divide},
+        {Size::Op::mod, Op::remainder}, {Size::Op::min, Op::minimum},
+        {Size::Op::max, Op::maximum}};
+    const auto found = operations.find(op);
+    if (found == operations.end()) throw InternalError("a size has no operation for its operator.");
+    return found->second;
 }
 
 } // namespace tilewright::translator

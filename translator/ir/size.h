@@ -21,6 +21,8 @@ inline bool is_one(const Size& size) {
     return size.is_constant() && size.constant() == 1;
 }
 Size product(const std::vector<Size>& shape);
+/// Whether a slice of `count` elements is a whole axis.
+bool is_whole(const IndexEntry& entry, const Size& count, const Size& axis);
 bool same_shape(const std::vector<Size>& a, const std::vector<Size>& b);
 /// Whether 32 bits of what it computes with are enough for 32 bits of the result: + - *.
 constexpr bool wraps(Size::Op op) {

@@ -47,14 +47,6 @@ template <class See> void walk_inside(const Block& block, const See& see, std::v
     }
 }
 
-/// Calls see(block) for each block, those of its regions before the block that has them.
-template <class See> void walk_blocks(Block& block, const See& see) {
-    for (Operation& operation : block.operations)
-        for (Block& region : operation.regions)
-            walk_blocks(region, see);
-    see(block);
-}
-
 /// Where a rewrite is.
 struct Place {
     std::vector<Operation>& out;               ///< of the new block, so far

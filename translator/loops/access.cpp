@@ -112,8 +112,7 @@ struct Span {
 
 Span span(const AxisMap& map, const std::vector<Size>& shape) {
     if (map.axis < 0) return {map.start, map.start + Size::integer(1), true};
-    const bool unit = map.step.is_constant() && map.step.constant() == 1;
-    return {map.start, map.start + shape[static_cast<std::size_t>(map.axis)], unit};
+    return {map.start, map.start + shape[static_cast<std::size_t>(map.axis)], is_one(map.step)};
 }
 
 bool apart(const AxisMap& a, const std::vector<Size>& shape_a, const AxisMap& b, const std::vector<Size>& shape_b) {
@@ -127,6 +126,25 @@ bool apart(const AxisMap& a, const std::vector<Size>& shape_a, const AxisMap& b,
 
 bool equal(const Size& a, const Size& b) {
     return constant_difference(a, b) == 0;
+}
+
+/// Of a region, whose slices are the axes of what lies there.
+Map map_of(const std::vector<IndexEntry>& region) {
+    Map out;
+    int axis = 0;
+    for (const IndexEntry& entry : region)
+        out.push_back(entry.kind == IndexEntry::Kind::slice ? AxisMap{axis++, entry.start, entry.step}
+                                                            : position(entry.start));
+    return out;
+}
+
+Overlap overlap(const Map& a, const std::vector<Size>& shape_a, const Map& b, const std::vector<Size>& shape_b) {
+    bool same = same_shape(shape_a, shape_b);
+    for (std::size_t k = 0; k < a.size(); ++k) {
+        if (apart(a[k], shape_a, b[k], shape_b)) return Overlap::disjoint;
+        same = same && a[k].axis == b[k].axis && equal(a[k].start, b[k].start) && equal(a[k].step, b[k].step);
+    }
+    return same ? Overlap::same : Overlap::unknown;
 }
 
 } // namespace
@@ -169,48 +187,22 @@ std::vector<Access> accesses(const std::string& value, const AccessContext& cont
 
 bool same_lanes(const Access& read, const std::vector<IndexEntry>& region) {
     if (!read.map) return false;
-    int axis = 0;
+    const Map written = map_of(region);
     for (std::size_t k = 0; k < region.size(); ++k) {
-        const AxisMap& other = (*read.map)[k];
-        if (region[k].kind != IndexEntry::Kind::slice) {
-            if (other.axis >= 0) return false;
-            continue;
-        }
-        if (other.axis != axis++ || !equal(region[k].start, other.start) || !equal(region[k].step, other.step))
-            return false;
+        const AxisMap &one = written[k], &other = (*read.map)[k];
+        if (one.axis != other.axis) return false;
+        if (one.axis >= 0 && !(equal(one.start, other.start) && equal(one.step, other.step))) return false;
     }
     return true;
 }
 
 Overlap overlap(const std::vector<IndexEntry>& a, const std::vector<Size>& shape_a, const std::vector<IndexEntry>& b,
                 const std::vector<Size>& shape_b) {
-    bool same = same_shape(shape_a, shape_b);
-    int axis_a = 0;
-    int axis_b = 0;
-    for (std::size_t k = 0; k < a.size(); ++k) {
-        const bool slice_a = a[k].kind == IndexEntry::Kind::slice;
-        const bool slice_b = b[k].kind == IndexEntry::Kind::slice;
-        const AxisMap one = slice_a ? AxisMap{axis_a++, a[k].start, a[k].step} : position(a[k].start);
-        const AxisMap other = slice_b ? AxisMap{axis_b++, b[k].start, b[k].step} : position(b[k].start);
-        if (apart(one, shape_a, other, shape_b)) return Overlap::disjoint;
-        same = same && slice_a == slice_b && equal(one.start, other.start) && (!slice_a || equal(one.step, other.step));
-    }
-    return same ? Overlap::same : Overlap::unknown;
+    return overlap(map_of(a), shape_a, map_of(b), shape_b);
 }
 
 Overlap overlap(const Access& read, const std::vector<IndexEntry>& region, const std::vector<Size>& shape) {
-    if (!read.map) return Overlap::unknown;
-    bool same = true;
-    int axis = 0;
-    for (std::size_t k = 0; k < region.size(); ++k) {
-        const bool slice = region[k].kind == IndexEntry::Kind::slice;
-        const AxisMap written = slice ? AxisMap{axis++, region[k].start, region[k].step} : position(region[k].start);
-        const AxisMap& other = (*read.map)[k];
-        if (apart(written, shape, other, shape)) return Overlap::disjoint;
-        same = same && written.axis == other.axis && equal(written.start, other.start) &&
-               (!slice || equal(written.step, other.step));
-    }
-    return same ? Overlap::same : Overlap::unknown;
+    return read.map ? overlap(map_of(region), shape, *read.map, shape) : Overlap::unknown;
 }
 
 } // namespace tilewright::translator

@@ -1,6 +1,8 @@
 // translator/loops/element_axes.cpp: alignment of values with the arrays that they are computed from.
 #include "translator/loops/element_axes.h"
 
+#include <numeric>
+
 #include "translator/ir/attributes.h"
 #include "translator/ir/size.h"
 #include "translator/ir/values.h"
@@ -8,96 +10,78 @@
 namespace tilewright::translator {
 
 void ElementAxes::follow(const std::string& name, const Type& type) {
-    Axes axes;
-    for (std::size_t k = 0; k < type.shape.size(); ++k)
-        axes.push_back(static_cast<int>(k));
-    axes_[name] = std::move(axes);
-    types_[name] = type;
-    origin_[name] = name;
+    Axes axes(type.shape.size());
+    std::iota(axes.begin(), axes.end(), 0);
+    values_[name] = {type, std::move(axes), name};
 }
 
 bool ElementAxes::at_own_element(const std::string& value, std::size_t rank) const {
-    const auto found = axes_.find(value);
-    if (found == axes_.end() || found->second.size() != rank || elsewhere_.count(value) != 0) return false;
+    const auto found = values_.find(value);
+    if (found == values_.end() || found->second.axes.size() != rank || found->second.elsewhere) return false;
     for (std::size_t k = 0; k < rank; ++k) {
         // A 0-d array that was broadcast to the element's shape is no array of elements, but stands at each of them.
-        if (found->second[k] != static_cast<int>(k) && found->second[k] != kNew && found->second[k] != kNone)
-            return false;
+        const int axis = found->second.axes[k];
+        if (axis != static_cast<int>(k) && axis != kNew && axis != kNone) return false;
     }
     return true;
 }
 
 void ElementAxes::visit(const Operation& operation) {
-    types_[operation.result] = operation.type;
-    bool any = false;
+    std::string origin;
     bool elsewhere = false;
     for (const std::string& operand : operation.operands) {
-        any = any || depends(operand);
-        elsewhere = elsewhere || elsewhere_.count(operand) != 0;
+        const auto found = values_.find(operand);
+        if (found == values_.end()) continue;
+        if (origin.empty()) origin = found->second.origin;
+        elsewhere = elsewhere || found->second.elsewhere;
     }
-    if (!any) return;
-    std::optional<Axes> axes = elsewhere ? std::nullopt : result_of(operation);
-    if (!axes) elsewhere_.insert(operation.result);
-    axes_[operation.result] = axes.value_or(Axes(operation.type.shape.size(), kNew));
-    origin_[operation.result] = first_followed(operation);
+    if (origin.empty()) return;
+    const std::optional<Axes> axes = elsewhere ? std::nullopt : result_of(operation, origin);
+    values_[operation.result] = {operation.type, axes.value_or(Axes(operation.type.shape.size(), kNew)), origin,
+                                 !axes.has_value()};
 }
 
-std::string ElementAxes::first_followed(const Operation& operation) const {
-    for (const std::string& operand : operation.operands) {
-        if (const auto found = origin_.find(operand); found != origin_.end()) return found->second;
+std::nullopt_t ElementAxes::stop(const Operation& operation, const std::string& what) {
+    if (trouble_.empty()) {
+        trouble_ = what;
+        trouble_line_ = operation.line;
     }
-    return "";
+    return std::nullopt;
 }
 
-void ElementAxes::stop(const Operation& operation, const std::string& what) {
-    if (!trouble_.empty()) return;
-    trouble_ = what;
-    trouble_line_ = operation.line;
-}
-
-std::optional<ElementAxes::Axes> ElementAxes::result_of(const Operation& operation) {
+std::optional<ElementAxes::Axes> ElementAxes::result_of(const Operation& operation, const std::string& origin) {
     const Op op = operation.op;
-    const std::string name = first_followed(operation);
-    if (is_elementwise(op) || op == Op::broadcast_to) return broadcast(operation);
+    if (is_elementwise(op) || op == Op::broadcast_to) return broadcast(operation, origin);
     if (op == Op::index) return indexed(operation);
     if (op == Op::transpose) {
-        const Axes& from = axes_.at(operation.operands[0]);
-        const Axes& order = operation.attributes.at(attr::axes);
+        const Axes& from = values_.at(operation.operands[0]).axes;
         Axes to;
-        for (int axis : order)
+        for (const int axis : operation.attributes.at(attr::axes))
             to.push_back(from[static_cast<std::size_t>(axis)]);
         return to;
     }
     if (op == Op::take && operation.type.shape.empty() && !depends(operation.operands[0])) return Axes();
-    if (op == Op::update) {
-        stop(operation, "writes a part of " + name);
-        return std::nullopt;
-    }
-    if (is_reduction(op) || op == Op::matmul)
-        stop(operation, (op == Op::matmul ? "multiplies the matrix " : "takes the " + text_of(op) + " of ") + name);
-    else
-        stop(operation, "reads " + name + " at another element");
-    return std::nullopt;
+    if (op == Op::update) return stop(operation, "writes a part of " + origin);
+    if (op == Op::matmul) return stop(operation, "multiplies the matrix " + origin);
+    if (is_reduction(op)) return stop(operation, "takes the " + text_of(op) + " of " + origin);
+    return stop(operation, "reads " + origin + " at another element");
 }
 
-std::optional<ElementAxes::Axes> ElementAxes::broadcast(const Operation& operation) {
+std::optional<ElementAxes::Axes> ElementAxes::broadcast(const Operation& operation, const std::string& origin) {
     const std::vector<Size>& shape = operation.type.shape;
     Axes out(shape.size(), kNone);
     for (const std::string& operand : operation.operands) {
-        const auto found = axes_.find(operand);
-        if (found == axes_.end()) continue;
-        const std::size_t missing = shape.size() - found->second.size();
-        for (std::size_t k = 0; k < found->second.size(); ++k) {
-            const int axis = found->second[k];
-            if (axis < 0) continue;
+        const auto found = values_.find(operand);
+        if (found == values_.end()) continue;
+        const auto& [type, axes, own_origin, elsewhere] = found->second;
+        const std::size_t missing = shape.size() - axes.size();
+        for (std::size_t k = 0; k < axes.size(); ++k) {
+            if (axes[k] < 0) continue;
             int& into = out[k + missing];
-            const auto type = types_.find(operand);
-            const bool stretched = type != types_.end() && is_one(type->second.shape[k]) && !is_one(shape[k + missing]);
-            if (stretched || (into >= 0 && into != axis)) {
-                stop(operation, "combines elements of " + first_followed(operation) + " with other elements");
-                return std::nullopt;
-            }
-            into = axis;
+            const bool stretched = is_one(type.shape[k]) && !is_one(shape[k + missing]);
+            if (stretched || (into >= 0 && into != axes[k]))
+                return stop(operation, "combines elements of " + origin + " with other elements");
+            into = axes[k];
         }
     }
     for (std::size_t k = 0; k < out.size(); ++k) {
@@ -107,8 +91,7 @@ std::optional<ElementAxes::Axes> ElementAxes::broadcast(const Operation& operati
 }
 
 std::optional<ElementAxes::Axes> ElementAxes::indexed(const Operation& operation) {
-    const std::string& operand = operation.operands[0];
-    const Axes& from = axes_.at(operand);
+    const Follower& from = values_.at(operation.operands[0]);
     Axes out;
     std::size_t axis = 0;
     for (const IndexEntry& entry : operation.attributes.at(attr::index)) {
@@ -116,22 +99,13 @@ std::optional<ElementAxes::Axes> ElementAxes::indexed(const Operation& operation
             out.push_back(kNone);
             continue;
         }
-        const int moves = from[axis];
-        const Size extent = types_.at(operand).shape[axis];
-        ++axis;
-        const bool still = moves < 0 || is_one(extent);
-        if (entry.kind == IndexEntry::Kind::position) {
-            if (still) continue;
-            stop(operation, "reads " + origin_.at(operand) + " at another element");
-            return std::nullopt;
-        }
-        const bool whole = entry.start.is_constant() && entry.start.constant() == 0 && entry.step.is_constant() &&
-                           entry.step.constant() == 1 && same_size(extent, operation.type.shape[out.size()]);
-        if (!whole && moves >= 0) {
-            stop(operation, "reads " + origin_.at(operand) + " at another element");
-            return std::nullopt;
-        }
-        out.push_back(moves);
+        const int moves = from.axes[axis];
+        const Size& extent = from.type.shape[axis++];
+        const bool position = entry.kind == IndexEntry::Kind::position;
+        const bool stays =
+            moves < 0 || (position ? is_one(extent) : is_whole(entry, operation.type.shape[out.size()], extent));
+        if (!stays) return stop(operation, "reads " + from.origin + " at another element");
+        if (!position) out.push_back(moves);
     }
     return out;
 }

@@ -3,7 +3,6 @@
 
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -26,7 +25,7 @@ class ElementAxes {
     void visit(const Operation& operation);
 
     /// Whether the value needs a followed array at all.
-    bool depends(const std::string& value) const { return axes_.count(value) != 0; }
+    bool depends(const std::string& value) const { return values_.count(value) != 0; }
     /// Whether axis k of the value is axis k of the arrays, all of them.
     bool at_own_element(const std::string& value, std::size_t rank) const;
     /// The first operation, and what of it, that needs another element: "reads A at another element"; "" for none.
@@ -37,16 +36,21 @@ class ElementAxes {
     static constexpr int kNone = -1; ///< an axis along which the arrays stand still
     static constexpr int kNew = -2;  ///< the same, longer than one: the arrays are broadcast along it
 
-    std::optional<Axes> result_of(const Operation& operation);
-    std::optional<Axes> broadcast(const Operation& operation);
-    std::optional<Axes> indexed(const Operation& operation);
-    void stop(const Operation& operation, const std::string& what);
-    std::string first_followed(const Operation& operation) const;
+    /// A value that needs a followed array.
+    struct Follower {
+        Type type;
+        Axes axes;
+        std::string origin;     ///< the followed array that it needs first, for messages
+        bool elsewhere = false; ///< it needs another element
+    };
 
-    std::map<std::string, Axes> axes_;
-    std::set<std::string> elsewhere_; ///< values that need another element
-    std::map<std::string, Type> types_;
-    std::map<std::string, std::string> origin_; ///< value -> the followed array that it needs first, for messages
+    /// `origin`: of the result.
+    std::optional<Axes> result_of(const Operation& operation, const std::string& origin);
+    std::optional<Axes> broadcast(const Operation& operation, const std::string& origin);
+    std::optional<Axes> indexed(const Operation& operation);
+    std::nullopt_t stop(const Operation& operation, const std::string& what);
+
+    std::map<std::string, Follower> values_;
     std::string trouble_;
     int trouble_line_ = 0;
 };

@@ -17,13 +17,6 @@ std::string at_line(int line, const std::string& what) {
     return line > 0 ? "line " + std::to_string(line) + " " + what : "the loop " + what;
 }
 
-std::vector<const Type*> carried_types(const Operation& loop) {
-    std::vector<const Type*> out;
-    for (const auto& [name, type] : loop.regions[0].parameters)
-        out.push_back(&type);
-    return out;
-}
-
 bool mentions(const Operation& operation, const std::string& symbol) {
     std::set<std::string> symbols;
     collect_symbols(operation, symbols);
@@ -72,17 +65,13 @@ class DeadIteration {
             const auto a = truth(operands[0]);
             return a ? std::optional<bool>(!*a) : std::nullopt;
         }
-        if (made->op == Op::logical_and || made->op == Op::bitwise_and) {
+        const bool all = made->op == Op::logical_and || made->op == Op::bitwise_and;
+        if (all || made->op == Op::logical_or || made->op == Op::bitwise_or) {
             const auto a = truth(operands[0]);
             const auto b = truth(operands[1]);
-            if (a == false || b == false) return false;
-            return a && b ? std::optional<bool>(true) : std::nullopt;
-        }
-        if (made->op == Op::logical_or || made->op == Op::bitwise_or) {
-            const auto a = truth(operands[0]);
-            const auto b = truth(operands[1]);
-            if (a == true || b == true) return true;
-            return a && b ? std::optional<bool>(false) : std::nullopt;
+            // False decides what is all true, true what is any.
+            if (a == !all || b == !all) return !all;
+            return a && b ? std::optional<bool>(all) : std::nullopt;
         }
         if (made->op == Op::where) {
             const auto chosen = truth(operands[0]);
@@ -118,18 +107,15 @@ std::string why_not_pixelwise(const Operation& loop) {
     if (!loop.attributes.at(attr::step).is_constant())
         return at_line(loop.line, "steps by " + loop.attributes.at(attr::step).text() + ", whose sign is not known");
     const Block& body = loop.regions[0];
-    const Type* element = nullptr;
-    const std::string* element_name = nullptr;
-    for (const auto& [name, type] : body.parameters) {
+    const std::pair<std::string, Type>* element = nullptr;
+    for (const auto& each : body.parameters) {
+        const auto& [name, type] = each;
         if (type.shape.empty()) continue;
-        if (element != nullptr && !same_shape(element->shape, type.shape))
-            return at_line(loop.line, "carries " + *element_name + " and " + name + ", whose shapes differ");
-        if (element == nullptr) {
-            element = &type;
-            element_name = &name;
-        }
+        if (element == nullptr) element = &each;
+        if (!same_shape(element->second.shape, type.shape))
+            return at_line(loop.line, "carries " + element->first + " and " + name + ", whose shapes differ");
     }
-    const std::size_t rank = element == nullptr ? 0 : element->shape.size();
+    const std::size_t rank = element == nullptr ? 0 : element->second.shape.size();
     ElementAxes axes;
     for (const auto& [name, type] : body.parameters)
         axes.follow(name, type);
@@ -177,9 +163,8 @@ Size iterations_of(const Operation& loop) {
 }
 
 std::vector<Size> element_shape(const Operation& loop) {
-    for (const Type* type : carried_types(loop)) {
-        if (!type->shape.empty()) return type->shape;
-    }
+    for (const auto& [name, type] : loop.regions[0].parameters)
+        if (!type.shape.empty()) return type.shape;
     return {};
 }
 
@@ -273,17 +258,11 @@ bool is_region(const Operation& operation) {
     return !operation.regions.empty() && !(operation.op == Op::for_loop && why_not_pixelwise(operation).empty());
 }
 
-namespace {
-
-bool has_regions(const Block& block) {
-    return std::any_of(block.operations.begin(), block.operations.end(),
-                       [](const Operation& operation) { return is_region(operation) || operation.op == Op::read; });
-}
-
-} // namespace
-
 bool needs_steps(const Program& program) {
-    return !program.writes.empty() || !program.checks.empty() || has_regions(program.body);
+    return !program.writes.empty() || !program.checks.empty() ||
+           std::ranges::any_of(program.body.operations, [](const Operation& operation) {
+               return is_region(operation) || operation.op == Op::read;
+           });
 }
 
 } // namespace tilewright::translator

@@ -139,7 +139,7 @@ Expr divide_by_row_constant_fused(const Expr& a, const Expr& b) {
     const Real dividend = real(a), divisor = real(b);
     const Real reciprocal = real(Halide::Internal::make_one(a.type())) / divisor;
     const Real first = dividend * reciprocal;
-    const Real rest = math::multiply_add(math::negate(first), divisor, dividend);
+    const Real rest = math::multiply_add(negate(first), divisor, dividend);
     const Expr quotient = math::multiply_add(rest, reciprocal, first).expr();
     // Neither the reciprocal, nor the rest, nor the quotient is subnormal or overflows. Rows that are masked are full
     // of zeros: 0.0 is right as well, of -0.0 the sign would be lost.

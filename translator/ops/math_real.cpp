@@ -16,88 +16,14 @@ Contraction freer(const Real& a, const Real& b) {
     return std::max(a.contraction(), b.contraction());
 }
 
-Real strict(Call::IntrinsicOp op, const Real& a, const Real& b) {
+} // namespace
+
+Real Real::strict(Call::IntrinsicOp op, const Real& a, const Real& b) {
     return Real(Call::make(a.expr().type(), op, {a.expr(), b.expr()}, Call::PureIntrinsic), freer(a, b));
 }
 
-Expr strict_test(Call::IntrinsicOp op, const Real& a, const Real& b) {
+Expr Real::strict_test(Call::IntrinsicOp op, const Real& a, const Real& b) {
     return Call::make(Halide::Bool(a.expr().type().lanes()), op, {a.expr(), b.expr()}, Call::PureIntrinsic);
-}
-
-} // namespace
-
-Real Real::constant(double value) const {
-    return Real(Halide::Internal::make_const(e_.type(), value), contraction_);
-}
-
-Expr Real::bits() const {
-    return Halide::reinterpret(Halide::UInt(e_.type().bits()), e_);
-}
-
-Real Real::from_bits(const Expr& bits) const {
-    return Real(Halide::reinterpret(e_.type(), bits), contraction_);
-}
-
-Expr Real::word(std::uint64_t value) const {
-    return Halide::Internal::UIntImm::make(Halide::UInt(e_.type().bits()), value);
-}
-
-Real operator+(const Real& a, const Real& b) {
-    return strict(Call::strict_add, a, b);
-}
-Real operator-(const Real& a, const Real& b) {
-    return strict(Call::strict_sub, a, b);
-}
-Real operator*(const Real& a, const Real& b) {
-    return strict(Call::strict_mul, a, b);
-}
-Real operator/(const Real& a, const Real& b) {
-    return strict(Call::strict_div, a, b);
-}
-Real operator+(const Real& a, double b) {
-    return a + a.constant(b);
-}
-Real operator-(const Real& a, double b) {
-    return a - a.constant(b);
-}
-Real operator*(const Real& a, double b) {
-    return a * a.constant(b);
-}
-Real operator+(double a, const Real& b) {
-    return b.constant(a) + b;
-}
-Real operator-(double a, const Real& b) {
-    return b.constant(a) - b;
-}
-Real operator*(double a, const Real& b) {
-    return b.constant(a) * b;
-}
-Real operator/(double a, const Real& b) {
-    return b.constant(a) / b;
-}
-Expr operator<(const Real& a, const Real& b) {
-    return strict_test(Call::strict_lt, a, b);
-}
-Expr operator==(const Real& a, const Real& b) {
-    return strict_test(Call::strict_eq, a, b);
-}
-Expr operator<(const Real& a, double b) {
-    return a < a.constant(b);
-}
-Expr operator==(const Real& a, double b) {
-    return a == a.constant(b);
-}
-Expr operator<(double a, const Real& b) {
-    return b.constant(a) < b;
-}
-
-// Halide's x86 back end compiles a <= b as !(a > b), which is true of NaN: only < and == are trusted.
-Expr operator<=(const Real& a, double b) {
-    return a < (a.is_double() ? std::nextafter(b, kInfinity) : double(std::nextafter(float(b), float(kInfinity))));
-}
-
-Expr operator<=(double a, const Real& b) {
-    return (b.is_double() ? std::nextafter(a, -kInfinity) : double(std::nextafter(float(a), float(-kInfinity)))) < b;
 }
 
 Real select(const Expr& condition, const Real& yes, const Real& no) {
@@ -108,37 +34,9 @@ Real rare(const Expr& condition, const Real& slow, const Real& fast) {
     return Real(dsl::rare(condition, slow.expr(), fast.expr()), fast.contraction());
 }
 
-Expr is_nan(const Real& x) {
-    return !(x == x);
-}
-
 Real abs(const Real& x) {
     // Halide's abs leaves -0.0 alone.
     return x.from_bits(x.bits() & x.word(x.is_double() ? 0x7fffffffffffffffu : 0x7fffffffu));
-}
-
-Real sqrt(const Real& x) {
-    return Real(Halide::sqrt(x.expr()), x.contraction());
-}
-
-Expr sign_bit(const Real& x) {
-    return x.bits() & x.top_bit();
-}
-
-Real flip_sign(const Real& x, const Expr& sign) {
-    return x.from_bits(x.bits() ^ sign);
-}
-
-Real negate(const Real& x) {
-    return flip_sign(x, x.top_bit());
-}
-
-Real smaller_of(const Real& a, const Real& b) {
-    return strict(Call::strict_min, a, b);
-}
-
-Real larger_of(const Real& a, const Real& b) {
-    return strict(Call::strict_max, a, b);
 }
 
 Real high_part(const Real& x) {
@@ -147,17 +45,12 @@ Real high_part(const Real& x) {
 }
 
 Real multiply_add(const Real& a, const Real& b, const Real& c) {
-    switch (std::max(freer(a, b), c.contraction())) {
-    case Contraction::none:
-        return a * b + c;
-    case Contraction::device:
-        return Real(Call::make(a.expr().type(), a.is_double() ? "llvm.nvvm.fma.rn.d" : "llvm.nvvm.fma.rn.f",
-                               {a.expr(), b.expr(), c.expr()}, Call::PureExtern),
-                    Contraction::device);
-    case Contraction::any:
-        break;
-    }
-    return Real(a.expr() * b.expr() + c.expr(), Contraction::any);
+    const Contraction freest = std::max(freer(a, b), c.contraction());
+    if (freest == Contraction::none) return a * b + c;
+    if (freest == Contraction::any) return Real(a.expr() * b.expr() + c.expr(), freest);
+    return Real(Call::make(a.expr().type(), a.is_double() ? "llvm.nvvm.fma.rn.d" : "llvm.nvvm.fma.rn.f",
+                           {a.expr(), b.expr(), c.expr()}, Call::PureExtern),
+                freest);
 }
 
 namespace {

@@ -1,6 +1,7 @@
 // translator/ops/math_real.h: strict floating point arithmetic on Halide expressions, for the elementary functions.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -25,15 +26,17 @@ class Real {
     Contraction contraction() const { return contraction_; }
     bool is_double() const { return e_.type().bits() == 64; }
     /// `value` rounded to this type.
-    Real constant(double value) const;
+    Real constant(double value) const { return Real(Halide::Internal::make_const(e_.type(), value), contraction_); }
     /// The constant of this expression's type.
     Real pick(double value64, float value32) const { return constant(is_double() ? value64 : double(value32)); }
     /// The type's bits as an unsigned integer of the same width.
-    Expr bits() const;
+    Expr bits() const { return Halide::reinterpret(Halide::UInt(e_.type().bits()), e_); }
     /// The value with these bits; `bits` has this type's width.
-    Real from_bits(const Expr& bits) const;
+    Real from_bits(const Expr& bits) const { return Real(Halide::reinterpret(e_.type(), bits), contraction_); }
     /// An unsigned constant of this type's width.
-    Expr word(std::uint64_t value) const;
+    Expr word(std::uint64_t value) const {
+        return Halide::Internal::UIntImm::make(Halide::UInt(e_.type().bits()), value);
+    }
     /// The sign's bit.
     Expr top_bit() const { return word(is_double() ? 1ull << 63 : 1ull << 31); }
     Real quiet_nan() const { return from_bits(word(is_double() ? 0x7ff8000000000000u : 0x7fc00000u)); }
@@ -46,44 +49,53 @@ class Real {
     int mantissa_bits() const { return is_double() ? 52 : 23; }
     int bias() const { return is_double() ? 1023 : 127; }
 
+    friend Real operator+(const Real& a, const Real& b) { return strict(Call::strict_add, a, b); }
+    friend Real operator-(const Real& a, const Real& b) { return strict(Call::strict_sub, a, b); }
+    friend Real operator*(const Real& a, const Real& b) { return strict(Call::strict_mul, a, b); }
+    friend Real operator/(const Real& a, const Real& b) { return strict(Call::strict_div, a, b); }
+    friend Real operator+(const Real& a, double b) { return a + a.constant(b); }
+    friend Real operator-(const Real& a, double b) { return a - a.constant(b); }
+    friend Real operator*(const Real& a, double b) { return a * a.constant(b); }
+    friend Real operator+(double a, const Real& b) { return b.constant(a) + b; }
+    friend Real operator-(double a, const Real& b) { return b.constant(a) - b; }
+    friend Real operator*(double a, const Real& b) { return b.constant(a) * b; }
+    friend Real operator/(double a, const Real& b) { return b.constant(a) / b; }
+    /// IEEE comparisons: false when a side is NaN. Halide's x86 back end compiles a <= b as !(a > b), which is true of
+    /// NaN: only < and == are trusted.
+    friend Expr operator<(const Real& a, const Real& b) { return strict_test(Call::strict_lt, a, b); }
+    friend Expr operator==(const Real& a, const Real& b) { return strict_test(Call::strict_eq, a, b); }
+    friend Expr operator<(const Real& a, double b) { return a < a.constant(b); }
+    friend Expr operator<(double a, const Real& b) { return b.constant(a) < b; }
+    friend Expr operator==(const Real& a, double b) { return a == a.constant(b); }
+    friend Expr operator<=(const Real& a, double b) { return a < a.next(b, kInfinity); }
+    friend Expr operator<=(double a, const Real& b) { return b.next(a, -kInfinity) < b; }
+    friend Expr is_nan(const Real& x) { return !(x == x); }
+    friend Real sqrt(const Real& x) { return Real(Halide::sqrt(x.e_), x.contraction_); }
+    /// The sign bit of x alone, as bits.
+    friend Expr sign_bit(const Real& x) { return x.bits() & x.top_bit(); }
+    /// x with its sign flipped where `sign` (bits, only the top one may be set) is.
+    friend Real flip_sign(const Real& x, const Expr& sign) { return x.from_bits(x.bits() ^ sign); }
+    friend Real negate(const Real& x) { return flip_sign(x, x.top_bit()); }
+    /// a where a < b, else b: a NaN in b survives.
+    friend Real smaller_of(const Real& a, const Real& b) { return strict(Call::strict_min, a, b); }
+    friend Real larger_of(const Real& a, const Real& b) { return strict(Call::strict_max, a, b); }
+
   private:
+    using Call = Halide::Internal::Call;
+    static Real strict(Call::IntrinsicOp op, const Real& a, const Real& b);
+    static Expr strict_test(Call::IntrinsicOp op, const Real& a, const Real& b);
+    /// Of this type, the number beside `value` on the way to `end`.
+    double next(double value, double end) const {
+        return is_double() ? std::nextafter(value, end) : double(std::nextafter(float(value), float(end)));
+    }
+
     Expr e_;
     Contraction contraction_;
 };
 
-Real operator+(const Real& a, const Real& b);
-Real operator-(const Real& a, const Real& b);
-Real operator*(const Real& a, const Real& b);
-Real operator/(const Real& a, const Real& b);
-Real operator+(const Real& a, double b);
-Real operator-(const Real& a, double b);
-Real operator*(const Real& a, double b);
-Real operator+(double a, const Real& b);
-Real operator-(double a, const Real& b);
-Real operator*(double a, const Real& b);
-Real operator/(double a, const Real& b);
-/// IEEE comparisons: false when a side is NaN.
-Expr operator<(const Real& a, const Real& b);
-Expr operator==(const Real& a, const Real& b);
-Expr operator<(const Real& a, double b);
-Expr operator<=(const Real& a, double b);
-Expr operator==(const Real& a, double b);
-Expr operator<(double a, const Real& b);
-Expr operator<=(double a, const Real& b);
-
 Real select(const Expr& condition, const Real& yes, const Real& no);
 Real rare(const Expr& condition, const Real& slow, const Real& fast);
-Expr is_nan(const Real& x);
 Real abs(const Real& x);
-Real sqrt(const Real& x);
-/// The sign bit of x alone, as bits.
-Expr sign_bit(const Real& x);
-/// x with its sign flipped where `sign` (bits, only the top one may be set) is.
-Real flip_sign(const Real& x, const Expr& sign);
-Real negate(const Real& x);
-/// a where a < b, else b: a NaN in b survives.
-Real smaller_of(const Real& a, const Real& b);
-Real larger_of(const Real& a, const Real& b);
 /// x with the low half of its mantissa cleared: the product of two such values is exact.
 Real high_part(const Real& x);
 /// a * b + c, in one rounding where the values and the target allow it.

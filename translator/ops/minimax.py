@@ -24,10 +24,14 @@ class Row:
     meaning: str
     function: Real
     weight: Real
-    low: mpf
     high: mpf
-    count64: int
-    count32: int
+    counts: tuple[int, int]  # of float64, of float32
+    low: mpf = mpf(0)
+
+    def value(self, x: mpf) -> mpf:
+        """Of the function, with digits to spare: it takes the difference of numbers that are close."""
+        with mp.workdps(160):
+            return self.function(x)
 
 
 def evaluate(coefficients: list[mpf], x: mpf) -> mpf:
@@ -42,9 +46,7 @@ def remez(row: Row, count: int) -> list[mpf]:
     middle, half = (row.low + row.high) / 2, (row.high - row.low) / 2
     size = 60 * (count + 1)
     grid = [middle - half * mp.cos(mp.pi * (i + mpf(1) / 2) / size) for i in range(size)]
-    values = [(x, row.function(x), row.weight(x)) for x in grid]
-    values = [v for v in values if v[2] != 0]
-    size = len(values)
+    values = [(x, row.value(x), row.weight(x)) for x in grid]
     chosen = [round((size - 1) * (1 - np.cos(np.pi * i / count)) / 2) for i in range(count + 1)]
     coefficients: list[mpf] = []
     for _ in range(40):
@@ -79,114 +81,57 @@ def remez(row: Row, count: int) -> list[mpf]:
 
 def largest_error(row: Row, coefficients: list[mpf]) -> float:
     points = [row.low + (row.high - row.low) * i / 1000 for i in range(1001)]
-    return float(max(abs(row.weight(x) * (row.function(x) - evaluate(coefficients, x))) for x in points if x != 0))
+    return float(max(abs(row.weight(x) * (row.value(x) - evaluate(coefficients, x))) for x in points if x != 0))
 
 
-def series(function: Real, terms: list[mpf], shift: int) -> Real:
-    """``(function(x) - terms) / x**shift`` without the cancellation near 0."""
-
-    def rest(x: mpf) -> mpf:
-        if x == 0:
-            x = mpf(10) ** -15
-        with mp.workdps(160):
-            return +((function(x) - evaluate(terms, x)) / x**shift)
-
-    return rest
+def exp_rest(r: mpf) -> mpf:
+    return (mp.exp(r) - 1 - r) / r**2
 
 
-def root(function: Real) -> Real:
-    """An odd function f as ``(f(t) - t) / t**3`` of z = t * t."""
-
-    def rest(z: mpf) -> mpf:
-        if z == 0:
-            z = mpf(10) ** -20
-        with mp.workdps(160):
-            t = mp.sqrt(z)
-            return +((function(t) - t) / (t * z))
-
-    return rest
+def cos_rest(z: mpf) -> mpf:
+    return (mp.cos(mp.sqrt(z)) - 1 + z / 2) / z**2
 
 
-def odd_weight(function: Real) -> Real:
-    """Relative to f(t): what an error of the polynomial does to the result."""
-    return lambda z: mpf(0) if z == 0 else mp.sqrt(z) * z / function(mp.sqrt(z))
-
-
-def cosine_rest(z: mpf) -> mpf:
-    z = z or mpf(10) ** -20
-    with mp.workdps(160):
-        return +((mp.cos(mp.sqrt(z)) - 1 + z / 2) / z**2)
+def log_of_ratio(s: mpf) -> mpf:
+    return mp.log1p(s) - mp.log1p(-s)
 
 
 def log_rest(z: mpf) -> mpf:
-    """(log((1+s)/(1-s)) - 2s) / s**3 with z = s*s."""
-    z = z or mpf(10) ** -20
-    with mp.workdps(160):
-        s = mp.sqrt(z)
-        return +((mp.log1p(s) - mp.log1p(-s) - 2 * s) / (s * z))
+    return (log_of_ratio(mp.sqrt(z)) - 2 * mp.sqrt(z)) / (mp.sqrt(z) * z)
 
 
 def power_rest(z: mpf) -> mpf:
-    """(1.5 / s * log((1+s)/(1-s)) - 3 - z) / z**2 with z = s*s."""
-    z = z or mpf(10) ** -20
-    with mp.workdps(160):
-        s = mp.sqrt(z)
-        return +((mpf(3) / 2 / s * (mp.log1p(s) - mp.log1p(-s)) - 3 - z) / z**2)
+    return (mpf(3) / 2 / mp.sqrt(z) * log_of_ratio(mp.sqrt(z)) - 3 - z) / z**2
+
+
+def odd(name: str, meaning: str, f: Real, high: mpf, counts: tuple[int, int]) -> Row:
+    """An odd function f as ``(f(t) - t) / t**3`` of z = t * t; errors are relative to f(t)."""
+    return Row(
+        name,
+        meaning,
+        lambda z: (f(mp.sqrt(z)) - mp.sqrt(z)) / (mp.sqrt(z) * z),
+        lambda z: mp.sqrt(z) * z / f(mp.sqrt(z)),
+        high,
+        counts,
+    )
 
 
 LN2_HALF = mp.log(2) / 2 * mpf("1.0001")
 S_LOG = ((mp.sqrt(2) - 1) / (mp.sqrt(2) + 1)) ** 2 * mpf("1.0001")
 QUARTER = (mp.pi / 4) ** 2 * mpf("1.0001")
+HALF = mpf("0.2501")
 
 ROWS = [
-    Row(
-        "exp",
-        "(e^r - 1 - r) / r^2",
-        series(mp.exp, [mpf(1), mpf(1)], 2),
-        lambda r: r**2 / mp.exp(r),
-        -LN2_HALF,
-        LN2_HALF,
-        10,
-        5,
-    ),
-    Row(
-        "expm1",
-        "(e^r - 1 - r) / r^2",
-        series(mp.exp, [mpf(1), mpf(1)], 2),
-        lambda r: r**2 / mp.expm1(r) if r else 0,
-        -LN2_HALF,
-        LN2_HALF,
-        11,
-        6,
-    ),
-    Row("log", "(log((1+s)/(1-s)) - 2s) / s^3, z = s^2", log_rest, lambda z: z, mpf(0), S_LOG, 7, 4),
-    Row("power", "(1.5/s log((1+s)/(1-s)) - 3 - z) / z^2, z = s^2", power_rest, lambda z: z**2, mpf(0), S_LOG, 9, 3),
-    Row("sin", "(sin(r) - r) / r^3, z = r^2", root(mp.sin), odd_weight(mp.sin), mpf(0), QUARTER, 6, 3),
-    Row("cos", "(cos(r) - 1 + z/2) / z^2, z = r^2", cosine_rest, lambda z: z**2, mpf(0), QUARTER, 6, 3),
-    Row(
-        "tanh", "(tanh(x) - x) / x^3 to 0.625, z = x^2", root(mp.tanh), odd_weight(mp.tanh), mpf(0), mpf("0.3907"), 0, 5
-    ),
-    Row("sinh", "(sinh(x) - x) / x^3 to 1, z = x^2", root(mp.sinh), odd_weight(mp.sinh), mpf(0), mpf("1.0001"), 7, 4),
-    Row(
-        "arctan",
-        "(arctan(t) - t) / t^3 to 1/2, z = t^2",
-        root(mp.atan),
-        odd_weight(mp.atan),
-        mpf(0),
-        mpf("0.2501"),
-        13,
-        6,
-    ),
-    Row(
-        "arcsin",
-        "(arcsin(x) - x) / x^3 to 1/2, z = x^2",
-        root(mp.asin),
-        odd_weight(mp.asin),
-        mpf(0),
-        mpf("0.2501"),
-        13,
-        5,
-    ),
+    Row("exp", "(e^r - 1 - r) / r^2", exp_rest, lambda r: r**2 / mp.exp(r), LN2_HALF, (10, 5), -LN2_HALF),
+    Row("expm1", "(e^r - 1 - r) / r^2", exp_rest, lambda r: r**2 / mp.expm1(r), LN2_HALF, (11, 6), -LN2_HALF),
+    Row("log", "(log((1+s)/(1-s)) - 2s) / s^3, z = s^2", log_rest, lambda z: z, S_LOG, (7, 4)),
+    Row("power", "(1.5/s log((1+s)/(1-s)) - 3 - z) / z^2, z = s^2", power_rest, lambda z: z**2, S_LOG, (9, 3)),
+    odd("sin", "(sin(r) - r) / r^3, z = r^2", mp.sin, QUARTER, (6, 3)),
+    Row("cos", "(cos(r) - 1 + z/2) / z^2, z = r^2", cos_rest, lambda z: z**2, QUARTER, (6, 3)),
+    odd("tanh", "(tanh(x) - x) / x^3 to 0.625, z = x^2", mp.tanh, mpf("0.3907"), (0, 5)),
+    odd("sinh", "(sinh(x) - x) / x^3 to 1, z = x^2", mp.sinh, mpf("1.0001"), (7, 4)),
+    odd("arctan", "(arctan(t) - t) / t^3 to 1/2, z = t^2", mp.atan, HALF, (13, 6)),
+    odd("arcsin", "(arcsin(x) - x) / x^3 to 1/2, z = x^2", mp.asin, HALF, (13, 5)),
 ]
 
 
@@ -194,7 +139,7 @@ def main() -> None:
     print("// translator/ops/math_coefficients.h: polynomial coefficients, written by minimax.py; do not edit.")
     print("#pragma once\n\n#include <vector>\n\nnamespace tilewright::translator::coefficients {\n")
     for row in ROWS:
-        for bits, count in ((64, row.count64), (32, row.count32)):
+        for bits, count in zip((64, 32), row.counts, strict=True):
             if count == 0:
                 continue
             exact = remez(row, count)

@@ -1,11 +1,12 @@
 // translator/passes/batching.cpp: the body of a loop, once for all iterations: what differs from iteration to iteration
 // gets an axis of iterations in front, and the arrays that iterations write are written at all their positions at once.
-#include "translator/passes/batching.h"
+#include "translator/passes/passes.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <iterator>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <utility>
@@ -18,7 +19,6 @@
 #include "translator/loops/access.h"
 #include "translator/loops/pixelwise.h"
 #include "translator/passes/iteration_axis.h"
-#include "translator/passes/sum_order.h"
 
 namespace tilewright::translator {
 namespace {
@@ -53,21 +53,6 @@ std::optional<std::int64_t> least(const Program& program, const Size& size) {
     return out;
 }
 
-/// Whether a slice of `count` elements is a whole axis.
-bool is_whole(const IndexEntry& entry, const Size& count, const Size& axis) {
-    return entry.kind == Kind::slice && entry.start.is_constant() && entry.start.constant() == 0 &&
-           entry.step.is_constant() && entry.step.constant() == 1 && same_size(count, axis);
-}
-
-/// An axis moved from one place to another: "[1, 0, 2]".
-std::vector<int> moved_axis(std::size_t rank, std::size_t from, std::size_t to) {
-    std::vector<int> axes;
-    for (std::size_t k = 0; k < rank; ++k)
-        if (k != from) axes.push_back(static_cast<int>(k));
-    axes.insert(axes.begin() + static_cast<std::ptrdiff_t>(to), static_cast<int>(from));
-    return axes;
-}
-
 /// One loop's iterations as an axis.
 class Lift : IterationAxis {
   public:
@@ -91,7 +76,7 @@ class Lift : IterationAxis {
         }
         find_positions(body);
         for (const Operation& operation : body.operations) {
-            builder_.at_line(operation.line);
+            at_line(operation.line);
             lift(operation);
         }
         const auto results = results_of(loop_);
@@ -119,8 +104,7 @@ class Lift : IterationAxis {
         return *steps;
     }
 
-    // -- the arrays that iterations write
-    // ---------------------------------------------------------------------------------
+    // -- the arrays that iterations write ----------------------------------------------------------------------------
 
     bool is_version(const std::string& name) const { return class_of_.count(name) != 0; }
     const Carried* written(const std::string& name) const {
@@ -178,7 +162,7 @@ class Lift : IterationAxis {
         for (std::size_t k = 0; k < carried.axis; ++k)
             before += entries[k].kind == Kind::slice ? 1 : 0;
         entries[carried.axis] = IndexEntry::slice(steps.first, steps.step);
-        const std::string placed = to_place(with_axis(part), before);
+        const std::string placed = moved(with_axis(part), 0, before);
         const std::vector<Size>& extents = values_.type(placed).shape;
         bool whole = true;
         std::size_t next = 0;
@@ -193,8 +177,7 @@ class Lift : IterationAxis {
                  {attr::index(entries)});
     }
 
-    // -- values of an iteration as arrays over the iterations
-    // -------------------------------------------------------------------
+    // -- values of an iteration as arrays over the iterations --------------------------------------------------------
 
     void lift(const Operation& operation) {
         const Op op = operation.op;
@@ -234,7 +217,7 @@ class Lift : IterationAxis {
             if (is_search(operation.op)) refuse(operation, "may be of nothing");
             if (operation.op == Op::index && !is_there(operation)) made.attributes.set(attr::clamped, true);
         }
-        builder_.append(std::move(made));
+        append(std::move(made));
     }
 
     /// Whether the places that an index reads exist in an array of any size.
@@ -270,15 +253,18 @@ class Lift : IterationAxis {
                 wide.push_back(is_lifted(operand) ? stretched(operand, operation.type.shape.size()) : now(operand));
             std::string name = operation.result;
             // Of a size that nobody keeps: a part of expressions.
-            if (name[0] != '%' && !is_small(type)) lifted_[operation.result] = name = builder_.fresh();
+            if (name[0] != '%' && !is_small(type)) lifted_[operation.result] = name = fresh();
             return emit(name, type, op, wide, attributes);
         }
         const auto first = [&] { return with_axis(operands[0]); };
-        if (op == Op::index) {
+        if (op == Op::index || op == Op::update) {
             std::vector<IndexEntry> entries = attributes.at(attr::index);
             entries.insert(entries.begin(), IndexEntry::all());
             attributes.set(attr::index, entries);
-            return emit(operation.result, type, op, {first()}, attributes);
+            std::vector<std::string> wide;
+            for (const std::string& operand : operands)
+                wide.push_back(with_axis(operand));
+            return emit(operation.result, type, op, wide, attributes);
         }
         if (op == Op::transpose) {
             std::vector<int> axes{0};
@@ -292,11 +278,6 @@ class Lift : IterationAxis {
         if (is_reduction(op)) return reduction(operation, type);
         if (op == Op::matmul) return product_of(operation, type);
         if (op == Op::take) return taken(operation);
-        if (op == Op::update) {
-            std::vector<IndexEntry> entries = attributes.at(attr::index);
-            entries.insert(entries.begin(), IndexEntry::all());
-            return emit(operation.result, type, op, {first(), with_axis(operands[1])}, {attr::index(entries)});
-        }
         refuse(operation, "is " + text_of(op));
     }
 
@@ -310,11 +291,11 @@ class Lift : IterationAxis {
                 ++each;
             attributes.set(attr::axes, axes);
         }
+        SumOrder order = attributes.at(attr::order);
+        ++order.iterations;
+        attributes.set(attr::order, order);
         keeps(operation, type);
         emit(operation.result, type, operation.op, {with_axis(operation.operands[0])}, attributes);
-        SumOrder order = operation.attributes.at(attr::order);
-        ++order.iterations;
-        out_.back().attributes.set(attr::order, order);
     }
 
     /// The sum over k of a[i, k] * b[k, j], one by one as products are by loops.
@@ -339,8 +320,8 @@ class Lift : IterationAxis {
         const std::vector<Size>& shape_a = values_.type(is_lifted(a) ? lifted(a) : now(a)).shape;
         all_products.shape.insert(all_products.shape.end() - 1, shape_a.back());
         const std::string terms = add(all_products, Op::multiply, {left, right}, {});
-        emit(operation.result, type, Op::sum, {terms}, {attr::axes({static_cast<int>(type.shape.size()) - 1})});
-        out_.back().attributes.set(attr::order, {.iterations = 1});
+        emit(operation.result, type, Op::sum, {terms},
+             {attr::axes({static_cast<int>(type.shape.size()) - 1}), attr::order({.iterations = 1})});
     }
 
     void taken(const Operation& operation) {
@@ -350,9 +331,9 @@ class Lift : IterationAxis {
         const auto axis = static_cast<std::size_t>(operation.attributes.at(attr::axis));
         Type type = operation.type;
         type.shape.insert(type.shape.begin() + static_cast<std::ptrdiff_t>(axis), iterations_);
-        const std::string all_taken = axis == 0 ? operation.result : builder_.fresh();
+        const std::string all_taken = axis == 0 ? operation.result : fresh();
         emit(all_taken, type, Op::take, {now(array), lifted(positions)}, operation.attributes);
-        if (axis != 0) lifted_[operation.result] = to_front(all_taken, axis);
+        if (axis != 0) lifted_[operation.result] = moved(all_taken, axis, 0);
     }
 
     /// A place that moves evenly along one axis: a slice along the iterations, or windows.
@@ -374,7 +355,7 @@ class Lift : IterationAxis {
         auto attributes = operation.attributes;
         const bool clamped = attributes.has(attr::clamped) && written(operation.operands[0]) == nullptr;
         if (!clamped) attributes.erase(attr::clamped);
-        if (clamped && at->kind == Kind::position) return nearest(operation, entries, entry, place, type);
+        if (clamped && at->kind == Kind::position) return nearest(operation, entries, entry, axis, place, type);
         if (clamped) refuse(operation, "reads places that need not exist");
         const Even steps = evenly(operation, at->start);
         if (at->kind == Kind::position) {
@@ -391,23 +372,20 @@ class Lift : IterationAxis {
             entries.insert(entries.begin() + entry, IndexEntry::all());
         }
         attributes.set(attr::index, entries);
-        return to_front(add(type, Op::index, {array}, attributes), place);
+        return moved(add(type, Op::index, {array}, attributes), place, 0);
     }
 
     /// An element at a position that need not exist, where nobody needs it then: the nearest one.
     std::string nearest(const Operation& operation, std::vector<IndexEntry> entries, std::ptrdiff_t entry,
-                        std::size_t place, const Type& type) {
+                        std::size_t axis, std::size_t place, const Type& type) {
         const Size position = entries[static_cast<std::size_t>(entry)].start;
         entries[static_cast<std::size_t>(entry)] = IndexEntry::all();
         Type lines = type;
-        std::size_t axis = 0;
-        for (std::ptrdiff_t k = 0; k < entry; ++k)
-            axis += entries[static_cast<std::size_t>(k)].kind != Kind::newaxis ? 1 : 0;
         lines.shape[place] = values_.type(now(operation.operands[0])).shape[axis];
         auto attributes = operation.attributes;
         attributes.set(attr::index, entries);
         const std::string from = add(lines, Op::index, {now(operation.operands[0])}, attributes);
-        return to_front(add(type, Op::take, {from, number(position)}, {attr::axis(static_cast<int>(place))}), place);
+        return moved(add(type, Op::take, {from, number(position)}, {attr::axis(static_cast<int>(place))}), place, 0);
     }
 
     // -- shapes ------------------------------------------------------------------------------------------------------
@@ -436,18 +414,20 @@ class Lift : IterationAxis {
         return add(type, Op::index, {wide}, {attr::index(entries)});
     }
 
-    std::string turned(const std::string& name, const std::vector<int>& axes) {
-        const Type& from = values_.type(name);
-        Type type{from.dtype, {}};
-        for (const int axis : axes)
-            type.shape.push_back(from.shape[static_cast<std::size_t>(axis)]);
+    /// With an axis at another place.
+    std::string moved(const std::string& name, std::size_t from, std::size_t to) {
+        if (from == to) return name;
+        Type type = values_.type(name);
+        std::vector<int> axes(type.shape.size());
+        std::iota(axes.begin(), axes.end(), 0);
+        const auto move = [&](auto& all) {
+            const auto one = all[from];
+            all.erase(all.begin() + static_cast<std::ptrdiff_t>(from));
+            all.insert(all.begin() + static_cast<std::ptrdiff_t>(to), one);
+        };
+        move(axes);
+        move(type.shape);
         return add(type, Op::transpose, {name}, {attr::axes(axes)});
-    }
-    std::string to_front(const std::string& name, std::size_t axis) {
-        return axis == 0 ? name : turned(name, moved_axis(values_.type(name).shape.size(), axis, 0));
-    }
-    std::string to_place(const std::string& name, std::size_t axis) {
-        return axis == 0 ? name : turned(name, moved_axis(values_.type(name).shape.size(), 0, axis));
     }
 
     // -- memory ------------------------------------------------------------------------------------------------------

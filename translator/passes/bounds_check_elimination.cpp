@@ -1,6 +1,6 @@
 // translator/passes/bounds_check_elimination.cpp: `check all(-n <= P and P < n)`, and takes at elements of P along n
 // elements.
-#include "translator/passes/bounds_check_elimination.h"
+#include "translator/passes/passes.h"
 
 #include <algorithm>
 #include <optional>

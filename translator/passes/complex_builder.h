@@ -30,6 +30,7 @@ struct Value {
     friend Value operator!=(const Value& a, const Value& b) { return call(Op::not_equal, {a, b}); }
     friend Value operator&(const Value& a, const Value& b) { return call(Op::logical_and, {a, b}); }
     friend Value operator|(const Value& a, const Value& b) { return call(Op::logical_or, {a, b}); }
+    friend Value operator^(const Value& a, const Value& b) { return call(Op::logical_xor, {a, b}); }
     friend Value operator-(const Value& a) { return call(Op::negative, {a}); }
     friend Value operator!(const Value& a) { return call(Op::logical_not, {a}); }
 };

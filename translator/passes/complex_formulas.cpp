@@ -2,7 +2,7 @@
 #include "translator/passes/complex_formulas.h"
 
 #include <cstdlib>
-#include <functional>
+#include <map>
 
 namespace tilewright::translator {
 namespace {
@@ -31,6 +31,10 @@ Complex nan(const Value& like) {
 
 Complex add(const Complex& a, const Complex& b) {
     return {a.real + b.real, a.imag + b.imag};
+}
+
+Complex conjugate(const Complex& z) {
+    return {z.real, -z.imag};
 }
 
 Complex subtract(const Complex& a, const Complex& b) {
@@ -163,30 +167,17 @@ Value has_nan(const Complex& z) {
 
 using Operands = std::vector<Complex>;
 
-const std::map<Op, std::function<Complex(const Operands&)>>& formulas() {
-    static const std::map<Op, std::function<Complex(const Operands&)>> list = {
+} // namespace
+
+ComplexFormula complex_formula(Op op) {
+    static const std::map<Op, ComplexFormula> formulas = {
         {Op::add, [](const Operands& x) { return add(x[0], x[1]); }},
         {Op::subtract, [](const Operands& x) { return subtract(x[0], x[1]); }},
         {Op::multiply, [](const Operands& x) { return multiply(x[0], x[1]); }},
         {Op::divide, [](const Operands& x) { return divide(x[0], x[1]); }},
         {Op::square, [](const Operands& x) { return multiply(x[0], x[0]); }},
         {Op::reciprocal, [](const Operands& x) { return reciprocal(x[0]); }},
-        {Op::negative,
-         [](const Operands& x) {
-             return Complex{-x[0].real, -x[0].imag};
-         }},
-        {Op::positive,
-         [](const Operands& x) {
-             return Complex{call(Op::positive, x[0].real), call(Op::positive, x[0].imag)};
-         }},
-        {Op::conjugate,
-         [](const Operands& x) {
-             return Complex{x[0].real, -x[0].imag};
-         }},
-        {Op::rint,
-         [](const Operands& x) {
-             return Complex{call(Op::rint, x[0].real), call(Op::rint, x[0].imag)};
-         }},
+        {Op::conjugate, [](const Operands& x) { return conjugate(x[0]); }},
         {Op::exp, [](const Operands& x) { return exponential(x[0]); }},
         {Op::sqrt, [](const Operands& x) { return square_root(x[0]); }},
         {Op::sign, [](const Operands& x) { return sign(x[0]); }},
@@ -195,11 +186,12 @@ const std::map<Op, std::function<Complex(const Operands&)>>& formulas() {
         {Op::fmax, [](const Operands& x) { return where(has_nan(x[1]) | greater_equal(x[0], x[1]), x[0], x[1]); }},
         {Op::fmin, [](const Operands& x) { return where(has_nan(x[1]) | less_equal(x[0], x[1]), x[0], x[1]); }},
     };
-    return list;
+    const auto found = formulas.find(op);
+    return found == formulas.end() ? nullptr : found->second;
 }
 
-const std::map<Op, std::function<Value(const Operands&)>>& tests() {
-    static const std::map<Op, std::function<Value(const Operands&)>> list = {
+ComplexTest complex_test(Op op) {
+    static const std::map<Op, ComplexTest> tests = {
         {Op::equal, [](const Operands& x) { return (x[0].real == x[1].real) & (x[0].imag == x[1].imag); }},
         {Op::not_equal, [](const Operands& x) { return (x[0].real != x[1].real) | (x[0].imag != x[1].imag); }},
         {Op::less, [](const Operands& x) { return ordered(Op::less, Op::less, x[0], x[1]); }},
@@ -208,34 +200,14 @@ const std::map<Op, std::function<Value(const Operands&)>>& tests() {
         {Op::greater_equal, [](const Operands& x) { return greater_equal(x[0], x[1]); }},
         {Op::logical_and, [](const Operands& x) { return truth(x[0]) & truth(x[1]); }},
         {Op::logical_or, [](const Operands& x) { return truth(x[0]) | truth(x[1]); }},
-        {Op::logical_xor,
-         [](const Operands& x) {
-             return x[0].real.builder->apply(Op::logical_xor, {truth(x[0]), truth(x[1])});
-         }},
+        {Op::logical_xor, [](const Operands& x) { return truth(x[0]) ^ truth(x[1]); }},
         {Op::logical_not, [](const Operands& x) { return !truth(x[0]); }},
         {Op::isnan, [](const Operands& x) { return has_nan(x[0]); }},
         {Op::isinf, [](const Operands& x) { return is_inf(x[0].real) | is_inf(x[0].imag); }},
         {Op::isfinite, [](const Operands& x) { return call(Op::isfinite, x[0].real) & call(Op::isfinite, x[0].imag); }},
     };
-    return list;
-}
-
-} // namespace
-
-bool has_complex_formula(Op op) {
-    return formulas().count(op) != 0;
-}
-
-Complex complex_formula(Op op, const std::vector<Complex>& operands) {
-    return formulas().at(op)(operands);
-}
-
-bool has_complex_test(Op op) {
-    return tests().count(op) != 0;
-}
-
-Value complex_test(Op op, const std::vector<Complex>& operands) {
-    return tests().at(op)(operands);
+    const auto found = tests.find(op);
+    return found == tests.end() ? nullptr : found->second;
 }
 
 Value truth(const Complex& z) {

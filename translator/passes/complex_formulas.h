@@ -5,14 +5,13 @@
 
 namespace tilewright::translator {
 
-/// Whether it has a formula here, for complex operands of the same kind that give complex numbers.
-bool has_complex_formula(Op op);
-/// Requires has_complex_formula(op) and the operands of the ufunc.
-Complex complex_formula(Op op, const std::vector<Complex>& operands);
+/// The formula of what gives complex numbers, for the operands of the ufunc; null where it has none here.
+using ComplexFormula = Complex (*)(const std::vector<Complex>& operands);
+ComplexFormula complex_formula(Op op);
 
 /// The same for what gives truth: comparisons (by the real halves first, NaN as in NumPy), logic, isnan, ...
-bool has_complex_test(Op op);
-Value complex_test(Op op, const std::vector<Complex>& operands);
+using ComplexTest = Value (*)(const std::vector<Complex>& operands);
+ComplexTest complex_test(Op op);
 
 /// z ** n for a whole exponent of less than 100, as npy_cpow does it.
 Complex integer_power(const Complex& z, int n);

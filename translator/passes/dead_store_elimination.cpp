@@ -1,5 +1,5 @@
 // translator/passes/dead_store_elimination.cpp: what is written of an array along one axis, version by version.
-#include "translator/passes/dead_store_elimination.h"
+#include "translator/passes/passes.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -91,9 +91,9 @@ class Follower {
 
     /// The position along the axis of a region that has all of the others.
     std::optional<Size> position_of(const Operation& operation, const std::vector<Size>& part) const {
-        const std::vector<IndexEntry> entries = operation.attributes.at(attr::index);
-        if (entries.size() != type_.shape.size() || entries[axis_].kind != IndexEntry::Kind::position)
-            return std::nullopt;
+        const std::optional<Size> at = read_at(operation);
+        if (!at) return std::nullopt;
+        const std::vector<IndexEntry>& entries = operation.attributes.at(attr::index);
         std::size_t kept = 0;
         for (std::size_t k = 0; k < entries.size(); ++k) {
             if (k == axis_) continue;
@@ -105,7 +105,7 @@ class Follower {
             if (!all) return std::nullopt;
             ++kept;
         }
-        return entries[axis_].start;
+        return at;
     }
 
     /// Where along the axis a read is; of a part of the other axes too.
@@ -226,7 +226,7 @@ class Starts {
 
     Program run() {
         Program out = program_;
-        walk_blocks(out.body, [&](Block& block) { find(block, &block == &out.body); });
+        find(out.body, true);
         return out;
     }
 
@@ -234,7 +234,11 @@ class Starts {
     const Program& program_;
     Values values_;
 
+    /// In inner blocks first.
     void find(Block& block, bool is_outermost) {
+        for (Operation& operation : block.operations)
+            for (Block& region : operation.regions)
+                find(region, false);
         std::map<std::string, Operation> fills;
         for (std::size_t k = 0; k < block.operations.size(); ++k) {
             const Operation& operation = block.operations[k];

@@ -1,6 +1,6 @@
 // translator/passes/dimension_contraction.cpp: classes of values that share memory or could, and what is written into
 // them.
-#include "translator/passes/dimension_contraction.h"
+#include "translator/passes/passes.h"
 
 #include <algorithm>
 #include <map>

@@ -1,5 +1,5 @@
 // translator/passes/if_conversion.cpp: short `if` regions of loops to `where`.
-#include "translator/passes/if_conversion.h"
+#include "translator/passes/passes.h"
 
 #include <algorithm>
 #include <iterator>
@@ -76,20 +76,13 @@ class Choices {
 
     /// The write of one element that is the block's k-th result, and nothing else.
     const Operation* update_of(const Block& block, std::size_t k) const {
-        const std::string& value = block.yields[k];
-        const Operation* found = nullptr;
-        for (const Operation& operation : block.operations) {
-            if (operation.result == value && operation.op == Op::update) found = &operation;
-            for (const std::string& operand : operation.operands)
-                if (operand == value) return nullptr;
-        }
-        const bool again = std::count(block.yields.begin(), block.yields.end(), value) > 1;
-        if (found == nullptr || again || !values_.type(found->operands[1]).shape.empty()) return nullptr;
+        const std::vector<Operation>& operations = block.operations;
+        const auto found = std::ranges::find(operations, block.yields[k], &Operation::result);
+        if (found == operations.end() || found->op != Op::update || values_.uses(found->result) != 1) return nullptr;
         // What it changes comes from outside.
-        const bool inside =
-            std::any_of(block.operations.begin(), block.operations.end(),
-                        [&](const Operation& operation) { return operation.result == found->operands[0]; });
-        return inside ? nullptr : found;
+        const auto changed = std::ranges::find(operations, found->operands[0], &Operation::result);
+        if (changed != operations.end() || !values_.type(found->operands[1]).shape.empty()) return nullptr;
+        return &*found;
     }
 
     bool same_element(const Operation& one, const Operation& two) const {

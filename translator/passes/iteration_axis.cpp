@@ -15,9 +15,10 @@ void refuse(const Operation& operation, const std::string& what) {
 }
 
 IterationAxis::IterationAxis(Values& values, const Operation& loop, const std::string& prefix)
-    : values_(values), loop_(loop), index_(loop.attributes.at(attr::variable)), builder_(values, out_, prefix) {
+    : Builder(values, prefix), loop_(loop), index_(loop.attributes.at(attr::variable)) {
     if (!loop.attributes.at(attr::step).is_constant()) refuse(loop, "has a step that is no constant");
-    builder_.at_line(loop.line);
+    enter(out_);
+    at_line(loop.line);
 }
 
 Size IterationAxis::distance() const {

@@ -16,8 +16,8 @@ struct Refusal {
 /// "line 12 has a step that is no constant"
 [[noreturn]] void refuse(const Operation& operation, const std::string& what);
 
-/// One loop, and the operations that are made for it.
-class IterationAxis {
+/// One loop, and the operations that are made for it, which it appends to out_.
+class IterationAxis : protected Builder {
   protected:
     /// Throws Refusal where the loop's step is no constant.
     IterationAxis(Values& values, const Operation& loop, const std::string& prefix);
@@ -47,15 +47,6 @@ class IterationAxis {
     /// A size as a number; one that follows the index, for each iteration.
     std::string number(const Size& size);
 
-    std::string add(const Type& type, Op op, std::vector<std::string> operands, Attributes attributes = {}) {
-        return builder_.add(type, op, std::move(operands), std::move(attributes));
-    }
-    void emit(const std::string& name, const Type& type, Op op, std::vector<std::string> operands,
-              Attributes attributes = {}) {
-        builder_.emit(name, type, op, std::move(operands), std::move(attributes));
-    }
-
-    Values& values_;
     const Operation& loop_;
     std::string index_;
     bool runs_ = false; ///< at least one iteration, in every call
@@ -63,7 +54,6 @@ class IterationAxis {
     bool counts_ = false; ///< an index that runs 0, 1, 2, ... is the axis itself
     Renamed lifted_;      ///< values of an iteration -> arrays over the iterations
     std::vector<Operation> out_;
-    Builder builder_; ///< of out_
 };
 
 } // namespace tilewright::translator

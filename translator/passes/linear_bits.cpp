@@ -1,6 +1,6 @@
 // translator/passes/linear_bits.cpp: integers as sums (xor) of moved bits of a few sources, and of numbers that no
 // iteration changes, each behind one bit of a source.
-#include "translator/passes/linear_bits.h"
+#include "translator/passes/passes.h"
 
 #include <algorithm>
 #include <array>
@@ -84,74 +84,67 @@ std::optional<std::uint64_t> literal_bits(const Operation& constant, const Integ
     }
 }
 
-/// Numbers that no iteration changes, by the names of values before the loop; "" is zero. What is known of their bits
-/// is folded.
+std::string make_constant(std::uint64_t bits, const std::string& dtype, Builder& builder) {
+    return builder.once({dtype, {}}, Op::constant, {}, {attr::value(literal(bits, *integer_type({dtype, {}})))});
+}
+
+/// A number that no iteration changes: a value before the loop, or zero.
+struct Number {
+    std::string name;         ///< "" is zero
+    std::uint64_t mask = 0;   ///< bits that may be set
+    bool is_constant = false; ///< they are
+
+    bool is_zero() const { return name.empty(); }
+    std::optional<std::uint64_t> known() const { return is_constant || is_zero() ? std::optional(mask) : std::nullopt; }
+};
+
+/// Makes numbers. What is known of their bits is folded.
 class Numbers {
   public:
     Numbers(Values& values, int line) : builder_(values, operations_) { builder_.at_line(line); }
     std::vector<Operation>& operations() { return operations_; }
 
-    std::string constant(std::uint64_t bits, const std::string& dtype) {
-        if (bits == 0) return "";
-        const Integer type = *integer_type({dtype, {}});
-        const std::string name = builder_.once({dtype, {}}, Op::constant, {}, {attr::value(literal(bits, type))});
-        constants_[name] = bits;
-        return name;
-    }
-    std::string zero(const std::string& dtype) {
-        return builder_.once({dtype, {}}, Op::constant, {}, {attr::value(literal(0, *integer_type({dtype, {}})))});
+    Number constant(std::uint64_t bits, const std::string& dtype) {
+        return bits == 0 ? Number{} : Number{make_constant(bits, dtype, builder_), bits, true};
     }
 
-    /// Bits that may be set.
-    std::uint64_t mask(const std::string& name, const Integer& type) const {
-        if (name.empty()) return 0;
-        if (const auto known = constants_.find(name); known != constants_.end()) return known->second;
-        const auto found = masks_.find(name);
-        return found == masks_.end() ? low_bits(type.bits) : found->second;
+    Number exclusive_or(const Number& a, const Number& b, const std::string& dtype) {
+        if (a.is_zero()) return b;
+        if (b.is_zero()) return a;
+        if (a.name == b.name) return {};
+        if (a.is_constant && b.is_constant) return constant(a.mask ^ b.mask, dtype);
+        return {builder_.once({dtype, {}}, Op::bitwise_xor, {a.name, b.name}), a.mask | b.mask};
     }
 
-    std::string exclusive_or(const std::string& a, const std::string& b, const std::string& dtype) {
-        if (a.empty()) return b;
-        if (b.empty()) return a;
-        if (a == b) return "";
-        const Integer type = *integer_type({dtype, {}});
-        if (is_constant(a) && is_constant(b)) return constant(constants_.at(a) ^ constants_.at(b), dtype);
-        return masked(builder_.once({dtype, {}}, Op::bitwise_xor, {a, b}), mask(a, type) | mask(b, type));
+    Number masked_by(const Number& a, std::uint64_t bits, const std::string& dtype) {
+        const std::uint64_t left = a.mask & bits;
+        if (left == 0) return {};
+        if (left == a.mask) return a;
+        if (a.is_constant) return constant(left, dtype);
+        return {builder_.once({dtype, {}}, Op::bitwise_and, {a.name, constant(bits, dtype).name}), left};
     }
 
-    std::string masked_by(const std::string& a, std::uint64_t bits, const std::string& dtype) {
-        const Integer type = *integer_type({dtype, {}});
-        const std::uint64_t left = mask(a, type) & bits;
-        if (left == 0) return "";
-        if (left == mask(a, type)) return a;
-        if (is_constant(a)) return constant(left, dtype);
-        return masked(builder_.once({dtype, {}}, Op::bitwise_and, {a, constant(bits, dtype)}), left);
+    Number shift(const Number& a, int by, const std::string& dtype) {
+        const std::uint64_t left = shifted(a.mask, by, *integer_type({dtype, {}}));
+        if (left == 0) return {};
+        if (a.is_constant) return constant(left, dtype);
+        const std::string count = make_constant(static_cast<std::uint64_t>(std::abs(by)), dtype, builder_);
+        return {builder_.once({dtype, {}}, by < 0 ? Op::left_shift : Op::right_shift, {a.name, count}), left};
     }
 
-    std::string shift(const std::string& a, int by, const std::string& dtype) {
-        const Integer type = *integer_type({dtype, {}});
-        const std::uint64_t left = shifted(mask(a, type), by, type);
-        if (left == 0) return "";
-        if (is_constant(a)) return constant(left, dtype);
-        const std::string count = by == 0 ? zero(dtype) : constant(static_cast<std::uint64_t>(std::abs(by)), dtype);
-        return masked(builder_.once({dtype, {}}, by < 0 ? Op::left_shift : Op::right_shift, {a, count}), left);
-    }
-
-    std::string cast(const std::string& a, const std::string& from, const std::string& to) {
-        if (a.empty() || from == to) return a;
-        const Integer before = *integer_type({from, {}}), after = *integer_type({to, {}});
-        const std::uint64_t wide = extended(mask(a, before), before);
-        const std::uint64_t left = wide & low_bits(after.bits);
-        if (left == 0) return "";
-        if (is_constant(a)) return constant(left, to);
-        return masked(builder_.once({to, {}}, Op::cast, {a}), left);
+    Number cast(const Number& a, const std::string& from, const std::string& to) {
+        if (a.is_zero() || from == to) return a;
+        const std::uint64_t left = extended(a.mask, *integer_type({from, {}})) & low_bits(integer_type({to, {}})->bits);
+        if (left == 0) return {};
+        if (a.is_constant) return constant(left, to);
+        return {builder_.once({to, {}}, Op::cast, {a.name}), left};
     }
 
     /// Whether the one bit that `a` may have is set.
-    std::string truth(const std::string& a, const std::string& dtype) {
-        if (a.empty() || dtype == "bool") return a;
-        if (is_constant(a)) return constant(1, "bool");
-        return masked(builder_.once({"bool", {}}, Op::not_equal, {a, zero(dtype)}), 1);
+    Number truth(const Number& a, const std::string& dtype) {
+        if (a.is_zero() || dtype == "bool") return a;
+        if (a.is_constant) return constant(1, "bool");
+        return {builder_.once({"bool", {}}, Op::not_equal, {a.name, zero(dtype)}), 1};
     }
 
     /// The sum of numbers[k] over the bits k of an index, for each index.
@@ -161,7 +154,7 @@ class Numbers {
         const Type truths{"bool", {extent}}, all{dtype, {extent}};
         std::string sum;
         for (const auto& [bit, number] : numbers) {
-            const std::string one = constant(std::uint64_t{1} << bit, "int64");
+            const std::string one = constant(std::uint64_t{1} << bit, "int64").name;
             const std::string left = builder_.once({"int64", {extent}}, Op::bitwise_and, {index, one});
             const std::string is_set = builder_.once(truths, Op::not_equal, {left, zero("int64")});
             const std::string term = builder_.once(all, Op::where, {is_set, number, zero(dtype)});
@@ -170,29 +163,17 @@ class Numbers {
         return sum;
     }
 
-    std::string where(const std::string& condition, const std::string& a, const std::string& dtype) {
-        if (condition.empty() || a.empty()) return "";
-        if (is_constant(condition)) return a;
-        return masked(builder_.once({dtype, {}}, Op::where, {condition, a, zero(dtype)}),
-                      mask(a, *integer_type({dtype, {}})));
-    }
-
-    std::optional<std::uint64_t> known(const std::string& name) const {
-        if (name.empty()) return 0;
-        const auto found = constants_.find(name);
-        return found == constants_.end() ? std::nullopt : std::optional(found->second);
+    Number where(const Number& condition, const Number& a, const std::string& dtype) {
+        if (condition.is_zero() || a.is_zero()) return {};
+        if (condition.is_constant) return a;
+        return {builder_.once({dtype, {}}, Op::where, {condition.name, a.name, zero(dtype)}), a.mask};
     }
 
   private:
     std::vector<Operation> operations_;
     Builder builder_;
-    std::map<std::string, std::uint64_t> constants_, masks_;
 
-    bool is_constant(const std::string& name) const { return constants_.count(name) != 0; }
-    std::string masked(const std::string& name, std::uint64_t bits) {
-        masks_[name] = bits;
-        return name;
-    }
+    std::string zero(const std::string& dtype) { return make_constant(0, dtype, builder_); }
 };
 
 /// A bit of a value of the loop.
@@ -220,26 +201,23 @@ struct Atom {
 /// The exclusive or of all of it. Of a truth there are only choices.
 struct Form {
     std::map<std::string, Atom> atoms;
-    std::map<Bit, std::string> choices; ///< the number where the bit is set
-    std::string number;
+    std::map<Bit, Number> choices; ///< the number where the bit is set
+    Number number;
     int depth = 0; ///< choices one after the other
 };
 
 class Loop {
   public:
     /// `values`: of the program, whose loop it is.
-    Loop(Operation& loop, Values& values) : loop_(loop), values_(values), numbers_(values, loop.line) {}
+    Loop(Operation& loop, Values& values)
+        : loop_(loop), values_(values), body_(loop.regions[0]), numbers_(values, loop.line), end_(values) {}
 
     /// What has to stand before the loop, where it was changed.
     std::optional<std::vector<Operation>> run() {
         Block& body = loop_.regions[0];
         for (const auto& [name, type] : body.parameters)
             follows_.insert(name);
-        inside_ = follows_;
         for (const Operation& operation : body.operations) {
-            inside_.insert(operation.result);
-            for (const auto& [name, type] : operation.more_results)
-                inside_.insert(name);
             const bool follows = !operation.regions.empty() ||
                                  std::any_of(operation.operands.begin(), operation.operands.end(),
                                              [&](const std::string& name) { return follows_.count(name) != 0; });
@@ -247,13 +225,13 @@ class Loop {
             if (integer_type(operation.type)) forms_[operation.result] = form(operation);
         }
         std::vector<Operation> made;
-        Builder end(values_, made);
-        end.at_line(loop_.line);
+        end_.enter(made);
+        end_.at_line(loop_.line);
         bool changed = false;
         for (std::size_t k = 0; k < body.yields.size(); ++k) {
             const auto found = forms_.find(body.yields[k]);
             if (found == forms_.end() || !pays(found->second, body.parameters[k].first)) continue;
-            body.yields[k] = value_of(found->second, values_.type(body.yields[k]).dtype, end);
+            body.yields[k] = value_of(found->second, values_.type(body.yields[k]).dtype);
             changed = true;
         }
         if (!changed) return std::nullopt;
@@ -264,8 +242,9 @@ class Loop {
   private:
     Operation& loop_;
     Values& values_;
+    Values body_;
     Numbers numbers_;
-    std::set<std::string> inside_;  ///< values of the body
+    Builder end_;                   ///< at the end of the body
     std::set<std::string> follows_; ///< those that follow from what is carried
     std::map<std::string, Form> forms_;
 
@@ -274,10 +253,13 @@ class Loop {
     // -- forms -------------------------------------------------------------------------------------------------------
 
     /// The value as it stands.
-    Form source(const std::string& name) const {
+    Form source(const std::string& name) {
         const Integer type = *integer_type(values_.type(name));
         Form out;
-        if (type.bits == 1) return out;
+        if (type.bits == 1) {
+            out.choices[{name, 0}] = numbers_.constant(1, "bool");
+            return out;
+        }
         Atom atom;
         atom.source = name;
         atom.from.fill(-1);
@@ -290,17 +272,11 @@ class Loop {
     Form form_of(const std::string& name) {
         const auto found = forms_.find(name);
         if (found != forms_.end()) return found->second;
-        Form out;
-        if (inside_.count(name) == 0) {
-            const Operation* const constant = values_.made_by(name, Op::constant);
-            const auto known = constant == nullptr ? std::nullopt : linear(*constant);
-            if (known) return *known;
-            out.number = name; // from outside of the loop
-        } else if (values_.type(name).dtype == "bool") {
-            out.choices[{name, 0}] = numbers_.constant(1, "bool");
-        } else {
-            out = source(name);
-        }
+        if (body_.has(name)) return source(name);
+        if (const Operation* const constant = values_.made_by(name, Op::constant))
+            if (const auto known = linear(*constant)) return *known;
+        Form out; // from outside of the loop
+        out.number = {name, low_bits(integer_type(values_.type(name))->bits)};
         return out;
     }
 
@@ -309,11 +285,7 @@ class Loop {
         const bool numbers = std::all_of(operation.operands.begin(), operation.operands.end(),
                                          [&](const std::string& name) { return integer_type(values_.type(name)); });
         if (numbers && operation.regions.empty()) out = linear(operation);
-        if (out) return *out;
-        if (operation.type.dtype != "bool") return source(operation.result);
-        Form truth;
-        truth.choices[{operation.result, 0}] = numbers_.constant(1, "bool");
-        return truth;
+        return out ? *out : source(operation.result);
     }
 
     std::optional<Form> linear(const Operation& operation) {
@@ -334,13 +306,13 @@ class Loop {
         }
         if (op == Op::bitwise_and) {
             const Form a = form_of(operands[0]), b = form_of(operands[1]);
-            if (is_fixed(b) && numbers_.known(b.number)) return masked(a, *numbers_.known(b.number), dtype);
-            if (is_fixed(a) && numbers_.known(a.number)) return masked(b, *numbers_.known(a.number), dtype);
+            if (is_fixed(b) && b.number.known()) return masked(a, *b.number.known(), dtype);
+            if (is_fixed(a) && a.number.known()) return masked(b, *a.number.known(), dtype);
             return std::nullopt;
         }
         if (op == Op::right_shift || op == Op::left_shift) {
             const Form by = form_of(operands[1]);
-            const auto count = numbers_.known(by.number);
+            const auto count = by.number.known();
             const int bits = integer_type(operation.type)->bits;
             if (!is_fixed(by) || !count || *count >= static_cast<std::uint64_t>(bits)) return std::nullopt;
             return shift(form_of(operands[0]),
@@ -362,18 +334,16 @@ class Loop {
         return std::nullopt;
     }
 
-    std::string inverted(const std::string& truth) {
-        return numbers_.exclusive_or(truth, numbers_.constant(1, "bool"), "bool");
-    }
+    Number inverted(const Number& truth) { return numbers_.exclusive_or(truth, numbers_.constant(1, "bool"), "bool"); }
 
-    static void set(Form& form, const Bit& bit, const std::string& number) {
-        if (number.empty())
+    static void set(Form& form, const Bit& bit, const Number& number) {
+        if (number.is_zero())
             form.choices.erase(bit);
         else
             form.choices[bit] = number;
     }
 
-    void add(Form& form, const Bit& bit, const std::string& number, const std::string& dtype) {
+    void add(Form& form, const Bit& bit, const Number& number, const std::string& dtype) {
         const auto found = form.choices.find(bit);
         set(form, bit, found == form.choices.end() ? number : numbers_.exclusive_or(found->second, number, dtype));
     }
@@ -389,8 +359,8 @@ class Loop {
     }
 
     /// The same done to each part. `from_bit`: which bit of the atom before a bit of the new one is, -1 for none.
-    template <class Number, class FromBit>
-    Form changed(const Form& form, const Atom::Change& change, Number number, FromBit from_bit) {
+    template <class Make, class FromBit>
+    Form changed(const Form& form, const Atom::Change& change, Make number, FromBit from_bit) {
         Form out;
         out.depth = form.depth;
         for (const auto& [key, atom] : form.atoms) {
@@ -415,7 +385,7 @@ class Loop {
         if (dtype == "bool") return mask != 0 ? form : Form{};
         return changed(
             form, {Op::bitwise_and, dtype, mask},
-            [&](const std::string& value) { return numbers_.masked_by(value, mask, dtype); },
+            [&](const Number& value) { return numbers_.masked_by(value, mask, dtype); },
             [&](int bit) { return ((mask >> bit) & 1U) != 0 ? bit : -1; });
     }
 
@@ -424,7 +394,7 @@ class Loop {
         if (type.bits == 1) return std::nullopt;
         return changed(
             form, {by < 0 ? Op::left_shift : Op::right_shift, dtype, static_cast<std::uint64_t>(std::abs(by))},
-            [&](const std::string& value) { return numbers_.shift(value, by, dtype); },
+            [&](const Number& value) { return numbers_.shift(value, by, dtype); },
             [&](int bit) {
                 if (bit >= type.bits || bit + by < 0) return -1;
                 return bit + by < type.bits ? bit + by : type.is_signed ? type.bits - 1 : -1;
@@ -445,7 +415,7 @@ class Loop {
             return out;
         }
         return changed(
-            form, {Op::cast, to, 0}, [&](const std::string& value) { return numbers_.cast(value, from, to); },
+            form, {Op::cast, to, 0}, [&](const Number& value) { return numbers_.cast(value, from, to); },
             [&](int bit) {
                 if (bit >= after.bits) return -1;
                 return bit < before.bits ? bit : before.is_signed ? before.bits - 1 : -1;
@@ -454,9 +424,9 @@ class Loop {
 
     std::optional<Form> truth(const Form& form, const std::string& dtype) {
         const Integer type = *integer_type({dtype, {}});
-        std::uint64_t possible = numbers_.mask(form.number, type);
+        std::uint64_t possible = form.number.mask;
         for (const auto& [bit, value] : form.choices)
-            possible |= numbers_.mask(value, type);
+            possible |= value.mask;
         for (const auto& [key, atom] : form.atoms)
             for (int bit = 0; bit < type.bits; ++bit)
                 if (atom.from[static_cast<std::size_t>(bit)] >= 0) possible |= std::uint64_t{1} << bit;
@@ -495,7 +465,7 @@ class Loop {
             sources.insert(atom.source);
         for (const auto& [bit, number] : form.choices) {
             sources.insert(bit.first);
-            numbers.insert(number);
+            numbers.insert(number.name);
         }
         const bool others_are_there = std::all_of(sources.begin(), sources.end(), [&](const std::string& name) {
             return name == parameter || follows_.count(name) == 0;
@@ -504,48 +474,45 @@ class Loop {
                sources.count(parameter) != 0 && others_are_there;
     }
 
-    std::string constant(std::uint64_t bits, const std::string& dtype, Builder& end) {
-        return end.once({dtype, {}}, Op::constant, {}, {attr::value(literal(bits, *integer_type({dtype, {}})))});
-    }
+    std::string constant(std::uint64_t bits, const std::string& dtype) { return make_constant(bits, dtype, end_); }
 
-    std::string atom_value(const Atom& atom, Builder& end) {
+    std::string atom_value(const Atom& atom) {
         std::string value = atom.source;
         for (const Atom::Change& change : atom.changes) {
             const bool cast = change.op == Op::cast;
-            value = cast ? end.once({change.dtype, {}}, Op::cast, {value})
-                         : end.once({change.dtype, {}}, change.op, {value, constant(change.number, change.dtype, end)});
+            value = cast ? end_.once({change.dtype, {}}, Op::cast, {value})
+                         : end_.once({change.dtype, {}}, change.op, {value, constant(change.number, change.dtype)});
         }
         return value;
     }
 
-    std::string value_of(const Form& form, const std::string& dtype, Builder& end) {
+    std::string value_of(const Form& form, const std::string& dtype) {
         // Bits behind which the same number stands decide together.
         std::map<std::string, std::vector<Bit>> groups;
         for (const auto& [bit, number] : form.choices)
-            groups[number].push_back(bit);
-        std::vector<std::string> terms = looked_up(groups, dtype, end);
+            groups[number.name].push_back(bit);
+        std::vector<std::string> terms = looked_up(groups, dtype);
         for (const auto& [number, bits] : groups)
-            terms.push_back(end.once({dtype, {}}, Op::where, {odd(bits, end), number, constant(0, dtype, end)}));
+            terms.push_back(end_.once({dtype, {}}, Op::where, {odd(bits), number, constant(0, dtype)}));
         // What is there before the choices comes last: the choices are added as a tree beside it.
         while (terms.size() > 1) {
             std::vector<std::string> half;
             for (std::size_t k = 0; k + 1 < terms.size(); k += 2)
-                half.push_back(end.once({dtype, {}}, Op::bitwise_xor, {terms[k], terms[k + 1]}));
+                half.push_back(end_.once({dtype, {}}, Op::bitwise_xor, {terms[k], terms[k + 1]}));
             if (terms.size() % 2 != 0) half.push_back(terms.back());
             terms = std::move(half);
         }
-        std::string rest = form.number;
+        std::string rest = form.number.name;
         for (const auto& [key, atom] : form.atoms) {
-            const std::string value = atom_value(atom, end);
-            rest = rest.empty() ? value : end.once({dtype, {}}, Op::bitwise_xor, {rest, value});
+            const std::string value = atom_value(atom);
+            rest = rest.empty() ? value : end_.once({dtype, {}}, Op::bitwise_xor, {rest, value});
         }
-        if (terms.empty()) return rest.empty() ? constant(0, dtype, end) : rest;
-        return rest.empty() ? terms[0] : end.once({dtype, {}}, Op::bitwise_xor, {terms[0], rest});
+        if (terms.empty()) return rest.empty() ? constant(0, dtype) : rest;
+        return rest.empty() ? terms[0] : end_.once({dtype, {}}, Op::bitwise_xor, {terms[0], rest});
     }
 
     /// Numbers behind bits that lie side by side, from a table of their sums; they are taken out of `groups`.
-    std::vector<std::string> looked_up(std::map<std::string, std::vector<Bit>>& groups, const std::string& dtype,
-                                       Builder& end) {
+    std::vector<std::string> looked_up(std::map<std::string, std::vector<Bit>>& groups, const std::string& dtype) {
         // Sources, each with its place beside that of the first one -> bit of the first one -> number.
         std::map<std::vector<Bit>, std::map<int, std::string>> rows;
         for (const auto& [number, bits] : groups) {
@@ -566,9 +533,9 @@ class Loop {
                     window[behind->first - first->first] = behind->second;
                 if (window.size() >= kFewestInTable) {
                     const std::string table = numbers_.table(window, dtype);
-                    terms.push_back(end.once({dtype, {}}, Op::take,
-                                             {table, place(sources, first->first, window.rbegin()->first + 1, end)},
-                                             {attr::axis(0)}));
+                    terms.push_back(end_.once({dtype, {}}, Op::take,
+                                              {table, place(sources, first->first, window.rbegin()->first + 1)},
+                                              {attr::axis(0)}));
                     for (const auto& [bit, number] : window)
                         groups.erase(number);
                 }
@@ -579,28 +546,28 @@ class Loop {
     }
 
     /// `count` bits of the sum of the sources, from bit `first` of the first one on.
-    std::string place(const std::vector<Bit>& sources, int first, int count, Builder& end) {
+    std::string place(const std::vector<Bit>& sources, int first, int count) {
         std::string all;
         for (const auto& [source, beside] : sources) {
             std::string value = source;
             const auto by = static_cast<std::uint64_t>(first + beside);
             const std::string& dtype = values_.type(source).dtype;
             // Of its type: bits above it are zeros, or its sign, and nobody asks for them.
-            if (by > 0) value = end.once({dtype, {}}, Op::right_shift, {value, constant(by, dtype, end)});
-            if (dtype != "int64") value = end.once({"int64", {}}, Op::cast, {value});
-            all = all.empty() ? value : end.once({"int64", {}}, Op::bitwise_xor, {all, value});
+            if (by > 0) value = end_.once({dtype, {}}, Op::right_shift, {value, constant(by, dtype)});
+            if (dtype != "int64") value = end_.once({"int64", {}}, Op::cast, {value});
+            all = all.empty() ? value : end_.once({"int64", {}}, Op::bitwise_xor, {all, value});
         }
-        return end.once({"int64", {}}, Op::bitwise_and, {all, constant(low_bits(count), "int64", end)});
+        return end_.once({"int64", {}}, Op::bitwise_and, {all, constant(low_bits(count), "int64")});
     }
 
     /// Whether an odd number of the bits is set.
-    std::string odd(const std::vector<Bit>& bits, Builder& end) {
+    std::string odd(const std::vector<Bit>& bits) {
         const bool truths = std::all_of(bits.begin(), bits.end(),
                                         [&](const Bit& bit) { return values_.type(bit.first).dtype == "bool"; });
         if (truths) {
             std::string all = bits[0].first;
             for (std::size_t k = 1; k < bits.size(); ++k)
-                all = end.once({"bool", {}}, Op::logical_xor, {all, bits[k].first});
+                all = end_.once({"bool", {}}, Op::logical_xor, {all, bits[k].first});
             return all;
         }
         // Where they lie at one place, the sources are added once for all places.
@@ -610,28 +577,20 @@ class Loop {
         std::string all;
         for (const Bit& bit : bits) {
             std::string value = bit.first;
-            if (values_.type(value).dtype != dtype) value = end.once({dtype, {}}, Op::cast, {value});
+            if (values_.type(value).dtype != dtype) value = end_.once({dtype, {}}, Op::cast, {value});
             if (!aligned)
-                value = end.once({dtype, {}}, Op::right_shift,
-                                 {value, constant(static_cast<std::uint64_t>(bit.second), dtype, end)});
-            all = all.empty() ? value : end.once({dtype, {}}, Op::bitwise_xor, {all, value});
+                value = end_.once({dtype, {}}, Op::right_shift,
+                                  {value, constant(static_cast<std::uint64_t>(bit.second), dtype)});
+            all = all.empty() ? value : end_.once({dtype, {}}, Op::bitwise_xor, {all, value});
         }
         const std::uint64_t mask = aligned ? std::uint64_t{1} << bits[0].second : 1;
-        const std::string one = end.once({dtype, {}}, Op::bitwise_and, {all, constant(mask, dtype, end)});
-        return end.once({"bool", {}}, Op::not_equal, {one, constant(0, dtype, end)});
+        const std::string one = end_.once({dtype, {}}, Op::bitwise_and, {all, constant(mask, dtype)});
+        return end_.once({"bool", {}}, Op::not_equal, {one, constant(0, dtype)});
     }
 
     std::string widest(const std::vector<Bit>& bits) const {
-        std::string dtype;
-        int most = 0;
-        for (const Bit& bit : bits) {
-            const std::string& own = values_.type(bit.first).dtype;
-            if (integer_type({own, {}})->bits > most) {
-                most = integer_type({own, {}})->bits;
-                dtype = own;
-            }
-        }
-        return dtype;
+        const auto bits_of = [&](const Bit& bit) { return integer_type(values_.type(bit.first))->bits; };
+        return values_.type(std::ranges::max_element(bits, {}, bits_of)->first).dtype;
     }
 };
 

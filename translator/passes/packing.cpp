@@ -1,5 +1,5 @@
 // translator/passes/packing.cpp: which arguments are worth a copy with their axes exchanged, and who reads it.
-#include "translator/passes/packing.h"
+#include "translator/passes/passes.h"
 
 #include <algorithm>
 #include <map>
@@ -82,8 +82,7 @@ class Copier {
         const ArrayArgument* const argument = find_argument(array);
         if (argument == nullptr || argument->type.shape.size() != 2) return false;
         if (find_dtype(argument->type.dtype)->is_complex()) return false;
-        const auto layout = options_.layouts.find(array);
-        if (layout != options_.layouts.end() && layout->second != Layout::c) return false;
+        if (options_.layout(array) != Layout::c) return false;
         return std::none_of(program_.writes.begin(), program_.writes.end(),
                             [&](const Write& write) { return write.argument == array; });
     }

@@ -9,19 +9,6 @@
 
 #include "dsl/base/error.h"
 #include "translator/loops/pixelwise.h"
-#include "translator/passes/batching.h"
-#include "translator/passes/bounds_check_elimination.h"
-#include "translator/passes/dead_store_elimination.h"
-#include "translator/passes/dimension_contraction.h"
-#include "translator/passes/if_conversion.h"
-#include "translator/passes/linear_bits.h"
-#include "translator/passes/packing.h"
-#include "translator/passes/pixelwise_if_conversion.h"
-#include "translator/passes/reduction_recognition.h"
-#include "translator/passes/split_complex.h"
-#include "translator/passes/store_forwarding.h"
-#include "translator/passes/sum_order.h"
-#include "translator/passes/transposed_layout.h"
 
 namespace tilewright::translator {
 namespace {
@@ -78,33 +65,26 @@ const std::vector<Pass>& passes() {
     static const std::vector<Pass> list = {
         {.name = "split_complex",
          .meaning = "complex numbers as pairs of floats",
-         .when = When::always,
          .run = plain<split_complex>,
          .needed = true},
         {.name = "reduction_recognition",
          .meaning = "loops that only add up integers as reductions over their iterations",
-         .when = When::always,
          .run = plain<reduction_recognition>,
          .fate = "reduction: sums of integers over the iterations, in any order"},
         {.name = "pixelwise_if_conversion",
          .meaning = "branches inside of pixelwise loops as `where`",
-         .when = When::always,
          .run = plain<pixelwise_if_conversion>},
         {.name = "linear_bits",
          .meaning = "chains of choices by single bits as one look-up",
-         .when = When::always,
          .run = plain<linear_bits>},
         {.name = "dimension_contraction",
          .meaning = "arrays that are the same all along an axis without that axis",
-         .when = When::always,
          .run = plain<dimension_contraction>},
         {.name = "transposed_layout",
          .meaning = "arrays that are used in columns alone stored by columns",
-         .when = When::always,
          .run = plain<transposed_layout>},
         {.name = "sum_orders",
          .meaning = "the order of each reduction and product as an attribute, before loops move",
-         .when = When::always,
          .run = sum_orders,
          .needed = true},
         {.name = "if_conversion",

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "translator/ir/program.h"
-#include "translator/passes/prepared.h"
+#include "translator/passes/passes.h"
 #include "translator/translate.h"
 
 namespace tilewright::translator {
@@ -22,7 +22,7 @@ enum class When {
 struct Pass {
     const char* name;
     const char* meaning; ///< one line for people
-    When when;
+    When when = When::always;
     Prepared (*run)(const Prepared&, const TranslateOptions&);
     /// What became of a loop that is gone behind it, for people; "" for a pass that takes none away.
     const char* fate = "";

@@ -1,5 +1,5 @@
 // translator/passes/pixelwise_if_conversion.cpp: `if` regions of loops to `where`.
-#include "translator/passes/pixelwise_if_conversion.h"
+#include "translator/passes/passes.h"
 
 #include <algorithm>
 #include <iterator>
@@ -20,10 +20,7 @@ namespace {
 /// Whether the place that is read moves with the loop: it need not exist where the branch is not taken.
 bool moves(const Operation& read, const std::string& index) {
     std::set<std::string> symbols;
-    for (const IndexEntry& entry : read.attributes.at(attr::index)) {
-        if (entry.kind != IndexEntry::Kind::newaxis) entry.start.collect_symbols(symbols);
-        if (entry.kind == IndexEntry::Kind::slice) entry.step.collect_symbols(symbols);
-    }
+    read.attributes.for_each_size([&](const Size& size) { size.collect_symbols(symbols); });
     return symbols.count(index) != 0;
 }
 

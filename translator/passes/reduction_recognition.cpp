@@ -1,6 +1,6 @@
 // translator/passes/reduction_recognition.cpp: the body of a loop, once for all iterations: each value gets an axis of
 // iterations in front.
-#include "translator/passes/reduction_recognition.h"
+#include "translator/passes/passes.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -16,16 +16,11 @@
 #include "translator/ir/walk.h"
 #include "translator/loops/pixelwise.h"
 #include "translator/passes/iteration_axis.h"
-#include "translator/passes/pixelwise_if_conversion.h"
 
 namespace tilewright::translator {
 namespace {
 
 constexpr std::int64_t kShortIterations = 64;
-
-bool is_integer(const std::string& dtype) {
-    return find_dtype(dtype)->is_integer();
-}
 
 /// One loop's iterations as an axis.
 class Lift : IterationAxis {
@@ -65,7 +60,7 @@ class Lift : IterationAxis {
     void finish(const std::string& result, const Type& type, const std::string& initial, const std::string& parameter,
                 const std::string& last) {
         const bool truth = type.dtype == "bool";
-        if (!type.shape.empty() || !(truth || is_integer(type.dtype)))
+        if (!type.shape.empty() || !(truth || find_dtype(type.dtype)->is_integer()))
             throw Refusal{"it carries " + parameter + ", which is no sum of integers"};
         combine_.reset();
         const std::string term = term_of(last, parameter, type.dtype);
@@ -96,8 +91,9 @@ class Lift : IterationAxis {
             const std::string a = term_of(operands[1], parameter, dtype);
             const std::string b = term_of(operands[2], parameter, dtype);
             if (a.empty() && b.empty()) return "";
-            return choice(operation, operands[0], a.empty() ? neutral(dtype) : a, b.empty() ? neutral(dtype) : b,
-                          dtype);
+            const std::string yes = a.empty() ? neutral(dtype) : a, no = b.empty() ? neutral(dtype) : b;
+            at_line(operation.line);
+            return elementwise(Op::where, {now(operands[0]), yes, no}, dtype, {});
         }
         const bool sums = truth ? op == Op::logical_and || op == Op::logical_or : op == Op::add || op == Op::subtract;
         if (!sums || operation.type.dtype != dtype || is_past(0) == is_past(1) || (op == Op::subtract && is_past(1)))
@@ -122,23 +118,16 @@ class Lift : IterationAxis {
                                                               : "false")});
     }
 
-    std::string choice(const Operation& where, const std::string& condition, const std::string& a, const std::string& b,
-                       const std::string& dtype) {
-        builder_.at_line(where.line);
-        return elementwise(Op::where, {now(condition), a, b}, dtype, {});
-    }
-
     /// One number for all iterations as an array over them.
     std::string spread(const std::string& value) {
         const Type& type = values_.type(value);
         return type.shape.empty() ? add({type.dtype, {iterations_}}, Op::broadcast_to, {value}, {}) : value;
     }
 
-    // -- values of an iteration as arrays over the iterations
-    // -------------------------------------------------------------------
+    // -- values of an iteration as arrays over the iterations --------------------------------------------------------
 
     void lift(const Operation& operation) {
-        builder_.at_line(operation.line);
+        at_line(operation.line);
         for (const Size& extent : operation.type.shape)
             if (moves(extent)) refuse(operation, "has another size in each iteration");
         const bool follows = moves(operation), reads = reads_lifted(operation);
@@ -149,7 +138,7 @@ class Lift : IterationAxis {
             // A place that is read need not exist where no iteration runs.
             if (!plain && !(runs_ && (op == Op::index || op == Op::transpose || op == Op::broadcast_to)))
                 refuse(operation, "is " + text_of(op) + " in the loop");
-            builder_.append(operation);
+            append(operation);
             return;
         }
         if (op == Op::scalar_size) {

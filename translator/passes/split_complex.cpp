@@ -1,7 +1,6 @@
 // translator/passes/split_complex.cpp: the walk over a program that makes pairs of its complex values.
-#include "translator/passes/split_complex.h"
+#include "translator/passes/passes.h"
 
-#include <functional>
 #include <optional>
 
 #include "dsl/base/error.h"
@@ -209,7 +208,7 @@ class Splitter {
             define(operation, hypot(operands[0].real, operands[0].imag));
         } else if (op == Op::power) {
             power(operation);
-        } else if (op == Op::where) {
+        } else if (op == Op::where || op == Op::negative || op == Op::positive || op == Op::rint) {
             each_half(operation);
         } else if (op == Op::index || op == Op::transpose || op == Op::reshape || op == Op::broadcast_to ||
                    op == Op::update || op == Op::take || op == Op::sum) {
@@ -222,10 +221,10 @@ class Splitter {
             builder_.append(reduced);
         } else if (op == Op::matmul) {
             matmul(operation, operands[0], operands[1]);
-        } else if (has_complex_test(op)) {
-            define(operation, complex_test(op, operands));
-        } else if (has_complex_formula(op)) {
-            define(operation, complex_formula(op, operands));
+        } else if (const ComplexTest test = complex_test(op)) {
+            define(operation, test(operands));
+        } else if (const ComplexFormula formula = complex_formula(op)) {
+            define(operation, formula(operands));
         } else {
             refuse(operation, "complex numbers have no translation here in this release");
         }

@@ -1,5 +1,5 @@
 // translator/passes/store_forwarding.cpp: forwarding of stores to loads, block by block.
-#include "translator/passes/store_forwarding.h"
+#include "translator/passes/passes.h"
 
 #include <algorithm>
 #include <set>

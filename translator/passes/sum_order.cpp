@@ -1,5 +1,5 @@
 // translator/passes/sum_order.cpp: orders of values, block by block.
-#include "translator/passes/sum_order.h"
+#include "translator/passes/passes.h"
 
 #include <algorithm>
 #include <map>
@@ -8,6 +8,7 @@
 #include "translator/ir/element_order.h"
 #include "translator/ir/size.h"
 #include "translator/ir/values.h"
+#include "translator/ir/walk.h"
 #include "translator/loops/pixelwise.h"
 
 namespace tilewright::translator {
@@ -24,12 +25,12 @@ class Orders {
     Orders(const Program& program, const TranslateOptions& options) : values_(program), options_(options) {}
 
     Program run(Program program) {
-        for (const ArrayArgument& argument : program.arrays) {
-            const auto layout = options_.layouts.find(argument.name);
-            if (layout != options_.layouts.end())
-                orders_[argument.name] = {order_of(layout->second, argument.type), nullptr};
-        }
-        visit(program.body);
+        for (const auto& [name, type] : program.arrays)
+            orders_[name] = {order_of(options_.layout(name), type), nullptr};
+        rewrite<Order::inner_first>(program.body, [this](Operation& operation, Place& place) {
+            visit(operation, *place.blocks.back());
+            return Fate::keeps;
+        });
         return program;
     }
 
@@ -50,24 +51,13 @@ class Orders {
         return {type, known ? found->second.order : c_order(type)};
     }
 
-    void visit(Block& block) {
-        for (Operation& operation : block.operations) {
-            if (has_regions(operation.op))
-                visit_regions(operation, block);
-            else if (operation.op != Op::update && operation.op != Op::read)
-                visit(operation, block);
-        }
-    }
-
-    void visit_regions(Operation& operation, const Block& block) {
-        for (Block& region : operation.regions)
-            visit(region);
-        if (is_region(operation)) return; // in memory
-        for (const auto& [name, type] : results_of(operation))
-            orders_[name] = {by_axes(type), &block};
-    }
-
     void visit(Operation& operation, const Block& block) {
+        if (operation.op == Op::update || operation.op == Op::read || is_region(operation)) return; // in memory
+        if (has_regions(operation.op)) {
+            for (const auto& [name, type] : results_of(operation))
+                orders_[name] = {by_axes(type), &block};
+            return;
+        }
         std::vector<OrderedOperand> operands;
         for (const std::string& name : operation.operands)
             operands.push_back(operand(name, block));

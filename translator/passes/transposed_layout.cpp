@@ -1,6 +1,6 @@
 // translator/passes/transposed_layout.cpp: which arrays are columns alone, by classes of values that share memory or
 // could.
-#include "translator/passes/transposed_layout.h"
+#include "translator/passes/passes.h"
 
 #include <set>
 #include <string>

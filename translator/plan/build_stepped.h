@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "dsl/model/algorithm.h"
-#include "translator/passes/prepared.h"
+#include "translator/passes/passes.h"
 #include "translator/translate.h"
 
 namespace tilewright::translator {

@@ -12,7 +12,7 @@
 #include "translator/ir/walk.h"
 #include "translator/loops/pixelwise.h"
 #include "translator/ops/rules.h"
-#include "translator/passes/sum_order.h"
+#include "translator/passes/passes.h"
 
 namespace tilewright::translator {
 Analysis::Analysis(const Program& program, const TranslateOptions& options, const SegmentContext& context)

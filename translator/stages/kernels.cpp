@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "dsl/base/error.h"
-#include "translator/passes/split_complex.h"
 #include "translator/stages/evaluator.h"
 #include "translator/stages/reductions.h"
 

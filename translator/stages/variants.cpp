@@ -3,8 +3,8 @@
 
 #include "dsl/base/error.h"
 #include "translator/ir/dtypes.h"
+#include "translator/passes/passes.h"
 #include "translator/passes/pipeline.h"
-#include "translator/passes/sum_order.h"
 #include "translator/plan/build_stepped.h"
 #include "translator/stages/analysis.h"
 
