@@ -31,7 +31,7 @@ from .errors import Error
 from .operations import with_trait
 from .program import Program, evaluate
 from .quantities import format_bytes
-from .record.capture import copy_arguments
+from .record.capture import copy_arguments, with_strides
 from .work_folders import work_folder
 
 _PREFIX = "tilewright-data"
@@ -307,13 +307,9 @@ def _write_array(folder: DataFolder, file: str, name: str, array: np.ndarray[Any
         strides = _contiguous_strides(array.shape[::-1], array.itemsize)[::-1]
     else:
         # The same strides over memory of our own, gaps included.
-        spans = [(n - 1) * s for n, s in zip(array.shape, array.strides, strict=True)]
-        offset = -sum(s for s in spans if s < 0)
-        total = offset + sum(s for s in spans if s > 0) + array.itemsize
-        memory = np.zeros(total, np.uint8)
-        view: np.ndarray[Any, Any] = np.ndarray(array.shape, array.dtype, memory.data, offset, array.strides)
-        view[...] = array
-        path = folder.write(file, memory)
+        view = with_strides(array, array.strides)
+        offset = view.ctypes.data - view.base.ctypes.data
+        path = folder.write(file, view.base)
     return {
         "name": name,
         "dtype": array.dtype.name,

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tilewright.record import Recorder, Script, ScriptRaised, ScriptStopped, run_script
+from tilewright.record.capture import Recorder
 from tilewright.record.choose import NothingToTune, choose
+from tilewright.record.run_script import run_script
 from tilewright.record.times import time_rows
+from tilewright.script import Script, ScriptRaised, ScriptStopped
 
 pytestmark = pytest.mark.worker
 

@@ -18,7 +18,7 @@ import typer
 
 from ..figures import Figures, format_ratio
 from ..quantities import aligned, format_ns
-from ..record import Script
+from ..script import Script
 from .exit_codes import INTERRUPTED, OK, PARTIAL
 from .signals import EndedBySignal
 

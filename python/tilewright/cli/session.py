@@ -13,9 +13,11 @@ from ..decorator import JitFunction
 from ..errors import Error
 from ..failed_traces import raised_while_tracing
 from ..native import compiler
-from ..record import Candidate, RecordedCall, Recorder, Script, run_script
+from ..record.capture import Candidate, RecordedCall, Recorder
 from ..record.choose import Choice, calls_in_children, choose
+from ..record.run_script import run_script
 from ..record.times import time_lines
+from ..script import Script
 from ..specialization import Specialization
 from .parse import UsageError
 

@@ -24,8 +24,8 @@ from ..export.package import check_exportable, check_keeps, check_place
 from ..export.versions import contract_of, count_of_versions, isa_levels
 from ..machine import CUDA_DEFAULT, CUDA_TARGETS, ISA_LEVELS, is_cuda_isa, resolve_isa, targets_of
 from ..quantities import counted, format_ns, parse_duration_s
-from ..record import Script, check_script
 from ..record.choose import WORKLOADS
+from ..script import Script, check_script
 from ..specialization import Specialization
 from ..tuning import TuneOptions, TuneResult, check_space_or_schedule, checked_strategy, tune_call
 from . import SUBCOMMANDS
