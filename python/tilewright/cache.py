@@ -21,7 +21,7 @@ from typing import ClassVar
 
 from . import settings
 from .logs import logger
-from .plan import Build, Kernel
+from .plan import Build
 
 _MAGIC = b"tilewright-objects 1\n"
 # Without waiting for a writer where a pipe lies in the place of a file.
@@ -156,15 +156,8 @@ _current: tuple[Path | None, ObjectCache] | None = None
 
 def encode(build: Build) -> bytes:
     """A digest, a line of JSON and the objects one after another."""
-    head = {
-        "plan": build.plan,
-        "conditions": build.conditions,
-        "libraries": build.libraries,
-        "has_loops": build.has_loops,
-        "schedule": build.schedule,
-        "isa": build.isa,
-        "kernels": [{"name": k.name, "bytes": len(k.object), "requires": list(k.requires)} for k in build.kernels],
-    }
+    kernels = [{"name": k.name, "bytes": len(k.object), "requires": k.requires} for k in build.kernels]
+    head = {**vars(build), "kernels": kernels}
     rest = json.dumps(head).encode() + b"\n" + b"".join(k.object for k in build.kernels)
     return _MAGIC + hashlib.sha256(rest).hexdigest().encode() + b"\n" + rest
 
@@ -177,14 +170,12 @@ def decode(data: bytes) -> Build | None:
         return None
     line, _, blob = rest.partition(b"\n")
     head = json.loads(line)
-    kernels = []
     offset = 0
     for kernel in head["kernels"]:
         end = offset + kernel["bytes"]
-        kernels.append(Kernel(kernel["name"], blob[offset:end], tuple(kernel["requires"])))
+        kernel["object"] = blob[offset:end]
         offset = end
-    conditions, libraries = tuple(head["conditions"]), tuple(head["libraries"])
-    return Build(tuple(kernels), head["plan"], conditions, libraries, head["has_loops"], head["schedule"], head["isa"])
+    return Build.of(head)
 
 
 def _own_folder(path: Path) -> int:

@@ -47,8 +47,10 @@ def explain_specialization(specialization: Specialization, *, code: bool = False
     lines += _versions(specialization)
     lines += _copies(specialization)
     lines += _launches(specialization)
-    if specialization.is_by_hand:
-        lines.append("why this schedule: by hand" + _unless_it_runs(specialization))
+    lead, example = specialization.lead, specialization.example
+    if lead is not None and example is not None and lead.label == "by hand":
+        runs = "" if lead.fits(example) else "; the call that this was made for does not meet what it requires"
+        lines.append(f"why this schedule: by hand{runs}")
     else:
         lines += _evidence(specialization.evidence or ({} if specialization.evidence_on_device else None))
     if specialization.evidence_on_device:
@@ -58,12 +60,6 @@ def explain_specialization(specialization: Specialization, *, code: bool = False
     if code:
         lines += _code(specialization)
     return "\n".join(lines)
-
-
-def _unless_it_runs(specialization: Specialization) -> str:
-    lead, example = specialization.lead, specialization.example
-    assert lead is not None and example is not None
-    return "" if lead.fits(example) else "; the call that this was made for does not meet what it requires"
 
 
 def _guards(specialization: Specialization) -> list[str]:
@@ -170,7 +166,7 @@ def _versions(specialization: Specialization) -> list[str]:
     lines = ["versions (the first whose requirements hold runs):"]
     lines += [_version(version) for version in specialization.versions]
     for kind, reason in specialization.why_numpy.items():
-        size = "small" if kind.small else "large"
+        size = "small" if kind.startswith("small") else "large"
         lines.append(f"  NumPy for {size} calls: {reason}")
     if specialization.large_reason:
         lines.append(f"  NumPy for work below {specialization.large_from}: {specialization.large_reason}")

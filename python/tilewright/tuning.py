@@ -270,7 +270,7 @@ def tune_call(
             "space": options.space,
             "starts": options.starts,
             "fixed_schedule": options.schedule,
-            "present_schedule": None if (lead := specialization.lead_for(on_device)) is None else lead.schedule,
+            "present_schedule": None if (lead := specialization.lead_for(on_device)) is None else lead.build.schedule,
             "folder": str(folder.first),
             "worker": str(worker_path()),
             "blas": _loaded_blas(),

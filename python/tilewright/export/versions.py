@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 import string
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
@@ -70,7 +71,7 @@ def versions_of(
             if made is None:
                 continue
             suffix = _suffix(isa, number, position)
-            found.append(Version(f"{isa}, {label}", suffix, made, dict(request.layouts), conditions, made.schedule))
+            found.append(Version(f"{isa}, {label}", suffix, made, dict(request.layouts), conditions))
     return found
 
 
@@ -94,20 +95,16 @@ def partials_of(
     seen, bound = specialization.partials, specialization.example
     if seen is None or bound is None:
         return None
-    found = seen.without_versions()
+    found = replace(seen, versions=defaultdict(list))
     contiguous, anything = dict.fromkeys(bound.layouts, "c"), dict.fromkeys(bound.layouts, "any")
     for isa in isa_levels(targets):
         _say_compiling(say, specialization, isa, "parts of large calls")
         placed = replace(bound, on_device=is_cuda_isa(isa))
         for position, layouts in enumerate((contiguous, anything)):
-            suffix = _suffix(isa, number, position)
-
-            def make(_: str, request: BuildRequest, isa: str = isa, suffix: str = suffix) -> Version:
-                return Version(isa, suffix, build(request), dict(request.layouts))
-
-            of_layouts = replace(placed, layouts=layouts)
             request = specialization.request(placed, isa=isa, contract=contract_of(specialization.contract, libraries))
-            found.compile(request, of_layouts, make, totals=position == 0)
+            for name, each in found.requests(request, replace(placed, layouts=layouts), totals=position == 0):
+                version = Version(isa, _suffix(isa, number, position), build(each), dict(each.layouts))
+                found.versions[name].append(version)
     return found
 
 
@@ -149,11 +146,11 @@ def _requests(
     # Small calls are the ones that feel how many versions are asked before theirs.
     lead = specialization.lead_for(bound.on_device)
     if lead is not None and (bound.on_device or lead.label == "by hand"):
-        yield "tuned", with_schedule(base, lead.schedule), ()
+        yield "tuned", with_schedule(base, lead.build.schedule), ()
     if not bound.on_device:
         yield "small", small, (small_work,)
         if lead is not None and lead.label != "by hand":
-            yield "tuned", with_schedule(base, lead.schedule), (work_condition(program, small_call),)
+            yield "tuned", with_schedule(base, lead.build.schedule), (work_condition(program, small_call),)
     yield "default", replace(base, layouts=contiguous, sizes=_fixed(program, large_sizes)), ()
     if medium_sizes != large_sizes:
         yield "medium", medium, ()
