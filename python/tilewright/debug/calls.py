@@ -30,9 +30,8 @@ from ..tolerance import Tolerance
 from ..work_folders import work_folder
 from ..workload import describe_call
 from .answers import Allowed, Answer, Array, changed, difference
-from .arguments import save_arguments
 from .bisection import Bisection
-from .case import ARGUMENTS, Case
+from .case import ARGUMENTS, Case, save_arguments
 from .child import Child
 from .dump import check_folder, write_dump
 from .report import Report, Step
@@ -180,7 +179,7 @@ class _Call:
         if version is None:
             return request, _DEFAULT
         guards = version.label.endswith("any size")
-        request = replace(request, layouts=version.layouts, schedule=version.schedule, guard_tails=guards)
+        request = replace(request, layouts=version.layouts, schedule=version.build.schedule, guard_tails=guards)
         return request, _SCHEDULES.get(version.label, _DEFAULT)
 
     def judge_itself(self, case: Case, report: Report, is_placed: bool) -> None:

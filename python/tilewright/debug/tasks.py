@@ -20,12 +20,10 @@ from ..dispatch import program_function
 from ..errors import ScheduleError
 from ..native import compiler
 from ..plan import Build, Version
-from ..program import holds
+from ..program import ProgramError, holds
 from .answers import Answer, changed
-from .arguments import load_arguments
-from .asked import Asked, PassRun
-from .case import Case
-from .oracle import CheckFailed, GuardFailed, ProgramError, UnknownOperation, evaluate
+from .case import Asked, Case, PassRun, load_arguments
+from .oracle import CheckFailed, GuardFailed, UnknownOperation, evaluate
 from .schedules import header_of, lines_of, of_lines, variants_of
 
 _PYTHON_NUMBERS = (bool, int, float, complex)
@@ -77,7 +75,7 @@ def _compiled(asked: Asked, doing: Doing) -> Answer:
         made = _built(case if asked.lines is None else _shortened(case, asked.lines))
     except ScheduleError as error:
         return Answer("raised" if asked.lines is None else "unknown", f"no schedule: {error}")
-    version = Version("debug", "v0", made, dict(case.request.layouts), (), made.schedule)
+    version = Version("debug", "v0", made, dict(case.request.layouts))
     function = program_function(case.program, [version], None)
     values = load_arguments(case.arguments, case.program)
     doing("the compiled code")
