@@ -22,7 +22,6 @@ class Bound:
     layouts: Mapping[str, str]  # array -> c, f or any
     hidden: frozenset[str] = field(default_factory=frozenset)  # arrays that are no arguments of the call
     generators: Mapping[str, Any] = field(default_factory=dict)  # of the call: argument with the state -> generator
-    symbols: Mapping[str, int] = field(default_factory=dict)  # every extent and integer, by the names of the trace
     on_device: bool = False  # the call runs on a CUDA device; of arrays that lie there, `arrays` has stand-ins
 
     def without_data(self) -> Bound:
@@ -56,10 +55,8 @@ def bind(traced: Any, program: Program, args: tuple[Any, ...], kwargs: Mapping[s
             scalars[wanted.name] = values[wanted.name]
     sizes = program.extents({name: array.shape for name, array in arrays.items()}, scalars)
     layouts = {name: layout_of(array) for name, array in arrays.items()}
-    symbols = {f"{name}.{k}": n for name, array in arrays.items() for k, n in enumerate(array.shape)}
-    symbols.update({name: value for name, value in scalars.items() if type(value) is int})
     generators = traced.called_generators(args, kwargs)
-    return Bound(values, arrays, scalars, sizes, layouts, frozenset(hidden), generators, symbols, on_device)
+    return Bound(values, arrays, scalars, sizes, layouts, frozenset(hidden), generators, on_device)
 
 
 def layout_of(array: Any) -> str:

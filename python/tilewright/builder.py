@@ -7,7 +7,7 @@ import json
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -155,11 +155,6 @@ def default_schedule(request: BuildRequest) -> str:
         return request.schedule
     text: str = compiler().default_schedule(request.program, request.options(), request.isa, request.cores)
     return text
-
-
-def with_schedule(request: BuildRequest, schedule: str) -> BuildRequest:
-    """The same request for another schedule."""
-    return replace(request, schedule=schedule)
 
 
 @lru_cache(maxsize=1)

@@ -16,6 +16,7 @@ import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import ClassVar
 
@@ -141,17 +142,15 @@ class ObjectCache:
 
 def object_cache() -> ObjectCache:
     """The cache that the environment asks for."""
-    global _current
     folder = settings.cache_folder() if settings.cache_enabled() else None
-    path = None if folder is None else folder / "objects"
-    if _current is None or _current[0] != path:
-        for problem in settings.problems():
-            logger.warning("environment: %s.", problem)
-        _current = (path, ObjectCache(path, settings.cache_limit_bytes()))
-    return _current[1]
+    return _cache_in(None if folder is None else folder / "objects")
 
 
-_current: tuple[Path | None, ObjectCache] | None = None
+@lru_cache(maxsize=1)
+def _cache_in(path: Path | None) -> ObjectCache:
+    for problem in settings.problems():
+        logger.warning("environment: %s.", problem)
+    return ObjectCache(path, settings.cache_limit_bytes())
 
 
 def encode(build: Build) -> bytes:

@@ -39,14 +39,8 @@ def explain_function(function: Jitted, *, code: bool = False) -> str:
 def explain_specialization(specialization: Specialization, *, code: bool = False) -> str:
     """One program: arguments, guards, stages with loops and source lines, variants, versions, evidence."""
     lines = [specialization.signature]
-    lines += _guards(specialization)
-    lines += _checks(specialization)
-    lines += _program_loops(specialization)
-    lines += _stages(specialization)
-    lines += _variants(specialization)
-    lines += _versions(specialization)
-    lines += _copies(specialization)
-    lines += _launches(specialization)
+    for part in (_guards, _checks, _program_loops, _stages, _variants, _versions, _copies, _launches):
+        lines += part(specialization)
     lead, example = specialization.lead, specialization.example
     if lead is not None and example is not None and lead.label == "by hand":
         runs = "" if lead.fits(example) else "; the call that this was made for does not meet what it requires"

@@ -95,7 +95,4 @@ def compose(versions: Sequence[Version]) -> str:
 
 
 def all_objects(versions: Iterable[Version]) -> dict[str, bytes]:
-    objects: dict[str, bytes] = {}
-    for version in versions:
-        objects.update(version.objects())
-    return objects
+    return {name: code for version in versions for name, code in version.objects().items()}

@@ -188,7 +188,7 @@ class Program:
         for shape in (*self._shapes_of_terms(), *(shape for _, shape in self._all_shapes())):
             factors = sorted(size for size in shape if size != "1")
             if factors:
-                terms.setdefault(" * ".join(f if _is_atom(f) else f"({f})" for f in factors))
+                terms.setdefault(" * ".join(f if re.fullmatch(r"[\w.]+", f) else f"({f})" for f in factors))
         return " + ".join(list(terms)[:12]) or "1"
 
     def _shapes_of_terms(self) -> list[tuple[str, ...]]:
@@ -301,7 +301,3 @@ def holds(condition: str, sizes: Mapping[str, int]) -> bool:
         return bool(evaluate(condition, sizes))
     except (KeyError, ZeroDivisionError, ValueError):
         return False
-
-
-def _is_atom(text: str) -> bool:
-    return re.fullmatch(r"[\w.]+", text) is not None

@@ -15,9 +15,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from . import checks, forks, logs, plan
-from ._face import current_device
+from ._face import current_device, size_symbols
 from .binding import Bound, bind
-from .builder import BuildRequest, build, default_schedule, with_schedule
+from .builder import BuildRequest, build, default_schedule
 from .devices import check_device, place_all, places_among
 from .errors import DeviceError, Error, ScheduleError
 from .machine import CUDA_DEFAULT
@@ -31,7 +31,6 @@ _MAX_VERSIONS = 12
 _LEADING = ("tuned", "by hand")
 MOST_RUNS = 1_000_000  # of a profile
 _VARIANT = re.compile(r"^variant (\w+) = (\w+)$", re.MULTILINE)
-_NAME = re.compile(r"[A-Za-z_]\w*")
 _numbers = itertools.count(1)
 
 if TYPE_CHECKING:
@@ -111,7 +110,7 @@ class Specialization:
             for version in self.versions
             for condition in version.build.requires
             if not holds(condition, bound.sizes)
-            for word in _NAME.findall(condition)
+            for word in size_symbols(condition)
         }
         numbers = (a.name for a in self.program.arguments if isinstance(a, ScalarArgument) and a.name in unmet)
         return {name: value for name in numbers if not -(2**31) <= (value := bound.sizes[name]) < 2**31}
@@ -194,7 +193,7 @@ class Specialization:
     def set_schedule(self, text: str, bound: Bound, *, file: str = "schedule", label: str = "by hand") -> None:
         """Check a schedule, compile it and put it before all other versions. Raises ScheduleError."""
         canonical = self.check_schedule(text, file)
-        made = build(with_schedule(self.request(bound), canonical))
+        made = build(self.request(bound, schedule=canonical))
         # A person decides for all sizes; what was measured at one magnitude says nothing about the other.
         any_size = label == "by hand" or bound.on_device
         conditions = () if any_size else (work_condition(self.program, is_small(self.program, bound)),)
@@ -226,8 +225,8 @@ class Specialization:
             return
         unmet = [c for c in (*lead.conditions, *lead.build.requires) if not holds(c, bound.sizes)]
         if unmet:
-            known = {word for c in unmet for word in c.replace("(", " ").replace(")", " ").split()} & bound.sizes.keys()
-            here = ", ".join(f"{name} is {bound.sizes[name]}" for name in sorted(known))
+            known = {name for condition in unmet for name in size_symbols(condition)}
+            here = ", ".join(f"{name} is {bound.sizes[name]}" for name in sorted(known & bound.sizes.keys()))
             warnings.warn(
                 f"{self.signature}: the schedule by hand cannot run this call, so a default schedule runs it: it needs "
                 f"{' and '.join(unmet)}; {here}. Give its splits the tail guard_with_if.",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Annotated
@@ -15,13 +14,13 @@ from ..debug.calls import InUse, check_device_is_here, debug_call
 from ..debug.dump import check_folder
 from ..debug.report import Report
 from ..decorator import CONTRACTS, DEBUG_LIMIT
-from ..machine import is_cuda_isa, targets_of
+from ..machine import targets_of
 from ..quantities import parse_duration_s
 from ..record.choose import WORKLOADS
 from ..stored import stored_schedule
 from .exit_codes import DIFFERS, OK
 from .parse import check_one_of, script_of, targets, text_file, usage_errors
-from .session import Prepared, Request, bound_of, place, prepare
+from .session import Prepared, Request, bound_of, placed_calls
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 
@@ -61,35 +60,23 @@ def debug(
     check_folder(dump)
     if places.device is not None:
         check_device_is_here(f"--target {target}")
-    recorded = prepare(script, Request(function, workload, False, contract, target=",".join(named)))
-    for refusal in recorded.refusals:
-        print(refusal, file=sys.stderr)
     reports: list[Report] = []
     seen: Counter[str] = Counter()
-    for one in recorded.prepared:
-        call, name = one.call, one.function.__name__
-        for isa in filter(None, (places.host, places.device)):
-            place(one, is_cuda_isa(isa))
-            seen[name] += 1
-            folder = dump and dump / (name if seen[name] == 1 else f"{name}-{seen[name]}")
-            if text is None:
-                in_use = _stored(one, db)
-            else:
-                in_use = InUse("by hand", one.specialization.check_schedule(text, str(schedule)))
-            on_device = bound_of(one).on_device
-            reports.append(
-                debug_call(
-                    one.function,
-                    call.args,
-                    call.kwargs,
-                    limit_s=limit_s,
-                    dump=folder,
-                    on_device=on_device,
-                    in_use=in_use,
-                )
-            )
-            if not as_json:
-                print(reports[-1].text())
+    for one, _ in placed_calls(script, Request(function, workload, False, contract, target=",".join(named))):
+        name = one.function.__name__
+        seen[name] += 1
+        folder = dump and dump / (name if seen[name] == 1 else f"{name}-{seen[name]}")
+        if text is None:
+            in_use = _stored(one, db)
+        else:
+            in_use = InUse("by hand", one.specialization.check_schedule(text, str(schedule)))
+        call, on_device = one.call, bound_of(one).on_device
+        report = debug_call(
+            one.function, call.args, call.kwargs, limit_s=limit_s, dump=folder, on_device=on_device, in_use=in_use
+        )
+        reports.append(report)
+        if not as_json:
+            print(report.text())
     if as_json:
         print(json.dumps([report.as_document() for report in reports]))
     return DIFFERS if any(report.differs for report in reports) else OK

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .. import _face
-from ..builder import build, default_schedule, with_schedule
+from ..builder import build, default_schedule
 from ..devices import device
 from ..dispatch import program_function
 from ..errors import ScheduleError
@@ -101,7 +101,8 @@ def _shortened(case: Case, count: int) -> Case:
     lines = lines_of(schedule)[:count]
     options = {**case.request.options(), "variant": variants_of("\n".join(lines))}
     stages = compiler().describe(case.request.program, options)["stages"]
-    return replace(case, request=with_schedule(case.request, of_lines(header_of(schedule), lines, stages)))
+    shorter = of_lines(header_of(schedule), lines, stages)
+    return replace(case, request=replace(case.request, schedule=shorter))
 
 
 def _answered(case: Case, result: Any, values: dict[str, Any]) -> Answer:

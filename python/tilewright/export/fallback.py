@@ -9,7 +9,6 @@ arrays as files.
 from __future__ import annotations
 
 import ast
-import builtins
 import dis
 import inspect
 import sys
@@ -143,10 +142,8 @@ class _Collector:
             found = cells[name].cell_contents
         elif name in owner.__globals__:
             found = owner.__globals__[name]
-        elif hasattr(builtins, name):
-            return
         else:
-            return  # a NameError here as there
+            return  # of Python itself, or a NameError here as there
         if name not in self._names[number]:
             self._names[number][name] = ""  # it may lead back here
             self._names[number][name] = self._value(name, found)
@@ -171,14 +168,11 @@ class _Collector:
             return self._definition(value, name)
         if isinstance(module, str) and isinstance(qualified, str) and _found(module, qualified) is value:
             return f"_named({module!r}, {qualified!r})"
-        if type(value) in (list, dict):
-            return self._container(name, value)
-        raise self._refused(name, f"is a {type(value).__name__}, which a module cannot hold")
-
-    def _container(self, name: str, value: Any) -> str:
-        if isinstance(value, list):
+        if type(value) is list:
             return f"[{', '.join(self._value(name, item) for item in value)}]"
-        return f"{{{', '.join(f'{self._value(name, k)}: {self._value(name, v)}' for k, v in value.items())}}}"
+        if type(value) is dict:
+            return f"{{{', '.join(f'{self._value(name, k)}: {self._value(name, v)}' for k, v in value.items())}}}"
+        raise self._refused(name, f"is a {type(value).__name__}, which a module cannot hold")
 
     def _refused(self, name: str, why: str) -> ExportError:
         return ExportError(

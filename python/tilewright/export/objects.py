@@ -43,7 +43,8 @@ class Reads:
 def reads_of(function: str, traced: Any, arguments: list[Any]) -> Reads | None:
     """None where C does all of it. Raises ExportError for what no module can check."""
     generators = {a.path[:-1] for a in arguments if a.path[-1][0] in _INNER}
-    guards = [g for g in traced.guards if g.path[0][0] == "parameter" and not _is_of(g.path, generators)]
+    guards = [g for g in traced.guards if g.path[0][0] == "parameter"]
+    guards = [g for g in guards if not any(g.path[: len(path)] == path for path in generators)]
     given = [a for a in arguments if a.path[0][0] == "parameter"]
     of_code = inspect.signature(traced.function, follow_wrapped=False).parameters
     gathers = any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in of_code.values())
@@ -78,10 +79,6 @@ def reads_lines(  # noqa: PLR0917
     lines += [f"        ({kind!r}, {path!r}, {wanted})," for kind, path, wanted in reads.checks]
     lines += ["    ],", ")"]
     return lines
-
-
-def _is_of(path: tuple[Any, ...], generators: set[tuple[Any, ...]]) -> bool:
-    return any(path[: len(generator)] == generator for generator in generators)
 
 
 def _seeds(arguments: list[Any]) -> list[tuple[Any, ...]]:

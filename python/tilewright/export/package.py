@@ -9,9 +9,9 @@ import keyword
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +37,7 @@ from .sources import sources_of
 from .static_library import c_names, write_static_library
 from .streams import STREAM_LINES, Stream, check_stream, inner_parameters, stream_lines, streams_of
 from .stub import Code, shapes, stub_text, with_out
-from .versions import isa_levels, may_be_in_parts, partials_of, versions_of
+from .versions import ExportOptions, isa_levels, may_be_in_parts, partials_of, versions_of
 from .wheel import write_wheel
 
 _MAX_HIDDEN_BYTES = 16 << 20
@@ -53,34 +53,14 @@ _OF_ARRAYS = ("contiguous", "writeable")  # kinds of guards that say what an arr
 
 @dataclass
 class _Group:
-    """Plans behind one C function."""
+    """Plans behind one C function; equal where it can serve them all."""
 
-    numbers: list[int]
+    numbers: list[int] = field(compare=False)
     parameters: list[inspect.Parameter]
     fixed: dict[str, Any]  # parameters with the value that was compiled in
     saved: dict[str, str]  # arrays from outside -> file
     streams: list[Stream]  # random generators
     reads: Reads | None  # what Python reads of the call's objects, where C does not take the arguments as they are
-
-    @property
-    def key(self) -> tuple[Any, ...]:
-        """Equal for specializations that one C function can serve."""
-        return (self.fixed, self.saved, self.parameters, self.streams, self.reads)
-
-
-@dataclass(frozen=True)
-class ExportOptions:
-    """What to write, and over what."""
-
-    targets: tuple[str, ...] = ("host",)
-    force: bool = False
-    replace_own: bool = False  # a folder that we wrote and nobody changed may be replaced
-    wheel: bool = False
-    libraries: bool = True
-    allow_fallback: bool = False
-    script: str = ""
-    cubins: tuple[str, ...] | None = None  # architectures; None: of the devices that are here
-    say: Callable[[str], None] | None = None  # hears what is compiled
 
 
 def export_module(
@@ -195,33 +175,30 @@ def check_exportable(function: Jitted, specializations: list[Specialization], op
         )
 
 
+@dataclass
 class _Writer:
     """One module on its way into `folder`, from where it goes to `place`."""
 
-    def __init__(
-        self,
-        folder: Path,
-        function: Jitted,
-        specializations: list[Specialization],
-        options: ExportOptions,
-        place: Path,
-    ) -> None:
-        self.folder, self.place = folder, place
-        self.function, self.name = function, function.__name__
-        self.specializations = specializations
-        self.programs = [specialization.program for specialization in specializations]
-        self.options = options
-        self.levels = isa_levels(options.targets)
+    folder: Path
+    function: Jitted
+    specializations: list[Specialization]
+    options: ExportOptions
+    place: Path
+    plans: list[str] = field(default_factory=list)
+    schedules: dict[str, str] = field(default_factory=dict)
+    objects: dict[str, bytes] = field(default_factory=dict)
+    of_parts: dict[str, bytes] = field(default_factory=dict)  # objects that C functions do not need
+    in_parts: dict[int, Partials] = field(default_factory=dict)  # of plans, for calls beyond what kernels can index
+    unseen: set[int] = field(default_factory=set)  # plans that could have such ones
+    needs: set[str] = field(default_factory=set)
+    assembled: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.name = self.function.__name__
+        self.programs = [specialization.program for specialization in self.specializations]
+        self.levels = isa_levels(self.options.targets)
         self.on_device = any(is_cuda_isa(level) for level in self.levels)
-        self.plans: list[str] = []
-        self.schedules: dict[str, str] = {}
-        self.objects: dict[str, bytes] = {}
-        self.of_parts: dict[str, bytes] = {}  # objects that C functions do not need
-        self.in_parts: dict[int, Partials] = {}
-        self.unseen: set[int] = set()
-        self.needs: set[str] = set()
-        self.assembled: list[str] = []
-        self.has_fallback = options.allow_fallback and bool(function.refusals)
+        self.has_fallback = self.options.allow_fallback and bool(self.function.refusals)
 
     def write(self) -> None:
         """Everything. Raises ExportError, OSError."""
@@ -268,21 +245,21 @@ class _Writer:
             stub_text(name, self.programs, notes, parameters, on_device=on_device, has_fallback=has_fallback)
         )
         (folder / "py.typed").write_text("")
-        _write_licenses(folder)
+        licenses = Path(__file__).resolve().parent.parent / "licenses"
+        shutil.copytree(licenses, folder / "LICENSES", copy_function=shutil.copyfile)
         if in_c:
             write_static_library(folder, [(in_c[number], self.plans[number]) for number in in_c], self.objects)
         self._write_evidence(in_c)
 
     def _compile(self, number: int, specialization: Specialization) -> None:
         """All versions of one specialization."""
-        how: dict[str, Any] = {"libraries": self.options.libraries, "number": number, "say": self.options.say}
-        versions = versions_of(specialization, self.options.targets, **how)
+        versions = versions_of(specialization, self.options, number)
         if not versions:
             raise ExportError(f"{self.name}: no version of {specialization.signature} compiles.", "Please report it.")
         self.plans.append(compose(versions))
         self.objects.update(all_objects(versions))
         self.needs |= {library for version in versions for library in version.build.libraries}
-        partials = partials_of(specialization, self.options.targets, **how)
+        partials = partials_of(specialization, self.options, number)
         if partials is not None:
             self.in_parts[number] = partials
             self.of_parts.update(partials.objects())
@@ -344,7 +321,7 @@ class _Writer:
             reads, streams = reads_of(self.name, traced, _arguments_of(specialization)), streams_of(traced)
             fixed = ({} if reads else fixed) | numbers
             made = _Group([number], _parameters(self.function), fixed, saved, streams, reads)
-            found = next((g for g in groups if g.key == made.key and not saved), None)
+            found = next((g for g in groups if g == made and not saved), None)
             if found is None:
                 groups.append(made)
             else:
@@ -538,13 +515,6 @@ def _choice_lines(name: str, entries: list[str], programs: list[Program]) -> lis
         "",
         f"{name}.__doc__ = {entries[0]}.__doc__",
     ]
-
-
-def _write_licenses(folder: Path) -> None:
-    target = folder / "LICENSES"
-    target.mkdir()
-    for source in sorted((Path(__file__).resolve().parent.parent / "licenses").glob("*.txt")):
-        shutil.copyfile(source, target / source.name)
 
 
 def _swap_in(staging: Path, folder: Path) -> None:

@@ -198,14 +198,10 @@ class Recorder:
         if not is_plain or not (gives_arrays or computes):
             return result
         candidate = self._candidate(function, name, jitted, self.makers)
-        signature = self._signature(args, kwargs)
-        if signature not in candidate.calls:
-            self._sequence += 1
-            kept = copy_arguments(args, kwargs)
-            candidate.calls[signature] = RecordedCall(signature, *kept, order=self._sequence)
-        recorded = candidate.calls[signature]
-        recorded.count += 1
-        recorded.total_ns += spent
+        recorded = self._recorded(candidate, args, kwargs)
+        if recorded is not None:
+            recorded.count += 1
+            recorded.total_ns += spent
         candidate.total_ns += spent
         return result
 
