@@ -83,11 +83,11 @@ class Program:
     def arguments(self) -> tuple[Value, ...]:
         return tuple(_typed(line, ArrayArgument if "[" in line else ScalarArgument) for line in self._lines["arg"])
 
-    @property
+    @cached_property
     def arrays(self) -> tuple[ArrayArgument, ...]:
         return tuple(a for a in self.arguments if isinstance(a, ArrayArgument))
 
-    @property
+    @cached_property
     def scalars(self) -> tuple[ScalarArgument, ...]:
         return tuple(a for a in self.arguments if isinstance(a, ScalarArgument))
 
@@ -161,11 +161,8 @@ class Program:
     @cached_property
     def symbols(self) -> tuple[str, ...]:
         """The symbols that sizes of values and arguments really use, in order of appearance."""
-        seen: dict[str, None] = {}
-        for _, shape in self._all_shapes():
-            for size in shape:
-                seen |= dict.fromkeys(size_symbols(size))
-        return tuple(seen)
+        sizes = [size for _, shape in self._all_shapes() for size in shape]
+        return tuple(dict.fromkeys(symbol for size in sizes for symbol in size_symbols(size)))
 
     @cached_property
     def counts(self) -> frozenset[str]:

@@ -23,7 +23,7 @@ import numpy as np
 from .._face import Dispatcher
 from ..errors import ExportError
 from ..record.ownership import Users
-from .objects import literal
+from .objects import literal, named
 
 FILE = "_in_numpy.py"
 _IN_CLASSES = (ast.FunctionDef, ast.Expr, ast.Pass)
@@ -166,7 +166,11 @@ class _Collector:
             module, qualified = "numpy", value.__name__
         if _is_users(value):
             return self._definition(value, name)
-        if isinstance(module, str) and isinstance(qualified, str) and _found(module, qualified) is value:
+        if (
+            isinstance(module, str)
+            and isinstance(qualified, str)
+            and named(sys.modules.get(module), qualified) is value
+        ):
             return f"_named({module!r}, {qualified!r})"
         if type(value) is list:
             return f"[{', '.join(self._value(name, item) for item in value)}]"
@@ -190,13 +194,6 @@ def _is_users(value: Any) -> bool:
         value.__code__.co_filename if isinstance(value, types.FunctionType) else getattr(module, "__file__", "") or ""
     )
     return Users(Path.cwd()).has_file(file)
-
-
-def _found(module: str, qualified: str) -> Any:
-    value: Any = sys.modules.get(module)
-    for part in qualified.split("."):
-        value = getattr(value, part, None)
-    return value
 
 
 def _parsed(value: Any) -> tuple[Any, list[tuple[types.CodeType, types.FunctionType]]]:

@@ -7,6 +7,7 @@ each call. Conditions on the arguments that C cannot check are checked there too
 from __future__ import annotations
 
 import enum
+import functools
 import importlib
 import inspect
 import math
@@ -143,10 +144,12 @@ def _place(value: Any) -> tuple[str, str] | None:
     module = getattr(value, "__module__", None) or ("numpy" if isinstance(value, np.ufunc) else None)
     if not isinstance(name, str) or not isinstance(module, str) or not _is_of_library(module):
         return None
-    found: Any = sys.modules.get(module) or importlib.import_module(module)
-    for part in name.split("."):
-        found = getattr(found, part, None)
-    return (module, name) if found is value else None
+    return (module, name) if named(sys.modules.get(module) or importlib.import_module(module), name) is value else None
+
+
+def named(module: Any, qualified: str) -> Any:
+    """What a module has under a qualified name; None where it has nothing."""
+    return functools.reduce(lambda found, part: getattr(found, part, None), qualified.split("."), module)
 
 
 def _is_of_library(module: str) -> bool:

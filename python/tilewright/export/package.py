@@ -477,9 +477,7 @@ def _file_of_parts(number: int, what: str) -> str:
 
 
 def _default_text(value: Any) -> str:
-    if value is inspect.Parameter.empty or not _is_plain(value):
-        return "_face.MISSING"
-    return literal(value)
+    return (literal(value) if isinstance(value, _PLAIN) else "") or "_face.MISSING"
 
 
 def _signature_text(parameters: list[inspect.Parameter]) -> str:
