@@ -285,8 +285,8 @@ def _copy_array(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     # Strided views keep their strides: a schedule for contiguous data would be tuned for another call.
     if 0 in array.strides or array.size == 0 or any(s % array.itemsize for s in array.strides):
         return array.copy(order="K")
-    view = with_strides(array, array.strides)
-    return view if view.base.nbytes <= 4 * array.nbytes else array.copy(order="K")
+    low, high = np.lib.array_utils.byte_bounds(array)
+    return with_strides(array, array.strides) if high - low <= 4 * array.nbytes else array.copy(order="K")
 
 
 def with_strides(array: np.ndarray[Any, Any], strides: Sequence[int]) -> Any:
