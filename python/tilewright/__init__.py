@@ -32,19 +32,11 @@ __version__ = "0.1.0"
 
 # Where the names that are imported at first use live.
 _HOME = {
-    "DeviceArray": "devices",
-    "jit": "decorator",
-    "JitFunction": "decorator",
-    "Specialization": "specialization",
-    "TuneResult": "tuning",
-    "device": "devices",
-    "get_num_threads": "thread_budget",
-    "parallel_backend": "thread_budget",
-    "pool_info": "thread_budget",
-    "set_num_threads": "thread_budget",
-    "threads": "thread_budget",
-    "to_device": "devices",
-    "trim_pool": "thread_budget",
+    "decorator": ("JitFunction", "jit"),
+    "devices": ("DeviceArray", "device", "to_device"),
+    "specialization": ("Specialization",),
+    "thread_budget": ("get_num_threads", "parallel_backend", "pool_info", "set_num_threads", "threads", "trim_pool"),
+    "tuning": ("TuneResult",),
 }
 
 __all__ = [
@@ -75,7 +67,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    home = _HOME.get(name)
+    home = next((home for home, names in _HOME.items() if name in names), None)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(f".{home}", __name__), name)

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from .devices import stand_in
-from .program import ArrayArgument, Program
+from .program import Program
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,6 @@ class Bound:
     layouts: Mapping[str, str]  # array -> c, f or any
     hidden: frozenset[str] = field(default_factory=frozenset)  # arrays that are no arguments of the call
     generators: Mapping[str, Any] = field(default_factory=dict)  # of the call: argument with the state -> generator
-    symbols: Mapping[str, int] = field(default_factory=dict)  # every extent and integer, by the names of the trace
     on_device: bool = False  # the call runs on a CUDA device; of arrays that lie there, `arrays` has stand-ins
 
     def without_data(self) -> Bound:
@@ -41,25 +40,14 @@ class Bound:
 def bind(traced: Any, program: Program, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Bound:
     """The values of a call that `traced` matches."""
     values = traced.inputs(args, kwargs)
-    arrays: dict[str, Any] = {}
-    scalars: dict[str, Any] = {}
-    hidden: set[str] = set()
-    kinds = {argument.name: argument.kind for argument in traced.arguments}
-    on_device = False
-    for wanted in program.arguments:
-        if isinstance(wanted, ArrayArgument):
-            arrays[wanted.name] = stand_in(values[wanted.name])
-            on_device = on_device or arrays[wanted.name] is not values[wanted.name]
-            if kinds[wanted.name] == "hidden":
-                hidden.add(wanted.name)
-        else:
-            scalars[wanted.name] = values[wanted.name]
+    arrays = {array.name: stand_in(values[array.name]) for array in program.arrays}
+    scalars = {scalar.name: values[scalar.name] for scalar in program.scalars}
+    on_device = any(array is not values[name] for name, array in arrays.items())
+    hidden = frozenset(each.name for each in traced.arguments if each.kind == "hidden" and each.name in arrays)
     sizes = program.extents({name: array.shape for name, array in arrays.items()}, scalars)
     layouts = {name: layout_of(array) for name, array in arrays.items()}
-    symbols = {f"{name}.{k}": n for name, array in arrays.items() for k, n in enumerate(array.shape)}
-    symbols.update({name: value for name, value in scalars.items() if type(value) is int})
     generators = traced.called_generators(args, kwargs)
-    return Bound(values, arrays, scalars, sizes, layouts, frozenset(hidden), generators, symbols, on_device)
+    return Bound(values, arrays, scalars, sizes, layouts, hidden, generators, on_device)
 
 
 def layout_of(array: Any) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import types
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .debug.report import Report
     from .decorator import JitFunction
-    from .specialization import Specialization
+
+_OF_A_CALL = ("tune", "debug", "for_args")  # methods of JitFunction that take the arguments of a call
 
 
 class BoundMethod:
@@ -33,7 +34,8 @@ class BoundMethod:
         return self.__func__(self.__self__, *args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.__func__, name)
+        found = getattr(self.__func__, name)
+        return functools.partial(found, self.__self__) if name in _OF_A_CALL else found
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not BoundMethod:
@@ -48,18 +50,6 @@ class BoundMethod:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (getattr, (self.__self__, self.__func__.__name__))
-
-    def tune(self, *args: Any, **options: Any) -> Any:
-        """As JitFunction.tune(), of a call of this object's method."""
-        return self.__func__.tune(self.__self__, *args, **options)
-
-    def debug(self, *args: Any, **options: Any) -> Report:
-        """As JitFunction.debug(), of a call of this object's method."""
-        return self.__func__.debug(self.__self__, *args, **options)
-
-    def for_args(self, *args: Any, **kwargs: Any) -> Specialization:
-        """As JitFunction.for_args(), of a call of this object's method."""
-        return self.__func__.for_args(self.__self__, *args, **kwargs)
 
     @property
     def schedule(self) -> str:

@@ -7,7 +7,7 @@ import json
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from .cache import object_cache
 from .errors import InternalError, ScheduleError
 from .machine import host_isa, is_cuda_isa
 from .native import compiler, compiler_identity
-from .plan import Build, Kernel
+from .plan import Build
 from .program import Program
 
 _LONG_BUILD_S = 15.0  # a program of hundreds of reductions takes some seconds
@@ -113,9 +113,7 @@ def compile_now(request: BuildRequest) -> Build:
         if wants_text:
             logs.loops.debug("%s\n%s", kernel["name"], kernel.get("lowered", ""))
             logs.asm.debug("%s\n%s", kernel["name"], kernel.get("assembly", ""))
-    kernels = tuple(Kernel(k["name"], bytes(k["object"]), tuple(k["requires"])) for k in made["kernels"])
-    conditions, libraries = tuple(made["conditions"]), tuple(made["libraries"])
-    return Build(kernels, made["plan"], conditions, libraries, made["has_loops"], schedule, request.isa)
+    return Build.of({**made, "schedule": schedule, "isa": request.isa})
 
 
 def _log_passes(request: BuildRequest) -> None:
@@ -157,11 +155,6 @@ def default_schedule(request: BuildRequest) -> str:
         return request.schedule
     text: str = compiler().default_schedule(request.program, request.options(), request.isa, request.cores)
     return text
-
-
-def with_schedule(request: BuildRequest, schedule: str) -> BuildRequest:
-    """The same request for another schedule."""
-    return replace(request, schedule=schedule)
 
 
 @lru_cache(maxsize=1)

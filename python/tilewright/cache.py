@@ -16,12 +16,13 @@ import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import ClassVar
 
 from . import settings
 from .logs import logger
-from .plan import Build, Kernel
+from .plan import Build
 
 _MAGIC = b"tilewright-objects 1\n"
 # Without waiting for a writer where a pipe lies in the place of a file.
@@ -141,30 +142,21 @@ class ObjectCache:
 
 def object_cache() -> ObjectCache:
     """The cache that the environment asks for."""
-    global _current
     folder = settings.cache_folder() if settings.cache_enabled() else None
-    path = None if folder is None else folder / "objects"
-    if _current is None or _current[0] != path:
-        for problem in settings.problems():
-            logger.warning("environment: %s.", problem)
-        _current = (path, ObjectCache(path, settings.cache_limit_bytes()))
-    return _current[1]
+    return _cache_in(None if folder is None else folder / "objects")
 
 
-_current: tuple[Path | None, ObjectCache] | None = None
+@lru_cache(maxsize=1)
+def _cache_in(path: Path | None) -> ObjectCache:
+    for problem in settings.problems():
+        logger.warning("environment: %s.", problem)
+    return ObjectCache(path, settings.cache_limit_bytes())
 
 
 def encode(build: Build) -> bytes:
     """A digest, a line of JSON and the objects one after another."""
-    head = {
-        "plan": build.plan,
-        "conditions": build.conditions,
-        "libraries": build.libraries,
-        "has_loops": build.has_loops,
-        "schedule": build.schedule,
-        "isa": build.isa,
-        "kernels": [{"name": k.name, "bytes": len(k.object), "requires": list(k.requires)} for k in build.kernels],
-    }
+    kernels = [{"name": k.name, "bytes": len(k.object), "requires": k.requires} for k in build.kernels]
+    head = {**vars(build), "kernels": kernels}
     rest = json.dumps(head).encode() + b"\n" + b"".join(k.object for k in build.kernels)
     return _MAGIC + hashlib.sha256(rest).hexdigest().encode() + b"\n" + rest
 
@@ -177,14 +169,12 @@ def decode(data: bytes) -> Build | None:
         return None
     line, _, blob = rest.partition(b"\n")
     head = json.loads(line)
-    kernels = []
     offset = 0
     for kernel in head["kernels"]:
         end = offset + kernel["bytes"]
-        kernels.append(Kernel(kernel["name"], blob[offset:end], tuple(kernel["requires"])))
+        kernel["object"] = blob[offset:end]
         offset = end
-    conditions, libraries = tuple(head["conditions"]), tuple(head["libraries"])
-    return Build(tuple(kernels), head["plan"], conditions, libraries, head["has_loops"], head["schedule"], head["isa"])
+    return Build.of(head)
 
 
 def _own_folder(path: Path) -> int:

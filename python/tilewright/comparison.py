@@ -29,6 +29,8 @@ _WORTH = 1.05
 _WORTH_NS = 300  # a version must not lose more than this against NumPy
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic, np.dtype, np.random.Generator)
 
+_Run = Callable[..., int]  # of one side, with a limit or without
+
 
 @dataclass(frozen=True)
 class Times:
@@ -49,53 +51,47 @@ def compare(run_compiled: Callable[[Call], Any], reference: Reference, call: Cal
     Neither side writes into the caller's arrays or moves its random generators: both get copies. A call that NumPy
     refuses is not compared.
     """
-    if reference.needs_copies and not _can_be_copied(call):
-        return None
-    if temporary_bytes(reference.program, bound.sizes) > available_memory_bytes() // 2:
+    if (reference.needs_copies and not _can_be_copied(call)) or temporary_bytes(
+        reference.program, bound.sizes
+    ) > available_memory_bytes() // 2:
         return None
 
-    def run(side: str, limit_ns: int | None = None) -> int | None:
-        return _time(side, run_compiled if side == "compiled" else reference.run, reference.fresh(call), limit_ns)
+    def runs_of(function: Callable[[Call], Any]) -> _Run:
+        return lambda limit_ns=None: _time(function, reference.fresh(call), limit_ns)
 
+    compiled, numpy = runs_of(run_compiled), runs_of(reference.run)
     try:
         with np.errstate(all="ignore"):
-            first = run("compiled")
-            assert first is not None
+            first = compiled()
             if first <= _SHORT_NS:
-                return Times(_best(run, "compiled", _SHORT_NS), _best(run, "numpy", 20 * _SHORT_NS))
-            return _compare_long(run, first)
+                return Times(_best(compiled, _SHORT_NS), _best(numpy, 20 * _SHORT_NS))
+            return _compare_long(compiled, numpy, first)
     except Exception:  # what the call raises, the call itself will raise
         return None
 
 
-def _compare_long(run: Callable[..., int | None], compiled_ns: int) -> Times:
-    limit_ns = int(_PATIENCE * compiled_ns)
-    found = run("numpy", limit_ns)
-    times = Times(compiled_ns, limit_ns if found is None else found)
+def _compare_long(compiled: _Run, numpy: _Run, first_ns: int) -> Times:
+    limit_ns = int(_PATIENCE * first_ns)
+    times = Times(first_ns, numpy(limit_ns))
     for _ in range(_LONG_TRIALS - 1):
         if not times.loses:
             break
-        again = run("compiled"), run("numpy", limit_ns)
-        times = Times(*(min(old, new) if new else old for old, new in zip((times.compiled_ns, times.numpy_ns), again, strict=True)))  # fmt: skip
+        times = Times(min(times.compiled_ns, compiled()), min(times.numpy_ns, numpy(limit_ns)))
     return times
 
 
-def _best(run: Callable[..., int | None], side: str, limit_ns: int) -> int:
+def _best(run: _Run, limit_ns: int) -> int:
     """The shortest of some runs; two where one takes longer than the limit."""
-    best = 1 << 62
-    spent = runs = 0
-    while runs < _LEAST_TRIALS or (spent < _TRIALS_NS and runs < _MOST_TRIALS):
-        took = run(side) or 0
-        best = min(best, took)
-        spent += took
-        runs += 1
-        if runs > 1 and best > limit_ns:
+    times: list[int] = []
+    while len(times) < _LEAST_TRIALS or (sum(times) < _TRIALS_NS and len(times) < _MOST_TRIALS):
+        times.append(run())
+        if len(times) > 1 and min(times) > limit_ns:
             break
-    return best
+    return min(times)
 
 
-def _time(_side: str, function: Callable[[Call], Any], call: Call, limit_ns: int | None) -> int | None:
-    """How long a run takes, None where it was stopped."""
+def _time(function: Callable[[Call], Any], call: Call, limit_ns: int | None) -> int:
+    """How long a run takes; the limit, where it was stopped."""
     start = time.perf_counter_ns()
     if limit_ns is None:
         function(call)
@@ -103,7 +99,7 @@ def _time(_side: str, function: Callable[[Call], Any], call: Call, limit_ns: int
         try:
             call_within(limit_ns / 1e9, lambda: function(call))
         except TookTooLong:
-            return None
+            return limit_ns
     return time.perf_counter_ns() - start
 
 

@@ -31,7 +31,7 @@ from .errors import Error
 from .operations import with_trait
 from .program import Program, evaluate
 from .quantities import format_bytes
-from .record.capture import copy_arguments
+from .record.capture import copy_arguments, with_strides
 from .work_folders import work_folder
 
 _PREFIX = "tilewright-data"
@@ -50,22 +50,22 @@ class Call:
     kwargs: dict[str, Any]
 
 
+@dataclass
 class DataFolder:
     """Raw files of a tuning job, each in the first of some places that has room for it."""
 
-    def __init__(self, function: str, folders: list[Path]) -> None:
-        self._function = function
-        self._folders = folders
+    function: str
+    folders: list[Path]
 
     @property
     def first(self) -> Path:
         """The best place, which may be full."""
-        return self._folders[0]
+        return self.folders[0]
 
     def write(self, name: str, array: np.ndarray[Any, Any]) -> Path:
         """The array's elements in C order in a file. Raises Error where no place has room."""
         tried = []
-        for folder in self._folders:
+        for folder in self.folders:
             path = folder / name
             try:
                 array.tofile(path)
@@ -74,7 +74,7 @@ class DataFolder:
                 path.unlink(missing_ok=True)
                 tried.append(f"{folder.parent} has {format_bytes(shutil.disk_usage(folder.parent).free)} left")
         raise Error(
-            f"{self._function}: there is no room for {format_bytes(array.nbytes)} of the search's data: {'; '.join(tried)}.",
+            f"{self.function}: there is no room for {format_bytes(array.nbytes)} of the search's data: {'; '.join(tried)}.",
             "Free some space there, or set TMPDIR to a folder that has more.",
         )
 
@@ -307,13 +307,9 @@ def _write_array(folder: DataFolder, file: str, name: str, array: np.ndarray[Any
         strides = _contiguous_strides(array.shape[::-1], array.itemsize)[::-1]
     else:
         # The same strides over memory of our own, gaps included.
-        spans = [(n - 1) * s for n, s in zip(array.shape, array.strides, strict=True)]
-        offset = -sum(s for s in spans if s < 0)
-        total = offset + sum(s for s in spans if s > 0) + array.itemsize
-        memory = np.zeros(total, np.uint8)
-        view: np.ndarray[Any, Any] = np.ndarray(array.shape, array.dtype, memory.data, offset, array.strides)
-        view[...] = array
-        path = folder.write(file, memory)
+        view = with_strides(array, array.strides)
+        offset = view.ctypes.data - view.base.ctypes.data
+        path = folder.write(file, view.base)
     return {
         "name": name,
         "dtype": array.dtype.name,
@@ -334,13 +330,11 @@ def _contiguous_strides(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...
 
 
 def _json_scalar(value: Any) -> Any:
-    if isinstance(value, (bool, np.bool_)):
-        return bool(value)
-    if isinstance(value, (int, np.integer)):
-        return int(value)
-    if isinstance(value, (complex, np.complexfloating)):
-        return [_json_float(float(value.real)), _json_float(float(value.imag))]
-    return _json_float(float(value))
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, complex):
+        return [_json_float(value.real), _json_float(value.imag)]
+    return _json_float(value) if isinstance(value, float) else value
 
 
 def _json_float(value: float) -> Any:
@@ -355,17 +349,8 @@ def _cut_extents(traced: Any, program: Program, call: Call, odd: int) -> dict[st
     """
     bound = bind(traced, program, call.args, call.kwargs)
     sizes = dict(bound.sizes)
-    hidden = set(bound.hidden)
-    axes = {
-        axis
-        for array in program.arrays
-        if array.name not in hidden
-        for axis in array.shape
-        if axis in sizes and "." in axis
-    }
-    for array in program.arrays:
-        if array.name in hidden:
-            axes -= set(array.shape)
+    axes = {axis for array in program.arrays for axis in array.shape if axis in sizes and "." in axis}
+    axes -= {axis for array in program.arrays if array.name in bound.hidden for axis in array.shape}
     integers = [name for name in _own_integers(traced, program) if name in sizes]
     extents = {bound.sizes[axis] for axis in axes}
     tied = [name for name in integers if sizes[name] in extents]

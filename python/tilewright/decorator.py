@@ -14,7 +14,8 @@ import time
 import types
 import warnings
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
@@ -45,9 +46,15 @@ _MAX_STAYS = 1024
 # Programs that differ only in one value: a value that keeps changing is not worth compiling for.
 _MAX_OF_ONE_VALUE = 8
 
-_active = threading.local()
+
+class _Active(threading.local):
+    """The functions whose plans run in a thread."""
+
+    def __init__(self) -> None:
+        self.functions: list[Any] = []
 
 
+_active = _Active()
 _warned_lines: set[tuple[str, int]] = set()
 
 
@@ -294,7 +301,7 @@ class JitFunction(_face.Dispatcher):
         if placed or self._moves_to_device():
             return self._miss_on_device(args, kwargs, placed)
         kwargs, out = self._without_out(kwargs)
-        if self in getattr(_active, "functions", ()):
+        if self in _active.functions:
             raise _Unserved
         if settings.disabled() or _numpy_raises():
             return self._in_numpy(args, kwargs, out)
@@ -304,12 +311,12 @@ class JitFunction(_face.Dispatcher):
             way = "device" if bound.on_device else self._way_of(specialization, bound, args, kwargs)
         except (TraceError, TranslateError) as error:
             way = "numpy"
-            if not _is_idle_here(error):
+            if error.idle != "here":
                 if self._strict:
                     raise
                 self._fall_back(error)
             # f(x, 1) of no iterations says nothing of f(x, 1000).
-            self._stay(args, kwargs, at_any_values=not _is_idle_here(error))
+            self._stay(args, kwargs, at_any_values=error.idle != "here")
         except InternalError as error:
             if self._strict:
                 raise
@@ -393,11 +400,11 @@ class JitFunction(_face.Dispatcher):
                 self._refuse_draws(specialization)
             is_new = self._compile_for(specialization, bound)
         except (TraceError, TranslateError) as error:
-            if placed and out is None and isinstance(error, TraceError) and error.idle:
+            if placed and out is None and error.idle:
                 return self._untouched(error, args, kwargs)
-            if placed or (self._strict and not _is_idle_here(error)):
+            if placed or (self._strict and error.idle != "here"):
                 raise
-            if not _is_idle_here(error):
+            if error.idle != "here":
                 self._fall_back(error)
             return self._in_numpy(args, kwargs, out)
         try:
@@ -420,7 +427,7 @@ class JitFunction(_face.Dispatcher):
     def _run_on_device(
         self, specialization: Specialization, bound: Bound, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any
     ) -> Any:
-        if specialization.runner is None and self not in getattr(_active, "functions", ()):
+        if specialization.runner is None and self not in _active.functions:
             try:
                 return self._run_plan(args, kwargs, out)  # a second miss comes here again, and has its reason told
             except _Unserved:  # of arrays from outside of the call
@@ -432,7 +439,7 @@ class JitFunction(_face.Dispatcher):
         with _marked_active(self):
             return super().__call__(*args, **kwargs) if out is None else super().__call__(*args, **kwargs, out=out)
 
-    def _untouched(self, error: TraceError, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _untouched(self, error: Error, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call that reads and computes no element, of arrays on a device: loops without an iteration, views that the arrays'
         own library makes. What that cannot do is the error that it was."""
         try:
@@ -554,7 +561,7 @@ class JitFunction(_face.Dispatcher):
             try:
                 return self._new_specialization(args, kwargs, self._changing_values(args, kwargs))
             except Error as error:
-                if not _is_idle_here(error) and not (isinstance(error, TraceError) and error.depends_on_values):
+                if error.idle != "here" and not error.depends_on_values:
                     self._refused[key] = error
                 raise
 
@@ -811,11 +818,6 @@ def _parts_of(function: Callable[..., Any]) -> tuple[Any, ...]:
     return tuple(map(id, parts))
 
 
-def _is_idle_here(error: Error) -> bool:
-    """Whether the call computes nothing at its sizes: NumPy answers it, and other sizes are looked at anew."""
-    return isinstance(error, TraceError) and error.idle == "here"
-
-
 def _numpy_raises() -> bool:
     return "raise" in np.geterr().values()
 
@@ -875,16 +877,11 @@ class _Unserved(Exception):
     """A call that was compiled a moment ago, and is missed again."""
 
 
-class _marked_active:
-    """`with _marked_active(f)`: another miss of f in this thread is an end, instead of compiling forever."""
-
-    def __init__(self, function: Any) -> None:
-        self._function = function
-
-    def __enter__(self) -> None:
-        if not hasattr(_active, "functions"):
-            _active.functions = []
-        _active.functions.append(self._function)
-
-    def __exit__(self, *_: object) -> None:
+@contextmanager
+def _marked_active(function: Any) -> Iterator[None]:
+    """Another miss of the function in this thread is an end, instead of compiling forever."""
+    _active.functions.append(function)
+    try:
+        yield
+    finally:
         _active.functions.pop()

@@ -159,7 +159,8 @@ def functions_of(ptx: str, isa: str) -> tuple[list[DeviceFunction], str]:
     arch = isa.removeprefix("cuda-")
     if ptxas_path() is None:
         return [], "registers, shared memory and spills are not known: no device is here, and no ptxas (CUDA's toolkit)"
-    functions = assemble(ptx, arch)
+    code, said = cubin_of(ptx, arch)
+    functions = parse(said) if code else []
     return functions, "" if functions else f"ptxas does not assemble it for {arch}"
 
 
@@ -207,12 +208,6 @@ def cubin_of(ptx: str, arch: str) -> tuple[bytes, str]:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         said = done.stderr + done.stdout
         return (b"" if done.returncode or not made.exists() else made.read_bytes()), said
-
-
-def assemble(ptx: str, arch: str) -> list[DeviceFunction]:
-    """What ptxas says of the functions of a PTX text; nothing where there is no ptxas, or it refuses the text."""
-    code, said = cubin_of(ptx, arch)
-    return parse(said) if code else []
 
 
 def parse(said: str) -> list[DeviceFunction]:

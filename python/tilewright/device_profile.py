@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import statistics
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -9,7 +10,6 @@ from typing import Any
 
 from . import _face
 from .device_code import Multiprocessor, Occupancy, arch_of, multiprocessor_of, occupancy
-from .errors import DeviceError
 from .quantities import format_ns
 
 _WARM_CALLS = 3
@@ -99,14 +99,7 @@ class Profile:
 
 
 def profile_call(call: Callable[[], Any], runs: int, moved_bytes: int, limit_gbps: float | None) -> Profile:
-    """Call it a few times and then `runs` times with events. Raises DeviceError where there is no device."""
-    if runs < 1:
-        raise ValueError(f"profile: runs is {runs}; one is the least.")
-    why = _face.no_device_reason()
-    if why:
-        raise DeviceError(
-            f"profile: {why}", "Times of kernels are taken on a device; explain() says what is known without."
-        )
+    """Call it a few times and then `runs` times with events, where there is a device."""
     for _ in range(_WARM_CALLS):
         call()
     taken = [_face.profile(call) for _ in range(runs)]
@@ -123,14 +116,12 @@ def profile_call(call: Callable[[], Any], runs: int, moved_bytes: int, limit_gbp
 
 def _rows(launches: list[dict[str, Any]], medians: list[float], of: Multiprocessor) -> list[KernelRow]:
     """Launches in a row that differ in nothing but time are one row, with their median."""
-    groups: list[tuple[dict[str, Any], list[float]]] = []
-    for launch, ns in zip(launches, medians, strict=True):
-        what = {key: value for key, value in launch.items() if key != "ns"}
-        if groups and groups[-1][0] == what:
-            groups[-1][1].append(ns)
-        else:
-            groups.append((what, [ns]))
-    return [_row(what, times, of) for what, times in groups]
+
+    def without_time(pair: tuple[dict[str, Any], float]) -> dict[str, Any]:
+        return {key: value for key, value in pair[0].items() if key != "ns"}
+
+    groups = itertools.groupby(zip(launches, medians, strict=True), without_time)
+    return [_row(what, [ns for _, ns in pairs], of) for what, pairs in groups]
 
 
 def _row(launch: dict[str, Any], times: list[float], of: Multiprocessor) -> KernelRow:

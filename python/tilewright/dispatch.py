@@ -19,7 +19,7 @@ from .partials import Partials
 from .plan import Version, all_objects, compose
 from .program import Program, ScalarArgument
 
-_CARRIED: dict[str, Callable[[Any], Any]] = {"float64": float, "int64": int, "bool": bool, "complex128": complex}
+_CARRIED: dict[str, type[Any]] = {"float64": float, "int64": int, "bool": bool, "complex128": complex}
 _SIMPLE = (bool, int, float, str, type(None))
 _SAME_KINDS = ("is", "type", "length", "code")  # of guards that the runtime has under their own name
 
@@ -152,10 +152,8 @@ class _Places:
 
 def _exact_type(argument: Any, wanted: ScalarArgument) -> type:
     if argument.weak:
-        carried = _CARRIED[wanted.dtype]
-        if isinstance(carried, type):
-            return carried
-    elif argument.dtype == wanted.dtype:
+        return _CARRIED[wanted.dtype]
+    if argument.dtype == wanted.dtype:
         return type(argument.value)
     raise _NotInC  # a NumPy scalar that travels in a wider type has to be converted first
 

@@ -34,7 +34,7 @@ def drawing(traced: Any, bound: Bound) -> Iterator[Mapping[str, Any]]:
             values[name] = pcg64_words(bound.generators[name])
         yield values
         for name, _, drawn in traced.generators:
-            move_on(streams[name], drawn.evaluate(bound.symbols))
+            move_on(streams[name], drawn.evaluate(bound.sizes))
 
 
 def move_on(stream: Any, draws: int) -> None:

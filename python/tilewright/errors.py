@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 from typing import Literal
 
 
@@ -12,23 +13,23 @@ class Error(Exception):
     "what to do" part on its own.
     """
 
+    # Of a call that reads and computes no element, so that Python itself answers it: "always", or "here" where calls of
+    # other sizes may compute.
+    idle: Literal["", "here", "always"] = ""
+    # Of what the values of Python objects decided, which a call's key does not hold.
+    depends_on_values: bool = False
+
     def __init__(self, message: str = "", hint: str = "") -> None:
         super().__init__(f"{message} {hint}" if hint else message)
         self.hint = hint
 
     def __reduce__(self) -> tuple[object, ...]:
         # The text is already joined: without this, unpickling would append the hint twice.
-        return (_restore, (type(self), self.args, self.__dict__.copy()))
+        return (copyreg.__newobj__, (type(self), *self.args), self.__dict__.copy())  # type: ignore[attr-defined]
 
 
 class TraceError(Error, NotImplementedError):
     """A NumPy call or a construct that cannot be traced. Has `file` and `line`."""
-
-    # Of a call that reads and computes no element, so that Python itself answers it: "always", or "here" where calls of
-    # other sizes may compute.
-    idle: Literal["", "here", "always"] = ""
-    # Of what the values of Python objects decided, which a call's key does not hold.
-    depends_on_values: bool = False
 
     def __init__(self, message: str = "", hint: str = "", *, file: str = "", line: int = 0) -> None:
         super().__init__(message, hint)
@@ -66,10 +67,3 @@ class FallbackWarning(UserWarning):
 
 class PlacementWarning(UserWarning):
     """A call launched many small kernels on a device: the host is the place for it; once per function per process."""
-
-
-def _restore(cls: type[Error], args: tuple[object, ...], state: dict[str, object]) -> Error:
-    error = cls.__new__(cls)
-    error.args = args
-    error.__dict__.update(state)
-    return error

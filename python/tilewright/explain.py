@@ -39,16 +39,12 @@ def explain_function(function: Jitted, *, code: bool = False) -> str:
 def explain_specialization(specialization: Specialization, *, code: bool = False) -> str:
     """One program: arguments, guards, stages with loops and source lines, variants, versions, evidence."""
     lines = [specialization.signature]
-    lines += _guards(specialization)
-    lines += _checks(specialization)
-    lines += _program_loops(specialization)
-    lines += _stages(specialization)
-    lines += _variants(specialization)
-    lines += _versions(specialization)
-    lines += _copies(specialization)
-    lines += _launches(specialization)
-    if specialization.is_by_hand:
-        lines.append("why this schedule: by hand" + _unless_it_runs(specialization))
+    for part in (_guards, _checks, _program_loops, _stages, _variants, _versions, _copies, _launches):
+        lines += part(specialization)
+    lead, example = specialization.lead, specialization.example
+    if lead is not None and example is not None and lead.label == "by hand":
+        runs = "" if lead.fits(example) else "; the call that this was made for does not meet what it requires"
+        lines.append(f"why this schedule: by hand{runs}")
     else:
         lines += _evidence(specialization.evidence or ({} if specialization.evidence_on_device else None))
     if specialization.evidence_on_device:
@@ -58,12 +54,6 @@ def explain_specialization(specialization: Specialization, *, code: bool = False
     if code:
         lines += _code(specialization)
     return "\n".join(lines)
-
-
-def _unless_it_runs(specialization: Specialization) -> str:
-    lead, example = specialization.lead, specialization.example
-    assert lead is not None and example is not None
-    return "" if lead.fits(example) else "; the call that this was made for does not meet what it requires"
 
 
 def _guards(specialization: Specialization) -> list[str]:
@@ -170,7 +160,7 @@ def _versions(specialization: Specialization) -> list[str]:
     lines = ["versions (the first whose requirements hold runs):"]
     lines += [_version(version) for version in specialization.versions]
     for kind, reason in specialization.why_numpy.items():
-        size = "small" if kind.small else "large"
+        size = "small" if kind.startswith("small") else "large"
         lines.append(f"  NumPy for {size} calls: {reason}")
     if specialization.large_reason:
         lines.append(f"  NumPy for work below {specialization.large_from}: {specialization.large_reason}")

@@ -68,11 +68,9 @@ def compiler_identity() -> str:
 def worker_path() -> Path:
     """The program that builds and runs candidates of a search."""
     here = Path(__file__).resolve().parent
-    for candidate in (here / "tilewright-worker", here / "bin" / "tilewright-worker"):
-        if candidate.is_file():
-            return candidate
-    # An editable build keeps compiled files beside the extension modules.
-    beside = Path(compiler().__file__).resolve().parent / "tilewright-worker"
-    if beside.is_file():
-        return beside
-    raise InternalError(f"tilewright: tilewright-worker is not in {here}. Reinstall tilewright.")
+    worker = here / "tilewright-worker"
+    if not worker.is_file():  # an editable build keeps compiled files beside the extension modules
+        worker = Path(compiler().__file__).resolve().parent / "tilewright-worker"
+    if not worker.is_file():
+        raise InternalError(f"tilewright: tilewright-worker is not in {here}. Reinstall tilewright.")
+    return worker

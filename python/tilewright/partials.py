@@ -7,8 +7,10 @@ when such a call is seen, and never else.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,8 +28,6 @@ if TYPE_CHECKING:
 _MOST_ROWS = (1 << 31) - (1 << 27)
 _PARTS = 512  # up to so many elements make one block of a sum; few serve, but small rows may need more
 
-Make = Callable[[str, "BuildRequest"], plan.Version]  # what a version is of, and its build
-Read = Callable[[str, str], Any]  # the name of a plan among those of a program, and its text
 Loaded = tuple[Any, Any, tuple[str, ...], tuple[str, ...], "tuple[Any, tuple[str, ...], tuple[int, ...], Any] | None"]
 
 
@@ -40,59 +40,55 @@ class Partials:
     partial: Program
     total: Program
     rest: Rest | None = None  # where rows need what the total gives
-    versions: list[plan.Version] = field(default_factory=list)
-    of_total: list[plan.Version] = field(default_factory=list)
+    # By the names of their plans: part, total, rest, and rest-part, rest-total of what is reduced in its turn.
+    versions: defaultdict[str, list[plan.Version]] = field(default_factory=lambda: defaultdict(list))
 
-    def compile(self, request: BuildRequest, bound: Bound, make: Make, *, totals: bool = True) -> None:
-        """Versions for calls like this one. Those of totals serve all layouts: one of each is enough."""
+    def requests(
+        self, request: BuildRequest, bound: Bound, *, totals: bool = True
+    ) -> Iterator[tuple[str, BuildRequest]]:
+        """What is to be compiled for calls like this one. Totals serve all layouts: one version of each is enough."""
         sizes = dict(bound.sizes) | {f"{name}.0": _MOST_ROWS for name in self.rows}
         layouts = {name: layout if name in self.rows else "any" for name, layout in bound.layouts.items()}
         part = replace(request, sizes=sizes, layouts=layouts, guard_tails=True, **_named(self.partial))
-        self.versions.append(make("part", part))
+        yield "part", part
         given = _sizes_of(self.stacks, self.partial, sizes, _PARTS)
         if totals:
-            total = replace(
-                request,
-                sizes={name: n for name, n in sizes.items() if name.partition(".")[0] not in self.rows} | given,
-                layouts={array.name: "c" if array.name in self.stacks else "any" for array in self.total.arrays},
-                guard_tails=True,
-                **_named(self.total),
-            )
-            self.of_total.append(make("total", total))
+            total = {name: n for name, n in sizes.items() if name.partition(".")[0] not in self.rows}
+            stacked = {array.name: "c" if array.name in self.stacks else "any" for array in self.total.arrays}
+            yield "total", replace(part, sizes=total | given, layouts=stacked, **_named(self.total))
         if self.rest:
-            handed = _sizes_of(self.rest.handed, self.total, sizes | given, 1)
-            self.rest.compile(replace(part, sizes=sizes | handed), bound, make, totals=totals)
-
-    def take(self, other: Partials) -> None:
-        """Its versions too, of the same programs."""
-        self.versions += other.versions
-        self.of_total += other.of_total
-        if self.rest and other.rest:
-            self.rest.take(other.rest)
+            sizes = sizes | _sizes_of(self.rest.handed, self.total, sizes | given, 1)
+            layouts = layouts | dict.fromkeys(self.rest.handed, "c")
+            rest = replace(part, sizes=sizes, layouts=layouts, **_named(self.rest.program))
+            yield "rest", rest  # of what does not run in parts, its plan still says what its arguments are
+            if self.rest.partials:
+                inner = self.rest.partials.requests(rest, replace(bound, sizes=sizes, layouts=layouts), totals=totals)
+                yield from ((f"rest-{name}", each) for name, each in inner)
 
     def fits(self, bound: Bound) -> bool:
         """Whether there are versions for such a call."""
         return any(
             version.build.on_device == bound.on_device
             and all(layout in ("any", bound.layouts[name]) for name, layout in version.layouts.items())
-            for version in self.versions
+            for version in self.versions.get("part", ())
         )
 
-    def loaded(self, read: Read = lambda _, text: text) -> Loaded | None:
-        """What the runtime is given of them; None before anything was compiled."""
-        if not self.versions:
-            return None
-        part, total = read("part", plan.compose(self.versions)), read("total", plan.compose(self.of_total))
-        return part, total, self.rows, self.stacks, self.rest.loaded(read) if self.rest else None
+    def loaded(self, read: Callable[[str, str], Any] = lambda _, text: text) -> Loaded | None:
+        """What the runtime is given of them, `read` for the name and the text of each plan; None before anything was
+        compiled."""
+        return self._loaded(lambda name: read(name, plan.compose(self.versions[name]))) if self.versions else None
+
+    def _loaded(self, plan_of: Callable[[str], Any]) -> Loaded:
+        part, total, rest = plan_of("part"), plan_of("total"), None
+        if self.rest:
+            inner = self.rest.partials
+            deeper = inner._loaded(lambda name: plan_of(f"rest-{name}")) if inner else None
+            rest = plan_of("rest"), self.rest.handed, self.rest.kept, deeper
+        return part, total, self.rows, self.stacks, rest
 
     def all_versions(self) -> list[plan.Version]:
         """Those of every program."""
-        return [*self.versions, *self.of_total, *(self.rest.all_versions() if self.rest else [])]
-
-    def without_versions(self) -> Partials:
-        """The same programs, with nothing compiled."""
-        rest = self.rest.without_versions() if self.rest else None
-        return replace(self, rest=rest, versions=[], of_total=[])
+        return list(chain.from_iterable(self.versions.values()))
 
     def objects(self) -> dict[str, bytes]:
         """The objects that their plans name."""
@@ -106,32 +102,7 @@ class Rest:
     handed: tuple[str, ...]  # what it calls the first results of the total
     kept: tuple[int, ...]  # the other ones: which results of the function they are
     program: Program
-    partials: Partials | None
-    versions: list[plan.Version] = field(default_factory=list)
-
-    def compile(self, part: BuildRequest, bound: Bound, make: Make, *, totals: bool) -> None:
-        """Versions of what runs in parts; of what does not, its plan still says what its arguments are."""
-        layouts = dict(part.layouts) | dict.fromkeys(self.handed, "c")
-        request = replace(part, layouts=layouts, **_named(self.program))
-        self.versions.append(make("rest", request))
-        if self.partials:
-            known = replace(bound, sizes=request.sizes, layouts=layouts)
-            self.partials.compile(request, known, lambda what, each: make(f"rest {what}", each), totals=totals)
-
-    def take(self, other: Rest) -> None:
-        self.versions += other.versions
-        if self.partials and other.partials:
-            self.partials.take(other.partials)
-
-    def loaded(self, read: Read) -> tuple[Any, tuple[str, ...], tuple[int, ...], Loaded | None]:
-        partials = self.partials.loaded(lambda name, text: read(f"rest-{name}", text)) if self.partials else None
-        return read("rest", plan.compose(self.versions)), self.handed, self.kept, partials
-
-    def all_versions(self) -> list[plan.Version]:
-        return [*self.versions, *(self.partials.all_versions() if self.partials else [])]
-
-    def without_versions(self) -> Rest:
-        return replace(self, partials=self.partials.without_versions() if self.partials else None, versions=[])
+    partials: Partials | None  # without versions of their own
 
 
 def partials_for(program: Program, large: set[str], taken: set[str]) -> Partials | None:

@@ -4,7 +4,8 @@ the runtime's affair (dsl/runtime/plan_text.md): nothing here reads or writes it
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Any
 
 from ._face import compose_plan
 from .binding import Bound
@@ -31,6 +32,13 @@ class Build:
     schedule: str
     isa: str
 
+    @classmethod
+    def of(cls, made: Mapping[str, Any]) -> Build:
+        """From its fields as the compiler and the cache have them: lists and dictionaries."""
+        kernels = tuple(Kernel(k["name"], bytes(k["object"]), tuple(k["requires"])) for k in made["kernels"])
+        lists = {name: tuple(made[name]) for name in ("conditions", "libraries")}
+        return cls(**{**made, **lists, "kernels": kernels})
+
     @property
     def requires(self) -> tuple[str, ...]:
         """Conditions on sizes, of the kernels and of the translation itself."""
@@ -51,7 +59,6 @@ class Version:
     build: Build
     layouts: Mapping[str, str]  # argument -> c, f or any
     conditions: tuple[str, ...] = ()  # beyond what the build requires
-    schedule: str = field(default="")
 
     @property
     def requirements(self) -> tuple[tuple[str, str], ...]:
@@ -88,7 +95,4 @@ def compose(versions: Sequence[Version]) -> str:
 
 
 def all_objects(versions: Iterable[Version]) -> dict[str, bytes]:
-    objects: dict[str, bytes] = {}
-    for version in versions:
-        objects.update(version.objects())
-    return objects
+    return {name: code for version in versions for name, code in version.objects().items()}

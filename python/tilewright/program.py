@@ -1,63 +1,76 @@
-"""What the product needs to know of a program's text: arguments, guards, size expressions. The grammar is in
-translator/program_text.md; the full reader is translator/ir/program_reader.cpp."""
+"""What Python reads of a program's text. The grammar is in translator/program_text.md; the compiler's reader is
+translator/ir/program_reader.cpp."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 from ._face import evaluate_size, size_symbols
 
-_ARGUMENT = re.compile(r"^arg (\w+): (\w+)\[(.*?)\]$")
-_SCALAR = re.compile(r"^scalar (\w+): (\w+)$")
-_INNER_SIZE = re.compile(r"(?:\bfor |^)(\S+)(?: in range\(|: size = read\()")
-_RANGE = re.compile(r" in range\((.*?)(?: carry|$)")
-_GUARD = re.compile(r'^guard (.+?) "((?:[^"\\]|\\.)*)"(?: @(\d+))?$')
-_VALUE = re.compile(r"^\s*(%?\w+): (\w+)\[(.*?)\] = (\w+)\((.*)$")
-_REGION = re.compile(r"^(.+?) = (for|while|if) ")
-_TYPED = re.compile(r"(%?\w+): (\w+)\[(.*?)\](?:, |$)")
-_CHECK = re.compile(r'^check (%?\w+) "((?:[^"\\]|\\.)*)"$')
+_WORDS = frozenset(["tilewright-program", "function", "arg", "scalar", "guard", "check", "write", "return"])
+_TYPED = re.compile(r"(%?\w+): (\w+)(?:\[(.*)\])?")
+_CONDITION = re.compile(r'(.+?) "((?:[^"\\]|\\.)*)"(?: @\d+)?')
+_OPERATION = re.compile(
+    r"(?P<results>.+?) = (?P<name>\w+)(?:"
+    r"\((?P<operands>.*?)\)(?: \{(?P<attributes>.*)\})?"
+    r"|(?: (?P<variable>\w+) in range\((?P<range>.*)\))? carry \((?P<carried>.*)\) \{"
+    r"| (?P<condition>%?\w+) \{)(?: @\d+)?"
+)
 _RETURNED = re.compile(r"(?:(int|float|bool)\()?(%?\w+)")
 
 
+class ProgramError(AssertionError):
+    """The text breaks the rules of program_text.md."""
+
+
 @dataclass(frozen=True)
-class ArrayArgument:
+class Value:
     name: str
-    dtype: str
+    dtype: str  # "size" of a symbol that is read from the data
     shape: tuple[str, ...]  # size expressions
+    operation: str = ""
+    operands: tuple[str, ...] = ()  # as they are written: the condition of an `if`, what a loop begins with
 
     @property
     def rank(self) -> int:
         return len(self.shape)
 
 
-@dataclass(frozen=True)
-class ScalarArgument:
-    name: str
-    dtype: str
+class ArrayArgument(Value):
+    """`arg X: float64[X.0, X.1]`"""
+
+
+class ScalarArgument(Value):
+    """`scalar a: float64`"""
 
 
 @dataclass(frozen=True)
 class Guard:
+    """Of sizes, or a check of a value: NumPy runs the call for which it does not hold."""
+
     condition: str
     message: str
 
 
 @dataclass(frozen=True)
-class Check:
-    value: str
-    message: str  # for whom it fails: NumPy runs that call
+class Operation:
+    name: str
+    results: tuple[Value, ...]
+    operands: tuple[str, ...]
+    attributes: Mapping[str, str]  # those of a `for` are its variable and its range
+    regions: tuple[Block, ...]
+    line: str
 
 
 @dataclass(frozen=True)
-class Value:
-    name: str
-    dtype: str
-    shape: tuple[str, ...]
-    operation: str
-    operands: tuple[str, ...] = ()  # as they are written: values, arguments, literals
+class Block:
+    parameters: tuple[Value, ...]
+    operations: tuple[Operation, ...]
+    yields: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -67,42 +80,43 @@ class Program:
     text: str
 
     @cached_property
-    def arguments(self) -> tuple[ArrayArgument | ScalarArgument, ...]:
-        found: list[ArrayArgument | ScalarArgument] = []
-        for line in self._lines:
-            if match := _ARGUMENT.match(line):
-                found.append(ArrayArgument(match[1], match[2], split_sizes(match[3])))
-            elif match := _SCALAR.match(line):
-                found.append(ScalarArgument(match[1], match[2]))
-        return tuple(found)
+    def arguments(self) -> tuple[Value, ...]:
+        return tuple(_typed(line, ArrayArgument if "[" in line else ScalarArgument) for line in self._lines["arg"])
 
-    @property
+    @cached_property
     def arrays(self) -> tuple[ArrayArgument, ...]:
         return tuple(a for a in self.arguments if isinstance(a, ArrayArgument))
 
-    @property
+    @cached_property
     def scalars(self) -> tuple[ScalarArgument, ...]:
         return tuple(a for a in self.arguments if isinstance(a, ScalarArgument))
 
     @cached_property
     def guards(self) -> tuple[Guard, ...]:
-        return tuple(Guard(m[1], m[2]) for line in self._lines if (m := _GUARD.match(line)))
+        return tuple(Guard(m[1], m[2]) for m in (_matched(_CONDITION, line) for line in self._lines["guard"]))
 
     @cached_property
-    def checks(self) -> tuple[Check, ...]:
-        return tuple(Check(m[1], m[2]) for line in self._lines if (m := _CHECK.match(line)))
+    def checks(self) -> tuple[Guard, ...]:
+        return tuple(Guard(m[1], m[2]) for m in (_matched(_CONDITION, line) for line in self._lines["check"]))
+
+    @property
+    def writes(self) -> dict[str, str]:
+        """What the arguments that are written hold at the end."""
+        return dict(line.split(" = ") for line in self._lines["write"])
+
+    @cached_property
+    def body(self) -> Block:
+        return _read_block(iter(self._lines[""]), ())[0]
+
+    @cached_property
+    def operations(self) -> tuple[Operation, ...]:
+        """Of all blocks, in the order of the text."""
+        return tuple(_walk(self.body))
 
     @cached_property
     def values(self) -> tuple[Value, ...]:
         """Of all blocks, what loops and branches give included."""
-        found: list[Value] = []
-        for line in self._lines:
-            if match := _VALUE.match(line):
-                operands = split_sizes(match[5].partition(")")[0])
-                found.append(Value(match[1], match[2], split_sizes(match[3]), match[4], operands))
-            elif match := _REGION.match(line):
-                found += [Value(m[1], m[2], split_sizes(m[3]), match[2]) for m in _TYPED.finditer(match[1])]
-        return tuple(found)
+        return tuple(value for operation in self.operations for value in operation.results if value.dtype != "size")
 
     @property
     def results(self) -> tuple[str, ...]:
@@ -115,31 +129,25 @@ class Program:
 
     @cached_property
     def _returned(self) -> tuple[tuple[str, str], ...]:
-        for line in self._lines:
-            if line.startswith("return ") and line != "return none":
-                return tuple((m[2], m[1] or "") for m in _RETURNED.finditer(line[7:]))
-        return ()
+        lines = [line for line in self._lines["return"] if line != "none"]
+        return tuple((m[2], m[1] or "") for line in lines for m in _RETURNED.finditer(line))
 
-    @cached_property
+    @property
     def returns_tuple(self) -> bool:
-        return any(line.startswith("return (") for line in self._lines)
+        return any(line.startswith("(") for line in self._lines["return"])
 
     @cached_property
     def function(self) -> str:
-        for line in self._lines:
-            if line.startswith("function "):
-                return line.split()[1]
-        return "function"
+        return next((line.split()[0] for line in self._lines["function"]), "function")
 
     def type_of(self, name: str) -> tuple[str, tuple[str, ...]]:
         """dtype and shape of an argument or a value."""
-        for argument in self.arguments:
-            if argument.name == name:
-                return argument.dtype, argument.shape if isinstance(argument, ArrayArgument) else ()
-        for value in self.values:
-            if value.name == name:
-                return value.dtype, value.shape
-        raise KeyError(name)
+        found = self._named[name]
+        return found.dtype, found.shape
+
+    @cached_property
+    def _named(self) -> dict[str, Value]:
+        return {each.name: each for each in (*self.arguments, *self.values)}
 
     def extents(self, shapes: Mapping[str, tuple[int, ...]], scalars: Mapping[str, object]) -> dict[str, int]:
         """Values of all symbols: `X.k` for each axis, and integer scalars by their name."""
@@ -153,26 +161,22 @@ class Program:
     @cached_property
     def symbols(self) -> tuple[str, ...]:
         """The symbols that sizes of values and arguments really use, in order of appearance."""
-        seen: dict[str, None] = {}
-        for _, shape in self._all_shapes():
-            for size in shape:
-                seen |= dict.fromkeys(size_symbols(size))
-        return tuple(seen)
+        sizes = [size for _, shape in self._all_shapes() for size in shape]
+        return tuple(dict.fromkeys(symbol for size in sizes for symbol in size_symbols(size)))
 
     @cached_property
     def counts(self) -> frozenset[str]:
         """The symbols that loops count with."""
-        return frozenset(
-            symbol
-            for line in self._lines
-            if (m := _RANGE.search(line))
-            for limit in split_sizes(m[1].rpartition(")")[0])
-            for symbol in size_symbols(limit)
-        )
+        limits = [limit for loop in self._loops for limit in split_sizes(loop.attributes["range"])]
+        return frozenset(symbol for limit in limits for symbol in size_symbols(limit))
+
+    @property
+    def has_loops(self) -> bool:
+        return bool(self._loops)
 
     @cached_property
-    def has_loops(self) -> bool:
-        return any(_RANGE.search(line) for line in self._lines)
+    def _loops(self) -> tuple[Operation, ...]:
+        return tuple(operation for operation in self.operations if operation.name == "for")
 
     @cached_property
     def work(self) -> str:
@@ -181,7 +185,7 @@ class Program:
         for shape in (*self._shapes_of_terms(), *(shape for _, shape in self._all_shapes())):
             factors = sorted(size for size in shape if size != "1")
             if factors:
-                terms.setdefault(" * ".join(f if _is_atom(f) else f"({f})" for f in factors))
+                terms.setdefault(" * ".join(f if re.fullmatch(r"[\w.]+", f) else f"({f})" for f in factors))
         return " + ".join(list(terms)[:12]) or "1"
 
     def _shapes_of_terms(self) -> list[tuple[str, ...]]:
@@ -196,15 +200,75 @@ class Program:
 
     def _all_shapes(self) -> list[tuple[str, tuple[str, ...]]]:
         """Of arguments and values, but for those whose size changes from iteration to iteration of a loop."""
-        inner = {m[1] for line in self._lines if (m := _INNER_SIZE.search(line))}
+        inner = {loop.attributes["variable"] for loop in self._loops}
+        inner |= {value.name for each in self.operations for value in each.results if value.dtype == "size"}
         shapes = [(a.name, a.shape) for a in self.arrays] + [(v.name, v.shape) for v in self.values]
         return [
             (name, shape) for name, shape in shapes if inner.isdisjoint(s for size in shape for s in size_symbols(size))
         ]
 
     @cached_property
-    def _lines(self) -> list[str]:
-        return [line.strip() for line in self.text.splitlines()]
+    def _lines(self) -> defaultdict[str, list[str]]:
+        """What stands behind each of the words that begin lines, and under "" the lines of operations."""
+        found: defaultdict[str, list[str]] = defaultdict(list)
+        for line in map(str.strip, self.text.splitlines()):
+            word, _, rest = line.partition(" ")
+            if word in _WORDS:
+                found["arg" if word == "scalar" else word].append(rest)
+            else:
+                found[""].append(line)
+        return found
+
+
+def _read_block(lines: Iterator[str], parameters: tuple[Value, ...]) -> tuple[Block, str]:
+    """The block, and the line that ends it; "" of the program's own."""
+    operations: list[Operation] = []
+    yields: tuple[str, ...] = ()
+    for line in lines:
+        word, _, rest = line.partition(" ")
+        if word.startswith("}"):
+            return Block(parameters, tuple(operations), yields), line
+        if word == "yield":
+            yields = split_sizes(rest)
+        else:
+            operations.append(_read_operation(line, lines))
+    return Block(parameters, tuple(operations), yields), ""
+
+
+def _read_operation(line: str, lines: Iterator[str]) -> Operation:
+    match = _matched(_OPERATION, line)
+    attributes = dict(part.split("=", 1) for part in split_sizes(match["attributes"] or ""))
+    if match["variable"]:
+        attributes = {"variable": match["variable"], "range": match["range"]}
+    carried = [part.rsplit(" = ", 1) for part in split_sizes(match["carried"] or "")]
+    operands = (*split_sizes(match["operands"] or match["condition"] or ""), *(value for _, value in carried))
+    parameters = tuple(_typed(text) for text, _ in carried)
+    regions = []
+    end = line
+    while end.endswith("{"):
+        region, end = _read_block(lines, parameters)
+        regions.append(region)
+    results = tuple(_typed(text, Value, match["name"], operands) for text in split_sizes(match["results"]))
+    return Operation(match["name"], results, operands, attributes, tuple(regions), line)
+
+
+def _typed(text: str, kind: type[Value] = Value, operation: str = "", operands: tuple[str, ...] = ()) -> Value:
+    match = _matched(_TYPED, text)
+    return kind(match[1], match[2], split_sizes(match[3] or ""), operation, operands)
+
+
+def _matched(pattern: re.Pattern[str], text: str) -> re.Match[str]:
+    found = pattern.fullmatch(text)
+    if found is None:
+        raise ProgramError(text)
+    return found
+
+
+def _walk(block: Block) -> Iterator[Operation]:
+    for operation in block.operations:
+        yield operation
+        for region in operation.regions:
+            yield from _walk(region)
 
 
 def split_sizes(text: str) -> tuple[str, ...]:
@@ -234,7 +298,3 @@ def holds(condition: str, sizes: Mapping[str, int]) -> bool:
         return bool(evaluate(condition, sizes))
     except (KeyError, ZeroDivisionError, ValueError):
         return False
-
-
-def _is_atom(text: str) -> bool:
-    return re.fullmatch(r"[\w.]+", text) is not None

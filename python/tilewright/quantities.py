@@ -34,15 +34,12 @@ def _seconds(value: object, name: str) -> float:
             raise ValueError(f"{name}: {shown(value)} is not a duration. {_HINT}")
         return float(match[1]) * _UNITS_S[match[2]]
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(f"{name}: a duration is a number or text, and this is {_kind_of(value)}. {_HINT}")
+        kind = "None" if value is None else f"of type {type(value).__name__}"
+        raise TypeError(f"{name}: a duration is a number or text, and this is {kind}. {_HINT}")
     try:
         return float(value)
     except OverflowError:
         return math.nan
-
-
-def _kind_of(value: object) -> str:
-    return "None" if value is None else f"of type {type(value).__name__}"
 
 
 def format_ns(ns: float) -> str:

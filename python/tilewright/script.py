@@ -106,9 +106,8 @@ def _find(name: str, module: str) -> ModuleSpec | None:
         except KeyboardInterrupt:
             raise
         except SystemExit as stop:
-            raise ScriptStopped(
-                f"-m {module}: its package {package} stops at import, with exit code {_exit_code(stop)}."
-            ) from None
+            code = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
+            raise ScriptStopped(f"-m {module}: its package {package} stops at import, with exit code {code}.") from None
         except BaseException as error:
             if isinstance(error, ModuleNotFoundError) and error.name == package:
                 raise  # it is the package that is not there
@@ -116,10 +115,6 @@ def _find(name: str, module: str) -> ModuleSpec | None:
                 f"-m {module}: importing its package {package} raised {type(error).__name__}."
             ) from error
     return importlib.util.find_spec(name)
-
-
-def _exit_code(stop: SystemExit) -> int:
-    return 0 if stop.code is None else stop.code if isinstance(stop.code, int) else 1
 
 
 def _compile(source: bytes, file: str, name: str) -> types.CodeType:

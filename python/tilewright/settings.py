@@ -30,6 +30,7 @@ VARIABLES = {
     "TILEWRIGHT_PTXAS": "the ptxas that assembles code in advance",
 }
 
+_OFF = ("off", "0", "no")
 _SHARE = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?%")
 _NUMBERS = ("TILEWRIGHT_CACHE_MB", "TILEWRIGHT_NUM_THREADS", "TILEWRIGHT_POOL_MB", "TILEWRIGHT_DEVICE_POOL_MB")
 
@@ -38,7 +39,11 @@ def problems() -> list[str]:
     """Variables whose values mean nothing: they are as good as not set, and somebody meant something."""
     import difflib  # noqa: PLC0415  (slow to import, and `autotune doctor` asks, no call)
 
-    found = [cache_problem()] if cache_problem() else []
+    found = []
+    if (given := os.environ.get("TILEWRIGHT_CACHE", "")).lower() not in ("", *_OFF, "on", "1", "yes"):
+        found.append(
+            f"TILEWRIGHT_CACHE is {given!r}, which is neither on nor off: the cache stays on. XDG_CACHE_HOME names another folder"
+        )
     for name in _NUMBERS:
         given = os.environ.get(name, "")
         least = 1 if name == "TILEWRIGHT_NUM_THREADS" else 0
@@ -58,20 +63,12 @@ def problems() -> list[str]:
 
 def disabled() -> bool:
     """TILEWRIGHT_DISABLE=1: every jitted function runs as plain NumPy."""
-    return _on("TILEWRIGHT_DISABLE")
+    return os.environ.get("TILEWRIGHT_DISABLE", "").lower() not in ("", *_OFF)
 
 
 def cache_enabled() -> bool:
     """TILEWRIGHT_CACHE=off keeps objects in memory only."""
-    return os.environ.get("TILEWRIGHT_CACHE", "").lower() not in ("off", "0", "no")
-
-
-def cache_problem() -> str:
-    """What is wrong with TILEWRIGHT_CACHE: a folder in it would be taken for "on"."""
-    given = os.environ.get("TILEWRIGHT_CACHE", "")
-    if given.lower() in ("", "off", "0", "no", "on", "1", "yes"):
-        return ""
-    return f"TILEWRIGHT_CACHE is {given!r}, which is neither on nor off: the cache stays on. XDG_CACHE_HOME names another folder"
+    return os.environ.get("TILEWRIGHT_CACHE", "").lower() not in _OFF
 
 
 def cache_limit_bytes() -> int:
@@ -110,7 +107,3 @@ def _xdg(variable: str, below_home: str) -> Path | None:
     except RuntimeError:
         return None
     return home / below_home / "tilewright" if home.is_dir() else None
-
-
-def _on(variable: str) -> bool:
-    return os.environ.get(variable, "").lower() not in ("", "0", "off", "no")

@@ -11,13 +11,13 @@ import itertools
 import re
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from . import checks, forks, logs, plan
-from ._face import current_device
+from ._face import current_device, size_symbols
 from .binding import Bound, bind
-from .builder import BuildRequest, build, default_schedule, with_schedule
+from .builder import BuildRequest, build, default_schedule
 from .devices import check_device, place_all, places_among
 from .errors import DeviceError, Error, ScheduleError
 from .machine import CUDA_DEFAULT
@@ -31,21 +31,11 @@ _MAX_VERSIONS = 12
 _LEADING = ("tuned", "by hand")
 MOST_RUNS = 1_000_000  # of a profile
 _VARIANT = re.compile(r"^variant (\w+) = (\w+)$", re.MULTILINE)
-_NAME = re.compile(r"[A-Za-z_]\w*")
 _numbers = itertools.count(1)
 
 if TYPE_CHECKING:
     from .device_profile import Profile
     from .placement import Launches
-
-
-@dataclass(frozen=True)
-class _Kind:
-    """What a default version is built for."""
-
-    layouts: tuple[tuple[str, str], ...]
-    small: bool
-    on_device: bool = False
 
 
 class Specialization:
@@ -69,7 +59,7 @@ class Specialization:
         self.plan_index: int | None = None
         self.function: Callable[..., Any] | None = None  # the jitted one
         self.runner: Callable[[Mapping[str, Any], Any], Any] | None = None
-        self.why_numpy: dict[_Kind, str] = {}
+        self.why_numpy: dict[str, str] = {}  # of kinds of calls
         self.large_from = SMALL_WORK  # large calls below this much work lose against NumPy
         self.large_reason = ""
         self.launches: Launches | None = None  # of the latest call that a version was made for, on a device
@@ -120,7 +110,7 @@ class Specialization:
             for version in self.versions
             for condition in version.build.requires
             if not holds(condition, bound.sizes)
-            for word in _NAME.findall(condition)
+            for word in size_symbols(condition)
         }
         numbers = (a.name for a in self.program.arguments if isinstance(a, ScalarArgument) and a.name in unmet)
         return {name: value for name in numbers if not -(2**31) <= (value := bound.sizes[name]) < 2**31}
@@ -129,10 +119,10 @@ class Specialization:
         """Why calls of this kind run in NumPy, where they do."""
         if not self.why_numpy and not self.large_reason:
             return None
-        kind = self._kind(bound)
-        if kind.on_device:
+        if bound.on_device:
             return None
-        if not kind.small and evaluate(work_of(self.program), bound.sizes) < self.large_from:
+        kind = self._kind(bound)
+        if kind.startswith("large") and evaluate(work_of(self.program), bound.sizes) < self.large_from:
             return self.large_reason
         return self.why_numpy.get(kind)
 
@@ -140,10 +130,9 @@ class Specialization:
         """Calls like this one lose against NumPy: their version is withdrawn, or left to larger calls."""
         with self._lock:
             kind = self._kind(bound)
-            if kind.small or at_any_size:
+            if kind.startswith("small") or at_any_size:
                 self.why_numpy[kind] = reason
-                prefix = self._label(kind, "")
-                self.versions = [v for v in self.versions if not v.label.startswith(prefix)]
+                self.versions = [v for v in self.versions if not v.label.startswith(f"{kind} ")]
             else:
                 self.large_from = 1 << evaluate(work_of(self.program), bound.sizes).bit_length()
                 self.large_reason = reason
@@ -160,14 +149,14 @@ class Specialization:
             kind = self._kind(bound)
             for version in self.versions:
                 # What it requires is of no size, but of what kernels can index: another one requires it too.
-                if version.label == self._label(kind, "any size"):
+                if version.label == f"{kind} any size":
                     return version
             crowded = len(self.versions) >= _MAX_VERSIONS
             layouts = dict.fromkeys(bound.layouts, "any") if crowded else dict(bound.layouts)
-            conditions = () if crowded or kind.on_device else (self._work_condition(kind.small),)
+            conditions = () if crowded or bound.on_device else (self._work_condition(kind.startswith("small")),)
             for label in ("any size",) if crowded else ("default", "any size"):
                 made = build(self.request(bound, layouts=layouts, guard_tails=label == "any size"))
-                version = self._version(self._label(kind, label), made, layouts, conditions)
+                version = self._version(f"{kind} {label}", made, layouts, conditions)
                 if version.fits(bound):
                     break
             self.versions = sorted([*self.versions, version], key=_rank)
@@ -193,19 +182,18 @@ class Specialization:
             label = (
                 f"{'cuda' if bound.on_device else 'large'} {''.join(bound.layouts[n][0] for n in self.partials.rows)}"
             )
-            found = self.partials.without_versions()
-            found.compile(
-                self.request(bound),
-                bound,
-                lambda what, each: self._version(f"{label} {what}", build(each), dict(each.layouts), ()),
-            )
-            self.partials.take(found)  # all of them, or none where one does not compile
+            made = [
+                (name, self._version(f"{label} {name.replace('-', ' ')}", build(each), dict(each.layouts), ()))
+                for name, each in self.partials.requests(self.request(bound), bound)
+            ]
+            for name, version in made:  # all of them, or none where one does not compile
+                self.partials.versions[name].append(version)
             return True
 
     def set_schedule(self, text: str, bound: Bound, *, file: str = "schedule", label: str = "by hand") -> None:
         """Check a schedule, compile it and put it before all other versions. Raises ScheduleError."""
         canonical = self.check_schedule(text, file)
-        made = build(with_schedule(self.request(bound), canonical))
+        made = build(self.request(bound, schedule=canonical))
         # A person decides for all sizes; what was measured at one magnitude says nothing about the other.
         any_size = label == "by hand" or bound.on_device
         conditions = () if any_size else (work_condition(self.program, is_small(self.program, bound)),)
@@ -237,8 +225,8 @@ class Specialization:
             return
         unmet = [c for c in (*lead.conditions, *lead.build.requires) if not holds(c, bound.sizes)]
         if unmet:
-            known = {word for c in unmet for word in c.replace("(", " ").replace(")", " ").split()} & bound.sizes.keys()
-            here = ", ".join(f"{name} is {bound.sizes[name]}" for name in sorted(known))
+            known = {name for condition in unmet for name in size_symbols(condition)}
+            here = ", ".join(f"{name} is {bound.sizes[name]}" for name in sorted(known & bound.sizes.keys()))
             warnings.warn(
                 f"{self.signature}: the schedule by hand cannot run this call, so a default schedule runs it: it needs "
                 f"{' and '.join(unmet)}; {here}. Give its splits the tail guard_with_if.",
@@ -269,9 +257,10 @@ class Specialization:
         """The objects that the plan names, and those of the parts of calls beyond what kernels can index."""
         return plan.all_objects(self.versions) | (self.partials.objects() if self.partials else {})
 
-    def _kind(self, bound: Bound) -> _Kind:
-        small = not bound.on_device and is_small(self.program, bound)
-        return _Kind(tuple(sorted(bound.layouts.items())), small, bound.on_device)
+    def _kind(self, bound: Bound) -> str:
+        """What the default version of such a call is for, which its label begins with: `small cf`."""
+        size = "cuda" if bound.on_device else "small" if is_small(self.program, bound) else "large"
+        return f"{size} {''.join(layout[0] for _, layout in sorted(bound.layouts.items()))}"
 
     def _work_condition(self, small: bool) -> str:
         return work_condition(self.program, small, SMALL_WORK if small else self.large_from)
@@ -281,12 +270,7 @@ class Specialization:
     ) -> plan.Version:
         # The program is that of arrays of such a layout.
         asked = {name: "c" for name in self.traced.contiguous if name in layouts}
-        return plan.Version(label, f"v{next(_numbers)}", made, layouts | asked, conditions, made.schedule)
-
-    def _label(self, kind: _Kind, what: str) -> str:
-        layouts = "".join(layout[0] for _, layout in kind.layouts)
-        size = "cuda" if kind.on_device else "small" if kind.small else "large"
-        return f"{size} {layouts} {what}".rstrip() if what else f"{size} {layouts} "
+        return plan.Version(label, f"v{next(_numbers)}", made, layouts | asked, conditions)
 
     # ---- for people -----------------------------------------------------------------------------------------------
 
@@ -296,10 +280,10 @@ class Specialization:
         assert self.example is not None
         lead = self._leads.get(self.example.on_device)
         if lead is not None:
-            return lead.schedule
+            return lead.build.schedule
         for version in self.versions:
             if version.fits(self.example):
-                return version.schedule
+                return version.build.schedule
         return default_schedule(self.example_request())
 
     @schedule.setter
@@ -332,11 +316,6 @@ class Specialization:
         """The tuned or hand-written version for calls like the one it was made for."""
         return None if self.example is None else self._leads.get(self.example.on_device)
 
-    @property
-    def is_by_hand(self) -> bool:
-        """Whether a person wrote the schedule in use."""
-        return self.lead is not None and self.lead.label == "by hand"
-
     def changed(self) -> None:
         """Called after versions changed; the jitted function sets it."""
 
@@ -357,7 +336,7 @@ class Specialization:
     def _options_in_use(self, request: BuildRequest) -> dict[str, Any]:
         """Of the translation that the present schedule is for."""
         lead = self.lead
-        chosen = request.variant if lead is None else dict(_VARIANT.findall(lead.schedule))
+        chosen = request.variant if lead is None else dict(_VARIANT.findall(lead.build.schedule))
         return {**request.options(), "variant": chosen}
 
     @property

@@ -42,13 +42,11 @@ class Tolerance:
         self._iterates = self._rounds and bool(operations & {"for", "while"})
         is_single = any(result.dtype in (np.float32, np.complex64) for result in expected.arrays)
         self._scalar_eps = float(np.finfo(np.float32 if is_single else np.float64).eps) if self._iterates else 0.0
-        self._rtol = 0.0
+        floats = [result.dtype for result in expected.arrays if self._rounds and result.dtype.kind in "fc"]
+        self._rtol = max((64 * float(np.finfo(dtype).eps) for dtype in floats), default=0.0)
         self._atol = 0.0
         self._index_fraction = _ITERATED_INDEX_FRACTION if self._iterates else 1e-4
         self._float_fraction = 0.0
-        for result in expected.arrays:
-            if self._rounds and result.dtype.kind in "fc":
-                self._rtol = max(self._rtol, 64 * float(np.finfo(result.dtype).eps))
 
     def widen(self, reference: datasets.Reference, call: datasets.Call, answer: datasets.Answer) -> None:
         """Look at the conditioning on one data set."""

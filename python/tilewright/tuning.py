@@ -7,10 +7,11 @@ import signal
 import statistics
 import threading
 import time
-from collections.abc import Callable
-from contextlib import nullcontext, suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -224,15 +225,15 @@ def tune_call(
     recorded = datasets.Call("recorded", args, kwargs)
     notify({"event": "phase", "phase": "running NumPy for its answer and its time"})
     reference = datasets.Reference(function, traced, program)
-    expected, measured = _measure_numpy(reference, recorded, is_warm)
+    expected, numpy_ns, is_cold = _measure_numpy(reference, recorded, is_warm)
     # What all speed-ups are relative to, those on the way as the one at the end.
-    notify({"event": "numpy", "median_ns": measured.ns, "is_cold": measured.is_cold})
+    notify({"event": "numpy", "median_ns": numpy_ns, "is_cold": is_cold})
     needed = sum(a.nbytes for a in bound.arrays.values()) + sum(e.nbytes for e in expected.results)
     with datasets.data_folder(program.function, needed + sum(e.nbytes for e in expected.written.values())) as folder:
         notify({"event": "phase", "phase": "writing the data for the search"})
         sets = [datasets.write_data_set(folder, 0, program, call=recorded, bound=bound, expected=expected)]
         tolerance = Tolerance(program, expected)
-        if measured.ns < _WIDEN_NS:
+        if numpy_ns < _WIDEN_NS:
             tolerance.widen(reference, recorded, expected)
         for sizes in datasets.derived_calls(traced, program, recorded, options.seed):
             for derived in sizes:
@@ -247,8 +248,8 @@ def tune_call(
                 datasets.write_data_set(folder, len(sets), program, call=derived, bound=derived_bound, expected=answer)
             )
             tolerance.widen(reference, derived, answer)
-        kept_s = reserved_s(options.budget_s, measured.ns)
-        job = {
+        kept_s = reserved_s(options.budget_s, numpy_ns)
+        job: dict[str, Any] = {
             "program": program.text,
             "function": program.function,
             "isa": workload.isa,
@@ -270,7 +271,7 @@ def tune_call(
             "space": options.space,
             "starts": options.starts,
             "fixed_schedule": options.schedule,
-            "present_schedule": None if (lead := specialization.lead_for(on_device)) is None else lead.schedule,
+            "present_schedule": None if (lead := specialization.lead_for(on_device)) is None else lead.build.schedule,
             "folder": str(folder.first),
             "worker": str(worker_path()),
             "blas": _loaded_blas(),
@@ -287,7 +288,24 @@ def tune_call(
         except BaseException:
             way.go_back()
             raise
-    result = _result(found, job, workload, measured, float(needed))
+    kernel_ns = float(found["median_ns"])
+    ratio = numpy_ns / kernel_ns if kernel_ns else 0.0
+    result = TuneResult(
+        function=program.function,
+        summary=job["summary"],
+        contract=options.contract,
+        schedule=found["schedule"],
+        figures=Figures(numpy_ns, kernel_ns, ratio, numpy_is_cold=is_cold, kernel_ns=kernel_ns),
+        default_ns=float(found["default_ns"]),
+        trials=int(found["trials"]),
+        known=int(found["known"]),
+        elapsed_s=float(found["elapsed_s"]),
+        reason=found["reason"],
+        bytes_moved=float(needed),
+        limit=found["limit"],
+        workload=workload,
+        raw=found,
+    )
     is_used = result.complete and found["present"] != "not measured"
     if is_used:
         notify({"event": "phase", "phase": "compiling the best schedule for this process"})
@@ -317,6 +335,7 @@ def tune_call(
     return result
 
 
+@dataclass
 class _WayToKernel:
     """Passes events on; those with the time of a short kernel also say what a call of it from Python takes.
 
@@ -324,48 +343,37 @@ class _WayToKernel:
     version), and NumPy's time has its own way in it. The way is the same for every schedule, so it is measured once.
     """
 
-    def __init__(
-        self,
-        specialization: Specialization,
-        bound: Bound,
-        compiled: datasets.Reference,
-        call: datasets.Call,
-        notify: Callable[[dict[str, Any]], None],
-    ) -> None:
-        self._specialization = specialization
-        self._bound = bound
-        self._compiled = compiled
-        self._call = call
-        self._notify = notify
-        self._way_ns: float | None = None
-        self._before = specialization.lead_for(bound.on_device)
+    specialization: Specialization
+    bound: Bound
+    compiled: datasets.Reference
+    call: datasets.Call
+    notify: Callable[[dict[str, Any]], None]
+    way_ns: float | None = None
+
+    def __post_init__(self) -> None:
+        self.before = self.specialization.lead_for(self.bound.on_device)
 
     def __call__(self, event: dict[str, Any]) -> None:
         if event.get("event") == "new_best" and event["median_ns"] < _SHORT_NS:
-            if self._way_ns is None:
-                self._way_ns = 0.0
+            if self.way_ns is None:
+                self.way_ns = 0.0
                 with suppress(Error):  # it is only told; what fails here fails again where it matters
                     self.use(event["schedule"])
-                    self._way_ns = (self.call_ns(event["median_ns"]) or 0.0) - event["median_ns"]
-            event = {**event, "call_ns": event["median_ns"] + self._way_ns}
-        self._notify(event)
+                    call_ns = statistics.median(_many_times(self.compiled, self.call))
+                    self.way_ns = max(0.0, call_ns - event["median_ns"])
+            event = {**event, "call_ns": event["median_ns"] + self.way_ns}
+        self.notify(event)
 
     def use(self, schedule: str) -> None:
         """Make it the one that calls of the function run."""
-        self._specialization.set_schedule(schedule, self._bound, file="the best schedule", label="tuned")
-        self._specialization.changed()
+        self.specialization.set_schedule(schedule, self.bound, file="the best schedule", label="tuned")
+        self.specialization.changed()
 
     def go_back(self) -> None:
         """Calls run what they ran before the search."""
-        if self._specialization.lead_for(self._bound.on_device) is not self._before:
-            self._specialization.lead_with(self._before, self._bound.on_device)
-            self._specialization.changed()
-
-    def call_ns(self, kernel_ns: float) -> float | None:
-        """What a call from Python takes with the schedule in use; None where the kernel is all of it."""
-        if kernel_ns >= _SHORT_NS:
-            return None
-        return max(kernel_ns, statistics.median(_many_times(self._compiled, self._call)))
+        if self.specialization.lead_for(self.bound.on_device) is not self.before:
+            self.specialization.lead_with(self.before, self.bound.on_device)
+            self.specialization.changed()
 
 
 def run_search(job: str, notify: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
@@ -388,7 +396,7 @@ def run_search(job: str, notify: Callable[[dict[str, Any]], None]) -> dict[str, 
 
     thread = threading.Thread(target=work, name="tilewright-search", daemon=True)
     failure: BaseException | None = None
-    with _CtrlC() as ctrl_c:
+    with _noting_ctrl_c() as ctrl_c:
         thread.start()
         while not ended.is_set():
             try:
@@ -413,27 +421,20 @@ def run_search(job: str, notify: Callable[[dict[str, Any]], None]) -> dict[str, 
     return result
 
 
-class _CtrlC:
+@contextmanager
+def _noting_ctrl_c() -> Iterator[SimpleNamespace]:
     """Notes Ctrl-C instead of raising KeyboardInterrupt between any two lines. Where another thread than the main one
     searches, or somebody else handles the signal, KeyboardInterrupt may come all the same."""
-
-    def __init__(self) -> None:
-        self.came = False
-        self._takes_it = False
-
-    def __enter__(self) -> _CtrlC:
-        is_main = threading.current_thread() is threading.main_thread()
-        self._takes_it = is_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-        if self._takes_it:
-            signal.signal(signal.SIGINT, self._note)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._takes_it:
+    ctrl_c = SimpleNamespace(came=False)
+    is_main = threading.current_thread() is threading.main_thread()
+    takes_it = is_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if takes_it:
+        signal.signal(signal.SIGINT, lambda *_: setattr(ctrl_c, "came", True))
+    try:
+        yield ctrl_c
+    finally:
+        if takes_it:
             signal.signal(signal.SIGINT, signal.default_int_handler)
-
-    def _note(self, *_: object) -> None:
-        self.came = True
 
 
 def _loaded_blas() -> str:
@@ -446,16 +447,10 @@ def _loaded_blas() -> str:
     return ""
 
 
-@dataclass(frozen=True)
-class _NumpyTime:
-    ns: float
-    is_cold: bool
-
-
 def _measure_numpy(
     reference: datasets.Reference, call: datasets.Call, is_warm: bool
-) -> tuple[datasets.Answer, _NumpyTime]:
-    """NumPy's answer, and the median of its warm calls; where one call is all that is affordable, that of a cold one.
+) -> tuple[datasets.Answer, float, bool]:
+    """NumPy's answer, the median of its warm calls, and whether it is that of a cold one: all that was affordable.
 
     A first call pays for page faults, loaded libraries and threads that start: three times a warm one has been seen.
     """
@@ -466,10 +461,10 @@ def _measure_numpy(
     while len(times) < _BASELINE_RUNS and time.perf_counter() - start < _BASELINE_S:
         times.append(reference.answer(call).ns)
     if not times:
-        return expected, _NumpyTime(expected.ns, is_cold=True)
+        return expected, expected.ns, True
     if min(times) < 1e6:  # a fast call: a few runs say little
         times = _many_times(reference, call)
-    return expected, _NumpyTime(statistics.median(times), is_cold=False)
+    return expected, statistics.median(times), False
 
 
 def _many_times(reference: datasets.Reference, call: datasets.Call) -> list[float]:
@@ -487,38 +482,3 @@ def _many_times(reference: datasets.Reference, call: datasets.Call) -> list[floa
             else:
                 times.append(took_ns)
     return times
-
-
-def _result(
-    found: dict[str, Any], job: dict[str, Any], workload: Workload, numpy: _NumpyTime, moved: float
-) -> TuneResult:
-    kernel_ns = float(found["median_ns"])
-    figures = Figures(
-        numpy_ns=numpy.ns,
-        tuned_ns=kernel_ns,
-        ratio=numpy.ns / kernel_ns if kernel_ns else 0.0,
-        numpy_is_cold=numpy.is_cold,
-        kernel_ns=kernel_ns,
-    )
-    return TuneResult(
-        function=job["function"],
-        summary=job["summary"],
-        contract=job["contract"],
-        schedule=found["schedule"],
-        figures=figures,
-        default_ns=float(found["default_ns"]),
-        trials=int(found["trials"]),
-        known=int(found["known"]),
-        elapsed_s=float(found["elapsed_s"]),
-        reason=found["reason"],
-        bytes_moved=moved,
-        limit=found["limit"],
-        workload=workload,
-        raw=found,
-    )
-
-
-def check_space_or_schedule(text: str, file: str) -> str:
-    """The canonical text, or ScheduleError with line and column."""
-    canonical: str = compiler().canonical_schedule(text, file)
-    return canonical

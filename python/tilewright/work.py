@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-import weakref
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,6 @@ from .program import Program, evaluate, split_sizes
 SMALL_WORK = 32768
 _MANY_ITERATIONS = 64  # of a loop: more make no call larger
 _LIMITS = re.compile(r" in range\((.*)\)$")
-_works: weakref.WeakKeyDictionary[Program, str] = weakref.WeakKeyDictionary()
 
 
 def is_small(program: Program, bound: Bound) -> bool:
@@ -26,17 +25,13 @@ def is_small(program: Program, bound: Bound) -> bool:
     return evaluate(work_of(program), bound.sizes) < SMALL_WORK
 
 
+@lru_cache(maxsize=256)
 def work_of(program: Program) -> str:
     """A size expression for the element operations of a call. Loops that run inside of their elements count with their
     iterations; the iterations of others are calls of kernels, each of which is small or large by itself."""
-    found = _works.get(program)
-    if found is None:
-        found = program.work
-        if program.has_loops:
-            iterations = [t for loop in compiler().loops(program.text, {}) if (t := _iterations_of(loop))]
-            found = " * ".join([f"({found})" if iterations else found, *iterations[:1]])
-        _works[program] = found
-    return found
+    loops = compiler().loops(program.text, {}) if program.has_loops else []
+    iterations = [text for loop in loops if (text := _iterations_of(loop))]
+    return " * ".join([f"({program.work})" if iterations else program.work, *iterations[:1]])
 
 
 def _iterations_of(loop: dict[str, Any]) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from .program import Program, ScalarArgument
+from .program import Program, ScalarArgument, Value
 
 FORMAT = 1
 
@@ -38,22 +38,19 @@ class Workload:
 
 def signature(program: Program) -> str:
     """get_labels(X: float64[:, :], means: float64[:, :])"""
-    parts = []
-    for argument in program.arguments:
-        shape = "" if isinstance(argument, ScalarArgument) else f"[{', '.join(':' * argument.rank)}]"
-        parts.append(f"{argument.name}: {argument.dtype}{shape}")
-    return f"{program.function}({', '.join(parts)})"
+    return _arguments_text(program, ": ", lambda array: ":" * array.rank)
 
 
 def describe_call(program: Program, shapes: Mapping[str, tuple[int, ...]]) -> str:
     """get_labels(X float64[20000000, 2], means float64[2, 2])"""
+    return _arguments_text(program, " ", lambda array: map(str, shapes.get(array.name, ())))
+
+
+def _arguments_text(program: Program, between: str, extents: Callable[[Value], Iterable[str]]) -> str:
     parts = []
     for argument in program.arguments:
-        if isinstance(argument, ScalarArgument):
-            parts.append(f"{argument.name} {argument.dtype}")
-        else:
-            extents = ", ".join(str(n) for n in shapes.get(argument.name, ()))
-            parts.append(f"{argument.name} {argument.dtype}[{extents}]")
+        shape = "" if isinstance(argument, ScalarArgument) else f"[{', '.join(extents(argument))}]"
+        parts.append(f"{argument.name}{between}{argument.dtype}{shape}")
     return f"{program.function}({', '.join(parts)})"
 
 

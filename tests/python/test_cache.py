@@ -126,7 +126,7 @@ def test_a_folder_is_no_switch(tmp_path, monkeypatch, caplog):
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     for value, is_told in (("on", False), ("1", False), (str(tmp_path / "there"), True)):
-        monkeypatch.setattr(cache, "_current", None)
+        cache._cache_in.cache_clear()
         monkeypatch.setenv("TILEWRIGHT_CACHE", value)
         caplog.clear()
         cache.object_cache()

@@ -190,7 +190,7 @@ def test_all_that_is_printed_are_the_same_figures(capsys):
     evidence = json.loads(json.dumps(result.evidence()))
     assert Figures.of_evidence(evidence) == found
     assert f"  {words}" in _evidence(evidence)
-    assert batch._result_line(0, {"results": [{**evidence, "complete": True}]}) == f"f: {words}"
+    assert batch.Ended("s.py", 0, 1.0, {"results": [{**evidence, "complete": True}]}).line == f"f: {words}"
 
 
 def test_a_function_that_numpy_runs_faster_is_said_to_stay():

@@ -54,9 +54,10 @@ def reference(function):
 
 
 def measured(function, is_warm):
-    answer, time_of_numpy = tuning._measure_numpy(reference(function), datasets.Call("recorded", (3.0,), {}), is_warm)
+    call = datasets.Call("recorded", (3.0,), {})
+    answer, ns, is_cold = tuning._measure_numpy(reference(function), call, is_warm)
     assert answer.results[0] == 3.0
-    return time_of_numpy
+    return types.SimpleNamespace(ns=ns, is_cold=is_cold)
 
 
 def test_the_first_call_of_a_process_does_not_count(clock):

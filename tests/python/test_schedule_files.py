@@ -55,7 +55,7 @@ def test_it_loads_and_applies(path):
         return
     specialization.check_schedule(text, name)
     specialization.schedule = text  # applies it and compiles
-    assert specialization.schedule == text and specialization.is_by_hand
+    assert specialization.schedule == text and specialization.lead.label == "by hand"
     if not runs_here(target):
         return
     assert np.array_equal(compiled(*args), function(*args))

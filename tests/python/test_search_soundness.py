@@ -92,7 +92,7 @@ def test_what_runs_stays_where_a_search_ends_before_its_turn(own_store, observer
         # Its best is the default schedule, or what was measured before the signal came.
         assert f.tune(x, budget=10, observer=observer).raw["present"] == "not measured"
     specialization = f.for_args(x)
-    assert (f.schedule, specialization.is_by_hand, specialization.evidence) == (mine, True, None)
+    assert (f.schedule, specialization.lead.label, specialization.evidence) == (mine, "by hand", None)
     assert np.array_equal(f(x), halves(x))
     f.schedule = None
     assert f.schedule == default

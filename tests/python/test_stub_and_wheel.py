@@ -3,11 +3,13 @@
 import ast
 import base64
 import hashlib
+import inspect
 import zipfile
 
 import pytest
 from tilewright.errors import ExportError
-from tilewright.export.stub import shapes, stub_text
+from tilewright.export import stub
+from tilewright.export.stub import shapes
 from tilewright.export.wheel import write_wheel
 from tilewright.program import Program
 
@@ -22,6 +24,12 @@ total: {0}[] = sum(x) {{axes=[0, 1]}} @1
 any: bool[x.0] = logical_not(mask) @1
 return (total, any)
 """
+
+
+def stub_text(name, programs, notes):
+    """Of a function whose parameters are the programs' arguments."""
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    return stub.stub_text(name, programs, notes, [inspect.Parameter(a.name, kind) for a in programs[0].arguments])
 
 
 def test_one_signature():

@@ -26,13 +26,10 @@ def main(argv: list[str] | None = None) -> int:
         _ignore_ctrl_c(argv)
         print("autotune: interrupted", file=sys.stderr)
         code = INTERRUPTED
-    except InternalError as error:
-        print(f"autotune: {error}", file=sys.stderr)
-        code = USAGE
-        if os.environ.get("TILEWRIGHT_TRACEBACK"):
-            raise
     except Error as error:
         print(f"autotune: {error}", file=sys.stderr)
+        if isinstance(error, InternalError) and os.environ.get("TILEWRIGHT_TRACEBACK"):
+            raise
         code = SCRIPT_RAISED if isinstance(error, ScriptRaised) else USAGE
     except BrokenPipeError:
         # The reader of our output is gone; what the interpreter flushes at exit must not complain again.

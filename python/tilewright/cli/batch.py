@@ -18,7 +18,7 @@ import typer
 
 from ..figures import Figures, format_ratio
 from ..quantities import aligned, format_ns
-from ..record import Script
+from ..script import Script
 from .exit_codes import INTERRUPTED, OK, PARTIAL
 from .signals import EndedBySignal
 
@@ -43,7 +43,13 @@ class Ended:
 
     @property
     def line(self) -> str:
-        text = _result_line(self.code, self.document)
+        lines = [
+            f"{result['function']}: {figures.text()}"
+            for result in self.document.get("results", [])
+            if result.get("complete") and (figures := Figures.of_evidence(result)) is not None
+        ]
+        lines += [str(self.document["error"])] if "error" in self.document else []
+        text = "; ".join(lines) or f"not tuned (exit code {self.code})"
         return text.removeprefix(f"{self.name}: ")
 
 
@@ -134,16 +140,6 @@ def _document(out: str) -> dict[str, Any]:
     except (ValueError, IndexError):
         return {}
     return found if isinstance(found, dict) else {}
-
-
-def _result_line(code: int, document: dict[str, Any]) -> str:
-    lines = [
-        f"{result['function']}: {figures.text()}"
-        for result in document.get("results", [])
-        if result.get("complete") and (figures := Figures.of_evidence(result)) is not None
-    ]
-    lines += [str(document["error"])] if "error" in document else []
-    return "; ".join(lines) or f"not tuned (exit code {code})"
 
 
 def _own_arguments(context: typer.Context) -> list[str]:

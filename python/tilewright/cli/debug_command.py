@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Annotated
@@ -15,13 +14,13 @@ from ..debug.calls import InUse, check_device_is_here, debug_call
 from ..debug.dump import check_folder
 from ..debug.report import Report
 from ..decorator import CONTRACTS, DEBUG_LIMIT
-from ..machine import is_cuda_isa, targets_of
+from ..machine import targets_of
 from ..quantities import parse_duration_s
 from ..record.choose import WORKLOADS
 from ..stored import stored_schedule
 from .exit_codes import DIFFERS, OK
 from .parse import check_one_of, script_of, targets, text_file, usage_errors
-from .session import Prepared, Request, bound_of, place, prepare
+from .session import Prepared, Request, bound_of, placed_calls
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 
@@ -57,55 +56,32 @@ def debug(
         limit_s = parse_duration_s(limit, "--limit")
         named = targets([target])
         places = targets_of(",".join(named))
-    text_of_schedule = text_file("--schedule", schedule)
+    text = text_file("--schedule", schedule)
     check_folder(dump)
     if places.device is not None:
         check_device_is_here(f"--target {target}")
-    recorded = prepare(script, Request(function, workload, False, contract, target=",".join(named)))
-    for refusal in recorded.refusals:
-        print(refusal, file=sys.stderr)
     reports: list[Report] = []
-    folders = _Folders(dump)
-    for one in recorded.prepared:
-        for isa in filter(None, (places.host, places.device)):
-            place(one, is_cuda_isa(isa))
-            in_use = _given(one, text_of_schedule, str(schedule)) or _stored(one, db)
-            reports.append(_looked_at(one, in_use, limit_s, folders.next(one)))
-            if not as_json:
-                print(reports[-1].text())
+    seen: Counter[str] = Counter()
+    for one, _ in placed_calls(script, Request(function, workload, False, contract, target=",".join(named))):
+        name = one.function.__name__
+        seen[name] += 1
+        folder = dump and dump / (name if seen[name] == 1 else f"{name}-{seen[name]}")
+        if text is None:
+            in_use = _stored(one, db)
+        else:
+            in_use = InUse("by hand", one.specialization.check_schedule(text, str(schedule)))
+        call, on_device = one.call, bound_of(one).on_device
+        report = debug_call(
+            one.function, call.args, call.kwargs, limit_s=limit_s, dump=folder, on_device=on_device, in_use=in_use
+        )
+        reports.append(report)
+        if not as_json:
+            print(report.text())
     if as_json:
         print(json.dumps([report.as_document() for report in reports]))
     return DIFFERS if any(report.differs for report in reports) else OK
 
 
-def _given(one: Prepared, text: str | None, file: str) -> InUse | None:
-    """Of --schedule. Raises ScheduleError."""
-    return None if text is None else InUse("by hand", one.specialization.check_schedule(text, file))
-
-
 def _stored(one: Prepared, db: Path | None) -> InUse | None:
     found = stored_schedule(one.specialization, bound_of(one), settings.store_path(db))
     return None if found is None else InUse("tuned", found.schedule)
-
-
-def _looked_at(one: Prepared, in_use: InUse | None, limit_s: float, dump: Path | None) -> Report:
-    on_device = bound_of(one).on_device
-    call = one.call
-    return debug_call(
-        one.function, call.args, call.kwargs, limit_s=limit_s, dump=dump, on_device=on_device, in_use=in_use
-    )
-
-
-class _Folders:
-    """A folder of the dump for each call: get_labels, get_labels-2."""
-
-    def __init__(self, dump: Path | None) -> None:
-        self._dump = dump
-        self._seen: Counter[str] = Counter()
-
-    def next(self, one: Prepared) -> Path | None:
-        if self._dump is None:
-            return None
-        name = one.function.__name__
-        self._seen[name] += 1
-        return self._dump / (name if self._seen[name] == 1 else f"{name}-{self._seen[name]}")

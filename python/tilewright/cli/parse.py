@@ -11,7 +11,7 @@ from pathlib import Path
 from ..device_code import suits_devices
 from ..errors import Error
 from ..machine import CUDA_TARGETS, ISA_LEVELS, is_cuda_isa, resolve_isa, runs_here
-from ..record import Script
+from ..script import Script
 from . import script_arguments
 
 _MAX_TEXT_BYTES = 1 << 20

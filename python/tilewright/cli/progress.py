@@ -47,9 +47,8 @@ class Progress:
 
     def tell(self, text: str) -> None:
         """What goes on: the live line, or elsewhere a line now and then."""
-        if self._status is not None:
-            self._status.update(text)
-        elif time.monotonic() - self._last_line > _PLAIN_EVERY_S:
+        self._live(text)
+        if self._status is None and time.monotonic() - self._last_line > _PLAIN_EVERY_S:
             self._last_line = time.monotonic()
             self.say(text)
 
@@ -102,7 +101,7 @@ class Progress:
 
     def _best_line(self) -> None:
         self._last_line = time.monotonic()
-        self.say(f"{self._elapsed():6.1f} s  {self._state()}")
+        self.say(f"{time.monotonic() - self._started:6.1f} s  {self._state()}")
 
     def _summary(self) -> None:
         if self._status is not None:
@@ -120,10 +119,5 @@ class Progress:
             best = f"best {format_ns(self._best_ns)}"
             if self._numpy_ns:
                 best += f", {estimate(self._numpy_ns, self._best_ns, self._numpy_is_cold)}"
-        return f"{counted(self._tried, 'candidate')}, {best}, {self._left():.0f} s left"
-
-    def _elapsed(self) -> float:
-        return time.monotonic() - self._started
-
-    def _left(self) -> float:
-        return max(0.0, self._ends - time.monotonic()) if self._ends else self._budget_s
+        left = max(0.0, self._ends - time.monotonic()) if self._ends else self._budget_s
+        return f"{counted(self._tried, 'candidate')}, {best}, {left:.0f} s left"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,10 +13,13 @@ from ..binding import Bound, bind
 from ..decorator import JitFunction
 from ..errors import Error
 from ..failed_traces import raised_while_tracing
+from ..machine import is_cuda_isa, targets_of
 from ..native import compiler
-from ..record import Candidate, RecordedCall, Recorder, Script, run_script
+from ..record.capture import Candidate, RecordedCall, Recorder
 from ..record.choose import Choice, calls_in_children, choose
+from ..record.run_script import run_script
 from ..record.times import time_lines
+from ..script import Script
 from ..specialization import Specialization
 from .parse import UsageError
 
@@ -129,7 +133,20 @@ def bound_of(one: Prepared) -> Bound:
     return replace(bound, on_device=specialization.example.on_device)
 
 
-def place(one: Prepared, on_device: bool) -> None:
+def placed_calls(script: Script, request: Request) -> Iterator[tuple[Prepared, str]]:
+    """The calls chosen, and each ISA level that they are compiled for, of the host and of a device. Why others are not
+    among them is printed."""
+    recorded = prepare(script, request)
+    for refusal in recorded.refusals:
+        print(refusal, file=sys.stderr)
+    targeted = targets_of(request.target)
+    for one in recorded.prepared:
+        for isa in filter(None, (targeted.host, targeted.device)):
+            _place(one, is_cuda_isa(isa))
+            yield one, isa
+
+
+def _place(one: Prepared, on_device: bool) -> None:
     """What the specialization says is about calls on this side from here on."""
     specialization = one.specialization
     if specialization.example is not None and specialization.example.on_device != on_device:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,11 +11,11 @@ import typer
 
 from .. import settings
 from ..errors import Error
-from ..machine import is_cuda_isa, targets_of
+from ..machine import targets_of
 from ..stored import stored_schedule
 from .exit_codes import OK
 from .parse import UsageError, check_one_of, script_of, targets, text_file, usage_errors
-from .session import Prepared, Request, bound_of, place, prepare
+from .session import Prepared, Request, bound_of, placed_calls
 
 if TYPE_CHECKING:
     from ..device_profile import Profile
@@ -54,29 +53,22 @@ def show(
     script = script_of("show", scripts, module)
     named = targets([target])
     with usage_errors():
-        places = targets_of(",".join(named))
+        targets_of(",".join(named))
     chosen = _choices(variant or [])
     text = text_file("--schedule", schedule)
     if text is not None and chosen:
         raise UsageError(f"--variant {(variant or [])[0]}: a schedule names its own variants. Leave one out.")
-    recorded = prepare(script, Request(function, workload, False, contract, target=",".join(named)))
-    for refusal in recorded.refusals:
-        print(refusal, file=sys.stderr)
-    for one in recorded.prepared:
-        for isa in (places.host, places.device):
-            if isa is None:
-                continue
-            if not as_json and len(named) > 1:
-                print(f"---- {isa}")
-            place(one, is_cuda_isa(isa))
-            if text is not None:
-                _set(one, text, str(schedule))
-            elif chosen:
-                one.specialization.choose_variants(chosen)
-                _use_default(one)
-            else:
-                _look_up(one, db)
-            _print(one, isa, part, as_json)
+    for one, isa in placed_calls(script, Request(function, workload, False, contract, target=",".join(named))):
+        if not as_json and len(named) > 1:
+            print(f"---- {isa}")
+        if text is not None:
+            one.specialization.set_schedule(text, bound_of(one), file=str(schedule))
+        elif chosen:
+            one.specialization.choose_variants(chosen)
+            _use_default(one)
+        else:
+            _look_up(one, db)
+        _print(one, isa, part, as_json)
     return OK
 
 
@@ -100,10 +92,6 @@ def _look_up(one: Prepared, db: Path | None) -> None:
         specialization.evidence = found.evidence
     elif not specialization.fits(bound):
         specialization.add_version(bound)
-
-
-def _set(one: Prepared, text: str, file: str) -> None:
-    one.specialization.set_schedule(text, bound_of(one), file=file)
 
 
 def _use_default(one: Prepared) -> None:

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from .. import __version__, checks, settings
-from ..builder import build, with_schedule
+from ..builder import build
 from ..decorator import CONTRACTS, JitFunction
 from ..devices import check_device
 from ..errors import Error, ExportError, ScheduleError
@@ -23,11 +23,12 @@ from ..export.cubins import check_cubins
 from ..export.package import check_exportable, check_keeps, check_place
 from ..export.versions import contract_of, count_of_versions, isa_levels
 from ..machine import CUDA_DEFAULT, CUDA_TARGETS, ISA_LEVELS, is_cuda_isa, resolve_isa, targets_of
+from ..native import compiler
 from ..quantities import counted, format_ns, parse_duration_s
-from ..record import Script, check_script
 from ..record.choose import WORKLOADS
+from ..script import Script, check_script
 from ..specialization import Specialization
-from ..tuning import TuneOptions, TuneResult, check_space_or_schedule, checked_strategy, tune_call
+from ..tuning import TuneOptions, TuneResult, checked_strategy, tune_call
 from . import SUBCOMMANDS
 from .batch import run_batch
 from .exit_codes import INTERRUPTED, OK, PARTIAL, USAGE
@@ -278,7 +279,7 @@ def tune_script(script: Script, options: _Options, as_json: bool, quiet: bool) -
                 written = _export(measured, options, progress)
             except (Error, MemoryError) as error:  # what was learnt is stored, and is said all the same
                 not_written = str(error) or "there is not enough memory for it. Free some, or raise `ulimit -v`."
-    _report(results, written, as_json, not_written)
+    _report(results, written, options.out, as_json, not_written)
     if interrupted:
         return INTERRUPTED
     if not_written is not None:
@@ -294,7 +295,7 @@ def _why_no_module(function: JitFunction, specialization: Specialization, option
     return ""
 
 
-def _built(prepared: list[Prepared], options: _Options, progress: Progress) -> _Written:
+def _built(prepared: list[Prepared], options: _Options, progress: Progress) -> JitFunction:
     """The module of `--build-only`. Raises ExportError, ScheduleError."""
     function = prepared[0].function
     text = options.tune.schedule
@@ -305,21 +306,20 @@ def _built(prepared: list[Prepared], options: _Options, progress: Progress) -> _
             if one.function is function and (example := one.specialization.example) is not None:
                 bound = replace(example, on_device=on_device)
                 # The levels below may lack what it names; this one has to have it.
-                build(with_schedule(replace(one.specialization.request(bound), isa=highest), text))
+                build(one.specialization.request(bound, isa=highest, schedule=text))
                 one.specialization.set_schedule(text, bound, file=str(options.schedule_file))
-    return _write(function, function.specializations, options, progress)
+    _write(function, function.specializations, options, progress)
+    return function
 
 
-def _report_built(written: _Written, options: _Options, as_json: bool) -> None:
-    name = written.function.__name__
+def _report_built(function: JitFunction, options: _Options, as_json: bool) -> None:
+    name = function.__name__
     if as_json:
-        print(json.dumps({"results": [], "module": str(written.folder)}))
+        print(json.dumps({"results": [], "module": str(options.out)}))
         return
-    print(f"wrote {written.folder}: from {written.folder.name} import {name}")
+    print(f"wrote {options.out}: from {options.out.name} import {name}")
     leads = [
-        s.lead_for(is_cuda_isa(isa))
-        for s in written.function.specializations
-        for isa in isa_levels(options.export.targets)
+        s.lead_for(is_cuda_isa(isa)) for s in function.specializations for isa in isa_levels(options.export.targets)
     ]
     kinds = dict.fromkeys("" if lead is None else lead.label for lead in leads)
     words = {"": "the default schedules", "by hand": f"the schedule of {options.schedule_file}"}
@@ -395,15 +395,7 @@ def _tune_one(one: Prepared, options: _Options, progress: Progress) -> TuneResul
     return result
 
 
-@dataclass
-class _Written:
-    """A module and the one function in it."""
-
-    folder: Path
-    function: JitFunction
-
-
-def _export(measured: list[tuple[Prepared, TuneResult]], options: _Options, progress: Progress) -> _Written:
+def _export(measured: list[tuple[Prepared, TuneResult]], options: _Options, progress: Progress) -> JitFunction:
     """The first function that a module can have. Raises ExportError."""
     functions = list(dict.fromkeys(one.function for one, _ in measured))
     function = functions[0]
@@ -413,28 +405,29 @@ def _export(measured: list[tuple[Prepared, TuneResult]], options: _Options, prog
             function = other
     specializations = list(dict.fromkeys([one.specialization for one, _ in measured if one.function is function]))
     specializations += [s for s in function.specializations if s not in specializations]
-    return _write(function, specializations, options, progress)
+    _write(function, specializations, options, progress)
+    return function
 
 
-def _write(
-    function: JitFunction, specializations: list[Specialization], options: _Options, progress: Progress
-) -> _Written:
+def _write(function: JitFunction, specializations: list[Specialization], options: _Options, progress: Progress) -> None:
     """The module, which no budget is for: how far it is and how long it took is told apart."""
     started = time.monotonic()
-    export = options.export
-    total = sum(count_of_versions(s, export.targets, libraries=export.libraries) for s in specializations)
-    folder = export_module(options.out, function, specializations, replace(export, say=progress.steps(total)))
+    total = sum(count_of_versions(s, options.export) for s in specializations)
+    export_module(options.out, function, specializations, replace(options.export, say=progress.steps(total)))
     progress.say(f"wrote the module in {time.monotonic() - started:.1f} s: {total} versions of the code")
-    return _Written(folder, function)
 
 
 def _report(
-    results: list[tuple[Prepared, TuneResult]], written: _Written | None, as_json: bool, refusal: str | None
+    results: list[tuple[Prepared, TuneResult]],
+    written: JitFunction | None,
+    folder: Path,
+    as_json: bool,
+    refusal: str | None,
 ) -> None:
     if as_json:
         document = {
             "results": [{**r.evidence(), "complete": r.complete, "search": r.raw} for _, r in results],
-            "module": None if written is None else str(written.folder),
+            "module": None if written is None else str(folder),
         }
         if refusal is not None:
             document["error"] = refusal
@@ -443,9 +436,9 @@ def _report(
     if refusal is not None:
         print(f"autotune: tuned and stored, but no module was written: {refusal}", file=sys.stderr)
     if written is not None:
-        print(f"wrote {written.folder}: from {written.folder.name} import {written.function.__name__}")
+        print(f"wrote {folder}: from {folder.name} import {written.__name__}")
         complete = [one.function for one, result in results if result.complete]
-        for name in dict.fromkeys(f.__name__ for f in complete if f is not written.function):
+        for name in dict.fromkeys(f.__name__ for f in complete if f is not written):
             print(
                 f"{name}: tuned and stored, but the module holds one function, and not this one (--function picks it)"
             )
@@ -470,5 +463,7 @@ def _fixed_line(one: Prepared, fixed: dict[str, Any]) -> str:
 
 
 def _checked(option: str, path: Path | None) -> str | None:
+    """The canonical text of a schedule or a space, or ScheduleError with line and column."""
     text = text_file(option, path)
-    return None if text is None else check_space_or_schedule(text, str(path))
+    canonical: str | None = None if text is None else compiler().canonical_schedule(text, str(path))
+    return canonical

@@ -13,8 +13,7 @@ from typing import Any
 
 from ..machine import is_cuda_isa
 from .answers import Answer, difference, types_text
-from .asked import Asked, PassRun
-from .case import Case, with_program
+from .case import Asked, Case, PassRun, with_program
 from .child import Child
 from .report import Report, State, Step
 from .schedules import first_wrong, lines_of

@@ -16,7 +16,7 @@ import numpy as np
 
 from .. import _face, datasets
 from ..binding import Bound, bind
-from ..builder import BuildRequest, with_schedule
+from ..builder import BuildRequest
 from ..devices import device, host_copies, places_among
 from ..draws import drawing
 from ..errors import DeviceError, Error
@@ -30,9 +30,8 @@ from ..tolerance import Tolerance
 from ..work_folders import work_folder
 from ..workload import describe_call
 from .answers import Allowed, Answer, Array, changed, difference
-from .arguments import save_arguments
 from .bisection import Bisection
-from .case import ARGUMENTS, Case
+from .case import ARGUMENTS, Case, save_arguments
 from .child import Child
 from .dump import check_folder, write_dump
 from .report import Report, Step
@@ -84,7 +83,8 @@ def debug_call(
         if datasets.raises_in_numpy(function.__wrapped__, args, kwargs):
             raise
         text = str(raised_while_tracing(error, function.__wrapped__))
-        return Report(function.__name__, [Step("trace", "differs", text)], "trace", "the tracer raises an error.")
+        step = Step("trace", "differs", text)
+        return Report(function.__name__, "trace", "the tracer raises an error.", [step])
     program = specialization.program
     if bound.on_device or on_device:
         check_device_is_here(function.__name__)
@@ -116,28 +116,25 @@ def check_device_is_here(what: str) -> None:
         raise DeviceError(f"{what}: {why}", "Code for a device is run to be judged: do it where there is one.")
 
 
+@dataclass
 class _Call:
     """The arguments are never changed: every run has copies."""
 
-    def __init__(
-        self,
-        function: Debugged,
-        specialization: Specialization,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        in_use: InUse | None,
-    ) -> None:
-        self.function, self.specialization = function, specialization
-        self.args, self.kwargs = args, kwargs
-        self._in_use = in_use
-        self.traced, self.program = specialization.traced, specialization.program
+    function: Debugged
+    specialization: Specialization
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    in_use: InUse | None
+
+    def __post_init__(self) -> None:
+        self.traced, self.program = self.specialization.traced, self.specialization.program
         if any(argument.path[0] == ("default_rng", None) for argument in self.traced.arguments):
             raise Error(
                 f"{self.program.function}: default_rng() takes another seed at each call, so no answer can be compared "
                 "with NumPy's.",
                 "Give it a seed (default_rng(0)), or pass the generator in.",
             )
-        self.bound = bind(self.traced, self.program, args, kwargs)
+        self.bound = bind(self.traced, self.program, self.args, self.kwargs)
         self.shapes = {name: array.shape for name, array in self.bound.arrays.items()}
 
     def case(self, folder: Path, bound: Bound) -> Case:
@@ -174,13 +171,13 @@ class _Call:
     def _request(self, bound: Bound) -> tuple[BuildRequest, str]:
         """How the code is built that such a call runs, and what its schedule is called."""
         request = self.specialization.request(bound)
-        if self._in_use is not None:
-            return with_schedule(request, self._in_use.text), _SCHEDULES[self._in_use.label]
+        if self.in_use is not None:
+            return replace(request, schedule=self.in_use.text), _SCHEDULES[self.in_use.label]
         version = next((v for v in self.specialization.versions if v.fits(bound)), None)
         if version is None:
             return request, _DEFAULT
         guards = version.label.endswith("any size")
-        request = replace(request, layouts=version.layouts, schedule=version.schedule, guard_tails=guards)
+        request = replace(request, layouts=version.layouts, schedule=version.build.schedule, guard_tails=guards)
         return request, _SCHEDULES.get(version.label, _DEFAULT)
 
     def judge_itself(self, case: Case, report: Report, is_placed: bool) -> None:
@@ -188,8 +185,8 @@ class _Call:
         if is_placed:
             report.steps.append(Step("call", "not judged", "its arrays lie on a device"))
             return
-        if self._in_use is not None:
-            self.specialization.set_schedule(self._in_use.text, self.bound, label=self._in_use.label)
+        if self.in_use is not None:
+            self.specialization.set_schedule(self.in_use.text, self.bound, label=self.in_use.label)
             self.specialization.changed()
         with device() if is_cuda_isa(case.request.isa) else nullcontext():
             answer = self._run(self.function)

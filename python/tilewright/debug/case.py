@@ -1,8 +1,10 @@
-"""One call as the bisection sees it: a program, its arguments, NumPy's answer, and how its code is built."""
+"""One call as the bisection sees it: a program, its arguments, NumPy's answer, and how its code is built; in files too, an
+.npz for the arguments with the layouts that arrays had. What a child process is asked of it, and says of passes."""
 
 from __future__ import annotations
 
 import json
+import zipfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -12,12 +14,13 @@ from typing import Any
 import numpy as np
 
 from ..builder import BuildRequest
-from ..program import Program
+from ..program import Program, ScalarArgument
+from ..record.capture import with_strides
 from .answers import Allowed, Answer
-from .arguments import load_arguments, save_arrays
 
 ARGUMENTS, EXPECTED, PROGRAM, REST = "arguments.npz", "expected.npz", "program.txt", "case.json"
 _AFTER = "after."  # of an argument's content when NumPy was through; results are numbered
+_STRIDES = ".strides"  # of an array that is neither row-major nor column-major, in bytes; no argument has such a name
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,29 @@ class Case:
         """The arrays as they were given."""
         values = load_arguments(self.arguments, self.program)
         return {array.name: values[array.name] for array in self.program.arrays}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the child does for a case: `oracle` runs the program with NumPy, `compiled` builds it and runs the code; `passes`
+    are those that it goes through, `list` is all that there are, `schedule` the text that it has, and `texts` what it
+    becomes on its way to code."""
+
+    what: str
+    case: Case
+    passes: str = ""  # the value of TILEWRIGHT_PASSES for it
+    # Of the schedule, a directive each, from the first one; the other stages are computed whole.
+    lines: int | None = None
+
+
+@dataclass(frozen=True)
+class PassRun:
+    """A pass that ran: `program` is the text behind it, "" where it changes nothing; `off` is what leaves it out."""
+
+    name: str
+    meaning: str
+    program: str
+    off: str
 
 
 def save_case(case: Case, folder: Path) -> None:
@@ -82,3 +108,40 @@ def load_case(folder: Path) -> Case:
 def with_program(case: Case, text: str) -> Case:
     """The same call of another program."""
     return replace(case, request=replace(case.request, program=text))
+
+
+def save_arguments(path: Path, program: Program, values: Mapping[str, Any]) -> None:
+    """Arrays and numbers by their names in the program. np.load reads what is written."""
+    arrays: dict[str, Any] = {}
+    for argument in program.arguments:
+        if isinstance(argument, ScalarArgument):
+            arrays[argument.name] = np.asarray(values[argument.name], argument.dtype)
+            continue
+        array = np.asarray(values[argument.name])
+        arrays[argument.name] = array
+        if not (array.flags.c_contiguous or array.flags.f_contiguous):
+            arrays[argument.name + _STRIDES] = np.asarray(array.strides, np.int64)
+    save_arrays(path, arrays)
+
+
+def save_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
+    """As np.savez does, whose own parameters are names that arguments may have."""
+    with zipfile.ZipFile(path, "w", allowZip64=True) as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
+                np.lib.format.write_array(file, np.asanyarray(array), allow_pickle=False)
+
+
+def load_arguments(path: Path, program: Program) -> dict[str, Any]:
+    """New arrays and Python numbers, which a call may change."""
+    with np.load(path, allow_pickle=False) as archive:
+        found = {name: archive[name] for name in archive.files}
+    values: dict[str, Any] = {}
+    for argument in program.arguments:
+        value = found[argument.name]
+        if isinstance(argument, ScalarArgument):
+            values[argument.name] = value.item()
+        else:
+            strides = found.get(argument.name + _STRIDES)
+            values[argument.name] = value if strides is None else with_strides(value, strides.tolist())
+    return values

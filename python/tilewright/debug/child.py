@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import Any
 
 from .answers import Answer
-from .asked import Asked
+from .case import Asked
 
 _PACKAGES = str(Path(__file__).parents[2])
 _START_S = 120.0  # of a busy machine

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import Error
 from .answers import Answer
-from .asked import Asked
-from .case import ARGUMENTS, Case, save_case
+from .case import ARGUMENTS, Asked, Case, save_case
 from .child import Child
 
 if TYPE_CHECKING:

@@ -1,23 +1,17 @@
 """The oracle: runs the text of a program with NumPy. What each operation means, one line each (translator/program_text.md),
 those included that passes of the translator make (translator/ir/attributes.def)."""
 
-# ruff: noqa: PLR0917
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Mapping
-from functools import lru_cache
-from types import CodeType
 from typing import Any
 
 import numpy as np
 
 from ..operations import REDUCED_BY, UFUNCS
-from ..program import split_sizes
-
-_LINE = re.compile(r"(%?\w+): (\w+)\[(.*?)\] = (\w+)\((.*?)\)(?: \{(.*)\})?(?: @\d+)?")
-_SYMBOL = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?:\.\d+)?")
+from ..program import Block, Operation, Program, ProgramError, ScalarArgument, Value, split_sizes
+from ..program import evaluate as size_of
 
 
 class GuardFailed(Exception):
@@ -28,206 +22,123 @@ class CheckFailed(Exception):
     """A call that NumPy has to run: it raises, or computes what the program cannot."""
 
 
-class ProgramError(AssertionError):
-    """The text breaks the rules of program_text.md."""
-
-
 class UnknownOperation(ProgramError):
     """An operation that is not written down here."""
 
 
-def size_of(text: str, sizes: Mapping[str, int]) -> int:
-    return int(eval(_size_code(text), {"__builtins__": {}, "min": min, "max": max, "s": sizes}))
-
-
-# Loops read their lines again at each iteration.
-@lru_cache(maxsize=4096)
-def _size_code(text: str) -> CodeType:
-    code = _SYMBOL.sub(lambda m: m[0] if m[0] in ("min", "max") else f"s[{m[0]!r}]", text)
-    return compile(code, "<size>", "eval")
-
-
-def _holds(condition: str, sizes: Mapping[str, int]) -> bool:
-    left, operator, right = re.fullmatch(r"(.*?) (==|!=|<=|>=|<|>) (.*)", condition).groups()  # type: ignore[union-attr]
-    a, b = size_of(left, sizes), size_of(right, sizes)
-    return {"==": a == b, "!=": a != b, "<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b}[operator]
-
-
 def evaluate(text: str, inputs: Mapping[str, Any]) -> Any:
     """The program's result(s). Types and shapes of each value are checked against the text."""
+    program = Program(text)
     values: dict[str, Any] = {}
     sizes: dict[str, int] = {}
-    lines = text.splitlines()
-    assert lines[0] == "tilewright-program 1" and lines[1].startswith("function ")
-    declared: list[tuple[str, str, str]] = []
-    for line in lines[2:]:
-        if match := re.fullmatch(r"arg (\w+): (\w+)\[(.*)\]", line):
-            name, dtype, shape = match.groups()
-            array = inputs[name]
-            _check(array.dtype == dtype and array.ndim == len(split_sizes(shape)), line)
-            values[name] = array.astype(array.dtype.newbyteorder("="), copy=False)
-            sizes.update({f"{name}.{axis}": n for axis, n in enumerate(array.shape)})
-            declared.append((name, shape, line))
-        elif match := re.fullmatch(r"scalar (\w+): (\w+)", line):
-            name, dtype = match.groups()
-            _check(dtype in ("bool", "int64", "float64", "complex128"), line)
+    for argument in program.arguments:
+        name, dtype = argument.name, argument.dtype
+        if isinstance(argument, ScalarArgument):
+            _check(dtype in ("bool", "int64", "float64", "complex128"), name)
             values[name] = np.dtype(dtype).type(inputs[name])
             if dtype == "int64":
                 sizes[name] = int(inputs[name])
-    for name, shape, line in declared:
-        for axis, size in enumerate(split_sizes(shape)):
-            if size_of(size, sizes) != sizes[f"{name}.{axis}"]:
-                raise GuardFailed(line)
-    body: list[str] = []
-    for line in lines[2:]:
-        if match := re.fullmatch(r'guard (.*?) "(.*)"(?: @\d+)?', line):
-            if not _holds(match[1], sizes):
-                raise GuardFailed(match[2])
-        elif not line.startswith(("arg ", "scalar ")):
-            body.append(line.strip())
-    returned = re.fullmatch(r"return (.*)", body[-1])
-    if returned is None:
-        raise ProgramError("no return line")
-    written = {}
-    while match := re.fullmatch(r"write (\w+) = (%?\w+)", body[-2]) if len(body) > 1 else None:
-        written[match[1]] = match[2]
-        del body[-2]
-    checks = []
-    while match := re.fullmatch(r'check (%?\w+) "(.*)"', body[-2]) if len(body) > 1 else None:
-        checks.append((match[1], match[2]))
-        del body[-2]
-    _Run(values, sizes).block(body[:-1])
-    for name, message in checks:
-        _check(values[name].dtype == np.bool_ and values[name].shape == (), message)
-        if not values[name]:
-            raise CheckFailed(message)
+        else:
+            array = inputs[name]
+            _check(array.dtype == dtype and array.ndim == argument.rank, name)
+            values[name] = array.astype(array.dtype.newbyteorder("="), copy=False)
+            sizes.update({f"{name}.{axis}": n for axis, n in enumerate(array.shape)})
+    for array in program.arrays:
+        for axis, size in enumerate(array.shape):
+            if size_of(size, sizes) != sizes[f"{array.name}.{axis}"]:
+                raise GuardFailed(f"arg {array.name}: {array.dtype}[{', '.join(array.shape)}]")
+    for guard in program.guards:
+        if not size_of(guard.condition, sizes):
+            raise GuardFailed(guard.message)
+    _Run(values, sizes).block(program.body)
+    for check in program.checks:
+        truth = values[check.condition]
+        _check(truth.dtype == np.bool_ and truth.shape == (), check.message)
+        if not truth:
+            raise CheckFailed(check.message)
     # All values are there before the first is written; what is returned of an argument is that array, and nothing else is.
     for name, value in values.items():
-        if name not in inputs and isinstance(value, np.ndarray) and written:
+        if name not in inputs and isinstance(value, np.ndarray) and program.writes:
             values[name] = np.copy(value)
-    kept = {name: np.array(values[of]) for name, of in written.items()}
+    kept = {name: np.array(values[of]) for name, of in program.writes.items()}
     for name, value in kept.items():
         _check(value.dtype == inputs[name].dtype and value.shape == inputs[name].shape, name)
         inputs[name][...] = value
-    if returned[1] == "none":
-        return None
-    if returned[1].startswith("("):
-        return tuple(_returned(item, values) for item in split_sizes(returned[1][1:-1]))
-    return _returned(returned[1], values)
+    pairs = zip(program.results, program.result_numbers, strict=True)
+    results = tuple(_as_number(values[name], number) if number else values[name] for name, number in pairs)
+    return results if program.returns_tuple else results[0] if results else None
 
 
-def _returned(item: str, values: Mapping[str, Any]) -> Any:
-    """A value as it is, or, int(name), as a Python number."""
-    if match := re.fullmatch(r"(int|float|bool)\((%?\w+)\)", item):
-        value = values[match[2]]
-        dtype = {"int": np.int64, "float": np.float64, "bool": np.bool_}[match[1]]
-        _check(value.dtype == dtype and value.shape == (), item)
-        return value.item()
-    return values[item]
+def _as_number(value: Any, number: str) -> Any:
+    dtype = {"int": np.int64, "float": np.float64, "bool": np.bool_}[number]
+    _check(value.dtype == dtype and value.shape == (), number)
+    return value.item()
 
 
 class _Run:
-    """The lines of a block, and those of the regions in it."""
+    """A block, and the regions in it."""
 
     def __init__(self, values: dict[str, Any], sizes: dict[str, int]) -> None:
         self.values = values
         self.sizes = sizes
 
-    def block(self, lines: list[str]) -> list[Any]:
+    def block(self, block: Block) -> list[Any]:
         """What it yields."""
-        at = 0
-        while at < len(lines):
-            line = lines[at]
-            at += 1
-            if line.startswith("yield "):
-                _check(at == len(lines), line)
-                return [self.values[name] for name in split_sizes(line[6:])]
-            if line.endswith("{"):
-                regions, at = self._regions(lines, at)
-                self._region(line, regions)
-                continue
-            if match := re.fullmatch(r"(\w+): size = read\((%?\w+)\)(?: \{min=(.*), max=(.*)\})?(?: @\d+)?", line):
-                name, value = match[1], self.values[match[2]]
-                _check(name not in self.sizes and name not in self.values, line)
-                _check(value.dtype == np.int64 and value.shape == (), line)
-                if match[3] is not None:
-                    low, high = size_of(match[3], self.sizes), size_of(match[4], self.sizes)
-                    _check(low <= value <= high, line)
-                if not -(2**31) <= value < 2**31:
-                    raise CheckFailed(line)
-                self.sizes[name] = int(value)
-                continue
-            name, dtype, shape, operation, operands, attributes = _parsed(line)
-            _check(name not in self.values, line)
-            self.values[name] = _run(
-                operation, [self.values[o] for o in operands], attributes, self.sizes, dtype, self._shape(shape), line,
-            )  # fmt: skip
-        return []
+        for operation in block.operations:
+            if operation.regions:
+                self._region(operation)
+            elif operation.name == "read":
+                self._read(operation)
+            else:
+                (value,) = operation.results
+                _check(value.name not in self.values, operation.line)
+                operands = [self.values[name] for name in operation.operands]
+                self.values[value.name] = _run(operation, operands, self.sizes)
+        return [self.values[name] for name in block.yields]
 
-    def _shape(self, text: str) -> tuple[int, ...]:
-        if not text:
-            return ()
-        return tuple(size_of(size, self.sizes) for size in split_sizes(text))
+    def _read(self, operation: Operation) -> None:
+        name, line = operation.results[0].name, operation.line
+        value = self.values[operation.operands[0]]
+        _check(name not in self.sizes and name not in self.values, line)
+        _check(value.dtype == np.int64 and value.shape == (), line)
+        if operation.attributes:
+            low, high = (size_of(operation.attributes[key], self.sizes) for key in ("min", "max"))
+            _check(low <= value <= high, line)
+        if not -(2**31) <= value < 2**31:
+            raise CheckFailed(line)
+        self.sizes[name] = int(value)
 
-    @staticmethod
-    def _regions(lines: list[str], at: int) -> tuple[list[list[str]], int]:
-        """The blocks up to the closing brace, and the line behind it."""
-        regions: list[list[str]] = [[]]
-        depth = 1
-        while True:
-            line = lines[at]
-            at += 1
-            depth -= line.startswith("}")
-            if depth == 0:
-                if not line.endswith("{"):
-                    return regions, at
-                regions.append([])
-                depth = 1
-                continue
-            depth += line.endswith("{")
-            regions[-1].append(line)
-
-    def _inner(self, lines: list[str], extra: Mapping[str, Any]) -> list[Any]:
+    def _inner(self, block: Block, extra: Mapping[str, Any]) -> list[Any]:
         """A block's yields; its names are gone afterwards."""
-        return _Run({**self.values, **extra}, dict(self.sizes)).block(lines)
+        return _Run({**self.values, **extra}, dict(self.sizes)).block(block)
 
-    def _typed(self, text: str) -> list[tuple[str, str, str]]:
-        found = [re.fullmatch(r"(%?\w+): (\w+)\[(.*?)\]", part) for part in split_sizes(text)]
-        _check(all(found), text)
-        return [(m[1], m[2], m[3]) for m in found if m]
-
-    def _checked(self, typed: list[tuple[str, str, str]], values: list[Any], line: str) -> dict[str, Any]:
+    def _checked(self, typed: tuple[Value, ...], values: list[Any], line: str) -> dict[str, Any]:
         _check(len(typed) == len(values), line)
-        for (name, dtype, shape), value in zip(typed, values, strict=True):
-            if (value.dtype, value.shape) != (np.dtype(dtype), self._shape(shape)):
-                raise ProgramError(f"{line}: {name} is {value.dtype}{list(value.shape)}")
-            _check(name not in self.values, line)
-        return {name: value for (name, _, _), value in zip(typed, values, strict=True)}
+        for wanted, value in zip(typed, values, strict=True):
+            if (value.dtype, value.shape) != (np.dtype(wanted.dtype), _shape(wanted, self.sizes)):
+                raise ProgramError(f"{line}: {wanted.name} is {value.dtype}{list(value.shape)}")
+            _check(wanted.name not in self.values, line)
+        return {wanted.name: value for wanted, value in zip(typed, values, strict=True)}
 
-    def _region(self, line: str, regions: list[list[str]]) -> None:
-        results, head = line[:-1].strip().split(" = ", 1)
-        typed = self._typed(results)
-        if match := re.fullmatch(r"if (%?\w+)", head):
-            truth = self.values[match[1]]
+    def _region(self, operation: Operation) -> None:
+        regions, line = operation.regions, operation.line
+        state = [self.values[name] for name in operation.operands]
+        parameters = regions[0].parameters
+        if operation.name == "if":
+            (truth,) = state
             _check(truth.dtype == np.bool_ and truth.shape == () and len(regions) == 2, line)
-            self.values.update(self._checked(typed, self._inner(regions[0 if truth else 1], {}), line))
-            return
-        match = re.fullmatch(r"(?:for (\w+) in range\((.*)\)|while) carry \((.*)\)", head)
-        _check(match is not None, line)
-        variable, limits, carried = match.groups()  # type: ignore[union-attr]
-        parts = [part.rsplit(" = ", 1) for part in split_sizes(carried)]
-        parameters = self._typed(", ".join(part[0] for part in parts))
-        state = [self.values[part[1]] for part in parts]
-        if variable is None:
+            state = self._inner(regions[0 if truth else 1], {})
+        elif operation.name == "while":
             while self._inner(regions[0], self._checked(parameters, state, line))[0]:
                 state = self._inner(regions[1], self._checked(parameters, state, line))
         else:
+            variable, limits = operation.attributes["variable"], split_sizes(operation.attributes["range"])
             _check(variable not in self.sizes, line)
-            for index in range(*(size_of(limit, self.sizes) for limit in split_sizes(limits))):
+            for index in range(*(size_of(limit, self.sizes) for limit in limits)):
                 self.sizes[variable] = index
                 state = self._inner(regions[0], self._checked(parameters, state, line))
             self.sizes.pop(variable, None)
-        self.values.update(self._checked(typed, state, line))
+        self.values.update(self._checked(operation.results, state, line))
 
 
 _PCG64_MULTIPLIER = 0x2360ED051FC65DA44385DF649FCCF645
@@ -256,17 +167,6 @@ def _pcg64(operation: str, operands: tuple[int, ...]) -> int:
 def _check(holds: bool, line: str) -> None:
     if not holds:
         raise ProgramError(line)
-
-
-@lru_cache(maxsize=4096)
-def _parsed(line: str) -> tuple[str, np.dtype[Any], str, str, tuple[str, ...], dict[str, str]]:
-    """Name, dtype, shape, operation, operands and attributes of a value's line."""
-    match = _LINE.fullmatch(line)
-    if match is None:
-        raise ProgramError(line)
-    name, dtype, shape, operation, operands, attributes = match.groups()
-    given = dict(part.split("=", 1) for part in split_sizes(attributes or ""))
-    return name, np.dtype(dtype), shape, operation, split_sizes(operands), given
 
 
 def _axes(text: str) -> tuple[int, ...]:
@@ -300,10 +200,13 @@ def _index(
     return tuple(key)
 
 
-def _run(
-    operation: str, operands: list[Any], attributes: dict[str, str], sizes: Mapping[str, int],
-    dtype: np.dtype[Any], shape: tuple[int, ...], line: str,
-) -> Any:  # fmt: skip
+def _shape(value: Value, sizes: Mapping[str, int]) -> tuple[int, ...]:
+    return tuple(size_of(size, sizes) for size in value.shape)
+
+
+def _run(given: Operation, operands: list[Any], sizes: Mapping[str, int]) -> Any:
+    operation, attributes, line = given.name, given.attributes, given.line
+    dtype, shape = np.dtype(given.results[0].dtype), _shape(given.results[0], sizes)
     result: Any
     with np.errstate(all="ignore"):
         if operation == "const":

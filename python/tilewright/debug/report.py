@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 DIFFERS = 4  # the exit code where something does
@@ -27,9 +27,9 @@ class Report:
     """`place` is where it goes wrong: trace, pass NAME, schedule, code generation, call; "" where nothing differs."""
 
     title: str
-    steps: list[Step] = field(default_factory=list)
     place: str = ""
     found: str = ""  # what is known of the place, a sentence
+    steps: list[Step] = field(default_factory=list)
 
     @property
     def differs(self) -> bool:
@@ -46,12 +46,7 @@ class Report:
 
     def as_document(self) -> dict[str, Any]:
         """For --json."""
-        return {
-            "title": self.title,
-            "place": self.place,
-            "found": self.found,
-            "steps": [{"name": step.name, "state": step.state, "detail": step.detail} for step in self.steps],
-        }
+        return asdict(self)
 
     def __repr__(self) -> str:
         return self.text()

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from .answers import difference
-from .asked import Asked
 from .bisection import Bisection
-from .case import load_case
+from .case import Asked, load_case
 from .child import Child
 from .report import DIFFERS
 from .tasks import run_here

@@ -14,18 +14,16 @@ from typing import Any
 import numpy as np
 
 from .. import _face
-from ..builder import build, default_schedule, with_schedule
+from ..builder import build, default_schedule
 from ..devices import device
 from ..dispatch import program_function
 from ..errors import ScheduleError
 from ..native import compiler
 from ..plan import Build, Version
-from ..program import holds
+from ..program import ProgramError, holds
 from .answers import Answer, changed
-from .arguments import load_arguments
-from .asked import Asked, PassRun
-from .case import Case
-from .oracle import CheckFailed, GuardFailed, ProgramError, UnknownOperation, evaluate
+from .case import Asked, Case, PassRun, load_arguments
+from .oracle import CheckFailed, GuardFailed, UnknownOperation, evaluate
 from .schedules import header_of, lines_of, of_lines, variants_of
 
 _PYTHON_NUMBERS = (bool, int, float, complex)
@@ -77,7 +75,7 @@ def _compiled(asked: Asked, doing: Doing) -> Answer:
         made = _built(case if asked.lines is None else _shortened(case, asked.lines))
     except ScheduleError as error:
         return Answer("raised" if asked.lines is None else "unknown", f"no schedule: {error}")
-    version = Version("debug", "v0", made, dict(case.request.layouts), (), made.schedule)
+    version = Version("debug", "v0", made, dict(case.request.layouts))
     function = program_function(case.program, [version], None)
     values = load_arguments(case.arguments, case.program)
     doing("the compiled code")
@@ -103,7 +101,8 @@ def _shortened(case: Case, count: int) -> Case:
     lines = lines_of(schedule)[:count]
     options = {**case.request.options(), "variant": variants_of("\n".join(lines))}
     stages = compiler().describe(case.request.program, options)["stages"]
-    return replace(case, request=with_schedule(case.request, of_lines(header_of(schedule), lines, stages)))
+    shorter = of_lines(header_of(schedule), lines, stages)
+    return replace(case, request=replace(case.request, schedule=shorter))
 
 
 def _answered(case: Case, result: Any, values: dict[str, Any]) -> Answer:

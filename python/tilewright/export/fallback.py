@@ -9,7 +9,6 @@ arrays as files.
 from __future__ import annotations
 
 import ast
-import builtins
 import dis
 import inspect
 import sys
@@ -24,7 +23,7 @@ import numpy as np
 from .._face import Dispatcher
 from ..errors import ExportError
 from ..record.ownership import Users
-from .objects import literal
+from .objects import literal, named
 
 FILE = "_in_numpy.py"
 _IN_CLASSES = (ast.FunctionDef, ast.Expr, ast.Pass)
@@ -143,10 +142,8 @@ class _Collector:
             found = cells[name].cell_contents
         elif name in owner.__globals__:
             found = owner.__globals__[name]
-        elif hasattr(builtins, name):
-            return
         else:
-            return  # a NameError here as there
+            return  # of Python itself, or a NameError here as there
         if name not in self._names[number]:
             self._names[number][name] = ""  # it may lead back here
             self._names[number][name] = self._value(name, found)
@@ -169,16 +166,17 @@ class _Collector:
             module, qualified = "numpy", value.__name__
         if _is_users(value):
             return self._definition(value, name)
-        if isinstance(module, str) and isinstance(qualified, str) and _found(module, qualified) is value:
+        if (
+            isinstance(module, str)
+            and isinstance(qualified, str)
+            and named(sys.modules.get(module), qualified) is value
+        ):
             return f"_named({module!r}, {qualified!r})"
-        if type(value) in (list, dict):
-            return self._container(name, value)
-        raise self._refused(name, f"is a {type(value).__name__}, which a module cannot hold")
-
-    def _container(self, name: str, value: Any) -> str:
-        if isinstance(value, list):
+        if type(value) is list:
             return f"[{', '.join(self._value(name, item) for item in value)}]"
-        return f"{{{', '.join(f'{self._value(name, k)}: {self._value(name, v)}' for k, v in value.items())}}}"
+        if type(value) is dict:
+            return f"{{{', '.join(f'{self._value(name, k)}: {self._value(name, v)}' for k, v in value.items())}}}"
+        raise self._refused(name, f"is a {type(value).__name__}, which a module cannot hold")
 
     def _refused(self, name: str, why: str) -> ExportError:
         return ExportError(
@@ -196,13 +194,6 @@ def _is_users(value: Any) -> bool:
         value.__code__.co_filename if isinstance(value, types.FunctionType) else getattr(module, "__file__", "") or ""
     )
     return Users(Path.cwd()).has_file(file)
-
-
-def _found(module: str, qualified: str) -> Any:
-    value: Any = sys.modules.get(module)
-    for part in qualified.split("."):
-        value = getattr(value, part, None)
-    return value
 
 
 def _parsed(value: Any) -> tuple[Any, list[tuple[types.CodeType, types.FunctionType]]]:

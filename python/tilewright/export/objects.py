@@ -7,6 +7,7 @@ each call. Conditions on the arguments that C cannot check are checked there too
 from __future__ import annotations
 
 import enum
+import functools
 import importlib
 import inspect
 import math
@@ -43,7 +44,8 @@ class Reads:
 def reads_of(function: str, traced: Any, arguments: list[Any]) -> Reads | None:
     """None where C does all of it. Raises ExportError for what no module can check."""
     generators = {a.path[:-1] for a in arguments if a.path[-1][0] in _INNER}
-    guards = [g for g in traced.guards if g.path[0][0] == "parameter" and not _is_of(g.path, generators)]
+    guards = [g for g in traced.guards if g.path[0][0] == "parameter"]
+    guards = [g for g in guards if not any(g.path[: len(path)] == path for path in generators)]
     given = [a for a in arguments if a.path[0][0] == "parameter"]
     of_code = inspect.signature(traced.function, follow_wrapped=False).parameters
     gathers = any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in of_code.values())
@@ -78,10 +80,6 @@ def reads_lines(  # noqa: PLR0917
     lines += [f"        ({kind!r}, {path!r}, {wanted})," for kind, path, wanted in reads.checks]
     lines += ["    ],", ")"]
     return lines
-
-
-def _is_of(path: tuple[Any, ...], generators: set[tuple[Any, ...]]) -> bool:
-    return any(path[: len(generator)] == generator for generator in generators)
 
 
 def _seeds(arguments: list[Any]) -> list[tuple[Any, ...]]:
@@ -146,10 +144,12 @@ def _place(value: Any) -> tuple[str, str] | None:
     module = getattr(value, "__module__", None) or ("numpy" if isinstance(value, np.ufunc) else None)
     if not isinstance(name, str) or not isinstance(module, str) or not _is_of_library(module):
         return None
-    found: Any = sys.modules.get(module) or importlib.import_module(module)
-    for part in name.split("."):
-        found = getattr(found, part, None)
-    return (module, name) if found is value else None
+    return (module, name) if named(sys.modules.get(module) or importlib.import_module(module), name) is value else None
+
+
+def named(module: Any, qualified: str) -> Any:
+    """What a module has under a qualified name; None where it has nothing."""
+    return functools.reduce(lambda found, part: getattr(found, part, None), qualified.split("."), module)
 
 
 def _is_of_library(module: str) -> bool:

@@ -9,7 +9,7 @@ import keyword
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -32,12 +32,12 @@ from .cubins import FOLDER, check_cubins, write_cubins
 from .fallback import check_fallback, fallback_lines, write_fallback
 from .intact import EVIDENCE_LINES, checking_lines, evidence_text, with_own_digest
 from .objects import FILE as READING
-from .objects import Reads, reads_lines, reads_of
+from .objects import Reads, literal, reads_lines, reads_of
 from .sources import sources_of
 from .static_library import c_names, write_static_library
 from .streams import STREAM_LINES, Stream, check_stream, inner_parameters, stream_lines, streams_of
-from .stub import shapes, stub_text
-from .versions import isa_levels, may_be_in_parts, partials_of, versions_of
+from .stub import Code, shapes, stub_text, with_out
+from .versions import ExportOptions, isa_levels, may_be_in_parts, partials_of, versions_of
 from .wheel import write_wheel
 
 _MAX_HIDDEN_BYTES = 16 << 20
@@ -53,37 +53,14 @@ _OF_ARRAYS = ("contiguous", "writeable")  # kinds of guards that say what an arr
 
 @dataclass
 class _Group:
-    """Plans behind one C function."""
+    """Plans behind one C function; equal where it can serve them all."""
 
-    numbers: list[int]
-    programs: list[Program]
+    numbers: list[int] = field(compare=False)
     parameters: list[inspect.Parameter]
     fixed: dict[str, Any]  # parameters with the value that was compiled in
     saved: dict[str, str]  # arrays from outside -> file
     streams: list[Stream]  # random generators
     reads: Reads | None  # what Python reads of the call's objects, where C does not take the arguments as they are
-    in_parts: dict[int, Partials]  # of the plans with these numbers, for calls beyond what kernels can index
-    unseen: set[int] = field(default_factory=set)  # plans that could have such ones
-
-    @property
-    def key(self) -> tuple[Any, ...]:
-        """Equal for specializations that one C function can serve."""
-        return (self.fixed, self.saved, self.parameters, self.streams, self.reads)
-
-
-@dataclass(frozen=True)
-class ExportOptions:
-    """What to write, and over what."""
-
-    targets: tuple[str, ...] = ("host",)
-    force: bool = False
-    replace_own: bool = False  # a folder that we wrote and nobody changed may be replaced
-    wheel: bool = False
-    libraries: bool = True
-    allow_fallback: bool = False
-    script: str = ""
-    cubins: tuple[str, ...] | None = None  # architectures; None: of the devices that are here
-    say: Callable[[str], None] | None = None  # hears what is compiled
 
 
 def export_module(
@@ -95,14 +72,13 @@ def export_module(
     check_keeps(folder, options, {function.__name__})
     check_exportable(function, specializations, options)
     try:
-        levels = isa_levels(options.targets)
+        check_cubins(options.cubins, isa_levels(options.targets))
     except ValueError as error:
         raise ExportError(str(error)) from None
-    check_cubins(options.cubins, levels)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with work_folder(f".{folder.name}-", folder.parent, keep=True) as staging:
-            _write(staging, function, specializations, options, levels=levels, place=folder)
+            _Writer(staging, function, specializations, options, folder).write()
             staging.chmod(0o755)
         try:
             _swap_in(staging, folder)
@@ -162,17 +138,18 @@ def check_keeps(folder: Path, options: ExportOptions, functions: Collection[str]
 def is_own_and_unchanged(folder: Path) -> bool:
     """Whether every file in the folder is as an export left it."""
     try:
-        listed = json.loads((folder / MANIFEST).read_text())["files"]
-        present = {
-            str(file.relative_to(folder))
-            for file in folder.rglob("*")
-            if file.is_file() and "__pycache__" not in file.parts and file.name != MANIFEST
-        }
-        return present == set(listed) and all(
-            hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest for name, digest in listed.items()
-        )
+        return bool(json.loads((folder / MANIFEST).read_text())["files"] == _digests_of(folder))
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return False
+
+
+def _digests_of(folder: Path) -> dict[str, str]:
+    """SHA-256 of every file of a module but the one that lists them, by its name."""
+    return {
+        str(file.relative_to(folder)): hashlib.sha256(file.read_bytes()).hexdigest()
+        for file in sorted(folder.rglob("*"))
+        if file.is_file() and "__pycache__" not in file.parts and file.name not in (MANIFEST, OWNER_FILE)
+    }
 
 
 def check_exportable(function: Jitted, specializations: list[Specialization], options: ExportOptions) -> None:
@@ -198,129 +175,256 @@ def check_exportable(function: Jitted, specializations: list[Specialization], op
         )
 
 
-def _write(
-    folder: Path,
-    function: Jitted,
-    specializations: list[Specialization],
-    options: ExportOptions,
-    *,
-    levels: list[str],
-    place: Path,
-) -> None:
-    """Into `folder`, which goes to `place`."""
-    name = function.__name__
-    plans: list[str] = []
-    schedules: dict[str, str] = {}
-    objects: dict[str, bytes] = {}
-    of_parts: dict[str, bytes] = {}  # which C functions do not need
-    in_parts: dict[int, Partials] = {}
-    unseen: set[int] = set()
-    needs: set[str] = set()
-    assembled: list[str] = []
-    for number, specialization in enumerate(specializations):
-        versions = versions_of(
-            specialization, options.targets, libraries=options.libraries, number=number, say=options.say
+@dataclass
+class _Writer:
+    """One module on its way into `folder`, from where it goes to `place`."""
+
+    folder: Path
+    function: Jitted
+    specializations: list[Specialization]
+    options: ExportOptions
+    place: Path
+    plans: list[str] = field(default_factory=list)
+    schedules: dict[str, str] = field(default_factory=dict)
+    objects: dict[str, bytes] = field(default_factory=dict)
+    of_parts: dict[str, bytes] = field(default_factory=dict)  # objects that C functions do not need
+    in_parts: dict[int, Partials] = field(default_factory=dict)  # of plans, for calls beyond what kernels can index
+    unseen: set[int] = field(default_factory=set)  # plans that could have such ones
+    needs: set[str] = field(default_factory=set)
+    assembled: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.name = self.function.__name__
+        self.programs = [specialization.program for specialization in self.specializations]
+        self.levels = isa_levels(self.options.targets)
+        self.on_device = any(is_cuda_isa(level) for level in self.levels)
+        self.has_fallback = self.options.allow_fallback and bool(self.function.refusals)
+
+    def write(self) -> None:
+        """Everything. Raises ExportError, OSError."""
+        folder, name = self.folder, self.name
+        for number, specialization in enumerate(self.specializations):
+            self._compile(number, specialization)
+        objects = self.objects | self.of_parts
+        if self.on_device:
+            self.assembled = write_cubins(folder, objects.values(), self.options.cubins)
+        groups = self._groups()
+        # C has no place for arrays from outside, and C functions would refuse what a module with a fallback takes.
+        served = [n for group in groups if not (group.saved or self.has_fallback) for n in group.numbers]
+        in_c = dict(zip(served, c_names(name, [self.programs[number] for number in served]), strict=True))
+        notes = self._notes(in_c)
+        if self.has_fallback:
+            write_fallback(folder, name, self.function.__wrapped__)  # type: ignore[arg-type]
+        (folder / "objects").mkdir()
+        (folder / "schedules").mkdir()
+        for key, data in objects.items():
+            (folder / "objects" / f"{key}.o").write_bytes(data)
+        for number, text in enumerate(self.plans):
+            (folder / f"plan{number}.txt").write_text(text, encoding="utf-8")
+        for number, partials in self.in_parts.items():
+
+            def write(what: str, text: str, number: int = number) -> int:
+                return (folder / _file_of_parts(number, what)).write_text(text, encoding="utf-8")
+
+            partials.loaded(write)
+        for file, text in self.schedules.items():
+            (folder / "schedules" / file).write_text(text)
+        shutil.copyfile(str(_face.__file__), folder / "_face.abi3.so")
+        (folder / "_face.abi3.so").chmod(0o755)
+        if any(group.reads is not None for group in groups):
+            shutil.copyfile(Path(__file__).with_name("reading.py"), folder / READING)
+        files = [
+            *sorted(f"objects/{key}.o" for key in objects),
+            *sorted(f.name for f in folder.glob("plan*.txt")),
+            *(file for group in groups for file in group.saved.values()),
+        ]
+        (folder / "__init__.py").write_text(self._init_text(groups, files, notes), encoding="utf-8")
+        parameters = _parameters(self.function)
+        on_device, has_fallback = self.on_device, self.has_fallback
+        (folder / "__init__.pyi").write_text(
+            stub_text(name, self.programs, notes, parameters, on_device=on_device, has_fallback=has_fallback)
         )
+        (folder / "py.typed").write_text("")
+        licenses = Path(__file__).resolve().parent.parent / "licenses"
+        shutil.copytree(licenses, folder / "LICENSES", copy_function=shutil.copyfile)
+        if in_c:
+            write_static_library(folder, [(in_c[number], self.plans[number]) for number in in_c], self.objects)
+        self._write_evidence(in_c)
+
+    def _compile(self, number: int, specialization: Specialization) -> None:
+        """All versions of one specialization."""
+        versions = versions_of(specialization, self.options, number)
         if not versions:
-            raise ExportError(f"{name}: no version of {specialization.signature} compiles.", "Please report it.")
-        plans.append(compose(versions))
-        objects.update(all_objects(versions))
-        needs |= {library for version in versions for library in version.build.libraries}
-        partials = partials_of(
-            specialization, options.targets, libraries=options.libraries, number=number, say=options.say
-        )
+            raise ExportError(f"{self.name}: no version of {specialization.signature} compiles.", "Please report it.")
+        self.plans.append(compose(versions))
+        self.objects.update(all_objects(versions))
+        self.needs |= {library for version in versions for library in version.build.libraries}
+        partials = partials_of(specialization, self.options, number)
         if partials is not None:
-            in_parts[number] = partials
-            of_parts.update(partials.objects())
+            self.in_parts[number] = partials
+            self.of_parts.update(partials.objects())
         elif may_be_in_parts(specialization):
-            unseen.add(number)
-        stem = name if number == 0 else f"{name}-{number}"
-        schedules.update(_schedule_files(stem, versions))
-    programs = [specialization.program for specialization in specializations]
-    on_device = any(is_cuda_isa(level) for level in levels)
-    notes = ["Needs NumPy alone."]
-    if needs:
-        notes = [f"Needs NumPy; {', '.join(sorted(needs))} runs in the BLAS that NumPy brings (--no-libs avoids it)."]
-    if on_device:
-        notes += _device_notes(levels)
-        assembled = write_cubins(folder, (objects | of_parts).values(), options.cubins)
-        if assembled:
+            self.unseen.add(number)
+        self.schedules.update(_schedule_files(self.name if number == 0 else f"{self.name}-{number}", versions))
+
+    def _notes(self, in_c: dict[int, str]) -> list[str]:
+        """What the module's documentation and its stub say of it."""
+        notes = ["Needs NumPy alone."]
+        if self.needs:
+            needs = ", ".join(sorted(self.needs))
+            notes = [f"Needs NumPy; {needs} runs in the BLAS that NumPy brings (--no-libs avoids it)."]
+        if self.on_device:
+            notes += _device_notes(self.levels)
+        if self.assembled:
+            archs = ", ".join(self.assembled)
+            notes.append(f"Code for {archs} is assembled already; the driver does that for other devices.")
+        if self.has_fallback:
+            reasons = "; ".join(self.function.refusals)
             notes.append(
-                f"Code for {', '.join(assembled)} is assembled already; the driver does that for other devices."
+                f"Other calls run in NumPy, as the function was written (--allow-fallback): {reasons} None is for C."
             )
-    groups = _groups(function, specializations, folder)
-    # C has no place for arrays from outside.
-    served = [number for group in groups if not group.saved for number in group.numbers]
-    in_c = dict(zip(served, c_names(name, [programs[number] for number in served]), strict=True))
-    has_fallback = options.allow_fallback and bool(function.refusals)
-    if has_fallback:
-        in_c = {}  # they would refuse what the module takes
-        reasons = "; ".join(function.refusals)
-        notes.append(
-            f"Other calls run in NumPy, as the function was written (--allow-fallback): {reasons} None is for C."
+        elif len(in_c) < len(self.programs):
+            which = f"{len(in_c)} of {len(self.programs)} signatures have a function" if in_c else "No function"
+            notes.append(f"{which} for C: the arrays from outside that it reads would have to be arguments.")
+        return notes
+
+    def _groups(self) -> list[_Group]:
+        """Specializations that one C function can serve: the same parameters, fixed values and saved arrays."""
+        groups: list[_Group] = []
+        total = 0
+        for number, specialization in enumerate(self.specializations):
+            traced = specialization.traced
+            saved: dict[str, str] = {}
+            numbers: dict[str, Any] = {}  # as they are now
+            for argument in _arguments_of(specialization):
+                if argument.path[0][0] == "parameter" or argument.path[-1][0] == "pcg64":
+                    continue
+                if argument.kind == "scalar":
+                    numbers[argument.name] = _outside_value(specialization, argument).item()
+                    continue
+                array = _outside_value(specialization, argument)
+                total += array.nbytes
+                if total > _MAX_HIDDEN_BYTES:
+                    raise ExportError(
+                        f"{self.name}: the arrays it reads from outside take {total >> 20} MiB or more; a module saves "
+                        f"up to {_MAX_HIDDEN_BYTES >> 20} MiB.",
+                        f"Pass {argument.name} as an argument.",
+                    )
+                saved[argument.name] = f"{argument.name}{number or ''}.npy"
+                np.save(self.folder / saved[argument.name], np.ascontiguousarray(array), allow_pickle=False)
+            fixed = {
+                g.path[0][1]: g.value
+                for g in traced.guards
+                if g.path[0][0] == "parameter" and len(g.path) == 1 and g.kind not in _OF_ARRAYS
+            }
+            fixed = {name: value for name, value in fixed.items() if isinstance(value, _PLAIN)}
+            reads, streams = reads_of(self.name, traced, _arguments_of(specialization)), streams_of(traced)
+            fixed = ({} if reads else fixed) | numbers
+            made = _Group([number], _parameters(self.function), fixed, saved, streams, reads)
+            found = next((g for g in groups if g == made and not saved), None)
+            if found is None:
+                groups.append(made)
+            else:
+                found.numbers.append(number)
+        return groups
+
+    def _init_text(self, groups: list[_Group], files: list[str], notes: list[str]) -> str:
+        """The module itself: it reads the plans and the objects and hands them to the C extension, nothing else."""
+        name = self.name
+        programs = [self.programs[number] for group in groups for number in group.numbers]
+        listed = "\n".join(shapes(program) for program in programs)
+        heading = f"{name}, compiled by tilewright {__version__}.\n\n{listed}\n\n{' '.join(notes)}\n"
+        # Formatters leave the text as it is: it knows its own bytes.
+        lines = ["# fmt: off", "# ruff: noqa", repr(heading)]
+        lines += [*checking_lines(self.folder, files), "_objects = _Objects()"]
+        if self.assembled:
+            lines.append(f"_face.cubins_in(_os.path.join(_HERE, {FOLDER!r}))")
+        if any(group.streams for group in groups):
+            lines += STREAM_LINES
+        if any(group.reads is not None for group in groups):
+            lines += ["", "import numpy as _numpy", "", "from . import _reading"]
+        names = [name] if len(groups) == 1 else [f"_entry{number}" for number in range(len(groups))]
+        for entry, group in zip(names, groups, strict=True):
+            lines += self._load_lines(entry, group)
+        if len(groups) > 1:
+            lines += _choice_lines(name, names, programs)
+        if self.has_fallback:
+            writes = any(s.traced.writes for s in self.function.specializations)
+            lines += fallback_lines(name, writes=writes)
+        shared = [n for n in (*_THREAD_NAMES, *(_DEVICE_NAMES if self.on_device else ())) if n != name]
+        lines += [
+            *EVIDENCE_LINES.splitlines(),
+            "",
+            "",
+            "del _objects",
+            f"from ._face import {', '.join(shared)}",
+            f"__all__ = {[name, 'evidence', *shared]!r}",
+            "",
+        ]
+        return with_own_digest("\n".join(lines))
+
+    def _load_lines(self, entry: str, group: _Group) -> list[str]:
+        doc = self.function.__doc__ or shapes(self.programs[group.numbers[0]])
+        if group.reads is not None:
+            kernel = f"_{entry}_of_arrays"
+            inner = replace(group, parameters=group.reads.parameters, reads=None)
+            return [*self._load_lines(kernel, inner),
+                    *reads_lines(entry, kernel, self.function.__wrapped__, self.name, doc, _with_out(group.parameters), group.reads)]  # fmt: skip
+        if group.streams:
+            shown = _signature_text(group.parameters)
+            inner = replace(group, parameters=inner_parameters(group.parameters, group.streams), streams=[])
+            return [*self._load_lines(f"_{entry}_kernel", inner),
+                    *stream_lines(entry, f"_{entry}_kernel", shown, doc, inner.parameters, group.streams)]  # fmt: skip
+        parameters = ", ".join(
+            f"({p.name!r}, {p.kind.name.lower()!r}, {_default_text(p.default)})" for p in group.parameters
         )
-        write_fallback(folder, name, function.__wrapped__)  # type: ignore[arg-type]
-    elif len(in_c) < len(programs):
-        which = "No function" if not in_c else f"{len(in_c)} of {len(programs)} signatures have a function"
-        notes.append(f"{which} for C: the arrays from outside that it reads would have to be arguments.")
-    (folder / "objects").mkdir()
-    (folder / "schedules").mkdir()
-    for key, data in (objects | of_parts).items():
-        (folder / "objects" / f"{key}.o").write_bytes(data)
-    for number, text in enumerate(plans):
-        (folder / f"plan{number}.txt").write_text(text, encoding="utf-8")
-    for number, partials in in_parts.items():
+        constants = [f"{n!r}: _saved({file!r})" for n, file in group.saved.items()]
+        constants += [f"{n!r}: {literal(value)}" for n, value in group.fixed.items()]
+        plans = ", ".join(f"_text('plan{number}.txt')" for number in group.numbers)
+        return [
+            "",
+            f"{entry} = _face.load(",
+            f"    [{plans}],",
+            "    _objects,",
+            f"    name={self.name!r},",
+            f"    doc={doc!r},",
+            f"    signature_text={_signature_text(group.parameters)!r},",
+            f"    parameters=[{parameters}],",
+            "    module_name=__name__,",
+            f"    constants={{{', '.join(constants)}}},",
+            *(
+                [f"    partials=[{', '.join(self._partials_text(n) for n in group.numbers)}],"]
+                if not (self.in_parts.keys() | self.unseen).isdisjoint(group.numbers)
+                else []
+            ),  # fmt: skip
+            ")",
+        ]
 
-        def write(what: str, text: str, number: int = number) -> int:
-            return (folder / _file_of_parts(number, what)).write_text(text, encoding="utf-8")
+    def _partials_text(self, number: int) -> str:
+        if number not in self.in_parts:
+            return repr(_EXPORT_AFTER) if number in self.unseen else "None"
+        return repr(self.in_parts[number].loaded(lambda what, _: Code(f"_text({_file_of_parts(number, what)!r})")))
 
-        partials.loaded(write)
-    for file, text in schedules.items():
-        (folder / "schedules" / file).write_text(text)
-    shutil.copyfile(str(_face.__file__), folder / "_face.abi3.so")
-    (folder / "_face.abi3.so").chmod(0o755)
-    for group in groups:
-        group.in_parts.update({number: in_parts[number] for number in group.numbers if number in in_parts})
-        group.unseen.update(unseen.intersection(group.numbers))
-    if any(group.reads is not None for group in groups):
-        shutil.copyfile(Path(__file__).with_name("reading.py"), folder / READING)
-    files = [
-        *sorted(f"objects/{key}.o" for key in objects | of_parts),
-        *sorted(f.name for f in folder.glob("plan*.txt")),
-        *(file for group in groups for file in group.saved.values()),
-    ]
-    (folder / "__init__.py").write_text(
-        _init_text(
-            folder,
-            function,
-            groups,
-            files,
-            notes,
-            on_device=on_device,
-            has_cubins=bool(assembled),
-            has_fallback=has_fallback,
-        ),
-        encoding="utf-8",
-    )
-    parameters = [_parameters(function) for _ in programs]
-    (folder / "__init__.pyi").write_text(
-        stub_text(name, programs, notes, parameters, on_device=on_device, has_fallback=has_fallback)
-    )
-    (folder / "py.typed").write_text("")
-    _write_licenses(folder)
-    if in_c:
-        write_static_library(folder, [(in_c[number], plans[number]) for number in in_c], objects)
-    _write_evidence(
-        folder,
-        function,
-        specializations,
-        options,
-        levels=levels,
-        needs=sorted(needs),
-        assembled=assembled,
-        place=place,
-        in_c=in_c,
-    )
+    def _write_evidence(self, in_c: dict[int, str]) -> None:
+        specializations = self.specializations
+        text = json.dumps(
+            {
+                "tilewright": __version__,
+                "format": FORMAT,
+                "function": self.name,
+                "script": self.options.script,
+                "isa_levels": self.levels,
+                "cubins": self.assembled,
+                "needs": ["numpy", *sorted(self.needs)],
+                "signatures": [shapes(program) for program in self.programs],
+                "c_functions": {in_c[number]: shapes(self.programs[number]) for number in in_c},
+                "measured": [e for s in specializations for e in (s.evidence, s.evidence_on_device) if e],
+                "sources": sources_of(self.function.__wrapped__, [s.traced for s in specializations], self.place),  # type: ignore[arg-type]
+                "files": _digests_of(self.folder),
+            },
+            indent=2,
+        )
+        (self.folder / MANIFEST).write_text(evidence_text(text), encoding="utf-8")
 
 
 def _device_notes(levels: list[str]) -> list[str]:
@@ -343,51 +447,8 @@ def _schedule_files(stem: str, versions: list[Version]) -> dict[str, str]:
         what = version.label.partition(", ")[2].replace(" ", "_").replace(",", "")
         if version.build.on_device:
             what = f"cuda_{what}"
-        files.setdefault(f"{stem}.{what}.tws", version.schedule)
+        files.setdefault(f"{stem}.{what}.tws", version.build.schedule)
     return files
-
-
-def _groups(function: Jitted, specializations: list[Specialization], folder: Path) -> list[_Group]:
-    """Specializations that one C function can serve: the same parameters, fixed values and saved arrays."""
-    groups: list[_Group] = []
-    total = 0
-    for number, specialization in enumerate(specializations):
-        program, traced = specialization.program, specialization.traced
-        saved: dict[str, str] = {}
-        numbers: dict[str, Any] = {}  # as they are now
-        for argument in _arguments_of(specialization):
-            if argument.path[0][0] == "parameter" or argument.path[-1][0] == "pcg64":
-                continue
-            if argument.kind == "scalar":
-                numbers[argument.name] = _outside_value(specialization, argument).item()
-                continue
-            array = _outside_value(specialization, argument)
-            total += array.nbytes
-            if total > _MAX_HIDDEN_BYTES:
-                raise ExportError(
-                    f"{function.__name__}: the arrays it reads from outside take {total >> 20} MiB or more; a module saves "
-                    f"up to {_MAX_HIDDEN_BYTES >> 20} MiB.",
-                    f"Pass {argument.name} as an argument.",
-                )
-            saved[argument.name] = f"{argument.name}{number or ''}.npy"
-            np.save(folder / saved[argument.name], np.ascontiguousarray(array), allow_pickle=False)
-        fixed = {
-            g.path[0][1]: g.value
-            for g in traced.guards
-            if g.path[0][0] == "parameter" and len(g.path) == 1 and g.kind not in _OF_ARRAYS
-        }
-        fixed = {name: value for name, value in fixed.items() if isinstance(value, _PLAIN)}
-        parameters = _parameters(function)
-        reads, streams = reads_of(function.__name__, traced, _arguments_of(specialization)), streams_of(traced)
-        fixed = ({} if reads else fixed) | numbers
-        made = _Group([number], [program], parameters, fixed, saved, streams, reads, {})
-        found = next((g for g in groups if g.key == made.key and not saved), None)
-        if found is None:
-            groups.append(made)
-        else:
-            found.numbers.append(number)
-            found.programs.append(program)
-    return groups
 
 
 def _parameters(function: Jitted) -> list[inspect.Parameter]:
@@ -407,89 +468,6 @@ def _outside_value(specialization: Specialization, argument: Any) -> Any:
     return np.asarray(follow(argument.path, {}, specialization.traced.function))
 
 
-def _init_text(
-    folder: Path,
-    function: Jitted,
-    groups: list[_Group],
-    files: list[str],
-    notes: list[str],
-    *,
-    on_device: bool,
-    has_cubins: bool,
-    has_fallback: bool,
-) -> str:
-    """The module itself: it reads the plans and the objects and hands them to the C extension, nothing else."""
-    name = function.__name__
-    programs = [program for group in groups for program in group.programs]
-    listed = "\n".join(shapes(program) for program in programs)
-    heading = f"{name}, compiled by tilewright {__version__}.\n\n{listed}\n\n{' '.join(notes)}\n"
-    # Formatters leave the text as it is: it knows its own bytes.
-    lines = ["# fmt: off", "# ruff: noqa", repr(heading), *checking_lines(folder, files), "_objects = _Objects()"]
-    if has_cubins:
-        lines.append(f"_face.cubins_in(_os.path.join(_HERE, {FOLDER!r}))")
-    if any(group.streams for group in groups):
-        lines += STREAM_LINES
-    if any(group.reads is not None for group in groups):
-        lines += ["", "import numpy as _numpy", "", "from . import _reading"]
-    names = [name] if len(groups) == 1 else [f"_entry{number}" for number in range(len(groups))]
-    for entry, group in zip(names, groups, strict=True):
-        lines += _load_lines(entry, group, function)
-    if len(groups) > 1:
-        lines += _choice_lines(name, names, programs)
-    if has_fallback:
-        writes = any(s.traced.writes for s in function.specializations)
-        lines += fallback_lines(name, writes=writes)
-    shared = [n for n in (*_THREAD_NAMES, *(_DEVICE_NAMES if on_device else ())) if n != name]
-    lines += [
-        *EVIDENCE_LINES.splitlines(),
-        "",
-        "",
-        "del _objects",
-        f"from ._face import {', '.join(shared)}",
-        f"__all__ = {[name, 'evidence', *shared]!r}",
-        "",
-    ]
-    return with_own_digest("\n".join(lines))
-
-
-def _load_lines(entry: str, group: _Group, function: Jitted) -> list[str]:
-    if group.reads is not None:
-        kernel, doc = f"_{entry}_of_arrays", function.__doc__ or shapes(group.programs[0])
-        inner = replace(group, parameters=group.reads.parameters, reads=None)
-        return [*_load_lines(kernel, inner, function),
-                *reads_lines(entry, kernel, function.__wrapped__, function.__name__, doc, _with_out(group.parameters), group.reads)]  # fmt: skip
-    if group.streams:
-        shown = _signature_text(group.parameters)
-        inner = replace(group, parameters=inner_parameters(group.parameters, group.streams), streams=[])
-        doc = function.__doc__ or shapes(group.programs[0])
-        return [*_load_lines(f"_{entry}_kernel", inner, function),
-                *stream_lines(entry, f"_{entry}_kernel", shown, doc, inner.parameters, group.streams)]  # fmt: skip
-    parameters = ", ".join(
-        f"({p.name!r}, {p.kind.name.lower()!r}, {_default_text(p.default)})" for p in group.parameters
-    )
-    constants = [f"{n!r}: _saved({file!r})" for n, file in group.saved.items()]
-    constants += [f"{n!r}: {_value_text(value)}" for n, value in group.fixed.items()]
-    plans = ", ".join(f"_text('plan{number}.txt')" for number in group.numbers)
-    return [
-        "",
-        f"{entry} = _face.load(",
-        f"    [{plans}],",
-        "    _objects,",
-        f"    name={function.__name__!r},",
-        f"    doc={function.__doc__ or shapes(group.programs[0])!r},",
-        f"    signature_text={_signature_text(group.parameters)!r},",
-        f"    parameters=[{parameters}],",
-        "    module_name=__name__,",
-        f"    constants={{{', '.join(constants)}}},",
-        *(
-            [f"    partials=[{', '.join(_partials_text(group, n) for n in group.numbers)}],"]
-            if group.in_parts or group.unseen
-            else []
-        ),  # fmt: skip
-        ")",
-    ]
-
-
 # What a module says of arrays that are too large, where it would reduce them in parts.
 _EXPORT_AFTER = "Work on it in parts, or export the function after a call of such arrays: its module takes them then."
 
@@ -498,26 +476,8 @@ def _file_of_parts(number: int, what: str) -> str:
     return f"plan{number}-{what}.txt"
 
 
-class _Code(str):
-    """What is its own repr()."""
-
-    __repr__ = str.__str__
-
-
-def _partials_text(group: _Group, number: int) -> str:
-    if number not in group.in_parts:
-        return repr(_EXPORT_AFTER) if number in group.unseen else "None"
-    return repr(group.in_parts[number].loaded(lambda what, _: _Code(f"_text({_file_of_parts(number, what)!r})")))
-
-
-def _value_text(value: Any) -> str:
-    return f"float({str(value)!r})" if isinstance(value, float) and not np.isfinite(value) else repr(value)
-
-
 def _default_text(value: Any) -> str:
-    if value is inspect.Parameter.empty or not _is_plain(value):
-        return "_face.MISSING"
-    return repr(value)
+    return (literal(value) if isinstance(value, _PLAIN) else "") or "_face.MISSING"
 
 
 def _signature_text(parameters: list[inspect.Parameter]) -> str:
@@ -528,10 +488,7 @@ def _signature_text(parameters: list[inspect.Parameter]) -> str:
 
 def _with_out(parameters: list[inspect.Parameter]) -> list[inspect.Parameter]:
     shown = [p.replace(annotation=p.empty, default=p.default if _is_plain(p.default) else p.empty) for p in parameters]
-    if any(p.name == "out" for p in shown):
-        return shown
-    behind = len(shown) - any(p.kind is p.VAR_KEYWORD for p in shown)
-    return [*shown[:behind], inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None), *shown[behind:]]
+    return with_out(shown, default=None)
 
 
 def _is_plain(value: Any) -> bool:
@@ -556,50 +513,6 @@ def _choice_lines(name: str, entries: list[str], programs: list[Program]) -> lis
         "",
         f"{name}.__doc__ = {entries[0]}.__doc__",
     ]
-
-
-def _write_licenses(folder: Path) -> None:
-    target = folder / "LICENSES"
-    target.mkdir()
-    for source in sorted((Path(__file__).resolve().parent.parent / "licenses").glob("*.txt")):
-        shutil.copyfile(source, target / source.name)
-
-
-def _write_evidence(
-    folder: Path,
-    function: Jitted,
-    specializations: list[Specialization],
-    options: ExportOptions,
-    *,
-    levels: list[str],
-    needs: list[str],
-    assembled: list[str],
-    place: Path,
-    in_c: dict[int, str],
-) -> None:
-    files = {
-        str(file.relative_to(folder)): hashlib.sha256(file.read_bytes()).hexdigest()
-        for file in sorted(folder.rglob("*"))
-        if file.is_file() and file.name != OWNER_FILE
-    }
-    text = json.dumps(
-        {
-            "tilewright": __version__,
-            "format": FORMAT,
-            "function": function.__name__,
-            "script": options.script,
-            "isa_levels": levels,
-            "cubins": assembled,
-            "needs": ["numpy", *needs],
-            "signatures": [shapes(s.program) for s in specializations],
-            "c_functions": {in_c[number]: shapes(specializations[number].program) for number in in_c},
-            "measured": [e for s in specializations for e in (s.evidence, s.evidence_on_device) if e],
-            "sources": sources_of(function.__wrapped__, [s.traced for s in specializations], place),  # type: ignore[arg-type]
-            "files": files,
-        },
-        indent=2,
-    )
-    (folder / MANIFEST).write_text(evidence_text(text), encoding="utf-8")
 
 
 def _swap_in(staging: Path, folder: Path) -> None:

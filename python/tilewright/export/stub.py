@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
+from typing import Any
 
 from ..program import Program, ScalarArgument
 from ..workload import signature
@@ -15,12 +16,12 @@ def stub_text(
     name: str,
     programs: list[Program],
     notes: list[str],
-    parameters: Sequence[Sequence[inspect.Parameter]] = (),
+    parameters: Sequence[inspect.Parameter],
     *,
     on_device: bool = False,
     has_fallback: bool = False,
 ) -> str:
-    """One overload per signature. `parameters`: of each program, the user's own; else the program's arguments."""
+    """One overload per signature. `parameters`: the user's own."""
     else_is = "runs in NumPy" if has_fallback else "is a TypeError"
     lines = [f'"""{name}, compiled by tilewright. Arrays as listed; anything else {else_is}."""', ""]
     lines += [f"# {note}" for note in notes]
@@ -35,12 +36,11 @@ def stub_text(
     ]
     if on_device:
         lines += _DEVICE_LINES
-    for number, program in enumerate(programs):
-        given = parameters[number] if parameters else _arguments(program)
+    for program in programs:
         for placed in (False, True) if on_device and program.arrays else (False,):
             if many:
                 lines.append("@overload")
-            lines += [_signature(name, program, given, placed), f'    """{shapes(program)}"""', "    ...", ""]
+            lines += [_signature(name, program, parameters, placed), f'    """{shapes(program)}"""', "    ...", ""]
     if has_fallback:
         lines += ["@overload", f"def {name}(*args: Any, **kwargs: Any) -> Any:", '    """In NumPy."""', "    ...", ""]
     if name not in ("get_num_threads", "set_num_threads"):
@@ -113,58 +113,45 @@ def shapes(program: Program) -> str:
     return f"{signature(program)} -> {text}"
 
 
-def _arguments(program: Program) -> list[inspect.Parameter]:
-    return [inspect.Parameter(a.name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for a in program.arguments]
+class Code(str):
+    """What is its own repr()."""
+
+    __repr__ = str.__str__
 
 
-def _signature(name: str, program: Program, parameters: Sequence[inspect.Parameter], placed: bool = False) -> str:
-    def _array(dtype: str) -> str:
-        return "_Array" if placed else _numpy_array(dtype)
+def with_out(parameters: Sequence[inspect.Parameter], **out: Any) -> list[inspect.Parameter]:
+    """`out` behind the parameters, where they have none of that name."""
+    if any(p.name == "out" for p in parameters):
+        return list(parameters)
+    behind = len(parameters) - any(p.kind is p.VAR_KEYWORD for p in parameters)
+    made = inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, **out)
+    return [*parameters[:behind], made, *parameters[behind:]]
 
-    def _result(dtype: str, shape: tuple[str, ...]) -> str:
-        return "_Array" if placed else _numpy_result(dtype, shape)
 
-    types = {
-        argument.name: _PYTHON[argument.dtype] if isinstance(argument, ScalarArgument) else _array(argument.dtype)
-        for argument in program.arguments
-    }
-    parts: list[str] = []
-    keyword_only = False
-    own_out = any(p.name == "out" for p in parameters)
-    for k, parameter in enumerate(parameters):
-        if parameter.kind is parameter.VAR_KEYWORD:
-            continue
-        if parameter.kind is parameter.VAR_POSITIONAL:
-            keyword_only = True
-            parts.append(f"*{parameter.name}: Any")
-            continue
-        if parameter.kind is parameter.KEYWORD_ONLY and not keyword_only:
-            keyword_only = True
-            parts.append("*")
-        # What is no argument of the program is an object that it reads, or decided its structure and is compiled in.
-        default = "" if parameter.default is parameter.empty else " = ..."
-        parts.append(f"{parameter.name}: {types.get(parameter.name, 'Any')}{default}")
-        last = k + 1 == len(parameters) or parameters[k + 1].kind is not parameter.POSITIONAL_ONLY
-        if parameter.kind is parameter.POSITIONAL_ONLY and last:
-            parts.append("/")
+def _signature(name: str, program: Program, parameters: Sequence[inspect.Parameter], placed: bool) -> str:
+    def array(dtype: str) -> str:
+        return "_Array" if placed else f"NDArray[{_scalar(dtype)}]"
+
+    # What is no argument of the program is an object that it reads, or decided its structure and is compiled in.
+    types = {a.name: _PYTHON[a.dtype] if isinstance(a, ScalarArgument) else array(a.dtype) for a in program.arguments}
+    types |= {p.name: "Any" for p in parameters if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
+    shown = [
+        p.replace(annotation=Code(types.get(p.name, "Any")), default=p.empty if p.default is p.empty else Code("..."))
+        for p in parameters
+    ]
+    returned = [program.type_of(result) for result in program.results]
     results = [
-        number or _result(*program.type_of(result))
-        for result, number in zip(program.results, program.result_numbers, strict=True)
+        number or (array(dtype) if shape or placed else _scalar(dtype))
+        for (dtype, shape), number in zip(returned, program.result_numbers, strict=True)
     ]
     whole = "None" if not results else f"tuple[{', '.join(results)}]" if program.returns_tuple else results[0]
-    # A scalar of a tuple may go into a 0-d array.
-    outs = [_array(program.type_of(result)[0]) for result in program.results]
-    if any(program.type_of(result)[1] for result in program.results) and not own_out:
+    if any(shape for _, shape in returned):
+        # A scalar of a tuple may go into a 0-d array.
+        outs = [array(dtype) for dtype, _ in returned]
         out = f"tuple[{', '.join(f'{o} | None' for o in outs)}]" if program.returns_tuple else outs[0]
-        parts += [] if keyword_only else ["*"]
-        parts.append(f"out: {out} | None = ...")
-    parts += [f"**{p.name}: Any" for p in parameters if p.kind is p.VAR_KEYWORD]
-    return f"def {name}({', '.join(parts)}) -> {whole}:"
+        shown = with_out(shown, annotation=Code(f"{out} | None"), default=Code("..."))
+    return f"def {name}{inspect.Signature(shown, return_annotation=Code(whole))}:"
 
 
-def _numpy_array(dtype: str) -> str:
-    return f"NDArray[np.{dtype if dtype != 'bool' else 'bool_'}]"
-
-
-def _numpy_result(dtype: str, shape: tuple[str, ...]) -> str:
-    return _numpy_array(dtype) if shape else f"np.{dtype if dtype != 'bool' else 'bool_'}"
+def _scalar(dtype: str) -> str:
+    return f"np.{dtype if dtype != 'bool' else 'bool_'}"

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import itertools
 import string
+from collections import defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ..binding import Bound
-from ..builder import BuildRequest, build, with_schedule
+from ..builder import BuildRequest, build
 from ..errors import Error, ExportError, ScheduleError
 from ..logs import logger
 from ..machine import CUDA_TARGETS, ISA_LEVELS, is_cuda_isa, resolve_isa
@@ -32,6 +33,21 @@ _SHORT = {isa: isa.removeprefix("x86-64-") for isa in ISA_LEVELS[:-1]} | {ISA_LE
 _SHORT |= {isa: isa.replace("cuda-sm_", "c") for isa in CUDA_TARGETS}
 
 
+@dataclass(frozen=True)
+class ExportOptions:
+    """What to write, and over what."""
+
+    targets: tuple[str, ...] = ("host",)
+    force: bool = False
+    replace_own: bool = False  # a folder that we wrote and nobody changed may be replaced
+    wheel: bool = False
+    libraries: bool = True
+    allow_fallback: bool = False
+    script: str = ""
+    cubins: tuple[str, ...] | None = None  # architectures; None: of the devices that are here
+    say: Callable[[str], None] = lambda _: None  # hears what is compiled
+
+
 def isa_levels(targets: tuple[str, ...]) -> list[str]:
     """The levels asked for, highest first, the baseline always among those of the host; CUDA targets follow. ValueError
     for an unknown one."""
@@ -42,20 +58,13 @@ def isa_levels(targets: tuple[str, ...]) -> list[str]:
     return [level for level in ISA_LEVELS if level in chosen] + devices
 
 
-def versions_of(
-    specialization: Specialization,
-    targets: tuple[str, ...],
-    *,
-    libraries: bool = True,
-    number: int = 0,
-    say: Callable[[str], None] | None = None,
-) -> list[Version]:
-    """All versions of one specialization, in the order in which the plan tries them. `say` hears which is compiled."""
+def versions_of(specialization: Specialization, options: ExportOptions, number: int) -> list[Version]:
+    """All versions of one specialization, in the order in which the plan tries them."""
     bound = specialization.example
     assert bound is not None
-    levels = isa_levels(targets)
+    levels = isa_levels(options.targets)
     leads = [specialization.lead_for(is_cuda_isa(isa)) for isa in levels]
-    if not libraries and any(lead is not None and lead.build.libraries for lead in leads):
+    if not options.libraries and any(lead is not None and lead.build.libraries for lead in leads):
         logger.warning(
             "%s: the schedule in use calls a library, and the module is to have none: it has default schedules. "
             "Tune with contract='reproducible'.",
@@ -64,57 +73,46 @@ def versions_of(
     found: list[Version] = []
     for isa in levels:
         placed = replace(bound, on_device=is_cuda_isa(isa))
-        for position, (label, request, conditions) in enumerate(_requests(specialization, placed, libraries)):
-            _say_compiling(say, specialization, isa, label)
+        for position, (label, request, conditions) in enumerate(_requests(specialization, placed, options)):
+            _say_compiling(options, specialization, isa, label)
             made = _try_build(replace(request, isa=isa), required=label in ("default", "any layout"))
             if made is None:
                 continue
             suffix = _suffix(isa, number, position)
-            found.append(Version(f"{isa}, {label}", suffix, made, dict(request.layouts), conditions, made.schedule))
+            found.append(Version(f"{isa}, {label}", suffix, made, dict(request.layouts), conditions))
     return found
 
 
-def count_of_versions(specialization: Specialization, targets: tuple[str, ...], *, libraries: bool = True) -> int:
+def count_of_versions(specialization: Specialization, options: ExportOptions) -> int:
     """How many versions_of() compiles."""
     bound = specialization.example
     assert bound is not None
-    placed = [replace(bound, on_device=is_cuda_isa(isa)) for isa in isa_levels(targets)]
-    return sum(1 for each in placed for _ in _requests(specialization, each, libraries))
+    placed = [replace(bound, on_device=is_cuda_isa(isa)) for isa in isa_levels(options.targets)]
+    return sum(1 for each in placed for _ in _requests(specialization, each, options))
 
 
-def partials_of(
-    specialization: Specialization,
-    targets: tuple[str, ...],
-    *,
-    libraries: bool = True,
-    number: int = 0,
-    say: Callable[[str], None] | None = None,
-) -> Partials | None:
+def partials_of(specialization: Specialization, options: ExportOptions, number: int) -> Partials | None:
     """What calls of more elements than kernels can index run by, where the specialization has seen one."""
     seen, bound = specialization.partials, specialization.example
     if seen is None or bound is None:
         return None
-    found = seen.without_versions()
+    found = replace(seen, versions=defaultdict(list))
     contiguous, anything = dict.fromkeys(bound.layouts, "c"), dict.fromkeys(bound.layouts, "any")
-    for isa in isa_levels(targets):
-        _say_compiling(say, specialization, isa, "parts of large calls")
+    contract = contract_of(specialization.contract, options.libraries)
+    for isa in isa_levels(options.targets):
+        _say_compiling(options, specialization, isa, "parts of large calls")
         placed = replace(bound, on_device=is_cuda_isa(isa))
         for position, layouts in enumerate((contiguous, anything)):
-            suffix = _suffix(isa, number, position)
-
-            def make(_: str, request: BuildRequest, isa: str = isa, suffix: str = suffix) -> Version:
-                return Version(isa, suffix, build(request), dict(request.layouts))
-
-            of_layouts = replace(placed, layouts=layouts)
-            request = specialization.request(placed, isa=isa, contract=contract_of(specialization.contract, libraries))
-            found.compile(request, of_layouts, make, totals=position == 0)
+            request = specialization.request(placed, isa=isa, contract=contract)
+            for name, each in found.requests(request, replace(placed, layouts=layouts), totals=position == 0):
+                version = Version(isa, _suffix(isa, number, position), build(each), dict(each.layouts))
+                found.versions[name].append(version)
     return found
 
 
-def _say_compiling(say: Callable[[str], None] | None, specialization: Specialization, isa: str, what: str) -> None:
-    if say is not None:
-        name = getattr(specialization.function, "__name__", specialization.program.function)
-        say(f"compiling {name} for {isa}: {what}")
+def _say_compiling(options: ExportOptions, specialization: Specialization, isa: str, what: str) -> None:
+    name = getattr(specialization.function, "__name__", specialization.program.function)
+    options.say(f"compiling {name} for {isa}: {what}")
 
 
 def contract_of(contract: str, libraries: bool) -> str:
@@ -132,11 +130,11 @@ def may_be_in_parts(specialization: Specialization) -> bool:
 
 
 def _requests(
-    specialization: Specialization, bound: Bound, libraries: bool
+    specialization: Specialization, bound: Bound, options: ExportOptions
 ) -> Iterator[tuple[str, BuildRequest, tuple[str, ...]]]:
     """(label, request, conditions), first choice first."""
     program = specialization.program
-    base = specialization.request(bound, contract=contract_of(specialization.contract, libraries))
+    base = specialization.request(bound, contract=contract_of(specialization.contract, options.libraries))
     contiguous = dict.fromkeys(bound.layouts, "c")
     small_call = is_small(program, bound)
     small_sizes = {name: min(size, _SMALL_EXTENT) for name, size in bound.sizes.items()}
@@ -149,11 +147,11 @@ def _requests(
     # Small calls are the ones that feel how many versions are asked before theirs.
     lead = specialization.lead_for(bound.on_device)
     if lead is not None and (bound.on_device or lead.label == "by hand"):
-        yield "tuned", with_schedule(base, lead.schedule), ()
+        yield "tuned", replace(base, schedule=lead.build.schedule), ()
     if not bound.on_device:
         yield "small", small, (small_work,)
         if lead is not None and lead.label != "by hand":
-            yield "tuned", with_schedule(base, lead.schedule), (work_condition(program, small_call),)
+            yield "tuned", replace(base, schedule=lead.build.schedule), (work_condition(program, small_call),)
     yield "default", replace(base, layouts=contiguous, sizes=_fixed(program, large_sizes)), ()
     if medium_sizes != large_sizes:
         yield "medium", medium, ()

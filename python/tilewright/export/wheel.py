@@ -21,7 +21,8 @@ def write_wheel(package: Path, version: str, *, force: bool = False) -> Path:
     if path.exists() and not force:
         raise ExportError(f"{path}: exists.", "Give --force to overwrite it.")
     info = f"{name}-{version}.dist-info"
-    files = {f"{name}/{file.relative_to(package)}": file.read_bytes() for file in sorted(_files(package))}
+    found = sorted(f for f in package.rglob("*") if f.is_file() and "__pycache__" not in f.parts)
+    files = {f"{name}/{file.relative_to(package)}": file.read_bytes() for file in found}
     files[f"{info}/METADATA"] = (
         f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
         f"Summary: Native code that tilewright tuned.\nRequires-Python: >=3.11\nRequires-Dist: numpy>=2.0\n"
@@ -40,10 +41,6 @@ def write_wheel(package: Path, version: str, *, force: bool = False) -> Path:
             archive.writestr(entry, data)
     temporary.replace(path)
     return path
-
-
-def _files(package: Path) -> list[Path]:
-    return [f for f in package.rglob("*") if f.is_file() and "__pycache__" not in f.parts]
 
 
 def _platform(package: Path) -> str:

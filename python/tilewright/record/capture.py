@@ -15,7 +15,7 @@ import os
 import threading
 import time
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -198,14 +198,10 @@ class Recorder:
         if not is_plain or not (gives_arrays or computes):
             return result
         candidate = self._candidate(function, name, jitted, self.makers)
-        signature = self._signature(args, kwargs)
-        if signature not in candidate.calls:
-            self._sequence += 1
-            kept = copy_arguments(args, kwargs)
-            candidate.calls[signature] = RecordedCall(signature, *kept, order=self._sequence)
-        recorded = candidate.calls[signature]
-        recorded.count += 1
-        recorded.total_ns += spent
+        recorded = self._recorded(candidate, args, kwargs)
+        if recorded is not None:
+            recorded.count += 1
+            recorded.total_ns += spent
         candidate.total_ns += spent
         return result
 
@@ -289,13 +285,16 @@ def _copy_array(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     # Strided views keep their strides: a schedule for contiguous data would be tuned for another call.
     if 0 in array.strides or array.size == 0 or any(s % array.itemsize for s in array.strides):
         return array.copy(order="K")
-    spans = [(n - 1) * s for n, s in zip(array.shape, array.strides, strict=True)]
+    low, high = np.lib.array_utils.byte_bounds(array)
+    return with_strides(array, array.strides) if high - low <= 4 * array.nbytes else array.copy(order="K")
+
+
+def with_strides(array: np.ndarray[Any, Any], strides: Sequence[int]) -> Any:
+    """The same elements in new memory, with such gaps and directions; `base` is the memory, in bytes."""
+    spans = [(n - 1) * s for n, s in zip(array.shape, strides, strict=True)]
     offset = -sum(s for s in spans if s < 0)
-    total = offset + sum(s for s in spans if s > 0) + array.itemsize
-    if total > 4 * array.nbytes:
-        return array.copy(order="K")
-    memory = np.zeros(total // array.itemsize, array.dtype)
-    view: np.ndarray[Any, Any] = np.ndarray(array.shape, array.dtype, memory.data, offset, array.strides)
+    memory = np.zeros(offset + sum(s for s in spans if s > 0) + array.itemsize, np.uint8)
+    view: np.ndarray[Any, Any] = np.ndarray(array.shape, array.dtype, memory, offset, strides)
     view[...] = array
     return view
 

@@ -40,13 +40,13 @@ def run_script(script: Script, recorder: Recorder) -> types.ModuleType:
     observer = Observer(recorder.users, recorder.wrap)
     with (
         _as_main(main, [file, *script.arguments], folder),
-        _jit_reports_to(recorder),
         _exit_is_noticed(script.name),
         observer.importing(),
     ):
         for name, module in list(sys.modules.items()):
             if package and name.partition(".")[0] == package.partition(".")[0]:
                 observer.look_through_module(module)  # `-m` has imported the package to find the module
+        before, recording.recorder = recording.recorder, recorder
         start = time.perf_counter_ns()
         try:
             exec(code, main.__dict__, observer.names(main.__dict__))
@@ -63,6 +63,7 @@ def run_script(script: Script, recorder: Recorder) -> types.ModuleType:
             raise ScriptRaised(f"{script.name}: raised {type(error).__name__}.") from None
         finally:
             recorder.script_ns = time.perf_counter_ns() - start
+            recording.recorder = before
             observer.restore()
     return main
 
@@ -130,16 +131,6 @@ def _exit_is_noticed(name: str) -> Iterator[None]:
         yield
     finally:
         os._exit = leave
-
-
-@contextmanager
-def _jit_reports_to(recorder: Recorder) -> Iterator[None]:
-    before = recording.recorder
-    recording.recorder = recorder
-    try:
-        yield
-    finally:
-        recording.recorder = before
 
 
 def _print_own_traceback(error: BaseException) -> None:

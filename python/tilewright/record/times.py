@@ -21,8 +21,6 @@ class Row:
     calls: int | None
     total_ns: int  # with what it calls
     own_ns: int  # without other functions of the table
-    share: float  # of the script's time, with what it calls
-    own_share: float
     fate: str
 
 
@@ -33,21 +31,9 @@ def time_rows(recorder: Recorder) -> list[Row]:
     candidates.sort(key=lambda c: (-c.total_ns, c.order))
     shown = [c for c in candidates if c.total_ns >= _LEAST_SHARE * script_ns or c.fate][:_MOST_ROWS]
     names = Counter(c.name for c in shown)
-    rows = [
-        Row(
-            _named(c, names),
-            c.count,
-            c.total_ns,
-            c.own_ns,
-            c.total_ns / script_ns,
-            c.own_ns / script_ns,
-            _fate(c, candidates),
-        )
-        for c in shown
-    ]
+    rows = [Row(_named(c, names), c.count, c.total_ns, c.own_ns, _fate(c, candidates)) for c in shown]
     left_ns = max(0, script_ns - sum(row.own_ns for row in rows))
-    rows.append(Row("elsewhere", None, left_ns, left_ns, left_ns / script_ns, left_ns / script_ns, ""))
-    return rows
+    return [*rows, Row("elsewhere", None, left_ns, left_ns, "")]
 
 
 def _named(candidate: Candidate, names: Counter[str]) -> str:
@@ -60,14 +46,14 @@ def _named(candidate: Candidate, names: Counter[str]) -> str:
 
 def time_lines(recorder: Recorder) -> list[str]:
     """The rows as a table for people."""
-    rows = time_rows(recorder)
+    rows, script_ns = time_rows(recorder), max(recorder.script_ns, 1)
     cells = [("function", "calls", "time", "share", "itself", "")]
     for row in rows:
         calls = "" if row.calls is None else str(row.calls)
-        share = "" if row.calls is None else _percent(row.share)
-        cells.append((row.function, calls, format_ns(row.total_ns), share, _percent(row.own_share), row.fate))
+        share = "" if row.calls is None else _percent(row.total_ns / script_ns)
+        cells.append((row.function, calls, format_ns(row.total_ns), share, _percent(row.own_ns / script_ns), row.fate))
     lines = [f"where the script's {format_ns(recorder.script_ns)} went:", *(f"  {line}" for line in aligned(cells))]
-    if len(rows) > 1 and rows[-1].own_share > 0.5:  # noqa: PLR2004
+    if len(rows) > 1 and rows[-1].own_ns > 0.5 * script_ns:  # noqa: PLR2004
         lines.append("  (elsewhere: imports, the script's top level, functions of other libraries that it calls)")
     return lines
 
