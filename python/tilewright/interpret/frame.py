@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import copy
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 from typing import Any
 
 from .source import FunctionNode
@@ -118,19 +120,38 @@ def _scopes(node: FunctionNode) -> tuple[set[str], set[str], set[str]]:
     return bound - nonlocals - declared_global, nonlocals, declared_global
 
 
+@lru_cache(maxsize=1024)
+def _binding(node: FunctionNode) -> types.CodeType:
+    bare = copy.copy(node.args)
+    bare.defaults, bare.kw_defaults = [], [None] * len(bare.kwonlyargs)
+    made = ast.Expression(ast.Lambda(bare, ast.parse("locals()", mode="eval").body))
+    function: types.FunctionType = eval(compile(ast.fix_missing_locations(made), "<parameters>", "eval"))
+    return function.__code__
+
+
+def parameters_of(
+    node: FunctionNode, name: str, defaults: tuple[Any, ...], keywords: dict[str, Any]
+) -> types.FunctionType:
+    """A function that gives the variables which a call of the one at the node begins with: Python itself binds them."""
+    made = types.FunctionType(_binding(node), {"locals": locals}, name, defaults)
+    made.__kwdefaults__ = keywords
+    made.__qualname__ = name
+    return made
+
+
 class InterpretedFunction:
     """A def or lambda inside of an interpreted function, whose variables it sees."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0917
         self, call: Callable[[InterpretedFunction, list[Any], dict[str, Any]], Any], node: FunctionNode, frame: Frame,
-        defaults: dict[str, Any],
+        defaults: tuple[Any, ...], keywords: dict[str, Any],
     ) -> None:  # fmt: skip
         """`call` runs it."""
         self._call = call
         self.node = node
         self.frame = frame
-        self.defaults = defaults
         self.__name__ = "<lambda>" if isinstance(node, ast.Lambda) else node.name
+        self.parameters = parameters_of(node, self.__name__, defaults, keywords)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._call(self, list(args), kwargs)
