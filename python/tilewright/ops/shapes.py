@@ -353,7 +353,6 @@ def size(tracer: Tracer, a: Any, axis: Any = None) -> Any:
 
 
 @rule(np.astype)
-@provides
 def astype(
     tracer: Tracer, a: Any, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True,
     copy: bool = True, device: Any = None,

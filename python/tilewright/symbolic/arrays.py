@@ -370,6 +370,7 @@ class SymArray(ArrayLike):
     argmax, argmin, argsort, cumsum, cumprod, diagonal, nonzero, repeat, take, trace = map(
         _calling, ("argmax", "argmin", "argsort", "cumsum", "cumprod", "diagonal", "nonzero", "repeat", "take", "trace")
     )
+    astype, copy, ravel, squeeze, swapaxes = map(_calling, ("astype", "copy", "ravel", "squeeze", "swapaxes"))
 
     def __hash__(self) -> int:
         if not self.is_scalar:
@@ -401,9 +402,6 @@ class SymArray(ArrayLike):
     def __setitem__(self, key: Any, value: Any) -> None:
         OPERATIONS.set_item(self, key, value)
 
-    def copy(self, order: str = "C") -> SymArray:
-        return self._call(np.copy)
-
     def transpose(self, *axes: Any) -> SymArray:
         if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))):
             return self._call(np.transpose, axes[0])
@@ -413,20 +411,8 @@ class SymArray(ArrayLike):
         new = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
         return self._call(np.reshape, tuple(new), order=order, copy=copy)
 
-    def ravel(self, order: str = "C") -> SymArray:
-        return self._call(np.ravel, order=order)
-
-    def swapaxes(self, a: int, b: int) -> SymArray:
-        return self._call(np.swapaxes, a, b)
-
-    def squeeze(self, axis: Any = None) -> SymArray:
-        return self._call(np.squeeze, axis=axis)
-
     def flatten(self, order: str = "C") -> SymArray:
         return OPERATIONS.flatten(self.tracer, self, order=order)
-
-    def astype(self, *args: Any, **kwargs: Any) -> SymArray:
-        return OPERATIONS.astype(self.tracer, self, *args, **kwargs)
 
     def fill(self, value: Any) -> None:
         if getattr(value, "ndim", 0) and not isinstance(value, np.generic):

@@ -37,7 +37,6 @@ class Operations:
     set_item: Rule  # (array, key, value)
     item_of: Rule  # (array): its only element, as Python's number
     flatten: Rule  # (tracer, array, order): as the method, for which NumPy has no function
-    astype: Rule  # (tracer, array, what the method takes)
     part_of: Rule  # (what a mask picks out, key)
     array_of_items: Rule  # (tracer, a list or tuple in which something is symbolic)
 
