@@ -29,7 +29,7 @@ from ..symbolic.operators import COMPARE
 from ..symbolic.scalars import SymInt, SymScalar, refuse_kinds
 from ..symbolic.sizes import Size
 from ..symbolic.tracer import MAX_RANK, Argument, LayoutNeeded, SizeGuard, Tracer
-from .emit import Emitter
+from .emit import Emitter, digest_of
 
 _INPUTS = ("array", "hidden", "scalar")
 _CONTRACTS = ("numpy", "reproducible", "fast")
@@ -60,7 +60,6 @@ class Traced:
     arguments: tuple[Argument, ...]
     guards: tuple[PythonGuard, ...]
     size_guards: tuple[SizeGuard, ...]
-    source_lines: Mapping[str, str]
     # Result leaves in the structure that the function returns: a Result, a tuple, a list or a dict.
     results: Any
     # Why NumPy has to run the call although it was traced; None when the program serves it.
@@ -318,8 +317,8 @@ def _trace_once(  # noqa: PLR0917
         tracer.follow = None
         tracer.last_frame[2] = root.__code__.co_firstlineno
         try:
-            args, kwargs = _call_of(root, symbolic)
-            result = call_without_source(inputs, root, args, kwargs)
+            call = inspect.BoundArguments(inspect.signature(root, follow_wrapped=False), symbolic)  # type: ignore[arg-type]
+            result = call_without_source(inputs, root, call.args, call.kwargs)
         except TypeError as error:
             raise tracer.in_users_words(error) from None
     # What is read of the results belongs to the return.
@@ -328,31 +327,12 @@ def _trace_once(  # noqa: PLR0917
 
 
 def _symbolic_parameters(root: types.FunctionType, inputs: Inputs, parameters: dict[str, Any]) -> dict[str, Any]:
-    kinds = {name: p.kind for name, p in inspect.signature(root, follow_wrapped=False).parameters.items()}
-    symbolic: dict[str, Any] = {}
-    for name, value in parameters.items():
-        made = inputs.parameter(name, value)
-        if kinds[name] is inspect.Parameter.VAR_KEYWORD:
-            # A dict of Python's own making: the function may change it.
-            made = dict(made)
-        symbolic[name] = made
+    symbolic = {name: inputs.parameter(name, value) for name, value in parameters.items()}
+    if root.__code__.co_flags & inspect.CO_VARKEYWORDS:
+        # A dict of Python's own making: the function may change it.
+        *_, name = symbolic
+        symbolic[name] = dict(symbolic[name])
     return symbolic
-
-
-def _call_of(root: types.FunctionType, symbolic: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-    """The call of the function with symbolic values."""
-    positional: list[Any] = []
-    keywords: dict[str, Any] = {}
-    for name, parameter in inspect.signature(root, follow_wrapped=False).parameters.items():
-        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
-            positional.extend(symbolic.get(name, ()))
-        elif parameter.kind is inspect.Parameter.VAR_KEYWORD:
-            keywords.update(symbolic.get(name, {}))
-        elif parameter.kind is inspect.Parameter.KEYWORD_ONLY:
-            keywords[name] = symbolic[name]
-        else:
-            positional.append(symbolic[name])
-    return positional, keywords
 
 
 def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by: str) -> Traced:
@@ -459,10 +439,9 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
         kinds = [kind if kind in ("int", "float", "bool") else "" for kind, _, _ in leaves]
         is_one = isinstance(result, (SymArray, SymInt, SymScalar, int, float))
         emitter = Emitter(tracer, values, not is_one, memory, writes, kinds)
-        emitted = emitter.run()
-        names = [emitted.names[value.number] for value in emitter.results]
+        text = emitter.text()
+        names = [emitter.names[value.number] for value in emitter.results]
         writes = emitter.writes
-        text, digest, lines = emitted.text, emitted.digest, emitted.source_lines
         deepest = max((len(value.shape) for value in emitter.values), default=0)
         if deepest > MAX_RANK:
             reasons.append(f"it works on arrays of {deepest} dimensions, where at most {MAX_RANK} are compiled")
@@ -472,7 +451,7 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
         if not computed:
             reasons.append("it returns its arguments and computes nothing")
     else:
-        names, text, digest, lines = [], "", "", {}
+        names, text = [], ""
         computed = False
 
     def restore(item: Any) -> Any:
@@ -495,11 +474,10 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
     size_guards = tuple(_all_size_guards(tracer))
     return Traced(
         program_text=text,
-        digest=digest,
+        digest=digest_of(text) if text else "",
         arguments=tuple(tracer.arguments),
         guards=tuple(tracer.python_guards.values()),
         size_guards=size_guards,
-        source_lines=lines,
         results=restore(shape),
         fallback_reason="; ".join(dict.fromkeys(reasons)) or None,
         idle=not computed and bool(size_guards),
