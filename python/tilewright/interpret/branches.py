@@ -111,19 +111,14 @@ class Branches(Region):
                         self._maybe_run(node, "one way of a branch on data"),
                     ):
                         given = way()
-                except BaseException:
-                    # The condition of a while may be tried again, as that of a region.
+                    stored = {id(m.storage): m.storage.value for m in memories if m.changed()}
+                    found = {**frame.variables, _GIVEN: given}
+                    values = {n: self._value_of(v) for n, v in found.items() if v is not before.get(n, MISSING)}
+                finally:
+                    # Also where the condition of a while is tried again, as that of a region.
                     frame.variables = dict(before)
                     self._restore(frame, before, memories)
-                    raise
-                stored = {id(m.storage): m.storage.value for m in memories if m.changed()}
-                found = {**frame.variables, _GIVEN: given}
-                values = {n: self._value_of(v) for n, v in found.items() if v is not before.get(n, MISSING)}
             sides.append(_Side(block, found, values, stored))
-            frame.variables = dict(before)
-            for memory in memories:
-                if memory.changed():
-                    memory.set(memory.value)
         if skips:
             self._keep_when_skipped(sides[0], before)
         merged = self._merged(sides, memories)

@@ -49,11 +49,9 @@ class Builtins(Part):
 
     def _len(self, node: ast.Call, value: Any) -> Any:
         self.refuse_object(node, value)
-        if isinstance(value, SymArray):
+        if isinstance(value, (SymArray, Compressed)):
             if not value.ndim:
                 raise TypeError("len() of unsized object")
-            return value.shape[0]
-        if isinstance(value, Compressed):
             return value.shape[0]
         if isinstance(value, SymRange):
             return value.iterations()
@@ -77,15 +75,12 @@ class Builtins(Part):
 
     def _zip(self, node: ast.Call, *parts: Any, **kwargs: Any) -> Any:
         items = [sequence_of(self.tracer, part) if isinstance(part, TRAVERSED) else part for part in parts]
-        strict = kwargs.pop("strict", False)
-        if strict:
-            kwargs["strict"] = strict
         if kwargs.keys() - {"strict"} or not any(isinstance(part, (SymArray, SymRange, Sequence)) for part in parts):
             return traced_iterator(self.state, zip(*parts, **kwargs))  # noqa: B905
         sequences = [item for item in items if isinstance(item, Sequence)]
         if len(sequences) < len(parts):
             return traced_iterator(self.state, zip(*items, **kwargs))  # noqa: B905
-        for sequence in sequences[1:] if strict else ():
+        for sequence in sequences[1:] if kwargs.get("strict") else ():
             self.tracer.require(
                 "==", sequence.length, sequences[0].length, "zip() argument 2 is shorter or longer", ValueError
             )

@@ -266,10 +266,8 @@ class Regions(Region):
             except CarryNeeded as needed:
                 unset[needed.name] = needed.form
                 wider = True
-            except BaseException:
+            finally:
                 self._restore(frame, before, memories)
-                raise
-            self._restore(frame, before, memories)
             if wider:
                 tracer.forget(tracer.loops.keys() - symbols)
             if not wider:

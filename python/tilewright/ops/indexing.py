@@ -206,10 +206,7 @@ def _masked(array: SymArray, keys: tuple[Any, ...]) -> tuple[SymArray, SymArray,
                            "there is no rule for it", "Index in two steps.")  # fmt: skip
     view = array if len(basic) == mask.ndim == array.ndim else get_item(array, tuple(basic))
     for mine, theirs in zip(view.sizes[at : at + mask.ndim], mask.sizes, strict=True):
-        if tracer.value_of(tracer.resolve(mine)) != tracer.value_of(tracer.resolve(theirs)):
-            tracer.refuse_unknown(mine, theirs)
-            raise IndexError("boolean index did not match indexed array")
-        tracer.unify(mine, theirs, "boolean index did not match indexed array")
+        tracer.match(mine, theirs, "boolean index did not match indexed array", exception=IndexError)
     return view, mask, at
 
 

@@ -33,14 +33,6 @@ def _sum_of_products(tracer: Tracer, a: SymArray, b: SymArray, axis: int, dtype:
     return reduce_value(tracer, "sum", product, [axis % len(shape)], name)
 
 
-def _contract(tracer: Tracer, left: Size, right: Size, message: str) -> None:
-    if tracer.value_of(left) != tracer.value_of(right):
-        tracer.refuse_unknown(left, right)
-        raise ValueError(message)
-    # Both 1 in the recorded call does not make them equal in others.
-    tracer.unify(left, right, message)
-
-
 def _is_of_matrices(tracer: Tracer, a: SymArray, b: SymArray, dtype: np.dtype[Any]) -> bool:
     """Whether stacks are of products that a library may compute: of floats, and not of vectors, which memory bounds."""
     one = Size.constant(1)
@@ -54,7 +46,7 @@ def product(tracer: Tracer, x: Any, y: Any, name: str) -> Any:
     dtype = common_dtype(a, b)
     if a.ndim == 0 or b.ndim == 0:
         raise ValueError("matmul: Input operand does not have enough dimensions")
-    _contract(tracer, a.sizes[-1], b.sizes[-2 if b.ndim > 1 else 0], _MISMATCH)
+    tracer.match(a.sizes[-1], b.sizes[-2 if b.ndim > 1 else 0], _MISMATCH)
     if a.ndim == 1 and b.ndim == 1:
         return SymArray.fresh(tracer, _sum_of_products(tracer, a, b, 0, dtype, name))
     if b.ndim == 1:
@@ -92,7 +84,7 @@ def _of_vectors(
             a = _conjugate(a) if conjugates else a
             if a.ndim < ranks[0] or b.ndim < ranks[1]:
                 raise ValueError(f"{name}: Input operand does not have enough dimensions")
-            _contract(tracer, a.sizes[-1], b.sizes[summed], f"{name}: mismatch in its core dimension 0")
+            tracer.match(a.sizes[-1], b.sizes[summed], f"{name}: mismatch in its core dimension 0")
             x, y = a if left is None else a[left], b if right is None else b[right]
             return SymArray.fresh(tracer, _sum_of_products(tracer, x, y, axis, common_dtype(a, b), name))
 

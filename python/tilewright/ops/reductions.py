@@ -12,7 +12,7 @@ import numpy as np
 
 from ..operations import REDUCED_BY
 from ..symbolic.arrays import SymArray
-from ..symbolic.graph import NEWAXIS, WHOLE, Value
+from ..symbolic.graph import NEWAXIS, Value
 from ..symbolic.registry import FUNCTIONS, rule
 from ..symbolic.scalars import SymInt, int_of
 from ..symbolic.sizes import Size
@@ -219,17 +219,12 @@ def _count_chosen(tracer: Tracer, value: Value, truth: Value | None, axes: Seque
     """How many elements each result reduces: a number, or with a truth int64 that broadcasts to the result."""
     if truth is None:
         return count_of(tracer, value, axes)
-    missing = len(value.shape) - len(truth.shape)
-    whole = [WHOLE] * len(truth.shape)
-    sizes = [*[Size.constant(1)] * missing, *(tracer.resolve(size) for size in truth.shape)]
-    if missing:
-        items = [*[NEWAXIS] * missing, *whole]
-        truth = tracer.add("index", (truth,), {"index": items}, BOOL, sizes)
+    truth = keep_dims(tracer, truth, range(len(value.shape) - len(truth.shape)))
     count: Any = SymArray.fresh(tracer, reduce_value(tracer, "sum", tracer.cast(truth, INT64), axes))
     if keep:
         count = SymArray.fresh(tracer, keep_dims(tracer, count.read(), axes))
     # Along an axis that the truth does not move along, all or none.
-    same = [axis for axis in axes if sizes[axis] == Size.constant(1)]
+    same = [axis for axis in axes if tracer.resolve(truth.shape[axis]) == Size.constant(1)]
     times = count_of(tracer, value, same)
     return count if type(times) is int and times == 1 else count * np_count(tracer, times)
 

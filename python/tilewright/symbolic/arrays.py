@@ -6,7 +6,7 @@ view on it then sees.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -95,6 +95,10 @@ class ArrayLike(Symbolic):
     sum, prod, max, min, mean, var, std, any, all, dot, round = map(
         _calling, ("sum", "prod", "max", "min", "mean", "var", "std", "any", "all", "dot", "round")
     )
+
+    def in_place(self, ufunc: np.ufunc, other: Any) -> Any:
+        """`self op= other`"""
+        raise NotImplementedError
 
     def __copy__(self) -> Any:
         return self.copy()
@@ -288,6 +292,9 @@ class SymArray(ArrayLike):
 
     # -- what NumPy code asks of an array ------------------------------------------------------------
 
+    def in_place(self, ufunc: np.ufunc, other: Any) -> Any:
+        return OPERATIONS.apply_in_place(self, ufunc, other)
+
     @property
     def shape(self) -> tuple[Any, ...]:
         return tuple(int_of(self.tracer, size) for size in self.sizes)
@@ -458,29 +465,24 @@ def _operator(ufunc: np.ufunc, swapped: bool) -> Any:
 
 
 def _in_place(ufunc: np.ufunc) -> Any:
-    def method(self: SymArray, other: Any) -> Any:
-        return OPERATIONS.apply_in_place(self, ufunc, other)
+    def method(self: ArrayLike, other: Any) -> Any:
+        return self.in_place(ufunc, other)
 
     return method
 
 
 def _unary(ufunc: np.ufunc) -> Any:
-    def method(self: SymArray) -> Any:
+    def method(self: ArrayLike) -> Any:
         return OPERATIONS.apply_operator(self.tracer, ufunc, (self,))
 
     return method
 
 
-def operator_methods(cls: type, in_place: Callable[[np.ufunc], Any]) -> None:
-    """Python's operators on a class, as ufuncs."""
-    for name, ufunc in BINARY.items():
-        setattr(cls, f"__{name}__", _operator(ufunc, False))
-        setattr(cls, f"__r{name}__", _operator(ufunc, True))
-        setattr(cls, f"__i{name}__", in_place(ufunc))
-    for symbol, ufunc in COMPARE_UFUNC.items():
-        setattr(cls, f"__{COMPARE[symbol].__name__}__", _operator(ufunc, False))
-    for name, ufunc in UNARY.items():
-        setattr(cls, f"__{name}__", _unary(ufunc))
-
-
-operator_methods(SymArray, _in_place)
+for _name, _ufunc in BINARY.items():
+    setattr(ArrayLike, f"__{_name}__", _operator(_ufunc, False))
+    setattr(ArrayLike, f"__r{_name}__", _operator(_ufunc, True))
+    setattr(ArrayLike, f"__i{_name}__", _in_place(_ufunc))
+for _symbol, _ufunc in COMPARE_UFUNC.items():
+    setattr(ArrayLike, f"__{COMPARE[_symbol].__name__}__", _operator(_ufunc, False))
+for _name, _ufunc in UNARY.items():
+    setattr(ArrayLike, f"__{_name}__", _unary(_ufunc))

@@ -615,25 +615,23 @@ class Tracer:
         """Two sizes differ in the recorded call, which says nothing where loops or data decide them."""
         left, right = self.resolve(left), self.resolve(right)
         if not self.loops.keys().isdisjoint((left - right).symbols()):
-            raise self.error(
-                f"loops: {left} and {right} as one size",
-                "whether they are equal differs from iteration to iteration, or with the data",
-                "Leave the loop out of the compiled function.",
+            raise self._as_one(
+                left, right, "whether they are equal differs from iteration to iteration, or with the data"
             )
+
+    def _as_one(self, left: Size, right: Size, why: str) -> TraceError:
+        return self.error(f"loops: {left} and {right} as one size", why, "Leave the loop out of the compiled function.")
 
     def unify(self, left: Size, right: Size, message: str = "") -> None:
         """Make two sizes that are equal in the recorded call the same from here on, under a guard."""
-        difference = self.resolve(left) - self.resolve(right)
+        left, right = self.resolve(left), self.resolve(right)
+        difference = left - right
         if difference.is_constant:
             return
         if not self.loops.keys().isdisjoint(difference.symbols()):
-            if self._unify_slices(self.resolve(left), self.resolve(right), message):
+            if self._unify_slices(left, right, message):
                 return
-            raise self.error(
-                f"loops: {self.resolve(left)} and {self.resolve(right)} as one size",
-                "they are equal only in some iterations",
-                "Leave the loop out of the compiled function.",
-            )
+            raise self._as_one(left, right, "they are equal only in some iterations")
         candidates: list[tuple[int, int, Atom]] = []
         for monomial, coefficient in difference.terms.items():
             if len(monomial) != 1 or abs(coefficient) != 1:
@@ -674,10 +672,14 @@ class Tracer:
                 self._replace(atom, one)
         return True
 
-    def match(self, left: Size, right: Size, message: str, guard: str = "") -> None:
-        """ValueError with the message where two sizes differ in the recorded call; else they are one from here on."""
+    def match(
+        self, left: Size, right: Size, message: str, guard: str = "", exception: type[Exception] = ValueError
+    ) -> None:
+        """The exception with the message where two sizes differ in the recorded call; else they are one from here on."""
         if self.value_of(left) != self.value_of(right):
-            raise ValueError(message)
+            self.refuse_unknown(left, right)
+            raise exception(message)
+        # Both 1 in the recorded call does not make them equal in others.
         self.unify(left, right, guard or message)
 
     def fix_scalar(self, name: str) -> None:
