@@ -87,13 +87,9 @@ class Frame:
 
 def _scopes(node: FunctionNode) -> tuple[set[str], set[str], set[str]]:
     """Names that the function binds, and those it declares nonlocal or global."""
-    bound: set[str] = set()
+    bound = set(_binding(node).co_varnames)
     nonlocals: set[str] = set()
     declared_global: set[str] = set()
-    arguments = node.args
-    for argument in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]:
-        if argument is not None:
-            bound.add(argument.arg)
     body: list[ast.AST] = list(node.body) if isinstance(node.body, list) else [node.body]
     while body:
         item = body.pop()

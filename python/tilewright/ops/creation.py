@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -55,21 +56,18 @@ def _made(tracer: Tracer, value: Any) -> SymArray:
     return SymArray(tracer, Storage(value, c_order=True))
 
 
-def _constant_creator(fill: int) -> Any:
-    def handler(
-        tracer: Tracer, shape: Any, dtype: Any = float, order: str = "C", *, device: Any = None, like: Any = None
-    ) -> Any:
-        refuse_order(tracer, "zeros", order)
-        kept = FLOAT64 if dtype is None else check_dtype(tracer, dtype)
-        return _made(tracer, full(tracer, fill, kept, sizes_of_shape(tracer, shape)))
-
-    return handler
+def _constant_creator(
+    fill: int, tracer: Tracer, shape: Any, dtype: Any = float, order: str = "C", *, device: Any = None, like: Any = None
+) -> Any:
+    refuse_order(tracer, "zeros", order)
+    kept = FLOAT64 if dtype is None else check_dtype(tracer, dtype)
+    return _made(tracer, full(tracer, fill, kept, sizes_of_shape(tracer, shape)))
 
 
-rule(np.zeros)(_constant_creator(0))
-rule(np.ones)(_constant_creator(1))
+rule(np.zeros)(partial(_constant_creator, 0))
+rule(np.ones)(partial(_constant_creator, 1))
 # The contents of np.empty are anything: zeros are as good, and what is not overwritten is at least the same each time.
-rule(np.empty)(_constant_creator(0))
+rule(np.empty)(partial(_constant_creator, 0))
 
 
 @rule(np.full)
@@ -87,19 +85,16 @@ def full_rule(
     return _made(tracer, broadcast(tracer, value, sizes))
 
 
-def _like(fill: int) -> Any:
-    def handler(
-        tracer: Tracer, a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *,
-        device: Any = None,
-    ) -> Any:  # fmt: skip
-        return full_like(tracer, a, fill, dtype, order, subok, shape)
-
-    return handler
+def _like(
+    fill: int, tracer: Tracer, a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *,
+    device: Any = None,
+) -> Any:  # fmt: skip
+    return full_like(tracer, a, fill, dtype, order, subok, shape)
 
 
-rule(np.zeros_like)(_like(0))
-rule(np.ones_like)(_like(1))
-rule(np.empty_like)(_like(0))
+rule(np.zeros_like)(partial(_like, 0))
+rule(np.ones_like)(partial(_like, 1))
+rule(np.empty_like)(partial(_like, 0))
 
 
 @rule(np.full_like)
@@ -279,12 +274,12 @@ def concatenate(
 
 @rule(np.vstack)
 def vstack(tracer: Tracer, tup: Any, **others: Any) -> Any:
-    return concatenate(tracer, [at_least(2)(tracer, a) for a in tup], 0, **others)
+    return concatenate(tracer, [at_least(2, tracer, a) for a in tup], 0, **others)
 
 
 @rule(np.hstack)
 def hstack(tracer: Tracer, tup: Any, **others: Any) -> Any:
-    parts = [at_least(1)(tracer, a) for a in tup]
+    parts = [at_least(1, tracer, a) for a in tup]
     return concatenate(tracer, parts, 0 if parts and parts[0].ndim == 1 else 1, **others)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, TypeVar
 
 Rule = Callable[..., Any]
@@ -11,6 +13,8 @@ R = TypeVar("R", bound=Rule)
 # Each rule takes the tracer, then what the function or ufunc takes.
 FUNCTIONS: dict[Any, Rule] = {}  # of NumPy's functions, by themselves
 PRODUCTS: dict[str, Rule] = {}  # of ufuncs that take vectors and matrices
+
+signature = lru_cache(maxsize=None)(inspect.signature)  # of a rule
 
 
 def rule(*functions: Any, product: str | None = None) -> Callable[[Rule], Rule]:

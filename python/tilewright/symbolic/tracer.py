@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -51,6 +51,13 @@ class SizeGuard:
             # "X.0 <= 5" reads better than "5 >= X.0".
             return f"{self.right} <= {self.left}"
         return f"{self.left} {self.operator} {self.right}"
+
+    def holds(self, sizes: Mapping[str, int]) -> bool:
+        """In a call with these sizes."""
+        try:
+            return bool(COMPARE[self.operator](self.left.evaluate(sizes), self.right.evaluate(sizes)))
+        except ZeroDivisionError:
+            return False
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 import types
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,7 +25,6 @@ from ..ops.operands import is_symbolic
 from ..symbolic.arrays import Storage, SymArray
 from ..symbolic.compressed import Compressed
 from ..symbolic.graph import BOOL, INT64, Value, unchanged
-from ..symbolic.operators import COMPARE
 from ..symbolic.scalars import SymInt, SymScalar, refuse_kinds
 from ..symbolic.sizes import Size
 from ..symbolic.tracer import MAX_RANK, Argument, LayoutNeeded, SizeGuard, Tracer
@@ -101,73 +100,48 @@ class Traced:
 
     def matches(self, args: Sequence[Any], kwargs: Mapping[str, Any] | None = None) -> bool:
         """Whether the program answers this call: dtypes, ranks, sizes, constants, globals."""
-        try:
-            parameters = bind_call(self.function, args, kwargs or {})
-        except TypeError:
-            return False
-        root = root_function(self.function)
-        sizes: dict[str, int] = {}
-        arrays: dict[str, Any] = {}
-        try:
-            if not all(guard_holds(guard, parameters, root) for guard in self.guards):
-                return False
-            for argument, value in self._found(parameters, root):
-                if not _fits(argument, value, sizes):
-                    return False
-                if argument.kind != "scalar":
-                    arrays[argument.name] = value
-        except (Missing, UnknownDtype):
-            return False
-        for written in self.writes:
-            if any(name != written and np.may_share_memory(arrays[written], a) for name, a in arrays.items()):
-                return False
-            if not arrays[written].flags.writeable:
-                return False
-        for argument in self.arguments:
-            if argument.path[0][0] == "constant" and argument.kind == "hidden":
-                sizes.update({f"{argument.name}.{k}": n for k, n in enumerate(argument.value.shape)})
-        return self._sizes_hold(sizes)
-
-    def _found(self, parameters: Mapping[str, Any], root: types.FunctionType) -> Iterator[tuple[Argument, Any]]:
-        """Each input that a call is asked for, with its value there; of an array on a device what stands for it."""
-        for argument in self.arguments:
-            if argument.kind in _INPUTS and argument.path[0][0] != "constant":
-                value = follow(argument.path, parameters, root)
-                yield argument, value if argument.kind == "scalar" else stand_in(value)
+        return self._refusal(args, kwargs or {}) is None
 
     def changed_value(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str | None:
         """In words, the value that keeps the program from answering a call, if it is the only reason; else None."""
+        return self._refusal(args, kwargs) or None
+
+    def _refusal(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str | None:
+        """Why the program does not answer a call: the value that decides it, in words, and "" for what is no one value.
+        None where it does."""
         try:
             parameters = bind_call(self.function, args, kwargs)
         except TypeError:
-            return None
+            return ""
         root = root_function(self.function)
-        broken = next((guard for guard in self.guards if not guard_holds(guard, parameters, root)), None)
-        if broken is not None:
-            return path_text(broken.path) if broken.kind in VALUE_KINDS else None
         sizes: dict[str, int] = {}
+        arrays: dict[str, Any] = {}
+        numbers: dict[str, str] = {}
         try:
-            if not all(_fits(argument, value, sizes) for argument, value in self._found(parameters, root)):
-                return None
+            broken = next((guard for guard in self.guards if not guard_holds(guard, parameters, root)), None)
+            if broken is not None:
+                return path_text(broken.path) if broken.kind in VALUE_KINDS else ""
+            for argument in self.arguments:
+                if argument.path[0][0] == "constant" and argument.kind == "hidden":
+                    sizes.update({f"{argument.name}.{k}": n for k, n in enumerate(argument.value.shape)})
+                elif argument.kind == "scalar":
+                    if not _fits(argument, follow(argument.path, parameters, root), sizes):
+                        return ""
+                    numbers[argument.name] = path_text(argument.path)
+                elif argument.kind in _INPUTS:
+                    arrays[argument.name] = array = stand_in(follow(argument.path, parameters, root))
+                    if not _fits(argument, array, sizes):
+                        return ""
         except (Missing, UnknownDtype):
-            return None
-        numbers = {argument.name: argument for argument in self.arguments if argument.kind == "scalar"}
-        for guard in self.size_guards:
-            name = str(guard.left)
-            is_fixed = guard.is_definition and guard.right.is_constant and name in numbers
-            if is_fixed and sizes.get(name) != guard.right.constant_part:
-                return path_text(numbers[name].path)
-        return None
-
-    def _sizes_hold(self, sizes: dict[str, int]) -> bool:
-        for guard in self.size_guards:
-            try:
-                left, right = guard.left.evaluate(sizes), guard.right.evaluate(sizes)
-            except ZeroDivisionError:
-                return False
-            if not COMPARE[guard.operator](left, right):
-                return False
-        return True
+            return ""
+        for written in self.writes:
+            if any(name != written and np.may_share_memory(arrays[written], a) for name, a in arrays.items()):
+                return ""
+            if not arrays[written].flags.writeable:
+                return ""
+        failing = [guard for guard in self.size_guards if not guard.holds(sizes)]
+        decided = (str(guard.left) for guard in failing if guard.is_definition and guard.right.is_constant)
+        return next((numbers[name] for name in decided if name in numbers), "" if failing else None)
 
 
 def _fits(argument: Argument, value: Any, sizes: dict[str, int]) -> bool:
