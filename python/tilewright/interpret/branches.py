@@ -7,7 +7,7 @@ import ast
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NoReturn
+from typing import Any
 
 from ..symbolic.graph import BOOL, Block, Value
 from ..symbolic.scalars import RunBool
@@ -214,16 +214,11 @@ class Branches(Region):
         return True
 
     def _differs(self, node: ast.AST, name: str) -> Pending:
-        def read() -> NoReturn:
-            what = f"{name} after an if on data" if name != _GIVEN else "what an if on data gives"
-            what = "what the returns in a loop give" if name.startswith(VALUE) else what
-            raise self.error(
-                node, f"loops: {what}",
-                "both branches must give an array or a number of the same dtype and shape",
-                "Make both branches give the same kind of value.",
-            )  # fmt: skip
-
-        return Pending(read)
+        what = f"{name} after an if on data" if name != _GIVEN else "what an if on data gives"
+        what = "what the returns in a loop give" if name.startswith(VALUE) else what
+        why = "both branches must give an array or a number of the same dtype and shape"
+        hint = "Make both branches give the same kind of value."
+        return Pending.refused(lambda: self.error(node, f"loops: {what}", why, hint))
 
     @staticmethod
     def leaves(body: Iterable[ast.stmt]) -> bool:

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
-from typing import Any
+from typing import Any, NoReturn
 
-from .source import FunctionNode
+from .source import DEFINITIONS, FunctionNode, inside
 
 
 class Leaving(Enum):
@@ -50,6 +50,15 @@ class Pending:
     of_last_iteration: bool = False
     was_set: bool = False  # before the loop
     leads_to: Callable[[], list[Any]] = list  # objects whose memory may be written through it
+
+    @classmethod
+    def refused(cls, error: Callable[[], Exception]) -> Pending:
+        """Of a variable that has no value: reading it raises the error."""
+
+        def read() -> NoReturn:
+            raise error()
+
+        return cls(read)
 
 
 class Frame:
@@ -90,20 +99,15 @@ def _scopes(node: FunctionNode) -> tuple[set[str], set[str], set[str]]:
     bound = set(_binding(node).co_varnames)
     nonlocals: set[str] = set()
     declared_global: set[str] = set()
-    body: list[ast.AST] = list(node.body) if isinstance(node.body, list) else [node.body]
-    while body:
-        item = body.pop()
-        if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            bound.add(item.name)
-            continue
-        if isinstance(item, ast.Lambda):
-            continue
+    of_comprehensions: set[ast.AST] = set()  # targets, which are variables of the comprehension alone
+    for item in inside(node.body if isinstance(node.body, list) else [node.body], *DEFINITIONS, ast.Lambda):
         if isinstance(item, ast.comprehension):
-            # Its target is a variable of the comprehension alone.
-            body.extend([item.iter, *item.ifs])
-            continue
-        if isinstance(item, ast.Name) and isinstance(item.ctx, (ast.Store, ast.Del)):
-            bound.add(item.id)
+            of_comprehensions.update(ast.walk(item.target))
+        elif isinstance(item, DEFINITIONS):
+            bound.add(item.name)
+        elif isinstance(item, ast.Name) and isinstance(item.ctx, (ast.Store, ast.Del)):
+            if item not in of_comprehensions:
+                bound.add(item.id)
         elif isinstance(item, ast.Nonlocal):
             nonlocals.update(item.names)
         elif isinstance(item, ast.Global):
@@ -112,7 +116,6 @@ def _scopes(node: FunctionNode) -> tuple[set[str], set[str], set[str]]:
             bound.update((alias.asname or alias.name).split(".")[0] for alias in item.names)
         elif isinstance(item, ast.ExceptHandler) and item.name:
             bound.add(item.name)
-        body.extend(ast.iter_child_nodes(item))
     return bound - nonlocals - declared_global, nonlocals, declared_global
 
 
