@@ -36,7 +36,7 @@ from .operands import (
     to_value,
     weak_type,
 )
-from .shapes import as_array, as_shape, at_least, expand_dims, in_c_order, refuse_order
+from .shapes import as_array, as_shape, at_least, expand_dims, in_c_order, normalize_axis, refuse_order
 
 _COPY_MODES = {"ALWAYS": True, "IF_NEEDED": None, "NEVER": False}
 
@@ -211,12 +211,10 @@ def stack(
     parts: list[Any] = [as_array(tracer, a) for a in arrays]
     if not parts:
         raise ValueError("need at least one array to stack")
-    rank = parts[0].ndim + 1
-    if not -rank <= axis < rank:
-        raise np.exceptions.AxisError(axis, rank)
+    axis = normalize_axis(axis, parts[0].ndim + 1)
     if out is None and dtype is None and casting == "same_kind":
-        return join(tracer, parts, axis % rank)
-    key = (*(slice(None),) * (axis % rank), None)
+        return join(tracer, parts, axis)
+    key = (*(slice(None),) * axis, None)
     return concatenate(tracer, [part[key] for part in parts], axis, out, dtype=dtype, casting=casting)
 
 
@@ -236,9 +234,7 @@ def concatenate(
     rank = parts[0].ndim
     if rank == 0:
         raise ValueError("zero-dimensional arrays cannot be concatenated")
-    if not -rank <= axis < rank:
-        raise np.exceptions.AxisError(axis, rank)
-    axis %= rank
+    axis = normalize_axis(axis, rank)
     kept = common_dtype(*parts) if dtype is None else check_dtype(tracer, dtype)
     if isinstance(out, SymArray):
         kept = out.dtype
@@ -362,8 +358,7 @@ def linspace(
     if shape_of(first) or shape_of(last) or retstep:
         raise tracer.error("np.linspace between arrays or with retstep=True", "there is no rule for it",
                            "Use scalar limits.")  # fmt: skip
-    if not -1 <= axis < 1:
-        raise np.exceptions.AxisError(axis, 1)
+    normalize_axis(axis, 1)
     if num < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
     count = size_of(num)

@@ -30,7 +30,6 @@ from .operands import (
     fits_into,
     full,
     operand_of,
-    shape_of,
     to_value,
 )
 from .shapes import normalize_axes, reshape_value, with_new_axes
@@ -257,10 +256,8 @@ def mean(
     where: Any = NO_VALUE,
 ) -> Any:  # fmt: skip
     with tracer.composite("mean"):
-        value = to_value(tracer, operand_of(tracer, a))
+        value, axes = _reducing(tracer, a, axis)
         _refuse_half(tracer, "mean", value)
-        rank = len(value.shape)
-        axes = normalize_axes(axis, rank)
         truth = truth_of(tracer, "mean", where, value)
         kept = chosen(tracer, tracer.cast(value, _sum_dtype(value.dtype, dtype, tracer)), truth, 0)
         total = reduce_value(tracer, "sum", kept, axes)
@@ -278,10 +275,8 @@ def _spread(
             raise ValueError("ddof and correction can't be provided simultaneously.")
         ddof = correction
     with tracer.composite(name):
-        value = to_value(tracer, operand_of(tracer, a))
+        value, axes = _reducing(tracer, a, axis)
         _refuse_half(tracer, "var", value)
-        rank = len(value.shape)
-        axes = normalize_axes(axis, rank)
         kept = _sum_dtype(value.dtype, dtype, tracer)
         truth = truth_of(tracer, "var", where, value)
         if mean is NO_VALUE or mean is None:
@@ -330,8 +325,7 @@ def average(
         if not returned:
             return result
         value = result.read()
-        rank = len(shape_of(operand_of(tracer, a)))
-        count = count_of(tracer, to_value(tracer, operand_of(tracer, a)), normalize_axes(axis, rank))
+        count = count_of(tracer, *_reducing(tracer, a, axis))
         scale = tracer.cast(to_value(tracer, count, INT64), value.dtype)
         return result, SymArray.fresh(tracer, broadcast(tracer, scale, value.shape))
 

@@ -205,17 +205,18 @@ class SymArray(ArrayLike):
             return self._read[1]  # a NumPy scalar is a copy
         if self._read is None or self._read[0] != self.storage.version or not self.tracer.is_visible(self._read[1]):
             if self.may_be_a_copy() and _root(self.tracer, self.storage.value) is not _root(self.tracer, self.seen):
-                self.tracer.need_layout(self.storage.argument)
-                raise self.tracer.error(
-                    "reading a reshaped array after the array itself was written",
-                    "whether NumPy's reshape is a view or a copy depends on the memory layout here",
-                    "Reshape after the last write, or take a .copy().",
-                )
+                asked = "reading a reshaped array after the array itself was written"
+                raise self._of_no_layout(asked, "Reshape after the last write, or take a .copy().")
             value = self.storage.value
             for view in self.chain:
                 value = view.apply(self.tracer, value)
             self._read = (self.storage.version, value)
         return self._read[1]
+
+    def _of_no_layout(self, asked: str, what_to_do: str) -> Exception:
+        self.tracer.need_layout(self.storage.argument)
+        why = "whether NumPy's reshape is a view or a copy depends on the memory layout here"
+        return self.tracer.error(asked, why, what_to_do)
 
     def _refuse_stale(self, sources: tuple[tuple[Storage, Value], ...]) -> None:
         if any(_root(self.tracer, source.value) is not _root(self.tracer, value) for source, value in sources):
@@ -258,11 +259,8 @@ class SymArray(ArrayLike):
             if view.operation == "broadcast_to":
                 raise ValueError("assignment destination is read-only")
             if view.uncertain:
-                self.tracer.need_layout(self.storage.argument)
-                raise self.tracer.error(
-                    "writing through a reshaped array",
-                    "whether NumPy's reshape is a view or a copy depends on the memory layout here",
-                    "Write before the reshape, or take a .copy().",
+                raise self._of_no_layout(
+                    "writing through a reshaped array", "Write before the reshape, or take a .copy()."
                 )
         if argument is not None:
             self.tracer.written[argument.name] = argument.path
