@@ -18,7 +18,7 @@ import trace_helpers
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tilewright import TraceError
-from tilewright.interpret.source import same_code, source_of
+from tilewright.interpret.source import source_of
 from tilewright.trace import trace
 from trace_cases import check, close, raises_like_numpy, run_program
 
@@ -424,9 +424,9 @@ def test_a_set_among_the_constants_has_no_order() -> None:
     code = (lambda x: x in {0, 8}).__code__
     consts = tuple(frozenset([8, 0]) if isinstance(c, frozenset) else c for c in code.co_consts)
     assert repr(consts) != repr(code.co_consts)
-    assert same_code(code, code.replace(co_consts=consts))
+    assert code == code.replace(co_consts=consts)
     others = tuple(frozenset([8, False]) if isinstance(c, frozenset) else c for c in code.co_consts)
-    assert not same_code(code, code.replace(co_consts=others))
+    assert code != code.replace(co_consts=others)
 
 
 @pytest.mark.parametrize("number", range(len(COMPOSITES)))

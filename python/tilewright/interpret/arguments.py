@@ -271,11 +271,12 @@ class Inputs:
             return value  # the member is guarded
         return self.make(value, (*path, ("attribute", name)), is_parameter=False)
 
-    def default(self, value: Any, path: Path, key: Any, length: Any) -> Any:
+    def default(self, function: types.FunctionType, kept_in: str, key: Any) -> Any:
         """A default of a function that is followed; its numbers are constants, as those of the source are."""
-        if length is not None:
-            self._guard(path, "length", length)
-        path = (*path, ("item", key))
+        held, path = getattr(function, kept_in), (*self.path_of_function(function), ("attribute", kept_in))
+        if isinstance(held, tuple):
+            self._guard(path, "length", (tuple, len(held)))
+        value, path = held[key], (*path, ("item", key))
         if type(value) in _NUMBERS:
             self._guard(path, "equal", value)
             return value

@@ -7,7 +7,7 @@ import ast
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NoReturn
+from typing import Any
 
 from ..symbolic.graph import BOOL, Block, Value
 from ..symbolic.scalars import RunBool
@@ -111,19 +111,14 @@ class Branches(Region):
                         self._maybe_run(node, "one way of a branch on data"),
                     ):
                         given = way()
-                except BaseException:
-                    # The condition of a while may be tried again, as that of a region.
+                    stored = {id(m.storage): m.storage.value for m in memories if m.changed()}
+                    found = {**frame.variables, _GIVEN: given}
+                    values = {n: self._value_of(v) for n, v in found.items() if v is not before.get(n, MISSING)}
+                finally:
+                    # Also where the condition of a while is tried again, as that of a region.
                     frame.variables = dict(before)
                     self._restore(frame, before, memories)
-                    raise
-                stored = {id(m.storage): m.storage.value for m in memories if m.changed()}
-                found = {**frame.variables, _GIVEN: given}
-                values = {n: self._value_of(v) for n, v in found.items() if v is not before.get(n, MISSING)}
             sides.append(_Side(block, found, values, stored))
-            frame.variables = dict(before)
-            for memory in memories:
-                if memory.changed():
-                    memory.set(memory.value)
         if skips:
             self._keep_when_skipped(sides[0], before)
         merged = self._merged(sides, memories)
@@ -219,16 +214,11 @@ class Branches(Region):
         return True
 
     def _differs(self, node: ast.AST, name: str) -> Pending:
-        def read() -> NoReturn:
-            what = f"{name} after an if on data" if name != _GIVEN else "what an if on data gives"
-            what = "what the returns in a loop give" if name.startswith(VALUE) else what
-            raise self.error(
-                node, f"loops: {what}",
-                "both branches must give an array or a number of the same dtype and shape",
-                "Make both branches give the same kind of value.",
-            )  # fmt: skip
-
-        return Pending(read)
+        what = f"{name} after an if on data" if name != _GIVEN else "what an if on data gives"
+        what = "what the returns in a loop give" if name.startswith(VALUE) else what
+        why = "both branches must give an array or a number of the same dtype and shape"
+        hint = "Make both branches give the same kind of value."
+        return Pending.refused(lambda: self.error(node, f"loops: {what}", why, hint))
 
     @staticmethod
     def leaves(body: Iterable[ast.stmt]) -> bool:

@@ -42,18 +42,14 @@ class Builtins(Part):
         self.choose, self.call, self.get_attribute = choose, call, get_attribute
 
     def find(self, function: Any) -> Callable[..., Any] | None:
-        if (family := look_up(_FAMILIES, function)) is not None:
-            return functools.partial(getattr(self, family), function)
         name = look_up(_SPECIAL, function)
         return getattr(self, name) if name is not None else None
 
     def _len(self, node: ast.Call, value: Any) -> Any:
         self.refuse_object(node, value)
-        if isinstance(value, SymArray):
+        if isinstance(value, (SymArray, Compressed)):
             if not value.ndim:
                 raise TypeError("len() of unsized object")
-            return value.shape[0]
-        if isinstance(value, Compressed):
             return value.shape[0]
         if isinstance(value, SymRange):
             return value.iterations()
@@ -77,15 +73,12 @@ class Builtins(Part):
 
     def _zip(self, node: ast.Call, *parts: Any, **kwargs: Any) -> Any:
         items = [sequence_of(self.tracer, part) if isinstance(part, TRAVERSED) else part for part in parts]
-        strict = kwargs.pop("strict", False)
-        if strict:
-            kwargs["strict"] = strict
         if kwargs.keys() - {"strict"} or not any(isinstance(part, (SymArray, SymRange, Sequence)) for part in parts):
             return traced_iterator(self.state, zip(*parts, **kwargs))  # noqa: B905
         sequences = [item for item in items if isinstance(item, Sequence)]
         if len(sequences) < len(parts):
             return traced_iterator(self.state, zip(*items, **kwargs))  # noqa: B905
-        for sequence in sequences[1:] if strict else ():
+        for sequence in sequences[1:] if kwargs.get("strict") else ():
             self.tracer.require(
                 "==", sequence.length, sequences[0].length, "zip() argument 2 is shorter or longer", ValueError
             )
@@ -131,6 +124,8 @@ class Builtins(Part):
         if len(args) == 1 and isinstance(args[0], (SymInt, SymScalar, SymArray)):
             return python_scalar_cast(self.tracer, target, args[0])
         return target(*args, **kwargs)
+
+    _int, _float, _bool = map(functools.partial(functools.partialmethod, _python_cast), (int, float, bool))
 
     def _isinstance(self, node: ast.Call, value: Any, kinds: Any) -> bool:
         return isinstance(self._stand_in(node, value), kinds)
@@ -239,6 +234,8 @@ class Builtins(Part):
             raise ValueError(f"{name}() arg is an empty sequence")
         return best
 
+    _min, _max = map(functools.partial(functools.partialmethod, _extreme), (min, max))
+
     def _map(self, node: ast.Call, function: Any, *iterables: Any) -> Any:
         return TracedIterator(self.state, (self.call(node, function, list(items), {}) for items in zip(*iterables)))  # noqa: B905
 
@@ -258,10 +255,6 @@ _SPECIAL: dict[Any, str] = {
     len: "_len", range: "_range", isinstance: "_isinstance",
     type: "_type", getattr: "_getattr", hasattr: "_hasattr", callable: "_callable", id: "_id", sum: "_sum", map: "_map", filter: "_filter",
     sorted: "_sorted", zip: "_zip", enumerate: "_enumerate", reversed: "_reversed", functools.reduce: "_reduce",
-    np.random.default_rng: "_default_rng",
-}  # fmt: skip
-# Methods that serve several functions, and take which one it is.
-_FAMILIES: dict[Any, str] = {
-    int: "_python_cast", float: "_python_cast", bool: "_python_cast", min: "_extreme", max: "_extreme",
+    np.random.default_rng: "_default_rng", int: "_int", float: "_float", bool: "_bool", min: "_min", max: "_max",
 }  # fmt: skip
 TAKE_OBJECTS = (isinstance, type, getattr, hasattr, callable, id)

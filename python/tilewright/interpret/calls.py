@@ -11,7 +11,8 @@ import operator
 import sys
 import types
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,9 +26,8 @@ from ..symbolic.compressed import Compressed
 from ..symbolic.graph import FLOAT64
 from ..symbolic.registry import FUNCTIONS
 from ..symbolic.scalars import RunScalar, Symbolic, SymInt, SymScalar, refuse_kinds
-from .arguments import Inputs
 from .builtin_calls import TAKE_OBJECTS, Builtins
-from .frame import InterpretedFunction
+from .frame import InterpretedFunction, parameters_of
 from .generators import GeneratorMethod, SymGenerator
 from .iterators import TracedIterator, traced_iterator
 from .protocols import call_without_source
@@ -59,34 +59,12 @@ class Followed:
         return self.calls.call(self.node, self.function, list(args), kwargs)
 
 
-class Defaults(Mapping[str, Any]):
-    """The defaults of a function, each found where it is kept when it is needed."""
+@dataclass(frozen=True)
+class _Default:
+    """Stands for a default of a function that is followed: under `key` of its attribute `kept_in`."""
 
-    def __init__(self, inputs: Inputs, function: types.FunctionType) -> None:
-        self.inputs, self.function = inputs, function
-        code, values = function.__code__, function.__defaults__ or ()
-        self.names = code.co_varnames[code.co_argcount - len(values) : code.co_argcount]
-        self.keywords = function.__kwdefaults__ or {}
-
-    def __getitem__(self, name: str) -> Any:
-        if name not in self.names:
-            return self._made(self.keywords[name], ("attribute", "__kwdefaults__"), name)
-        index = self.names.index(name)
-        values = self.function.__defaults__
-        assert values is not None
-        return self._made(values[index], ("attribute", "__defaults__"), index, (type(values), len(values)))
-
-    def _made(self, value: Any, where: tuple[str, str], key: Any, length: Any = None) -> Any:
-        if is_numpys(self.function):
-            return value
-        path = (*self.inputs.path_of_function(self.function), where)
-        return self.inputs.default(value, path, key, length)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter((*self.names, *self.keywords))
-
-    def __len__(self) -> int:
-        return len(self.names) + len(self.keywords)
+    kept_in: str
+    key: Any
 
 
 class Calls(Part):
@@ -349,13 +327,18 @@ class Calls(Part):
         node = source_of(function)
         if node is None:
             return call_without_source(self.inputs, function, args, kwargs)
-        # Binding first: a wrong call raises Python's own TypeError.
-        inspect.signature(function, follow_wrapped=False).bind(*args, **kwargs)
-        variables = bind_arguments(function.__name__, node.args, Defaults(self.inputs, function), args, kwargs)
+        positional, named = function.__defaults__ or (), function.__kwdefaults__ or {}
+        if not is_numpys(function):
+            positional = tuple(_Default("__defaults__", k) for k in range(len(positional)))
+            named = {name: _Default("__kwdefaults__", name) for name in named}
+        variables = parameters_of(node, function.__name__, positional, named)(*args, **kwargs)
+        for name, held in variables.items():
+            if isinstance(held, _Default):
+                variables[name] = self.inputs.default(function, held.kept_in, held.key)
         return self.run_node(node, function, None, variables, function.__code__.co_filename, function.__name__)
 
     def call_interpreted(self, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        variables = bind_arguments(function.__name__, function.node.args, function.defaults, args, kwargs)
+        variables = function.parameters(*args, **kwargs)
         file = self.tracer.frames[-1][0] if self.tracer.frames else self.tracer.file
         return self.run_node(function.node, None, function.frame, variables, file, function.__name__)
 
@@ -390,33 +373,3 @@ _MATH = {
 _OF_NAMED_TUPLES = frozenset(["_replace", "_asdict", "_make", "_fields", "_field_defaults"])
 # Functions that are followed where code that is not hands them arguments.
 _OURS = (types.FunctionType, types.MethodType, JIT, functools._lru_cache_wrapper, operator.methodcaller)
-
-
-def bind_arguments(
-    name: str, arguments: ast.arguments, defaults: Mapping[str, Any], args: list[Any], kwargs: dict[str, Any]
-) -> dict[str, Any]:
-    """Python's binding of a call to parameters; TypeError where it does not fit."""
-    variables: dict[str, Any] = {}
-    positional = [a.arg for a in [*arguments.posonlyargs, *arguments.args]]
-    remaining = dict(kwargs)
-    if len(args) > len(positional) and arguments.vararg is None:
-        raise TypeError(f"{name}() takes {len(positional)} positional arguments but {len(args)} were given")
-    variables.update(zip(positional, args, strict=False))
-    position_only = {a.arg for a in arguments.posonlyargs}
-    for parameter in positional[: len(args)]:
-        if parameter in kwargs and parameter not in position_only:
-            raise TypeError(f"{name}() got multiple values for argument '{parameter}'")
-    if arguments.vararg is not None:
-        variables[arguments.vararg.arg] = tuple(args[len(positional) :])
-    for parameter in [*positional[len(args) :], *(a.arg for a in arguments.kwonlyargs)]:
-        if parameter in remaining and parameter not in position_only:
-            variables[parameter] = remaining.pop(parameter)
-        elif parameter in defaults:
-            variables[parameter] = defaults[parameter]
-        else:
-            raise TypeError(f"{name}() missing 1 required argument: '{parameter}'")
-    if arguments.kwarg is not None:
-        variables[arguments.kwarg.arg] = remaining
-    elif remaining:
-        raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(remaining))}'")
-    return variables

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import functools
+import inspect
 import itertools
 import types
 from collections.abc import Iterator, Mapping
@@ -186,7 +187,8 @@ def _reached(frame: Frame | None, *first: tuple[str, Any]) -> Iterator[tuple[str
         elif isinstance(item, (types.MethodType, types.BuiltinMethodType)):
             pending.append((name, item.__self__))
         elif isinstance(item, InterpretedFunction):
-            pending += (*_variables(item.frame), *item.defaults.items())
+            parameters = inspect.signature(item.parameters).parameters.values()
+            pending += (*_variables(item.frame), *((one.name, one.default) for one in parameters))
 
 
 def _variables(frame: Frame | None) -> Iterator[tuple[str, Any]]:

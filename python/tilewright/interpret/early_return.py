@@ -5,11 +5,9 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Callable, Iterator
-from typing import TypeVar
+from typing import Any
 
-from .source import inside
-
-_Node = TypeVar("_Node", bound=ast.AST)
+from .source import DEFINITIONS, inside
 
 RETURNED = " returned"
 VALUE = " value"
@@ -22,52 +20,32 @@ def has_return(node: ast.stmt) -> bool:
 
 def behind_the_loop(loop: ast.For | ast.While) -> tuple[list[ast.stmt], set[str]]:
     """The statements that stand for a loop with returns in it, and the variables that they add."""
-    lengths = {len(r.value.elts) if isinstance(r.value, ast.Tuple) else None for r in _returns([loop])}
+    returns = _returns([loop])
+    lengths = {len(r.value.elts) if isinstance(r.value, ast.Tuple) else None for r in returns}
     (length,) = lengths if len(lengths) == 1 else (None,)
     values = [VALUE] if length is None else [f"{VALUE} {k}" for k in range(length)]
-    nothing = all(
-        r.value is None or (isinstance(r.value, ast.Constant) and r.value.value is None) for r in _returns([loop])
-    )
-    if nothing:
+    if all(r.value is None or (isinstance(r.value, ast.Constant) and r.value.value is None) for r in returns):
         values = []
 
     def target(context: ast.expr_context) -> ast.expr:
-        if nothing:
-            return ast.Constant(None)
         names: list[ast.expr] = [ast.Name(name, context) for name in values]
         return names[0] if length is None else ast.Tuple(names, context)
 
-    def changed(statements: list[ast.stmt]) -> list[ast.stmt]:
-        result: list[ast.stmt] = []
-        for statement in statements:
-            if isinstance(statement, ast.Return):
-                value = statement.value or ast.Constant(None)
-                new: list[ast.stmt] = [
-                    *([] if nothing else [ast.Assign([target(ast.Store())], value)]),
-                    ast.Assign([ast.Name(RETURNED, ast.Store())], ast.Constant(True)),
-                    ast.Break(),
-                ]
-            elif isinstance(statement, (ast.For, ast.While)):
-                if not has_return(statement):
-                    result.append(statement)
-                    continue
-                new = [of_loop(statement), ast.If(ast.Name(RETURNED, ast.Load()), [ast.Break()], [])]
-            else:
-                new = [_with_blocks(statement, changed)]
-            result += [ast.copy_location(one, statement) for one in new]
-        return result
+    def leaving(node: ast.Return) -> list[ast.stmt]:
+        given = [ast.Assign([target(ast.Store())], node.value or ast.Constant(None))] if values else []
+        return _placed([*given, _set(RETURNED, True), ast.Break()], node)
 
-    def of_loop(inner: ast.For | ast.While) -> ast.stmt:
-        return _loop_of(inner, changed(inner.body), inner.orelse if inner is loop else changed(inner.orelse))
+    def inner(node: ast.For | ast.While) -> Any:
+        leaves_both = ast.If(ast.Name(RETURNED, ast.Load()), [ast.Break()], [])
+        return [blocks.generic_visit(node), *_placed([leaves_both], node)] if has_return(node) else node
 
-    back: ast.stmt = ast.If(ast.Name(RETURNED, ast.Load()), [ast.Return(target(ast.Load()))], [])
+    blocks = _Blocks(Return=leaving, For=inner, While=inner)
+    returned = ast.Return(target(ast.Load()) if values else ast.Constant(None))
+    back: ast.stmt = ast.If(ast.Name(RETURNED, ast.Load()), [returned], [])
     if isinstance(loop, ast.While) and isinstance(loop.test, ast.Constant) and loop.test.value and not has_break(loop):
-        back = ast.Return(target(ast.Load()))  # it is left by a return alone
-    start = ast.Assign([ast.Name(RETURNED, ast.Store())], ast.Constant(False))
-    statements = [start, of_loop(loop), back]
-    for statement in statements:
-        ast.fix_missing_locations(ast.copy_location(statement, loop))
-    return statements, {RETURNED, *values}
+        back = returned  # it is left by a return alone
+    changed = _loop_of(loop, blocks.block(loop.body), loop.orelse)
+    return _placed([_set(RETURNED, False), changed, back], loop), {RETURNED, *values}
 
 
 def has_break(loop: ast.For | ast.While) -> bool:
@@ -101,25 +79,16 @@ def else_behind(loop: ast.For | ast.While) -> tuple[list[ast.stmt], set[str]]:
     """As behind_the_loop(), of a loop whose else leaves the block that it is in: an if behind it."""
     broken = f" broken {loop.lineno}"
 
-    def changed(statements: list[ast.stmt]) -> list[ast.stmt]:
-        result: list[ast.stmt] = []
-        for one in statements:
-            new = one
-            if isinstance(one, ast.Break):
-                result.append(ast.copy_location(ast.Assign([ast.Name(broken, ast.Store())], ast.Constant(True)), one))
-            elif isinstance(one, (ast.For, ast.While)):
-                new = _loop_of(one, one.body, changed(one.orelse))
-            else:
-                new = _with_blocks(one, changed)
-            result.append(ast.copy_location(new, one))
-        return result
+    def leaving(node: ast.Break) -> list[ast.stmt]:
+        return [*_placed([_set(broken, True)], node), node]
 
-    start = ast.Assign([ast.Name(broken, ast.Store())], ast.Constant(False))
+    def inner(node: ast.For | ast.While) -> ast.stmt:
+        return _loop_of(node, node.body, blocks.block(node.orelse))
+
+    blocks = _Blocks(Break=leaving, For=inner, While=inner)
+    changed = _loop_of(loop, blocks.block(loop.body), [])
     behind = ast.If(ast.UnaryOp(ast.Not(), ast.Name(broken, ast.Load())), loop.orelse, [])
-    statements: list[ast.stmt] = [start, _loop_of(loop, changed(loop.body), []), behind]
-    for statement in statements:
-        ast.fix_missing_locations(ast.copy_location(statement, loop))
-    return statements, {broken}
+    return _placed([_set(broken, False), changed, behind], loop), {broken}
 
 
 def _loop_of(loop: ast.For | ast.While, body: list[ast.stmt], orelse: list[ast.stmt]) -> ast.For | ast.While:
@@ -129,19 +98,33 @@ def _loop_of(loop: ast.For | ast.While, body: list[ast.stmt], orelse: list[ast.s
     return new
 
 
-def _with_blocks(node: _Node, changed: Callable[[list[ast.stmt]], list[ast.stmt]]) -> _Node:
-    """A statement whose blocks are changed, of whatever kind it is: those of an if, a with, a try and its handlers, the
-    cases of a match. A function in it leaves and breaks by itself."""
-    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-        return node
-    new = copy.copy(node)
-    for field, value in ast.iter_fields(node):
-        if isinstance(value, list) and value and isinstance(value[0], ast.stmt):
-            setattr(new, field, changed(value))
-        elif isinstance(value, list):
-            parts = (ast.ExceptHandler, ast.match_case)
-            setattr(new, field, [_with_blocks(one, changed) if isinstance(one, parts) else one for one in value])
-    return new
+def _set(name: str, value: bool) -> ast.stmt:
+    return ast.Assign([ast.Name(name, ast.Store())], ast.Constant(value))
+
+
+def _placed(statements: list[ast.stmt], at: ast.stmt) -> list[ast.stmt]:
+    return [ast.fix_missing_locations(ast.copy_location(one, at)) for one in statements]
+
+
+class _Blocks(ast.NodeTransformer):
+    """Statements that are changed in copies of what they are in. A function in it leaves and breaks by itself."""
+
+    def __init__(self, **changes: Callable[[Any], Any]) -> None:
+        """`changes`: what stands for statements, by their kind."""
+        vars(self).update({f"visit_{kind}": change for kind, change in changes.items()})
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        if isinstance(node, (ast.expr, *DEFINITIONS)):
+            return node
+        new = copy.copy(node)
+        for field, value in ast.iter_fields(node):
+            if isinstance(value, list):
+                setattr(new, field, [*value])
+        return super().generic_visit(new)
+
+    def block(self, statements: list[ast.stmt]) -> list[ast.stmt]:
+        changed: Any = self.generic_visit(ast.Module(statements, []))
+        return changed.body  # type: ignore[no-any-return]
 
 
 def _returns(statements: list[ast.stmt]) -> list[ast.Return]:

@@ -333,14 +333,7 @@ class Expressions(Part):
         return value.items() if isinstance(value, SymRange) else value
 
     def make_function(self, node: FunctionNode) -> InterpretedFunction:
-        arguments = node.args
-        positional = [*arguments.posonlyargs, *arguments.args]
-        defaults: dict[str, Any] = {}
-        for argument, default in zip(
-            positional[len(positional) - len(arguments.defaults) :], arguments.defaults, strict=True
-        ):
-            defaults[argument.arg] = self.evaluate(default)
-        for argument, kw_default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
-            if kw_default is not None:
-                defaults[argument.arg] = self.evaluate(kw_default)
-        return InterpretedFunction(self.calls.call_interpreted, node, self.frame, defaults)
+        positional = tuple(self.evaluate(default) for default in node.args.defaults)
+        keywords = zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
+        named = {one.arg: self.evaluate(default) for one, default in keywords if default is not None}
+        return InterpretedFunction(self.calls.call_interpreted, node, self.frame, positional, named)

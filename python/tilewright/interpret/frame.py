@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ast
+import copy
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from functools import lru_cache
+from typing import Any, NoReturn
 
-from .source import FunctionNode
+from .source import DEFINITIONS, FunctionNode, inside
 
 
 class Leaving(Enum):
@@ -49,6 +51,15 @@ class Pending:
     was_set: bool = False  # before the loop
     leads_to: Callable[[], list[Any]] = list  # objects whose memory may be written through it
 
+    @classmethod
+    def refused(cls, error: Callable[[], Exception]) -> Pending:
+        """Of a variable that has no value: reading it raises the error."""
+
+        def read() -> NoReturn:
+            raise error()
+
+        return cls(read)
+
 
 class Frame:
     """The variables of one running function."""
@@ -85,27 +96,18 @@ class Frame:
 
 def _scopes(node: FunctionNode) -> tuple[set[str], set[str], set[str]]:
     """Names that the function binds, and those it declares nonlocal or global."""
-    bound: set[str] = set()
+    bound = set(_binding(node).co_varnames)
     nonlocals: set[str] = set()
     declared_global: set[str] = set()
-    arguments = node.args
-    for argument in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]:
-        if argument is not None:
-            bound.add(argument.arg)
-    body: list[ast.AST] = list(node.body) if isinstance(node.body, list) else [node.body]
-    while body:
-        item = body.pop()
-        if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            bound.add(item.name)
-            continue
-        if isinstance(item, ast.Lambda):
-            continue
+    of_comprehensions: set[ast.AST] = set()  # targets, which are variables of the comprehension alone
+    for item in inside(node.body if isinstance(node.body, list) else [node.body], *DEFINITIONS, ast.Lambda):
         if isinstance(item, ast.comprehension):
-            # Its target is a variable of the comprehension alone.
-            body.extend([item.iter, *item.ifs])
-            continue
-        if isinstance(item, ast.Name) and isinstance(item.ctx, (ast.Store, ast.Del)):
-            bound.add(item.id)
+            of_comprehensions.update(ast.walk(item.target))
+        elif isinstance(item, DEFINITIONS):
+            bound.add(item.name)
+        elif isinstance(item, ast.Name) and isinstance(item.ctx, (ast.Store, ast.Del)):
+            if item not in of_comprehensions:
+                bound.add(item.id)
         elif isinstance(item, ast.Nonlocal):
             nonlocals.update(item.names)
         elif isinstance(item, ast.Global):
@@ -114,23 +116,41 @@ def _scopes(node: FunctionNode) -> tuple[set[str], set[str], set[str]]:
             bound.update((alias.asname or alias.name).split(".")[0] for alias in item.names)
         elif isinstance(item, ast.ExceptHandler) and item.name:
             bound.add(item.name)
-        body.extend(ast.iter_child_nodes(item))
     return bound - nonlocals - declared_global, nonlocals, declared_global
+
+
+@lru_cache(maxsize=1024)
+def _binding(node: FunctionNode) -> types.CodeType:
+    bare = copy.copy(node.args)
+    bare.defaults, bare.kw_defaults = [], [None] * len(bare.kwonlyargs)
+    made = ast.Expression(ast.Lambda(bare, ast.parse("locals()", mode="eval").body))
+    function: types.FunctionType = eval(compile(ast.fix_missing_locations(made), "<parameters>", "eval"))
+    return function.__code__
+
+
+def parameters_of(
+    node: FunctionNode, name: str, defaults: tuple[Any, ...], keywords: dict[str, Any]
+) -> types.FunctionType:
+    """A function that gives the variables which a call of the one at the node begins with: Python itself binds them."""
+    made = types.FunctionType(_binding(node), {"locals": locals}, name, defaults)
+    made.__kwdefaults__ = keywords
+    made.__qualname__ = name
+    return made
 
 
 class InterpretedFunction:
     """A def or lambda inside of an interpreted function, whose variables it sees."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0917
         self, call: Callable[[InterpretedFunction, list[Any], dict[str, Any]], Any], node: FunctionNode, frame: Frame,
-        defaults: dict[str, Any],
+        defaults: tuple[Any, ...], keywords: dict[str, Any],
     ) -> None:  # fmt: skip
         """`call` runs it."""
         self._call = call
         self.node = node
         self.frame = frame
-        self.defaults = defaults
         self.__name__ = "<lambda>" if isinstance(node, ast.Lambda) else node.name
+        self.parameters = parameters_of(node, self.__name__, defaults, keywords)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._call(self, list(args), kwargs)

@@ -3,12 +3,15 @@ call of code that is not followed would happen once, while tracing, and its resu
 
 from __future__ import annotations
 
+import operator
 import sys
 import types
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+
+from ..symbolic.operators import BINARY, python_operator
 
 
 def _words(text: str) -> list[str]:
@@ -74,8 +77,9 @@ _NUMPY_CLASSES = (
 # Of objects of these classes methods read nothing else.
 PLAIN = (str, bytes, int, float, complex, tuple, range, slice, frozenset, np.ndarray, np.generic, np.dtype, np.poly1d)
 _FILES = frozenset(["tofile", "dump"])
-# What changes its first argument.
-_CHANGES_FIRST = frozenset(["setitem", "delitem"])
+# Functions that change their first argument.
+_IN_PLACE = [python_operator(f"i{name}") for name in BINARY]
+_CHANGES_FIRST = [operator.setitem, operator.delitem, operator.iconcat, *_IN_PLACE]
 
 MUTATORS = frozenset(
     _words("""
@@ -169,11 +173,4 @@ def is_pure_method(function: Any, owner: Any) -> bool:
 
 def changes_first(function: Any) -> bool:
     """Whether a function of the operator module changes its first argument."""
-    name = getattr(function, "__name__", "")
-    module = getattr(function, "__module__", None) or ""
-    return module in ("_operator", "operator") and (
-        name in _CHANGES_FIRST or (name.startswith("i") and name[1:] in _IN_PLACE)
-    )
-
-
-_IN_PLACE = frozenset(_words("add and concat floordiv lshift matmul mod mul or pow rshift sub truediv xor"))
+    return any(function is one for one in _CHANGES_FIRST)

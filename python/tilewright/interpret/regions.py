@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
-from typing import Any, NoReturn
+from typing import Any
 
 from ..errors import TraceError
 from ..ops.operands import is_symbolic
@@ -266,10 +266,8 @@ class Regions(Region):
             except CarryNeeded as needed:
                 unset[needed.name] = needed.form
                 wider = True
-            except BaseException:
+            finally:
                 self._restore(frame, before, memories)
-                raise
-            self._restore(frame, before, memories)
             if wider:
                 tracer.forget(tracer.loops.keys() - symbols)
             if not wider:
@@ -506,22 +504,16 @@ class Regions(Region):
                 return held.read()
         except TraceError as error:
             refusal = error
-
-            def read() -> NoReturn:
-                raise refusal
-
-            return Pending(read)
+            return Pending.refused(lambda: refusal)
         except (Undecided, UnboundLocalError):
             return self._lost(name, "which a loop in it may not have set")
 
     def _lost(
         self, name: str, what: str, why: str = "arrays and numbers come out of a loop", what_to_do: str = ""
     ) -> Pending:
-        def read() -> NoReturn:
-            hint = f"Set {name} before the loop, or keep its parts in separate variables."
-            raise self.tracer.error(f"loops: {name} after the loop that made it, {what}", why, what_to_do or hint)
-
-        return Pending(read)
+        what_to_do = what_to_do or f"Set {name} before the loop, or keep its parts in separate variables."
+        asked = f"loops: {name} after the loop that made it, {what}"
+        return Pending.refused(lambda: self.tracer.error(asked, why, what_to_do))
 
     def _once_run(self, node: ast.stmt, name: str, value: Any, length: Size | None) -> Any:
         """A variable that only an iteration sets, read after the loop, whose range has that length."""

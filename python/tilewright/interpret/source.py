@@ -1,6 +1,7 @@
 """Finds the source of a function and makes sure that it is the source of the code that runs."""
 
 from __future__ import annotations
+import __future__
 
 import ast
 import linecache
@@ -11,8 +12,10 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
-# (file, text) -> the nodes and the code objects of a module, since one file often has several traced functions.
-_MODULES: dict[tuple[str, int], tuple[ast.Module, types.CodeType]] = {}
+# (file, text, flags) -> the nodes and the code objects of a module, since one file often has several traced functions.
+_MODULES: dict[tuple[str, int, int], tuple[ast.Module, types.CodeType]] = {}
+# Of code: what `from __future__ import` sets, also where the code that compiles it has that.
+_FUTURE = sum({getattr(__future__, name).compiler_flag for name in __future__.all_feature_names})
 
 
 # id of a code object -> itself (kept alive), the text's hash and its node: searching a long module takes milliseconds.
@@ -50,11 +53,12 @@ def source_of(function: types.FunctionType) -> FunctionNode | None:
 
 
 def _find(code: types.CodeType, text: str) -> FunctionNode | None:
-    key = (code.co_filename, hash(text))
+    flags = code.co_flags & _FUTURE
+    key = (code.co_filename, hash(text), flags)
     if key not in _MODULES:
         try:
             tree = ast.parse(text)
-            module_code = compile(text, code.co_filename, "exec", dont_inherit=True)
+            module_code = compile(text, code.co_filename, "exec", flags, dont_inherit=True)
         except (SyntaxError, ValueError):
             return None
         if len(_MODULES) > 64:
@@ -74,7 +78,7 @@ def _find(code: types.CodeType, text: str) -> FunctionNode | None:
     if len(nodes) != len(codes):
         return None
     for node, candidate in _pairs(nodes, codes):
-        if same_code(candidate, code) and (len(nodes) == 1 or _same_place(candidate, code)):
+        if candidate == code:
             return node
     return None
 
@@ -96,35 +100,6 @@ def _gets_no_column(node: FunctionNode) -> bool:
         return False
     alone = compile(ast.Expression(node), "<lambda>", "eval")
     return all(_code_column(code) is None for code in alone.co_consts if isinstance(code, types.CodeType))
-
-
-def same_code(left: types.CodeType, right: types.CodeType) -> bool:
-    """Whether two code objects do the same."""
-    if (
-        left.co_code != right.co_code
-        or left.co_names != right.co_names
-        or left.co_varnames != right.co_varnames
-        or left.co_freevars != right.co_freevars
-        or left.co_argcount != right.co_argcount
-        or len(left.co_consts) != len(right.co_consts)
-    ):
-        return False
-    for a, b in zip(left.co_consts, right.co_consts, strict=True):
-        if isinstance(a, types.CodeType):
-            if not isinstance(b, types.CodeType) or not same_code(a, b):
-                return False
-        elif type(a) is not type(b) or _shown(a) != _shown(b):
-            return False
-    return True
-
-
-def _shown(constant: object) -> object:
-    """Equal for constants that no function tells apart: 1 is not True, -0.0 not 0.0. Sets have no order."""
-    return sorted(map(repr, constant)) if isinstance(constant, frozenset) else repr(constant)
-
-
-def _same_place(left: types.CodeType, right: types.CodeType) -> bool:
-    return list(left.co_positions()) == list(right.co_positions())
 
 
 def code_objects(code: types.CodeType) -> Iterator[types.CodeType]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 import types
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from ..symbolic.registry import FUNCTIONS, provides
+from ..symbolic.registry import FUNCTIONS, provides, signature
 from ..symbolic.scalars import described
 from ..symbolic.tracer import Tracer
 from . import composites, creation, elementwise, indexing, linalg, reductions, selections, shapes  # noqa: F401  (each fills the registry)
@@ -26,7 +25,7 @@ def call_numpy(tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dict[
     handler = FUNCTIONS.get(function)
     if handler is not None:
         try:
-            bound = inspect.signature(handler).bind(tracer, *args, **kwargs)
+            bound = signature(handler).bind(tracer, *args, **kwargs)
         except TypeError as error:
             raise tracer.error(
                 f"np.{function.__name__} called with {_call_text(args, kwargs)}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from .operands import (
     to_value,
     weak_type,
 )
-from .shapes import as_array
+from .shapes import as_array, reshape_value
 
 
 @rule(np.round, np.around)
@@ -96,27 +97,22 @@ def meshgrid(tracer: Tracer, *xi: Any, copy: bool = True, sparse: bool = False, 
     return tuple(parts)
 
 
-def _triangle(lower: bool) -> Any:
-    def handler(tracer: Tracer, m: Any, k: Any = 0) -> Any:
-        array = as_array(tracer, m)
-        if array.ndim < 2:
-            raise tracer.error("a triangle of a vector", "there is no rule for it", "Use a matrix.")
-        rows, columns = (tracer.resolve(size) for size in array.sizes[-2:])
-        row = tracer.add("iota", (), {"axis": 0}, INT64, (rows, Size.constant(1)))
-        column = tracer.add("iota", (), {"axis": 1}, INT64, (Size.constant(1), columns))
-        limit = tracer.add("add", (row, to_value(tracer, k, INT64)), {}, INT64, row.shape)
-        inside = tracer.add("less_equal" if lower else "greater_equal", (column, limit), {}, BOOL, (rows, columns))
-        zero = tracer.constant(0, array.dtype)
-        name = "tril" if lower else "triu"
-        return SymArray.fresh(
-            tracer, tracer.add("where", (inside, array.read(), zero), {}, array.dtype, array.sizes, name)
-        )
-
-    return handler
+def _triangle(lower: bool, tracer: Tracer, m: Any, k: Any = 0) -> Any:
+    array = as_array(tracer, m)
+    if array.ndim < 2:
+        raise tracer.error("a triangle of a vector", "there is no rule for it", "Use a matrix.")
+    rows, columns = (tracer.resolve(size) for size in array.sizes[-2:])
+    row = tracer.add("iota", (), {"axis": 0}, INT64, (rows, Size.constant(1)))
+    column = tracer.add("iota", (), {"axis": 1}, INT64, (Size.constant(1), columns))
+    limit = tracer.add("add", (row, to_value(tracer, k, INT64)), {}, INT64, row.shape)
+    inside = tracer.add("less_equal" if lower else "greater_equal", (column, limit), {}, BOOL, (rows, columns))
+    zero = tracer.constant(0, array.dtype)
+    name = "tril" if lower else "triu"
+    return SymArray.fresh(tracer, tracer.add("where", (inside, array.read(), zero), {}, array.dtype, array.sizes, name))
 
 
-rule(np.tril)(_triangle(True))
-rule(np.triu)(_triangle(False))
+rule(np.tril)(partial(_triangle, True))
+rule(np.triu)(partial(_triangle, False))
 
 
 @rule(np.tensordot)
@@ -141,19 +137,13 @@ def tensordot(tracer: Tracer, a: Any, b: Any, axes: Any = 2) -> Any:
         outer_x = [x.sizes[k] for k in kept_x]
         outer_y = [y.sizes[k] for k in kept_y]
 
-        def matrix(array: SymArray, shape: list[Size]) -> SymArray:
-            value = tracer.add("reshape", (array.read(),), {}, array.dtype, shape)
-            return SymArray.fresh(tracer, value, is_scalar=False)
+        def with_shape(array: SymArray, shape: list[Size]) -> SymArray:
+            return SymArray.fresh(tracer, reshape_value(tracer, array.read(), shape), is_scalar=False)
 
-        result = product(
-            tracer,
-            matrix(rows, [tracer.total(outer_x), inner]),
-            matrix(columns, [inner, tracer.total(outer_y)]),
-            "tensordot",
-        )
-        shape = [tracer.resolve(size) for size in outer_x + outer_y]
-        value = tracer.add("reshape", (result.read(),), {}, result.dtype, shape)
-        return SymArray.fresh(tracer, value, is_scalar=False)
+        left_matrix = with_shape(rows, [tracer.total(outer_x), inner])
+        right_matrix = with_shape(columns, [inner, tracer.total(outer_y)])
+        result = product(tracer, left_matrix, right_matrix, "tensordot")
+        return with_shape(result, [tracer.resolve(size) for size in outer_x + outer_y])
 
 
 @rule(np.result_type)

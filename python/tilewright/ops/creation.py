@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,7 @@ from .operands import (
     to_value,
     weak_type,
 )
-from .shapes import as_array, as_shape, at_least, expand_dims, in_c_order, refuse_order
+from .shapes import as_array, as_shape, at_least, expand_dims, in_c_order, normalize_axis, refuse_order
 
 _COPY_MODES = {"ALWAYS": True, "IF_NEEDED": None, "NEVER": False}
 
@@ -55,21 +56,18 @@ def _made(tracer: Tracer, value: Any) -> SymArray:
     return SymArray(tracer, Storage(value, c_order=True))
 
 
-def _constant_creator(fill: int) -> Any:
-    def handler(
-        tracer: Tracer, shape: Any, dtype: Any = float, order: str = "C", *, device: Any = None, like: Any = None
-    ) -> Any:
-        refuse_order(tracer, "zeros", order)
-        kept = FLOAT64 if dtype is None else check_dtype(tracer, dtype)
-        return _made(tracer, full(tracer, fill, kept, sizes_of_shape(tracer, shape)))
-
-    return handler
+def _constant_creator(
+    fill: int, tracer: Tracer, shape: Any, dtype: Any = float, order: str = "C", *, device: Any = None, like: Any = None
+) -> Any:
+    refuse_order(tracer, "zeros", order)
+    kept = FLOAT64 if dtype is None else check_dtype(tracer, dtype)
+    return _made(tracer, full(tracer, fill, kept, sizes_of_shape(tracer, shape)))
 
 
-rule(np.zeros)(_constant_creator(0))
-rule(np.ones)(_constant_creator(1))
+rule(np.zeros)(partial(_constant_creator, 0))
+rule(np.ones)(partial(_constant_creator, 1))
 # The contents of np.empty are anything: zeros are as good, and what is not overwritten is at least the same each time.
-rule(np.empty)(_constant_creator(0))
+rule(np.empty)(partial(_constant_creator, 0))
 
 
 @rule(np.full)
@@ -87,19 +85,16 @@ def full_rule(
     return _made(tracer, broadcast(tracer, value, sizes))
 
 
-def _like(fill: int) -> Any:
-    def handler(
-        tracer: Tracer, a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *,
-        device: Any = None,
-    ) -> Any:  # fmt: skip
-        return full_like(tracer, a, fill, dtype, order, subok, shape)
-
-    return handler
+def _like(
+    fill: int, tracer: Tracer, a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *,
+    device: Any = None,
+) -> Any:  # fmt: skip
+    return full_like(tracer, a, fill, dtype, order, subok, shape)
 
 
-rule(np.zeros_like)(_like(0))
-rule(np.ones_like)(_like(1))
-rule(np.empty_like)(_like(0))
+rule(np.zeros_like)(partial(_like, 0))
+rule(np.ones_like)(partial(_like, 1))
+rule(np.empty_like)(partial(_like, 0))
 
 
 @rule(np.full_like)
@@ -216,12 +211,10 @@ def stack(
     parts: list[Any] = [as_array(tracer, a) for a in arrays]
     if not parts:
         raise ValueError("need at least one array to stack")
-    rank = parts[0].ndim + 1
-    if not -rank <= axis < rank:
-        raise np.exceptions.AxisError(axis, rank)
+    axis = normalize_axis(axis, parts[0].ndim + 1)
     if out is None and dtype is None and casting == "same_kind":
-        return join(tracer, parts, axis % rank)
-    key = (*(slice(None),) * (axis % rank), None)
+        return join(tracer, parts, axis)
+    key = (*(slice(None),) * axis, None)
     return concatenate(tracer, [part[key] for part in parts], axis, out, dtype=dtype, casting=casting)
 
 
@@ -241,9 +234,7 @@ def concatenate(
     rank = parts[0].ndim
     if rank == 0:
         raise ValueError("zero-dimensional arrays cannot be concatenated")
-    if not -rank <= axis < rank:
-        raise np.exceptions.AxisError(axis, rank)
-    axis %= rank
+    axis = normalize_axis(axis, rank)
     kept = common_dtype(*parts) if dtype is None else check_dtype(tracer, dtype)
     if isinstance(out, SymArray):
         kept = out.dtype
@@ -279,12 +270,12 @@ def concatenate(
 
 @rule(np.vstack)
 def vstack(tracer: Tracer, tup: Any, **others: Any) -> Any:
-    return concatenate(tracer, [at_least(2)(tracer, a) for a in tup], 0, **others)
+    return concatenate(tracer, [at_least(2, tracer, a) for a in tup], 0, **others)
 
 
 @rule(np.hstack)
 def hstack(tracer: Tracer, tup: Any, **others: Any) -> Any:
-    parts = [at_least(1)(tracer, a) for a in tup]
+    parts = [at_least(1, tracer, a) for a in tup]
     return concatenate(tracer, parts, 0 if parts and parts[0].ndim == 1 else 1, **others)
 
 
@@ -367,8 +358,7 @@ def linspace(
     if shape_of(first) or shape_of(last) or retstep:
         raise tracer.error("np.linspace between arrays or with retstep=True", "there is no rule for it",
                            "Use scalar limits.")  # fmt: skip
-    if not -1 <= axis < 1:
-        raise np.exceptions.AxisError(axis, 1)
+    normalize_axis(axis, 1)
     if num < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
     count = size_of(num)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -455,15 +455,12 @@ def copied(tracer: Tracer, value: Value) -> Value:
     return tracer.add("cast", (value,), {}, value.dtype, value.shape, "copy")
 
 
-def _is_infinite(infinity: float) -> Any:
-    def handler(tracer: Tracer, x: Any, out: Any = None) -> Any:
-        return apply_ufunc(tracer, np.equal, (number_of_numpy(tracer, x), infinity), out)
-
-    return handler
+def _is_infinite(infinity: float, tracer: Tracer, x: Any, out: Any = None) -> Any:
+    return apply_ufunc(tracer, np.equal, (number_of_numpy(tracer, x), infinity), out)
 
 
-rule(np.isposinf)(_is_infinite(math.inf))
-rule(np.isneginf)(_is_infinite(-math.inf))
+rule(np.isposinf)(partial(_is_infinite, math.inf))
+rule(np.isneginf)(partial(_is_infinite, -math.inf))
 
 
 @rule(np.isclose)
@@ -480,22 +477,19 @@ def isclose(tracer: Tracer, a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, 
         return result
 
 
-def _part(name: str) -> Any:
-    def handler(tracer: Tracer, val: Any) -> Any:
-        """As NumPy has it: the attribute of what has one, else that of the array which it becomes."""
-        refuse_kinds(val, f".{name}")
-        if isinstance(val, (np.generic, bool, int, float, complex)):
-            return getattr(val, name)
-        if isinstance(val, np.ndarray) and not val.ndim:
-            number = operand_of(tracer, getattr(val, name))
-            return SymArray.fresh(tracer, to_value(tracer, number), is_scalar=False)
-        return getattr(operand_of(tracer, val), name)
-
-    return handler
+def _part(name: str, tracer: Tracer, val: Any) -> Any:
+    """As NumPy has it: the attribute of what has one, else that of the array which it becomes."""
+    refuse_kinds(val, f".{name}")
+    if isinstance(val, (np.generic, bool, int, float, complex)):
+        return getattr(val, name)
+    if isinstance(val, np.ndarray) and not val.ndim:
+        number = operand_of(tracer, getattr(val, name))
+        return SymArray.fresh(tracer, to_value(tracer, number), is_scalar=False)
+    return getattr(operand_of(tracer, val), name)
 
 
-rule(np.real)(_part("real"))
-rule(np.imag)(_part("imag"))
+rule(np.real)(partial(_part, "real"))
+rule(np.imag)(partial(_part, "imag"))
 
 
 @rule(np.angle)
@@ -562,9 +556,8 @@ def number_of_the_run(tracer: Tracer, target: type, operand: Any) -> Any:
     else:
         # NumPy's 64 bits are more than a carried int may have; a float that is no integer's is an error in Python.
         size = tracer.add("absolute", (value,), {}, value.dtype, ())
-        most = tracer.constant(value.dtype.type(LARGEST_INT), value.dtype) if value.dtype.itemsize > 2 else None
-        if most is not None:
-            fits = tracer.add("less_equal", (size, most), {}, BOOL, ())
+        if value.dtype.itemsize > 2:
+            fits = tracer.truth("less_equal", size, LARGEST_INT)
         else:
             fits = tracer.add("isfinite", (value,), {}, BOOL, ())
         tracer.check(fits, "a Python int beyond 64 bits")

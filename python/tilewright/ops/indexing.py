@@ -89,10 +89,10 @@ def _refuse_advanced(tracer: Tracer, part: Any) -> None:
 
 
 def _position(tracer: Tracer, part: Any, array: SymArray, axis: int) -> Size:
+    extent = tracer.resolve(array.sizes[axis])
     if is_run_int(part):
-        return position(tracer, part, tracer.resolve(array.sizes[axis]), axis)
+        return position(tracer, part, extent, axis)
     if isinstance(part, SymInt) and not tracer.loops.keys().isdisjoint(tracer.resolve(part.size).symbols()):
-        extent = tracer.resolve(array.sizes[axis])
         negative = tracer.decide_if_same_in_all_iterations("<", part.size, 0)
         inside = None
         if negative is not None:
@@ -100,11 +100,7 @@ def _position(tracer: Tracer, part: Any, array: SymArray, axis: int) -> Size:
             inside = tracer.decide_if_same_in_all_iterations(*((">=", moved, 0) if negative else ("<", moved, extent)))
         if inside is None:
             return position(tracer, part, extent, axis)
-    return _integer(tracer, part, array, axis)
-
-
-def _integer(tracer: Tracer, part: Any, array: SymArray, axis: int) -> Size:
-    index, extent = tracer.resolve(size_of(part)), tracer.resolve(array.sizes[axis])
+    index = tracer.resolve(size_of(part))
     value = tracer.value_of(index)
     message = f"index {value} is out of bounds for axis {axis} with size {tracer.value_of(extent)}"
     guard = f"index {index} is out of bounds for axis {axis}"
@@ -206,10 +202,7 @@ def _masked(array: SymArray, keys: tuple[Any, ...]) -> tuple[SymArray, SymArray,
                            "there is no rule for it", "Index in two steps.")  # fmt: skip
     view = array if len(basic) == mask.ndim == array.ndim else get_item(array, tuple(basic))
     for mine, theirs in zip(view.sizes[at : at + mask.ndim], mask.sizes, strict=True):
-        if tracer.value_of(tracer.resolve(mine)) != tracer.value_of(tracer.resolve(theirs)):
-            tracer.refuse_unknown(mine, theirs)
-            raise IndexError("boolean index did not match indexed array")
-        tracer.unify(mine, theirs, "boolean index did not match indexed array")
+        tracer.match(mine, theirs, "boolean index did not match indexed array", exception=IndexError)
     return view, mask, at
 
 

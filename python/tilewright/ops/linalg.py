@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -33,14 +33,6 @@ def _sum_of_products(tracer: Tracer, a: SymArray, b: SymArray, axis: int, dtype:
     return reduce_value(tracer, "sum", product, [axis % len(shape)], name)
 
 
-def _contract(tracer: Tracer, left: Size, right: Size, message: str) -> None:
-    if tracer.value_of(left) != tracer.value_of(right):
-        tracer.refuse_unknown(left, right)
-        raise ValueError(message)
-    # Both 1 in the recorded call does not make them equal in others.
-    tracer.unify(left, right, message)
-
-
 def _is_of_matrices(tracer: Tracer, a: SymArray, b: SymArray, dtype: np.dtype[Any]) -> bool:
     """Whether stacks are of products that a library may compute: of floats, and not of vectors, which memory bounds."""
     one = Size.constant(1)
@@ -54,7 +46,7 @@ def product(tracer: Tracer, x: Any, y: Any, name: str) -> Any:
     dtype = common_dtype(a, b)
     if a.ndim == 0 or b.ndim == 0:
         raise ValueError("matmul: Input operand does not have enough dimensions")
-    _contract(tracer, a.sizes[-1], b.sizes[-2 if b.ndim > 1 else 0], _MISMATCH)
+    tracer.match(a.sizes[-1], b.sizes[-2 if b.ndim > 1 else 0], _MISMATCH)
     if a.ndim == 1 and b.ndim == 1:
         return SymArray.fresh(tracer, _sum_of_products(tracer, a, b, 0, dtype, name))
     if b.ndim == 1:
@@ -81,28 +73,25 @@ def matmul(tracer: Tracer, x1: Any, x2: Any, /, out: Any = None) -> Any:
         return result if out is None else store_result(tracer, "matmul", result, out)
 
 
-def _of_vectors(
-    name: str, ranks: tuple[int, int], summed: int, axis: int, left: Any = None, right: Any = None, conjugates: bool = True
+def _of_vectors(  # noqa: PLR0917
+    name: str, ranks: tuple[int, int], summed: int, axis: int, left: Any, right: Any, conjugates: bool,
+    tracer: Tracer, x1: Any, x2: Any, /,
 ) -> Any:  # fmt: skip
     """A product of stacks of vectors: the last axis of one and the axis `summed` of the other meet."""
-
-    def handler(tracer: Tracer, x1: Any, x2: Any, /) -> Any:
-        with tracer.composite(name):
-            a, b = as_array(tracer, x1), as_array(tracer, x2)
-            a = _conjugate(a) if conjugates else a
-            if a.ndim < ranks[0] or b.ndim < ranks[1]:
-                raise ValueError(f"{name}: Input operand does not have enough dimensions")
-            _contract(tracer, a.sizes[-1], b.sizes[summed], f"{name}: mismatch in its core dimension 0")
-            x, y = a if left is None else a[left], b if right is None else b[right]
-            return SymArray.fresh(tracer, _sum_of_products(tracer, x, y, axis, common_dtype(a, b), name))
-
-    return handler
+    with tracer.composite(name):
+        a, b = as_array(tracer, x1), as_array(tracer, x2)
+        a = _conjugate(a) if conjugates else a
+        if a.ndim < ranks[0] or b.ndim < ranks[1]:
+            raise ValueError(f"{name}: Input operand does not have enough dimensions")
+        tracer.match(a.sizes[-1], b.sizes[summed], f"{name}: mismatch in its core dimension 0")
+        x, y = a if left is None else a[left], b if right is None else b[right]
+        return SymArray.fresh(tracer, _sum_of_products(tracer, x, y, axis, common_dtype(a, b), name))
 
 
-rule(np.vecdot, product="vecdot")(_of_vectors("vecdot", (1, 1), -1, -1))
+rule(np.vecdot, product="vecdot")(partial(_of_vectors, "vecdot", (1, 1), -1, -1, None, None, True))
 # NumPy 2.0 has no np.matvec and no np.vecmat. Stacks of vectors, where matmul takes x2 for a matrix.
-rule(product="matvec")(_of_vectors("matvec", (2, 1), -1, -1, right=(..., None, slice(None)), conjugates=False))
-rule(product="vecmat")(_of_vectors("vecmat", (1, 2), -2, -2, left=(..., slice(None), None)))
+rule(product="matvec")(partial(_of_vectors, "matvec", (2, 1), -1, -1, None, (..., None, slice(None)), False))
+rule(product="vecmat")(partial(_of_vectors, "vecmat", (1, 2), -2, -2, (..., slice(None), None), None, True))
 
 
 @rule(np.dot)
@@ -168,25 +157,21 @@ def norm(tracer: Tracer, x: Any, ord: Any = None, axis: Any = None, keepdims: An
             value = tracer.cast(value, FLOAT64)
         rank = len(value.shape)
         if axis is None and (ord is None or (ord in ("f", "fro") and rank == 2) or (_is(ord, 2) and rank == 1)):
-            return _finish_norm(tracer, _root_of_squares(tracer, value, list(range(rank))), range(rank), keepdims)
+            found = _root_of_squares(tracer, value, list(range(rank)))
+            return finish(tracer, found, range(rank), keepdims, None, "norm")
         if axis is None:
             axes = list(range(rank))
         else:
             axes = [k.__index__() % rank for k in (axis if isinstance(axis, tuple) else (axis,))]
             normalize_axes(axis, rank)
-        if len(axes) == 1:
-            return _finish_norm(tracer, _vector_norm(tracer, value, ord, axes), axes, keepdims)
-        if len(axes) == 2:
-            return _finish_norm(tracer, _matrix_norm(tracer, value, ord, axes), axes, keepdims)
-        raise ValueError("Improper number of dimensions to norm.")
+        if len(axes) not in (1, 2):
+            raise ValueError("Improper number of dimensions to norm.")
+        found = (_vector_norm if len(axes) == 1 else _matrix_norm)(tracer, value, ord, axes)
+        return finish(tracer, found, sorted(axes), keepdims, None, "norm")
 
 
 def _is(ord: Any, value: float) -> bool:
     return isinstance(ord, (int, float, np.generic)) and bool(ord == value)
-
-
-def _finish_norm(tracer: Tracer, value: Value, axes: Any, keepdims: Any) -> Any:
-    return finish(tracer, value, sorted(axes), keepdims, None, "norm")
 
 
 def _real_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:

@@ -43,15 +43,10 @@ def weak_type(operand: Any) -> type | None:
     """int or float for a Python number, which adapts to the arrays beside it (NEP 50); else None."""
     if isinstance(operand, SymInt):
         return int
-    if isinstance(operand, SymScalar):
-        return None if isinstance(operand.hint, bool) else type(operand.hint)
-    if isinstance(operand, (bool, np.generic, np.ndarray, SymArray)):
+    number = operand.hint if isinstance(operand, SymScalar) else operand
+    if isinstance(number, (bool, np.generic, np.ndarray, SymArray)):
         return None
-    if isinstance(operand, int):
-        return int
-    if isinstance(operand, float):
-        return float
-    return complex if isinstance(operand, complex) else None
+    return next((kind for kind in (int, float, complex) if isinstance(number, kind)), None)
 
 
 def operand_of(tracer: Tracer, value: Any, any_kind: bool = False) -> Any:
@@ -121,9 +116,6 @@ def to_value(tracer: Tracer, operand: Any, dtype: np.dtype[Any] | None = None) -
     if isinstance(operand, SymInt):
         if dtype.kind in "iu":
             check_fits(tracer, operand, dtype)
-        elif dtype == BOOL:
-            # A Python int becomes an int64 array before it becomes a bool.
-            return tracer.cast(operand.as_value(), dtype)
         return tracer.cast(operand.as_value(), dtype)
     if isinstance(operand, SymScalar):
         if isinstance(operand, RunScalar) and operand.is_int and dtype.kind in "iu":
@@ -308,8 +300,8 @@ def resolve_ufunc(
     ufunc: np.ufunc, inputs: tuple[Any, ...], dtype: np.dtype[Any] | None, casting: Any
 ) -> tuple[np.dtype[Any], ...]:
     """The dtypes of the loop that NumPy would run; Python numbers are given as int or float."""
-    signature = None
-    if dtype is not None:
-        signature = (None,) * ufunc.nin + (dtype,) * ufunc.nout
-        return ufunc.resolve_dtypes((*inputs, *(None,) * ufunc.nout), signature=signature, casting=casting)
-    return ufunc.resolve_dtypes((*inputs, *(None,) * ufunc.nout), casting=casting)
+    dtypes = (*inputs, *(None,) * ufunc.nout)
+    if dtype is None:
+        return ufunc.resolve_dtypes(dtypes, casting=casting)
+    signature = (None,) * ufunc.nin + (dtype,) * ufunc.nout
+    return ufunc.resolve_dtypes(dtypes, signature=signature, casting=casting)

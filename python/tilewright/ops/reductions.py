@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ..operations import REDUCED_BY
 from ..symbolic.arrays import SymArray
-from ..symbolic.graph import NEWAXIS, WHOLE, Value
-from ..symbolic.registry import FUNCTIONS, rule
+from ..symbolic.graph import NEWAXIS, Value
+from ..symbolic.registry import FUNCTIONS, rule, signature
 from ..symbolic.scalars import SymInt, int_of
 from ..symbolic.sizes import Size
 from ..symbolic.tracer import Tracer
@@ -30,7 +30,6 @@ from .operands import (
     fits_into,
     full,
     operand_of,
-    shape_of,
     to_value,
 )
 from .shapes import normalize_axes, reshape_value, with_new_axes
@@ -117,97 +116,94 @@ def reduction_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(np.uint64) if dtype.kind == "u" else dtype
 
 
-def _add_like(operation: str) -> Any:
-    def handler(
-        tracer: Tracer, a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = NO_VALUE,
-        initial: Any = NO_VALUE, where: Any = NO_VALUE,
-    ) -> Any:  # fmt: skip
-        refuse_initial(tracer, operation, initial)
-        value, axes = _reducing(tracer, a, axis)
-        kept = reduction_dtype(value.dtype) if dtype is None else check_dtype(tracer, dtype)
-        return _reduced(tracer, operation, value, kept, axes, where, 1 if operation == "prod" else 0, keepdims, out)
-
-    return handler
+def _add_like(
+    operation: str, tracer: Tracer, a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = NO_VALUE,
+    initial: Any = NO_VALUE, where: Any = NO_VALUE,
+) -> Any:  # fmt: skip
+    refuse_initial(tracer, operation, initial)
+    value, axes = _reducing(tracer, a, axis)
+    kept = reduction_dtype(value.dtype) if dtype is None else check_dtype(tracer, dtype)
+    return _reduced(tracer, operation, value, kept, axes, where, 1 if operation == "prod" else 0, keepdims, out)
 
 
-rule(np.sum)(_add_like("sum"))
-rule(np.prod)(_add_like("prod"))
+rule(np.sum)(partial(_add_like, "sum"))
+rule(np.prod)(partial(_add_like, "prod"))
 
 
-def _extreme(operation: str, ufunc: str) -> Any:
-    def handler(
-        tracer: Tracer, a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE,
-        initial: Any = NO_VALUE, where: Any = NO_VALUE,
-    ) -> Any:  # fmt: skip
-        refuse_initial(tracer, operation, initial)
-        value = to_value(tracer, operand_of(tracer, a))
-        if where is not NO_VALUE and where is not True and not isinstance(where, SomeChosen):
-            raise tracer.error(f"np.{operation}(where=...)", "nothing may be chosen, and it has no identity",
-                               f"Take the elements under the mask (x[mask].{operation}()).")  # fmt: skip
-        if value.dtype.kind == "c":
-            raise tracer.error(f"np.{operation} of complex numbers", "they are not ordered",
-                               "Compare their absolute values.")  # fmt: skip
-        axes = normalize_axes(axis, len(value.shape))
-        message = f"zero-size array to reduction operation {ufunc} which has no identity"
-        # Also where the result is empty anyhow.
-        for k in axes:
-            tracer.require(">=", value.shape[k], 1, message, ValueError)
-        kept = [tracer.resolve(size) for k, size in enumerate(value.shape) if k not in axes]
-        if any(size.is_constant and size.constant_part == 0 for size in kept):
-            empty = full(tracer, 0, value.dtype, kept)
-            return finish(tracer, empty, axes, keepdims, out, operation)
-        identity = identity_of(operation, value.dtype)
-        return _reduced(tracer, operation, value, value.dtype, axes, where, identity, keepdims, out)
-
-    return handler
+def _extreme(
+    operation: str, ufunc: str, tracer: Tracer, a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE,
+    initial: Any = NO_VALUE, where: Any = NO_VALUE,
+) -> Any:  # fmt: skip
+    refuse_initial(tracer, operation, initial)
+    value = to_value(tracer, operand_of(tracer, a))
+    if where is not NO_VALUE and where is not True and not isinstance(where, SomeChosen):
+        raise tracer.error(f"np.{operation}(where=...)", "nothing may be chosen, and it has no identity",
+                           f"Take the elements under the mask (x[mask].{operation}()).")  # fmt: skip
+    if value.dtype.kind == "c":
+        raise tracer.error(f"np.{operation} of complex numbers", "they are not ordered",
+                           "Compare their absolute values.")  # fmt: skip
+    axes = normalize_axes(axis, len(value.shape))
+    message = f"zero-size array to reduction operation {ufunc} which has no identity"
+    # Also where the result is empty anyhow.
+    for k in axes:
+        tracer.require(">=", value.shape[k], 1, message, ValueError)
+    kept = [tracer.resolve(size) for k, size in enumerate(value.shape) if k not in axes]
+    if any(size.is_constant and size.constant_part == 0 for size in kept):
+        empty = full(tracer, 0, value.dtype, kept)
+        return finish(tracer, empty, axes, keepdims, out, operation)
+    identity = identity_of(operation, value.dtype)
+    return _reduced(tracer, operation, value, value.dtype, axes, where, identity, keepdims, out)
 
 
-rule(np.max, np.amax)(_extreme("max", "maximum"))
-rule(np.min, np.amin)(_extreme("min", "minimum"))
+rule(np.max, np.amax)(partial(_extreme, "max", "maximum"))
+rule(np.min, np.amin)(partial(_extreme, "min", "minimum"))
 
 
-def _logical(operation: str) -> Any:
-    def handler(
-        tracer: Tracer, a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE, *, where: Any = NO_VALUE
-    ) -> Any:
-        value, axes = _reducing(tracer, a, axis)
-        return _reduced(tracer, operation, value, BOOL, axes, where, operation == "all", keepdims, out)
-
-    return handler
-
-
-rule(np.any)(_logical("any"))
-rule(np.all)(_logical("all"))
-
-
-def _arg_extreme(operation: str) -> Any:
-    def handler(tracer: Tracer, a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = NO_VALUE) -> Any:
-        value = to_value(tracer, operand_of(tracer, a))
-        rank = len(value.shape)
-        message = f"attempt to get {operation} of an empty sequence"
-        if axis is None:
-            if rank != 1:
-                value = reshape_value(tracer, value, (tracer.total(value.shape),))
-            axes, reduced = list(range(rank)), 0
-        else:
-            axes = normalize_axes(axis, max(rank, 1))
-            if rank == 0:
-                value, axes = reshape_value(tracer, value, (Size.constant(1),)), []
-            reduced = axes[0] if axes else 0
-        tracer.require(">=", value.shape[reduced], 1, message, ValueError)
-        shape = [size for k, size in enumerate(value.shape) if k != reduced]
-        result = tracer.add(operation, (value,), {"axis": reduced}, INT64, shape, operation)
-        if keepdims is not NO_VALUE and keepdims and axis is None:
-            items = [NEWAXIS] * rank
-            result = tracer.add("index", (result,), {"index": items}, INT64, [Size.constant(1)] * rank)
-            keepdims = NO_VALUE
-        return finish(tracer, result, axes, keepdims, out, operation)
-
-    return handler
+def _logical(
+    operation: str,
+    tracer: Tracer,
+    a: Any,
+    axis: Any = None,
+    out: Any = None,
+    keepdims: Any = NO_VALUE,
+    *,
+    where: Any = NO_VALUE,
+) -> Any:
+    value, axes = _reducing(tracer, a, axis)
+    return _reduced(tracer, operation, value, BOOL, axes, where, operation == "all", keepdims, out)
 
 
-rule(np.argmin)(_arg_extreme("argmin"))
-rule(np.argmax)(_arg_extreme("argmax"))
+rule(np.any)(partial(_logical, "any"))
+rule(np.all)(partial(_logical, "all"))
+
+
+def _arg_extreme(
+    operation: str, tracer: Tracer, a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = NO_VALUE
+) -> Any:
+    value = to_value(tracer, operand_of(tracer, a))
+    rank = len(value.shape)
+    message = f"attempt to get {operation} of an empty sequence"
+    if axis is None:
+        if rank != 1:
+            value = reshape_value(tracer, value, (tracer.total(value.shape),))
+        axes, reduced = list(range(rank)), 0
+    else:
+        axes = normalize_axes(axis, max(rank, 1))
+        if rank == 0:
+            value, axes = reshape_value(tracer, value, (Size.constant(1),)), []
+        reduced = axes[0] if axes else 0
+    tracer.require(">=", value.shape[reduced], 1, message, ValueError)
+    shape = [size for k, size in enumerate(value.shape) if k != reduced]
+    result = tracer.add(operation, (value,), {"axis": reduced}, INT64, shape, operation)
+    if keepdims is not NO_VALUE and keepdims and axis is None:
+        items = [NEWAXIS] * rank
+        result = tracer.add("index", (result,), {"index": items}, INT64, [Size.constant(1)] * rank)
+        keepdims = NO_VALUE
+    return finish(tracer, result, axes, keepdims, out, operation)
+
+
+rule(np.argmin)(partial(_arg_extreme, "argmin"))
+rule(np.argmax)(partial(_arg_extreme, "argmax"))
 
 
 def count_of(tracer: Tracer, value: Value, axes: Sequence[int]) -> Any:
@@ -219,17 +215,12 @@ def _count_chosen(tracer: Tracer, value: Value, truth: Value | None, axes: Seque
     """How many elements each result reduces: a number, or with a truth int64 that broadcasts to the result."""
     if truth is None:
         return count_of(tracer, value, axes)
-    missing = len(value.shape) - len(truth.shape)
-    whole = [WHOLE] * len(truth.shape)
-    sizes = [*[Size.constant(1)] * missing, *(tracer.resolve(size) for size in truth.shape)]
-    if missing:
-        items = [*[NEWAXIS] * missing, *whole]
-        truth = tracer.add("index", (truth,), {"index": items}, BOOL, sizes)
+    truth = keep_dims(tracer, truth, range(len(value.shape) - len(truth.shape)))
     count: Any = SymArray.fresh(tracer, reduce_value(tracer, "sum", tracer.cast(truth, INT64), axes))
     if keep:
         count = SymArray.fresh(tracer, keep_dims(tracer, count.read(), axes))
     # Along an axis that the truth does not move along, all or none.
-    same = [axis for axis in axes if sizes[axis] == Size.constant(1)]
+    same = [axis for axis in axes if tracer.resolve(truth.shape[axis]) == Size.constant(1)]
     times = count_of(tracer, value, same)
     return count if type(times) is int and times == 1 else count * np_count(tracer, times)
 
@@ -265,10 +256,8 @@ def mean(
     where: Any = NO_VALUE,
 ) -> Any:  # fmt: skip
     with tracer.composite("mean"):
-        value = to_value(tracer, operand_of(tracer, a))
+        value, axes = _reducing(tracer, a, axis)
         _refuse_half(tracer, "mean", value)
-        rank = len(value.shape)
-        axes = normalize_axes(axis, rank)
         truth = truth_of(tracer, "mean", where, value)
         kept = chosen(tracer, tracer.cast(value, _sum_dtype(value.dtype, dtype, tracer)), truth, 0)
         total = reduce_value(tracer, "sum", kept, axes)
@@ -276,57 +265,51 @@ def mean(
         return finish(tracer, result, axes, keepdims, out, "mean")
 
 
-def _spread(name: str) -> Any:
+def _spread(
+    name: str, tracer: Tracer, a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0,
+    keepdims: Any = NO_VALUE, *, where: Any = NO_VALUE, mean: Any = NO_VALUE, correction: Any = NO_VALUE,
+) -> Any:  # fmt: skip
     """np.var, and np.std, which is its root."""
-
-    def handler(
-        tracer: Tracer, a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0,
-        keepdims: Any = NO_VALUE, *, where: Any = NO_VALUE, mean: Any = NO_VALUE, correction: Any = NO_VALUE,
-    ) -> Any:  # fmt: skip
-        if correction is not NO_VALUE:
-            if ddof != 0:
-                raise ValueError("ddof and correction can't be provided simultaneously.")
-            ddof = correction
-        with tracer.composite(name):
-            value = to_value(tracer, operand_of(tracer, a))
-            _refuse_half(tracer, "var", value)
-            rank = len(value.shape)
-            axes = normalize_axes(axis, rank)
-            kept = _sum_dtype(value.dtype, dtype, tracer)
-            truth = truth_of(tracer, "var", where, value)
-            if mean is NO_VALUE or mean is None:
-                all_chosen = chosen(tracer, tracer.cast(value, kept), truth, 0)
-                total = keep_dims(tracer, reduce_value(tracer, "sum", all_chosen, axes), axes)
-                divisor: Any = _count_chosen(tracer, value, truth, axes, keep=True)
-                center: Any = SymArray.fresh(tracer, _divide_by_count(tracer, total, divisor))
-            else:
-                center = operand_of(tracer, mean)
-            difference = apply_ufunc(tracer, np.subtract, (SymArray.fresh(tracer, value), center))
-            if difference.dtype.kind == "c":
-                parts = [apply_ufunc(tracer, np.square, (part,)) for part in (difference.real, difference.imag)]
-                squared = apply_ufunc(tracer, np.add, parts).read()
-            else:
-                squared = apply_ufunc(tracer, np.square, (difference,)).read()
-            squared = tracer.cast(squared, squared.dtype if dtype is None else kept)
-            total = reduce_value(tracer, "sum", chosen(tracer, squared, truth, 0), axes)
-            divisor = _count_chosen(tracer, value, truth, axes) - ddof
-            if isinstance(divisor, SymArray):
-                # The degrees of freedom are an array, and a float one with a float ddof.
-                divisor = apply_ufunc(tracer, np.maximum, (divisor, 0))
-            elif isinstance(divisor, (int, SymInt)):
-                divisor = 0 if divisor < 0 else divisor
-            else:
-                divisor = np.float64(max(float(divisor), 0.0))
-            result = _divide_by_count(tracer, total, divisor)
-            if name == "std":
-                result = tracer.add("sqrt", (result,), {}, result.dtype, result.shape)
-            return finish(tracer, result, axes, keepdims, out, name)
-
-    return handler
+    if correction is not NO_VALUE:
+        if ddof != 0:
+            raise ValueError("ddof and correction can't be provided simultaneously.")
+        ddof = correction
+    with tracer.composite(name):
+        value, axes = _reducing(tracer, a, axis)
+        _refuse_half(tracer, "var", value)
+        kept = _sum_dtype(value.dtype, dtype, tracer)
+        truth = truth_of(tracer, "var", where, value)
+        if mean is NO_VALUE or mean is None:
+            all_chosen = chosen(tracer, tracer.cast(value, kept), truth, 0)
+            total = keep_dims(tracer, reduce_value(tracer, "sum", all_chosen, axes), axes)
+            divisor: Any = _count_chosen(tracer, value, truth, axes, keep=True)
+            center: Any = SymArray.fresh(tracer, _divide_by_count(tracer, total, divisor))
+        else:
+            center = operand_of(tracer, mean)
+        difference = apply_ufunc(tracer, np.subtract, (SymArray.fresh(tracer, value), center))
+        if difference.dtype.kind == "c":
+            parts = [apply_ufunc(tracer, np.square, (part,)) for part in (difference.real, difference.imag)]
+            squared = apply_ufunc(tracer, np.add, parts).read()
+        else:
+            squared = apply_ufunc(tracer, np.square, (difference,)).read()
+        squared = tracer.cast(squared, squared.dtype if dtype is None else kept)
+        total = reduce_value(tracer, "sum", chosen(tracer, squared, truth, 0), axes)
+        divisor = _count_chosen(tracer, value, truth, axes) - ddof
+        if isinstance(divisor, SymArray):
+            # The degrees of freedom are an array, and a float one with a float ddof.
+            divisor = apply_ufunc(tracer, np.maximum, (divisor, 0))
+        elif isinstance(divisor, (int, SymInt)):
+            divisor = 0 if divisor < 0 else divisor
+        else:
+            divisor = np.float64(max(float(divisor), 0.0))
+        result = _divide_by_count(tracer, total, divisor)
+        if name == "std":
+            result = tracer.add("sqrt", (result,), {}, result.dtype, result.shape)
+        return finish(tracer, result, axes, keepdims, out, name)
 
 
-rule(np.var)(_spread("var"))
-rule(np.std)(_spread("std"))
+rule(np.var)(partial(_spread, "var"))
+rule(np.std)(partial(_spread, "std"))
 
 
 @rule(np.average)
@@ -342,8 +325,7 @@ def average(
         if not returned:
             return result
         value = result.read()
-        rank = len(shape_of(operand_of(tracer, a)))
-        count = count_of(tracer, to_value(tracer, operand_of(tracer, a)), normalize_axes(axis, rank))
+        count = count_of(tracer, *_reducing(tracer, a, axis))
         scale = tracer.cast(to_value(tracer, count, INT64), value.dtype)
         return result, SymArray.fresh(tracer, broadcast(tracer, scale, value.shape))
 
@@ -351,8 +333,8 @@ def average(
 @rule(np.ptp)
 def ptp(tracer: Tracer, a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE) -> Any:
     with tracer.composite("ptp"):
-        high = _extreme("max", "maximum")(tracer, a, axis, keepdims=keepdims)
-        low = _extreme("min", "minimum")(tracer, a, axis, keepdims=keepdims)
+        high = _extreme("max", "maximum", tracer, a, axis, keepdims=keepdims)
+        low = _extreme("min", "minimum", tracer, a, axis, keepdims=keepdims)
         return apply_ufunc(tracer, np.subtract, (high, low), out)
 
 
@@ -375,7 +357,7 @@ def reduce_ufunc(tracer: Tracer, ufunc: np.ufunc, args: Sequence[Any], kwargs: d
     call: dict[str, Any] = {key: given[key] for key in ("keepdims", "where", "initial", "dtype") if key in given}
     call |= {"axis": given.get("axis", 0), "out": out[0] if isinstance(out, tuple) else out}
     handler = FUNCTIONS[getattr(np, name)]
-    taken = inspect.signature(handler).parameters
+    taken = signature(handler).parameters
     if "initial" not in taken:
         refuse_initial(tracer, f"{ufunc.__name__}.reduce", call.pop("initial", NO_VALUE))
     if "dtype" not in taken and (dtype := call.pop("dtype", None)) is not None:

@@ -5,7 +5,6 @@ What lies under false is computed too, and takes no part: a reduction has its id
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -14,7 +13,7 @@ import numpy as np
 from ..symbolic.arrays import SymArray
 from ..symbolic.compressed import Compressed
 from ..symbolic.graph import Value
-from ..symbolic.registry import FUNCTIONS, OPERATIONS, provides, rule
+from ..symbolic.registry import FUNCTIONS, OPERATIONS, provides, rule, signature
 from ..symbolic.scalars import described
 from ..symbolic.tracer import Tracer
 from . import linalg, reductions
@@ -90,7 +89,7 @@ def _bound(tracer: Tracer, function: Any, name: str, args: Sequence[Any], kwargs
     """The arguments of a rule by their names, the array apart."""
     handler = FUNCTIONS[function]
     try:
-        bound = dict(inspect.signature(handler).bind(tracer, *args, **kwargs).arguments)
+        bound = dict(signature(handler).bind(tracer, *args, **kwargs).arguments)
     except TypeError as error:
         raise tracer.error(f"{name} of what a boolean mask picks out", f"its rule does not take this ({error})",
                            "Leave the keyword out.") from None  # fmt: skip

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from ..symbolic.arrays import Storage, SymArray, View
 from ..symbolic.graph import NEWAXIS, WHOLE, Value
@@ -144,10 +146,7 @@ def flatten(tracer: Tracer, a: Any, order: str = "C") -> Any:
 
 
 def normalize_axis(axis: Any, rank: int) -> int:
-    k = axis.__index__()
-    if not -rank <= k < rank:
-        raise np.exceptions.AxisError(k, rank)
-    return int(k % rank)
+    return normalize_axis_index(axis.__index__(), rank)
 
 
 @rule(np.transpose, np.permute_dims)
@@ -182,11 +181,8 @@ def matrix_transpose(tracer: Tracer, x: Any, /) -> Any:
 @rule(np.moveaxis)
 def moveaxis(tracer: Tracer, a: Any, source: Any, destination: Any) -> Any:
     array = as_array(tracer, a)
-    sources = [normalize_axis(k, array.ndim) for k in (source if isinstance(source, (tuple, list)) else (source,))]
-    targets = [
-        normalize_axis(k, array.ndim)
-        for k in (destination if isinstance(destination, (tuple, list)) else (destination,))
-    ]
+    sources = normalize_axis_tuple(source, array.ndim, "source")
+    targets = normalize_axis_tuple(destination, array.ndim, "destination")
     if len(sources) != len(targets):
         raise ValueError("`source` and `destination` arguments must have the same number of elements")
     order = [k for k in range(array.ndim) if k not in sources]
@@ -240,10 +236,7 @@ def with_new_axes(sizes: Sequence[Size], new: Collection[int]) -> tuple[list[Any
 def expand_dims(tracer: Tracer, a: Any, axis: Any) -> Any:
     array = as_array(tracer, a)
     axes = axis if isinstance(axis, (tuple, list)) else (axis,)
-    rank = array.ndim + len(axes)
-    new = {normalize_axis(k, rank) for k in axes}
-    if len(new) != len(axes):
-        raise ValueError("repeated axis")
+    new = normalize_axis_tuple(axes, array.ndim + len(axes))
     return index_view(tracer, array, *with_new_axes(array.sizes, new))
 
 
@@ -283,29 +276,18 @@ def broadcast_arrays(tracer: Tracer, *arrays: Any, subok: bool = False) -> Any:
     return tuple(a.view(View("broadcast_to", {}, shape)) for a in sources)
 
 
-def at_least(rank: int) -> Any:
-    def handler(tracer: Tracer, *arrays: Any) -> Any:
-        results = []
-        for a in arrays:
-            array = as_array(tracer, a)
-            missing = rank - array.ndim
-            if missing > 0:
-                if rank == 3 and array.ndim == 2:
-                    axes: tuple[int, ...] = (2,)
-                elif rank == 3 and array.ndim == 1:
-                    axes = (0, 2)
-                else:
-                    axes = tuple(range(missing))
-                array = expand_dims(tracer, array, axes)
-            results.append(array)
-        return results[0] if len(results) == 1 else tuple(results)
-
-    return handler
+def at_least(rank: int, tracer: Tracer, *arrays: Any) -> Any:
+    results = []
+    for a in arrays:
+        array = as_array(tracer, a)
+        axes = {(3, 2): (2,), (3, 1): (0, 2)}.get((rank, array.ndim), tuple(range(rank - array.ndim)))
+        results.append(expand_dims(tracer, array, axes) if axes else array)
+    return results[0] if len(results) == 1 else tuple(results)
 
 
-rule(np.atleast_1d)(at_least(1))
-rule(np.atleast_2d)(at_least(2))
-rule(np.atleast_3d)(at_least(3))
+rule(np.atleast_1d)(partial(at_least, 1))
+rule(np.atleast_2d)(partial(at_least, 2))
+rule(np.atleast_3d)(partial(at_least, 3))
 
 
 def normalize_axes(axis: Any, rank: int) -> list[int]:
@@ -353,7 +335,6 @@ def size(tracer: Tracer, a: Any, axis: Any = None) -> Any:
 
 
 @rule(np.astype)
-@provides
 def astype(
     tracer: Tracer, a: Any, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True,
     copy: bool = True, device: Any = None,

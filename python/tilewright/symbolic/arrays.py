@@ -6,7 +6,7 @@ view on it then sees.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -95,6 +95,10 @@ class ArrayLike(Symbolic):
     sum, prod, max, min, mean, var, std, any, all, dot, round = map(
         _calling, ("sum", "prod", "max", "min", "mean", "var", "std", "any", "all", "dot", "round")
     )
+
+    def in_place(self, ufunc: np.ufunc, other: Any) -> Any:
+        """`self op= other`"""
+        raise NotImplementedError
 
     def __copy__(self) -> Any:
         return self.copy()
@@ -201,17 +205,18 @@ class SymArray(ArrayLike):
             return self._read[1]  # a NumPy scalar is a copy
         if self._read is None or self._read[0] != self.storage.version or not self.tracer.is_visible(self._read[1]):
             if self.may_be_a_copy() and _root(self.tracer, self.storage.value) is not _root(self.tracer, self.seen):
-                self.tracer.need_layout(self.storage.argument)
-                raise self.tracer.error(
-                    "reading a reshaped array after the array itself was written",
-                    "whether NumPy's reshape is a view or a copy depends on the memory layout here",
-                    "Reshape after the last write, or take a .copy().",
-                )
+                asked = "reading a reshaped array after the array itself was written"
+                raise self._of_no_layout(asked, "Reshape after the last write, or take a .copy().")
             value = self.storage.value
             for view in self.chain:
                 value = view.apply(self.tracer, value)
             self._read = (self.storage.version, value)
         return self._read[1]
+
+    def _of_no_layout(self, asked: str, what_to_do: str) -> Exception:
+        self.tracer.need_layout(self.storage.argument)
+        why = "whether NumPy's reshape is a view or a copy depends on the memory layout here"
+        return self.tracer.error(asked, why, what_to_do)
 
     def _refuse_stale(self, sources: tuple[tuple[Storage, Value], ...]) -> None:
         if any(_root(self.tracer, source.value) is not _root(self.tracer, value) for source, value in sources):
@@ -254,11 +259,8 @@ class SymArray(ArrayLike):
             if view.operation == "broadcast_to":
                 raise ValueError("assignment destination is read-only")
             if view.uncertain:
-                self.tracer.need_layout(self.storage.argument)
-                raise self.tracer.error(
-                    "writing through a reshaped array",
-                    "whether NumPy's reshape is a view or a copy depends on the memory layout here",
-                    "Write before the reshape, or take a .copy().",
+                raise self._of_no_layout(
+                    "writing through a reshaped array", "Write before the reshape, or take a .copy()."
                 )
         if argument is not None:
             self.tracer.written[argument.name] = argument.path
@@ -287,6 +289,9 @@ class SymArray(ArrayLike):
         return tracer.add("update", (base, inner), {"index": items}, base.dtype, base.shape)
 
     # -- what NumPy code asks of an array ------------------------------------------------------------
+
+    def in_place(self, ufunc: np.ufunc, other: Any) -> Any:
+        return OPERATIONS.apply_in_place(self, ufunc, other)
 
     @property
     def shape(self) -> tuple[Any, ...]:
@@ -370,6 +375,7 @@ class SymArray(ArrayLike):
     argmax, argmin, argsort, cumsum, cumprod, diagonal, nonzero, repeat, take, trace = map(
         _calling, ("argmax", "argmin", "argsort", "cumsum", "cumprod", "diagonal", "nonzero", "repeat", "take", "trace")
     )
+    astype, copy, ravel, squeeze, swapaxes = map(_calling, ("astype", "copy", "ravel", "squeeze", "swapaxes"))
 
     def __hash__(self) -> int:
         if not self.is_scalar:
@@ -401,9 +407,6 @@ class SymArray(ArrayLike):
     def __setitem__(self, key: Any, value: Any) -> None:
         OPERATIONS.set_item(self, key, value)
 
-    def copy(self, order: str = "C") -> SymArray:
-        return self._call(np.copy)
-
     def transpose(self, *axes: Any) -> SymArray:
         if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))):
             return self._call(np.transpose, axes[0])
@@ -413,20 +416,8 @@ class SymArray(ArrayLike):
         new = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
         return self._call(np.reshape, tuple(new), order=order, copy=copy)
 
-    def ravel(self, order: str = "C") -> SymArray:
-        return self._call(np.ravel, order=order)
-
-    def swapaxes(self, a: int, b: int) -> SymArray:
-        return self._call(np.swapaxes, a, b)
-
-    def squeeze(self, axis: Any = None) -> SymArray:
-        return self._call(np.squeeze, axis=axis)
-
     def flatten(self, order: str = "C") -> SymArray:
         return OPERATIONS.flatten(self.tracer, self, order=order)
-
-    def astype(self, *args: Any, **kwargs: Any) -> SymArray:
-        return OPERATIONS.astype(self.tracer, self, *args, **kwargs)
 
     def fill(self, value: Any) -> None:
         if getattr(value, "ndim", 0) and not isinstance(value, np.generic):
@@ -472,29 +463,24 @@ def _operator(ufunc: np.ufunc, swapped: bool) -> Any:
 
 
 def _in_place(ufunc: np.ufunc) -> Any:
-    def method(self: SymArray, other: Any) -> Any:
-        return OPERATIONS.apply_in_place(self, ufunc, other)
+    def method(self: ArrayLike, other: Any) -> Any:
+        return self.in_place(ufunc, other)
 
     return method
 
 
 def _unary(ufunc: np.ufunc) -> Any:
-    def method(self: SymArray) -> Any:
+    def method(self: ArrayLike) -> Any:
         return OPERATIONS.apply_operator(self.tracer, ufunc, (self,))
 
     return method
 
 
-def operator_methods(cls: type, in_place: Callable[[np.ufunc], Any]) -> None:
-    """Python's operators on a class, as ufuncs."""
-    for name, ufunc in BINARY.items():
-        setattr(cls, f"__{name}__", _operator(ufunc, False))
-        setattr(cls, f"__r{name}__", _operator(ufunc, True))
-        setattr(cls, f"__i{name}__", in_place(ufunc))
-    for symbol, ufunc in COMPARE_UFUNC.items():
-        setattr(cls, f"__{COMPARE[symbol].__name__}__", _operator(ufunc, False))
-    for name, ufunc in UNARY.items():
-        setattr(cls, f"__{name}__", _unary(ufunc))
-
-
-operator_methods(SymArray, _in_place)
+for _name, _ufunc in BINARY.items():
+    setattr(ArrayLike, f"__{_name}__", _operator(_ufunc, False))
+    setattr(ArrayLike, f"__r{_name}__", _operator(_ufunc, True))
+    setattr(ArrayLike, f"__i{_name}__", _in_place(_ufunc))
+for _symbol, _ufunc in COMPARE_UFUNC.items():
+    setattr(ArrayLike, f"__{COMPARE[_symbol].__name__}__", _operator(_ufunc, False))
+for _name, _ufunc in UNARY.items():
+    setattr(ArrayLike, f"__{_name}__", _unary(_ufunc))

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import ArrayLike, SymArray, operator_methods, refusing
+from .arrays import ArrayLike, SymArray, refusing
 from .graph import INT64, NEWAXIS, WHOLE, Value
 from .operators import check_out
 from .registry import OPERATIONS
@@ -150,8 +150,10 @@ class Compressed(ArrayLike):
             raise self.refused(".T")
         return Compressed(self.tracer, self.whole.T, self.mask, 1 - self.at)
 
-    def write(self, result: Compressed) -> None:
+    def in_place(self, ufunc: np.ufunc, other: Any) -> Compressed:
         """`x[mask]` is a new array; all that know it see what is computed in place."""
+        result = OPERATIONS.apply_operator(self.tracer, ufunc, (self, other))
+        check_out(ufunc, "same_kind", result.dtype, self.dtype)
         tracer, value = self.tracer, result.whole.read()
         if len(value.shape) != self.whole.ndim or any(
             tracer.value_of(a) != tracer.value_of(b) for a, b in zip(value.shape, self.whole.sizes, strict=True)
@@ -159,16 +161,4 @@ class Compressed(ArrayLike):
             raise ValueError("non-broadcastable output operand")
         self.whole.write(tracer.cast(value, self.dtype))
         self.places_of = None
-
-
-def _in_place(ufunc: np.ufunc) -> Any:
-    def method(self: Compressed, other: Any) -> Any:
-        result = OPERATIONS.apply_operator(self.tracer, ufunc, (self, other))
-        check_out(ufunc, "same_kind", result.dtype, self.dtype)
-        self.write(result)
         return self
-
-    return method
-
-
-operator_methods(Compressed, _in_place)

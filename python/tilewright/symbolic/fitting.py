@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
-
 from ..errors import TraceError
-from .sizes import Atom, Monomial, Size
+from .sizes import LIMITS, Interval, Ranges, Size
 from .tracer import Tracer
 
-Interval = tuple[int, int]
-
-INT64: Interval = (-(2**63), 2**63 - 1)
 _LARGEST_EXTENT = 2**31  # that kernels index
-_LARGEST_ARRAY = 2**47  # bytes that a process can address
 _MOST_ITERATIONS = 2**45  # of a loop that ends: a year of the fastest iterations
 
 
-def fitting(tracer: Tracer, size: Size, ends: Interval = INT64) -> Size:
+def fitting(tracer: Tracer, size: Size, ends: Interval = LIMITS) -> Size:
     """`size` under guards by which its value lies between `ends` in each call.
 
     Where it may leave them, the numbers that it is made of get limits within which it cannot. A call with a number
@@ -26,10 +20,10 @@ def fitting(tracer: Tracer, size: Size, ends: Interval = INT64) -> Size:
         size = tracer.resolve(size)
         if size.is_constant and not _inside((size.constant_part,) * 2, ends):
             raise _too_large(tracer, size)
-        if _inside(_Range(tracer, None).of(size), ends):
+        if _inside(_ranges(tracer, None).of(size), ends):
             return size
         limits = (1 << bits for bits in range(62, -1, -1))
-        limit = next((most for most in limits if _inside(_Range(tracer, most).of(size), ends)), 0)
+        limit = next((most for most in limits if _inside(_ranges(tracer, most).of(size), ends)), 0)
         leaves = _leaves(tracer, size)
         beyond = next((symbol for symbol in leaves if not limit or abs(tracer.sizes[symbol]) > limit), None)
         if beyond is not None:
@@ -81,60 +75,24 @@ def _leaves(tracer: Tracer, size: Size) -> list[str]:
     return list(found)
 
 
-class _Range:
-    """Between which numbers a size lies, where none that it is made of is beyond `limit`."""
+def _ranges(tracer: Tracer, limit: int | None) -> Ranges:
+    """Between which numbers sizes lie, where none that they are made of is beyond `limit`."""
 
-    def __init__(self, tracer: Tracer, limit: int | None) -> None:
-        self.tracer = tracer
-        self.limit = limit
-
-    def of(self, size: Size) -> Interval:
-        low = high = 0
-        for monomial, coefficient in size.terms.items():
-            ends = [end * coefficient for end in self._product(monomial)]
-            low, high = low + min(ends), high + max(ends)
-        return low, high
-
-    def _product(self, monomial: Monomial) -> Interval:
-        low, high = 1, 1
-        for atom in monomial:
-            ends = [a * b for a, b in itertools.product((low, high), self._atom(atom))]
-            low, high = min(ends), max(ends)
-        arrays = {atom.rpartition(".")[0] for atom in monomial if atom in self.tracer.extents}  # type: ignore[union-attr]
-        if len(arrays) == 1 and len(set(monomial)) == len(monomial) and set(monomial) <= self.tracer.extents:
-            high = min(high, _LARGEST_ARRAY)
-        return low, high
-
-    def _atom(self, atom: Atom) -> Interval:
-        if isinstance(atom, str):
-            return self._symbol(atom)
-        operation, left, right = atom
-        a, b = self.of(left), self.of(right)
-        if operation == "min":
-            return min(a[0], b[0]), min(a[1], b[1])
-        if operation == "max":
-            return max(a[0], b[0]), max(a[1], b[1])
-        if operation == "//" and b[0] > 0:
-            ends = [x // y for x, y in itertools.product(a, b)]
-            return min(ends), max(ends)
-        if operation == "%" and b[0] > 0:
-            return 0, b[1] - 1
-        most = max(map(abs, a if operation == "//" else b))
-        return -most - 1, most
-
-    def _symbol(self, symbol: str) -> Interval:
-        tracer = self.tracer
+    def of_symbol(symbol: str) -> Interval:
         loop = tracer.loops.get(symbol)
         if loop is not None:
             if symbol in tracer.reads or loop.first is None or loop.last is None:
                 return -(2**31), 2**31  # what is read from data fits 32 bits, or NumPy runs the call
-            first, last = (self.of(tracer.resolve(end)) for end in (loop.first, loop.last))
+            first, last = (ranges.of(tracer.resolve(end)) for end in (loop.first, loop.last))
             way = loop.step * _MOST_ITERATIONS
             return (
                 max(min(first[0], last[0]), first[0] + min(way, 0)),
                 min(max(first[1], last[1]), first[1] + max(way, 0)),
             )
         if symbol in tracer.extents:
-            return 0, _LARGEST_EXTENT if self.limit is None else min(self.limit, _LARGEST_EXTENT)
-        low, high = max(INT64[0], tracer.lower_bounds.get(symbol, INT64[0])), INT64[1]
-        return (low, high) if self.limit is None else (max(low, -self.limit), min(high, self.limit))
+            return 0, _LARGEST_EXTENT if limit is None else min(limit, _LARGEST_EXTENT)
+        low, high = tracer.known_range(symbol)
+        return (low, high) if limit is None else (max(low, -limit), min(high, limit))
+
+    ranges = Ranges(of_symbol, tracer.extents)
+    return ranges

@@ -58,7 +58,6 @@ def size_from_data(tracer: Tracer, value: Value, name: str, least: Size | None, 
 
 def position(tracer: Tracer, part: Any, extent: Size, axis: int) -> Size:
     """Where an integer of the run points in an axis, with NumPy's meaning of negative ones."""
-    tracer.require(">=", extent, 1, f"index is out of bounds for axis {axis} with size 0", IndexError)
     value = _checked(tracer, value_of_int(tracer, part), extent, axis)
     wrapped = _wrap(tracer, value, _size(tracer, extent))
     clamped = _binary(tracer, "maximum", _binary(tracer, "minimum", wrapped, _size(tracer, extent - 1)), 0)
@@ -94,7 +93,6 @@ def inside(index: SymArray, extent: Size, axis: int) -> SymArray:
     """Positions in an axis: each is checked, and wrapped where it is negative."""
     tracer = index.tracer
     extent = tracer.resolve(extent)
-    tracer.require(">=", extent, 1, f"index is out of bounds for axis {axis} with size 0", IndexError)
     value = _checked(tracer, index.read(), extent, axis)
     wrapped = _wrap(tracer, value, _size(tracer, extent))
     return SymArray.fresh(tracer, wrapped, is_scalar=False)
@@ -102,6 +100,7 @@ def inside(index: SymArray, extent: Size, axis: int) -> SymArray:
 
 def _checked(tracer: Tracer, index: Value, extent: Size, axis: int) -> Value:
     """`index` as int64; the program checks that it points into the axis."""
+    tracer.require(">=", extent, 1, f"index is out of bounds for axis {axis} with size 0", IndexError)
     message = f"an index out of bounds for axis {axis}"
     whole = _argument_of(tracer, index)
     index = tracer.cast(index, INT64)
@@ -110,10 +109,9 @@ def _checked(tracer: Tracer, index: Value, extent: Size, axis: int) -> Value:
         if symbols.isdisjoint(tracer.loops):
             # All of the indices at once: then the iterations of a loop do not hang on each other.
             with tracer.before_all_regions():
-                whole = tracer.cast(whole, INT64)
-                tracer.check(_all(tracer, _in_bounds(tracer, whole, _size(tracer, extent))), message)
+                tracer.check(_all_in_bounds(tracer, tracer.cast(whole, INT64), extent), message)
             return index
-    tracer.check(_all(tracer, _in_bounds(tracer, index, _size(tracer, extent))), message)
+    tracer.check(_all_in_bounds(tracer, index, extent), message)
     return index
 
 
@@ -136,19 +134,11 @@ def _argument_of(tracer: Tracer, index: Value) -> Value | None:
     return index
 
 
-def _all(tracer: Tracer, truths: Value) -> Value:
-    if not truths.shape:
-        return truths
-    return tracer.add("all", (truths,), {"axes": list(range(len(truths.shape)))}, BOOL, ())
-
-
 def gather(array: SymArray, index: Value, axis: int, is_inside: bool = False) -> SymArray:
     """array[..., index, ...]: a copy."""
     tracer = array.tracer
-    extent = tracer.resolve(array.sizes[axis])
-    tracer.require(">=", extent, 1, f"index is out of bounds for axis {axis} with size 0", IndexError)
     if not is_inside:
-        index = _checked(tracer, index, extent, axis)
+        index = _checked(tracer, index, tracer.resolve(array.sizes[axis]), axis)
     shape = (*array.sizes[:axis], *index.shape, *array.sizes[axis + 1 :])
     value = tracer.add("take", (array.read(), index), {"axis": axis}, array.dtype, shape)
     return SymArray.fresh(tracer, value, is_scalar=False, c_order=True)
@@ -163,13 +153,14 @@ def _binary(tracer: Tracer, operation: str, left: Value, right: Value | int) -> 
     return tracer.add(operation, (left, other), {}, INT64, left.shape)
 
 
-def _in_bounds(tracer: Tracer, value: Value, length: Value) -> Value:
-    below_end = tracer.truth("less", value, length)
-    if _is_unsigned(value):
-        return below_end
-    start = tracer.add("negative", (length,), {}, INT64, ())
-    from_start = tracer.truth("greater_equal", value, start)
-    return tracer.add("logical_and", (from_start, below_end), {}, BOOL, value.shape)
+def _all_in_bounds(tracer: Tracer, value: Value, extent: Size) -> Value:
+    length = _size(tracer, extent)
+    inside = tracer.truth("less", value, length)
+    if not _is_unsigned(value):
+        from_start = tracer.truth("greater_equal", value, tracer.add("negative", (length,), {}, INT64, ()))
+        inside = tracer.add("logical_and", (from_start, inside), {}, BOOL, value.shape)
+    axes = list(range(len(inside.shape)))
+    return tracer.add("all", (inside,), {"axes": axes}, BOOL, ()) if axes else inside
 
 
 def _is_unsigned(value: Value) -> bool:

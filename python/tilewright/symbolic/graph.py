@@ -63,7 +63,6 @@ class Value:
     dtype: np.dtype[Any]
     shape: tuple[Size, ...]
     line: int = 0
-    location: str = ""
     call_name: str = ""  # the NumPy call that made it
     user_name: str = ""  # the variable that it was assigned to
     name: str = field(default="")  # arguments only, until the text is written

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, TypeVar
 
 Rule = Callable[..., Any]
@@ -11,6 +13,8 @@ R = TypeVar("R", bound=Rule)
 # Each rule takes the tracer, then what the function or ufunc takes.
 FUNCTIONS: dict[Any, Rule] = {}  # of NumPy's functions, by themselves
 PRODUCTS: dict[str, Rule] = {}  # of ufuncs that take vectors and matrices
+
+signature = lru_cache(maxsize=None)(inspect.signature)  # of a rule
 
 
 def rule(*functions: Any, product: str | None = None) -> Callable[[Rule], Rule]:
@@ -37,7 +41,6 @@ class Operations:
     set_item: Rule  # (array, key, value)
     item_of: Rule  # (array): its only element, as Python's number
     flatten: Rule  # (tracer, array, order): as the method, for which NumPy has no function
-    astype: Rule  # (tracer, array, what the method takes)
     part_of: Rule  # (what a mask picks out, key)
     array_of_items: Rule  # (tracer, a list or tuple in which something is symbolic)
 

@@ -105,10 +105,6 @@ _ON_SIZES: dict[str, Callable[[Size, Size], Size]] = {
 }  # fmt: skip
 
 
-def _is_int(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, np.generic)
-
-
 def _int_of_bool(value: Any) -> Any:
     """Among Python's integers a bool is one."""
     if isinstance(value, SymScalar) and type(value.hint) is bool:
@@ -255,8 +251,8 @@ class SymInt(_Number):
     # -- comparisons --------------------------------------------------------------------------------
 
     def _compare(self, symbol: str, other: Any) -> Any:
-        if isinstance(other, SymInt) or _is_int(other):
-            theirs = other.size if isinstance(other, SymInt) else Size.constant(int(other))
+        if isinstance(other, (SymInt, int)):
+            theirs = size_of(other)
             known = self.tracer.decide_if_same_in_all_iterations(symbol, self.size, theirs)
             return self._compared_in_each_iteration(symbol, theirs) if known is None else known
         if isinstance(other, RunScalar):
@@ -280,9 +276,8 @@ class SymInt(_Number):
         if isinstance(other, RunScalar):
             return NotImplemented
         other = _int_of_bool(other)
-        if isinstance(other, SymInt) or _is_int(other):
-            mine, theirs = self.size, other.size if isinstance(other, SymInt) else Size.constant(other)
-            left, right = (theirs, mine) if swapped else (mine, theirs)
+        if isinstance(other, (SymInt, int)):
+            left, right = (size_of(other), self.size) if swapped else (self.size, size_of(other))
             if name in ("floordiv", "mod") and self.tracer.decide("==", right, 0):
                 raise ZeroDivisionError("integer modulo by zero")
             return self._make(_ON_SIZES[name](self.tracer.resolve(left), self.tracer.resolve(right)))
@@ -298,7 +293,7 @@ class SymInt(_Number):
     __divmod__, __rdivmod__ = divmod_of, lambda self, other: divmod_of(other, self)
 
     def _divide(self, other: Any, name: str, swapped: bool) -> Any:
-        if isinstance(other, SymInt) or _is_int(other):
+        if isinstance(other, (SymInt, int)):
             divisor = self if swapped else other
             if divisor == 0:
                 raise ZeroDivisionError("division by zero")
@@ -322,9 +317,8 @@ class SymInt(_Number):
         if isinstance(other, RunScalar):
             return NotImplemented
         other = _int_of_bool(other)
-        if isinstance(other, SymInt):
+        if isinstance(other, (SymInt, int)):
             other = other.__index__()
-        if _is_int(other):
             if 0 <= other <= 8:
                 power: Any = 1
                 for _ in range(other):
@@ -357,11 +351,8 @@ class SymInt(_Number):
     def __rshift__(self, other: Any) -> Any:
         return self // (1 << operator.index(other))
 
-    def __rlshift__(self, other: Any) -> Any:
-        return other << self.__index__()
-
-    def __rrshift__(self, other: Any) -> Any:
-        return other >> self.__index__()
+    __rlshift__ = _of_the_call(lambda number, other: other << number)
+    __rrshift__ = _of_the_call(lambda number, other: other >> number)
 
     def _bits(self, other: Any, name: str, swapped: bool) -> Any:
         if isinstance(other, (Symbolic, np.ndarray, np.generic)) and not isinstance(other, SymInt):
@@ -378,9 +369,6 @@ class SymInt(_Number):
         return self
 
     __floor__ = __ceil__ = __trunc__
-
-    def bit_length(self) -> int:
-        return self.__index__().bit_length()
 
     @property
     def real(self) -> Any:
@@ -428,11 +416,7 @@ class SymScalar(_Number):
             self.tracer.fix_scalar(source)
         return self.hint
 
-    def __bool__(self) -> bool:
-        return bool(self.concrete())
-
-    def __round__(self, digits: int | None = None) -> Any:
-        return round(self.concrete(), digits) if digits is not None else round(self.concrete())
+    __bool__, __round__, __invert__ = map(_of_the_call, (bool, round, operator.invert))
 
     def _compare(self, symbol: str, other: Any) -> Any:
         if isinstance(other, RunScalar):
@@ -496,11 +480,9 @@ class SymScalar(_Number):
 
     def _power(self, left: SymScalar, right: SymScalar) -> SymScalar:
         """Of a positive number: what Python raises for others, and where the power is no number, is checked."""
-        zero = self.tracer.constant(0.0, FLOAT64)
         if left.sources:
-            self.tracer.check(
-                self.tracer.truth("greater", left.value, zero), "a power of a number that is not positive"
-            )
+            is_positive = self.tracer.truth("greater", left.value, 0.0)
+            self.tracer.check(is_positive, "a power of a number that is not positive")
         result = self._float("power", left, right, left.hint**right.hint)
         result.check_finite("a power that is no number")
         return result
@@ -547,9 +529,8 @@ class SymScalar(_Number):
 
     def _divide(self, other: Any, name: str, swapped: bool) -> Any:
         if not swapped and type(self.hint) is not complex:
-            if isinstance(other, (int, float)) and not isinstance(other, np.generic) and other:
-                return self.divide_unchecked(other, False)
-            if isinstance(other, SymInt) and other != 0:
+            is_number = isinstance(other, (int, float, SymInt)) and not isinstance(other, np.generic)
+            if is_number and other != 0:
                 return self.divide_unchecked(other, False)
         return self._arithmetic(other, name, swapped)
 
@@ -577,9 +558,6 @@ class SymScalar(_Number):
         pair = (self.concrete(), theirs)
         return python_operator(name)(*(reversed(pair) if swapped else pair))
 
-    def __invert__(self) -> Any:
-        return ~self.concrete()
-
     @property
     def real(self) -> Any:
         return self._half("real") if type(self.hint) is complex else +self  # of a bool an int
@@ -592,9 +570,6 @@ class SymScalar(_Number):
     def _half(self, name: str) -> SymScalar:
         value = self.tracer.add(name, (self.value,), {}, FLOAT64, ())
         return SymScalar(self.tracer, value, getattr(self.hint, name), self.sources)
-
-    def is_integer(self) -> bool:
-        return float(self).is_integer()
 
 
 def known_exponent(tracer: Tracer, exponent: Any) -> Any:
@@ -681,14 +656,13 @@ class RunScalar(SymScalar):
             return other if other.is_int else None
         if isinstance(other, SymInt):
             return RunScalar(tracer, other.of_the_run(), int)
-        if _is_int(other):
-            number = int(other)
-            if abs(number) > LARGEST_INT:
+        if isinstance(other, int):
+            if abs(other) > LARGEST_INT:
                 raise tracer.error(
-                    f"loops: {number} beside a run-time int", "a compiled int has 61 bits and a sign",
+                    f"loops: {int(other)} beside a run-time int", "a compiled int has 61 bits and a sign",
                     "Use NumPy integers, which wrap.",
                 )  # fmt: skip
-            return RunScalar(tracer, tracer.constant(number), int, number, number)
+            return RunScalar(tracer, tracer.constant(other), int, int(other), int(other))
         return None
 
     def _bounded(self, operation: str, left: RunScalar, right: RunScalar, low: int, high: int) -> RunScalar:
@@ -700,7 +674,7 @@ class RunScalar(SymScalar):
             self.tracer.check(self.tracer.truth("not_equal", divisor.value, 0), "a division by zero")
 
     def _int_arithmetic(self, name: str, a: RunScalar, b: RunScalar) -> Any:
-        tracer, int64 = self.tracer, INT64
+        tracer = self.tracer
         if name in ("add", "sub", "mul"):
             exact = python_operator(name)
             corners = [exact(x, y) for x in (a.low, a.high) for y in (b.low, b.high)]
@@ -740,7 +714,7 @@ class RunScalar(SymScalar):
             if b.low < 0 or (name == "lshift" and b.high > 60):
                 tracer.check(tracer.truth("greater_equal", b.value, 0), "a negative shift count, or one beyond 60")
             if name == "rshift":
-                count = RunScalar(tracer, tracer.add("minimum", (b.value, tracer.constant(63)), {}, int64, ()), int)
+                count = RunScalar(tracer, tracer.add("minimum", (b.value, tracer.constant(63)), {}, INT64, ()), int)
                 count = b if b.high <= 63 else count
                 return self._bounded("right_shift", a, count, min(a.low, 0), max(a.high, 0))
             if b.high > 60:
@@ -749,7 +723,7 @@ class RunScalar(SymScalar):
             low, high = min(a.low, a.low << clamped.high), max(a.high, a.high << clamped.high)
             if low < -LARGEST_INT or high > LARGEST_INT:
                 room = self._bounded("right_shift", self._int_of(LARGEST_INT), clamped, 0, LARGEST_INT)  # type: ignore[arg-type]
-                size = tracer.add("absolute", (a.value,), {}, int64, ())
+                size = tracer.add("absolute", (a.value,), {}, INT64, ())
                 tracer.check(tracer.truth("less_equal", size, room.value), "a Python int beyond 64 bits")
             return self._bounded("left_shift", a, clamped, low, high)
         if name in ("and", "or", "xor"):
@@ -763,9 +737,8 @@ class RunScalar(SymScalar):
         return NotImplemented
 
     def _clamped(self, value: Value, low: int, high: int) -> Value:
-        int64 = INT64
-        least = self.tracer.add("maximum", (value, self.tracer.constant(low)), {}, int64, ())
-        return self.tracer.add("minimum", (least, self.tracer.constant(high)), {}, int64, ())
+        least = self.tracer.add("maximum", (value, self.tracer.constant(low)), {}, INT64, ())
+        return self.tracer.add("minimum", (least, self.tracer.constant(high)), {}, INT64, ())
 
     def _bits(self, other: Any, name: str, swapped: bool) -> Any:
         if type(self.hint) is bool and type(getattr(other, "hint", other)) is bool:
@@ -813,9 +786,8 @@ class RunScalar(SymScalar):
         # Among integers alone an integer stays one.
         if isinstance(other, RunScalar) and type(other.hint) is int:
             return other
-        if isinstance(other, SymInt) or _is_int(other):
-            of_int = other if isinstance(other, SymInt) else SymInt(self.tracer, Size.constant(int(other)))
-            return RunScalar(self.tracer, of_int.as_value(), int)
+        if isinstance(other, (SymInt, int)):
+            return RunScalar(self.tracer, SymInt(self.tracer, size_of(other)).as_value(), int)
         return None
 
     def _float(self, operation: str, left: SymScalar, right: SymScalar, hint: Any) -> SymScalar:
@@ -854,9 +826,8 @@ class RunScalar(SymScalar):
             return self._float("divide", left, right, 1.0)
         elif name == "pow" and type(other) is int and other == 2 and not swapped:
             square = self._float("multiply", self, self, 1.0)
-            if self.low >= -1 and self.high <= 1:
-                return square
-            square.check_finite("a float power beyond the largest float")
+            if self.low < -1 or self.high > 1:
+                square.check_finite("a float power beyond the largest float")
             return square
         return super()._arithmetic(other, name, swapped)
 

@@ -5,13 +5,18 @@ A `Size` is immutable and normal: two expressions that are equal as polynomials 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from functools import lru_cache
+from itertools import product
 from operator import floordiv, mod
 from typing import TypeAlias
 
 Atom: TypeAlias = "str | tuple[str, Size, Size]"
 Monomial: TypeAlias = "tuple[Atom, ...]"
+Interval = tuple[int, int]
+
+LIMITS: Interval = (-(2**63), 2**63 - 1)  # of an integer in a program
+_LARGEST_ARRAY = 2**47  # bytes that a process can address
 
 
 def _atom_text(atom: Atom) -> str:
@@ -275,3 +280,44 @@ _ON_NUMBERS: dict[str, Callable[[int, int], int]] = {"//": floordiv, "%": mod, "
 _ON_SIZES: dict[str, Callable[[Size, Size], Size]] = {
     "//": Size.floor_divide, "%": Size.remainder, "min": Size.minimum, "max": Size.maximum,
 }  # fmt: skip
+
+
+class Ranges:
+    """Between which numbers sizes lie, by those between which their symbols do."""
+
+    def __init__(self, of_symbol: Callable[[str], Interval], extents: Container[Atom]) -> None:
+        """`extents`: symbols that are extents of arrays."""
+        self.of_symbol, self.extents = of_symbol, extents
+
+    def of(self, size: Size) -> Interval:
+        low = high = 0
+        for monomial, coefficient in size.terms.items():
+            ends = [end * coefficient for end in self._of_product(monomial)]
+            low, high = low + min(ends), high + max(ends)
+        return low, high
+
+    def _of_product(self, monomial: Monomial) -> Interval:
+        low, high = 1, 1
+        for atom in monomial:
+            ends = [a * b for a, b in product((low, high), self._of_atom(atom))]
+            low, high = min(ends), max(ends)
+        if len(set(monomial)) == len(monomial) > 1 and all(atom in self.extents for atom in monomial):
+            arrays = {atom.rpartition(".")[0] for atom in monomial if isinstance(atom, str)}
+            high = min(high, _LARGEST_ARRAY) if len(arrays) == 1 else high
+        return low, high
+
+    def _of_atom(self, atom: Atom) -> Interval:
+        if isinstance(atom, str):
+            return self.of_symbol(atom)
+        operation, left, right = atom
+        a, b = self.of(left), self.of(right)
+        if operation in ("min", "max"):
+            chosen = _ON_NUMBERS[operation]
+            return chosen(a[0], b[0]), chosen(a[1], b[1])
+        if operation == "//" and b[0] > 0:
+            ends = [x // y for x, y in product(a, b)]
+            return min(ends), max(ends)
+        if operation == "%" and b[0] > 0:
+            return 0, b[1] - 1
+        most = max(map(abs, a if operation == "//" else b))
+        return -most - 1, most

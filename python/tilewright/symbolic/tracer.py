@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -16,7 +16,7 @@ from ..errors import TraceError
 from ..guards import PythonGuard
 from .graph import BOOL, INT64, Block, Value
 from .operators import COMPARE
-from .sizes import Atom, Size
+from .sizes import LIMITS, Atom, Interval, Ranges, Size
 
 _NUMPY_FOLDER = os.path.dirname(np.__file__) + os.sep
 _USERS_WORDS = {"SymArray": "ndarray", "SymGenerator": "Generator", "SymInt": "int", "SymScalar": "float"}
@@ -51,6 +51,13 @@ class SizeGuard:
             # "X.0 <= 5" reads better than "5 >= X.0".
             return f"{self.right} <= {self.left}"
         return f"{self.left} {self.operator} {self.right}"
+
+    def holds(self, sizes: Mapping[str, int]) -> bool:
+        """In a call with these sizes."""
+        try:
+            return bool(COMPARE[self.operator](self.left.evaluate(sizes), self.right.evaluate(sizes)))
+        except ZeroDivisionError:
+            return False
 
 
 @dataclass(frozen=True)
@@ -144,6 +151,7 @@ class Tracer:
         self._bounds_guards = 0
         self._bounds_replacements = 0
         self._replacements = 0  # calls of _replace()
+        self._ranges = Ranges(self.known_range, self.extents)
         self.last_frame: list[Any] = [file, function_name, 0]
         self.cache: dict[Any, Any] = {}
         # (function, args, kwargs): a Python function by its source; None where the traced one has none.
@@ -235,7 +243,6 @@ class Tracer:
         if operation == "index" and Size.constant(0) in shape and operands[0].shape:
             # Of no elements none is read: Halide would warn of places that lie outside.
             return self.zeros(dtype, shape)
-        file, line, _ = self.location()
         value = Value(
             number=self.made,
             operation=operation,
@@ -243,8 +250,7 @@ class Tracer:
             attributes=attributes,
             dtype=dtype,
             shape=tuple(shape),
-            line=self.root_line() if self.frames else line,
-            location=f"{file}:{line}",
+            line=self.root_line(),
             call_name=self.composites[0] if self.composites else call_name or operation,
             blocks=blocks,
         )
@@ -414,46 +420,22 @@ class Tracer:
         """In the recorded call."""
         return size.constant_part if size.is_constant else size.evaluate(self.sizes)
 
-    def _lower_bound(self, size: Size) -> int | None:
-        total = 0
-        for monomial, coefficient in size.terms.items():
-            product = coefficient
-            for atom in monomial:
-                bound = self.lower_bounds.get(atom) if isinstance(atom, str) else self._atom_lower_bound(atom)
-                if bound is None or bound < 0 or coefficient < 0:
-                    return None
-                product *= bound
-            total += product
-        return total
-
-    def _atom_lower_bound(self, atom: tuple[str, Size, Size]) -> int | None:
-        operation, left, right = atom
-        a, b = self._lower_bound(left), self._lower_bound(right)
-        if operation == "//" and right.is_constant and right.constant_part > 0 and a is not None and a >= 0:
-            return a // right.constant_part
-        if operation == "%" and b is not None and b > 0:
-            return 0
-        if operation == "max" and (a is not None or b is not None):
-            return max(bound for bound in (a, b) if bound is not None)
-        if operation == "min" and a is not None and b is not None:
-            return min(a, b)
-        return None
+    def known_range(self, symbol: str) -> Interval:
+        """Between which numbers a symbol lies in each call that the guards admit."""
+        return self.lower_bounds.get(symbol, LIMITS[0]), LIMITS[1]
 
     def _known(self, operator: str, difference: Size) -> bool | None:
         """The truth of `difference operator 0` where it holds for every call that the guards admit."""
         if difference.is_constant:
             constant = difference.constant_part
             return {"==": constant == 0, "!=": constant != 0, ">=": constant >= 0}[operator]
-        bound = self._lower_bound(difference)
-        negative = self._lower_bound(-difference)
+        least, most = self._ranges.of(difference)
         if operator == ">=":
-            if bound is not None and bound >= 0:
-                return True
-            if negative is not None and negative > 0:
-                return False
+            if least >= 0 or most < 0:
+                return least >= 0
             guarded = self._guarded_bounds().get(_without_constant(difference))
             return True if guarded is not None and difference.constant_part >= guarded else None
-        if (bound is not None and bound > 0) or (negative is not None and negative > 0):
+        if least > 0 or most < 0:
             return operator == "!="
         for guard in self.guards:
             if guard.operator == "!=":
@@ -549,9 +531,7 @@ class Tracer:
         last = first + (iterations - 1) * step
         index = self.new_symbol(symbol, self.value_of(first), extent=False)
         self.loops[symbol] = LoopIndex(first, last, step)
-        least = self._lower_bound(first if step > 0 else last)
-        if least is not None:
-            self.lower_bounds[symbol] = least
+        self.lower_bounds[symbol], _ = self._ranges.of(first if step > 0 else last)
         return index
 
     def new_data_symbol(self, name: str, bounds: LoopIndex, hint: int) -> Size:
@@ -560,8 +540,8 @@ class Tracer:
         index = self.new_symbol(symbol, hint, extent=False)
         self.loops[symbol] = bounds
         self.open_loops.add(symbol)
-        if bounds.first is not None and (least := self._lower_bound(bounds.first)) is not None:
-            self.lower_bounds[symbol] = least
+        if bounds.first is not None:
+            self.lower_bounds[symbol], _ = self._ranges.of(bounds.first)
         return index
 
     def _free_symbol(self, name: str) -> str:
@@ -592,7 +572,7 @@ class Tracer:
             rest = list(monomial)
             rest.remove(moving[0])
             factor = Size({tuple(rest): 1})
-            if len(moving) > 1 or (rest and (self._lower_bound(factor) or 0) < 0) or self._lower_bound(factor) is None:
+            if len(moving) > 1 or self._ranges.of(factor)[0] < 0:
                 return None
             bound = self._extreme_atom(moving[0], symbol, highest == (coefficient > 0))
             if bound is None:
@@ -642,25 +622,23 @@ class Tracer:
         """Two sizes differ in the recorded call, which says nothing where loops or data decide them."""
         left, right = self.resolve(left), self.resolve(right)
         if not self.loops.keys().isdisjoint((left - right).symbols()):
-            raise self.error(
-                f"loops: {left} and {right} as one size",
-                "whether they are equal differs from iteration to iteration, or with the data",
-                "Leave the loop out of the compiled function.",
+            raise self._as_one(
+                left, right, "whether they are equal differs from iteration to iteration, or with the data"
             )
+
+    def _as_one(self, left: Size, right: Size, why: str) -> TraceError:
+        return self.error(f"loops: {left} and {right} as one size", why, "Leave the loop out of the compiled function.")
 
     def unify(self, left: Size, right: Size, message: str = "") -> None:
         """Make two sizes that are equal in the recorded call the same from here on, under a guard."""
-        difference = self.resolve(left) - self.resolve(right)
+        left, right = self.resolve(left), self.resolve(right)
+        difference = left - right
         if difference.is_constant:
             return
         if not self.loops.keys().isdisjoint(difference.symbols()):
-            if self._unify_slices(self.resolve(left), self.resolve(right), message):
+            if self._unify_slices(left, right, message):
                 return
-            raise self.error(
-                f"loops: {self.resolve(left)} and {self.resolve(right)} as one size",
-                "they are equal only in some iterations",
-                "Leave the loop out of the compiled function.",
-            )
+            raise self._as_one(left, right, "they are equal only in some iterations")
         candidates: list[tuple[int, int, Atom]] = []
         for monomial, coefficient in difference.terms.items():
             if len(monomial) != 1 or abs(coefficient) != 1:
@@ -701,10 +679,14 @@ class Tracer:
                 self._replace(atom, one)
         return True
 
-    def match(self, left: Size, right: Size, message: str, guard: str = "") -> None:
-        """ValueError with the message where two sizes differ in the recorded call; else they are one from here on."""
+    def match(
+        self, left: Size, right: Size, message: str, guard: str = "", exception: type[Exception] = ValueError
+    ) -> None:
+        """The exception with the message where two sizes differ in the recorded call; else they are one from here on."""
         if self.value_of(left) != self.value_of(right):
-            raise ValueError(message)
+            self.refuse_unknown(left, right)
+            raise exception(message)
+        # Both 1 in the recorded call does not make them equal in others.
         self.unify(left, right, guard or message)
 
     def fix_scalar(self, name: str) -> None:

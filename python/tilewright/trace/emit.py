@@ -7,7 +7,6 @@ import math
 import re
 from collections import ChainMap
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,14 +29,6 @@ RESERVED = frozenset([
     "do", "in", "range", "carry", "yield", "choose", "when", "where", "variant", "schedule", "space", "result", "temp",
     "require", "version", "call", "library", "end", "newaxis", "inline", "true", "false", "nan", "inf",
 ])  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Emitted:
-    text: str
-    digest: str
-    names: dict[int, str]  # number of a value -> its name
-    source_lines: dict[str, str]
 
 
 class Emitter:
@@ -73,11 +64,9 @@ class Emitter:
         self.handed: dict[int, set[int]] = {}  # of each loop or branch: the positions that somebody reads
         self.shapes: dict[int, tuple[Size, ...]] = {}
         self.attributes: dict[int, str] = {}
-        self.names: dict[int, str] = {}
-        self.lines: list[str] = []
-        self.source_lines: dict[str, str] = {}
+        self.names: dict[int, str] = {}  # number of a value -> its name
 
-    def run(self) -> Emitted:
+    def text(self) -> str:
         program = self.tracer.blocks[0]
         self._mark()
         self._merge(program, {}, {value.number for value in self.results}, {})
@@ -92,8 +81,7 @@ class Emitter:
         self.values = list(self._in_order(program))
         self._name(self.values)
         lines = [*self._header(), *self._body(program, ""), *self._checks(), *self._writes(), self._return()]
-        text = "\n".join(lines) + "\n"
-        return Emitted(text, digest_of(text), self.names, self.source_lines)
+        return "\n".join(lines) + "\n"
 
     # -- which values are left ----------------------------------------------------------------------
 
@@ -248,7 +236,6 @@ class Emitter:
                 for position in sorted(self.handed.get(value.number, ())):
                     result = value.attributes["results"][position]
                     self.names[result.number] = self._unique(result.user_name or result.call_name, used)
-                    self.source_lines[self.names[result.number]] = value.location
                 continue
             if value.operation == "result":
                 continue
@@ -274,12 +261,10 @@ class Emitter:
                 ):
                     base = value.call_name
             if base:
-                name = self._unique(base, used)
+                self.names[value.number] = self._unique(base, used)
             else:
                 anonymous += 1
-                name = f"%{anonymous}"
-            self.names[value.number] = name
-            self.source_lines[name] = value.location
+                self.names[value.number] = f"%{anonymous}"
 
     @staticmethod
     def _unique(base: str, used: set[str]) -> str:
@@ -477,6 +462,6 @@ def _escape(text: str) -> str:
 
 def digest_of(text: str) -> str:
     """32 hexadecimal digits of the text without file and line numbers."""
-    bare = re.sub(r' "[^\n]*"$', "", text, count=1, flags=re.M) if text else text
+    bare = re.sub(r' "[^\n]*"$', "", text, count=1, flags=re.M)
     bare = re.sub(r" @\d+$", "", bare, flags=re.M)
     return hashlib.blake2b(bare.encode(), digest_size=16).hexdigest()

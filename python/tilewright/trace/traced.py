@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 import types
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,11 +25,10 @@ from ..ops.operands import is_symbolic
 from ..symbolic.arrays import Storage, SymArray
 from ..symbolic.compressed import Compressed
 from ..symbolic.graph import BOOL, INT64, Value, unchanged
-from ..symbolic.operators import COMPARE
 from ..symbolic.scalars import SymInt, SymScalar, refuse_kinds
 from ..symbolic.sizes import Size
 from ..symbolic.tracer import MAX_RANK, Argument, LayoutNeeded, SizeGuard, Tracer
-from .emit import Emitter
+from .emit import Emitter, digest_of
 
 _INPUTS = ("array", "hidden", "scalar")
 _CONTRACTS = ("numpy", "reproducible", "fast")
@@ -60,7 +59,6 @@ class Traced:
     arguments: tuple[Argument, ...]
     guards: tuple[PythonGuard, ...]
     size_guards: tuple[SizeGuard, ...]
-    source_lines: Mapping[str, str]
     # Result leaves in the structure that the function returns: a Result, a tuple, a list or a dict.
     results: Any
     # Why NumPy has to run the call although it was traced; None when the program serves it.
@@ -102,73 +100,48 @@ class Traced:
 
     def matches(self, args: Sequence[Any], kwargs: Mapping[str, Any] | None = None) -> bool:
         """Whether the program answers this call: dtypes, ranks, sizes, constants, globals."""
-        try:
-            parameters = bind_call(self.function, args, kwargs or {})
-        except TypeError:
-            return False
-        root = root_function(self.function)
-        sizes: dict[str, int] = {}
-        arrays: dict[str, Any] = {}
-        try:
-            if not all(guard_holds(guard, parameters, root) for guard in self.guards):
-                return False
-            for argument, value in self._found(parameters, root):
-                if not _fits(argument, value, sizes):
-                    return False
-                if argument.kind != "scalar":
-                    arrays[argument.name] = value
-        except (Missing, UnknownDtype):
-            return False
-        for written in self.writes:
-            if any(name != written and np.may_share_memory(arrays[written], a) for name, a in arrays.items()):
-                return False
-            if not arrays[written].flags.writeable:
-                return False
-        for argument in self.arguments:
-            if argument.path[0][0] == "constant" and argument.kind == "hidden":
-                sizes.update({f"{argument.name}.{k}": n for k, n in enumerate(argument.value.shape)})
-        return self._sizes_hold(sizes)
-
-    def _found(self, parameters: Mapping[str, Any], root: types.FunctionType) -> Iterator[tuple[Argument, Any]]:
-        """Each input that a call is asked for, with its value there; of an array on a device what stands for it."""
-        for argument in self.arguments:
-            if argument.kind in _INPUTS and argument.path[0][0] != "constant":
-                value = follow(argument.path, parameters, root)
-                yield argument, value if argument.kind == "scalar" else stand_in(value)
+        return self._refusal(args, kwargs or {}) is None
 
     def changed_value(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str | None:
         """In words, the value that keeps the program from answering a call, if it is the only reason; else None."""
+        return self._refusal(args, kwargs) or None
+
+    def _refusal(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str | None:
+        """Why the program does not answer a call: the value that decides it, in words, and "" for what is no one value.
+        None where it does."""
         try:
             parameters = bind_call(self.function, args, kwargs)
         except TypeError:
-            return None
+            return ""
         root = root_function(self.function)
-        broken = next((guard for guard in self.guards if not guard_holds(guard, parameters, root)), None)
-        if broken is not None:
-            return path_text(broken.path) if broken.kind in VALUE_KINDS else None
         sizes: dict[str, int] = {}
+        arrays: dict[str, Any] = {}
+        numbers: dict[str, str] = {}
         try:
-            if not all(_fits(argument, value, sizes) for argument, value in self._found(parameters, root)):
-                return None
+            broken = next((guard for guard in self.guards if not guard_holds(guard, parameters, root)), None)
+            if broken is not None:
+                return path_text(broken.path) if broken.kind in VALUE_KINDS else ""
+            for argument in self.arguments:
+                if argument.path[0][0] == "constant" and argument.kind == "hidden":
+                    sizes.update({f"{argument.name}.{k}": n for k, n in enumerate(argument.value.shape)})
+                elif argument.kind == "scalar":
+                    if not _fits(argument, follow(argument.path, parameters, root), sizes):
+                        return ""
+                    numbers[argument.name] = path_text(argument.path)
+                elif argument.kind in _INPUTS:
+                    arrays[argument.name] = array = stand_in(follow(argument.path, parameters, root))
+                    if not _fits(argument, array, sizes):
+                        return ""
         except (Missing, UnknownDtype):
-            return None
-        numbers = {argument.name: argument for argument in self.arguments if argument.kind == "scalar"}
-        for guard in self.size_guards:
-            name = str(guard.left)
-            is_fixed = guard.is_definition and guard.right.is_constant and name in numbers
-            if is_fixed and sizes.get(name) != guard.right.constant_part:
-                return path_text(numbers[name].path)
-        return None
-
-    def _sizes_hold(self, sizes: dict[str, int]) -> bool:
-        for guard in self.size_guards:
-            try:
-                left, right = guard.left.evaluate(sizes), guard.right.evaluate(sizes)
-            except ZeroDivisionError:
-                return False
-            if not COMPARE[guard.operator](left, right):
-                return False
-        return True
+            return ""
+        for written in self.writes:
+            if any(name != written and np.may_share_memory(arrays[written], a) for name, a in arrays.items()):
+                return ""
+            if not arrays[written].flags.writeable:
+                return ""
+        failing = [guard for guard in self.size_guards if not guard.holds(sizes)]
+        decided = (str(guard.left) for guard in failing if guard.is_definition and guard.right.is_constant)
+        return next((numbers[name] for name in decided if name in numbers), "" if failing else None)
 
 
 def _fits(argument: Argument, value: Any, sizes: dict[str, int]) -> bool:
@@ -318,8 +291,8 @@ def _trace_once(  # noqa: PLR0917
         tracer.follow = None
         tracer.last_frame[2] = root.__code__.co_firstlineno
         try:
-            args, kwargs = _call_of(root, symbolic)
-            result = call_without_source(inputs, root, args, kwargs)
+            call = inspect.BoundArguments(inspect.signature(root, follow_wrapped=False), symbolic)  # type: ignore[arg-type]
+            result = call_without_source(inputs, root, call.args, call.kwargs)
         except TypeError as error:
             raise tracer.in_users_words(error) from None
     # What is read of the results belongs to the return.
@@ -328,31 +301,12 @@ def _trace_once(  # noqa: PLR0917
 
 
 def _symbolic_parameters(root: types.FunctionType, inputs: Inputs, parameters: dict[str, Any]) -> dict[str, Any]:
-    kinds = {name: p.kind for name, p in inspect.signature(root, follow_wrapped=False).parameters.items()}
-    symbolic: dict[str, Any] = {}
-    for name, value in parameters.items():
-        made = inputs.parameter(name, value)
-        if kinds[name] is inspect.Parameter.VAR_KEYWORD:
-            # A dict of Python's own making: the function may change it.
-            made = dict(made)
-        symbolic[name] = made
+    symbolic = {name: inputs.parameter(name, value) for name, value in parameters.items()}
+    if root.__code__.co_flags & inspect.CO_VARKEYWORDS:
+        # A dict of Python's own making: the function may change it.
+        *_, name = symbolic
+        symbolic[name] = dict(symbolic[name])
     return symbolic
-
-
-def _call_of(root: types.FunctionType, symbolic: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-    """The call of the function with symbolic values."""
-    positional: list[Any] = []
-    keywords: dict[str, Any] = {}
-    for name, parameter in inspect.signature(root, follow_wrapped=False).parameters.items():
-        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
-            positional.extend(symbolic.get(name, ()))
-        elif parameter.kind is inspect.Parameter.VAR_KEYWORD:
-            keywords.update(symbolic.get(name, {}))
-        elif parameter.kind is inspect.Parameter.KEYWORD_ONLY:
-            keywords[name] = symbolic[name]
-        else:
-            positional.append(symbolic[name])
-    return positional, keywords
 
 
 def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by: str) -> Traced:
@@ -459,10 +413,9 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
         kinds = [kind if kind in ("int", "float", "bool") else "" for kind, _, _ in leaves]
         is_one = isinstance(result, (SymArray, SymInt, SymScalar, int, float))
         emitter = Emitter(tracer, values, not is_one, memory, writes, kinds)
-        emitted = emitter.run()
-        names = [emitted.names[value.number] for value in emitter.results]
+        text = emitter.text()
+        names = [emitter.names[value.number] for value in emitter.results]
         writes = emitter.writes
-        text, digest, lines = emitted.text, emitted.digest, emitted.source_lines
         deepest = max((len(value.shape) for value in emitter.values), default=0)
         if deepest > MAX_RANK:
             reasons.append(f"it works on arrays of {deepest} dimensions, where at most {MAX_RANK} are compiled")
@@ -472,7 +425,7 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
         if not computed:
             reasons.append("it returns its arguments and computes nothing")
     else:
-        names, text, digest, lines = [], "", "", {}
+        names, text = [], ""
         computed = False
 
     def restore(item: Any) -> Any:
@@ -495,11 +448,10 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
     size_guards = tuple(_all_size_guards(tracer))
     return Traced(
         program_text=text,
-        digest=digest,
+        digest=digest_of(text) if text else "",
         arguments=tuple(tracer.arguments),
         guards=tuple(tracer.python_guards.values()),
         size_guards=size_guards,
-        source_lines=lines,
         results=restore(shape),
         fallback_reason="; ".join(dict.fromkeys(reasons)) or None,
         idle=not computed and bool(size_guards),
