@@ -19,8 +19,8 @@ template <tilewright::dsl::HasFields Struct> struct nlohmann::adl_serializer<Str
     }
 };
 
-template <> struct nlohmann::adl_serializer<std::optional<std::string>> {
-    static void to_json(nlohmann::json& to, const std::optional<std::string>& from) {
+template <class Value> struct nlohmann::adl_serializer<std::optional<Value>> {
+    static void to_json(nlohmann::json& to, const std::optional<Value>& from) {
         to = from ? nlohmann::json(*from) : nlohmann::json();
     }
 };

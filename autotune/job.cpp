@@ -11,33 +11,12 @@
 
 namespace tilewright::autotune {
 
-constexpr auto fields_of(std::type_identity<Flops>) {
-    return std::tuple(dsl::Field("float32", &Flops::float32), dsl::Field("float64", &Flops::float64),
-                      dsl::Field("float32_products", &Flops::float32_products),
-                      dsl::Field("float64_products", &Flops::float64_products));
-}
-constexpr auto fields_of(std::type_identity<JobTolerance>) {
-    return std::tuple(dsl::Field("rtol", &JobTolerance::rtol), dsl::Field("atol", &JobTolerance::atol),
-                      dsl::Field("index_mismatch_fraction", &JobTolerance::index_mismatch_fraction),
-                      dsl::Field("float_mismatch_fraction", &JobTolerance::float_mismatch_fraction));
-}
+TW_FIELDS(Flops, float32, float64, float32_products, float64_products);
+TW_FIELDS(JobTolerance, rtol, atol, index_mismatch_fraction, float_mismatch_fraction);
 /// All but the data sets.
-constexpr auto fields_of(std::type_identity<Job>) {
-    return std::tuple(
-        dsl::Field("program", &Job::program), dsl::Field("function", &Job::function), dsl::Field("isa", &Job::isa),
-        dsl::Field("layouts", &Job::layouts), dsl::Field("sizes", &Job::sizes), dsl::Field("contract", &Job::contract),
-        dsl::Field("threads", &Job::threads), dsl::Field("l2", &Job::l2), dsl::Field("devices", &Job::devices),
-        dsl::Field("budget_s", &Job::budget_s), dsl::Field("reserved_s", &Job::reserved_s),
-        dsl::Field("max_trials", &Job::max_trials), dsl::Field("seed", &Job::seed),
-        dsl::Field("strategy", &Job::strategy), dsl::Field("db", &Job::db),
-        dsl::Field("workload_key", &Job::workload_key), dsl::Field("family_key", &Job::family_key),
-        dsl::Field("summary", &Job::summary), dsl::Field("space", &Job::space), dsl::Field("starts", &Job::starts),
-        dsl::Field("fixed_schedule", &Job::fixed_schedule), dsl::Field("present_schedule", &Job::present_schedule),
-        dsl::Field("worker", &Job::worker), dsl::Field("folder", &Job::folder), dsl::Field("blas", &Job::blas),
-        dsl::Field("flops", &Job::flops), dsl::Field("tolerance", &Job::tolerance),
-        dsl::Field("build_limit_s", &Job::build_limit_s), dsl::Field("run_limit_s", &Job::run_limit_s),
-        dsl::Field("memory_limit_bytes", &Job::memory_limit_bytes));
-}
+TW_SOME_FIELDS(Job, program, function, isa, layouts, sizes, contract, threads, l2, devices, budget_s, reserved_s,
+               max_trials, seed, strategy, db, workload_key, family_key, summary, space, starts, fixed_schedule,
+               present_schedule, worker, folder, blas, flops, tolerance, build_limit_s, run_limit_s, memory_limit_bytes)
 
 namespace {
 
@@ -62,10 +41,16 @@ template <class T> T get(const json& object, const char* name, const std::string
     }
 }
 
-template <class T> T get_or(const json& object, const char* name, const std::string& where, T otherwise) {
+/// What the field has, where it is there and not null.
+template <class Value> void read_field(const json& object, const char* name, const std::string& where, Value& value) {
     const auto found = object.find(name);
-    if (found == object.end() || found->is_null()) return otherwise;
-    return get<T>(object, name, where);
+    if (found == object.end() || found->is_null()) return;
+    if constexpr (dsl::HasFields<Value>)
+        dsl::visit_fields(value, [&](const char* inner, auto& field) { read_field(*found, inner, name, field); });
+    else if constexpr (std::is_same_v<Value, std::optional<std::string>>)
+        value = get<std::string>(object, name, where);
+    else
+        value = get<Value>(object, name, where);
 }
 
 /// JSON has no NaN and infinities: they travel as words.
@@ -115,9 +100,9 @@ JobArgument read_argument(const json& object, const std::string& where) {
     argument.shape = get<std::vector<std::int64_t>>(object, "shape", where);
     argument.strides_bytes = get<std::vector<std::int64_t>>(object, "strides_bytes", where);
     argument.file = get<std::string>(object, "file", where);
-    argument.offset_bytes = get_or<std::int64_t>(object, "offset", where, 0);
-    argument.is_written = get_or(object, "written", where, false);
-    argument.after = get_or<std::string>(object, "after", where, "");
+    read_field(object, "offset", where, argument.offset_bytes);
+    read_field(object, "written", where, argument.is_written);
+    read_field(object, "after", where, argument.after);
     if (argument.shape.size() != argument.strides_bytes.size())
         fail(where + "." + argument.name, std::to_string(argument.shape.size()) + " extents but " +
                                               std::to_string(argument.strides_bytes.size()) + " strides");
@@ -148,7 +133,8 @@ json write_argument(const JobArgument& argument) {
 
 JobDataSet read_data_set(const json& object, const std::string& where) {
     JobDataSet set;
-    set.kind = get_or<std::string>(object, "kind", where, "recorded");
+    set.kind = "recorded";
+    read_field(object, "kind", where, set.kind);
     for (const json& argument : field(object, "arguments", where))
         set.arguments.push_back(
             read_argument(argument, where + ".arguments[" + std::to_string(set.arguments.size()) + "]"));
@@ -168,19 +154,6 @@ double count_of(const std::vector<std::int64_t>& shape) {
     for (std::int64_t extent : shape)
         count *= static_cast<double>(extent);
     return count;
-}
-
-/// What the field has, where it is there and not null.
-template <class Value> void read_field(const json& object, const char* name, const std::string& where, Value& value) {
-    if constexpr (dsl::HasFields<Value>) {
-        if (const auto found = object.find(name); found != object.end() && found->is_object())
-            dsl::visit_fields(value, [&](const char* inner, auto& field) { read_field(*found, inner, name, field); });
-    } else if constexpr (std::is_same_v<Value, std::optional<std::string>>) {
-        const auto found = object.find(name);
-        if (found != object.end() && !found->is_null()) value = get<std::string>(object, name, where);
-    } else {
-        value = get_or(object, name, where, value);
-    }
 }
 
 } // namespace

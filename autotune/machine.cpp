@@ -2,20 +2,17 @@
 #include "autotune/machine.h"
 
 #include <algorithm>
-#include <cmath>
 #include <fstream>
 #include <map>
-#include <sched.h>
 #include <sstream>
 #include <string_view>
-#include <unistd.h>
 
 #include "dsl/base/digest.h"
 #include "dsl/base/dtypes.h"
 #include "dsl/base/error.h"
 #include "dsl/base/spelling.h"
 #include "dsl/base/targets.h"
-#include "dsl/runtime/cuda/device.h"
+#include "dsl/runtime/thread_budget.h"
 
 namespace tilewright::autotune {
 namespace {
@@ -25,56 +22,6 @@ std::string read_line(const std::string& path) {
     std::string line;
     std::getline(file, line);
     return line;
-}
-
-/// Cores that `quota` microseconds in each `period` amount to, rounded up; no quota is a large number.
-int cores_of_quota(double quota_us, double period_us) {
-    if (quota_us <= 0 || period_us <= 0) return 1 << 20;
-    return std::max(1, static_cast<int>(std::ceil(quota_us / period_us)));
-}
-
-/// The smallest quota of this process's cgroup and those above it, version 2 or 1.
-int cores_of_cgroup() {
-    int cores = 1 << 20;
-    std::ifstream groups("/proc/self/cgroup");
-    for (std::string line; std::getline(groups, line);) {
-        const auto first = line.find(':');
-        const auto second = line.find(':', first + 1);
-        if (first == std::string::npos || second == std::string::npos) continue;
-        const std::string controllers = line.substr(first + 1, second - first - 1);
-        std::string path = line.substr(second + 1);
-        const bool unified = controllers.empty();
-        if (!unified && ("," + controllers + ",").find(",cpu,") == std::string::npos) continue;
-        const std::string root = unified ? "/sys/fs/cgroup" : "/sys/fs/cgroup/cpu";
-        // Inside a container the path may be the host's and not exist below the mount: the mount's own files still
-        // count.
-        for (;;) {
-            const std::string folder = root + (path == "/" ? "" : path);
-            if (unified) {
-                std::istringstream words(read_line(folder + "/cpu.max"));
-                std::string quota;
-                double period_us = 0;
-                if (words >> quota >> period_us && quota != "max")
-                    cores = std::min(cores, cores_of_quota(std::atof(quota.c_str()), period_us));
-            } else {
-                const double quota_us = std::atof(read_line(folder + "/cpu.cfs_quota_us").c_str());
-                const double period_us = std::atof(read_line(folder + "/cpu.cfs_period_us").c_str());
-                cores = std::min(cores, cores_of_quota(quota_us, period_us));
-            }
-            if (path.empty() || path == "/") break;
-            path.erase(path.find_last_of('/'));
-        }
-    }
-    return cores;
-}
-
-int usable_cores() {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    int cores = 0;
-    if (sched_getaffinity(0, sizeof set, &set) == 0) cores = CPU_COUNT(&set);
-    if (cores < 1) cores = std::max(1, static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)));
-    return std::max(1, std::min(cores, cores_of_cgroup()));
 }
 
 std::string cpu_model() {
@@ -96,17 +43,8 @@ std::string cpu_model() {
 
 std::int64_t bytes_of_cache_size(const std::string& text) {
     if (text.empty()) return 0;
-    const std::int64_t count = std::atoll(text.c_str());
-    switch (text.back()) {
-    case 'K':
-        return count << 10;
-    case 'M':
-        return count << 20;
-    case 'G':
-        return count << 30;
-    default:
-        return count;
-    }
+    const std::size_t unit = std::string_view("KMG").find(text.back());
+    return std::atoll(text.c_str()) << (unit == std::string_view::npos ? 0 : 10 * (unit + 1));
 }
 
 void read_caches(Machine& machine) {
@@ -123,23 +61,8 @@ void read_caches(Machine& machine) {
     }
 }
 
-DeviceFacts read_device() {
-    DeviceFacts facts;
-    if (runtime::cuda::device_count() == 0) return facts;
-    const runtime::cuda::Device& device = runtime::cuda::device(0);
-    facts.present = true;
-    facts.ordinal = device.ordinal;
-    facts.name = device.name;
-    facts.major = device.major;
-    facts.minor = device.minor;
-    facts.multiprocessors = device.multiprocessors;
-    facts.max_threads = device.max_threads_per_block;
-    facts.shared_bytes = device.shared_bytes_per_block;
-    facts.registers = device.registers_per_multiprocessor;
-    facts.l2_bytes = device.l2_bytes;
-    facts.memory_bytes = device.memory_bytes;
-    return facts;
-}
+constexpr double BandwidthLevel::*kRates[] = {&BandwidthLevel::read_gbps, &BandwidthLevel::write_gbps,
+                                              &BandwidthLevel::copy_gbps};
 
 /// The largest that is not larger than the data; null where all are.
 template <class Levels> auto level_of(Levels& levels, double bytes) -> decltype(levels.data()) {
@@ -167,16 +90,15 @@ Bound Roofline::bound(const CallWork& work) const {
     if (memory_ns > 0) found = {Roof::memory, memory_ns};
     const bool fuses = work.contract == "fast";
     const bool fuses_products = work.contract != "reproducible";
-    const auto add = [](double& ns, double flops, double gflops) {
-        if (flops > 0 && gflops > 0) ns += flops / gflops;
-    };
     double plain_ns = 0, fused_ns = 0;
-    add(fuses ? fused_ns : plain_ns, work.flops.float32, fuses ? float32_fma_gflops : float32_gflops);
-    add(fuses ? fused_ns : plain_ns, work.flops.float64, fuses ? float64_fma_gflops : float64_gflops);
-    add(fuses_products ? fused_ns : plain_ns, work.flops.float32_products,
-        fuses_products ? float32_fma_gflops : float32_gflops);
-    add(fuses_products ? fused_ns : plain_ns, work.flops.float64_products,
-        fuses_products ? float64_fma_gflops : float64_gflops);
+    const auto add = [&](bool is_fused, double flops, double plain_gflops, double fused_gflops) {
+        const double gflops = is_fused ? fused_gflops : plain_gflops;
+        if (flops > 0 && gflops > 0) (is_fused ? fused_ns : plain_ns) += flops / gflops;
+    };
+    add(fuses, work.flops.float32, float32_gflops, float32_fma_gflops);
+    add(fuses, work.flops.float64, float64_gflops, float64_fma_gflops);
+    add(fuses_products, work.flops.float32_products, float32_gflops, float32_fma_gflops);
+    add(fuses_products, work.flops.float64_products, float64_gflops, float64_fma_gflops);
     if (plain_ns + fused_ns > found.ns)
         found = {plain_ns > fused_ns ? Roof::compute : Roof::fused_compute, plain_ns + fused_ns};
     return found;
@@ -185,21 +107,17 @@ Bound Roofline::bound(const CallWork& work) const {
 void Roofline::raise_memory(double read_bytes, double written_bytes, double factor) {
     BandwidthLevel* const level = level_of(levels, read_bytes + written_bytes);
     if (level == nullptr) return;
-    level->read_gbps *= factor;
-    level->write_gbps *= factor;
-    level->copy_gbps *= factor;
+    for (const auto rate : kRates)
+        level->*rate *= factor;
 }
 
 void Roofline::raise_to(const Roofline& other) {
-    for (std::size_t i = 0; i < std::min(levels.size(), other.levels.size()); ++i) {
-        levels[i].read_gbps = std::max(levels[i].read_gbps, other.levels[i].read_gbps);
-        levels[i].write_gbps = std::max(levels[i].write_gbps, other.levels[i].write_gbps);
-        levels[i].copy_gbps = std::max(levels[i].copy_gbps, other.levels[i].copy_gbps);
-    }
-    float32_gflops = std::max(float32_gflops, other.float32_gflops);
-    float64_gflops = std::max(float64_gflops, other.float64_gflops);
-    float32_fma_gflops = std::max(float32_fma_gflops, other.float32_fma_gflops);
-    float64_fma_gflops = std::max(float64_fma_gflops, other.float64_fma_gflops);
+    for (std::size_t i = 0; i < std::min(levels.size(), other.levels.size()); ++i)
+        for (const auto rate : kRates)
+            levels[i].*rate = std::max(levels[i].*rate, other.levels[i].*rate);
+    for (const auto peak : {&Roofline::float32_gflops, &Roofline::float64_gflops, &Roofline::float32_fma_gflops,
+                            &Roofline::float64_fma_gflops})
+        this->*peak = std::max(this->*peak, other.*peak);
 }
 
 const char* roof_name(Roof roof) {
@@ -216,6 +134,20 @@ int Machine::lanes(const std::string& dtype) const {
     return known == nullptr ? 0 : vector_bytes() / known->bytes;
 }
 
+DeviceFacts assumed_device() {
+    DeviceFacts facts;
+    facts.present = false;
+    facts.name = "NVIDIA H100 (not here)";
+    facts.major = 9;
+    facts.multiprocessors = 132;
+    facts.max_threads_per_block = 1024;
+    facts.shared_bytes_per_block = 227 * 1024;
+    facts.registers_per_multiprocessor = 65536;
+    facts.l2_bytes = 50 << 20;
+    facts.memory_bytes = std::int64_t{80} << 30;
+    return facts;
+}
+
 Machine this_machine(const std::string& isa, bool look) {
     Machine machine;
     if (isa == "host" || isa.empty())
@@ -226,7 +158,7 @@ Machine this_machine(const std::string& isa, bool look) {
         throw DeviceError("target " + isa + ": not a known instruction set.",
                           "Use host, " + dsl::joined(host_targets(), ", ") + " or cuda.");
     machine.cpu_model = cpu_model();
-    machine.cores = usable_cores();
+    machine.cores = runtime::available_cores();
     read_caches(machine);
     // The fingerprint is the CPU's: records of a lower level on this machine differ by their workload key, not by this.
     std::ostringstream facts;
@@ -237,7 +169,8 @@ Machine this_machine(const std::string& isa, bool look) {
           << machine.l2_bytes << '\n'
           << machine.l3_bytes << '\n';
     if (is_cuda_target(machine.isa)) {
-        machine.device = look ? read_device() : DeviceFacts();
+        machine.device =
+            look && runtime::cuda::device_count() > 0 ? DeviceFacts{runtime::cuda::device(0)} : assumed_device();
         machine.l2_bytes = machine.device->l2_bytes;
         machine.cpu_model = machine.device->name + " beside " + machine.cpu_model;
         // Records of one kind of device serve all of it, whatever CPU is beside it.
@@ -259,9 +192,9 @@ dsl::Environment make_environment(const dsl::AlgorithmInfo& info, const Machine&
                                                    {"l3_bytes", machine.l3_bytes}};
     if (machine.device) {
         symbols["multiprocessors"] = machine.device->multiprocessors;
-        symbols["max_threads"] = machine.device->max_threads;
-        symbols["shared_bytes"] = machine.device->shared_bytes;
-        symbols["registers"] = machine.device->registers;
+        symbols["max_threads"] = machine.device->max_threads_per_block;
+        symbols["shared_bytes"] = machine.device->shared_bytes_per_block;
+        symbols["registers"] = machine.device->registers_per_multiprocessor;
     }
     for (const dsl::SizeInfo& size : info.sizes)
         if (size.here >= 0) symbols.emplace(size.name, size.here);

@@ -8,6 +8,7 @@
 
 #include "dsl/language/space.h"
 #include "dsl/model/algorithm.h"
+#include "dsl/runtime/cuda/device.h"
 
 namespace tilewright::autotune {
 
@@ -66,20 +67,12 @@ struct Roofline {
     void raise_to(const Roofline& other);
 };
 
-/// What schedules for a CUDA device depend on. The numbers here are an H100's: what a machine without a device builds
-/// for.
-struct DeviceFacts {
-    bool present = false; ///< false: nothing can be measured here
-    int ordinal = 0;
-    std::string name = "NVIDIA H100 (not here)";
-    int major = 9, minor = 0;
-    int multiprocessors = 132;
-    int max_threads = 1024;                 ///< of a block
-    std::int64_t shared_bytes = 227 * 1024; ///< that a block may have
-    std::int64_t registers = 65536;         ///< of a multiprocessor
-    std::int64_t l2_bytes = 50 << 20;
-    std::int64_t memory_bytes = std::int64_t{80} << 30;
+/// What schedules for a CUDA device depend on.
+struct DeviceFacts : runtime::cuda::Device {
+    bool present = true; ///< false: nothing can be measured here
 };
+/// An H100: what a machine without a device builds for.
+DeviceFacts assumed_device();
 
 struct Machine {
     std::string isa;       ///< what candidates are built for: x86-64, x86-64-v3 or x86-64-v4, or a CUDA target

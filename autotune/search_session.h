@@ -186,5 +186,8 @@ class SearchSession {
 std::string words_of(const Variant& variant);
 /// Variant choices of a schedule, those that it leaves out filled from `defaults`.
 Variant variant_of(const dsl::Schedule& schedule, const Variant& defaults);
+/// Which combinations of structural choices get separate spaces: all where they are at most `most`; otherwise the
+/// default, every single change of it, then pairs of changes, up to `most`. The default comes first.
+std::vector<Variant> variant_combinations(const std::vector<VariantOptions>& variants, std::size_t most = 12);
 
 } // namespace tilewright::autotune

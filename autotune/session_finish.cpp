@@ -1,7 +1,7 @@
 // autotune/session_finish.cpp: who is best, the finalists' second timing, the evidence and the result.
 #include <algorithm>
-#include <cmath>
 
+#include "autotune/fields_json.h"
 #include "autotune/search_session.h"
 
 namespace tilewright::autotune {
@@ -36,10 +36,8 @@ void SearchSession::keep(const Trial& trial, const std::string& point, bool is_b
     // Killed from outside: what was measured before still holds.
     if (trial.outcome.killed && (trial.earlier_median_ns > 0 || trial.median_ns > 0)) return;
     log_.write([&](Store& store) {
-        if (is_best && may_record())
-            store.put_trial_and_record(stored(trial, point), record("running"));
-        else
-            store.put_trial(stored(trial, point));
+        store.put_trial(stored(trial, point),
+                        is_best && may_record() ? std::optional(record("running")) : std::nullopt);
     });
 }
 
@@ -265,16 +263,14 @@ StoredRecord SearchSession::record(const std::string& reason) const {
 }
 
 StoredTrial SearchSession::stored(const Trial& trial, const std::string& point) const {
-    StoredTrial stored;
-    stored.workload = job_.workload_key;
-    stored.digest = trial.digest;
-    stored.schedule = trial.text;
-    stored.outcome = trial.outcome;
-    stored.median_ns = trial.measured() ? trial.median_ns : 0;
-    stored.runs = trial.runs;
-    stored.origin = trial.origin;
-    stored.point = point;
-    return stored;
+    return {.workload = job_.workload_key,
+            .digest = trial.digest,
+            .schedule = trial.text,
+            .outcome = trial.outcome,
+            .median_ns = trial.measured() ? trial.median_ns : 0,
+            .runs = trial.runs,
+            .origin = trial.origin,
+            .point = point};
 }
 
 TuneResult SearchSession::result() {
@@ -307,46 +303,34 @@ TuneResult SearchSession::result() {
     return result;
 }
 
-json to_json(const PairedRatio& ratio) {
-    json object = {{"ratio", ratio.ratio}, {"pairs", ratio.pairs}, {"low", nullptr}, {"high", nullptr}};
-    if (ratio.interval) {
-        object["low"] = ratio.interval->low;
-        object["high"] = ratio.interval->high;
-    }
-    return object;
+void to_json(json& to, const PairedRatio& ratio) {
+    to = {{"ratio", ratio.ratio}, {"pairs", ratio.pairs}, {"low", nullptr}, {"high", nullptr}};
+    if (!ratio.interval) return;
+    to["low"] = ratio.interval->low;
+    to["high"] = ratio.interval->high;
 }
 
+void to_json(json& to, const LimitUse& limit) {
+    if (limit.roof == Roof::none) return;
+    to = {{"roof", roof_name(limit.roof)},
+          {"share", limit.share},
+          {"reached", limit.reached},
+          {"unit", limit.roof == Roof::memory ? "GB/s" : "GFLOP/s"}};
+}
+
+void to_json(json& to, const FixedResult& fixed) {
+    to = {{"outcome", outcome_name(fixed.outcome.kind)},
+          {"text", fixed.outcome.text},
+          {"median_ns", fixed.median_ns},
+          {"best_ns", fixed.best_ns},
+          {"to_best", fixed.to_best}};
+}
+
+TW_FIELDS(TuneResult, found, schedule, digest, median_ns, default_ns, to_default, gbps, limit, reason, cancelled,
+          trials, known, outcomes, elapsed_s, notes, fixed, default_failure, present);
+
 json to_json(const TuneResult& result) {
-    json object = {{"found", result.found},
-                   {"schedule", result.schedule},
-                   {"digest", result.digest},
-                   {"median_ns", result.median_ns},
-                   {"default_ns", result.default_ns},
-                   {"to_default", to_json(result.to_default)},
-                   {"gbps", result.gbps},
-                   {"limit", nullptr},
-                   {"reason", result.reason},
-                   {"cancelled", result.cancelled},
-                   {"trials", result.trials},
-                   {"known", result.known},
-                   {"outcomes", result.outcomes},
-                   {"elapsed_s", result.elapsed_s},
-                   {"notes", result.notes},
-                   {"default_failure", result.default_failure},
-                   {"present", result.present},
-                   {"fixed", nullptr}};
-    if (result.limit.roof != Roof::none)
-        object["limit"] = {{"roof", roof_name(result.limit.roof)},
-                           {"share", result.limit.share},
-                           {"reached", result.limit.reached},
-                           {"unit", result.limit.roof == Roof::memory ? "GB/s" : "GFLOP/s"}};
-    if (result.fixed)
-        object["fixed"] = {{"outcome", outcome_name(result.fixed->outcome.kind)},
-                           {"text", result.fixed->outcome.text},
-                           {"median_ns", result.fixed->median_ns},
-                           {"best_ns", result.fixed->best_ns},
-                           {"to_best", to_json(result.fixed->to_best)}};
-    return object;
+    return result;
 }
 
 } // namespace tilewright::autotune

@@ -4,7 +4,6 @@
 
 #include "autotune/search/seen_points.h"
 #include "autotune/search_session.h"
-#include "autotune/variant_combinations.h"
 #include "dsl/base/digest.h"
 #include "dsl/base/error.h"
 #include "dsl/base/spelling.h"
@@ -24,6 +23,24 @@ Variant variant_of(const dsl::Schedule& schedule, const Variant& defaults) {
     for (const dsl::VariantChoice& choice : schedule.variants)
         if (!choice.options.empty()) variant[choice.name] = choice.options.front();
     return variant;
+}
+
+std::vector<Variant> variant_combinations(const std::vector<VariantOptions>& variants, std::size_t most) {
+    std::vector<Variant> combinations(1);
+    for (const VariantOptions& variant : variants)
+        if (!variant.options.empty()) combinations.front()[variant.name] = variant.options.front();
+    // Each is changed further behind the last choice that it changes, so that every combination is made once.
+    std::vector<std::size_t> behind = {0};
+    for (std::size_t at = 0; at < combinations.size(); ++at)
+        for (std::size_t v = behind[at]; v < variants.size(); ++v)
+            for (std::size_t option = 1; option < variants[v].options.size(); ++option) {
+                if (combinations.size() >= most) return combinations;
+                Variant changed = combinations[at];
+                changed[variants[v].name] = variants[v].options[option];
+                combinations.push_back(std::move(changed));
+                behind.push_back(v + 1);
+            }
+    return combinations;
 }
 
 /// Null for a variant that has no translation; the default variant's error is thrown.

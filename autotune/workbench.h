@@ -6,8 +6,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <tuple>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -53,14 +51,7 @@ struct MeasureRequest {
 
     bool operator==(const MeasureRequest&) const = default;
 };
-constexpr auto fields_of(std::type_identity<MeasureRequest>) {
-    return std::tuple(
-        dsl::Field("candidate", &MeasureRequest::candidate), dsl::Field("incumbent", &MeasureRequest::incumbent),
-        dsl::Field("budget_s", &MeasureRequest::budget_s), dsl::Field("min_runs", &MeasureRequest::min_runs),
-        dsl::Field("max_runs", &MeasureRequest::max_runs), dsl::Field("limit_s", &MeasureRequest::limit_s),
-        dsl::Field("give_up_ratio", &MeasureRequest::give_up_ratio));
-}
-static_assert(dsl::lists_every_field<MeasureRequest>);
+TW_FIELDS(MeasureRequest, candidate, incumbent, budget_s, min_runs, max_runs, limit_s, give_up_ratio);
 
 /// The measurement that every candidate begins with.
 inline MeasureRequest first_request(const std::string& candidate, const std::string& incumbent) {

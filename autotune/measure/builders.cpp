@@ -31,72 +31,57 @@ void Builders::stop() {
         const std::lock_guard lock(mutex_);
         ending_ = true;
         stop_ = true;
-        queue_.clear();
     }
     changed_.notify_all();
 }
 
 void Builders::expect(const std::string& id, const std::string& text, bool first) {
     const std::lock_guard lock(mutex_);
-    if (!files_.try_emplace(id).second) return;
-    if (first)
-        queue_.emplace_front(id, text);
-    else
-        queue_.emplace_back(id, text);
+    if (built_.count(id) != 0) return;
+    Task task([this, id, text](WorkerLane& worker) { return compiled(worker, id, text); });
+    built_[id] = task.get_future().share();
+    queue_.insert(first ? queue_.begin() : queue_.end(), std::move(task));
     if (static_cast<int>(threads_.size()) < count_) threads_.emplace_back([this] { work(); });
     changed_.notify_all();
 }
 
-BuiltFile Builders::take(const std::string& id) {
-    std::unique_lock lock(mutex_);
-    const auto found = files_.find(id);
-    if (found == files_.end()) throw InternalError("builders: " + id + " was never asked for.");
-    while (!changed_.wait_for(lock, std::chrono::milliseconds(50), [&] { return found->second || ending_; }))
+OrOutcome<Built> Builders::take(const std::string& id) {
+    std::shared_future<OrOutcome<Built>> built;
+    {
+        const std::lock_guard lock(mutex_);
+        const auto found = built_.find(id);
+        if (found == built_.end()) throw InternalError("builders: " + id + " was never asked for.");
+        built = found->second;
+    }
+    while (built.wait_for(std::chrono::milliseconds(50)) != std::future_status::ready) {
+        if (ending_) return Outcome{OutcomeKind::build_failed, "cancelled"};
         if (cancel_ != nullptr && cancel_->load()) stop_ = true; // what is being built ends now
-    if (found->second) return *found->second;
-    BuiltFile none;
-    none.outcome = {OutcomeKind::build_failed, "cancelled"};
-    return none;
+    }
+    return built.get();
 }
 
 /// A builder's worker may die with a candidate; the next one gets a new worker.
 void Builders::work() {
     WorkerLane worker(job_, job_file_, &stop_);
     for (;;) {
-        std::pair<std::string, std::string> task;
+        Task task;
         {
             std::unique_lock lock(mutex_);
             changed_.wait(lock, [&] { return ending_ || !queue_.empty(); });
             if (ending_) break;
-            task = queue_.front();
+            task = std::move(queue_.front());
             queue_.pop_front();
         }
-        BuiltFile built = compiled(worker, task.first, task.second);
-        {
-            const std::lock_guard lock(mutex_);
-            files_[task.first] = std::move(built);
-        }
-        changed_.notify_all();
+        task(worker);
     }
     worker.kill();
 }
 
-BuiltFile Builders::compiled(WorkerLane& worker, const std::string& id, const std::string& text) const {
-    BuiltFile built;
-    const std::string path = folder_ + "/" + id;
-    try {
-        const WorkerReply reply =
-            worker.ask_twice({{"verb", "compile"}, {"id", id}, {"schedule", text}, {"file", path}}, job_.build_limit_s);
-        if (const auto failed = reply.build_failure(job_.build_limit_s)) {
-            built.outcome = *failed;
-        } else {
-            built.path = path;
-            built.build_s = reply.object.value("build_s", 0.0);
-        }
-    } catch (const std::exception&) {
-        built.error = std::current_exception();
-    }
-    return built;
+OrOutcome<Built> Builders::compiled(WorkerLane& worker, const std::string& id, const std::string& text) const {
+    const WorkerReply reply = worker.ask_twice(
+        {{"verb", "compile"}, {"id", id}, {"schedule", text}, {"file", file_of(id)}}, job_.build_limit_s);
+    if (const auto failed = reply.build_failure(job_.build_limit_s)) return *failed;
+    return Built{id, reply.object.value("build_s", 0.0)};
 }
 
 } // namespace tilewright::autotune

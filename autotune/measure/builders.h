@@ -5,7 +5,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <deque>
-#include <exception>
+#include <future>
 #include <map>
 #include <mutex>
 #include <string>
@@ -15,14 +15,6 @@
 #include "autotune/measure/worker_lane.h"
 
 namespace tilewright::autotune {
-
-/// What a builder made of a schedule: a file that a worker loads, or why there is none.
-struct BuiltFile {
-    std::string path; ///< "" where there is none
-    double build_s = 0;
-    Outcome outcome;
-    std::exception_ptr error; ///< of the worker itself
-};
 
 class Builders {
   public:
@@ -36,14 +28,17 @@ class Builders {
     int count() const { return count_; }
     /// Puts a schedule in the queue, unless it is or was there.
     void expect(const std::string& id, const std::string& text, bool first = false);
-    /// Waits for it. Requires expect().
-    BuiltFile take(const std::string& id);
+    /// Waits for it. Requires expect(). Throws what went wrong with the worker itself.
+    OrOutcome<Built> take(const std::string& id);
+    /// What was built of a schedule, for a worker to load.
+    std::string file_of(const std::string& id) const { return folder_ + "/" + id; }
     /// Nothing is built from here on, and nobody waits.
     void stop();
 
   private:
+    using Task = std::packaged_task<OrOutcome<Built>(WorkerLane&)>;
     void work();
-    BuiltFile compiled(WorkerLane& worker, const std::string& id, const std::string& text) const;
+    OrOutcome<Built> compiled(WorkerLane& worker, const std::string& id, const std::string& text) const;
 
     const int count_;
     const Job& job_;
@@ -52,10 +47,9 @@ class Builders {
     std::string folder_;
     std::mutex mutex_;
     std::condition_variable changed_;
-    std::deque<std::pair<std::string, std::string>> queue_; ///< id, text
-    std::map<std::string, std::optional<BuiltFile>> files_; ///< by id; nullopt: not built yet
-    bool ending_ = false;
-    std::atomic<bool> stop_{false};
+    std::deque<Task> queue_;
+    std::map<std::string, std::shared_future<OrOutcome<Built>>> built_; ///< by id
+    std::atomic<bool> ending_{false}, stop_{false};
     std::vector<std::thread> threads_;
 };
 

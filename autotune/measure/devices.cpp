@@ -48,8 +48,10 @@ void Devices::expect(const std::string& id, const std::string& text) {
     {
         const std::lock_guard lock(mutex_);
         if (answers_.count(id) != 0) return;
-        answers_[id];
-        queue_.push_back({id, text, std::nullopt});
+        std::packaged_task<Answer(std::size_t)> task(
+            [this, id, text](std::size_t lane) { return check_and_time(lane, id, text); });
+        answers_[id] = task.get_future().share();
+        queue_.emplace_back(std::move(task));
     }
     changed_.notify_all();
 }
@@ -57,11 +59,18 @@ void Devices::expect(const std::string& id, const std::string& text) {
 void Devices::expect(const MeasureRequest& request) {
     {
         const std::lock_guard lock(mutex_);
-        timings_[request.candidate] = {request, false, std::nullopt};
         // Before candidates that nobody may ask for any more.
-        queue_.push_front({{}, {}, request});
+        queue_.emplace_front(timing_of(request));
     }
     changed_.notify_all();
+}
+
+/// Requires mutex_.
+std::packaged_task<OrOutcome<PairedTimes>(std::size_t)> Devices::timing_of(const MeasureRequest& request) {
+    std::packaged_task<OrOutcome<PairedTimes>(std::size_t)> timing(
+        [this, request](std::size_t lane) { return measured(lane, request); });
+    timings_[request.candidate] = {request, timing.get_future()};
+    return timing;
 }
 
 void Devices::know(const std::string& id, const std::string& text, const std::string& file) {
@@ -82,92 +91,71 @@ void Devices::tell(Lane& lane, const std::string& id) {
     lane.worker->know(id, known.text, known.file);
 }
 
-void Devices::work(std::size_t number) {
-    Lane& lane = *lanes_[number];
+void Devices::work(std::size_t lane) {
     for (;;) {
-        Task task;
+        std::packaged_task<void(std::size_t)> task;
         {
             std::unique_lock lock(mutex_);
             changed_.wait(lock, [&] { return ending_ || !queue_.empty(); });
             if (ending_) return;
             task = std::move(queue_.front());
             queue_.pop_front();
-            if (!task.request) answers_[task.id].lane = number;
         }
-        if (task.request) {
-            time(lane, *task.request);
-        } else {
-            Answer answer = check_and_time(lane, task);
-            answer.lane = number;
-            answer.done = true;
-            const std::lock_guard lock(mutex_);
-            answers_[task.id] = std::move(answer);
-        }
-        changed_.notify_all();
+        task(lane);
     }
 }
 
-Devices::Answer Devices::check_and_time(Lane& lane, const Task& task) {
-    Answer answer;
+Devices::Answer Devices::check_and_time(std::size_t number, const std::string& id, const std::string& text) {
+    Answer answer{number, false, std::nullopt};
+    Lane& lane = *lanes_[number];
     try {
-        const BuiltFile built = builders_.take(task.id);
-        if (built.path.empty()) return answer;
-        know(task.id, task.text, built.path);
-        std::string incumbent;
+        if (!builders_.take(id).value) return answer;
+        know(id, text, builders_.file_of(id));
+        std::packaged_task<OrOutcome<PairedTimes>(std::size_t)> timing;
         {
             const std::lock_guard busy(lane.busy);
-            tell(lane, task.id);
-            answer.wrong = lane.worker->verify(task.id);
+            tell(lane, id);
+            answer.wrong = lane.worker->verify(id);
             const std::lock_guard lock(mutex_);
-            incumbent = incumbent_;
+            if (!answer.wrong && !incumbent_.empty()) timing = timing_of(first_request(id, incumbent_));
         }
-        if (!answer.wrong && !incumbent.empty()) time(lane, first_request(task.id, incumbent));
+        if (timing.valid()) timing(number);
         answer.built = true;
     } catch (const std::exception&) {
-        answer.built = false; // whoever asks for it hears of it
+        // Whoever asks for it hears of it.
     }
     return answer;
 }
 
-void Devices::time(Lane& lane, const MeasureRequest& request) {
-    Timing timing{request, true, std::nullopt};
-    try {
-        timing.times = measured(lane, request);
-    } catch (const std::exception&) {
-        timing.times.reset();
+/// Waits for it; of what nobody expected nothing is known.
+Devices::Answer Devices::answer_of(const std::string& id) {
+    std::shared_future<Answer> answer;
+    {
+        const std::lock_guard lock(mutex_);
+        const auto found = answers_.find(id);
+        if (found == answers_.end()) return {};
+        answer = found->second;
     }
-    const std::lock_guard lock(mutex_);
-    timings_[request.candidate] = std::move(timing);
-}
-
-/// Where a candidate was checked; requires that it is done.
-std::size_t Devices::lane_of(const std::string& id) {
-    const std::lock_guard lock(mutex_);
-    const auto found = answers_.find(id);
-    return found == answers_.end() ? 0 : found->second.lane;
+    return answer.get();
 }
 
 std::optional<Outcome> Devices::verify(const std::string& id) {
-    {
-        std::unique_lock lock(mutex_);
-        if (const auto found = answers_.find(id); found != answers_.end()) {
-            while (!found->second.done)
-                changed_.wait(lock);
-            if (found->second.built) return found->second.wrong;
-        }
-    }
-    Lane& lane = *lanes_[lane_of(id)];
+    const Answer answer = answer_of(id);
+    if (answer.built) return answer.wrong;
+    Lane& lane = *lanes_[answer.lane];
     const std::lock_guard busy(lane.busy);
     tell(lane, id);
     return lane.worker->verify(id);
 }
 
+/// On the device where the candidate was checked.
 OrOutcome<PairedTimes> Devices::measure(const MeasureRequest& request) {
     if (auto times = taken_ahead(request)) return std::move(*times);
-    return measured(*lanes_[lane_of(request.candidate)], request);
+    return measured(answer_of(request.candidate).lane, request);
 }
 
-OrOutcome<PairedTimes> Devices::measured(Lane& lane, const MeasureRequest& request) {
+OrOutcome<PairedTimes> Devices::measured(std::size_t number, const MeasureRequest& request) {
+    Lane& lane = *lanes_[number];
     const std::lock_guard busy(lane.busy);
     tell(lane, request.candidate);
     if (!request.incumbent.empty()) tell(lane, request.incumbent);
@@ -176,22 +164,28 @@ OrOutcome<PairedTimes> Devices::measured(Lane& lane, const MeasureRequest& reque
 
 /// What a lane has measured before it was asked for, once.
 std::optional<OrOutcome<PairedTimes>> Devices::taken_ahead(const MeasureRequest& request) {
-    std::unique_lock lock(mutex_);
-    incumbent_ = request.incumbent.empty() ? request.candidate : request.incumbent;
-    const auto found = timings_.find(request.candidate);
-    if (found == timings_.end()) return std::nullopt;
-    const MeasureRequest taken = found->second.request;
-    MeasureRequest beside = request;
-    beside.incumbent = taken.incumbent;
-    if (taken != beside || taken.incumbent.empty() != request.incumbent.empty()) return std::nullopt;
-    while (!found->second.done)
-        changed_.wait(lock);
-    std::optional<OrOutcome<PairedTimes>> times = std::move(found->second.times);
-    timings_.erase(found);
-    if (!times || taken == request) return times;
-    if (!was_no_faster(*times)) return std::nullopt;
-    times->value->beside = taken.incumbent;
-    return times;
+    Timing taken;
+    {
+        const std::lock_guard lock(mutex_);
+        incumbent_ = request.incumbent.empty() ? request.candidate : request.incumbent;
+        const auto found = timings_.find(request.candidate);
+        if (found == timings_.end()) return std::nullopt;
+        MeasureRequest beside = request;
+        beside.incumbent = found->second.request.incumbent;
+        if (found->second.request != beside || beside.incumbent.empty() != request.incumbent.empty())
+            return std::nullopt;
+        taken = std::move(found->second);
+        timings_.erase(found);
+    }
+    try {
+        OrOutcome<PairedTimes> times = taken.times.get();
+        if (taken.request == request) return times;
+        if (!was_no_faster(times)) return std::nullopt;
+        times.value->beside = taken.request.incumbent;
+        return times;
+    } catch (const std::exception&) {
+        return std::nullopt; // the caller has to ask
+    }
 }
 
 } // namespace tilewright::autotune

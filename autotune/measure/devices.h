@@ -6,6 +6,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <future>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -42,30 +43,23 @@ class Devices {
     /// What a lane has found out before anybody asked.
     struct Answer {
         std::size_t lane = 0;
-        bool done = false;
         bool built = false; ///< false: nothing is known, the caller has to ask
         std::optional<Outcome> wrong;
     };
     struct Timing {
         MeasureRequest request;
-        bool done = false;
-        std::optional<OrOutcome<PairedTimes>> times; ///< none: the caller has to ask
-    };
-    /// A schedule to check and time, or a measurement alone.
-    struct Task {
-        std::string id, text;
-        std::optional<MeasureRequest> request;
+        std::future<OrOutcome<PairedTimes>> times;
     };
     struct Known {
         std::string text, file;
     };
     void work(std::size_t lane);
-    Answer check_and_time(Lane& lane, const Task& task);
-    void time(Lane& lane, const MeasureRequest& request);
-    OrOutcome<PairedTimes> measured(Lane& lane, const MeasureRequest& request);
+    Answer check_and_time(std::size_t lane, const std::string& id, const std::string& text);
+    Answer answer_of(const std::string& id);
+    std::packaged_task<OrOutcome<PairedTimes>(std::size_t)> timing_of(const MeasureRequest& request);
+    OrOutcome<PairedTimes> measured(std::size_t lane, const MeasureRequest& request);
     std::optional<OrOutcome<PairedTimes>> taken_ahead(const MeasureRequest& request);
     void tell(Lane& lane, const std::string& id);
-    std::size_t lane_of(const std::string& id);
 
     const Job& job_;
     Builders& builders_;
@@ -73,9 +67,9 @@ class Devices {
     std::vector<std::unique_ptr<Lane>> lanes_;
     std::mutex mutex_; ///< of all below
     std::condition_variable changed_;
-    std::deque<Task> queue_;
-    std::map<std::string, Answer> answers_; ///< by id
-    std::map<std::string, Timing> timings_; ///< by the candidate's id
+    std::deque<std::packaged_task<void(std::size_t)>> queue_;   ///< of the lane that takes it
+    std::map<std::string, std::shared_future<Answer>> answers_; ///< by id
+    std::map<std::string, Timing> timings_;                     ///< by the candidate's id
     std::map<std::string, Known> known_;
     std::string incumbent_;
     bool ending_ = false;

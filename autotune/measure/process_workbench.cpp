@@ -39,16 +39,12 @@ std::vector<std::string> places_for_files(const Job& job) {
     return places;
 }
 
-/// Why it could not be written; empty when it was.
+/// Closes it too. Why it could not be written; empty when it was.
 std::string write_whole(int descriptor, const std::string& text) {
-    std::size_t done = 0;
-    while (done < text.size()) {
-        const ssize_t count = ::write(descriptor, text.data() + done, text.size() - done);
-        if (count < 0 && errno == EINTR) continue;
-        if (count <= 0) return count < 0 ? std::strerror(errno) : "no space left";
-        done += static_cast<std::size_t>(count);
-    }
-    return "";
+    FILE* const file = ::fdopen(descriptor, "w");
+    const bool is_written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+    const std::string why = is_written ? "" : std::strerror(errno);
+    return std::fclose(file) == 0 || !is_written ? why : std::strerror(errno);
 }
 
 /// A worker without memory has no translation either.
@@ -64,8 +60,7 @@ std::string write_job_file(const Job& job) {
     for (const std::string& place : places_for_files(job)) {
         std::string path = place + "/tilewright-job-XXXXXX";
         const int descriptor = ::mkostemp(path.data(), O_CLOEXEC);
-        std::string why = descriptor < 0 ? std::strerror(errno) : write_whole(descriptor, text);
-        if (descriptor >= 0) ::close(descriptor);
+        const std::string why = descriptor < 0 ? std::strerror(errno) : write_whole(descriptor, text);
         if (why.empty()) return path;
         if (descriptor >= 0) ::unlink(path.c_str());
         tried += (tried.empty() ? "" : "; ") + place + ": " + why;
@@ -108,8 +103,6 @@ std::vector<VariantOptions> ProcessWorkbench::variants() {
 }
 
 dsl::AlgorithmInfo ProcessWorkbench::describe(const std::map<std::string, std::string>& variant) {
-    const std::string key = json(variant).dump();
-    if (const auto found = described_.find(key); found != described_.end()) return found->second;
     const WorkerReply reply = lane_.ask_twice({{"verb", "describe"}, {"variant", variant}}, kDescribeLimitS);
     if (!reply.answered()) {
         const std::string text = "tilewright-worker: translation of " + job_.function + ": " +
@@ -118,7 +111,7 @@ dsl::AlgorithmInfo ProcessWorkbench::describe(const std::map<std::string, std::s
         throw DeviceError(text);
     }
     refuse_failure(reply);
-    return described_[key] = reply.object.at("info").get<dsl::AlgorithmInfo>();
+    return reply.object.at("info").get<dsl::AlgorithmInfo>();
 }
 
 OrOutcome<dsl::Schedule> ProcessWorkbench::autoschedule(const std::string& name,
@@ -143,14 +136,13 @@ OrOutcome<Built> ProcessWorkbench::build(const dsl::Schedule& schedule) {
 
 OrOutcome<Built> ProcessWorkbench::build_ahead(const std::string& id, const std::string& text) {
     builders_->expect(id, text, true);
-    const BuiltFile built = builders_->take(id);
-    if (built.error) std::rethrow_exception(built.error);
-    if (built.path.empty()) return built.outcome;
+    OrOutcome<Built> built = builders_->take(id);
+    if (!built.value) return built;
     if (devices_)
-        devices_->know(id, text, built.path);
+        devices_->know(id, text, builders_->file_of(id));
     else
-        lane_.know(id, text, built.path);
-    return Built{id, built.build_s};
+        lane_.know(id, text, builders_->file_of(id));
+    return built;
 }
 
 int ProcessWorkbench::builds_ahead() const {

@@ -50,7 +50,6 @@ class ProcessWorkbench : public Workbench {
     WorkerLane lane_;
     std::unique_ptr<Builders> builders_; ///< of a job for devices
     std::unique_ptr<Devices> devices_;   ///< where it names several
-    std::map<std::string, dsl::AlgorithmInfo> described_;
 };
 
 } // namespace tilewright::autotune

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <ctime>
 #include <immintrin.h>
-#include <memory>
+#include <numeric>
 #include <string>
 #include <sys/mman.h>
 #include <thread>
@@ -53,83 +53,54 @@ inline void fetch_ahead(const double* from) {
     _mm_prefetch(reinterpret_cast<const char*>(from + kDoublesAhead), _MM_HINT_T0);
 }
 
-template <bool ahead> __attribute__((target("avx2"), noinline)) double read_avx2(const char* data, std::size_t bytes) {
-    __m256d a = _mm256_setzero_pd(), b = a, c = a, d = a;
-    const auto* p = reinterpret_cast<const double*>(data);
-    for (std::size_t i = 0; i + 16 <= bytes / 8; i += 16) {
-        if (ahead) {
-            fetch_ahead(p + i);
-            fetch_ahead(p + i + 8);
-        }
-        a = _mm256_add_pd(a, _mm256_loadu_pd(p + i));
-        b = _mm256_add_pd(b, _mm256_loadu_pd(p + i + 4));
-        c = _mm256_add_pd(c, _mm256_loadu_pd(p + i + 8));
-        d = _mm256_add_pd(d, _mm256_loadu_pd(p + i + 12));
+// One set for each width of registers, as below for arithmetic; `mm` is what the names of its intrinsics begin with.
+// clang-format off
+#define TW_STREAM_LOOPS(name, target_words, vector, mm)                                                                \
+    template <bool ahead>                                                                                              \
+    __attribute__((target(target_words), noinline)) double read_##name(const char* data, std::size_t bytes) {          \
+        constexpr std::size_t kLanes = sizeof(vector) / sizeof(double);                                                \
+        vector a = mm##_setzero_pd(), b = a, c = a, d = a;                                                             \
+        const auto* p = reinterpret_cast<const double*>(data);                                                         \
+        for (std::size_t i = 0; i + 4 * kLanes <= bytes / sizeof(double); i += 4 * kLanes) {                           \
+            if (ahead) fetch_ahead(p + i);                                                                             \
+            if (ahead && kLanes == 4) fetch_ahead(p + i + 8);                                                          \
+            a = mm##_add_pd(a, mm##_loadu_pd(p + i));                                                                  \
+            b = mm##_add_pd(b, mm##_loadu_pd(p + i + kLanes));                                                         \
+            c = mm##_add_pd(c, mm##_loadu_pd(p + i + 2 * kLanes));                                                     \
+            d = mm##_add_pd(d, mm##_loadu_pd(p + i + 3 * kLanes));                                                     \
+        }                                                                                                              \
+        double lanes[kLanes];                                                                                          \
+        mm##_storeu_pd(lanes, mm##_add_pd(mm##_add_pd(a, b), mm##_add_pd(c, d)));                                      \
+        return std::accumulate(lanes, lanes + kLanes, 0.0);                                                            \
+    }                                                                                                                  \
+    template <bool stream>                                                                                             \
+    __attribute__((target(target_words), noinline)) void write_##name(char* data, std::size_t bytes, double value) {   \
+        constexpr std::size_t kLanes = sizeof(vector) / sizeof(double);                                                \
+        const vector v = mm##_set1_pd(value);                                                                          \
+        auto* p = reinterpret_cast<double*>(data);                                                                     \
+        for (std::size_t i = 0; i + 2 * kLanes <= bytes / sizeof(double); i += 2 * kLanes) {                           \
+            stream ? mm##_stream_pd(p + i, v) : mm##_storeu_pd(p + i, v);                                              \
+            stream ? mm##_stream_pd(p + i + kLanes, v) : mm##_storeu_pd(p + i + kLanes, v);                            \
+        }                                                                                                              \
+        if (stream) _mm_sfence();                                                                                      \
+    }                                                                                                                  \
+    template <bool stream>                                                                                             \
+    __attribute__((target(target_words), noinline)) void copy_##name(char* to, const char* from, std::size_t bytes) {  \
+        constexpr std::size_t kLanes = sizeof(vector) / sizeof(double);                                                \
+        auto* p = reinterpret_cast<double*>(to);                                                                       \
+        const auto* q = reinterpret_cast<const double*>(from);                                                         \
+        for (std::size_t i = 0; i + 2 * kLanes <= bytes / sizeof(double); i += 2 * kLanes) {                           \
+            if (stream) fetch_ahead(q + i);                                                                            \
+            const vector v = mm##_loadu_pd(q + i), w = mm##_loadu_pd(q + i + kLanes);                                  \
+            stream ? mm##_stream_pd(p + i, v) : mm##_storeu_pd(p + i, v);                                              \
+            stream ? mm##_stream_pd(p + i + kLanes, w) : mm##_storeu_pd(p + i + kLanes, w);                            \
+        }                                                                                                              \
+        if (stream) _mm_sfence();                                                                                      \
     }
-    double lanes[4];
-    _mm256_storeu_pd(lanes, _mm256_add_pd(_mm256_add_pd(a, b), _mm256_add_pd(c, d)));
-    return lanes[0] + lanes[1] + lanes[2] + lanes[3];
-}
-
-template <bool ahead> __attribute__((noinline)) double read_sse2(const char* data, std::size_t bytes) {
-    __m128d a = _mm_setzero_pd(), b = a, c = a, d = a;
-    const auto* p = reinterpret_cast<const double*>(data);
-    for (std::size_t i = 0; i + 8 <= bytes / 8; i += 8) {
-        if (ahead) fetch_ahead(p + i);
-        a = _mm_add_pd(a, _mm_loadu_pd(p + i));
-        b = _mm_add_pd(b, _mm_loadu_pd(p + i + 2));
-        c = _mm_add_pd(c, _mm_loadu_pd(p + i + 4));
-        d = _mm_add_pd(d, _mm_loadu_pd(p + i + 6));
-    }
-    double lanes[2];
-    _mm_storeu_pd(lanes, _mm_add_pd(_mm_add_pd(a, b), _mm_add_pd(c, d)));
-    return lanes[0] + lanes[1];
-}
-
-template <bool stream>
-__attribute__((target("avx2"), noinline)) void write_avx2(char* data, std::size_t bytes, double value) {
-    const __m256d v = _mm256_set1_pd(value);
-    auto* p = reinterpret_cast<double*>(data);
-    for (std::size_t i = 0; i + 8 <= bytes / 8; i += 8) {
-        stream ? _mm256_stream_pd(p + i, v) : _mm256_storeu_pd(p + i, v);
-        stream ? _mm256_stream_pd(p + i + 4, v) : _mm256_storeu_pd(p + i + 4, v);
-    }
-    if (stream) _mm_sfence();
-}
-
-template <bool stream> __attribute__((noinline)) void write_sse2(char* data, std::size_t bytes, double value) {
-    const __m128d v = _mm_set1_pd(value);
-    auto* p = reinterpret_cast<double*>(data);
-    for (std::size_t i = 0; i + 4 <= bytes / 8; i += 4) {
-        stream ? _mm_stream_pd(p + i, v) : _mm_storeu_pd(p + i, v);
-        stream ? _mm_stream_pd(p + i + 2, v) : _mm_storeu_pd(p + i + 2, v);
-    }
-    if (stream) _mm_sfence();
-}
-
-template <bool stream>
-__attribute__((target("avx2"), noinline)) void copy_avx2(char* to, const char* from, std::size_t bytes) {
-    auto* p = reinterpret_cast<double*>(to);
-    const auto* q = reinterpret_cast<const double*>(from);
-    for (std::size_t i = 0; i + 8 <= bytes / 8; i += 8) {
-        if (stream) fetch_ahead(q + i);
-        stream ? _mm256_stream_pd(p + i, _mm256_loadu_pd(q + i)) : _mm256_storeu_pd(p + i, _mm256_loadu_pd(q + i));
-        stream ? _mm256_stream_pd(p + i + 4, _mm256_loadu_pd(q + i + 4))
-               : _mm256_storeu_pd(p + i + 4, _mm256_loadu_pd(q + i + 4));
-    }
-    if (stream) _mm_sfence();
-}
-
-template <bool stream> __attribute__((noinline)) void copy_sse2(char* to, const char* from, std::size_t bytes) {
-    auto* p = reinterpret_cast<double*>(to);
-    const auto* q = reinterpret_cast<const double*>(from);
-    for (std::size_t i = 0; i + 4 <= bytes / 8; i += 4) {
-        if (stream) fetch_ahead(q + i);
-        stream ? _mm_stream_pd(p + i, _mm_loadu_pd(q + i)) : _mm_storeu_pd(p + i, _mm_loadu_pd(q + i));
-        stream ? _mm_stream_pd(p + i + 2, _mm_loadu_pd(q + i + 2)) : _mm_storeu_pd(p + i + 2, _mm_loadu_pd(q + i + 2));
-    }
-    if (stream) _mm_sfence();
-}
+TW_STREAM_LOOPS(avx2, "avx2", __m256d, _mm256)
+TW_STREAM_LOOPS(sse2, "sse2", __m128d, _mm)
+#undef TW_STREAM_LOOPS
+// clang-format on
 
 constexpr int kChains = 12; // independent ones, to hide a latency of 4 at three operations a cycle; all in registers
 
@@ -251,15 +222,16 @@ void measure_arithmetic(Roofline& roofline, const std::string& isa, int threads)
             per_second += static_cast<double>(kSteps) * kChains * lanes * each / seconds;
         return per_second / 1e9;
     };
+    const auto raise = [](double& limit, double measured) { limit = std::max(limit, measured); };
     for (const FlopLoops& loops : flop_loops(isa)) {
-        roofline.float32_gflops = std::max(roofline.float32_gflops, gflops(loops.float32, loops.bytes / 4, 1));
-        roofline.float64_gflops = std::max(roofline.float64_gflops, gflops(loops.float64, loops.bytes / 8, 1));
-        roofline.float32_fma_gflops = std::max(roofline.float32_fma_gflops, gflops(loops.fused32, loops.bytes / 4, 2));
-        roofline.float64_fma_gflops = std::max(roofline.float64_fma_gflops, gflops(loops.fused64, loops.bytes / 8, 2));
+        raise(roofline.float32_gflops, gflops(loops.float32, loops.bytes / 4, 1));
+        raise(roofline.float64_gflops, gflops(loops.float64, loops.bytes / 8, 1));
+        raise(roofline.float32_fma_gflops, gflops(loops.fused32, loops.bytes / 4, 2));
+        raise(roofline.float64_fma_gflops, gflops(loops.fused64, loops.bytes / 8, 2));
     }
     // Fused or not, a machine can do as much as without.
-    roofline.float32_fma_gflops = std::max(roofline.float32_fma_gflops, roofline.float32_gflops);
-    roofline.float64_fma_gflops = std::max(roofline.float64_fma_gflops, roofline.float64_gflops);
+    raise(roofline.float32_fma_gflops, roofline.float32_gflops);
+    raise(roofline.float64_fma_gflops, roofline.float64_gflops);
 }
 
 } // namespace

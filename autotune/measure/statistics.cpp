@@ -3,8 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <mutex>
+#include <numeric>
 #include <string>
 
 #include "dsl/base/error.h"
@@ -13,28 +12,6 @@ namespace tilewright::autotune {
 namespace {
 
 constexpr int kMaxExactPairs = 50;
-
-/// Cumulative distribution of the signed-rank sum for n pairs: how many of the 2^n sign patterns give at most w.
-const std::vector<double>& cumulative_signed_rank(int n) {
-    static std::mutex mutex;
-    static std::map<int, std::vector<double>> tables;
-    const std::lock_guard<std::mutex> lock(mutex);
-    std::vector<double>& table = tables[n];
-    if (!table.empty()) return table;
-    const int largest = n * (n + 1) / 2;
-    std::vector<double> ways(static_cast<std::size_t>(largest) + 1, 0.0);
-    ways[0] = 1;
-    for (int rank = 1; rank <= n; ++rank)
-        for (int sum = largest; sum >= rank; --sum)
-            ways[static_cast<std::size_t>(sum)] += ways[static_cast<std::size_t>(sum - rank)];
-    double total = 0;
-    for (double& value : ways)
-        value = (total += value);
-    for (double& value : ways)
-        value /= total;
-    table = std::move(ways);
-    return table;
-}
 
 /// Inverse of the standard normal distribution function, by bisection: called once a measurement, so plain is good
 /// enough.
@@ -51,7 +28,7 @@ double normal_quantile(double probability) {
 int outside_each_end(int n, double confidence) {
     const double tail = (1 - confidence) / 2;
     if (n <= kMaxExactPairs) {
-        const std::vector<double>& table = cumulative_signed_rank(n);
+        const std::vector<double> table = signed_rank_distribution(n);
         if (table.front() > tail) return -1;
         int w = 0;
         while (table[static_cast<std::size_t>(w) + 1] <= tail)
@@ -73,11 +50,18 @@ double median(std::vector<double> values) {
     return (*std::max_element(values.begin(), middle) + *middle) / 2;
 }
 
-double signed_rank_probability(int n, int w) {
-    if (n < 1 || n > kMaxExactPairs) throw InternalError("signed_rank_probability: n is " + std::to_string(n) + ".");
-    if (w < 0) return 0;
-    const std::vector<double>& table = cumulative_signed_rank(n);
-    return table[std::min(static_cast<std::size_t>(w), table.size() - 1)];
+std::vector<double> signed_rank_distribution(int n) {
+    // How many of the 2^n patterns of signs give each sum.
+    const auto largest = static_cast<std::size_t>(n * (n + 1) / 2);
+    std::vector<double> ways(largest + 1, 0.0);
+    ways[0] = 1;
+    for (std::size_t rank = 1; rank <= static_cast<std::size_t>(n); ++rank)
+        for (std::size_t sum = largest; sum >= rank; --sum)
+            ways[sum] += ways[sum - rank];
+    std::partial_sum(ways.begin(), ways.end(), ways.begin());
+    for (double& value : ways)
+        value /= ways.back();
+    return ways;
 }
 
 PairedRatio paired_ratio(const std::vector<double>& candidate_ns, const std::vector<double>& incumbent_ns,

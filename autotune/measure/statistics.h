@@ -28,8 +28,9 @@ struct PairedRatio {
 PairedRatio paired_ratio(const std::vector<double>& candidate_ns, const std::vector<double>& incumbent_ns,
                          double confidence = 0.99);
 
-/// P(W <= w) for the signed-rank sum of n pairs when candidate and incumbent are equally fast. Exact.
-double signed_rank_probability(int n, int w);
+/// P(W <= w), for each w from 0 on, of the signed-rank sum of n pairs when candidate and incumbent are equally fast.
+/// Exact. Requires 1 <= n.
+std::vector<double> signed_rank_distribution(int n);
 
 /// The least difference that counts as a win: below it two schedules are the same.
 inline constexpr double kLeastGain = 0.005;

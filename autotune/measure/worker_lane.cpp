@@ -30,6 +30,21 @@ constexpr double kLongVerifyLimitRatio = 3, kLongVerifyS = 0.5;
     throw InternalError(text);
 }
 
+bool is_killed(const WorkerReply& reply) {
+    return reply.is_killed();
+}
+bool is_killed(const std::optional<Outcome>& failed) {
+    return failed && failed->killed;
+}
+template <class Value> bool is_killed(const OrOutcome<Value>& result) {
+    return !result.value && result.outcome.killed;
+}
+/// Once more of a new worker where somebody killed the first one.
+template <class Attempt> auto twice(const Attempt& attempt) {
+    auto result = attempt();
+    return is_killed(result) ? attempt() : result;
+}
+
 } // namespace
 
 std::optional<Outcome> WorkerReply::outcome() const {
@@ -69,23 +84,17 @@ void WorkerLane::know(const std::string& id, const std::string& text, const std:
 }
 
 WorkerReply WorkerLane::ask_twice(const json& request, double limit_s) {
-    WorkerReply reply = ask(request, limit_s);
-    if (reply.is_killed()) reply = ask(request, limit_s);
-    return reply;
+    return twice([&] { return ask(request, limit_s); });
 }
 
 OrOutcome<Built> WorkerLane::build(const std::string& id, const std::string& text) {
-    OrOutcome<Built> result = build_once(id, text);
-    if (!result.value && result.outcome.killed) result = build_once(id, text);
-    return result;
-}
-
-OrOutcome<Built> WorkerLane::build_once(const std::string& id, const std::string& text) {
-    const WorkerReply reply = ask({{"verb", "build"}, {"id", id}, {"schedule", text}}, job_.build_limit_s);
-    if (const auto failed = reply.build_failure(job_.build_limit_s)) return *failed;
-    texts_[id] = text;
-    in_worker_.insert(id);
-    return Built{id, reply.object.at("build_s")};
+    return twice([&]() -> OrOutcome<Built> {
+        const WorkerReply reply = ask({{"verb", "build"}, {"id", id}, {"schedule", text}}, job_.build_limit_s);
+        if (const auto failed = reply.build_failure(job_.build_limit_s)) return *failed;
+        texts_[id] = text;
+        in_worker_.insert(id);
+        return Built{id, reply.object.at("build_s")};
+    });
 }
 
 WorkerReply WorkerLane::ask(const json& request, double limit_s) {
@@ -143,9 +152,7 @@ double WorkerLane::run_limit_s() const {
 }
 
 std::optional<Outcome> WorkerLane::verify(const std::string& id) {
-    std::optional<Outcome> failed = verify_once(id);
-    if (failed && failed->killed) failed = verify_once(id);
-    return failed;
+    return twice([&] { return verify_once(id); });
 }
 
 std::optional<Outcome> WorkerLane::verify_once(const std::string& id) {
@@ -163,9 +170,7 @@ std::optional<Outcome> WorkerLane::verify_once(const std::string& id) {
 }
 
 OrOutcome<PairedTimes> WorkerLane::measure(const MeasureRequest& request) {
-    OrOutcome<PairedTimes> result = measure_once(request);
-    if (!result.value && result.outcome.killed) result = measure_once(request);
-    return result;
+    return twice([&] { return measure_once(request); });
 }
 
 OrOutcome<PairedTimes> WorkerLane::measure_once(const MeasureRequest& request) {

@@ -57,7 +57,6 @@ class WorkerLane {
     pid_t pid() const { return worker_.running() ? worker_.pid() : 0; }
 
   private:
-    OrOutcome<Built> build_once(const std::string& id, const std::string& text);
     std::optional<Outcome> verify_once(const std::string& id);
     OrOutcome<PairedTimes> measure_once(const MeasureRequest& request);
     /// Has the worker build a schedule, or load what was built of it.

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
+#include <map>
 #include <poll.h>
 #include <spawn.h>
 #include <sys/mman.h>
@@ -47,22 +48,15 @@ bool write_all(int descriptor, const std::string& text) {
 } // namespace
 
 std::string signal_words(int signal) {
-    switch (signal) {
-    case SIGSEGV:
-        return "SIGSEGV (wild memory access)";
-    case SIGBUS:
-        return "SIGBUS (wild memory access)";
-    case SIGILL:
-        return "SIGILL (an instruction that this machine does not have)";
-    case SIGABRT:
-        return "SIGABRT (an assertion failed)";
-    case SIGFPE:
-        return "SIGFPE (integer division by zero)";
-    case SIGKILL:
-        return "SIGKILL (killed, perhaps out of memory)";
-    default:
-        return "signal " + std::to_string(signal);
-    }
+    static const std::map<int, const char*> kWords = {
+        {SIGSEGV, "SIGSEGV (wild memory access)"},
+        {SIGBUS, "SIGBUS (wild memory access)"},
+        {SIGILL, "SIGILL (an instruction that this machine does not have)"},
+        {SIGABRT, "SIGABRT (an assertion failed)"},
+        {SIGFPE, "SIGFPE (integer division by zero)"},
+        {SIGKILL, "SIGKILL (killed, perhaps out of memory)"}};
+    const auto known = kWords.find(signal);
+    return known != kWords.end() ? known->second : "signal " + std::to_string(signal);
 }
 
 WorkerProcess::WorkerProcess(std::string program, std::string job_file, int device)

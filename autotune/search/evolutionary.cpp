@@ -21,6 +21,12 @@ constexpr double kHopelessRatio = 2.5; ///< a space this much worse than the bes
 constexpr double kFailedCostFactor =
     4; ///< what a failed point counts in the averages of its options, in costs of the best
 
+std::optional<int> option_of(const dsl::Decision& decision, const std::string& text) {
+    const auto found = std::ranges::find(decision.options, text);
+    if (found == decision.options.end()) return std::nullopt;
+    return static_cast<int>(found - decision.options.begin());
+}
+
 class Evolutionary : public Strategy {
   public:
     Evolutionary(const std::vector<SearchSpace>& spaces, std::uint64_t seed)
@@ -185,8 +191,7 @@ class Evolutionary : public Strategy {
         dsl::Point point = from.point;
         for (const dsl::Decision& decision : decisions) {
             if (text_of(decision) != text_of(leader)) continue;
-            const auto same = std::find(decision.options.begin(), decision.options.end(), wanted);
-            if (same != decision.options.end()) point[decision.id] = static_cast<int>(same - decision.options.begin());
+            if (const auto same = option_of(decision, wanted)) point[decision.id] = *same;
         }
         return accept(from.space, point, "coupled");
     }
@@ -203,11 +208,8 @@ class Evolutionary : public Strategy {
         }
         dsl::Point point = completed(target, {}, [&](const dsl::Decision& decision) {
             const auto answer = answers.find(decision.id);
-            if (answer != answers.end()) {
-                const auto same = std::find(decision.options.begin(), decision.options.end(), answer->second);
-                if (same != decision.options.end()) return static_cast<int>(same - decision.options.begin());
-            }
-            return likely_option(to, decision);
+            const auto same = answer != answers.end() ? option_of(decision, answer->second) : std::nullopt;
+            return same ? *same : likely_option(to, decision);
         });
         return accept(to, std::move(point), "transplant");
     }

@@ -240,7 +240,7 @@ class GpuSpace {
         if (stage.part == StagePart::block && blocks_of(stage) > kBlocksInBlock) return false;
         const std::int64_t bytes = block_bytes(stage, plan, nest, is_row);
         std::int64_t& taken = shared_[plan.root->name];
-        if (taken + bytes > std::min(kSharedBytes, machine_.device->shared_bytes / 2)) return false;
+        if (taken + bytes > std::min(kSharedBytes, machine_.device->shared_bytes_per_block / 2)) return false;
         taken += bytes;
         attach(stage, plan, plan.root->name, nest.block);
         std::vector<std::string> fixed;

@@ -8,10 +8,10 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <set>
 #include <sqlite3.h>
-#include <sstream>
 #include <string_view>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -19,11 +19,21 @@
 
 #include <nlohmann/json.hpp>
 
+#include "autotune/fields_json.h"
 #include "autotune/store/migrations.h"
-#include "autotune/store/roofline_json.h"
 #include "dsl/base/error.h"
 
 namespace tilewright::autotune {
+
+TW_FIELDS(Roofline, levels, float32_gflops, float64_gflops, float32_fma_gflops, float64_fma_gflops);
+
+void to_json(nlohmann::json& to, const BandwidthLevel& level) {
+    to = {level.bytes, level.read_gbps, level.write_gbps, level.copy_gbps};
+}
+void from_json(const nlohmann::json& from, BandwidthLevel& level) {
+    level = {from.at(0), from.at(1), from.at(2), from.at(3)};
+}
+
 namespace {
 
 using nlohmann::json;
@@ -35,12 +45,7 @@ struct StoredMachine {
     std::string roofline; ///< JSON
     std::int64_t created_s = 0;
 };
-constexpr auto fields_of(std::type_identity<StoredMachine>) {
-    return std::tuple(dsl::Field("fingerprint", &StoredMachine::fingerprint),
-                      dsl::Field("cpu_model", &StoredMachine::cpu_model), dsl::Field("isa", &StoredMachine::isa),
-                      dsl::Field("cores", &StoredMachine::cores), dsl::Field("roofline", &StoredMachine::roofline),
-                      dsl::Field("created_s", &StoredMachine::created_s));
-}
+TW_FIELDS(StoredMachine, fingerprint, cpu_model, isa, cores, roofline, created_s);
 
 std::int64_t now_s() {
     return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch())
@@ -48,24 +53,17 @@ std::int64_t now_s() {
 }
 
 const char* advice(int code) {
-    switch (code & 0xff) {
-    case SQLITE_BUSY:
-    case SQLITE_LOCKED:
-        return "Another process holds it; wait for it, or give another file with --db.";
-    case SQLITE_READONLY:
-        return "Make it writable, or give another file with --db.";
-    case SQLITE_FULL:
-        return "Free some space on its disk, or give another file with --db.";
-    case SQLITE_CORRUPT:
-    case SQLITE_NOTADB:
-        return "Move it away; the next run starts a new one.";
-    case SQLITE_CANTOPEN:
-        return "Check that its folder exists and may be written, or give another file with --db.";
-    case SQLITE_IOERR:
-        return "Check its disk, or give another file with --db.";
-    default:
-        return "Run `autotune db check`, or give another file with --db.";
-    }
+    static const std::map<int, const char*> kAdvice = {
+        {SQLITE_BUSY, "Another process holds it; wait for it, or give another file with --db."},
+        {SQLITE_LOCKED, "Another process holds it; wait for it, or give another file with --db."},
+        {SQLITE_READONLY, "Make it writable, or give another file with --db."},
+        {SQLITE_FULL, "Free some space on its disk, or give another file with --db."},
+        {SQLITE_CORRUPT, "Move it away; the next run starts a new one."},
+        {SQLITE_NOTADB, "Move it away; the next run starts a new one."},
+        {SQLITE_CANTOPEN, "Check that its folder exists and may be written, or give another file with --db."},
+        {SQLITE_IOERR, "Check its disk, or give another file with --db."}};
+    const auto known = kAdvice.find(code & 0xff);
+    return known != kAdvice.end() ? known->second : "Run `autotune db check`, or give another file with --db.";
 }
 
 /// Bytes from `at` on that are one character of UTF-8; 0 where there is none.
@@ -154,20 +152,10 @@ class Statement {
 bool is_network_file_system(const std::string& path) {
     struct statfs info {};
     if (statfs(path.c_str(), &info) != 0) return false;
-    switch (static_cast<unsigned long>(info.f_type) & 0xffffffffUL) {
-    case 0x6969:     // NFS
-    case 0x517b:     // SMB
-    case 0xff534d42: // CIFS
-    case 0xfe534d42: // SMB2
-    case 0x5346414f: // AFS
-    case 0x0bd00bd0: // Lustre
-    case 0x47504653: // GPFS
-    case 0x00c36400: // Ceph
-    case 0x01021997: // 9p
-        return true;
-    default:
-        return false;
-    }
+    // NFS, SMB, CIFS, SMB2, AFS, Lustre, GPFS, Ceph, 9p
+    static constexpr std::uint32_t kTypes[] = {0x6969,     0x517b,     0xff534d42, 0xfe534d42, 0x5346414f,
+                                               0x0bd00bd0, 0x47504653, 0x00c36400, 0x01021997};
+    return std::ranges::find(kTypes, static_cast<std::uint32_t>(info.f_type)) != std::end(kTypes);
 }
 
 template <class Value> constexpr bool is_outcome = std::is_same_v<std::remove_const_t<Value>, Outcome>;
@@ -270,6 +258,15 @@ template <class Row> Row from_json(const json& object, const std::string& what, 
 }
 
 } // namespace
+
+std::optional<Roofline> try_read_roofline(const std::string& text) {
+    try {
+        const Roofline roofline = nlohmann::json::parse(text);
+        return roofline.measured() ? std::optional(roofline) : std::nullopt;
+    } catch (const nlohmann::json::exception&) {
+        return std::nullopt;
+    }
+}
 
 int store_version() {
     return static_cast<int>(store_migrations().size());
@@ -545,21 +542,18 @@ std::vector<std::string> Store::warnings() const {
 void Store::put_workload(const StoredWorkload& workload) {
     impl_->transact([&] { impl_->insert_workload(workload); });
 }
-void Store::put_trial(const StoredTrial& trial) {
-    impl_->transact([&] { impl_->insert_trial(trial, false); });
+void Store::put_trial(const StoredTrial& trial, const std::optional<StoredRecord>& record) {
+    impl_->transact([&] {
+        impl_->insert_trial(trial, false);
+        if (record) impl_->insert_record(*record);
+    });
 }
 void Store::put_record(const StoredRecord& record) {
     impl_->transact([&] { impl_->insert_record(record); });
 }
-void Store::put_trial_and_record(const StoredTrial& trial, const StoredRecord& record) {
-    impl_->transact([&] {
-        impl_->insert_trial(trial, false);
-        impl_->insert_record(record);
-    });
-}
 void Store::put_machine(const Machine& machine) {
     const StoredMachine row{machine.fingerprint, machine.cpu_model, machine.isa, machine.cores,
-                            print_roofline(machine.roofline)};
+                            json(machine.roofline).dump()};
     impl_->transact([&] { impl_->insert("INSERT OR REPLACE", "machines", row); });
 }
 
@@ -682,18 +676,9 @@ int Store::merge(const std::string& path) {
         throw StoreError("store " + impl_->path + ": merge of " + path + ": no such file.", "Give an exported store.");
     if (std::filesystem::equivalent(path, impl_->path, error)) return 0;
     std::ifstream file(path, std::ios::binary);
-    char magic[16] = {};
-    file.read(magic, sizeof magic);
-    std::string text;
-    if (std::memcmp(magic, "SQLite format 3", sizeof magic) == 0) {
+    std::string text{std::istreambuf_iterator<char>(file), {}};
+    if (text.starts_with(std::string_view("SQLite format 3", 16)))
         text = Store(path, impl_->busy_timeout_ms).export_json();
-    } else {
-        file.clear();
-        file.seekg(0);
-        std::ostringstream all;
-        all << file.rdbuf();
-        text = all.str();
-    }
     const json everything = json::parse(text, nullptr, false);
     if (everything.is_discarded() || !everything.is_object() || !everything.contains("tilewright_store"))
         throw StoreError("store " + impl_->path + ": merge of " + path + ": it is neither a store nor an exported one.",

@@ -5,8 +5,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <tuple>
-#include <type_traits>
 #include <vector>
 
 #include "autotune/machine.h"
@@ -26,13 +24,7 @@ struct StoredWorkload {
     std::string machine;        ///< fingerprint
     std::int64_t created_s = 0; ///< seconds since 1970
 };
-constexpr auto fields_of(std::type_identity<StoredWorkload>) {
-    return std::tuple(dsl::Field("key", &StoredWorkload::key), dsl::Field("family", &StoredWorkload::family),
-                      dsl::Field("function", &StoredWorkload::function),
-                      dsl::Field("summary", &StoredWorkload::summary), dsl::Field("machine", &StoredWorkload::machine),
-                      dsl::Field("created_s", &StoredWorkload::created_s));
-}
-static_assert(dsl::lists_every_field<StoredWorkload>);
+TW_FIELDS(StoredWorkload, key, family, function, summary, machine, created_s);
 
 struct StoredTrial {
     std::string workload;
@@ -45,14 +37,7 @@ struct StoredTrial {
     std::string point;  ///< JSON of the strategy's proposal, empty for starts
     std::int64_t created_s = 0;
 };
-constexpr auto fields_of(std::type_identity<StoredTrial>) {
-    return std::tuple(dsl::Field("workload", &StoredTrial::workload), dsl::Field("digest", &StoredTrial::digest),
-                      dsl::Field("schedule", &StoredTrial::schedule), dsl::Field("outcome", &StoredTrial::outcome),
-                      dsl::Field("median_ns", &StoredTrial::median_ns), dsl::Field("runs", &StoredTrial::runs),
-                      dsl::Field("origin", &StoredTrial::origin), dsl::Field("point", &StoredTrial::point),
-                      dsl::Field("created_s", &StoredTrial::created_s));
-}
-static_assert(dsl::lists_every_field<StoredTrial>);
+TW_FIELDS(StoredTrial, workload, digest, schedule, outcome, median_ns, runs, origin, point, created_s);
 
 /// The best schedule of a workload and why it is best.
 struct StoredRecord {
@@ -70,17 +55,8 @@ struct StoredRecord {
     int trials = 0;
     std::int64_t created_s = 0;
 };
-constexpr auto fields_of(std::type_identity<StoredRecord>) {
-    return std::tuple(
-        dsl::Field("workload", &StoredRecord::workload), dsl::Field("digest", &StoredRecord::digest),
-        dsl::Field("schedule", &StoredRecord::schedule), dsl::Field("median_ns", &StoredRecord::median_ns),
-        dsl::Field("default_ns", &StoredRecord::default_ns), dsl::Field("ratio", &StoredRecord::ratio),
-        dsl::Field("ratio_low", &StoredRecord::ratio_low), dsl::Field("ratio_high", &StoredRecord::ratio_high),
-        dsl::Field("gbps", &StoredRecord::gbps), dsl::Field("limit_share", &StoredRecord::limit_share),
-        dsl::Field("reason", &StoredRecord::reason), dsl::Field("trials", &StoredRecord::trials),
-        dsl::Field("created_s", &StoredRecord::created_s));
-}
-static_assert(dsl::lists_every_field<StoredRecord>);
+TW_FIELDS(StoredRecord, workload, digest, schedule, median_ns, default_ns, ratio, ratio_low, ratio_high, gbps,
+          limit_share, reason, trials, created_s);
 
 /// A line of `autotune db list`.
 struct StoredSummary {
@@ -113,10 +89,9 @@ class Store {
     std::vector<std::string> warnings() const;
 
     void put_workload(const StoredWorkload& workload);
-    void put_trial(const StoredTrial& trial);
+    /// And the record that it made, in one transaction.
+    void put_trial(const StoredTrial& trial, const std::optional<StoredRecord>& record = std::nullopt);
     void put_record(const StoredRecord& record);
-    /// A trial and the record it made, in one transaction.
-    void put_trial_and_record(const StoredTrial& trial, const StoredRecord& record);
     void put_machine(const Machine& machine);
 
     std::optional<StoredRecord> best(const std::string& workload) const;
@@ -150,5 +125,7 @@ class Store {
 
 /// The layout that this release writes (PRAGMA user_version).
 int store_version();
+/// A roofline as the text that the store keeps. nullopt for text that is no roofline: it is measured again then.
+std::optional<Roofline> try_read_roofline(const std::string& text);
 
 } // namespace tilewright::autotune

@@ -1,11 +1,8 @@
 // dsl/base/fields.h: one list of a struct's fields, which whoever writes or reads the struct walks.
 //
-// Beside a struct stands
-//   constexpr auto fields_of(std::type_identity<LoopInfo>) {
-//       return std::tuple(Field("name", &LoopInfo::name), Field("reduced", &LoopInfo::reduced), ...);
-//   }
-//   static_assert(lists_every_field<LoopInfo>);
-// so that a field which is not in the list does not compile.
+// Beside a struct, in its namespace, stands
+//   TW_FIELDS(LoopInfo, name, reduced, ...);
+// and a field which is not in the list does not compile.
 #pragma once
 
 #include <cstddef>
@@ -59,3 +56,25 @@ inline constexpr bool lists_every_field = std::tuple_size_v<decltype(fields_of(s
                                           count_fields<Struct>();
 
 } // namespace tilewright::dsl
+
+// A macro that names itself is not expanded again while it is being expanded, but by the scans behind that: one for
+// each field, of which TW_SCANS has more than any list.
+#define TW_SCANS(...) TW_SCANS_4(TW_SCANS_4(TW_SCANS_4(TW_SCANS_4(__VA_ARGS__))))
+#define TW_SCANS_4(...) TW_SCANS_1(TW_SCANS_1(TW_SCANS_1(TW_SCANS_1(__VA_ARGS__))))
+#define TW_SCANS_1(...) TW_SCAN(TW_SCAN(TW_SCAN(__VA_ARGS__)))
+#define TW_SCAN(...) __VA_ARGS__
+#define TW_NO_ARGUMENTS ()
+#define TW_FIELD_AND_REST() TW_FIELD
+#define TW_FIELD(Struct, field, ...)                                                                                   \
+    ::tilewright::dsl::Field(#field, &Struct::field)                                                                   \
+        __VA_OPT__(, TW_FIELD_AND_REST TW_NO_ARGUMENTS(Struct, __VA_ARGS__))
+
+/// Some of a struct's fields.
+#define TW_SOME_FIELDS(Struct, ...)                                                                                    \
+    constexpr auto fields_of(std::type_identity<Struct>) {                                                             \
+        return std::tuple(TW_SCANS(TW_FIELD(Struct, __VA_ARGS__)));                                                    \
+    }
+/// All of them.
+#define TW_FIELDS(Struct, ...)                                                                                         \
+    TW_SOME_FIELDS(Struct, __VA_ARGS__)                                                                                \
+    static_assert(::tilewright::dsl::lists_every_field<Struct>)

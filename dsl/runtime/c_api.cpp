@@ -16,7 +16,6 @@
 #include "dsl/runtime/cuda/device.h"
 #include "dsl/runtime/element_count.h"
 #include "dsl/runtime/executor.h"
-#include "dsl/runtime/kernel_symbols.h"
 #include "dsl/runtime/memory.h"
 #include "dsl/runtime/memory_range.h"
 #include "dsl/runtime/thread_budget.h"
@@ -256,7 +255,7 @@ int run(const Executable& executable, Arguments& from, bool on_device) {
     case RunStatus::out_of_memory:
         return fail(TW_OUT_OF_MEMORY, name + ": there is not enough memory.");
     case RunStatus::failed:
-        return fail(TW_FAILED, name + ": a kernel failed: " + take_kernel_error() + ". Please report this.");
+        return fail(TW_FAILED, name + ": a kernel failed. Please report this.");
     case RunStatus::out_of_range:
         return refuse("a size or a step that the call computes is out of range: sizes are below 2^31, steps not 0.");
     case RunStatus::check_failed:

@@ -19,30 +19,43 @@ constexpr std::size_t kNowhere = static_cast<std::size_t>(-1);
 /// loop or a branch in that block is one statement, so what lives across iterations is there before the first of them.
 struct Life {
     std::size_t first = kNowhere, last = kNowhere;
+    /// It is of the outermost block and is not swapped, which would carry its memory beyond its last use.
+    bool may_borrow = false;
+    std::size_t lender =
+        kNowhere; ///< the result, used behind the last use of the temporary, in whose memory it may lie
 };
 
-std::vector<Life> lives_of(const PlanVersionBody& body) {
+std::vector<Life> lives_of(const Plan& plan, const PlanVersionBody& body) {
     std::vector<Life> lives(body.temporaries.size());
     struct Declared {
         std::size_t temporary, depth;
     };
     std::map<std::string, Declared> known; // names are declared anew only where their old block has ended
-    std::vector<std::size_t> path;         // the statements that a step lies in, and the step, by their numbers
+    std::map<std::string, std::size_t> results;
+    for (const PlanBuffer& result : plan.results)
+        results.emplace(result.name, kNowhere); // the first statement that uses it
+    std::vector<std::size_t> path;              // the statements that a step lies in, and the step, by their numbers
     std::size_t number = 0;
     const std::function<void(const std::vector<PlanStep>&)> visit = [&](const std::vector<PlanStep>& steps) {
         for (const PlanStep& s : steps) {
             path.push_back(number++);
-            if (s.kind == PlanStep::Kind::temporary)
-                known[body.temporaries[s.temporary].name] = {s.temporary, path.size() - 1};
+            if (s.kind == PlanStep::Kind::temporary) {
+                const PlanBuffer& b = body.temporaries[s.temporary];
+                const bool is_new = known.insert_or_assign(b.name, Declared{s.temporary, path.size() - 1}).second;
+                lives[s.temporary].may_borrow = is_new && path.size() == 1 && !b.shape.empty();
+            }
             for (const SizeExpression& a : s.arguments) {
                 if (a.op() != SizeExpression::Op::symbol) continue;
-                auto found = known.find(array_of(a.name()));
+                const std::string name = array_of(a.name());
+                if (const auto result = results.find(name); result != results.end())
+                    result->second = std::min(result->second, path.front());
+                const auto found = known.find(name);
                 if (found == known.end()) continue;
                 auto [temporary, depth] = found->second;
-                const std::size_t statement = path[std::min(depth, path.size() - 1)];
                 Life& life = lives[temporary];
-                if (life.first == kNowhere) life.first = statement;
-                life.last = statement;
+                life.last = path[std::min(depth, path.size() - 1)];
+                life.first = std::min(life.first, life.last);
+                life.may_borrow = life.may_borrow && s.kind != PlanStep::Kind::swap;
             }
             visit(s.body);
             visit(s.otherwise);
@@ -50,54 +63,18 @@ std::vector<Life> lives_of(const PlanVersionBody& body) {
         }
     };
     visit(body.steps);
-    return lives;
-}
-
-/// Results in whose memory temporaries of the outermost block may lie: they are used behind the last use of the
-/// temporary. A swap would carry such memory beyond that. Temporary -> result, kNowhere for none.
-std::vector<std::size_t> lenders_of(const Plan& plan, const PlanVersionBody& body, const std::vector<Life>& lives) {
-    std::vector<std::size_t> first(plan.results.size(), kNowhere);
-    std::vector<bool> may(lives.size(), false);
-    std::map<std::string, std::size_t> results, temporaries;
-    for (std::size_t r = 0; r < plan.results.size(); ++r)
-        results[plan.results[r].name] = r;
-    std::size_t number = 0;
-    for (const PlanStep& statement : body.steps) {
-        const std::size_t at = number;
-        const auto see = [&](const PlanStep& s) {
-            ++number;
-            if (s.kind == PlanStep::Kind::temporary) {
-                // A name that is declared twice stands for several.
-                const bool is_new = temporaries.emplace(body.temporaries[s.temporary].name, s.temporary).second;
-                may[s.temporary] = is_new && &s == &statement && lives[s.temporary].first != kNowhere &&
-                                   !body.temporaries[s.temporary].shape.empty();
-            }
-            for (const SizeExpression& a : s.arguments) {
-                if (a.op() != SizeExpression::Op::symbol) continue;
-                const std::string name = array_of(a.name());
-                if (const auto result = results.find(name); result != results.end())
-                    first[result->second] = std::min(first[result->second], at);
-                if (const auto found = temporaries.find(name);
-                    found != temporaries.end() && s.kind == PlanStep::Kind::swap)
-                    may[found->second] = false;
-            }
-        };
-        see(statement);
-        for_each_step(statement.body, see);
-        for_each_step(statement.otherwise, see);
-    }
-    std::vector<std::size_t> lenders(lives.size(), kNowhere);
-    for (std::size_t r = 0; r < first.size(); ++r) {
+    for (std::size_t r = 0; r < plan.results.size(); ++r) {
         if (plan.results[r].shape.empty()) continue;
         // One temporary for each: that with the most axes, the first of several.
         std::size_t best = kNowhere;
         for (std::size_t t = 0; t < lives.size(); ++t)
-            if (may[t] && lenders[t] == kNowhere && lives[t].last < first[r] &&
+            if (lives[t].may_borrow && lives[t].first != kNowhere && lives[t].lender == kNowhere &&
+                lives[t].last < results[plan.results[r].name] &&
                 (best == kNowhere || body.temporaries[t].shape.size() > body.temporaries[best].shape.size()))
                 best = t;
-        if (best != kNowhere) lenders[best] = r;
+        if (best != kNowhere) lives[best].lender = r;
     }
-    return lenders;
+    return lives;
 }
 
 } // namespace
@@ -134,12 +111,11 @@ class Executable::VersionCompiler {
                        plan_.results[i].dtype);
         v_.temporaries.resize(body_.temporaries.size());
         buffer_of_temporary_.resize(body_.temporaries.size(), -1);
-        std::vector<Life> lives = lives_of(body_);
-        lenders_ = lenders_of(plan_, body_, lives);
-        for (std::size_t t = 0; t < lives.size(); ++t) {
-            if (lives[t].first == kNowhere) continue;
-            begins_.emplace(lives[t].first, t);
-            ends_.emplace(lives[t].last, t);
+        lives_ = lives_of(plan_, body_);
+        for (std::size_t t = 0; t < lives_.size(); ++t) {
+            if (lives_[t].first == kNowhere) continue;
+            begins_.emplace(lives_[t].first, t);
+            ends_.emplace(lives_[t].last, t);
         }
         block(body_.steps);
         emit(Instruction::Op::end);
@@ -292,9 +268,9 @@ class Executable::VersionCompiler {
     void temporary(std::size_t t) {
         const PlanBuffer& b = body_.temporaries[t];
         buffer_of_temporary_[t] = add_buffer(b.name, Buffer::From::temporary, t, b.shape.size(), b.dtype);
-        if (lenders_[t] != kNowhere)
+        if (lives_[t].lender != kNowhere)
             v_.buffers[static_cast<std::size_t>(buffer_of_temporary_[t])].lender =
-                buffer_of_.at(plan_.results[lenders_[t]].name);
+                buffer_of_.at(plan_.results[lives_[t].lender].name);
         for (const SizeExpression& e : b.shape)
             v_.temporaries[t].push_back(compile(e));
         for (Loop& loop : loops_)
@@ -429,7 +405,7 @@ class Executable::VersionCompiler {
     std::map<std::string, int> buffer_of_, local_;
     mutable std::set<int> used_; ///< symbols that steps define, and that some size reads
     std::vector<int> buffer_of_temporary_;
-    std::vector<std::size_t> lenders_;                      ///< temporary -> result
+    std::vector<Life> lives_;                               ///< of temporaries
     std::multimap<std::size_t, std::size_t> begins_, ends_; ///< lives of temporaries: number of a step -> temporary
     std::size_t number_ = 0;                                ///< of the next step, in the order of the text
     std::vector<Loop> loops_;

@@ -1,16 +1,28 @@
 // dsl/runtime/kernel_symbols.h: everything that a kernel may import.
 #pragma once
 
-#include <string>
+#include <cstdint>
 #include <string_view>
+
+#include "HalideRuntime.h"
 
 namespace tilewright::runtime {
 
-/// The address for an undefined symbol of a kernel, or null: loops, memory and errors of ours, C's memory functions and
-/// libm, from a fixed list. The process's other symbols are never looked at.
+/// The address for an undefined symbol of a kernel, or null: loops and memory of ours, C's memory functions and libm,
+/// from a fixed list. The process's other symbols are never looked at.
 void* kernel_symbol(std::string_view name);
 
-/// What a kernel reported through halide_error* on this thread or its helpers last; cleared by reading.
-std::string take_kernel_error();
+// What kernels with memory hints call (dsl/passes/memory_hints.h):
+
+/// The second base address of an output for stores that go past the caches; 1, which no vector is aligned to, where
+/// they must not: the array is smaller than `min_bytes` (its reader finds it in a cache), its pages are not there yet
+/// (the system has just zeroed each in a cache), or its offsets do not leave room for the detour in 32 bits.
+void* kernel_stream_base(const halide_buffer_t* output, std::int64_t min_bytes);
+/// Makes this thread's non-temporal stores visible before its next stores.
+int kernel_stream_fence();
+/// 0.
+int kernel_opaque_zero();
+/// The second base address of an argument for prefetches.
+void* kernel_prefetch_base(const halide_buffer_t* argument);
 
 } // namespace tilewright::runtime

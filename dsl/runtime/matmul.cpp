@@ -110,16 +110,12 @@ class BlasThreads {
     int before_ = 0;
 };
 
-/// The matrices of one operand: where each is, as gemm takes it.
-struct Operand {
-    MatrixView matrix{};
-    GemmOperand gemm;
-    std::int64_t strides[MatrixProducts::kMostAxes] = {}; ///< bytes
-    void* copy = nullptr;
-    Operand() = default;
+struct Operand : StackOperand {
+    using StackOperand::StackOperand;
     Operand(const Operand&) = delete;
     Operand& operator=(const Operand&) = delete;
     ~Operand() { scratch_release(copy); }
+    void* copy = nullptr;
 };
 
 /// Calls f(i) for each row of all matrices, in parallel where they have enough elements.
@@ -145,50 +141,27 @@ void copy_row(char* to, const char* from, std::int64_t count, std::int64_t strid
         each(std::complex<double>{});
 }
 
-/// Where the matrix of a product is: `number` counts the products, the first axis fastest.
-std::int64_t offset_of(const MatrixProducts& products, std::int64_t number, const std::int64_t* strides) {
-    std::int64_t offset = 0;
-    for (int k = 0; k < products.axis_count; ++k) {
-        offset += number % products.axes[k].extent * strides[k];
-        number /= products.axes[k].extent;
-    }
-    return offset;
-}
-
-/// What gemm cannot take as it lies is copied; a matrix that several products share once.
-bool prepare(const MatrixProducts& products, const MatrixView& m, std::int64_t StackAxis::*stride, int bytes,
-             Operand& operand) {
-    operand.matrix = m;
-    for (int k = 0; k < products.axis_count; ++k)
-        operand.strides[k] = products.axes[k].*stride;
-    if (as_gemm_takes_it(m, bytes, operand.gemm)) return true;
-    MatrixProducts own = products;
-    std::int64_t size = m.rows * m.columns * bytes;
-    std::int64_t from[MatrixProducts::kMostAxes];
-    for (int k = 0; k < products.axis_count; ++k) {
-        from[k] = operand.strides[k];
-        if (from[k] == 0) {
-            own.axes[k].extent = 1;
-            continue;
-        }
-        operand.strides[k] = size;
-        size *= own.axes[k].extent;
-    }
-    operand.copy = scratch_allocate(static_cast<std::size_t>(size));
+/// What gemm cannot take as it lies is copied; a matrix that several products share once. False: there is no memory.
+bool prepare(const MatrixProducts& products, int bytes, Operand& operand) {
+    if (operand.fits_gemm(bytes)) return true;
+    const StackOperand from = operand;
+    const std::int64_t size = operand.become_copies(products, bytes), rows = from.matrix.rows;
+    operand.matrix.data = operand.copy = scratch_allocate(static_cast<std::size_t>(size));
     if (!operand.copy) return false;
-    auto* const to = static_cast<char*>(operand.copy);
-    const std::int64_t row_bytes = m.columns * bytes;
-    for_rows(own.count() * m.rows, size / bytes, [&](std::int64_t i) {
-        const std::int64_t source = offset_of(own, i / m.rows, from) + i % m.rows * m.row_stride;
-        copy_row(to + i * row_bytes, static_cast<const char*>(m.data) + source, m.columns, m.column_stride, bytes);
+    MatrixProducts own = products;
+    for (int k = 0; k < products.axis_count; ++k)
+        if (from.strides[k] == 0) own.axes[k].extent = 1;
+    for_rows(own.count() * rows, size / bytes, [&](std::int64_t i) {
+        copy_row(static_cast<char*>(operand.copy) + i * operand.matrix.row_stride,
+                 from.at(own, i / rows) + i % rows * from.matrix.row_stride, from.matrix.columns,
+                 from.matrix.column_stride, bytes);
     });
-    operand.matrix = {operand.copy, m.rows, m.columns, row_bytes, bytes};
-    return as_gemm_takes_it(operand.matrix, bytes, operand.gemm);
+    return true;
 }
 
 /// Rows of one product.
 struct Part {
-    const GemmOperand &left, &right;
+    const StackOperand &left, &right;
     const void *a, *b;
     void* c;
     std::int64_t rows, columns, inner;
@@ -244,10 +217,8 @@ std::int64_t strips_of(std::int64_t rows, std::int64_t columns, std::int64_t inn
 /// several products of a stack. One product that is worth the library's own threads has them.
 void multiply_in_pieces(DType dtype, const MatrixProducts& products, const Operand& left, const Operand& right) {
     const int bytes = info(dtype).bytes;
-    const MatrixView &a = left.matrix, &b = right.matrix, &c = products.c;
-    std::int64_t c_strides[MatrixProducts::kMostAxes];
-    for (int k = 0; k < products.axis_count; ++k)
-        c_strides[k] = products.axes[k].c;
+    const MatrixView &a = left.matrix, &c = products.c;
+    const StackOperand result(products, c, &StackAxis::c);
     const std::int64_t count = products.count();
     const bool is_large = is_worth_threads(c.rows, c.columns, a.columns);
     const bool is_shared = count > 1 && blas().set_threads && c.columns > kStripWork / a.columns / c.rows;
@@ -258,12 +229,11 @@ void multiply_in_pieces(DType dtype, const MatrixProducts& products, const Opera
         strips = std::max<std::int64_t>(1, std::min(most, kPiecesOfStack / count));
     }
     const auto multiply = [&](std::int64_t number, std::int64_t first, std::int64_t end) {
-        const Part part{left.gemm,
-                        right.gemm,
-                        static_cast<const char*>(a.data) + offset_of(products, number, left.strides) +
-                            first * bytes * (left.gemm.transposed ? 1 : left.gemm.leading),
-                        static_cast<const char*>(b.data) + offset_of(products, number, right.strides),
-                        static_cast<char*>(c.data) + offset_of(products, number, c_strides) + first * c.columns * bytes,
+        const Part part{left,
+                        right,
+                        left.at(products, number) + first * bytes * (left.transposed ? 1 : left.leading),
+                        right.at(products, number),
+                        result.at(products, number) + first * c.columns * bytes,
                         end - first,
                         c.columns,
                         a.columns};
@@ -296,35 +266,30 @@ void multiply_in_pieces(DType dtype, const MatrixProducts& products, const Opera
 template <class T> void plain_matmul(const MatrixProducts& products) {
     constexpr std::int64_t kPanel = 128;
     const MatrixView &a = products.a, &b = products.b, &c = products.c;
-    std::int64_t strides[3][MatrixProducts::kMostAxes];
-    for (int k = 0; k < products.axis_count; ++k) {
-        strides[0][k] = products.axes[k].a;
-        strides[1][k] = products.axes[k].b;
-        strides[2][k] = products.axes[k].c;
-    }
+    const StackOperand left(products, a, &StackAxis::a), right(products, b, &StackAxis::b),
+        result(products, c, &StackAxis::c);
     std::int64_t inner = a.columns;
     using Stored = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>;
     auto row = [&](std::int64_t at) {
         const std::int64_t number = at / c.rows, i = at % c.rows;
-        const char* const lefts = static_cast<const char*>(a.data) + offset_of(products, number, strides[0]);
-        const char* const rights = static_cast<const char*>(b.data) + offset_of(products, number, strides[1]);
-        auto* out = reinterpret_cast<Stored*>(static_cast<char*>(c.data) + offset_of(products, number, strides[2]) +
-                                              i * c.row_stride);
+        const char* const lefts = left.at(products, number);
+        const char* const rights = right.at(products, number);
+        auto* out = reinterpret_cast<Stored*>(result.at(products, number) + i * c.row_stride);
         std::fill_n(out, c.columns, Stored{});
         for (std::int64_t k0 = 0; k0 < inner; k0 += kPanel)
             for (std::int64_t k = k0; k < std::min(inner, k0 + kPanel); ++k) {
-                Stored left;
-                std::memcpy(&left, lefts + i * a.row_stride + k * a.column_stride, sizeof left);
-                const char* right = rights + k * b.row_stride;
+                Stored factor;
+                std::memcpy(&factor, lefts + i * a.row_stride + k * a.column_stride, sizeof factor);
+                const char* row_of_b = rights + k * b.row_stride;
                 for (std::int64_t j = 0; j < c.columns; ++j) {
                     Stored value;
-                    std::memcpy(&value, right + j * b.column_stride, sizeof value);
-                    if constexpr (std::is_same_v<T, bool>) out[j] = out[j] || (left && value);
+                    std::memcpy(&value, row_of_b + j * b.column_stride, sizeof value);
+                    if constexpr (std::is_same_v<T, bool>) out[j] = out[j] || (factor && value);
                     // Widened: the product of two 16-bit numbers would overflow int.
                     else if constexpr (std::is_integral_v<Stored>)
-                        out[j] = static_cast<Stored>(out[j] + std::uint64_t{left} * std::uint64_t{value});
+                        out[j] = static_cast<Stored>(out[j] + std::uint64_t{factor} * std::uint64_t{value});
                     else
-                        out[j] += left * value;
+                        out[j] += factor * value;
                 }
             }
     };
@@ -358,10 +323,8 @@ int matmul(DType dtype, const MatrixProducts& all) {
     bool has_blas =
         dtype == DType::float32 || dtype == DType::float64 || dtype == DType::complex64 || dtype == DType::complex128;
     if (has_blas && blas().gemm[0] && products.a.columns > 0) {
-        Operand left, right;
-        if (!prepare(products, products.a, &StackAxis::a, bytes, left) ||
-            !prepare(products, products.b, &StackAxis::b, bytes, right))
-            return kOutOfMemory;
+        Operand left(products, products.a, &StackAxis::a), right(products, products.b, &StackAxis::b);
+        if (!prepare(products, bytes, left) || !prepare(products, bytes, right)) return kOutOfMemory;
         multiply_in_pieces(dtype, products, left, right);
         return 0;
     }

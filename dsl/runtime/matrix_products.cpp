@@ -36,18 +36,31 @@ MatrixProducts MatrixProducts::joined() const {
     return out;
 }
 
-bool as_gemm_takes_it(const MatrixView& m, std::int64_t bytes, GemmOperand& operand) {
+bool StackOperand::fits_gemm(std::int64_t bytes) {
+    const MatrixView& m = matrix;
     if (m.row_stride % bytes != 0 || m.column_stride % bytes != 0) return false;
     const std::int64_t rows = m.row_stride / bytes, columns = m.column_stride / bytes;
-    if ((columns == 1 || m.columns == 1) && (rows >= m.columns || m.rows == 1) && rows >= 0) {
-        operand = {false, std::max({m.rows == 1 ? 0 : rows, m.columns, std::int64_t{1}})};
+    transposed = !((columns == 1 || m.columns == 1) && (rows >= m.columns || m.rows == 1) && rows >= 0);
+    if (!transposed) {
+        leading = std::max({m.rows == 1 ? 0 : rows, m.columns, std::int64_t{1}});
         return true;
     }
-    if ((rows == 1 || m.rows == 1) && (columns >= m.rows || m.columns == 1) && columns >= 0) {
-        operand = {true, std::max({m.columns == 1 ? 0 : columns, m.rows, std::int64_t{1}})};
-        return true;
+    leading = std::max({m.columns == 1 ? 0 : columns, m.rows, std::int64_t{1}});
+    return (rows == 1 || m.rows == 1) && (columns >= m.rows || m.columns == 1) && columns >= 0;
+}
+
+std::int64_t StackOperand::become_copies(const MatrixProducts& products, std::int64_t bytes) {
+    matrix.row_stride = matrix.columns * bytes;
+    matrix.column_stride = bytes;
+    transposed = false;
+    leading = std::max<std::int64_t>(matrix.columns, 1);
+    std::int64_t size = matrix.rows * matrix.row_stride;
+    for (int k = 0; k < products.axis_count; ++k) {
+        if (strides[k] == 0) continue;
+        strides[k] = size;
+        size *= products.axes[k].extent;
     }
-    return false;
+    return size;
 }
 
 } // namespace tilewright::runtime

@@ -31,12 +31,33 @@ struct MatrixProducts {
     MatrixProducts joined() const;
 };
 
-/// An operand as gemm takes it: one of its strides is one element.
-struct GemmOperand {
-    bool transposed = false;
+/// The matrices of one operand of a stack.
+struct StackOperand {
+    MatrixView matrix;                                    ///< of the first product
+    std::int64_t strides[MatrixProducts::kMostAxes] = {}; ///< bytes
+    bool transposed = false;                              ///< as gemm takes it
     std::int64_t leading = 1; ///< elements between its rows, or columns where it is transposed
+
+    /// `stride`: the operand's in each axis.
+    StackOperand(const MatrixProducts& products, const MatrixView& first, std::int64_t StackAxis::*stride)
+        : matrix(first) {
+        for (int k = 0; k < products.axis_count; ++k)
+            strides[k] = products.axes[k].*stride;
+    }
+    /// That of one product; `number` counts them, the first axis fastest.
+    char* at(const MatrixProducts& products, std::int64_t number) const {
+        char* data = static_cast<char*>(matrix.data);
+        for (int k = 0; k < products.axis_count; ++k) {
+            data += number % products.axes[k].extent * strides[k];
+            number /= products.axes[k].extent;
+        }
+        return data;
+    }
+    /// Whether gemm takes it as it lies: one of its strides is one element. Else it is to be copied.
+    bool fits_gemm(std::int64_t bytes);
+    /// Of copies from here on: in C order, one behind the other, and once where several products share it. Returns how
+    /// many bytes they are.
+    std::int64_t become_copies(const MatrixProducts& products, std::int64_t bytes);
 };
-/// False: gemm takes it only once it is copied.
-bool as_gemm_takes_it(const MatrixView& matrix, std::int64_t bytes, GemmOperand& operand);
 
 } // namespace tilewright::runtime

@@ -86,15 +86,11 @@ class Pool {
             std::size_t limit_now = limit(), sum = 0;
             for (Header** link = &kept_; *link;) {
                 Header* block = *link;
-                if (sum + block->mapped > limit_now || kept_count_ > kMaxKept) {
-                    if (sum + block->mapped > limit_now || !block->next) {
-                        *link = block->next;
-                        kept_bytes_ -= block->mapped;
-                        --kept_count_;
-                        block->next = surplus;
-                        surplus = block;
-                        continue;
-                    }
+                if (sum + block->mapped > limit_now || (kept_count_ > kMaxKept && !block->next)) {
+                    unlink(*link);
+                    block->next = surplus;
+                    surplus = block;
+                    continue;
                 }
                 sum += block->mapped;
                 link = &block->next;
@@ -149,12 +145,15 @@ class Pool {
             if ((*link)->mapped >= mapped && (*link)->mapped - mapped <= mapped / 4 &&
                 (!best || (*link)->mapped < (*best)->mapped))
                 best = link;
-        if (!best) return nullptr;
-        Header* found = *best;
-        *best = found->next;
-        kept_bytes_ -= found->mapped;
+        return best ? unlink(*best) : nullptr;
+    }
+    /// Takes the block at a link out of the list.
+    Header* unlink(Header*& link) {
+        Header* block = link;
+        link = block->next;
+        kept_bytes_ -= block->mapped;
         --kept_count_;
-        return found;
+        return block;
     }
     static Header* map(std::size_t mapped) {
         bool huge = mapped >= kHugeFrom;

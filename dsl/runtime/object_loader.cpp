@@ -65,8 +65,7 @@ class Loader {
 
   private:
     template <class T> T at(std::uint64_t offset, const char* what) const {
-        if (offset > bytes_.size() || bytes_.size() - offset < sizeof(T))
-            fail(std::string(what) + " lies outside the file.");
+        check_range(offset, sizeof(T), what);
         T value;
         std::memcpy(&value, bytes_.data() + offset, sizeof value);
         return value;
@@ -241,21 +240,19 @@ class Loader {
     }
     /// jmp *[rip+0]; address. One per imported function.
     std::uint64_t stub_for(std::uint64_t value) {
-        auto [found, fresh] = stubs_.try_emplace(value, nullptr);
-        if (fresh) {
-            char* stub = image_ + segment_start_[code] + stub_offset_ + (stubs_.size() - 1) * kStubBytes;
-            std::memcpy(stub, "\xff\x25\0\0\0\0", 6);
-            std::memcpy(stub + 6, &value, 8);
-            found->second = stub;
-        }
-        return reinterpret_cast<std::uint64_t>(found->second);
+        constexpr std::string_view kJump("\xff\x25\0\0\0\0", 6);
+        return entry_for(stubs_, value, segment_start_[code] + stub_offset_, kStubBytes, kJump);
     }
     std::uint64_t got_for(std::uint64_t value) {
-        auto [found, fresh] = got_.try_emplace(value, nullptr);
+        return entry_for(got_, value, segment_start_[constant] + got_offset_, sizeof value, "");
+    }
+    /// Where `value` lies, behind `front`, in a table that begins at an offset of the image.
+    std::uint64_t entry_for(std::map<std::uint64_t, char*>& table, std::uint64_t value, std::size_t offset,
+                            std::size_t bytes, std::string_view front) {
+        auto [found, fresh] = table.try_emplace(value, image_ + offset + table.size() * bytes);
         if (fresh) {
-            char* slot = image_ + segment_start_[constant] + got_offset_ + (got_.size() - 1) * 8;
-            std::memcpy(slot, &value, 8);
-            found->second = slot;
+            std::memcpy(found->second, front.data(), front.size());
+            std::memcpy(found->second + front.size(), &value, sizeof value);
         }
         return reinterpret_cast<std::uint64_t>(found->second);
     }

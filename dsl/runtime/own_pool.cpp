@@ -130,10 +130,6 @@ Pool* pool_with(int workers) {
     return pool;
 }
 
-} // namespace
-
-namespace {
-
 thread_local HelperTrust t_trust;
 
 /// How often the scheduler has taken the processor from this thread.

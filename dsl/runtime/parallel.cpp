@@ -71,27 +71,16 @@ int parallel_loop(void* context, LoopBody body, int first, int count, std::uint8
 }
 
 const char* parallel_backend() {
-    switch (g_backend.load(std::memory_order_relaxed)) {
-    case Backend::own:
-        return "own";
-    case Backend::openmp:
-        return "openmp";
-    default:
-        return "none yet";
-    }
+    static constexpr const char* kNames[] = {"none yet", "own", "openmp"};
+    return kNames[static_cast<int>(g_backend.load(std::memory_order_relaxed))];
 }
 
 bool choose_parallel_backend(const char* name) {
     decide();
-    if (std::strcmp(name, "own") == 0) {
-        g_backend = Backend::own;
-        return true;
-    }
-    if (std::strcmp(name, "openmp") == 0 && OpenMpBackend::available()) {
-        g_backend = Backend::openmp;
-        return true;
-    }
-    return false;
+    const bool openmp = std::strcmp(name, "openmp") == 0;
+    if (openmp ? !OpenMpBackend::available() : std::strcmp(name, "own") != 0) return false;
+    g_backend = openmp ? Backend::openmp : Backend::own;
+    return true;
 }
 
 int kernel_parallel_loop(void* context, LoopBody body, int first, int count, std::uint8_t* closure) {

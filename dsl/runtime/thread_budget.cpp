@@ -38,22 +38,18 @@ bool read_line(const std::string& path, char* line, int size) {
     return ok;
 }
 
-/// Cores that a quota and a period in microseconds allow; 0 for no limit.
+/// Cores that a quota and a period in microseconds allow; kMaxThreads where that is no limit.
 int quota_cores(double quota, double period) {
-    if (!(quota > 0) || !(period > 0)) return 0;
-    return std::max(1, static_cast<int>(std::min(65536.0, (quota + period - 1) / period)));
-}
-
-int tighter(int a, int b) {
-    return a == 0 ? b : b == 0 ? a : std::min(a, b);
+    if (!(quota > 0) || !(period > 0)) return kMaxThreads;
+    return std::max(1, static_cast<int>(std::min<double>(kMaxThreads, (quota + period - 1) / period)));
 }
 
 /// The tightest quota from the process's own group up to the root; inside a container the path may be the
 /// host's and not exist, then only the root is there.
 int cgroup_cores() {
     FILE* file = std::fopen("/proc/self/cgroup", "re");
-    if (!file) return 0;
-    int result = 0;
+    if (!file) return kMaxThreads;
+    int result = kMaxThreads;
     char line[4096];
     while (std::fgets(line, sizeof line, file)) {
         line[std::strcspn(line, "\n")] = 0;
@@ -71,14 +67,14 @@ int cgroup_cores() {
             if (v2) {
                 if (read_line("/sys/fs/cgroup" + group + "/cpu.max", text, sizeof text) &&
                     std::sscanf(text, "%lf %lf", &quota, &period) == 2)
-                    result = tighter(result, quota_cores(quota, period));
+                    result = std::min(result, quota_cores(quota, period));
             } else {
                 for (const std::string& root :
                      {std::string("/sys/fs/cgroup/cpu"), std::string("/sys/fs/cgroup/") + controllers}) {
                     char other[128];
                     if (read_line(root + group + "/cpu.cfs_quota_us", text, sizeof text) &&
                         read_line(root + group + "/cpu.cfs_period_us", other, sizeof other))
-                        result = tighter(result, quota_cores(std::atof(text), std::atof(other)));
+                        result = std::min(result, quota_cores(std::atof(text), std::atof(other)));
                 }
             }
             std::size_t slash = group.rfind('/');
@@ -108,11 +104,7 @@ int default_threads() {
 } // namespace
 
 int available_cores() {
-    static const int cores = [] {
-        int quota = cgroup_cores();
-        int affinity = std::min(affinity_cores(), kMaxThreads);
-        return std::max(1, quota ? std::min(quota, affinity) : affinity);
-    }();
+    static const int cores = std::min(cgroup_cores(), affinity_cores());
     return cores;
 }
 

@@ -19,12 +19,12 @@ TEST(Median, IsTheMiddleValueOrTheMeanOfTheMiddleTwo) {
 TEST(SignedRank, MatchesTabulatedProbabilities) {
     // One-sided tables of Wilcoxon's T: n = 8: P(T <= 3) = 5/256, n = 10: P(T <= 10) = 0.0420, n = 20: P(T <= 60) =
     // 0.0487.
-    EXPECT_DOUBLE_EQ(signed_rank_probability(8, 0), 1.0 / 256);
-    EXPECT_DOUBLE_EQ(signed_rank_probability(8, 3), 5.0 / 256);
-    EXPECT_NEAR(signed_rank_probability(10, 10), 0.0420, 5e-5);
-    EXPECT_NEAR(signed_rank_probability(20, 60), 0.0487, 5e-5);
-    EXPECT_DOUBLE_EQ(signed_rank_probability(5, 15), 1);
-    EXPECT_EQ(signed_rank_probability(5, -1), 0);
+    EXPECT_DOUBLE_EQ(signed_rank_distribution(8).at(0), 1.0 / 256);
+    EXPECT_DOUBLE_EQ(signed_rank_distribution(8).at(3), 5.0 / 256);
+    EXPECT_NEAR(signed_rank_distribution(10).at(10), 0.0420, 5e-5);
+    EXPECT_NEAR(signed_rank_distribution(20).at(60), 0.0487, 5e-5);
+    EXPECT_DOUBLE_EQ(signed_rank_distribution(5).at(15), 1);
+    EXPECT_EQ(signed_rank_distribution(5).size(), 16u);
 }
 
 TEST(PairedRatio, GivesNoIntervalForTooFewPairs) {

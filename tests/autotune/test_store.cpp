@@ -9,7 +9,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "autotune/store/roofline_json.h"
 #include "autotune/store/store.h"
 #include "dsl/base/error.h"
 
@@ -79,7 +78,7 @@ TEST_F(StoreTest, KeepsWorkloadsTrialsRecordsAndMachines) {
         StoredTrial failed = trial("d2", 0);
         failed.outcome = {OutcomeKind::wrong_answer, "labels[3] is 1, NumPy gives 0 — \"quoted\"\n"};
         store.put_trial(failed);
-        store.put_trial_and_record(trial("d3", 50), record("d3", 50));
+        store.put_trial(trial("d3", 50), record("d3", 50));
         Machine machine;
         machine.fingerprint = "machine1";
         machine.roofline.levels = {{1 << 20, 1, 2, 3}};
@@ -122,7 +121,7 @@ TEST_F(StoreTest, ARecordWhoseScheduleFailsLaterIsNone) {
     Store store(path);
     store.put_workload(workload());
     store.put_trial(trial("d1", 70));
-    store.put_trial_and_record(trial("d2", 50), record("d2", 50));
+    store.put_trial(trial("d2", 50), record("d2", 50));
     StoredTrial other = trial("d1", 0);
     other.outcome = {OutcomeKind::run_crashed, "SIGSEGV"};
     store.put_trial(other);
@@ -132,7 +131,7 @@ TEST_F(StoreTest, ARecordWhoseScheduleFailsLaterIsNone) {
     store.put_trial(failed);
     EXPECT_FALSE(store.best("w1"));
     EXPECT_TRUE(store.check().empty());
-    store.put_trial_and_record(trial("d3", 60), record("d3", 60));
+    store.put_trial(trial("d3", 60), record("d3", 60));
     EXPECT_EQ(store.best("w1")->digest, "d3");
     EXPECT_TRUE(store.check().empty());
 }
@@ -147,7 +146,7 @@ TEST_F(StoreTest, AMergedRecordWhoseScheduleFailedHereIsLeftOut) {
     {
         Store other(other_path);
         other.put_workload(workload());
-        other.put_trial_and_record(trial("d2", 50), record("d2", 50));
+        other.put_trial(trial("d2", 50), record("d2", 50));
     }
     store.merge(other_path);
     EXPECT_FALSE(store.best("w1"));
@@ -180,7 +179,7 @@ TEST_F(StoreTest, FamilyGivesOtherSizesOnThisMachineOnly) {
     for (const auto& w : {workload(), other, foreign, stranger})
         store.put_workload(w);
     for (const char* key : {"w1", "w2", "w3", "w4"})
-        store.put_trial_and_record(trial("d", 1, key), record("d", 1, key));
+        store.put_trial(trial("d", 1, key), record("d", 1, key));
     const auto records = store.family("family", "machine1", "w1");
     ASSERT_EQ(records.size(), 1u);
     EXPECT_EQ(records[0].workload, "w2");
@@ -190,7 +189,7 @@ TEST_F(StoreTest, NothingOfAFailedTransactionStays) {
     Store store(path);
     store.put_workload(workload());
     // The record's workload does not exist: the foreign key refuses it, and the trial goes with it.
-    EXPECT_NE(error_of([&] { store.put_trial_and_record(trial("d1"), record("d1", 1, "nowhere")); }), "");
+    EXPECT_NE(error_of([&] { store.put_trial(trial("d1"), record("d1", 1, "nowhere")); }), "");
     EXPECT_TRUE(store.trials("w1").empty());
     store.put_trial(trial("d2"));
     EXPECT_EQ(store.trials("w1").size(), 1u);
@@ -455,7 +454,7 @@ TEST_F(StoreTest, ExportsAndMergesBothWays) {
     Store store(path);
     store.put_workload(workload());
     store.put_trial(trial("d1", 100));
-    store.put_trial_and_record(trial("d2", 50), record("d2", 50));
+    store.put_trial(trial("d2", 50), record("d2", 50));
     const std::string copy = folder + "/copy.db", text = folder + "/copy.json";
     store.export_store(copy);
     std::ofstream(text) << store.export_json();
@@ -464,7 +463,7 @@ TEST_F(StoreTest, ExportsAndMergesBothWays) {
     for (const std::string& from : {copy, text}) {
         Store other(folder + "/other" + std::to_string(from == copy) + ".db");
         other.put_workload(workload());
-        other.put_trial_and_record(trial("d3", 70), record("d3", 70));
+        other.put_trial(trial("d3", 70), record("d3", 70));
         EXPECT_EQ(other.merge(from), 2);
         EXPECT_EQ(other.merge(from), 0) << "a second time adds nothing";
         EXPECT_EQ(other.trials("w1").size(), 3u);

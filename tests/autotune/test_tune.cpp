@@ -333,7 +333,7 @@ TEST_F(TuneTest, WhatAKernelReachesBeyondADriversCopiesIsTheDevicesLimit) {
     take_80_megabytes();
     Store store(folder + "/store.db");
     environment.store = &store;
-    environment.machine.device = DeviceFacts();
+    environment.machine.device = assumed_device();
     environment.machine.roofline.levels = {{1 << 22, 9, 9, 9}};
     const TuneResult result = run();
     ASSERT_EQ(result.limit.roof, Roof::memory);

@@ -2,12 +2,10 @@
 #include <gtest/gtest.h>
 #include <set>
 
-#include "autotune/variant_combinations.h"
+#include "autotune/search_session.h"
 
 namespace tilewright::autotune {
 namespace {
-
-using Variant = std::map<std::string, std::string>;
 
 TEST(VariantCombinations, AProgramWithoutChoicesHasOneVariant) {
     EXPECT_EQ(variant_combinations({}), std::vector<Variant>{Variant{}});

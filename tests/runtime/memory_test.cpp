@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "dsl/runtime/stream.h"
+#include "dsl/runtime/kernel_symbols.h"
 
 namespace tilewright::runtime {
 namespace {

@@ -93,15 +93,10 @@ struct DeviceBlas {
     Handle handle = nullptr;
 };
 
-/// The matrices of one operand: where each is, as gemm takes it.
-struct Operand {
-    const char* data = nullptr;
-    GemmOperand gemm;
-    std::int64_t strides[MatrixProducts::kMostAxes] = {}; ///< bytes
+struct Operand : StackOperand {
+    using StackOperand::StackOperand;
     void* copy = nullptr;
-
-    int operation() const { return gemm.transposed ? kTransposed : kPlain; }
-    int leading() const { return static_cast<int>(gemm.leading); }
+    int operation() const { return transposed ? kTransposed : kPlain; }
 };
 
 /// What cuBLAS advises, from compute capability 9.0 on and before.
@@ -134,37 +129,27 @@ class Workspace {
 Operand prepare(Call& call, DType dtype, const MatrixProducts& products, const MatrixView& m,
                 std::int64_t StackAxis::*stride) {
     const std::int64_t bytes = info(dtype).bytes;
-    Operand out;
-    out.data = static_cast<const char*>(m.data);
-    bool fits = as_gemm_takes_it(m, bytes, out.gemm);
-    for (int k = 0; k < products.axis_count; ++k) {
-        out.strides[k] = products.axes[k].*stride;
-        // No routine says what it makes of these.
-        fits = fits && out.strides[k] >= 0 && out.strides[k] % bytes == 0;
-    }
-    if (fits) return out;
+    Operand out(products, m, stride);
+    // No routine says what it makes of strides that go back, or of parts of elements.
+    if (out.fits_gemm(bytes) &&
+        std::ranges::all_of(out.strides, [&](std::int64_t each) { return each >= 0 && each % bytes == 0; }))
+        return out;
+    const StackOperand from_operand = out;
+    const auto size = static_cast<std::size_t>(out.become_copies(products, bytes));
     halide_dimension_t from_dims[2 + MatrixProducts::kMostAxes], to_dims[2 + MatrixProducts::kMostAxes];
-    const auto width = static_cast<std::int32_t>(m.columns), height = static_cast<std::int32_t>(m.rows);
-    from_dims[0] = {0, width, static_cast<std::int32_t>(m.column_stride / bytes)};
-    from_dims[1] = {0, height, static_cast<std::int32_t>(m.row_stride / bytes)};
-    to_dims[0] = {0, width, 1};
-    to_dims[1] = {0, height, width};
-    int rank = 2;
-    std::int64_t elements = m.rows * m.columns;
-    for (int k = 0; k < products.axis_count; ++k) {
-        if (out.strides[k] == 0) continue;
-        const auto extent = static_cast<std::int32_t>(products.axes[k].extent);
-        from_dims[rank] = {0, extent, static_cast<std::int32_t>(out.strides[k] / bytes)};
-        to_dims[rank++] = {0, extent, static_cast<std::int32_t>(elements)};
-        out.strides[k] = elements * bytes;
-        elements *= extent;
-    }
-    const auto size = static_cast<std::size_t>(elements * bytes);
+    int rank = 0;
+    const auto add = [&](std::int64_t extent, std::int64_t from_stride, std::int64_t to_stride) {
+        const auto narrow = [](std::int64_t number) { return static_cast<std::int32_t>(number); };
+        from_dims[rank] = {0, narrow(extent), narrow(from_stride / bytes)};
+        to_dims[rank++] = {0, narrow(extent), narrow(to_stride / bytes)};
+    };
+    add(m.columns, m.column_stride, out.matrix.column_stride);
+    add(m.rows, m.row_stride, out.matrix.row_stride);
+    for (int k = 0; k < products.axis_count; ++k)
+        if (out.strides[k] != 0) add(products.axes[k].extent, from_operand.strides[k], out.strides[k]);
     void* copy = call.device().pool.allocate(call.place(), size);
     if (!copy) throw out_of_device_memory(call.place(), size, "a copy of a matrix");
-    // Released at the end of the call also where the copy fails.
-    if (!call.remember_temporary(copy))
-        throw DeviceError("cuda: a call has more than 64 temporaries.", "Please report this.");
+    call.remember_temporary(copy); // released at the end of the call also where the copy fails
     halide_buffer_t from{}, to{};
     from.type.bits = to.type.bits = static_cast<std::uint8_t>(8 * bytes);
     from.dimensions = to.dimensions = rank;
@@ -173,9 +158,7 @@ Operand prepare(Call& call, DType dtype, const MatrixProducts& products, const M
     from.device = reinterpret_cast<std::uintptr_t>(m.data);
     to.device = reinterpret_cast<std::uintptr_t>(copy);
     if (copy_strided(call, from, to)) throw DeviceError(call.error());
-    out.data = static_cast<const char*>(copy);
-    out.copy = copy;
-    out.gemm = {false, std::max<std::int64_t>(m.columns, 1)};
+    out.matrix.data = out.copy = copy;
     return out;
 }
 
@@ -198,19 +181,11 @@ class GemmCalls {
     }
 
     void run() const {
-        const std::int64_t calls = batch_ < 0 ? 1 : p_.count() / p_.axes[batch_].extent;
-        for (std::int64_t number = 0; number < calls; ++number) {
-            std::int64_t rest = number, a = 0, b = 0, c = 0;
-            for (int k = 0; k < p_.axis_count; ++k) {
-                if (k == batch_) continue;
-                const std::int64_t at = rest % p_.axes[k].extent;
-                rest /= p_.axes[k].extent;
-                a += at * left_.strides[k];
-                b += at * right_.strides[k];
-                c += at * p_.axes[k].c;
-            }
-            call(left_.data + a, right_.data + b, static_cast<char*>(p_.c.data) + c);
-        }
+        MatrixProducts calls = p_;
+        if (batch_ >= 0) calls.axes[batch_].extent = 1;
+        const StackOperand result(p_, p_.c, &StackAxis::c);
+        for (std::int64_t number = 0; number < calls.count(); ++number)
+            call(left_.at(calls, number), right_.at(calls, number), result.at(calls, number));
     }
 
   private:
@@ -222,15 +197,16 @@ class GemmCalls {
         if (batch_ < 0)
             return require_blas(library_,
                                 library_.gemm[which_](handle_, right_.operation(), left_.operation(), columns, rows,
-                                                      inner, one_, b, right_.leading(), a, left_.leading(), zero_, c,
-                                                      columns),
+                                                      inner, one_, b, static_cast<int>(right_.leading), a,
+                                                      static_cast<int>(left_.leading), zero_, c, columns),
                                 "a product of matrices");
         const StackAxis& axis = p_.axes[batch_];
         require_blas(library_,
                      library_.batched[which_](handle_, right_.operation(), left_.operation(), columns, rows, inner,
-                                              one_, b, right_.leading(), right_.strides[batch_] / bytes_, a,
-                                              left_.leading(), left_.strides[batch_] / bytes_, zero_, c, columns,
-                                              axis.c / bytes_, static_cast<int>(axis.extent)),
+                                              one_, b, static_cast<int>(right_.leading),
+                                              right_.strides[batch_] / bytes_, a, static_cast<int>(left_.leading),
+                                              left_.strides[batch_] / bytes_, zero_, c, columns, axis.c / bytes_,
+                                              static_cast<int>(axis.extent)),
                      "products of matrices");
     }
     static void count_launch() { count(g_calls.launches); }
@@ -253,11 +229,6 @@ bool has_blas() noexcept {
     } catch (const std::exception&) {
         return false;
     }
-}
-
-std::string blas_library() {
-    const Blas* b = blas();
-    return b ? b->name : "none";
 }
 
 int matmul(Call& call, DType dtype, const MatrixProducts& all) noexcept {

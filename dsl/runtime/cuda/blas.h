@@ -8,8 +8,6 @@ namespace tilewright::runtime::cuda {
 
 /// One that is loaded already (torch and CuPy bring theirs), else the system's. TILEWRIGHT_LIBCUBLAS names another.
 bool has_blas() noexcept;
-/// Name of the library: "libcublas.so.12", or "none".
-std::string blas_library();
 
 /// float32 (not TF32), float64, complex64, complex128; all of c together is C-contiguous. 0, or kDeviceFailed.
 int matmul(Call& call, DType dtype, const MatrixProducts& products) noexcept;

@@ -270,29 +270,25 @@ int device_of(const void* pointer) {
 
 Timer::Timer(const Place& place) : place_(place) {
     Entered entered(place.device);
-    for (void*& slot : events_) {
-        Event event = nullptr;
+    for (Event& event : events_)
         require(driver().event_create(&event, 0), "cuEventCreate");
-        slot = event;
-    }
 }
 Timer::~Timer() {
-    for (void* event : events_)
-        if (event && !is_forked()) ready_driver().event_destroy(static_cast<Event>(event));
+    for (Event event : events_)
+        if (event && !is_forked()) ready_driver().event_destroy(event);
 }
-void Timer::record(void* event) {
+void Timer::record(Event event) {
     Entered entered(place_.device);
     count(g_calls.events);
-    require(driver().event_record(static_cast<Event>(event), stream_of(place_)), "cuEventRecord");
+    require(driver().event_record(event, stream_of(place_)), "cuEventRecord");
 }
 double Timer::elapsed_ns() {
     Entered entered(place_.device);
     const Driver& d = driver();
     count(g_calls.event_synchronizations);
-    require(d.event_synchronize(static_cast<Event>(events_[1])), "waiting for an event");
+    require(d.event_synchronize(events_[1]), "waiting for an event");
     float milliseconds = 0;
-    require(d.event_elapsed(&milliseconds, static_cast<Event>(events_[0]), static_cast<Event>(events_[1])),
-            "cuEventElapsedTime");
+    require(d.event_elapsed(&milliseconds, events_[0], events_[1]), "cuEventElapsedTime");
     return static_cast<double>(milliseconds) * 1e6;
 }
 

@@ -9,9 +9,32 @@
 
 #include "dsl/runtime/cuda/driver.h"
 #include "dsl/runtime/cuda/pool.h"
-#include "dsl/runtime/cuda/staging.h"
 
 namespace tilewright::runtime::cuda {
+
+/// Pinned memory between pageable arrays and a device, slots in one direction: while the device copies from or to one,
+/// threads copy to or from another.
+class Staging {
+  public:
+    static constexpr std::size_t kSlotBytes = std::size_t{4} << 20;
+    static constexpr int kSlots = 4;
+
+    /// Held by one copy at a time.
+    std::mutex mutex;
+
+    /// The slots are there behind this call.
+    void prepare();
+    unsigned char* slot(std::size_t chunk) const { return memory_ + chunk % kSlots * kSlotBytes; }
+    /// The slot of a chunk is used by what is on the stream by now.
+    void mark(std::size_t chunk, Stream stream);
+    /// Waits for that.
+    void wait(std::size_t chunk);
+
+  private:
+    unsigned char* memory_ = nullptr;
+    Event events_[kSlots] = {};
+    bool marked_[kSlots] = {};
+};
 
 struct DeviceState {
     Device facts;

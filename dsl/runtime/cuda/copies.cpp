@@ -119,13 +119,12 @@ void copy_to_device(const Place& place, void* to, const void* from, std::size_t 
     OutsideOfCaptures outside;
     const Driver& d = ready_driver();
     count(g_calls.copies_to_device);
-    if (is_pinned(from)) {
+    const bool pinned = is_pinned(from);
+    if (pinned || bytes <= kDirect) {
         require_copy(d.copy_to_device(address_of(to), from, bytes, stream_of(place)), what, bytes);
-        return wait_for_stream(place);
+        // The driver has read pageable memory when it returns.
+        return pinned ? wait_for_stream(place) : void();
     }
-    // The driver has read pageable memory when it returns.
-    if (bytes <= kDirect)
-        return require_copy(d.copy_to_device(address_of(to), from, bytes, stream_of(place)), what, bytes);
     Staging& staging = entered.state().to_device;
     std::lock_guard lock(staging.mutex);
     staging.prepare();

@@ -104,10 +104,11 @@ class Timer {
     double elapsed_ns();
 
   private:
-    void record(void* event);
+    using Event = struct EventHandle*;
+    void record(Event event);
 
     Place place_;
-    void* events_[2] = {};
+    Event events_[2] = {};
 };
 
 /// What one compiled device function needs, as the driver says after its code is loaded.
@@ -161,7 +162,7 @@ class Profile {
 };
 
 /// The text of PTX as a device of this capability (90 is 9.0) gets it: from 9.0 on each entry waits for the kernels
-/// before it first, and then allows the one behind it to start (early_launch.h). For others: as it is.
+/// before it first, and then allows the one behind it to start (early_launch.cpp). For others: as it is.
 std::string ptx_for(int capability, std::string_view ptx);
 
 /// A folder in which code may lie that was assembled before, looked at when a kernel's code is loaded: the driver's

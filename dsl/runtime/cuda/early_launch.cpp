@@ -1,8 +1,9 @@
 // dsl/runtime/cuda/early_launch.cpp: two instructions in each kernel and one attribute of its launch. The next kernel's
 // blocks are set up while the last ones of this kernel run, which saves a microsecond or two between small kernels.
-#include "dsl/runtime/cuda/early_launch.h"
-
 #include <algorithm>
+
+#include "dsl/runtime/cuda/driver.h"
+#include "dsl/runtime/cuda/launch.h"
 
 namespace tilewright::runtime::cuda {
 namespace {

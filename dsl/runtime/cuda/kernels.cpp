@@ -12,9 +12,6 @@
 #include <vector>
 
 #include "dsl/runtime/cuda/captures.h"
-#include "dsl/runtime/cuda/cubins.h"
-#include "dsl/runtime/cuda/early_launch.h"
-#include "dsl/runtime/cuda/l2_window.h"
 #include "dsl/runtime/cuda/profile.h"
 
 namespace tilewright::runtime::cuda {
@@ -162,10 +159,6 @@ Status submit(const Call& call, Function function, const LaunchShape& shape, voi
     return d.launch_extended(&configuration, function, arguments, nullptr);
 }
 
-[[noreturn]] void outside_of_a_call() {
-    throw DeviceError("cuda: a kernel for a device was called as one for the host.", "Please report this.");
-}
-
 } // namespace
 
 DeviceError out_of_device_memory(const Place& place, std::size_t bytes, const char* of) {
@@ -231,26 +224,12 @@ Call::~Call() {
         Graph graph = nullptr;
         if (ready_driver().capture_end(stream_, &graph) == kSuccess && graph) ready_driver().graph_destroy(graph);
     }
-    for (int i = 0; i < count_; ++i)
-        release(place_, temporaries_[i]);
-    for (void* pointer : held_)
-        release(place_, pointer);
+    for (const auto* pointers : {&temporaries_, &held_})
+        for (void* pointer : *pointers)
+            release(place_, pointer);
 }
 Call* Call::current() {
     return t_call;
-}
-bool Call::remember_temporary(void* pointer) {
-    if (count_ == kMostTemporaries) return false;
-    temporaries_[count_++] = pointer;
-    return true;
-}
-bool Call::forget_temporary(void* pointer) {
-    void** end = temporaries_ + count_;
-    void** found = std::find(temporaries_, end, pointer);
-    if (found == end) return false;
-    *found = end[-1];
-    --count_;
-    return true;
 }
 
 void Call::begin_recording() {
@@ -396,7 +375,8 @@ int run_kernel(void*, void* state, const char* name, int blocks_x, int blocks_y,
     return call->attempt([&] {
         auto* kernels = static_cast<Kernels*>(state);
         LoadedModule* module = kernels ? kernels->on[call->place().device].load(std::memory_order_acquire) : nullptr;
-        if (!module) outside_of_a_call();
+        if (!module)
+            throw DeviceError("cuda: a kernel for a device was called as one for the host.", "Please report this.");
         if (call->is_captured()) module->is_in_graph = true;
         Entry& entry = module->entry(name);
         if (shared_bytes > entry.shared.load(std::memory_order_relaxed)) [[unlikely]] {
@@ -434,10 +414,7 @@ int device_malloc(void*, halide_buffer_t* buffer, const halide_device_interface_
     return call->attempt([&] {
         void* memory = call->device().pool.allocate(call->place(), static_cast<std::size_t>(bytes));
         if (!memory) throw out_of_device_memory(call->place(), static_cast<std::size_t>(bytes), "a kernel's temporary");
-        if (!call->remember_temporary(memory)) {
-            release(call->place(), memory);
-            throw DeviceError("cuda: a kernel has more than 64 temporaries at a time.", "Please report this.");
-        }
+        call->remember_temporary(memory);
         buffer->device = reinterpret_cast<std::uintptr_t>(memory);
         buffer->device_interface = device_interface();
     });
@@ -462,12 +439,6 @@ int copy_to_device_of_kernel(void*, halide_buffer_t* buffer, const halide_device
     if (buffer->device) return 0;
     if (Call* call = t_call)
         call->fail("cuda: a kernel for a device was given an array of the host. Please report this.");
-    return kDeviceFailed;
-}
-
-int copy_to_host_of_kernel(void*, halide_buffer_t*) {
-    if (Call* call = t_call)
-        call->fail("cuda: a kernel for a device asks for an array on the host. Please report this.");
     return kDeviceFailed;
 }
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "dsl/runtime/cuda/context.h"
-#include "dsl/runtime/cuda/l2_window.h"
+#include "dsl/runtime/cuda/launch.h"
 
 namespace tilewright::runtime::cuda {
 
@@ -48,8 +48,9 @@ class Call {
     /// A temporary of the plan or of a kernel is not needed any more.
     void give_back(void* pointer);
     DeviceState& device() const { return entered_.state(); }
-    bool remember_temporary(void* pointer);
-    bool forget_temporary(void* pointer);
+    void remember_temporary(void* pointer) { temporaries_.push_back(pointer); }
+    /// False where it is none of the call's.
+    bool forget_temporary(void* pointer) { return std::erase(temporaries_, pointer) > 0; }
 
     /// What went wrong in it. The first error counts.
     void fail(std::string text) {
@@ -69,7 +70,6 @@ class Call {
     }
 
   private:
-    static constexpr int kMostTemporaries = 64;
     Entered entered_;
     Place place_;
     Stream stream_;
@@ -78,9 +78,7 @@ class Call {
     bool is_captured_;
     std::unique_lock<std::mutex> recording_;
     std::uint64_t recorded_threads_ = 0;
-    std::vector<void*> held_;
-    void* temporaries_[kMostTemporaries];
-    int count_ = 0;
+    std::vector<void*> held_, temporaries_;
     std::string error_;
 };
 
@@ -104,8 +102,6 @@ int device_free(void* user_context, halide_buffer_t* buffer);
 void device_free_as_destructor(void* user_context, void* buffer);
 /// The array is there already, or this is an error.
 int copy_to_device_of_kernel(void* user_context, halide_buffer_t* buffer, const halide_device_interface_t* interface);
-/// Kernels never do this: an error.
-int copy_to_host_of_kernel(void* user_context, halide_buffer_t* buffer);
 
 /// What was loaded for code whose data lie here, which are about to be unmapped, is unloaded when code is loaded the
 /// next time: what was launched may still run. What a captured graph launches stays.

@@ -1,6 +1,6 @@
 // dsl/runtime/cuda/l2_window.cpp: an array that is larger than the cache and read again from its beginning would find
 // nothing of itself there, since each line is evicted shortly before it is wanted. A fixed part of it can stay.
-#include "dsl/runtime/cuda/l2_window.h"
+#include "dsl/runtime/cuda/launch.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -62,17 +62,25 @@ DevicePool::Lists* DevicePool::lists_of(void* key) {
     return lists_.back().get();
 }
 
+DevicePool::Block* DevicePool::unlink(Lists& lists, Block*& link) {
+    Block* block = link;
+    link = block->next;
+    lists.bytes -= block->capacity;
+    kept_bytes_ -= block->capacity;
+    return block;
+}
+
 DevicePool::Block* DevicePool::take(Lists& lists, int size_class, std::size_t capacity) {
     if (lists.bytes < capacity) return nullptr;
     for (int c = size_class; c <= std::min(size_class + 1, kClasses - 1); ++c)
         for (Block** link = &lists.first[c]; *link; link = &(*link)->next)
-            if (Block* block = *link; block->capacity >= capacity) {
-                *link = block->next;
-                lists.bytes -= block->capacity;
-                kept_bytes_ -= block->capacity;
-                return block;
-            }
+            if ((*link)->capacity >= capacity) return unlink(lists, *link);
     return nullptr;
+}
+
+DevicePool::Block* DevicePool::take(void* key, int size_class, std::size_t capacity) {
+    Block* block = take(*lists_of(key), size_class, capacity);
+    return block ? block : take(*lists_[0], size_class, capacity);
 }
 
 /// Where all that used it is done.
@@ -84,11 +92,7 @@ DevicePool::Block* DevicePool::take_passed(int size_class, std::size_t capacity)
             Block* block = *link;
             if (block->capacity < capacity || !block->has_event) continue;
             ++queries;
-            if (ready_driver().event_query(block->event) != kSuccess) continue;
-            *link = block->next;
-            lists->bytes -= block->capacity;
-            kept_bytes_ -= block->capacity;
-            return block;
+            if (ready_driver().event_query(block->event) == kSuccess) return unlink(*lists, *link);
         }
     }
     return nullptr;
@@ -163,11 +167,8 @@ void* DevicePool::allocate(const Place& place, std::size_t bytes) {
     };
     std::lock_guard lock(mutex_);
     // The legacy stream cannot be captured: nothing is asked of the driver.
-    if (key == stream_key(nullptr)) [[likely]] {
-        Block* block = take(*lists_of(key), size_class, capacity);
-        if (!block) block = take(*lists_[0], size_class, capacity);
-        if (block) return hand_out(block);
-    }
+    if (key == stream_key(nullptr)) [[likely]]
+        if (Block* block = take(key, size_class, capacity)) return hand_out(block);
     Entered entered(device_);
     if (!captures_.empty()) collect();
     if (Captured captured; find_capture(place, captured)) {
@@ -175,8 +176,7 @@ void* DevicePool::allocate(const Place& place, std::size_t bytes) {
         Block* block = take_in_capture(captured, key, size_class, capacity);
         return block ? hand_out(block) : nullptr;
     }
-    Block* block = take(*lists_of(key), size_class, capacity);
-    if (!block) block = take(*lists_[0], size_class, capacity);
+    Block* block = take(key, size_class, capacity);
     if (block) return hand_out(block);
     OutsideOfCaptures outside;
     block = take_passed(size_class, capacity);
@@ -266,28 +266,18 @@ void DevicePool::keep_within_limit(const Block* newest) {
                     if (first) oldest = &first, of = lists.get();
             if (!oldest) return;
         }
-        Block* block = *oldest;
-        *oldest = block->next;
-        of->bytes -= block->capacity;
-        kept_bytes_ -= block->capacity;
-        destroy(block);
+        destroy(unlink(*of, *oldest));
     }
 }
 
 void DevicePool::hand_on(Lists& lists, std::size_t releases) {
     if (lists.bytes == 0) return;
     for (Block*& first : lists.first)
-        for (Block** link = &first; *link;) {
-            Block* block = *link;
-            if (block->age > releases) {
-                link = &block->next;
-                continue;
-            }
-            *link = block->next;
-            lists.bytes -= block->capacity;
-            kept_bytes_ -= block->capacity;
-            put(*lists_[0], block);
-        }
+        for (Block** link = &first; *link;)
+            if ((*link)->age > releases)
+                link = &(*link)->next;
+            else
+                put(*lists_[0], unlink(lists, *link));
 }
 
 std::size_t DevicePool::releases() {

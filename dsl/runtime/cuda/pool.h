@@ -66,7 +66,11 @@ class DevicePool {
     static std::size_t capacity_for(std::size_t bytes);
 
     Lists* lists_of(void* key);
+    /// Takes the block at a link out of its list.
+    Block* unlink(Lists& lists, Block*& link);
     Block* take(Lists& lists, int size_class, std::size_t capacity);
+    /// From the list of a stream, or from what any stream may take.
+    Block* take(void* key, int size_class, std::size_t capacity);
     Block* take_passed(int size_class, std::size_t capacity);
     Block* take_in_capture(const Captured& captured, void* key, int size_class, std::size_t capacity);
     Capture& capture_of(const Captured& captured);

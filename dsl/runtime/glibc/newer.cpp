@@ -72,22 +72,16 @@ long tw_of_strtol(const char*, char**, int) TW_OF_LIBC("strtol");
 unsigned long tw_of_strtoul(const char*, char**, int) TW_OF_LIBC("strtoul");
 int tw_of_vsscanf(const char*, const char*, va_list) TW_OF_LIBC("vsscanf");
 
-long tw_strtol(const char* text, char** end, int base) TW_HIDDEN("__isoc23_strtol");
-long tw_strtol(const char* text, char** end, int base) {
-    return tw_of_strtol(text, end, base);
-}
-long tw_strtoll(const char* text, char** end, int base) TW_HIDDEN("__isoc23_strtoll");
-long tw_strtoll(const char* text, char** end, int base) {
-    return tw_of_strtol(text, end, base);
-}
-unsigned long tw_strtoul(const char* text, char** end, int base) TW_HIDDEN("__isoc23_strtoul");
-unsigned long tw_strtoul(const char* text, char** end, int base) {
-    return tw_of_strtoul(text, end, base);
-}
-unsigned long tw_strtoull(const char* text, char** end, int base) TW_HIDDEN("__isoc23_strtoull");
-unsigned long tw_strtoull(const char* text, char** end, int base) {
-    return tw_of_strtoul(text, end, base);
-}
+#define TW_STRTO(type, name, of_libc)                                                                                  \
+    type tw_##name(const char*, char**, int) TW_HIDDEN("__isoc23_" #name);                                             \
+    type tw_##name(const char* text, char** end, int base) {                                                           \
+        return of_libc(text, end, base);                                                                               \
+    }
+TW_STRTO(long, strtol, tw_of_strtol)
+TW_STRTO(long, strtoll, tw_of_strtol)
+TW_STRTO(unsigned long, strtoul, tw_of_strtoul)
+TW_STRTO(unsigned long, strtoull, tw_of_strtoul)
+#undef TW_STRTO
 int tw_sscanf(const char* text, const char* format, ...) TW_HIDDEN("__isoc23_sscanf");
 int tw_sscanf(const char* text, const char* format, ...) {
     va_list arguments;

@@ -8,7 +8,6 @@
 #include <set>
 
 #include "dsl/runtime/element_count.h"
-#include "dsl/runtime/kernel_symbols.h"
 #include "python/native/face/call_parts.h"
 #include "python/native/face/device_arguments.h"
 #include "python/native/face/device_context.h"
@@ -391,8 +390,8 @@ LoadedPlan::Attempt LoadedPlan::failure(RunStatus status, int version, const std
     case RunStatus::out_of_memory:
         return PyErr_NoMemory(), Attempt::error;
     case RunStatus::failed:
-        return error(PyExc_RuntimeError, "a kernel of version \"" + executable_->version_label(version) +
-                                             "\" failed: " + runtime::take_kernel_error() + ". Please report this.");
+        return error(PyExc_RuntimeError,
+                     "a kernel of version \"" + executable_->version_label(version) + "\" failed. Please report this.");
     case RunStatus::device_error:
         return error(is_out_of_device_memory(failed) ? PyExc_MemoryError : g_device_error, failed);
     default:

@@ -11,7 +11,7 @@
 
 #include "dsl/base/error.h"
 #include "dsl/runtime/cuda/context.h"
-#include "dsl/runtime/cuda/l2_window.h"
+#include "dsl/runtime/cuda/launch.h"
 #include "tests/runtime/cuda/fake_kernels.h"
 #include "tests/runtime/cuda/on_device.h"
 
