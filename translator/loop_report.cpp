@@ -10,7 +10,6 @@
 #include "translator/ir/attributes.h"
 #include "translator/loops/pixelwise.h"
 #include "translator/passes/pipeline.h"
-#include "translator/plan/dependence_test.h"
 #include "translator/plan/steps.h"
 
 namespace tilewright::translator {

@@ -16,8 +16,9 @@
 #include "dsl/base/spelling.h"
 #include "dsl/check/check.h"
 #include "dsl/code/emit.h"
-#include "dsl/code/halide_target.h"
 #include "dsl/code/isa.h"
+#include "dsl/code/lowering.h"
+#include "dsl/language/expression.h"
 #include "dsl/model/algorithm_impl.h"
 
 namespace tilewright::dsl {

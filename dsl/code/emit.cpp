@@ -18,7 +18,6 @@
 #include "dsl/base/targets.h"
 #include "dsl/check/check.h"
 #include "dsl/code/device_code.h"
-#include "dsl/code/halide_target.h"
 #include "dsl/code/isa.h"
 #include "dsl/code/lowering.h"
 #include "dsl/code/object_symbols.h"

@@ -43,10 +43,6 @@ void apply(Algorithm& algorithm, const Schedule& schedule, bool guard_tails = fa
 /// Deterministic: the same input gives the same bytes.
 Emitted emit(Algorithm algorithm, const Schedule& schedule, const EmitOptions& options);
 
-/// What emit() gives to code generation: the statement of each kernel and group behind our passes. Names that Halide
-/// numbers by what the process made before are numbered anew; which of them Halide takes for one still depends on that.
-std::string lowered_text(const Algorithm& algorithm, const Schedule& schedule, const EmitOptions& options);
-
 /// What one of Halide's autoschedulers would do, in our language. `name`: Adams2019, Mullapudi2016,
 /// Li2018. Needs extent_here of every size. Throws ScheduleError where it has no answer.
 Schedule autoschedule(Algorithm algorithm, const std::string& name, const std::string& isa, int cores);

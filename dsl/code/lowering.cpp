@@ -8,8 +8,6 @@
 
 #include "dsl/base/error.h"
 #include "dsl/base/halide_guard.h"
-#include "dsl/code/halide_target.h"
-#include "dsl/passes/device_extremes.h"
 #include "dsl/passes/kernel_groups.h"
 #include "dsl/passes/passes.h"
 #include "dsl/passes/walk.h"

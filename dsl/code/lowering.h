@@ -1,14 +1,18 @@
 // dsl/code/lowering.h: scheduled Funcs to the statement that code generation gets: Halide's lowering, then our passes.
-// For emit alone.
+// For emit (and tests/replay) alone.
 #pragma once
 
-#include <vector>
+#include <string>
 
 #include "Halide.h"
 #include "dsl/language/schedule.h"
 #include "dsl/model/algorithm_impl.h"
 
 namespace tilewright::dsl {
+
+/// A target by our name. Kernels have no runtime, no asserts and no bounds queries: the plan's runtime checks arguments
+/// and preconditions.
+Halide::Target halide_target(const std::string& isa, bool strict);
 
 /// A kernel with all that has to be done to it before it is compiled. Throws ScheduleError for a claim of the schedule
 /// that only lowering can refuse.

@@ -1,8 +1,8 @@
 // dsl/passes/device_extremes.cpp: markers, and what becomes of them.
-#include "dsl/passes/device_extremes.h"
-
 #include <string>
 
+#include "dsl/passes/markers.h"
+#include "dsl/passes/passes.h"
 #include "dsl/passes/walk.h"
 
 namespace tilewright::dsl {

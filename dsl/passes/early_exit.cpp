@@ -1,13 +1,14 @@
 // dsl/passes/early_exit.cpp: the lowering pass that turns markers of living elements into tests around visits.
-#include "dsl/passes/early_exit.h"
-
+#include <algorithm>
+#include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "dsl/passes/alive_markers.h"
-#include "dsl/passes/nested_iterations.h"
+#include "dsl/passes/markers.h"
+#include "dsl/passes/passes.h"
 #include "dsl/passes/walk.h"
 
 namespace tilewright::dsl {
@@ -17,16 +18,250 @@ using namespace Halide::Internal;
 
 namespace {
 
+// ---- markers --------------------------------------------------------------------------------------------------------
+
+constexpr const char* kAliveMarker = "tw_alive";
+
+/// Whether an expression or a statement holds markers.
+template <class Code> bool has_alive_marker(const Code& code) {
+    return contains(code, [](const Call* op) { return is_marker(op, kAliveMarker); });
+}
+
+struct Marker {
+    Expr condition;
+    Expr iteration;
+    Lets around; ///< what is bound around it; "" for the condition of a branch
+};
+
+/// The markers of a body in the order in which they are evaluated.
+struct AliveMarkers {
+    std::vector<Marker> markers = {};
+    std::set<std::string> allocations = {};
+    bool stored_before = false; ///< the first marker follows a store
+    bool in_loop = false;       ///< some marker stands in a loop inside the body
+};
+
+template <class Code> AliveMarkers alive_markers(const Code& code) {
+    AliveMarkers found;
+    Lets around;
+    bool stored = false;
+    int loops = 0;
+    const auto inside = [&](Visitor& self, const std::string& name, const Expr& value, const auto& body) {
+        around.emplace_back(name, value);
+        body.accept(&self);
+        around.pop_back();
+    };
+    const auto bind = [&](Visitor& self, const auto* op) {
+        op->value.accept(&self);
+        inside(self, op->name, op->value, op->body);
+    };
+    visit_with(
+        code,
+        [&](Visitor& self, const Call* op) {
+            self.inside(op);
+            if (!is_marker(op, kAliveMarker)) return;
+            found.stored_before = found.stored_before || (found.markers.empty() && stored);
+            found.in_loop = found.in_loop || loops > 0;
+            found.markers.push_back({op->args[0], op->args[1], around});
+        },
+        [&](Visitor& self, const Let* op) { bind(self, op); },
+        [&](Visitor& self, const LetStmt* op) { bind(self, op); },
+        [&](Visitor& self, const IfThenElse* op) {
+            op->condition.accept(&self);
+            inside(self, "", op->condition, op->then_case);
+            if (op->else_case.defined()) inside(self, "", !op->condition, op->else_case);
+        },
+        [&](Visitor& self, const Store* op) {
+            self.inside(op);
+            stored = true;
+        },
+        [&](Visitor& self, const Allocate* op) {
+            found.allocations.insert(op->name);
+            self.inside(op);
+        },
+        [&](Visitor& self, const For* op) {
+            ++loops;
+            self.inside(op);
+            --loops;
+        });
+    return found;
+}
+
+/// Puts the values of lets in their places. What is shared stays shared.
+class PutLetsIn : public IRGraphMutator {
+  public:
+    explicit PutLetsIn(std::map<std::string, Expr> values) : values_(std::move(values)) {}
+
+  private:
+    using IRGraphMutator::visit;
+    const std::map<std::string, Expr> values_;
+    Expr visit(const Variable* op) override {
+        const auto found = values_.find(op->name);
+        return found == values_.end() ? Expr(op) : found->second;
+    }
+    Expr visit(const Call* op) override {
+        return is_marker(op, kAliveMarker) ? mutate(op->args[0]) : IRGraphMutator::visit(op);
+    }
+};
+
+/// Whether a condition holds in some lane.
+Expr any_lane(const Expr& condition) {
+    return condition.type().is_scalar() ? condition : VectorReduce::make(VectorReduce::Or, condition, 1);
+}
+
+/// A marker's condition, for all lanes together, and its iteration in terms of what is known in front of the body.
+struct Outside {
+    Expr condition;
+    Expr iteration;
+};
+Outside outside(const Marker& marker) {
+    std::vector<Expr> branches;
+    Expr condition = marker.condition;
+    Expr iteration = marker.iteration;
+    std::map<std::string, Expr> values;
+    for (const auto& [name, value] : marker.around) {
+        // A mutator remembers what it has seen, so each new binding needs a fresh one.
+        const Expr here = PutLetsIn(values).mutate(value);
+        if (name.empty())
+            branches.push_back(here);
+        else
+            values[name] = here;
+    }
+    PutLetsIn put(std::move(values));
+    condition = any_lane(put.mutate(condition));
+    // What a branch keeps from running may not be read either: a real branch again.
+    for (auto branch = branches.rbegin(); branch != branches.rend(); ++branch)
+        condition =
+            Call::make(Bool(), Call::if_then_else, {any_lane(*branch), condition, const_false()}, Call::PureIntrinsic);
+    iteration = put.mutate(iteration);
+    if (const Broadcast* wide = iteration.as<Broadcast>()) iteration = wide->value;
+    return {condition, simplify(iteration)};
+}
+
+// ---- iterations side by side as iterations inside of each other -----------------------------------------------------
+
+/// A value whose marker is known to hold.
+Expr alive(const Expr& value) {
+    return mutate_with(
+        value,
+        [](Mutator& self, const Call* op) { return is_marker(op, kAliveMarker) ? const_true() : self.inside(op); },
+        [](Mutator& self, const Select* op) {
+            const Expr condition = self.mutate(op->condition);
+            if (is_const_one(condition)) return self.mutate(op->true_value);
+            return Select::make(condition, self.mutate(op->true_value), self.mutate(op->false_value));
+        });
+}
+
+/// What all markers ask, each of one element; undefined where they differ.
+Expr common_condition(const AliveMarkers& found) {
+    const Expr condition = outside(found.markers.front()).condition;
+    const bool same = std::ranges::all_of(found.markers, [&](const Marker& marker) {
+        return marker.condition.type().is_scalar() && graph_equal(outside(marker).condition, condition);
+    });
+    return same ? condition : Expr();
+}
+
+class Nest {
+  public:
+    bool failed = false;
+
+    using Rest = std::function<Stmt()>;
+    Stmt nest(const Stmt& statement, const Rest& rest) {
+        if (failed) return statement;
+        if (const auto* block = statement.as<Block>())
+            return nest(block->first, [this, block, &rest] { return nest(block->rest, rest); });
+        if (const auto* let = statement.as<LetStmt>()) {
+            return guarded(let->value, [this, let, &rest] {
+                return LetStmt::make(let->name, alive(let->value), nest(let->body, rest));
+            });
+        }
+        if (const auto* store = statement.as<Store>()) {
+            return guarded(store->value, [this, store, &rest] {
+                const Stmt now = Store::make(store->name, alive(store->value), store->index, store->param,
+                                             store->predicate, store->alignment);
+                alive_ = Expr(); // it may have died of this
+                return sequence(now, rest());
+            });
+        }
+        failed = failed || has_alive_marker(statement);
+        if (!failed) alive_ = Expr();
+        return failed ? statement : sequence(statement, rest());
+    }
+
+  private:
+    Expr alive_; ///< a condition that holds here
+
+    static Stmt sequence(const Stmt& first, const Stmt& second) {
+        return second.defined() ? Block::make(first, second) : first;
+    }
+
+    /// What `inside` makes, under the condition of the value's markers.
+    Stmt guarded(const Expr& value, const Rest& inside) {
+        const AliveMarkers found = alive_markers(value);
+        if (found.markers.empty()) return inside();
+        const Expr condition = common_condition(found);
+        failed = failed || !condition.defined();
+        if (failed) return Stmt();
+        if (alive_.defined() && graph_equal(alive_, condition)) return inside();
+        const Expr test = common_subexpression_elimination(condition);
+        alive_ = condition;
+        return IfThenElse::make(test, inside());
+    }
+};
+
+/// A visit of scalar iterations, with markers in it:
+///   state = select(alive(state), next1, state); state = select(alive(state), next2, state); ...
+/// becomes
+///   if (alive(state)) { state = next1; if (alive(state)) { state = next2; ... } }
+/// which a thread leaves by one branch, and which keeps no old values: the marker's promise is that nothing changes any
+/// more. Undefined where the visit is another one: vectors, several elements, branches that data decide.
+Stmt nested_iterations(const Stmt& visit) {
+    const AliveMarkers found = alive_markers(visit);
+    if (found.markers.empty() || found.in_loop) return Stmt();
+    // A condition reads its element's state alone: where one differs, there are several elements, and the death of one
+    // says nothing about the others.
+    if (!common_condition(found).defined()) return Stmt();
+    Nest nest;
+    const Stmt result = nest.nest(visit, [] { return Stmt(); });
+    return nest.failed ? Stmt() : result;
+}
+
+/// The condition of a branch with markers in it that no iteration of the loop changes; undefined where there is none.
+Expr unchanging_choice(const For* loop) {
+    Scope<> bound;
+    const auto bind = [&](const auto* op) { bound.push(op->name); };
+    for_each_node(
+        Stmt(loop), [&](const LetStmt* op) { bind(op); }, [&](const Let* op) { bind(op); },
+        [&](const For* op) { bind(op); });
+    Expr choice;
+    visit_with(loop->body, [&](Visitor& self, const IfThenElse* op) {
+        const bool changes = has_load(op->condition) || expr_uses_vars(op->condition, bound);
+        if (!choice.defined() && !changes && has_alive_marker(Stmt(op))) choice = op->condition;
+        if (!choice.defined()) self.inside(op);
+    });
+    return choice;
+}
+
+/// The loop where that condition is known.
+Stmt chosen(const For* loop, const Expr& choice, bool holds) {
+    return mutate_with(Stmt(loop), [&](Mutator& self, const IfThenElse* op) {
+        if (!graph_equal(op->condition, choice)) return self.inside(op);
+        if (holds) return self.mutate(op->then_case);
+        return op->else_case.defined() ? self.mutate(op->else_case) : Evaluate::make(0);
+    });
+}
+
+// ---- tests around visits --------------------------------------------------------------------------------------------
+
 /// Visits of one block: enough to make the test before it free, few enough to leave a long loop early.
 constexpr int kVisitsOfBlock = 32;
 
 /// Whether anything in the body is alive before it runs; undefined where that cannot be asked there.
 Expr alive_before(const Stmt& body) {
-    AliveMarkers collect;
-    body.accept(&collect);
+    const AliveMarkers collect = alive_markers(body);
     if (collect.markers.empty() || collect.stored_before || collect.in_loop) return Expr();
     std::vector<Outside> all;
-    for (const AliveMarkers::Marker& marker : collect.markers)
+    for (const Marker& marker : collect.markers)
         all.push_back(outside(marker));
     std::vector<Expr> terms;
     for (const Outside& one : all) {

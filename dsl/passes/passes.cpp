@@ -1,10 +1,7 @@
 // dsl/passes/passes.cpp: the passes that every kernel needs, in their order.
 #include "dsl/passes/passes.h"
 
-#include "dsl/passes/device_extremes.h"
-#include "dsl/passes/early_exit.h"
-#include "dsl/passes/opaque.h"
-#include "dsl/passes/rare_path.h"
+#include "dsl/passes/markers.h"
 #include "dsl/passes/walk.h"
 
 namespace tilewright::dsl {

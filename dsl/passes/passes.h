@@ -13,6 +13,12 @@ namespace tilewright::dsl {
 /// For emit() and for code that runs stages through Halide's JIT: call it once, after all directives were applied.
 void add_passes(Halide::Pipeline& pipeline);
 
+/// Makes a pipeline branch around statements with markers of rare values (markers.h) at the end of its lowering, at
+/// most two copies of each, or takes a plain select where no branch can stand (loop bounds, atomics). Keeps Tuple
+/// updates simultaneous too (protect_tuple_updates), which code that uses Halide's JIT under strict_float needs as
+/// well.
+void add_rare_path_pass(Halide::Pipeline& pipeline);
+
 /// Halide 21 stores the elements of a Tuple one by one where no element's new value needs another's old one. It looks
 /// for such needs without looking into calls, and under strict_float every comparison is a call. So
 ///   best(i) = {select(x < best(i)[0], x, best(i)[0]), select(x < best(i)[0], r, best(i)[1])}
@@ -42,6 +48,16 @@ Halide::Internal::Stmt forget_alignment(const Halide::Internal::Stmt& statement,
 ///   a / 0.0   ->   a / reinterpret(float, bits of 0.0)
 Halide::Internal::Stmt hide_zero_divisors(const Halide::Internal::Stmt& statement);
 
+/// Halide's loops have no exit. Once vectors and unrolled iterations stand (a "visit" is one run of the innermost
+/// serial loop's body that holds markers), this turns
+///   for t in a .. a + n { visit }
+/// into
+///   for s in blocks of 1024 visits { if (alive()) for b in blocks of 32 { if (alive()) for t in visits { if (alive())
+///   visit } } }
+/// where alive() says whether any lane of any element of the visit is alive at its first iteration. A group whose
+/// elements are all done then costs a test for 1024 visits. All markers are gone afterwards.
+Halide::Internal::Stmt exit_early(const Halide::Internal::Stmt& statement);
+
 /// Stores to these outputs go to their place in the buffer. Where the kernel reads the buffer as well, stores go
 /// through the name that it is read by: the compiler takes memory of two names for two memories.
 Halide::Internal::Stmt place_outputs(Halide::Internal::Stmt statement, const std::vector<PlacedOutput>& outputs);
@@ -68,6 +84,10 @@ Halide::Internal::Stmt stream_stores(const Halide::Internal::Stmt& statement,
 
 // Of CUDA devices, in their order.
 
+/// What becomes of extremes (markers.h): max.NaN.f32 and min.NaN.f32 of devices of compute capability 8.0 and later, or
+/// the same values by comparisons and bits, on any target.
+Halide::Internal::Stmt lower_device_extremes(const Halide::Internal::Stmt& statement, bool as_instructions);
+
 /// All arrays of a device's kernel lie on the device. This takes Halide's copies to it out, makes a kernel return the
 /// error of an allocation that failed, and leaves nothing of device memory to be looked at by the host.
 /// Throws ScheduleError where a stage runs on the host, where a block has more threads than CUDA allows, or a number of
@@ -93,7 +113,7 @@ Halide::Internal::Stmt branch_device_predicates(const Halide::Internal::Stmt& st
 /// Code generation moves no load over a branch, so a thread would wait for memory once for each element. All marks of
 /// rare branches are gone afterwards.
 Halide::Internal::Stmt whole_threads(const Halide::Internal::Stmt& statement);
-/// Marks the condition of a branch to a rare path (rare_path.h) inside of a device's threads.
+/// Marks the condition of a branch to a rare path inside of a device's threads.
 Halide::Expr mark_rare_branch(const Halide::Expr& condition);
 
 /// Halide tells code generation for devices to contract a product and a sum into one operation, strict_float or not,

@@ -1,12 +1,11 @@
 // dsl/passes/rare_path.cpp: the lowering pass that turns tw_rare markers into branches.
-#include "dsl/passes/rare_path.h"
-
 #include <map>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "dsl/passes/markers.h"
 #include "dsl/passes/passes.h"
 #include "dsl/passes/walk.h"
 
@@ -234,14 +233,11 @@ class BranchOnMarkers : public IRMutator {
 
 } // namespace
 
-Stmt lower_rare_paths(const Stmt& statement) {
-    if (!has_marker(statement)) return statement;
-    return BranchOnMarkers().mutate(sink_slow_lets(statement));
-}
-
 void add_rare_path_pass(Pipeline& pipeline) {
     protect_tuple_updates(pipeline);
-    add_statement_pass(pipeline, lower_rare_paths);
+    add_statement_pass(pipeline, [](const Stmt& statement) {
+        return has_marker(statement) ? BranchOnMarkers().mutate(sink_slow_lets(statement)) : statement;
+    });
 }
 
 } // namespace tilewright::dsl

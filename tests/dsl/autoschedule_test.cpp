@@ -9,7 +9,7 @@
 #include "dsl/base/error.h"
 #include "dsl/check/check.h"
 #include "dsl/code/emit.h"
-#include "dsl/code/halide_target.h"
+#include "dsl/code/lowering.h"
 #include "dsl/language/schedule_text.h"
 #include "kernel_runner.h"
 

@@ -7,7 +7,7 @@
 #include "algorithms.h"
 #include "dsl/base/halide_guard.h"
 #include "dsl/check/check.h"
-#include "dsl/code/halide_target.h"
+#include "dsl/code/lowering.h"
 #include "dsl/directives/directives.h"
 #include "dsl/language/directive_signature.h"
 #include "dsl/language/schedule_text.h"

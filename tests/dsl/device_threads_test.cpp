@@ -10,9 +10,8 @@
 #include <vector>
 
 #include "Halide.h"
-#include "dsl/passes/early_exit.h"
+#include "dsl/passes/markers.h"
 #include "dsl/passes/passes.h"
-#include "dsl/passes/rare_path.h"
 #include "dsl/passes/walk.h"
 
 namespace tilewright::dsl {

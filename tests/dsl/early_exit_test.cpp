@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "Halide.h"
-#include "dsl/passes/early_exit.h"
+#include "dsl/passes/markers.h"
 #include "dsl/passes/passes.h"
 
 namespace tilewright::dsl {

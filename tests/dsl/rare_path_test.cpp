@@ -7,9 +7,9 @@
 #include <limits>
 
 #include "Halide.h"
-#include "dsl/code/halide_target.h"
+#include "dsl/code/lowering.h"
+#include "dsl/passes/markers.h"
 #include "dsl/passes/passes.h"
-#include "dsl/passes/rare_path.h"
 
 namespace tilewright::dsl {
 namespace {

@@ -21,6 +21,7 @@
 #include "dsl/code/emit.h"
 #include "dsl/language/schedule_text.h"
 #include "dsl/model/algorithm_impl.h"
+#include "tests/replay/lowered_text.h"
 #include "translator/loop_report.h"
 #include "translator/passes/pipeline.h"
 #include "translator/translate.h"
@@ -140,7 +141,7 @@ class Entry {
                      dsl::EmitOptions options;
                      options.isa = machine_.isa;
                      options.contract = options_.contract;
-                     return dsl::lowered_text(algorithm, schedule, options);
+                     return replay::lowered_text(algorithm, schedule, options);
                  })}};
     }
 

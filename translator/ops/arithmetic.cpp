@@ -1,6 +1,6 @@
 // translator/ops/arithmetic.cpp: + - * /, signs, squares and powers as NumPy computes them.
 #include "dsl/base/error.h"
-#include "dsl/passes/rare_path.h"
+#include "dsl/passes/markers.h"
 #include "translator/ops/math.h"
 #include "translator/ops/math_real.h"
 #include "translator/ops/rules.h"

@@ -11,7 +11,7 @@
 #include <limits>
 #include <optional>
 
-#include "dsl/passes/rare_path.h"
+#include "dsl/passes/markers.h"
 #include "translator/ops/math.h"
 #include "translator/ops/rules.h"
 

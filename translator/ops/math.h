@@ -18,7 +18,7 @@ enum class Contraction {
 /// The function as an expression over `args`, all float32 or all float64; the result has their type.
 /// At most 2 ULP over the full range, NaN, infinities and signed zeros as NumPy's. With a target of StrictFloat the
 /// bits depend neither on the vector width nor on the instruction set. Rare arguments go through rare()
-/// (dsl/passes/rare_path.h), so the kernel needs that lowering pass.
+/// (dsl/passes/markers.h), so the kernel needs that lowering pass.
 /// `any`: fewer steps, a few ULP more, and for code compiled without StrictFloat; NaN and infinities still work.
 /// Throws InternalError for other operations (`power` of floats is one too) and other types.
 Halide::Expr elementary(Op op, std::vector<Halide::Expr> args, Contraction contraction);

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "dsl/passes/rare_path.h"
+#include "dsl/passes/markers.h"
 
 namespace tilewright::translator::math {
 

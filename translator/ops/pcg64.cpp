@@ -6,7 +6,7 @@
 // vectorises.
 #include <array>
 
-#include "dsl/passes/opaque.h"
+#include "dsl/passes/markers.h"
 #include "translator/ops/rules.h"
 
 namespace tilewright::translator::ops {

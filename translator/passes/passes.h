@@ -95,7 +95,7 @@ std::string why_no_axis(const Program& program, const Operation& loop);
 
 /// The program with `checked=K` at each take inside of a region whose positions are elements of an array that check K
 /// has found to be inside of the axis: where the check comes first, they need no clamp.
-/// Not done here: the order; see Cutter::connect.
+/// Not done here: the order; see plan/cut_items.
 Program bounds_check_elimination(const Program& program);
 
 /// The program with attr::unread at the starts (np.empty, np.zeros) of arrays that are then written position by

@@ -1,10 +1,10 @@
 // translator/plan/dependence_test.cpp: the dependence test between the iterations of a loop that stays one.
-#include "translator/plan/dependence_test.h"
-
 #include <algorithm>
 #include <map>
 #include <optional>
 #include <vector>
+
+#include "translator/plan/steps.h"
 
 namespace tilewright::translator {
 namespace {

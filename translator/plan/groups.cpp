@@ -11,7 +11,6 @@
 #include "dsl/base/error.h"
 #include "dsl/passes/kernel_groups.h"
 #include "translator/ir/dtypes.h"
-#include "translator/plan/dependence_test.h"
 #include "translator/plan/plan_of_program.h"
 #include "translator/stages/analysis.h"
 

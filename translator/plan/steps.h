@@ -101,4 +101,19 @@ struct Stepped {
 /// translation. For a device there are no wavefronts, and what sizes decide is decided by the plan.
 Stepped cut_into_steps(const Program& program, bool device = false);
 
+/// Buffers of no dimensions that each iteration of a range makes and nothing else needs: each iteration may have its
+/// own.
+std::set<std::string> own_of_each_iteration(const Stepped& stepped, const Step& range);
+
+/// Why the iterations of a range cannot run at the same time, "" where they can: every buffer that it writes has an
+/// axis along which each iteration keeps to one position, in all that it writes and reads.
+std::string why_not_independent(const Stepped& stepped, const Step& range);
+
+/// Marks the ranges over rows whose iterations need each other and may overlap all the same, each row some columns
+/// behind the one before it, and makes their bodies ranges over columns, element by element:
+///   for i { A[i, 1:-1] = …; for j { A[i, j] = … } }   ->   for i, several at once { for j { A[i, j] = …; A[i, j] = … }
+///   }
+/// Where the dependence test cannot decide, a range stays as it is.
+void find_wavefronts(Stepped& stepped);
+
 } // namespace tilewright::translator

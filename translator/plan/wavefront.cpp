@@ -1,6 +1,4 @@
 // translator/plan/wavefront.cpp: the parts of a row as updates of single elements, and whether rows may overlap.
-#include "translator/plan/wavefront.h"
-
 #include <algorithm>
 #include <cstdlib>
 #include <set>
@@ -11,7 +9,7 @@
 #include "translator/loops/nest_distances.h"
 #include "translator/loops/pixelwise.h"
 #include "translator/ops/rules.h"
-#include "translator/plan/dependence_test.h"
+#include "translator/plan/steps.h"
 #include "translator/stages/analysis.h"
 
 namespace tilewright::translator {

@@ -165,14 +165,6 @@ ValueInfo Analysis::describe(const Operation& operation, bool stage) const {
     return info;
 }
 
-ValueInfo Analysis::describe_given(const Type& type) {
-    ValueInfo info;
-    info.kind = ValueInfo::Kind::given;
-    info.type = type;
-    info.order = by_axes(type);
-    return info;
-}
-
 void Analysis::collect_values() {
     std::set<std::string> used;
     if (context_.targets != nullptr) {
@@ -187,23 +179,18 @@ void Analysis::collect_values() {
     }
     for (const ArrayArgument& argument : program_.arrays) {
         names_.insert(argument.name);
-        ValueInfo info;
-        info.kind = ValueInfo::Kind::array;
-        info.type = argument.type;
-        info.view_of = argument.name;
-        info.order = order_of(layout(argument.name), argument.type);
-        values_[argument.name] = std::move(info);
+        values_[argument.name] = {.kind = ValueInfo::Kind::array,
+                                  .type = argument.type,
+                                  .order = order_of(layout(argument.name), argument.type),
+                                  .view_of = argument.name};
         for (const Size& extent : argument.type.shape)
             extent.collect_symbols(used);
     }
     for (const ScalarArgument& argument : program_.scalars) {
         names_.insert(argument.name);
-        ValueInfo info;
-        info.kind = ValueInfo::Kind::scalar;
-        info.type = Type{argument.dtype, {}};
-        info.order = c_order(info.type);
-        info.view_of = argument.name;
-        values_[argument.name] = std::move(info);
+        const Type type{argument.dtype, {}};
+        values_[argument.name] = {
+            .kind = ValueInfo::Kind::scalar, .type = type, .order = c_order(type), .view_of = argument.name};
     }
     for (const Operation& operation : program_.body.operations)
         names_.insert(operation.result);

@@ -26,11 +26,11 @@ struct ValueInfo {
         given ///< inside a loop: what it carries, and its index
     };
     Kind kind = Kind::expression;
-    Type type;
+    Type type = {};
     const Operation* operation = nullptr; ///< null for arguments
-    ElementOrder order;
-    std::string view_of; ///< the argument whose memory NumPy's result would share
-    std::string half_of; ///< the complex argument that this is the real or imaginary half of
+    ElementOrder order = {};
+    std::string view_of = {}; ///< the argument whose memory NumPy's result would share
+    std::string half_of = {}; ///< the complex argument that this is the real or imaginary half of
 };
 
 /// How a reduction runs over its operand.
@@ -157,7 +157,6 @@ class Analysis {
     void require_32_bits();
     std::string stage_name(const std::string& value);
     ValueInfo describe(const Operation& operation, bool stage) const;
-    static ValueInfo describe_given(const Type& type);
     // loop_stages.cpp
     void collect_loop(const Operation& loop, std::set<std::string>& used);
     void keep_before_loop(const std::string& value);

@@ -185,26 +185,16 @@ Expr Evaluator::linear(const std::vector<Size>& shape, const Exprs& index) const
     return out;
 }
 
-template <class F> Expr Evaluator::remembered(const std::string& what, const Exprs& index, const F& compute) {
+Expr Evaluator::at(const std::string& value, const Exprs& index, bool flat) {
+    if (const auto given = given_.find(value); given != given_.end()) return given->second;
     std::vector<const void*> addresses;
     for (const Expr& e : index)
         addresses.push_back(e.get());
-    auto key = std::make_pair(what, std::move(addresses));
+    auto key = std::make_pair(flat ? "flat " + value : value, std::move(addresses));
     if (auto found = memory_.find(key); found != memory_.end()) return found->second.value;
-    const Expr out = compute();
+    const Expr out = compute(shared_.analysis.value(value), value, index, flat);
     memory_.emplace(std::move(key), Remembered{index, out});
     return out;
-}
-
-Expr Evaluator::at(const std::string& value, const Exprs& index) {
-    if (const auto given = given_.find(value); given != given_.end()) return given->second;
-    return remembered(value, index, [&] { return compute(shared_.analysis.value(value), value, index); });
-}
-
-Expr Evaluator::at_flat(const std::string& value, const Expr& position) {
-    if (const auto given = given_.find(value); given != given_.end()) return given->second;
-    return remembered("flat " + value, {position},
-                      [&] { return compute_flat(shared_.analysis.value(value), value, position); });
 }
 
 Expr Evaluator::read_array(const Halide::ImageParam& array, const std::string& dtype, const Exprs& index) {
@@ -256,20 +246,28 @@ Expr Evaluator::apply(const Operation& operation, const Exprs& operands) {
     }
 }
 
-Expr Evaluator::compute(const ValueInfo& info, const std::string& name, const Exprs& index) {
+Expr Evaluator::compute(const ValueInfo& info, const std::string& name, const Exprs& index, bool flat) {
+    const std::vector<Size>& shape = info.type.shape;
+    if (flat && std::ranges::count_if(shape, std::not_fn(is_one)) <= 1) {
+        Exprs along;
+        for (const Size& extent : shape)
+            along.push_back(is_one(extent) ? zero_index() : index[0]);
+        return at(name, along);
+    }
     const bool is_half = !info.half_of.empty();
     if (info.kind == ValueInfo::Kind::scalar ||
         (is_half && shared_.analysis.value(info.half_of).kind == ValueInfo::Kind::scalar))
         return read_scalar(name);
     if (info.kind == ValueInfo::Kind::array || is_half) {
-        used_.arrays.insert(name);
-        return read_array(shared_.array(name), info.type.dtype, index);
+        (flat ? used_.flat : used_.arrays).insert(name);
+        return read_array(flat ? shared_.flat_array(name) : shared_.array(name), info.type.dtype, index);
     }
     if (info.kind == ValueInfo::Kind::stage) return read_stage(name, info.type.dtype, index);
-    return define(*info.operation, index);
+    if (flat && is_view(info.operation->op)) return at(info.operation->operands[0], index, flat);
+    return define(*info.operation, index, flat);
 }
 
-Expr Evaluator::define(const Operation& operation, const Exprs& index) {
+Expr Evaluator::define(const Operation& operation, const Exprs& index, bool flat) {
     const Op op = operation.op;
     if (op == Op::constant) return literal(operation.attributes.at(attr::value), operation.type.dtype);
     if (op == Op::scalar_size) return shared_.wide_size(operation.attributes.at(attr::size));
@@ -292,33 +290,9 @@ Expr Evaluator::define(const Operation& operation, const Exprs& index) {
     Exprs operands;
     for (const std::string& operand : operation.operands) {
         const Type& type = shared_.analysis.value(operand).type;
-        operands.push_back(at(operand, broadcast(type.shape, operation.type.shape, index)));
+        operands.push_back(at(operand, flat ? index : broadcast(type.shape, operation.type.shape, index), flat));
     }
     return op == Op::broadcast_to ? operands[0] : apply(operation, operands);
-}
-
-Expr Evaluator::compute_flat(const ValueInfo& info, const std::string& name, const Expr& position) {
-    const std::vector<Size>& shape = info.type.shape;
-    if (std::ranges::count_if(shape, std::not_fn(is_one)) <= 1) {
-        Exprs index;
-        for (const Size& extent : shape)
-            index.push_back(is_one(extent) ? zero_index() : position);
-        return at(name, index);
-    }
-    if (info.kind == ValueInfo::Kind::array || !info.half_of.empty()) {
-        used_.flat.insert(name);
-        return from_memory(shared_.flat_array(name)(position), info.type.dtype);
-    }
-    if (info.kind == ValueInfo::Kind::stage) return read_stage(name, info.type.dtype, {position});
-    const Operation& operation = *info.operation;
-    return is_view(operation.op) ? at_flat(operation.operands[0], position) : define_flat(operation, position);
-}
-
-Expr Evaluator::define_flat(const Operation& operation, const Expr& position) {
-    Exprs operands;
-    for (const std::string& operand : operation.operands)
-        operands.push_back(at_flat(operand, position));
-    return apply(operation, operands);
 }
 
 namespace {
@@ -393,7 +367,7 @@ Expr Evaluator::reshape_view(const Operation& operation, const Exprs& index) {
     const ValueInfo& operand = shared_.analysis.value(operation.operands[0]);
     const std::vector<Size>& from = operand.type.shape;
     const std::vector<Size>& to = operation.type.shape;
-    if (operand.order.flat) return at_flat(operation.operands[0], linear(to, index));
+    if (operand.order.flat) return at(operation.operands[0], {linear(to, index)}, true);
     // Groups of axes with equal products map onto each other; inside a group only several source axes need division.
     Exprs inner(from.size(), zero_index());
     std::size_t a = 0;

@@ -63,13 +63,11 @@ class Evaluator {
   public:
     Evaluator(Shared& shared, int kernel) : shared_(shared), kernel_(kernel) {}
 
-    Halide::Expr at(const std::string& value, const Exprs& index);
-    /// The element at a position in C order. Requires ValueInfo::flat, or that all stages between are
+    /// `flat`: the index is one position in C order. Requires ElementOrder::flat, or that all stages between are
     /// (StagePlan::flat).
-    Halide::Expr at_flat(const std::string& value, const Halide::Expr& position);
+    Halide::Expr at(const std::string& value, const Exprs& index, bool flat = false);
     /// The definition of a stage that is computed element by element, where at() would read the stage.
-    Halide::Expr define(const Operation& operation, const Exprs& index);
-    Halide::Expr define_flat(const Operation& operation, const Halide::Expr& position);
+    Halide::Expr define(const Operation& operation, const Exprs& index, bool flat = false);
     /// The index of an operand that broadcasts to `shape`.
     static Exprs broadcast(const std::vector<Size>& operand, const std::vector<Size>& shape, const Exprs& index);
     /// Which stage's definitions come next: one of several buffers reads what it is made of, others read it.
@@ -87,10 +85,7 @@ class Evaluator {
     const Used& used() const { return used_; }
 
   private:
-    /// What `compute` gives, once for each index.
-    template <class F> Halide::Expr remembered(const std::string& what, const Exprs& index, const F& compute);
-    Halide::Expr compute(const ValueInfo& info, const std::string& name, const Exprs& index);
-    Halide::Expr compute_flat(const ValueInfo& info, const std::string& name, const Halide::Expr& position);
+    Halide::Expr compute(const ValueInfo& info, const std::string& name, const Exprs& index, bool flat);
     Halide::Expr read_array(const Halide::ImageParam& array, const std::string& dtype, const Exprs& index);
     bool repeats_along_rows(const Operation& operation) const;
     Halide::Expr apply(const Operation& operation, const Exprs& operands);

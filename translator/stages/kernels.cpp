@@ -66,13 +66,8 @@ void build_elementwise(Shared& shared, StageTable& table, Evaluator& evaluator, 
     std::vector<Expr> values;
     for (const StageBuffer& buffer : buffers) {
         const std::string& dtype = shared.analysis.value(buffer.value).type.dtype;
-        Expr value;
-        if (plan.flat)
-            value = buffer.operation != nullptr ? evaluator.define_flat(*buffer.operation, index[0])
-                                                : evaluator.at_flat(buffer.value, index[0]);
-        else
-            value = buffer.operation != nullptr ? evaluator.define(*buffer.operation, index)
-                                                : evaluator.at(buffer.value, index);
+        const Expr value = buffer.operation != nullptr ? evaluator.define(*buffer.operation, index, plan.flat)
+                                                       : evaluator.at(buffer.value, index, plan.flat);
         values.push_back(dtype == "bool" ? Halide::cast<uint8_t>(value) : value);
         stage.dtypes.push_back(dtype);
     }

@@ -22,12 +22,7 @@ constexpr std::size_t kMostNames = 3;
 /// Which of the loop's carried values the given ones need, themselves included.
 std::vector<std::size_t> closure(const Operation& loop, const std::set<std::size_t>& wanted) {
     const Block& body = loop.regions[0];
-    std::map<std::string, const Operation*> made_by;
-    for (const Operation& operation : body.operations)
-        made_by[operation.result] = &operation;
-    std::map<std::string, std::size_t> number;
-    for (std::size_t k = 0; k < body.parameters.size(); ++k)
-        number[body.parameters[k].first] = k;
+    const Values values(body);
     std::set<std::size_t> needed = wanted;
     std::vector<std::string> open;
     for (std::size_t k : wanted)
@@ -36,12 +31,11 @@ std::vector<std::size_t> closure(const Operation& loop, const std::set<std::size
     while (!open.empty()) {
         const std::string name = open.back();
         open.pop_back();
-        if (!seen.insert(name).second) continue;
-        if (const auto carried = number.find(name); carried != number.end()) {
-            if (needed.insert(carried->second).second) open.push_back(body.yields[carried->second]);
-        } else if (const auto made = made_by.find(name); made != made_by.end()) {
-            open.insert(open.end(), made->second->operands.begin(), made->second->operands.end());
-        }
+        if (!seen.insert(name).second || !values.has(name)) continue;
+        if (const Operation* made = values.made_by(name))
+            open.insert(open.end(), made->operands.begin(), made->operands.end());
+        else if (needed.insert(values.position(name)).second)
+            open.push_back(body.yields[values.position(name)]);
     }
     return {needed.begin(), needed.end()};
 }
@@ -54,10 +48,13 @@ void Analysis::collect_loop(const Operation& loop, std::set<std::string>& used) 
     for (const auto& key : {attr::start, attr::stop})
         loop.attributes.at(key).collect_symbols(used);
     names_.insert(index);
-    values_[index] = describe_given(Type{"int64", {}});
+    const auto given = [](const Type& type) {
+        return ValueInfo{.kind = ValueInfo::Kind::given, .type = type, .order = by_axes(type)};
+    };
+    values_[index] = given({"int64", {}});
     for (const auto& [name, type] : body.parameters) {
         names_.insert(name);
-        values_[name] = describe_given(type);
+        values_[name] = given(type);
     }
     for (const Operation& operation : body.operations) {
         names_.insert(operation.result);
@@ -75,10 +72,8 @@ void Analysis::collect_loop(const Operation& loop, std::set<std::string>& used) 
     std::string scalars;
     for (const auto& [result, type] : results_of(loop)) {
         names_.insert(result);
-        ValueInfo info = describe_given(type);
-        info.kind = ValueInfo::Kind::stage;
-        info.operation = &loop;
-        values_[result] = std::move(info);
+        values_[result] = {
+            .kind = ValueInfo::Kind::stage, .type = type, .operation = &loop, .order = by_axes(type)};
         // What has no axes is carried beside each element, and once more by itself: there may be no element.
         if (elements && type.shape.empty() && scalars.empty()) scalars = unique(name + "_scalars");
         stage_names_[result] = elements && type.shape.empty() ? scalars : name;

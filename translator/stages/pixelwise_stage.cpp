@@ -1,6 +1,5 @@
 // translator/stages/pixelwise_stage.cpp: the Func of a pixelwise loop.
-#include "dsl/passes/early_exit.h"
-#include "dsl/passes/opaque.h"
+#include "dsl/passes/markers.h"
 #include "translator/ir/literal.h"
 #include "translator/loops/pixelwise.h"
 #include "translator/stages/kernels.h"

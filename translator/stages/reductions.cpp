@@ -5,8 +5,7 @@
 #include <limits>
 
 #include "dsl/base/error.h"
-#include "dsl/passes/device_extremes.h"
-#include "dsl/passes/opaque.h"
+#include "dsl/passes/markers.h"
 #include "translator/ir/dtypes.h"
 #include "translator/ir/values.h"
 
@@ -190,7 +189,7 @@ ReductionBuilder::Source ReductionBuilder::source_of(const std::string& value, c
             flat = flat.defined() ? flat * shared_.size(count) + position : position;
             for (std::size_t k = leading; k < kept.size(); ++k)
                 flat = flat * shared_.size(extents[k]) + kept[k];
-            return Exprs{ops::convert(evaluator_.at_flat(value, flat), from, to)};
+            return Exprs{ops::convert(evaluator_.at(value, {flat}, true), from, to)};
         };
         return out;
     }

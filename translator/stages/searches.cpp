@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "dsl/passes/rare_path.h"
+#include "dsl/passes/markers.h"
 #include "translator/stages/reductions.h"
 
 namespace tilewright::translator {

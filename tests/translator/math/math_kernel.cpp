@@ -3,7 +3,7 @@
 
 #include <stdexcept>
 
-#include "dsl/passes/rare_path.h"
+#include "dsl/passes/passes.h"
 #include "translator/ops/math.h"
 
 namespace tilewright::translator::test {

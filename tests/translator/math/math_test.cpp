@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "dsl/base/error.h"
-#include "dsl/passes/rare_path.h"
+#include "dsl/passes/passes.h"
 #include "math_kernel.h"
 #include "translator/ops/math.h"
 

@@ -1,4 +1,6 @@
-// dsl/code/lowered_text.cpp: statements as text that is the same in each process.
+// tests/replay/lowered_text.cpp: statements as text that is the same in each process.
+#include "tests/replay/lowered_text.h"
+
 #include <algorithm>
 #include <cctype>
 #include <map>
@@ -8,14 +10,14 @@
 #include <utility>
 
 #include "dsl/base/halide_guard.h"
-#include "dsl/code/emit.h"
-#include "dsl/code/halide_target.h"
 #include "dsl/code/lowering.h"
 #include "dsl/model/algorithm_impl.h"
 #include "dsl/passes/kernel_groups.h"
 
-namespace tilewright::dsl {
+namespace tilewright::replay {
 namespace {
+
+using namespace dsl;
 
 /// A part of a name as Halide's unique_name made it: "x", "x$3", or "t12" of one letter ("s0" is the number of a
 /// definition). Only the first of a process keeps a '$' inside.
@@ -101,4 +103,4 @@ std::string lowered_text(const Algorithm& algorithm, const Schedule& schedule, c
     return result;
 }
 
-} // namespace tilewright::dsl
+} // namespace tilewright::replay

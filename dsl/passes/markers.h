@@ -1,4 +1,4 @@
-// dsl/passes/opaque.h: values whose bounds Halide does not infer.
+// dsl/passes/markers.h: what stages say to lowering passes, in their expressions.
 #pragma once
 
 #include "dsl/passes/walk.h"
@@ -49,5 +49,26 @@ inline Halide::Expr opaque_if_it_rounds(const Halide::Expr& x) {
     x.accept(&rounding);
     return rounding.found ? opaque(x) : x;
 }
+
+inline constexpr const char* kRareMarker = "tw_rare";
+
+/// select(condition, slow, fast), lane by lane; only the cost differs: a vector in which no lane needs `slow` never
+/// computes it. A lowering pass turns
+///   out[ramp] = f(rare(c, s, q))   ->   if (any(c)) out[ramp] = f(select(c, s, q)) else out[ramp] = f(q)
+/// Conditions, slow and fast may hold further markers. Without the pass code generation refuses the marker.
+inline Halide::Expr rare(const Halide::Expr& condition, const Halide::Expr& slow, const Halide::Expr& fast) {
+    return marked(kRareMarker, fast.type(), {condition, slow, fast});
+}
+
+/// Marks the condition under which an update over iterations changes an element at all:
+///   state(x) = select(mark_alive(c, t), next, state(x))
+/// The promise: where c is false, this iteration and every later one leave the element as it is. `iteration` is the
+/// RVar of the iterations, so that the first iteration of an unrolled body can be told from the others. Value and type
+/// are those of c.
+Halide::Expr mark_alive(const Halide::Expr& condition, const Halide::Expr& iteration);
+
+/// The larger, or the smaller, of two float32: NaN where either is, 0.0 above -0.0, so that the order of many does not
+/// matter. Passes lower it (lower_device_extremes).
+Halide::Expr device_extreme(bool largest, const Halide::Expr& a, const Halide::Expr& b);
 
 } // namespace tilewright::dsl

@@ -1,0 +1,305 @@
+// translator/plan/cut_items.cpp: what a block does, the order of it, and who takes over whose memory.
+#include <algorithm>
+
+#include "translator/ir/attributes.h"
+#include "translator/ir/walk.h"
+#include "translator/loops/pixelwise.h"
+#include "translator/plan/cut.h"
+
+namespace tilewright::translator {
+namespace {
+
+bool is_heavy(const Operation& operation) {
+    return is_reduction(operation.op) || operation.op == Op::matmul || !operation.regions.empty();
+}
+
+bool is_wanted(const Operation& operation, const Names& names) {
+    const auto results = results_of(operation);
+    return std::ranges::any_of(results, [&](const auto& result) { return names.count(result.first) != 0; });
+}
+
+class Items {
+  public:
+    Items(const Cut& cut, const Block& block, const Names& ends, const Names& takeable)
+        : cut_(cut), block_(block), outermost_(&block == &cut.program.body), ends_(ends), takeable_(takeable) {
+        find();
+        connect();
+        take_memory();
+    }
+
+    std::vector<Item> items;
+
+  private:
+    const Cut& cut_;
+    const Block& block_;
+    const bool outermost_;
+    const Names &ends_, &takeable_;
+    std::map<std::string, std::size_t> maker_; ///< value -> item
+    Names made_;                               ///< values that an item makes
+
+    // ---- what happens ----
+
+    void find() {
+        const Names wanted = wanted_values();
+        for (const Operation& operation : block_.operations) {
+            Item item;
+            item.operation = &operation;
+            if (is_region(operation))
+                item.kind = Item::Kind::region;
+            else if (operation.op == Op::update)
+                item.kind = Item::Kind::store;
+            else if (operation.op == Op::read)
+                item.kind = Item::Kind::read;
+            else if (!is_wanted(operation, wanted))
+                continue;
+            for (const auto& [name, type] : results_of(operation)) {
+                maker_[name] = items.size();
+                made_.insert(name);
+            }
+            items.push_back(std::move(item));
+        }
+        if (!outermost_) return;
+        for (const Check& check : cut_.program.checks)
+            items.push_back({.kind = Item::Kind::check, .check = &check});
+    }
+
+    /// Values that have to be in memory by themselves.
+    Names wanted_values() const {
+        Names wanted;
+        auto want = [&](const std::string& value) {
+            if (cut_.home_of(value) == &block_ && cut_.operation_of(value) != nullptr) wanted.insert(value);
+        };
+        std::ranges::for_each(ends_, want);
+        if (outermost_) std::ranges::for_each(cut_.program.checks, want, &Check::value);
+        Names makers;
+        for (const Operation& operation : block_.operations) {
+            if (operation.op == Op::update || operation.op == Op::read) makers.insert(operation.result);
+            if (operation.op == Op::read) want(operation.operands[0]);
+            if (is_region(operation)) {
+                Names found;
+                for (const std::string& name : cut_.free_names(operation))
+                    cut_.roots(name, found);
+                const bool carries = operation.op != Op::if_else;
+                for (const std::string& operand : operation.operands) {
+                    if (carries && !cut_.is_fill(operand)) cut_.roots(operand, found);
+                    if (!carries && !(cut_.device && cut_.plan_condition(operand))) found.insert(operand);
+                }
+                std::ranges::for_each(found, want);
+            } else if (operation.op == Op::update && !cut_.is_fill(operation.operands[0])) {
+                want(operation.operands[0]);
+            }
+        }
+        // A reduction that several items would compute is computed once.
+        for (bool changed = true; changed;) {
+            changed = false;
+            makers.insert(wanted.begin(), wanted.end());
+            for (const Operation& operation : block_.operations) {
+                if (!is_heavy(operation) || is_region(operation) || is_wanted(operation, wanted)) continue;
+                int users = 0;
+                Names cut = makers;
+                for (const auto& [name, type] : results_of(operation))
+                    cut.insert(name);
+                for (const std::string& maker : makers) {
+                    Names found, seen;
+                    cut_.closure(*cut_.values.made_by(maker), cut, found, seen);
+                    users += is_wanted(operation, found) ? 1 : 0;
+                }
+                if (users > 1) {
+                    wanted.insert(operation.result);
+                    changed = true;
+                }
+            }
+        }
+        return wanted;
+    }
+
+    // ---- in which order ----
+
+    void connect() {
+        for (Item& item : items) {
+            Names made = made_, seen;
+            if (item.kind == Item::Kind::check) {
+                cut_.closure(item.check->value, made, item.reads, seen);
+            } else {
+                for (const auto& [name, type] : results_of(*item.operation))
+                    made.erase(name);
+                cut_.closure(*item.operation, made, item.reads, seen);
+                if (outermost_) wait_for_checks(item);
+            }
+            for (const std::string& name : item.reads)
+                if (const auto maker = maker_.find(name); maker != maker_.end()) item.before.insert(maker->second);
+        }
+    }
+
+    /// Takes without clamps run behind the check that has seen their positions. It reads arguments alone, so nothing
+    /// that it waits for can wait for the takes.
+    void wait_for_checks(Item& item) const {
+        std::set<int> checks; // that the positions of takes rely on
+        for (const Block& region : item.operation->regions)
+            walk(region, [&](const Operation& operation) { checks.insert(check_of(operation)); });
+        for (std::size_t k = 0; k < items.size(); ++k) {
+            const Check* check = items[k].check;
+            if (check != nullptr && checks.count(static_cast<int>(check - cut_.program.checks.data())) != 0)
+                item.before.insert(k);
+        }
+    }
+
+    bool comes_before(std::size_t first, std::size_t second) const {
+        // Each item once: chains of branches have more ways through them than can be walked.
+        std::set<std::size_t> seen{second};
+        std::vector<std::size_t> pending{second};
+        while (!pending.empty()) {
+            const std::size_t item = pending.back();
+            if (item == first) return true;
+            pending.pop_back();
+            for (std::size_t before : items[item].before)
+                if (seen.insert(before).second) pending.push_back(before);
+        }
+        return false;
+    }
+
+    // ---- whose memory ----
+
+    /// Ends the call for NumPy, which must find the arguments as they were.
+    static bool may_end_the_call(const Item& item) {
+        return item.kind == Item::Kind::check ||
+               (item.kind == Item::Kind::read && !item.operation->attributes.has(attr::min));
+    }
+
+    /// Lets an item take over the memory of `value` where everybody else can read it before.
+    void try_take(std::size_t k, const std::string& value) {
+        const bool own = maker_.count(value) != 0;
+        if (!own && takeable_.count(value) == 0) return;
+        if (ends_.count(value) != 0) return;
+        std::vector<std::size_t> readers;
+        for (std::size_t other = 0; other < items.size(); ++other) {
+            const Item& item = items[other];
+            if (other == k) continue;
+            // One has it already, which need not read it: what is written all over replaces it.
+            if (item.consumed.count(value) != 0) return;
+            if (item.reads.count(value) == 0 && (own || !may_end_the_call(item))) continue;
+            if (comes_before(k, other)) return;
+            readers.push_back(other);
+        }
+        // What the block yields may be an expression that reads it.
+        for (const std::string& end : ends_) {
+            Names found, seen;
+            cut_.closure(end, made_, found, seen);
+            if (found.count(value) != 0) return;
+        }
+        items[k].consumed.insert(value);
+        items[k].before.insert(readers.begin(), readers.end());
+    }
+
+    void take_memory() {
+        for (std::size_t k = 0; k < items.size(); ++k) {
+            if (items[k].kind == Item::Kind::check) continue;
+            const Operation& operation = *items[k].operation;
+            if (items[k].kind == Item::Kind::fresh) try_replace(k);
+            if (items[k].kind == Item::Kind::store) try_take(k, operation.operands[0]);
+            if (items[k].kind != Item::Kind::region) continue;
+            if (operation.op == Op::if_else) {
+                for (const auto& [result, value] : changed_in_place(cut_, operation))
+                    try_take(k, value);
+                continue;
+            }
+            Names read;
+            for (const std::string& name : cut_.free_names(operation)) {
+                Names seen;
+                cut_.closure(name, made_, read, seen);
+            }
+            for (const std::string& operand : operation.operands) {
+                const bool twice = std::ranges::count(operation.operands, operand) > 1;
+                if (!twice && read.count(operand) == 0) try_take(k, operand);
+            }
+        }
+    }
+
+    /// What an iteration hands on, and what an argument is to be, may lie where it came from, if it reads of that the
+    /// element alone that it replaces: no second array to change places with or to copy from. Neighbours of its shape
+    /// in a loop share a kernel with it, which is worth more than not to change places; a copy costs more than a
+    /// kernel, but less than an elementary function that both would compute.
+    void try_replace(std::size_t k) {
+        const Operation& operation = *items[k].operation;
+        const auto shares = [&](std::size_t other) {
+            return other < items.size() && items[other].kind == Item::Kind::fresh &&
+                   same_shape(items[other].operation->type.shape, operation.type.shape);
+        };
+        if (is_heavy(operation) || operation.type.shape.empty()) return;
+        const std::string replaced = outermost_ ? written_by(operation.result) : carried_by(operation.result);
+        if (replaced.empty() || (outermost_ ? shares_long_work(k) : shares(k - 1) || shares(k + 1))) return;
+        const Type& type = cut_.values.type(replaced);
+        if (!same_shape(type.shape, operation.type.shape) || cut_.moves(type)) return;
+        const std::vector<IndexEntry> all = whole_region(type.shape.size());
+        for (const Access& access : accesses(operation.result, cut_.access_context())) {
+            const auto place = cut_.places.find(access.memory);
+            if (place == cut_.places.end() || place->second != cut_.places.at(replaced)) continue;
+            if (overlap(access, all, type.shape) != Overlap::same) return;
+        }
+        try_take(k, replaced);
+    }
+
+    /// Whether another new value of the block needs some elementary function's value that this one needs.
+    bool shares_long_work(std::size_t k) const {
+        const auto computed = [&](std::size_t item) {
+            Names found, seen;
+            for (const std::string& operand : items[item].operation->operands)
+                cut_.closure(operand, made_, found, seen);
+            return seen;
+        };
+        const Names mine = computed(k);
+        for (std::size_t other = 0; other < items.size(); ++other) {
+            if (other == k || items[other].kind != Item::Kind::fresh) continue;
+            for (const std::string& value : computed(other)) {
+                const Operation* operation = mine.count(value) != 0 ? cut_.operation_of(value) : nullptr;
+                const bool is_long = operation != nullptr && is_elementary(operation->op);
+                if (is_long && made_.count(value) == 0) return true;
+            }
+        }
+        return false;
+    }
+
+    /// The argument that gets this value at the end of the call, "" if none does.
+    std::string written_by(const std::string& value) const {
+        const auto write = std::ranges::find(cut_.program.writes, value, &Write::value);
+        return write == cut_.program.writes.end() ? "" : write->argument;
+    }
+
+    /// What this value is in the next iteration, "" if nothing.
+    std::string carried_by(const std::string& value) const {
+        const auto yielded = std::ranges::find(block_.yields, value);
+        const auto at = static_cast<std::size_t>(yielded - block_.yields.begin());
+        if (at >= block_.parameters.size() || std::ranges::count(block_.yields, value) != 1) return "";
+        return block_.parameters[at].first;
+    }
+};
+
+} // namespace
+
+std::vector<Item> items_of(const Cut& cut, const Block& block, const Names& ends, const Names& takeable) {
+    return Items(cut, block, ends, takeable).items;
+}
+
+std::map<std::string, std::string> changed_in_place(const Cut& cut, const Operation& branch) {
+    std::map<std::string, std::string> out;
+    std::map<std::string, int> uses;
+    const auto results = results_of(branch);
+    for (std::size_t k = 0; k < results.size(); ++k) {
+        std::optional<std::string> start;
+        bool same = true;
+        for (const Block& way : branch.regions) {
+            std::string value = way.yields[k];
+            for (auto each = way.operations.rbegin(); each != way.operations.rend(); ++each)
+                if (each->op == Op::update && each->result == value) value = each->operands[0];
+            same = same && cut.home_of(value) != &way && (!start || *start == value);
+            start = value;
+        }
+        if (!same || !start || cut.scalars.count(*start) != 0) continue;
+        out[results[k].first] = *start;
+        ++uses[*start];
+    }
+    std::erase_if(out, [&](const auto& one) { return uses[one.second] > 1; });
+    return out;
+}
+
+} // namespace tilewright::translator
