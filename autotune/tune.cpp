@@ -48,14 +48,13 @@ Trial* SearchSession::attempt(const dsl::Schedule& given, const std::string& ori
     const auto known = trials_.find(digest);
     if (known != trials_.end() && !(again && known->second.earlier)) return nullptr;
     Trial& trial = trials_[digest];
-    const double earlier_median_ns = trial.earlier_median_ns;
-    trial = Trial{};
-    trial.earlier_median_ns = earlier_median_ns;
+    trial = {.digest = digest,
+             .text = dsl::print_schedule(schedule),
+             .schedule = schedule,
+             .origin = origin,
+             .outcome = {},
+             .earlier_median_ns = trial.earlier_median_ns};
     if (digest == default_digest_) default_ = &trial;
-    trial.digest = digest;
-    trial.schedule = schedule;
-    trial.text = dsl::print_schedule(schedule);
-    trial.origin = origin;
 
     Trial* const before = incumbent_;
     trial.outcome = build_verify_measure(trial);

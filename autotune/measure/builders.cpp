@@ -68,13 +68,12 @@ void Builders::work() {
         {
             std::unique_lock lock(mutex_);
             changed_.wait(lock, [&] { return ending_ || !queue_.empty(); });
-            if (ending_) break;
+            if (ending_) return;
             task = std::move(queue_.front());
             queue_.pop_front();
         }
         task(worker);
     }
-    worker.kill();
 }
 
 OrOutcome<Built> Builders::compiled(WorkerLane& worker, const std::string& id, const std::string& text) const {

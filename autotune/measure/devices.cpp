@@ -37,13 +37,6 @@ Devices::~Devices() {
         thread.join();
 }
 
-void Devices::kill() {
-    for (const auto& lane : lanes_) {
-        const std::lock_guard busy(lane->busy);
-        lane->worker->kill();
-    }
-}
-
 void Devices::expect(const std::string& id, const std::string& text) {
     {
         const std::lock_guard lock(mutex_);

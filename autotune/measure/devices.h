@@ -33,7 +33,6 @@ class Devices {
     void know(const std::string& id, const std::string& text, const std::string& file);
     std::optional<Outcome> verify(const std::string& id);
     OrOutcome<PairedTimes> measure(const MeasureRequest& request);
-    void kill();
 
   private:
     struct Lane {

@@ -88,7 +88,6 @@ ProcessWorkbench::~ProcessWorkbench() {
     if (builders_) builders_->stop();
     devices_.reset();
     builders_.reset();
-    lane_.kill();
     ::unlink(job_file_.c_str());
 }
 

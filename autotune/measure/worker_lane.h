@@ -53,7 +53,6 @@ class WorkerLane {
     bool knows(const std::string& id) const { return texts_.count(id) != 0; }
     std::optional<Outcome> verify(const std::string& id);
     OrOutcome<PairedTimes> measure(const MeasureRequest& request);
-    void kill() { worker_.kill(); }
     pid_t pid() const { return worker_.running() ? worker_.pid() : 0; }
 
   private:

@@ -63,7 +63,12 @@ WorkerProcess::WorkerProcess(std::string program, std::string job_file, int devi
     : program_(std::move(program)), job_file_(std::move(job_file)), device_(device) {}
 
 WorkerProcess::~WorkerProcess() {
-    kill();
+    if (running()) {
+        ::kill(pid_, SIGKILL);
+        while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+        }
+    }
+    close_all();
 }
 
 void WorkerProcess::start() {
@@ -211,16 +216,6 @@ std::string WorkerProcess::end_of_stderr() const {
     while (!text.empty() && (text.back() == '\n' || text.back() == ' '))
         text.pop_back();
     return text;
-}
-
-void WorkerProcess::kill() {
-    if (running()) {
-        ::kill(pid_, SIGKILL);
-        while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
-        }
-        pid_ = -1;
-    }
-    close_all();
 }
 
 void WorkerProcess::close_all() {

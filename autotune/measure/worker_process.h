@@ -37,7 +37,6 @@ class WorkerProcess {
     void start();
     /// Sends a line and waits for one. Requires running().
     WorkerAnswer ask(const std::string& request, double limit_s, const std::atomic<bool>* cancel);
-    void kill();
     pid_t pid() const { return pid_; }
 
   private:

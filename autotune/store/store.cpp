@@ -561,10 +561,6 @@ std::optional<StoredRecord> Store::best(const std::string& workload) const {
     return impl_->row<StoredRecord>(" FROM records WHERE workload = ?", workload);
 }
 
-std::optional<StoredWorkload> Store::workload(const std::string& key) const {
-    return impl_->row<StoredWorkload>(" FROM workloads WHERE key = ?", key);
-}
-
 std::vector<StoredRecord> Store::family(const std::string& family, const std::string& machine,
                                         const std::string& except_workload) const {
     return impl_->rows<StoredRecord>(" FROM records WHERE workload IN (SELECT key FROM workloads WHERE family = ? AND "

@@ -95,7 +95,6 @@ class Store {
     void put_machine(const Machine& machine);
 
     std::optional<StoredRecord> best(const std::string& workload) const;
-    std::optional<StoredWorkload> workload(const std::string& key) const;
     /// Records of the family on this machine, the newest first, without those of `except_workload`.
     std::vector<StoredRecord> family(const std::string& family, const std::string& machine,
                                      const std::string& except_workload) const;

@@ -103,27 +103,6 @@ std::string describe(int dtype, int rank, const std::int64_t* shape) {
     return out + "]";
 }
 
-/// Results that share memory with an argument are computed elsewhere and copied.
-struct Staging {
-    void** memory;
-    std::size_t count;
-    const cuda::Place* place;
-    void* allocate(std::size_t bytes) const { return place ? cuda::allocate(*place, bytes) : scratch_allocate(bytes); }
-    void copy(void* to, const void* from, std::size_t bytes) const {
-        if (place)
-            cuda::copy_on_device(*place, to, from, bytes);
-        else
-            std::memcpy(to, from, bytes);
-    }
-    ~Staging() {
-        for (std::size_t i = 0; i < count; ++i)
-            if (place)
-                cuda::release(*place, memory[i]);
-            else
-                scratch_release(memory[i]);
-    }
-};
-
 /// Which device an array lies on becomes the call's, or why it cannot be.
 std::string put_on_device(cuda::Place& place, const std::string& array, const tw_array& a) {
     if (!a.data) return "";
@@ -210,8 +189,8 @@ int run(const Executable& executable, Arguments& from, bool on_device) {
     std::size_t results = plan.results.size();
     auto** outputs = static_cast<tw_array**>(alloca((results + 1) * sizeof(void*)));
     auto** staged = static_cast<void**>(alloca((results + 1) * sizeof(void*)));
-    std::fill_n(staged, results, nullptr);
-    const Staging staging{staged, results, frame.place};
+    // Results that share memory with an argument are computed elsewhere and copied.
+    const CallMemory staging(staged, results, frame.place);
     bool needs_memory = false;
     for (std::size_t i = 0; i < results; ++i) {
         const PlanBuffer& b = plan.results[i];
@@ -242,7 +221,7 @@ int run(const Executable& executable, Arguments& from, bool on_device) {
                 return refuse("result " + b.name + " shares memory with " + plan.arguments[a].name +
                               ", and the call writes into both.");
             if (staged[i]) continue;
-            staged[i] = staging.allocate(bytes);
+            staged[i] = frame.place ? cuda::allocate(place, bytes) : scratch_allocate(bytes);
             if (!staged[i]) return fail(TW_OUT_OF_MEMORY, name + ": there is not enough memory.");
             r.data = staged[i];
         }
@@ -265,11 +244,15 @@ int run(const Executable& executable, Arguments& from, bool on_device) {
     case RunStatus::interrupted: // nobody asks for it here
         break;
     }
-    for (std::size_t i = 0; i < results; ++i)
-        if (staged[i])
-            staging.copy(outputs[i]->data, staged[i],
-                         static_cast<std::size_t>(frame.results[i].elements) *
-                             static_cast<std::size_t>(info(plan.results[i].dtype).bytes));
+    for (std::size_t i = 0; i < results; ++i) {
+        if (!staged[i]) continue;
+        const std::size_t bytes = static_cast<std::size_t>(frame.results[i].elements) *
+                                  static_cast<std::size_t>(info(plan.results[i].dtype).bytes);
+        if (frame.place)
+            cuda::copy_on_device(place, outputs[i]->data, staged[i], bytes);
+        else
+            std::memcpy(outputs[i]->data, staged[i], bytes);
+    }
     return TW_OK;
 }
 

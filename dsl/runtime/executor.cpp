@@ -8,6 +8,7 @@
 #include "dsl/base/error.h"
 #include "dsl/runtime/cuda/blas.h"
 #include "dsl/runtime/element_count.h"
+#include "dsl/runtime/memory.h"
 #include "dsl/runtime/memory_range.h"
 
 namespace tilewright::runtime {
@@ -23,6 +24,18 @@ std::shared_ptr<const Executable> Executable::load(std::string_view plan_text,
                           "Export or tune the function again.");
     }
     return result;
+}
+
+CallMemory::CallMemory(void** blocks, std::size_t count, const cuda::Place* place)
+    : blocks_(blocks), count_(count), place_(place) {
+    std::fill_n(blocks, count, nullptr);
+}
+CallMemory::~CallMemory() {
+    for (std::size_t i = 0; i < count_; ++i)
+        if (place_)
+            cuda::release(*place_, blocks_[i]);
+        else
+            scratch_release(blocks_[i]);
 }
 
 int Executable::slot(const std::string& symbol) const {

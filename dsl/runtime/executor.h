@@ -44,6 +44,22 @@ struct CallResult {
         false; ///< from result_allocate() or cuda::allocate(): temporaries may lie there until it is written
 };
 
+/// Blocks where the arrays of a call lie, given back however the call ends.
+class CallMemory {
+  public:
+    /// `blocks` are of the caller's stack, and null until they are allocated. `place`: null on the host, where they are
+    /// scratch memory.
+    CallMemory(void** blocks, std::size_t count, const cuda::Place* place);
+    ~CallMemory();
+    CallMemory(const CallMemory&) = delete;
+    CallMemory& operator=(const CallMemory&) = delete;
+
+  private:
+    void** blocks_;
+    std::size_t count_;
+    const cuda::Place* place_;
+};
+
 /// out_of_range: a size that the steps compute or read, or the bounds or the step of a loop, are none that kernels can
 /// have. interrupted: the caller's Interrupt said so. check_failed: a check of the plan, or a size that it reads and
 /// that does not fit; the plan sees to it that nothing was written into arguments. device_error: what a device refused

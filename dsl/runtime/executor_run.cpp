@@ -23,27 +23,6 @@
 namespace tilewright::runtime {
 namespace {
 
-/// Temporaries of a call, released however the call ends.
-class Temporaries {
-  public:
-    Temporaries(void** slots, std::size_t count, const cuda::Place* place)
-        : slots_(slots), count_(count), place_(place) {
-        std::fill_n(slots, count, nullptr);
-    }
-    ~Temporaries() {
-        for (std::size_t i = 0; i < count_; ++i)
-            if (place_)
-                cuda::release(*place_, slots_[i]);
-            else
-                scratch_release(slots_[i]);
-    }
-
-  private:
-    void** slots_;
-    std::size_t count_;
-    const cuda::Place* place_;
-};
-
 /// Asks the caller about every millisecond, by the processor's own clock; that is looked at every few iterations where
 /// they are short.
 class Watch {
@@ -503,7 +482,7 @@ RunStatus Executable::run_steps(const Frame& frame, const Version& v, const Inte
                                 cuda::Call* call) {
     Run run(v, frame, interrupt, call);
     auto* memory = static_cast<void**>(alloca((v.temporaries.size() + 1) * sizeof(void*)));
-    Temporaries temporaries(memory, v.temporaries.size(), frame.place);
+    const CallMemory temporaries(memory, v.temporaries.size(), frame.place);
     run.lay_out(static_cast<halide_buffer_t*>(alloca((v.buffers.size() + 1) * sizeof(halide_buffer_t))),
                 static_cast<halide_dimension_t*>(alloca((v.dimensions + 1) * sizeof(halide_dimension_t))),
                 static_cast<std::int32_t*>(alloca((v.sizes.size() + 1) * sizeof(std::int32_t))),

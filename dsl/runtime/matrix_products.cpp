@@ -1,7 +1,7 @@
 // dsl/runtime/matrix_products.cpp: joins the axes of a stack of products.
-#include "dsl/runtime/matrix_products.h"
-
 #include <algorithm>
+
+#include "dsl/runtime/matmul.h"
 
 namespace tilewright::runtime {
 

@@ -4,7 +4,6 @@
 
 #include <alloca.h>
 
-#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <memory>
