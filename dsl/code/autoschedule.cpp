@@ -30,11 +30,6 @@ using Halide::Internal::Split;
 
 // ---- running --------------------------------------------------------------------------------------------------------
 
-const std::vector<std::string>& autoscheduler_names() {
-    static const std::vector<std::string> names = {"Adams2019", "Mullapudi2016", "Li2018"};
-    return names;
-}
-
 /// The plugins lie beside libHalide.so, wherever that was loaded from.
 void load_autoscheduler(const std::string& name) {
     static std::set<std::string> loaded;
@@ -145,28 +140,22 @@ std::string last_part(const std::string& path) {
 }
 
 /// One definition: directives, and Halide's names of the final loops under ours.
-struct ReadDefinition {
+class ReadDefinition {
+  public:
     std::vector<Directive> chain;
     std::map<std::string, std::string> loops; ///< Halide's full name -> ours
     std::vector<std::string> order;           ///< ours, outermost first
-};
 
-class Reader {
-  public:
-    Reader(const StageImpl& stage, const DefinitionInfo& info, const Definition& definition, int update)
-        : definition_(definition) {
+    ReadDefinition(const StageImpl& stage, const DefinitionInfo& info, const Definition& definition, int update) {
         for (const auto& [ours, var] : stage.pure_loops)
-            result_.loops[var.name()] = ours;
+            loops[var.name()] = ours;
         if (update >= 0) {
             for (const auto& [ours, rvar] : stage.update_loops.at(update))
-                result_.loops[rvar.name()] = ours;
+                loops[rvar.name()] = ours;
         }
         for (const LoopInfo& loop : info.loops)
-            result_.order.push_back(loop.name);
-    }
-
-    ReadDefinition read() {
-        for (const Split& split : definition_.schedule().splits()) {
+            order.push_back(loop.name);
+        for (const Split& split : definition.schedule().splits()) {
             switch (split.split_type) {
             case Split::SplitVar:
                 read_split(split);
@@ -175,11 +164,11 @@ class Reader {
                 read_fuse(split);
                 break;
             case Split::RenameVar:
-                result_.loops[split.outer] = ours(split.old_var);
+                loops[split.outer] = ours(split.old_var);
                 break;
             }
         }
-        std::vector<Dim> dims = definition_.schedule().dims();
+        std::vector<Dim> dims = definition.schedule().dims();
         std::erase_if(dims, [](const Dim& dim) { return dim.var == Halide::Var::outermost().name(); });
         read_order(dims);
         for (const Dim& dim : dims) {
@@ -187,18 +176,14 @@ class Reader {
                                : dim.for_type == Halide::Internal::ForType::Vectorized ? "vectorize"
                                : dim.for_type == Halide::Internal::ForType::Unrolled   ? "unroll"
                                                                                        : nullptr;
-            if (verb) result_.chain.push_back(directive(verb, {named(ours(dim.var))}));
+            if (verb) chain.push_back(directive(verb, {named(ours(dim.var))}));
         }
-        return std::move(result_);
     }
 
   private:
-    const Definition& definition_;
-    ReadDefinition result_;
-
     const std::string& ours(const std::string& path) const {
-        const auto found = result_.loops.find(path);
-        if (found == result_.loops.end()) throw ScheduleError("autoscheduler: no loop " + path + ".");
+        const auto found = loops.find(path);
+        if (found == loops.end()) throw ScheduleError("autoscheduler: no loop " + path + ".");
         return found->second;
     }
 
@@ -210,8 +195,8 @@ class Reader {
         }
         if (name.empty() || !(std::isalpha(static_cast<unsigned char>(name[0])) || name[0] == '_')) name = "v" + name;
         auto used = [&](const std::string& candidate) {
-            return candidate == taken || (candidate != gone && std::find(result_.order.begin(), result_.order.end(),
-                                                                         candidate) != result_.order.end());
+            return candidate == taken ||
+                   (candidate != gone && std::find(order.begin(), order.end(), candidate) != order.end());
         };
         std::string unique = name;
         for (int k = 2; used(unique); ++k)
@@ -225,35 +210,35 @@ class Reader {
         const std::string old = ours(split.old_var);
         const std::string outer = fresh(split.outer, old, "");
         const std::string inner = fresh(split.inner, old, outer);
-        result_.loops[split.outer] = outer;
-        result_.loops[split.inner] = inner;
-        const auto at = std::find(result_.order.begin(), result_.order.end(), old);
+        loops[split.outer] = outer;
+        loops[split.inner] = inner;
+        const auto at = std::find(order.begin(), order.end(), old);
         *at = outer;
-        result_.order.insert(at + 1, inner);
-        result_.chain.push_back(directive("split", {named(old), named(outer), named(inner), counted(*factor)}));
+        order.insert(at + 1, inner);
+        chain.push_back(directive("split", {named(old), named(outer), named(inner), counted(*factor)}));
     }
 
     void read_fuse(const Split& split) {
         const std::string inner = ours(split.inner);
         const std::string outer = ours(split.outer);
         const std::string fused = fresh(split.old_var, inner, "");
-        result_.loops[split.old_var] = fused;
-        std::erase(result_.order, outer);
-        std::replace(result_.order.begin(), result_.order.end(), inner, fused);
-        result_.chain.push_back(directive("fuse", {named(inner), named(outer), named(fused)}));
+        loops[split.old_var] = fused;
+        std::erase(order, outer);
+        std::replace(order.begin(), order.end(), inner, fused);
+        chain.push_back(directive("fuse", {named(inner), named(outer), named(fused)}));
     }
 
     void read_order(const std::vector<Dim>& dims) {
         std::vector<std::string> wanted;
         for (auto dim = dims.rbegin(); dim != dims.rend(); ++dim)
             wanted.push_back(ours(dim->var));
-        if (wanted == result_.order) return;
-        if (wanted.size() != result_.order.size()) throw ScheduleError("autoscheduler: loops are missing.");
+        if (wanted == order) return;
+        if (wanted.size() != order.size()) throw ScheduleError("autoscheduler: loops are missing.");
         std::vector<Argument> arguments;
         for (auto name = wanted.rbegin(); name != wanted.rend(); ++name)
             arguments.push_back(named(*name));
-        result_.order = wanted;
-        result_.chain.push_back(directive("reorder", std::move(arguments)));
+        order = wanted;
+        chain.push_back(directive("reorder", std::move(arguments)));
     }
 };
 
@@ -281,10 +266,10 @@ class ReadBack {
         const StageImpl& impl = impl_.stages.at(stage.name);
         const auto function = impl.func.function();
         std::vector<ReadDefinition>& list = definitions_[stage.name];
-        list.push_back(Reader(impl, stage.pure, function.definition(), -1).read());
+        list.emplace_back(impl, stage.pure, function.definition(), -1);
         for (std::size_t k = 0; k < stage.updates.size(); ++k) {
             const int update = static_cast<int>(k);
-            list.push_back(Reader(impl, stage.updates[k], function.update(update), update).read());
+            list.emplace_back(impl, stage.updates[k], function.update(update), update);
         }
     }
 
@@ -396,7 +381,7 @@ void drop_refused(const AlgorithmInfo& info, Schedule& schedule) {
 } // namespace
 
 Schedule autoschedule(Algorithm algorithm, const std::string& name, const std::string& isa, int cores) {
-    const auto& names = autoscheduler_names();
+    static const std::vector<std::string> names = {"Adams2019", "Mullapudi2016", "Li2018"};
     if (std::find(names.begin(), names.end(), name) == names.end()) {
         const auto near = near_name(name, names);
         throw ScheduleError("autoscheduler " + name + ": unknown.",

@@ -27,11 +27,8 @@ std::string resolve_isa(const std::string& isa) {
     std::ranges::move(cuda_targets(), std::back_inserter(known));
     if (std::ranges::find(known, isa) != known.end()) return isa;
     const auto near = near_name(isa, known);
-    std::string list = "host, cuda";
-    for (const std::string& name : known)
-        list += ", " + name;
     throw ScheduleError("target " + isa + ": unknown.",
-                        near ? "Did you mean " + *near + "?" : "The targets are: " + list + ".");
+                        near ? "Did you mean " + *near + "?" : "The targets are: host, cuda, " + joined(known) + ".");
 }
 
 int vector_bytes(const std::string& isa) {

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "dsl/base/error.h"
+#include "dsl/base/spelling.h"
 #include "dsl/base/targets.h"
 #include "dsl/runtime/plan.h"
 
@@ -130,41 +131,35 @@ std::string c_header(const std::vector<CFunction>& functions) {
     out += kCApiText;
     out += "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n";
     for (const CFunction& f : functions) {
-        Plan plan = parse_plan(f.plan_text);
-        auto shape = [](DType dtype, std::size_t rank) {
-            std::string text = std::string(info(dtype).name) + "[";
-            for (std::size_t k = 0; k < rank; ++k)
-                text += k ? ", :" : ":";
-            return text + "]";
-        };
-        std::string comment, prototype;
+        const Plan plan = parse_plan(f.plan_text);
+        std::vector<std::string> parameters, arguments, results;
         // Names of Python may be keywords of C or not even ASCII.
-        auto c_name = [](const std::string& name, std::size_t i) {
-            return is_c_name(name) ? name + "_" : "a" + std::to_string(i);
+        const auto c_name = [&](const std::string& name) {
+            return is_c_name(name) ? name + "_" : "a" + std::to_string(parameters.size());
         };
-        std::size_t i = 0;
+        const auto described = [](const std::string& name, DType dtype, std::size_t rank) {
+            return name + " " + std::string(info(dtype).name) + "[" + joined(std::vector<std::string>(rank, ":")) + "]";
+        };
         for (const PlanArgument& a : plan.arguments) {
-            std::string separator = prototype.empty() ? "" : ", ";
             if (a.is_array) {
-                prototype +=
-                    separator + (a.written ? "struct tw_array* " : "const struct tw_array* ") + c_name(a.name, i);
-                comment += (comment.empty() ? "" : ", ") + a.name + " " +
-                           shape(a.dtype, static_cast<std::size_t>(a.rank)) + (a.written ? " (written)" : "");
+                parameters.push_back((a.written ? "struct tw_array* " : "const struct tw_array* ") + c_name(a.name));
+                arguments.push_back(described(a.name, a.dtype, static_cast<std::size_t>(a.rank)) +
+                                    (a.written ? " (written)" : ""));
             } else {
-                prototype += separator + std::string(info(a.dtype).c_name) + " " + c_name(a.name, i);
+                parameters.push_back(std::string(info(a.dtype).c_name) + " " + c_name(a.name));
             }
-            ++i;
         }
-        std::string results;
         for (const PlanBuffer& b : plan.results) {
-            prototype += (prototype.empty() ? "" : ", ") + std::string("struct tw_array* ") + c_name(b.name, i++);
-            results += (results.empty() ? "" : ", ") + b.name + " " + shape(b.dtype, b.shape.size());
+            parameters.push_back("struct tw_array* " + c_name(b.name));
+            results.push_back(described(b.name, b.dtype, b.shape.size()));
         }
-        out += "\n/* " + comment + " -> " + (results.empty() ? "nothing" : results) + "; returns a tw_status. */\n";
-        out += "int " + f.name + "(" + (prototype.empty() ? "void" : prototype) + ");\n";
-        if (serves_devices(plan))
-            out += "/* The same with arrays of a CUDA device, on this stream. */\nint " + f.name +
-                   "_cuda(void* stream" + (prototype.empty() ? "" : ", ") + prototype + ");\n";
+        out += "\n/* " + joined(arguments) + " -> " + (results.empty() ? "nothing" : joined(results)) +
+               "; returns a tw_status. */\n";
+        out += "int " + f.name + "(" + (parameters.empty() ? "void" : joined(parameters)) + ");\n";
+        if (!serves_devices(plan)) continue;
+        parameters.insert(parameters.begin(), "void* stream");
+        out += "/* The same with arrays of a CUDA device, on this stream. */\nint " + f.name + "_cuda(" +
+               joined(parameters) + ");\n";
     }
     return out + "\n#ifdef __cplusplus\n}\n#endif\n";
 }

@@ -14,40 +14,36 @@ inline Halide::Expr opaque(const Halide::Expr& x) {
     return marked(kOpaqueMarker, x.type(), {x});
 }
 
-/// Finds float arithmetic in an expression, and in the stages that it reads and that may be inlined. Each node is seen
-/// once: the values of a random generator share so many that a walk along every path would not end.
-class FindsRounding : public Halide::Internal::IRGraphVisitor {
-  public:
+/// Whether there is float arithmetic in an expression, or in the stages that it reads and that may be inlined. Each
+/// node is seen once: the values of a random generator share so many that a walk along every path would not end.
+inline bool rounds(const Halide::Expr& x) {
+    using namespace Halide::Internal;
     bool found = false;
-
-  private:
-    using IRGraphVisitor::visit;
-    template <class Node> void see(const Node* op, bool is_arithmetic = true) {
+    const auto see = [&](GraphVisitor& self, const auto* op, bool is_arithmetic = true) {
         found = found || (is_arithmetic && op->type.is_float());
-        if (!found) IRGraphVisitor::visit(op);
-    }
-    void visit(const Halide::Internal::Add* op) override { see(op); }
-    void visit(const Halide::Internal::Sub* op) override { see(op); }
-    void visit(const Halide::Internal::Mul* op) override { see(op); }
-    void visit(const Halide::Internal::Div* op) override { see(op); }
-    void visit(const Halide::Internal::Call* op) override {
-        using Halide::Internal::Call;
-        see(op, op->call_type != Call::Halide && op->call_type != Call::Image);
-        if (found || op->call_type != Call::Halide || !op->func.defined()) return;
-        const Halide::Internal::Function stage(op->func);
-        if (!stage.has_update_definition() && stage.has_pure_definition())
-            for (const Halide::Expr& value : stage.values())
-                include(value);
-    }
-};
+        if (!found) self.inside(op);
+    };
+    visit_with<GraphVisitor>(
+        x, [&](GraphVisitor& self, const Add* op) { see(self, op); },
+        [&](GraphVisitor& self, const Sub* op) { see(self, op); },
+        [&](GraphVisitor& self, const Mul* op) { see(self, op); },
+        [&](GraphVisitor& self, const Div* op) { see(self, op); },
+        [&](GraphVisitor& self, const Call* op) {
+            see(self, op, op->call_type != Call::Halide && op->call_type != Call::Image);
+            if (found || op->call_type != Call::Halide || !op->func.defined()) return;
+            const Function stage(op->func);
+            if (!stage.has_update_definition() && stage.has_pure_definition())
+                for (const Halide::Expr& value : stage.values())
+                    self.include(value);
+        });
+    return found;
+}
 
 /// What an update makes of `x`: opaque where it has float arithmetic. Halide leaves iterations out whose update it
 /// proves to store what is there already, and proves that by the laws of real numbers, under strict_float too: to it
 /// t + 1 == t is false and s - y + y is s, for every float (dsl/DECISIONS.md, trap 8).
 inline Halide::Expr opaque_if_it_rounds(const Halide::Expr& x) {
-    FindsRounding rounding;
-    x.accept(&rounding);
-    return rounding.found ? opaque(x) : x;
+    return rounds(x) ? opaque(x) : x;
 }
 
 inline constexpr const char* kRareMarker = "tw_rare";

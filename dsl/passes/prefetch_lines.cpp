@@ -30,53 +30,45 @@ struct DenseLoad {
 
 /// The dense loads from arguments in a piece of code, as far as their place is known in front of it; a piece that is
 /// read twice counts once.
-class FindDenseLoads : public IRVisitor {
-  public:
-    explicit FindDenseLoads(const std::set<std::string>& arguments) : arguments_(arguments) {}
+template <class Code> std::vector<DenseLoad> dense_loads(const Code& code, const std::set<std::string>& arguments) {
     std::vector<DenseLoad> loads;
-
-  private:
-    using IRVisitor::visit;
-    const std::set<std::string>& arguments_;
-    std::vector<std::string> bound_here_;
-    Expr condition_;
-
-    /// What is loaded may lie outside of its array where the statement does not run.
-    bool known_in_front(const Expr& value) const { return !has_load(value) && !uses_any(value, bound_here_); }
-    template <class LetOrLetStmt> void bind(const LetOrLetStmt* op) {
-        op->value.accept(this);
-        bound_here_.push_back(op->name);
-        op->body.accept(this);
-    }
-    void visit(const Let* op) override { bind(op); }
-    void visit(const LetStmt* op) override { bind(op); }
-    void visit(const For* op) override {
-        bound_here_.push_back(op->name);
-        IRVisitor::visit(op);
-    }
-    void visit(const IfThenElse* op) override {
-        // A condition that is not known in front hides its branches.
-        if (!known_in_front(op->condition) || !op->condition.type().is_scalar()) return;
-        const Expr outer = condition_;
-        auto branch = [&](const Stmt& body, const Expr& condition) {
-            condition_ = outer.defined() ? outer && condition : condition;
-            body.accept(this);
-            condition_ = outer;
-        };
-        branch(op->then_case, op->condition);
-        if (op->else_case.defined()) branch(op->else_case, !op->condition);
-    }
-    void visit(const Load* op) override {
-        IRVisitor::visit(op);
-        const Ramp* ramp = op->index.as<Ramp>();
-        if (!ramp || !is_const_one(ramp->stride) || !ramp->base.type().is_scalar()) return;
-        if (!arguments_.count(op->name) || !known_in_front(ramp->base)) return;
-        for (const DenseLoad& known : loads) {
-            if (known.buffer == op->name && equal(known.begin, ramp->base)) return;
-        }
-        loads.push_back({op->name, op->type.element_of(), ramp->base, ramp->lanes, condition_});
-    }
-};
+    std::vector<std::string> bound_here;
+    Expr condition;
+    // What is loaded may lie outside of its array where the statement does not run.
+    const auto known_in_front = [&](const Expr& value) { return !has_load(value) && !uses_any(value, bound_here); };
+    const auto bind = [&](Visitor& self, const auto* op) {
+        op->value.accept(&self);
+        bound_here.push_back(op->name);
+        op->body.accept(&self);
+    };
+    visit_with(
+        code, [&](Visitor& self, const Let* op) { bind(self, op); },
+        [&](Visitor& self, const LetStmt* op) { bind(self, op); },
+        [&](Visitor& self, const For* op) {
+            bound_here.push_back(op->name);
+            self.inside(op);
+        },
+        [&](Visitor& self, const IfThenElse* op) {
+            // A condition that is not known in front hides its branches.
+            if (!known_in_front(op->condition) || !op->condition.type().is_scalar()) return;
+            const auto branch = [&](const Stmt& body, const Expr& holds) {
+                const ScopedValue<Expr> inside(condition, condition.defined() ? condition && holds : holds);
+                body.accept(&self);
+            };
+            branch(op->then_case, op->condition);
+            if (op->else_case.defined()) branch(op->else_case, !op->condition);
+        },
+        [&](Visitor& self, const Load* op) {
+            self.inside(op);
+            const Ramp* ramp = op->index.as<Ramp>();
+            if (!ramp || !is_const_one(ramp->stride) || !ramp->base.type().is_scalar()) return;
+            if (!arguments.count(op->name) || !known_in_front(ramp->base)) return;
+            const bool known = std::ranges::any_of(
+                loads, [&](const DenseLoad& load) { return load.buffer == op->name && equal(load.begin, ramp->base); });
+            if (!known) loads.push_back({op->name, op->type.element_of(), ramp->base, ramp->lanes, condition});
+        });
+    return loads;
+}
 
 class InsertPrefetches : public IRMutator {
   public:
@@ -157,11 +149,9 @@ class InsertPrefetches : public IRMutator {
     }
 
     /// Undefined where nothing new is to be fetched.
-    template <class Node> Stmt fetches_for(const Node& node) {
-        FindDenseLoads found(arguments_);
-        node.accept(&found);
+    template <class Code> Stmt fetches_for(const Code& code) {
         Stmt result;
-        for (const DenseLoad& load : found.loads) {
+        for (const DenseLoad& load : dense_loads(code, arguments_)) {
             if (!uses_any(load.begin, moving_)) continue;
             const bool repeated = std::any_of(done_.begin(), done_.end(), [&](const auto& known) {
                 return known.first == load.buffer && equal(known.second, load.begin);

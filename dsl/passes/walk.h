@@ -17,6 +17,13 @@ struct Visitor : Halide::Internal::IRVisitor {
     template <class Node> void inside(const Node* op) { IRVisitor::visit(op); }
 };
 
+/// The same of walks that see each node once, however many paths lead to it.
+struct GraphVisitor : Halide::Internal::IRGraphVisitor {
+    using IRGraphVisitor::include;
+    using IRGraphVisitor::visit;
+    template <class Node> void inside(const Node* op) { IRGraphVisitor::visit(op); }
+};
+
 /// What a lambda of mutate_with() gets: inside(op) is `op` with mutated parts, mutate(op->x) a part.
 struct Mutator : Halide::Internal::IRMutator {
     using IRMutator::visit;
@@ -50,9 +57,9 @@ template <class Base, class Lambda, class... More> struct With<Base, Lambda, Mor
 } // namespace walk
 
 /// Visits an expression or a statement; a lambda (Visitor& self, const Op* op) sees the nodes of its type and decides
-/// itself whether the walk goes on inside of them. Undefined code is empty.
-template <class Code, class... Lambdas> void visit_with(const Code& code, Lambdas... lambdas) {
-    walk::With<Visitor, Lambdas...> visitor{std::move(lambdas)...};
+/// itself whether the walk goes on inside of them. Undefined code is empty. `Self`: Visitor or GraphVisitor.
+template <class Self = Visitor, class Code, class... Lambdas> void visit_with(const Code& code, Lambdas... lambdas) {
+    walk::With<Self, Lambdas...> visitor{std::move(lambdas)...};
     if (code.defined()) code.accept(&visitor);
 }
 
@@ -62,8 +69,9 @@ template <class Code, class... Lambdas> Code mutate_with(const Code& code, Lambd
 }
 
 /// Shows lambdas (const Op* op) all nodes of their types, outer ones first.
-template <class Code, class... Lambdas> void for_each_node(const Code& code, const Lambdas&... see) {
-    visit_with(code, [&see](Visitor& self, const walk::NodeOf<Lambdas>* op) {
+template <class Self = Visitor, class Code, class... Lambdas>
+void for_each_node(const Code& code, const Lambdas&... see) {
+    visit_with<Self>(code, [&see](Self& self, const walk::NodeOf<Lambdas>* op) {
         see(op);
         self.inside(op);
     }...);

@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "translator/ir/attributes.h"
+#include "translator/ir/builder.h"
 #include "translator/ir/dead_code.h"
-#include "translator/ir/fresh_names.h"
 #include "translator/ir/size.h"
 #include "translator/ir/values.h"
 #include "translator/ir/walk.h"
@@ -77,7 +77,7 @@ void collect_all_symbols(const Operation& operation, std::set<std::string>& symb
 class Splitter {
   public:
     Splitter(const Program& program, const Rows& rows, const std::set<std::string>& names)
-        : program_(program), rows_(rows), names_(Values(program).names()) {
+        : program_(program), rows_(rows), values_(program), names_(values_.names()) {
         for (const std::string& name : names)
             names_.take(name);
     }
@@ -145,6 +145,11 @@ class Splitter {
         return std::ranges::count(axes, rows_.place_of(operation.operands[0])) != 0;
     }
 
+    void at_line(int line) {
+        in_partial_.at_line(line);
+        in_total_.at_line(line);
+    }
+
     // ---- reductions -----------------------------------------------------------------------------------------------
 
     /// A value of `partial` with an axis for the parts in front: the argument of `total` that has it of all parts.
@@ -160,16 +165,8 @@ class Splitter {
         return out;
     }
 
-    const std::string& add(Operations& to, Operation operation) {
-        to.push_back(std::move(operation));
-        return to.back().result;
-    }
-    std::string add_total(const Type& type, Op op, std::vector<std::string> operands, Attributes attributes = {}) {
-        return add(total_, make_operation(names_.value(), type, op, std::move(operands), std::move(attributes), line_));
-    }
-
     bool take_cut(const Operation& operation) {
-        line_ = operation.line;
+        at_line(operation.line);
         partial_.push_back(operation);
         later_.insert(operation.result);
         if (is_search(operation.op)) {
@@ -178,7 +175,7 @@ class Splitter {
         }
         const Row& row = row_of(operation.result, operation.type);
         const Op op = operation.op == Op::matmul ? (operation.type.dtype == "bool" ? Op::any : Op::sum) : operation.op;
-        total_.push_back(make_operation(operation.result, operation.type, op, {row.stack}, {attr::axes({0})}, line_));
+        in_total_.emit(operation.result, operation.type, op, {row.stack}, {attr::axes({0})});
         return true;
     }
 
@@ -188,22 +185,22 @@ class Splitter {
         const bool is_min = operation.op == Op::argmin;
         const Type best_type{rows_.type_of(operand).dtype, operation.type.shape};
         const std::string best = names_.named(is_min ? "least" : "most");
-        add(partial_, make_operation(best, best_type, is_min ? Op::min : Op::max, {operand},
-                                     {attr::axes({operation.attributes.at(attr::axis)})}, line_));
+        in_partial_.emit(best, best_type, is_min ? Op::min : Op::max, {operand},
+                         {attr::axes({operation.attributes.at(attr::axis)})});
         const std::string positions = row_of(operation.result, operation.type).stack;
         const std::string bests = row_of(best, best_type).stack;
         const std::string lengths = length_of_parts();
 
         const Type one{"int64", {}}, a_part = stacked(one), a_truth{"bool", {Size::symbol(kParts)}};
         const Size unit = Size::integer(1);
-        const std::string zero = add_total(one, Op::constant, {}, {attr::value("0")});
-        const std::string part = add_total(a_part, Op::iota, {}, {attr::axis(0)});
-        const std::string column = add_total({"int64", {a_part.shape[0], unit}}, Op::index, {part},
-                                             {attr::index({IndexEntry::all(), IndexEntry::newaxis()})});
+        const std::string zero = in_total_.add(one, Op::constant, {}, {attr::value("0")});
+        const std::string part = in_total_.add(a_part, Op::iota, {}, {attr::axis(0)});
+        const std::string column = in_total_.add({"int64", {a_part.shape[0], unit}}, Op::index, {part},
+                                                 {attr::index({IndexEntry::all(), IndexEntry::newaxis()})});
         const std::vector<Size> square{a_part.shape[0], a_part.shape[0]};
-        const std::string before = add_total({"bool", square}, Op::less, {part, column});
-        const std::string counted = add_total({"int64", square}, Op::where, {before, lengths, zero});
-        std::string begins = add_total(a_part, Op::sum, {counted}, {attr::axes({1})});
+        const std::string before = in_total_.add({"bool", square}, Op::less, {part, column});
+        const std::string counted = in_total_.add({"int64", square}, Op::where, {before, lengths, zero});
+        std::string begins = in_total_.add(a_part, Op::sum, {counted}, {attr::axes({1})});
         std::string numbers = part;
         if (!operation.type.shape.empty()) {
             Type spread = a_part;
@@ -212,44 +209,44 @@ class Splitter {
                 spread.shape.push_back(unit);
                 index.push_back(IndexEntry::newaxis());
             }
-            begins = add_total(spread, Op::index, {begins}, {attr::index(index)});
-            numbers = add_total(spread, Op::index, {numbers}, {attr::index(index)});
+            begins = in_total_.add(spread, Op::index, {begins}, {attr::index(index)});
+            numbers = in_total_.add(spread, Op::index, {numbers}, {attr::index(index)});
         }
         const Type all = stacked(operation.type);
-        const std::string first = add_total(operation.type, operation.op, {bests}, {attr::axis(0)});
-        const std::string is_there = add_total({"bool", all.shape}, Op::equal, {numbers, first});
-        const std::string whole = add_total(all, Op::add, {positions, begins});
-        const std::string there = add_total(all, Op::where, {is_there, whole, zero});
-        total_.push_back(make_operation(operation.result, operation.type, Op::sum, {there}, {attr::axes({0})}, line_));
+        const std::string first = in_total_.add(operation.type, operation.op, {bests}, {attr::axis(0)});
+        const std::string is_there = in_total_.add({"bool", all.shape}, Op::equal, {numbers, first});
+        const std::string whole = in_total_.add(all, Op::add, {positions, begins});
+        const std::string there = in_total_.add(all, Op::where, {is_there, whole, zero});
+        in_total_.emit(operation.result, operation.type, Op::sum, {there}, {attr::axes({0})});
     }
 
     // ---- lengths --------------------------------------------------------------------------------------------------
 
     /// A size that `total` gets from the first part.
     std::string symbol_value(const std::string& symbol) {
-        return add_total({"int64", {}}, Op::scalar_size, {}, {attr::size(Size::symbol(symbol))});
+        return in_total_.add({"int64", {}}, Op::scalar_size, {}, {attr::size(Size::symbol(symbol))});
     }
 
     /// A size as a result of each part.
-    const Row& row_of_size(const std::string& symbol, int line) {
-        const std::string value = add(partial_, make_operation(names_.value(), {"int64", {}}, Op::scalar_size, {},
-                                                               {attr::size(Size::symbol(symbol))}, line));
-        return row_of(value, {"int64", {}});
+    const Row& row_of_size(const std::string& symbol) {
+        const Type one{"int64", {}};
+        return row_of(in_partial_.add(one, Op::scalar_size, {}, {attr::size(Size::symbol(symbol))}), one);
     }
 
     /// How many rows each part has.
     std::string length_of_parts() {
-        if (lengths_.empty()) lengths_ = row_of_size(rows_.extent(), line_).stack;
+        if (lengths_.empty()) lengths_ = row_of_size(rows_.extent()).stack;
         return lengths_;
     }
 
     /// A size of the whole call as a value: the length of the rows is beyond what a size can be.
     std::optional<std::string> value_of(const Size& tree) {
         const Type one{"int64", {}};
-        if (tree.is_constant()) return add_total(one, Op::constant, {}, {attr::value(std::to_string(tree.constant()))});
+        if (tree.is_constant())
+            return in_total_.add(one, Op::constant, {}, {attr::value(std::to_string(tree.constant()))});
         if (tree.op() == Size::Op::symbol) {
             if (tree.name() != rows_.extent()) return symbol_value(tree.name());
-            return add_total(one, Op::sum, {length_of_parts()}, {attr::axes({0})});
+            return in_total_.add(one, Op::sum, {length_of_parts()}, {attr::axes({0})});
         }
         const Size &left = tree.operands()[0], &right = tree.operands()[1];
         const bool divides = tree.op() == Size::Op::floordiv || tree.op() == Size::Op::mod;
@@ -257,11 +254,11 @@ class Splitter {
         const std::optional<std::string> a = value_of(left);
         const std::optional<std::string> b = a ? value_of(right) : std::nullopt;
         if (!b) return std::nullopt;
-        return add_total(one, operation_for(tree.op()), {*a, *b});
+        return in_total_.add(one, operation_for(tree.op()), {*a, *b});
     }
 
     bool take_length(const Operation& operation) {
-        line_ = operation.line;
+        at_line(operation.line);
         const std::optional<std::string> value = value_of(operation.attributes.at(attr::size));
         if (!value) return false;
         // The last operation is the one whose value that is.
@@ -365,12 +362,13 @@ class Splitter {
     /// Extents of arguments that are given in parts, as far as they are values: each part says them.
     void take_sizes_from_partial(const std::set<std::string>& words, const Renames& names, std::vector<Row>& given,
                                  Program& total) {
+        at_line(0);
         std::set<std::string> missing;
         for (const std::string& argument : rows_.arguments())
             for (const std::string& word : words)
                 if (word.starts_with(argument + ".") && names.count(word) == 0) missing.insert(word);
         for (const std::string& symbol : missing) {
-            const Row row = row_of_size(symbol, 0);
+            const Row row = row_of_size(symbol);
             given.push_back(row);
             total.arrays.insert(total.arrays.begin() + static_cast<std::ptrdiff_t>(given.size()) - 1,
                                 {row.stack, stacked(row.type)});
@@ -491,13 +489,14 @@ class Splitter {
 
     const Program& program_;
     const Rows& rows_;
-    FreshNames names_;
+    Values values_;
+    FreshNames& names_;
     std::set<std::string> later_; ///< values that only `total` has
     std::set<std::string> rest_;  ///< values of rows that need those, and what is made of them
     Operations partial_, total_;
     std::vector<Row> rows_given_;
     std::string lengths_;
-    int line_ = 0;
+    Builder in_partial_{values_, partial_}, in_total_{values_, total_};
 };
 
 /// Whether these arguments may be given in parts, in one pass or in more. A rest has fewer reductions than its program.

@@ -72,8 +72,7 @@ void Analysis::collect_loop(const Operation& loop, std::set<std::string>& used) 
     std::string scalars;
     for (const auto& [result, type] : results_of(loop)) {
         names_.insert(result);
-        values_[result] = {
-            .kind = ValueInfo::Kind::stage, .type = type, .operation = &loop, .order = by_axes(type)};
+        values_[result] = {.kind = ValueInfo::Kind::stage, .type = type, .operation = &loop, .order = by_axes(type)};
         // What has no axes is carried beside each element, and once more by itself: there may be no element.
         if (elements && type.shape.empty() && scalars.empty()) scalars = unique(name + "_scalars");
         stage_names_[result] = elements && type.shape.empty() ? scalars : name;

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "dsl/base/error.h"
+#include "dsl/passes/walk.h"
 #include "translator/ir/attributes.h"
 #include "translator/ops/rules.h"
 
@@ -13,46 +13,31 @@ using Halide::Expr;
 
 namespace {
 
-/// Loads of an expression: from which Func or buffer, at which indices.
-class LoadCollector : public Halide::Internal::IRGraphVisitor {
-  public:
-    struct Load {
-        std::string name;
-        std::vector<Expr> index;
-    };
-    std::vector<Load> loads;
+using Halide::Internal::Call;
+using Halide::Internal::Variable;
 
-  private:
-    using IRGraphVisitor::visit;
-    void visit(const Halide::Internal::Call* call) override {
-        if (call->call_type == Halide::Internal::Call::Halide || call->call_type == Halide::Internal::Call::Image)
-            loads.push_back({call->name, call->args});
-        IRGraphVisitor::visit(call);
-    }
-};
-
-class VariableCollector : public Halide::Internal::IRGraphVisitor {
-  public:
-    std::set<std::string> names;
-
-  private:
-    using IRGraphVisitor::visit;
-    void visit(const Halide::Internal::Variable* variable) override { names.insert(variable->name); }
-};
+/// Reads of Funcs and buffers.
+std::vector<const Call*> loads_of(const Expr& e) {
+    std::vector<const Call*> loads;
+    dsl::for_each_node<dsl::GraphVisitor>(e, [&](const Call* call) {
+        if (call->call_type == Call::Halide || call->call_type == Call::Image) loads.push_back(call);
+    });
+    return loads;
+}
 
 std::set<std::string> variables_of(const Expr& e) {
-    VariableCollector collector;
-    e.accept(&collector);
-    return collector.names;
+    std::set<std::string> names;
+    dsl::for_each_node<dsl::GraphVisitor>(e, [&](const Variable* variable) { names.insert(variable->name); });
+    return names;
 }
 
 /// The loop whose next iteration has the next element, "" if there is none. `loops`: by their variables in Halide.
 std::string moving_along(const Expr& index, const std::map<std::string, std::string>& loops) {
-    const auto* single = index.as<Halide::Internal::Variable>();
+    const auto* single = index.as<Variable>();
     for (const std::string& name : variables_of(index)) {
         const auto loop = loops.find(name);
         if (loop == loops.end()) continue;
-        Expr variable = Halide::Internal::Variable::make(Halide::Int(32), name);
+        Expr variable = Variable::make(Halide::Int(32), name);
         Expr next = Halide::Internal::substitute(name, variable + 1, index);
         if (single != nullptr || Halide::Internal::is_const_one(Halide::Internal::simplify(next - index)))
             return loop->second;
@@ -150,12 +135,12 @@ void StageDraft::update(const Halide::RDom& domain, const std::vector<Loop>& loo
     // Halide looks for the domain of an update in its values alone: where none of them moves along it, as in the sum of
     // a broadcast array, the update would run once.
     Exprs bound = values;
-    VariableCollector used;
+    std::set<std::string> used;
     for (const Expr& value : values)
-        value.accept(&used);
+        used.merge(variables_of(value));
     bool moves = false;
     for (int k = 0; k < limited.dimensions(); ++k)
-        moves = moves || used.names.count(limited[k].name());
+        moves = moves || used.count(limited[k].name());
     if (!moves && limited.dimensions() > 0)
         bound[0] = Halide::select(Halide::RVar(limited[0]) >= 0, values[0], values[0]);
     const std::vector<Halide::Var> vars = func_.args();
@@ -249,17 +234,17 @@ void StageTable::finish(StageDraft draft) {
     std::map<std::string, std::set<std::string>> places; ///< of each array, along its contiguous axis
     std::vector<std::set<std::string>> read_at;          ///< by each of the reads, all axes
     for (const StageDraft::Noted& noted : draft.noted_) {
-        LoadCollector collector;
+        std::vector<const Call*> loads;
         for (const Expr& value : noted.values)
-            value.accept(&collector);
-        for (const LoadCollector::Load& load : collector.loads) {
-            const auto source = load.name == draft.func_.name() ? std::nullopt : source_of(load.name);
+            std::ranges::move(loads_of(value), std::back_inserter(loads));
+        for (const Call* load : loads) {
+            const auto source = load->name == draft.func_.name() ? std::nullopt : source_of(load->name);
             if (!source) continue;
             dsl::ReadInfo read;
             read.from = source->name;
             const bool in_order_of_f = source->in_memory && shared_.analysis.layout(read.from) == Layout::f;
             // NumPy's axes are Halide's dimensions backwards.
-            const Exprs index(load.index.rbegin(), load.index.rend());
+            const Exprs index(load->args.rbegin(), load->args.rend());
             const std::size_t contiguous = in_order_of_f ? 0 : index.size() - 1;
             std::set<std::string> moving;
             for (std::size_t axis = 0; axis < index.size(); ++axis) {
@@ -292,7 +277,7 @@ void StageTable::finish(StageDraft draft) {
                 read_at.emplace_back();
             }
             std::ostringstream place;
-            for (const Expr& each : load.index)
+            for (const Expr& each : load->args)
                 place << each << ", ";
             read_at[at].insert(place.str());
             info.reads[at].places = static_cast<int>(read_at[at].size());

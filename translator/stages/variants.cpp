@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "dsl/base/error.h"
+#include "dsl/base/spelling.h"
 #include "translator/ir/dtypes.h"
 #include "translator/passes/passes.h"
 #include "translator/passes/pipeline.h"
@@ -152,13 +153,9 @@ void Analysis::choose_reduction(const Operation& operation) {
             known = known || (choice == in_blocks && single && !shape.axes.empty());
         for (int k = 1; k <= most_levels; ++k)
             known = known || (choice == "lanes" + std::to_string(k) && !shape.axes.empty());
-        if (!known) {
-            std::string list;
-            for (const std::string& option : options)
-                list += (list.empty() ? "" : ", ") + option;
+        if (!known)
             throw TranslateError(where(operation) + ": variant " + name + " = " + choice + ": no such option here.",
-                                 "Take one of: " + list + ".");
-        }
+                                 "Take one of: " + dsl::joined(options) + ".");
     }
     chosen_[name] = choice;
     variants_.push_back(
