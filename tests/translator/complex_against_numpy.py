@@ -285,21 +285,18 @@ def test_magnitudes_are_compared_without_a_root(evaluator: Evaluator, dtype: str
 
 
 @pytest.mark.parametrize("dtype", COMPLEX)
-def test_constant_horizons(evaluator: Evaluator, dtype: str) -> None:
+@pytest.mark.parametrize("literal", ["2.0", "0.1", "0.0", "1e+30", "1e-30", "inf", "nan", "-1.0"])
+def test_constant_horizons(evaluator: Evaluator, dtype: str, literal: str) -> None:
     half = HALF[dtype]
-    literals = ["2.0", "0.1", "0.0", "1e+30", "1e-30", "inf", "nan", "-1.0"]
-    lines = []
-    for at, literal in enumerate(literals):
-        lines.append(f"%{100 + at}: {half}[] = const() {{value={literal}}}")
-        for k, name in enumerate(COMPARISONS):
-            lines.append(f"%{at * 10 + k}: {half}[z.0] = absolute(z)")
-            lines.append(f"{name}_{at}: bool[z.0] = {name}(%{at * 10 + k}, %{100 + at})")
-    horizons = [np.dtype(half).type(literal) for literal in literals]
-    z = np.concatenate([*(around(h, dtype) for h in horizons), specials(dtype)])
+    lines = [f"%99: {half}[] = const() {{value={literal}}}"]
+    for k, name in enumerate(COMPARISONS):
+        lines += [f"%{k + 1}: {half}[z.0] = absolute(z)", f"{name}_: bool[z.0] = {name}(%{k + 1}, %99)"]
+    h = np.dtype(half).type(literal)
+    z = np.concatenate([around(h, dtype), specials(dtype)])
     size = magnitude_of(evaluator, z)
     ours = run_both(evaluator, program([f"arg z: {dtype}[z.0]"], lines), {"z": z})
-    for (h, name), answer in zip(itertools.product(horizons, COMPARISONS), ours, strict=True):
-        assert (answer == getattr(np, name)(size, h)).all(), (name, h)
+    for name, answer in zip(COMPARISONS, ours, strict=True):
+        assert (answer == getattr(np, name)(size, h)).all(), name
 
 
 def test_magnitudes_beside_the_true_ones(evaluator: Evaluator) -> None:
