@@ -126,19 +126,21 @@ BINARY_TESTS = ["equal", "not_equal", "less", "less_equal", "greater", "greater_
                 "logical_xor"]  # fmt: skip
 
 
+def operations(dtype: str, names: list[str], tests: list[str], operands: str) -> list[str]:
+    """All of them in one program, which costs little more to compile than one."""
+    return [f"{name}_: {'bool' if name in tests else dtype}[z.0] = {name}({operands})" for name in [*names, *tests]]
+
+
 @pytest.mark.parametrize("dtype", COMPLEX)
-@pytest.mark.parametrize("name", [*UNARY, *UNARY_TESTS])
-def test_unary_operations(evaluator: Evaluator, plain_numpy: PlainNumPy, dtype: str, name: str) -> None:
-    out = "bool" if name in UNARY_TESTS else dtype
-    text = program([f"arg z: {dtype}[z.0]"], [f"v: {out}[z.0] = {name}(z)"])
+def test_unary_operations(evaluator: Evaluator, plain_numpy: PlainNumPy, dtype: str) -> None:
+    text = program([f"arg z: {dtype}[z.0]"], operations(dtype, UNARY, UNARY_TESTS, "z"))
     check(evaluator, plain_numpy, text, {"z": np.concatenate([specials(dtype), usual(dtype, (1000,))])})
 
 
 @pytest.mark.parametrize("dtype", COMPLEX)
-@pytest.mark.parametrize("name", [*BINARY, *BINARY_TESTS])
-def test_binary_operations(evaluator: Evaluator, plain_numpy: PlainNumPy, dtype: str, name: str) -> None:
-    out = "bool" if name in BINARY_TESTS else dtype
-    text = program([f"arg z: {dtype}[z.0]", f"arg w: {dtype}[z.0]"], [f"v: {out}[z.0] = {name}(z, w)"])
+def test_binary_operations(evaluator: Evaluator, plain_numpy: PlainNumPy, dtype: str) -> None:
+    arrays = [f"arg z: {dtype}[z.0]", f"arg w: {dtype}[z.0]"]
+    text = program(arrays, operations(dtype, BINARY, BINARY_TESTS, "z, w"))
     left, right = (x.reshape(-1) for x in np.meshgrid(specials(dtype), specials(dtype)))
     many, others = usual(dtype, (1000,)), usual(dtype, (1000,), 1)
     arguments = {"z": np.concatenate([left, many, many]), "w": np.concatenate([right, others, many])}
@@ -169,25 +171,28 @@ def test_constants_keep_numpys_formulas(
 
 
 @pytest.mark.parametrize("dtype", COMPLEX)
-@pytest.mark.parametrize("exponent", [-99, -5, -3, -2, -1, 0, 1, 2, 3, 4, 5, 7, 10, 99])
-def test_whole_powers(evaluator: Evaluator, plain_numpy: PlainNumPy, dtype: str, exponent: int) -> None:
-    lines = [f"%1: {dtype}[] = const() {{value={exponent}.0+0.0j}}", f"v: {dtype}[z.0] = power(z, %1)"]
+def test_whole_powers(evaluator: Evaluator, plain_numpy: PlainNumPy, dtype: str) -> None:
+    lines = []
+    for k, exponent in enumerate([-99, -5, -3, -2, -1, 0, 1, 2, 3, 4, 5, 7, 10, 99]):
+        lines += [f"%{k}: {dtype}[] = const() {{value={exponent}.0+0.0j}}", f"v{k}: {dtype}[z.0] = power(z, %{k})"]
     text = program([f"arg z: {dtype}[z.0]"], lines)
     check(evaluator, plain_numpy, text, {"z": np.concatenate([specials(dtype), usual(dtype, (1000,))])})
 
 
 @pytest.mark.parametrize("dtype", COMPLEX)
-@pytest.mark.parametrize("to", ["bool", "int32", "uint8", "float32", "float64", "complex64", "complex128"])
-def test_casts(evaluator: Evaluator, plain_numpy: PlainNumPy, dtype: str, to: str) -> None:
+def test_casts(evaluator: Evaluator, plain_numpy: PlainNumPy, dtype: str) -> None:
     z = specials(dtype)
-    if to in ("int32", "uint8"):
-        z = z[np.abs(np.nan_to_num(z.real, nan=1e9, posinf=1e9, neginf=1e9)) < 100]
-    text = program([f"arg z: {dtype}[z.0]"], [f"v: {to}[z.0] = cast(z)"])
-    check(evaluator, plain_numpy, text, {"z": z})
-    if to not in COMPLEX:
-        other = program([f"arg x: {to}[x.0]"], [f"v: {dtype}[x.0] = cast(x)"])
-        with np.errstate(all="ignore"):
-            check(evaluator, plain_numpy, other, {"x": halves(dtype)[:4].astype(to)})
+    small = z[np.abs(np.nan_to_num(z.real, nan=1e9, posinf=1e9, neginf=1e9)) < 100]
+    for to, values in ((["int32", "uint8"], small), (["bool", "float32", "float64", *COMPLEX], z)):
+        text = program([f"arg z: {dtype}[z.0]"], [f"to_{each}: {each}[z.0] = cast(z)" for each in to])
+        check(evaluator, plain_numpy, text, {"z": values})
+    real = ["bool", "int32", "uint8", "float32", "float64"]
+    text = program(
+        [f"arg {each}_: {each}[{real[0]}_.0]" for each in real],
+        [f"of_{each}: {dtype}[{real[0]}_.0] = cast({each}_)" for each in real],
+    )
+    with np.errstate(all="ignore"):
+        check(evaluator, plain_numpy, text, {f"{each}_": halves(dtype)[:4].astype(each) for each in real})
 
 
 @pytest.mark.parametrize("dtype", COMPLEX)

@@ -150,20 +150,37 @@ std::vector<std::string> words(const std::string& text) {
     return out;
 }
 
+/// Unscheduled reductions would be computed again for each element that reads them.
+Directives reductions_at_root(dsl::Algorithm& algorithm) {
+    Directives done;
+    for (const dsl::StageInfo& info : algorithm.info().stages) {
+        if (info.inlinable || info.output) continue;
+        algorithm.impl().stages.at(info.name).func.compute_root();
+        done += info.name + " at root ";
+    }
+    return done;
+}
+
 } // namespace
 
-void vectorize_all(dsl::Algorithm& algorithm) {
+Directives vectorize_all(dsl::Algorithm& algorithm) {
     auto& impl = algorithm.impl();
+    Directives done;
     for (const dsl::StageInfo& info : algorithm.info().stages) {
         dsl::StageImpl& stage = impl.stages.at(info.name);
-        if (!info.output) stage.func.compute_root();
+        if (!info.output) {
+            stage.func.compute_root();
+            done += info.name + " at root ";
+        }
         std::vector<Halide::Var> arguments = stage.func.args();
         // The tree over the lanes is one large expression, which takes seconds to compile as a vector of blocks.
         if (arguments.empty() || info.part == tilewright::dsl::StagePart::block) continue;
         stage.func.vectorize(arguments[0], 8, Halide::TailStrategy::GuardWithIf);
         for (int k = 0; k < stage.func.num_update_definitions(); ++k)
             stage.func.update(k).vectorize(arguments[0], 4, Halide::TailStrategy::GuardWithIf);
+        done += info.name + " vectorized ";
     }
+    return done;
 }
 
 std::vector<Array> run(const Program& program, const std::map<std::string, Array>& arguments,
@@ -180,22 +197,14 @@ std::vector<Array> run(const Program& program, const std::map<std::string, Array
     }
     if (filled.translate.sizes_here.empty()) filled.translate.sizes_here = sizes;
     dsl::Algorithm algorithm = translate(program, filled.translate);
-    if (options.schedule) {
-        options.schedule(algorithm); // one schedule a process, besides the plain one
-    } else {
-        // Unscheduled reductions would be computed again for each element that reads them.
-        for (const dsl::StageInfo& info : algorithm.info().stages) {
-            if (!info.inlinable && !info.output) algorithm.impl().stages.at(info.name).func.compute_root();
-        }
-    }
+    const Directives directives = options.schedule ? options.schedule(algorithm) : reductions_at_root(algorithm);
     dsl::AlgorithmImpl& impl = algorithm.impl();
     Halide::Target target = Halide::get_jit_target_from_environment().with_feature(Halide::Target::StrictFloat);
 
     // Kernels do not depend on the sizes, so that runs which differ in nothing else share them.
     static std::map<std::string, Halide::Callable> compiled;
     const std::string body = runtime::print_body(impl.plan.versions[0]);
-    std::string key =
-        print_program(program) + body + options.translate.contract + (options.schedule ? " scheduled " : " ");
+    std::string key = print_program(program) + body + options.translate.contract + " " + directives;
     for (const auto& [name, option] : algorithm.info().variant)
         key += name + "=" + option + " ";
     for (const auto& [name, layout] : options.translate.layouts)

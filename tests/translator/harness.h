@@ -37,15 +37,18 @@ Array array_of(const std::string& dtype, std::vector<std::int64_t> shape, const 
     return out;
 }
 
+/// What a schedule does to the Funcs, as text: schedules of the same directives share what is compiled.
+using Directives = std::string;
+
 struct RunOptions {
     TranslateOptions translate;
     /// Schedules the Funcs before compilation; none: reductions at root, all else inline.
-    std::function<void(dsl::Algorithm&)> schedule;
+    std::function<Directives(dsl::Algorithm&)> schedule;
 };
 
 /// Every pure loop nest vectorized along its contiguous dimension, updates too where a pure loop is there, everything
 /// at root: another order of evaluation than the default.
-void vectorize_all(dsl::Algorithm& algorithm);
+Directives vectorize_all(dsl::Algorithm& algorithm);
 
 /// Runs the program on arguments by name (scalars are 0-d arrays). Library products are done by loops in double.
 std::vector<Array> run(const Program& program, const std::map<std::string, Array>& arguments,
