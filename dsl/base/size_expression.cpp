@@ -196,7 +196,11 @@ SizeExpression SizeExpression::unary(Op op, SizeExpression operand, Position at)
 }
 
 SizeExpression SizeExpression::binary(Op op, SizeExpression left, SizeExpression right, Position at) {
-    return node(op, {std::move(left), std::move(right)}, {}, at);
+    std::vector<SizeExpression> operands;
+    operands.reserve(2);
+    operands.push_back(std::move(left));
+    operands.push_back(std::move(right));
+    return node(op, std::move(operands), {}, at);
 }
 
 SizeExpression SizeExpression::call(std::string name, std::vector<SizeExpression> operands, Position at) {
