@@ -79,3 +79,12 @@ def test_a_function_as_it_is_traced():
     assert found == {
         "float32": (3 * 2 + 1) * 400 * 300, "float64": 0, "float32_products": 2 * 400 * 300 * 200, "float64_products": 0,
     }  # fmt: skip
+
+
+def test_limits_of_loops_may_have_commas():
+    assert counted(
+        "Y: float32[X.1, 5] = for i in range(0, min(n, X.0), 1) carry (Y1: float32[X.1, 5] = W) {\n"
+        "  %3: float32[X.1, 5] = add(Y1, Y1) @3\n"
+        "  yield %3\n"
+        "}\n"
+    ) == {"float32": 11 * 50}
