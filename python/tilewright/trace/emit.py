@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 import re
 from collections import ChainMap
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
@@ -329,12 +328,9 @@ class Emitter:
                 continue
             operands = ", ".join(self._name_of(operand) for operand in value.operands)
             attributes = self.attributes[value.number]
-            if value.operation == "read":
-                line = f"{indent}{self.names[value.number]}: size = read({operands})"
-                lines.append(line + (f" {{{attributes}}}" if attributes else "") + _at(value))
-                continue
+            typed = f"{self.names[value.number]}: size" if value.operation == "read" else self._typed(value)
             operation = "const" if value.is_argument else value.operation
-            line = f"{indent}{self._typed(value)} = {operation}({operands})"
+            line = f"{indent}{typed} = {operation}({operands})"
             lines.append(line + (f" {{{attributes}}}" if attributes else "") + _at(value))
         return lines
 
@@ -442,12 +438,7 @@ def literal(value: Any, dtype: np.dtype[Any]) -> str:
         number = complex(value)
         parts = [literal(part, np.dtype(np.float64)) for part in (number.real, number.imag)]
         return f"{parts[0]}{'' if parts[1].startswith('-') else '+'}{parts[1]}j"
-    number = float(value)
-    if math.isnan(number):
-        return "nan"
-    if math.isinf(number):
-        return "inf" if number > 0 else "-inf"
-    return repr(number)
+    return repr(float(value))
 
 
 def _as_traced(condition: str) -> str:
