@@ -314,14 +314,12 @@ def copy(tracer: Tracer, a: Any, order: str = "K", subok: bool = False) -> Any:
     return SymArray(tracer, Storage(copied(tracer, array.read())), is_scalar=False)
 
 
-@rule(np.shape)
-def shape(tracer: Tracer, a: Any) -> Any:
-    return as_array(tracer, a).shape
+def _attribute(name: str, tracer: Tracer, a: Any) -> Any:
+    return getattr(as_array(tracer, a), name)
 
 
-@rule(np.ndim)
-def ndim(tracer: Tracer, a: Any) -> Any:
-    return as_array(tracer, a).ndim
+rule(np.shape)(partial(_attribute, "shape"))
+rule(np.ndim)(partial(_attribute, "ndim"))
 
 
 @rule(np.size)

@@ -369,10 +369,7 @@ class Tracer:
             if replaced == size:
                 return size
             size = replaced
-        raise self._unsettled(size)
-
-    def _unsettled(self, size: Size) -> TraceError:
-        return self.error(
+        raise self.error(
             f"the size {size} in its normal form",
             f"the sizes equal to it did not settle in {MAX_ROUNDS} rounds",
             "Leave this statement out of the compiled function.",

@@ -79,7 +79,8 @@ class Emitter:
         self._mark()
         self.values = list(self._in_order(program))
         self._name(self.values)
-        lines = [*self._header(), *self._body(program, ""), *self._checks(), *self._writes(), self._return()]
+        writes = [f"write {name} = {self.names[value.number]}" for name, value in self.writes.items()]
+        lines = [*self._header(), *self._body(program, ""), *self._checks(), *writes, self._return()]
         return "\n".join(lines) + "\n"
 
     # -- which values are left ----------------------------------------------------------------------
@@ -373,9 +374,6 @@ class Emitter:
         for value, reason in self.checks:
             reasons.setdefault(self.names[value.number], []).append(reason)
         return [f'check {name} "{_escape("; ".join(dict.fromkeys(why)))}"' for name, why in reasons.items()]
-
-    def _writes(self) -> list[str]:
-        return [f"write {name} = {self.names[value.number]}" for name, value in self.writes.items()]
 
     def _return(self) -> str:
         names = [self.names[value.number] for value in self.results]
