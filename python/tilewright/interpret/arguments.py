@@ -445,7 +445,6 @@ class Inputs:
         )
         if path[0][0] == "constant":
             argument.value = value.copy()
-        tracer.arguments.append(argument)
         shape = []
         for axis, extent in enumerate(value.shape):
             symbol = tracer.new_symbol(f"{argument.name}.{axis}", extent, extent=True)
@@ -454,13 +453,13 @@ class Inputs:
                 tracer.substitutions[f"{argument.name}.{axis}"] = Size.constant(extent)
                 symbol = Size.constant(extent)
             shape.append(symbol)
-        argument.program_value = _argument_value(tracer, "argument", argument.name, value.dtype, shape)
+        made = _add_argument(tracer, argument, "argument", value.dtype, shape)
         c_order = path[0][0] == "constant" and bool(value.flags.c_contiguous)
         if argument.name in tracer.layouts and path[0][0] != "constant":
             c_order = bool(value.flags.c_contiguous)
             self._guard(path, "contiguous", c_order, "it decides between a view and a copy")
         read_only = not getattr(value.flags, "writeable", True)
-        array = SymArray(tracer, Storage(argument.program_value, argument, c_order=c_order, read_only=read_only))
+        array = SymArray(tracer, Storage(made, argument, c_order=c_order, read_only=read_only))
         self.arrays.append(array)
         if not is_parameter and path[0][0] != "constant" and path[-1][0] != "pcg64":
             self._guard(path, "type", of)
@@ -514,9 +513,7 @@ class Inputs:
             return self._constant(value, path, is_parameter, "of its dtype")
         carried = {"b": np.bool_, "i": np.int64, "u": np.int64, "f": np.float64}[kind]
         argument = Argument(_program_name(tracer, path), "scalar", path, str(value.dtype), value=value)
-        tracer.arguments.append(argument)
-        argument.program_value = _argument_value(tracer, "scalar", argument.name, np.dtype(carried), ())
-        made = argument.program_value
+        made = _add_argument(tracer, argument, "scalar", np.dtype(carried), ())
         if value.dtype != carried:
             with tracer.before_all_regions():  # where it is used again, the loop that read it first may have ended
                 made = tracer.add("cast", (made,), {}, value.dtype, ())
@@ -524,26 +521,27 @@ class Inputs:
 
     def _number(self, value: Any, path: Path, is_parameter: bool) -> Any:
         tracer = self.tracer
-        if isinstance(value, int) and not isinstance(value, bool) and not _INT64.min <= value <= _INT64.max:
+        if type(value) is int and not _INT64.min <= value <= _INT64.max:
             return self._constant(value, path, is_parameter, "it does not fit 64 bits")
-        dtype = np.dtype(type(value)) if not isinstance(value, int) or isinstance(value, bool) else np.dtype(np.int64)
+        dtype = np.dtype(np.int64 if type(value) is int else type(value))
         argument = Argument(_program_name(tracer, path), "scalar", path, str(dtype), weak=True, value=value)
-        tracer.arguments.append(argument)
-        argument.program_value = _argument_value(tracer, "scalar", argument.name, dtype, ())
+        made = _add_argument(tracer, argument, "scalar", dtype, ())
         if not is_parameter:
             tracer.outer.add(argument.name)
             if path_text(path) not in tracer.cache["changing"]:
                 tracer.settled.add(argument.name)
-        if isinstance(value, int) and not isinstance(value, bool):
+        if type(value) is int:
             return SymInt(tracer, tracer.new_symbol(argument.name, value, extent=False))
-        return SymScalar(tracer, argument.program_value, value, frozenset({argument.name}))
+        return SymScalar(tracer, made, value, frozenset({argument.name}))
 
 
-def _argument_value(
-    tracer: Tracer, operation: str, name: str, dtype: np.dtype[Any], shape: list[Size] | tuple[()]
+def _add_argument(
+    tracer: Tracer, argument: Argument, operation: str, dtype: np.dtype[Any], shape: list[Size] | tuple[()]
 ) -> Value:
-    value = tracer.add(operation, (), {}, dtype, shape)
-    value.name = name
+    """An argument of the program, and its value."""
+    tracer.arguments.append(argument)
+    argument.program_value = value = tracer.add(operation, (), {}, dtype, shape)
+    value.name = argument.name
     return value
 
 

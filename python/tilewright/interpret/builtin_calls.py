@@ -27,10 +27,6 @@ from .state import Part, State
 _NONE: Any = object()
 
 
-def _itself(value: Any) -> Any:
-    return value
-
-
 class Builtins(Part):
     """The part of the interpreter that calls builtins."""
 
@@ -227,7 +223,7 @@ class Builtins(Part):
                 best = of_best = SymInt(self.tracer, self.tracer.resolve(extreme))
             else:
                 best, of_best = (
-                    self.choose(node, holds, *(functools.partial(_itself, one) for one in ways))
+                    self.choose(node, holds, *((lambda held=one: held) for one in ways))
                     for ways in ((item, best), (of_item, of_best))
                 )
         if best is _NONE:

@@ -25,7 +25,7 @@ from ..symbolic.arrays import SymArray
 from ..symbolic.compressed import Compressed
 from ..symbolic.graph import FLOAT64
 from ..symbolic.registry import FUNCTIONS
-from ..symbolic.scalars import RunScalar, Symbolic, SymInt, SymScalar, refuse_kinds
+from ..symbolic.scalars import RunScalar, Symbolic, SymInt, SymScalar, number_of_the_call, refuse_kinds
 from .builtin_calls import TAKE_OBJECTS, Builtins
 from .frame import InterpretedFunction, parameters_of
 from .generators import GeneratorMethod, SymGenerator
@@ -214,8 +214,7 @@ class Calls(Part):
     def _call_cached(self, node: ast.Call, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """A function behind lru_cache gives at every call what it gave once: an array of it is an input."""
         self._refuse_objects(node, args, kwargs)
-        numbers = [int(v) if isinstance(v, SymInt) else v.concrete() if isinstance(v, SymScalar) else v
-                   for v in (*args, *kwargs.values())]  # fmt: skip
+        numbers = [number_of_the_call(value) for value in (*args, *kwargs.values())]
         if is_symbolic(numbers):
             raise TypeError("unhashable type: 'numpy.ndarray'")
         named = dict(zip(kwargs, numbers[len(args) :], strict=True))

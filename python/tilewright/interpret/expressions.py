@@ -18,7 +18,7 @@ from .branches import Branches
 from .calls import Calls
 from .frame import InterpretedFunction
 from .iterators import TracedIterator
-from .sequences import SymRange, sequence_of
+from .sequences import sequence_of
 from .source import FunctionNode
 from .state import Part, State
 from .variables import Variables
@@ -328,9 +328,7 @@ class Expressions(Part):
         """What a for visits, one by one."""
         self.at(node)
         self.refuse_object(node, value)
-        if isinstance(value, SymArray):
-            return sequence_of(self.tracer, value)
-        return value.items() if isinstance(value, SymRange) else value
+        return sequence_of(self.tracer, value) if isinstance(value, SymArray) else value
 
     def make_function(self, node: FunctionNode) -> InterpretedFunction:
         positional = tuple(self.evaluate(default) for default in node.args.defaults)

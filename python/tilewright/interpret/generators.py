@@ -35,11 +35,12 @@ _UINT64 = np.dtype(np.uint64)
 _ZERO, _ONE = Size.constant(0), Size.constant(1)
 
 
+@dataclass
 class GeneratorMethod:
     """A bound method of a generator."""
 
-    def __init__(self, generator: SymGenerator, name: str) -> None:
-        self.generator, self.name = generator, name
+    generator: SymGenerator
+    name: str
 
 
 @dataclass

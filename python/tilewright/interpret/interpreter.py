@@ -51,9 +51,6 @@ class BeginAgain(BaseException):
         self.why = why
 
 
-_MISSING = object()
-
-
 class Interpreter(Part):
     """One trace's interpreter."""
 
@@ -461,8 +458,9 @@ class Interpreter(Part):
     def _exec_Delete(self, node: ast.Delete) -> None:
         for target in node.targets:
             if isinstance(target, ast.Name):
-                if self.frame.variables.pop(target.id, _MISSING) is _MISSING:
+                if target.id not in self.frame.variables:
                     raise UnboundLocalError(f"cannot access local variable '{target.id}'")
+                del self.frame.variables[target.id]
             elif isinstance(target, ast.Subscript):
                 owner = self.evaluate(target.value)
                 self.refuse_outer(target, owner, f"deleting an item of {ast.unparse(target.value)}")

@@ -402,10 +402,9 @@ def eye(
     rows, columns = sizes_of_shape(tracer, (N, N if M is None else M))
     row = tracer.add("iota", (), {"axis": 0}, INT64, (rows, Size.constant(1)), "eye")
     column = tracer.add("iota", (), {"axis": 1}, INT64, (Size.constant(1), columns), "eye")
-    shifted = row if isinstance(k, int) and k == 0 else tracer.add(
-        "add", (row, to_value(tracer, k, INT64)), {}, INT64, row.shape
-    )  # fmt: skip
-    same = tracer.add("equal", (shifted, column), {}, BOOL, (rows, columns), "eye")
+    if not isinstance(k, int) or k != 0:
+        row = tracer.add("add", (row, to_value(tracer, k, INT64)), {}, INT64, row.shape)
+    same = tracer.add("equal", (row, column), {}, BOOL, (rows, columns), "eye")
     return _made(tracer, tracer.cast(same, check_dtype(tracer, dtype)))
 
 

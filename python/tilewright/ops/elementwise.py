@@ -403,14 +403,10 @@ def clip(
         # An int of the run has 64 bits: it is below the largest uint64.
         comparable = type(high) is int or (type(high) is SymInt and dtype != np.uint64)
         high = None if comparable and high >= int(limits.max) else high
+    by_one = np.minimum if low is None else np.maximum
+    bounds = [bound for bound in (low, high) if bound is not None]
     with tracer.composite("clip"):
-        if low is None and high is None:
-            return apply_ufunc(tracer, np.positive, (array,), out, **others)
-        if low is None:
-            return apply_ufunc(tracer, np.minimum, (array, high), out, **others)
-        if high is None:
-            return apply_ufunc(tracer, np.maximum, (array, low), out, **others)
-        return apply_ufunc(tracer, _CLIP, (array, low, high), out, **others)
+        return apply_ufunc(tracer, (np.positive, by_one, _CLIP)[len(bounds)], (array, *bounds), out, **others)
 
 
 def _finite(tracer: Tracer, value: Value, nan: Any, posinf: Any, neginf: Any) -> Value:

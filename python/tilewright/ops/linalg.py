@@ -62,10 +62,6 @@ def product(tracer: Tracer, x: Any, y: Any, name: str) -> Any:
     return SymArray.fresh(tracer, _sum_of_products(tracer, a[stacked[0]], b[stacked[1]], -2, dtype, name))
 
 
-def _conjugate(array: SymArray) -> SymArray:
-    return array.conj() if array.dtype.kind == "c" else array
-
-
 @rule(np.matmul, product="matmul")
 def matmul(tracer: Tracer, x1: Any, x2: Any, /, out: Any = None) -> Any:
     with tracer.composite("matmul"):
@@ -80,7 +76,7 @@ def _of_vectors(  # noqa: PLR0917
     """A product of stacks of vectors: the last axis of one and the axis `summed` of the other meet."""
     with tracer.composite(name):
         a, b = as_array(tracer, x1), as_array(tracer, x2)
-        a = _conjugate(a) if conjugates else a
+        a = a.conj() if conjugates else a
         if a.ndim < ranks[0] or b.ndim < ranks[1]:
             raise ValueError(f"{name}: Input operand does not have enough dimensions")
         tracer.match(a.sizes[-1], b.sizes[summed], f"{name}: mismatch in its core dimension 0")
@@ -119,7 +115,7 @@ def dot(tracer: Tracer, a: Any, b: Any, out: Any = None) -> Any:
 @rule(np.vdot)
 def vdot(tracer: Tracer, a: Any, b: Any, /) -> Any:
     with tracer.composite("vdot"):
-        return product(tracer, _conjugate(as_array(tracer, a)).ravel(), as_array(tracer, b).ravel(), "vdot")
+        return product(tracer, as_array(tracer, a).conj().ravel(), as_array(tracer, b).ravel(), "vdot")
 
 
 @rule(np.inner)

@@ -216,6 +216,11 @@ def check_fits(tracer: Tracer, operand: SymInt, dtype: np.dtype[Any]) -> None:
         tracer.require("<=", operand.size, int(limits.max), message, OverflowError)
 
 
+def shape_text(tracer: Tracer, shape: Sequence[Size]) -> str:
+    """As NumPy's messages have it, in the recorded call."""
+    return str(tuple(map(tracer.value_of, shape))).replace(" ", "")
+
+
 def broadcast_shapes(tracer: Tracer, shapes: Sequence[tuple[Size, ...]]) -> tuple[Size, ...]:
     """NumPy's broadcasting; extents that must be equal become the same under a guard."""
     rank = max((len(shape) for shape in shapes), default=0)
@@ -249,10 +254,7 @@ def _one_extent(tracer: Tracer, extents: list[Size], shapes: Sequence[tuple[Size
             continue
         if tracer.value_of(extent) != tracer.value_of(found):
             tracer.refuse_unknown(extent, found)
-            texts = " ".join(
-                "(" + ",".join(str(tracer.value_of(s)) for s in sh) + ("," if len(sh) == 1 else "") + ")"
-                for sh in shapes
-            )
+            texts = " ".join(shape_text(tracer, shape) for shape in shapes)
             raise ValueError(f"operands could not be broadcast together with shapes {texts} ")
         tracer.unify(found, extent, "operands could not be broadcast together")
         found = tracer.resolve(found)

@@ -23,6 +23,7 @@ from .operands import (
     fits_into,
     is_bool,
     operand_of,
+    shape_text,
     to_value,
 )
 
@@ -76,8 +77,7 @@ def reshape(
     wanted = [tracer.resolve(size) for size in as_shape(newshape if shape is None else shape)]
     total = tracer.total(old)
     unknown = [k for k, size in enumerate(wanted) if tracer.value_of(size) < 0]
-    values = tuple(tracer.value_of(size) for size in wanted)
-    message = f"cannot reshape array of size {tracer.value_of(total)} into shape {_shape_text(values)}"
+    message = f"cannot reshape array of size {tracer.value_of(total)} into shape {shape_text(tracer, wanted)}"
     if len(unknown) > 1:
         raise ValueError("can only specify one unknown dimension")
     if unknown:
@@ -100,10 +100,6 @@ def reshape(
     if copy:
         return SymArray(tracer, Storage(copied(tracer, result.read()), c_order=True))
     return result
-
-
-def _shape_text(values: tuple[int, ...]) -> str:
-    return "(" + ",".join(map(str, values)) + ("," if len(values) == 1 else "") + ")"
 
 
 def reshaped(tracer: Tracer, array: SymArray, shape: tuple[Size, ...]) -> SymArray:
@@ -318,14 +314,12 @@ def copy(tracer: Tracer, a: Any, order: str = "K", subok: bool = False) -> Any:
     return SymArray(tracer, Storage(copied(tracer, array.read())), is_scalar=False)
 
 
-@rule(np.shape)
-def shape(tracer: Tracer, a: Any) -> Any:
-    return as_array(tracer, a).shape
+def _attribute(name: str, tracer: Tracer, a: Any) -> Any:
+    return getattr(as_array(tracer, a), name)
 
 
-@rule(np.ndim)
-def ndim(tracer: Tracer, a: Any) -> Any:
-    return as_array(tracer, a).ndim
+rule(np.shape)(partial(_attribute, "shape"))
+rule(np.ndim)(partial(_attribute, "ndim"))
 
 
 @rule(np.size)

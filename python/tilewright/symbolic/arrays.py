@@ -449,15 +449,17 @@ def _root(tracer: Tracer, value: Value) -> Value:
             return value
 
 
-def _operator(ufunc: np.ufunc, swapped: bool) -> Any:
-    def method(self: Any, other: Any) -> Any:
-        if not isinstance(other, (int, float, complex, np.ndarray, np.generic, Symbolic, list, tuple)):
-            return NotImplemented
-        if isinstance(other, (list, tuple)) and ufunc is np.multiply and isinstance(self, SymArray) and self.is_scalar:
-            if self.dtype.kind not in "iu":
-                raise TypeError(f"can't multiply sequence by non-int of type 'numpy.{self.dtype}'")
-            return other * self.__index__()  # a scalar repeats a list, which elements of the run cannot
-        return OPERATIONS.apply_operator(self.tracer, ufunc, (other, self) if swapped else (self, other))
+def _operator(ufunc: np.ufunc, swapped: bool = False) -> Any:
+    def method(self: Any, *others: Any) -> Any:
+        for other in others:
+            if not isinstance(other, (int, float, complex, np.ndarray, np.generic, Symbolic, list, tuple)):
+                return NotImplemented
+            repeats = isinstance(other, (list, tuple)) and ufunc is np.multiply
+            if repeats and isinstance(self, SymArray) and self.is_scalar:
+                if self.dtype.kind not in "iu":
+                    raise TypeError(f"can't multiply sequence by non-int of type 'numpy.{self.dtype}'")
+                return other * self.__index__()  # a scalar repeats a list, which elements of the run cannot
+        return OPERATIONS.apply_operator(self.tracer, ufunc, (*others, self) if swapped else (self, *others))
 
     return method
 
@@ -469,18 +471,11 @@ def _in_place(ufunc: np.ufunc) -> Any:
     return method
 
 
-def _unary(ufunc: np.ufunc) -> Any:
-    def method(self: ArrayLike) -> Any:
-        return OPERATIONS.apply_operator(self.tracer, ufunc, (self,))
-
-    return method
-
-
 for _name, _ufunc in BINARY.items():
-    setattr(ArrayLike, f"__{_name}__", _operator(_ufunc, False))
+    setattr(ArrayLike, f"__{_name}__", _operator(_ufunc))
     setattr(ArrayLike, f"__r{_name}__", _operator(_ufunc, True))
     setattr(ArrayLike, f"__i{_name}__", _in_place(_ufunc))
 for _symbol, _ufunc in COMPARE_UFUNC.items():
-    setattr(ArrayLike, f"__{COMPARE[_symbol].__name__}__", _operator(_ufunc, False))
+    setattr(ArrayLike, f"__{COMPARE[_symbol].__name__}__", _operator(_ufunc))
 for _name, _ufunc in UNARY.items():
-    setattr(ArrayLike, f"__{_name}__", _unary(_ufunc))
+    setattr(ArrayLike, f"__{_name}__", _operator(_ufunc))

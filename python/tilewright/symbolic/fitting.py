@@ -31,8 +31,12 @@ def fitting(tracer: Tracer, size: Size, ends: Interval = LIMITS) -> Size:
             continue
         if not limit:
             raise _too_large(tracer, size)
+        message = f"an integer beyond {limit}, with which others leave 64 bits"
         for symbol in leaves:
-            _limit(tracer, symbol, limit)
+            if symbol not in tracer.extents:
+                tracer.require(">=", Size.symbol(symbol), -limit, message, OverflowError)
+            if symbol not in tracer.extents or limit < _LARGEST_EXTENT:
+                tracer.require("<=", Size.symbol(symbol), limit, message, OverflowError)
         return size
 
 
@@ -47,14 +51,6 @@ def _too_large(tracer: Tracer, size: Size) -> TraceError:
 
 def _inside(interval: Interval, ends: Interval) -> bool:
     return ends[0] <= interval[0] and interval[1] <= ends[1]
-
-
-def _limit(tracer: Tracer, symbol: str, limit: int) -> None:
-    message = f"an integer beyond {limit}, with which others leave 64 bits"
-    if symbol not in tracer.extents:
-        tracer.require(">=", Size.symbol(symbol), -limit, message, OverflowError)
-    if symbol not in tracer.extents or limit < _LARGEST_EXTENT:
-        tracer.require("<=", Size.symbol(symbol), limit, message, OverflowError)
 
 
 def _leaves(tracer: Tracer, size: Size) -> list[str]:

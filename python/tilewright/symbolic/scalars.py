@@ -339,9 +339,6 @@ class SymInt(_Number):
     def __neg__(self) -> Any:
         return self._make(-self.size)
 
-    def __pos__(self) -> Any:
-        return self
-
     def __abs__(self) -> Any:
         return self if self.tracer.decide(">=", self.size, 0) else -self
 
@@ -368,11 +365,8 @@ class SymInt(_Number):
     def __trunc__(self) -> Any:
         return self
 
-    __floor__ = __ceil__ = __trunc__
-
-    @property
-    def real(self) -> Any:
-        return self
+    __pos__ = __floor__ = __ceil__ = __trunc__
+    real = property(__trunc__)
 
     @property
     def imag(self) -> int:

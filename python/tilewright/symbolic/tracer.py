@@ -369,10 +369,7 @@ class Tracer:
             if replaced == size:
                 return size
             size = replaced
-        raise self._unsettled(size)
-
-    def _unsettled(self, size: Size) -> TraceError:
-        return self.error(
+        raise self.error(
             f"the size {size} in its normal form",
             f"the sizes equal to it did not settle in {MAX_ROUNDS} rounds",
             "Leave this statement out of the compiled function.",
@@ -427,8 +424,7 @@ class Tracer:
     def _known(self, operator: str, difference: Size) -> bool | None:
         """The truth of `difference operator 0` where it holds for every call that the guards admit."""
         if difference.is_constant:
-            constant = difference.constant_part
-            return {"==": constant == 0, "!=": constant != 0, ">=": constant >= 0}[operator]
+            return bool(COMPARE[operator](difference.constant_part, 0))
         least, most = self._ranges.of(difference)
         if operator == ">=":
             if least >= 0 or most < 0:
@@ -466,12 +462,9 @@ class Tracer:
         else:
             right = right - constant
         self.guards.append(SizeGuard(left, operator, right, message, self.root_line()))
-        if operator == ">=" and len(difference.terms) <= 2:
-            symbols = [m for m in difference.terms if m]
-            if len(symbols) == 1 and len(symbols[0]) == 1 and difference.terms[symbols[0]] == 1:
-                atom = symbols[0][0]
-                if isinstance(atom, str):
-                    self.lower_bounds[atom] = max(self.lower_bounds.get(atom, -constant), -constant)
+        alone = str(difference - constant)
+        if operator == ">=" and alone in self.sizes:
+            self.lower_bounds[alone] = max(self.lower_bounds.get(alone, -constant), -constant)
 
     def decide(self, operator: str, left: Size | int, right: Size | int, message: str = "") -> bool:
         """Whether `left operator right` in the recorded call; a guard is kept, so that it is so in every call."""
@@ -493,27 +486,21 @@ class Tracer:
             return bool(COMPARE[operator](a.constant_part, b.constant_part))
         if self.loops and not self.loops.keys().isdisjoint((a - b).symbols()):
             return self._decide_for_all_iterations(operator, a - b, message)
-        if operator in ("<", "<=", ">", ">="):
-            difference = margin(operator, a, b)
-            known = self._known(">=", difference)
-            if known is not None:
-                return known
-            self._may_decide()
-            if self.value_of(difference) >= 0:
-                self._record(">=", difference, message)
-                return True
-            self._record(">=", -difference - 1, message)
-            return False
-        difference = a - b
-        known = self._known(operator, difference)
+        orders = operator not in ("==", "!=")
+        difference = margin(operator, a, b) if orders else a - b
+        known = self._known(">=" if orders else operator, difference)
         if known is not None:
             return known
         self._may_decide()
-        if self.value_of(difference) == 0:
+        value = self.value_of(difference)
+        if orders:
+            self._record(">=", difference if value >= 0 else -difference - 1, message)
+            return value >= 0
+        if value == 0:
             self.unify(a, b, message)
-            return operator == "=="
-        self._record("!=", difference, message)
-        return operator == "!="
+        else:
+            self._record("!=", difference, message)
+        return (value == 0) == (operator == "==")
 
     def _may_decide(self) -> None:
         if not self.sizes_decide:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 import re
 from collections import ChainMap
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
@@ -80,7 +79,8 @@ class Emitter:
         self._mark()
         self.values = list(self._in_order(program))
         self._name(self.values)
-        lines = [*self._header(), *self._body(program, ""), *self._checks(), *self._writes(), self._return()]
+        writes = [f"write {name} = {self.names[value.number]}" for name, value in self.writes.items()]
+        lines = [*self._header(), *self._body(program, ""), *self._checks(), *writes, self._return()]
         return "\n".join(lines) + "\n"
 
     # -- which values are left ----------------------------------------------------------------------
@@ -329,12 +329,9 @@ class Emitter:
                 continue
             operands = ", ".join(self._name_of(operand) for operand in value.operands)
             attributes = self.attributes[value.number]
-            if value.operation == "read":
-                line = f"{indent}{self.names[value.number]}: size = read({operands})"
-                lines.append(line + (f" {{{attributes}}}" if attributes else "") + _at(value))
-                continue
+            typed = f"{self.names[value.number]}: size" if value.operation == "read" else self._typed(value)
             operation = "const" if value.is_argument else value.operation
-            line = f"{indent}{self._typed(value)} = {operation}({operands})"
+            line = f"{indent}{typed} = {operation}({operands})"
             lines.append(line + (f" {{{attributes}}}" if attributes else "") + _at(value))
         return lines
 
@@ -377,9 +374,6 @@ class Emitter:
         for value, reason in self.checks:
             reasons.setdefault(self.names[value.number], []).append(reason)
         return [f'check {name} "{_escape("; ".join(dict.fromkeys(why)))}"' for name, why in reasons.items()]
-
-    def _writes(self) -> list[str]:
-        return [f"write {name} = {self.names[value.number]}" for name, value in self.writes.items()]
 
     def _return(self) -> str:
         names = [self.names[value.number] for value in self.results]
@@ -442,12 +436,7 @@ def literal(value: Any, dtype: np.dtype[Any]) -> str:
         number = complex(value)
         parts = [literal(part, np.dtype(np.float64)) for part in (number.real, number.imag)]
         return f"{parts[0]}{'' if parts[1].startswith('-') else '+'}{parts[1]}j"
-    number = float(value)
-    if math.isnan(number):
-        return "nan"
-    if math.isinf(number):
-        return "inf" if number > 0 else "-inf"
-    return repr(number)
+    return repr(float(value))
 
 
 def _as_traced(condition: str) -> str:
