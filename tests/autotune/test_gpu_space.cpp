@@ -111,7 +111,7 @@ return none
 Machine device() {
     Machine machine;
     machine.isa = "cuda-sm_80";
-    machine.device.emplace();
+    machine.device = assumed_device();
     return machine;
 }
 
