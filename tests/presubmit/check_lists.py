@@ -1,4 +1,4 @@
-"""Fails when a list and the files it lists disagree: CMake sources, folder READMEs, operations on both sides of the border, passes, cases and peers."""
+"""Fails when a list and the files it lists disagree: CMake sources, folder READMEs, operations on both sides of the border, steps of plans, passes, cases and peers."""
 
 from __future__ import annotations
 
@@ -145,6 +145,23 @@ def operations_that_disagree() -> list[str]:
     return found
 
 
+def statements_of_plans() -> list[str]:
+    """plan_text.md shows each statement that plan_text.cpp reads, and each step as plan.h has it written."""
+    page = (ROOT / "dsl/runtime/plan_text.md").read_text()
+    forms = re.findall(r'StepKind::\w+, (?:\.text = )?"([^"]+)"', (ROOT / "dsl/runtime/plan.h").read_text())
+    keywords = re.findall(r'keyword == "(\w+)"', (ROOT / "dsl/runtime/plan_text.cpp").read_text())
+    if not forms or not keywords:
+        raise SystemExit("check_lists: plans have no steps or statements: change their pattern here too.")
+    shown = {"$": r"\S+", "@": r"\S+", "?": r".+", "!": r'".+"', "#": r".+", "*": r".*"}  # as plan.h's StepForm says
+    found = [
+        f"plan_text.md does not show {form!r}, a step of plan.h."
+        for form in forms
+        if not re.search(r"(^ *|`)" + "".join(shown.get(c) or re.escape(c) for c in form), page, re.M)
+    ]
+    found += [f"plan_text.md has no {word!r}." for word in keywords if not re.search(rf"(^ *|`){word}\b", page, re.M)]
+    return found
+
+
 def strings_of(folder: str) -> set[str]:
     """The strings in a folder of Python as patterns: what an f-string fills in may be any word. No docstrings."""
     found: set[str] = set()
@@ -250,6 +267,7 @@ def main() -> int:
         *pages_that_are_no_page(),
         *names_of_no_file(),
         *operations_that_disagree(),
+        *statements_of_plans(),
         *rewrites_in_no_list(),
         *tests_without_a_kind(),
         *environment_variables(),

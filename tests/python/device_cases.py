@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from ufuncs import EXACT_BINARY, EXACT_UNARY, ROUNDED_UNARY
 
 Array = np.ndarray[Any, Any]
 Calls = Callable[[np.random.Generator], list[tuple[Any, ...]]]
@@ -168,11 +169,6 @@ def _chunks(items: Sequence[str], n: int) -> list[Sequence[str]]:
     return [items[k : k + n] for k in range(0, len(items), n)]
 
 
-EXACT_UNARY = ["negative", "positive", "absolute", "sign", "square", "reciprocal", "isnan", "isinf", "isfinite", "signbit",
-               "logical_not", "invert", "floor", "ceil", "trunc", "rint", "sqrt"]  # fmt: skip
-EXACT_BINARY = ["add", "subtract", "multiply", "divide", "floor_divide", "remainder", "equal", "not_equal", "less",
-                "less_equal", "greater", "greater_equal", "logical_and", "logical_or", "logical_xor", "bitwise_and",
-                "bitwise_or", "bitwise_xor", "maximum", "minimum", "fmax", "fmin", "copysign"]  # fmt: skip
 SIGN_OF_ZERO_IS_FREE = {"maximum", "minimum", "fmax", "fmin"}  # NumPy's own loops differ by machine
 DTYPES = ["bool", *INTEGERS, *FLOATS]
 
@@ -209,10 +205,6 @@ for _d in FLOATS:
     )  # fmt: skip
 
 
-ELEMENTARY = ["exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sinh", "cosh", "tanh", "arcsin", "arccos", "arctan", "cbrt",
-              "sin", "cos", "tan"]  # fmt: skip
-
-
 def _elementary_values(dtype: str) -> Calls:
     def calls(rng: np.random.Generator) -> list[tuple[Any, ...]]:
         scale = rng.choice([1e-3, 1.0, 30.0], 20011)
@@ -225,7 +217,7 @@ def _elementary_values(dtype: str) -> Calls:
 
 
 for _d in FLOATS:
-    for _k, _chunk in enumerate(_chunks(ELEMENTARY, 6)):
+    for _k, _chunk in enumerate(_chunks(ROUNDED_UNARY, 6)):
         case(
             f"elementary {_d} {_k}",
             "a",

@@ -18,6 +18,7 @@ from types import SimpleNamespace
 from typing import Any, Protocol
 
 import numpy as np
+from ufuncs import EXACT_BINARY, EXACT_UNARY, ROUNDED_BINARY, ROUNDED_UNARY
 
 Array = np.ndarray[Any, Any]
 
@@ -80,16 +81,7 @@ class RandomFunction:
 
 # ---- functions ---------------------------------------------------------------------------------------------------------
 
-UNARY = [
-    "negative", "absolute", "sqrt", "square", "sign", "floor", "ceil", "trunc", "rint", "reciprocal", "isnan", "isfinite", "isinf",
-    "signbit", "logical_not", "invert", "positive", "exp", "log", "sin", "cos", "tanh", "exp2", "expm1", "log1p", "log2", "log10",
-    "arctan", "arcsin", "arccos", "tan", "sinh", "cosh", "cbrt",
-]  # fmt: skip
-BINARY = [
-    "add", "subtract", "multiply", "divide", "add", "subtract", "multiply", "floor_divide", "remainder", "maximum", "minimum",
-    "fmax", "fmin", "copysign", "power", "arctan2", "hypot", "bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift",
-    "logical_and", "logical_or", "logical_xor", "equal", "not_equal", "less", "less_equal", "greater", "greater_equal",
-]  # fmt: skip
+BINARY = [*EXACT_BINARY, *ROUNDED_BINARY, "add", "subtract", "multiply"]  # these twice: people write them most
 SYMBOLS_OF = {
     "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "floor_divide": "//", "remainder": "%", "equal": "==",
     "not_equal": "!=", "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=", "bitwise_and": "&", "bitwise_or": "|",
@@ -188,7 +180,7 @@ class Writer:
         return str(self._choices.pick(options))
 
     def _unary(self, name: str) -> bool:
-        return self._try(name, f"np.{self._choices.pick(UNARY)}({self._array()})")
+        return self._try(name, f"np.{self._choices.pick([*EXACT_UNARY, *ROUNDED_UNARY])}({self._array()})")
 
     def _binary(self, name: str) -> bool:
         ufunc = self._choices.pick(BINARY)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import mmap
-import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,12 +14,10 @@ import pytest
 import tilewright
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from plain_numpy import PlainNumPy
 from tilewright.debug.oracle import evaluate
 from tilewright.native import compiler
 from trace_cases import trace, well_formed
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "oracle"))
-from plain_numpy import PlainNumPy
 
 pytestmark = pytest.mark.compile
 

@@ -12,6 +12,7 @@ pytestmark = pytest.mark.worker
 _FORK = """
 import faulthandler, os, sys, threading, time
 import numpy as np
+import numpy.testing  # here: a child that was not waited for has locks of modules that the first call was importing
 import tilewright
 from tilewright import forks
 

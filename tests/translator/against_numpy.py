@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import itertools
 import os
-import sys
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from tilewright.debug.oracle import evaluate
-
-sys.path.insert(0, str(Path(__file__).parent))
-from translator_process import Evaluator, Refused  # noqa: E402
+from translator_process import Evaluator, Refused
+from ufuncs import EXACT_BINARY, EXACT_UNARY, REDUCTIONS, loop_of
 
 pytestmark = pytest.mark.compile
 
@@ -113,33 +110,15 @@ def elementwise_program(lines: list[str], dtypes: list[str], names: str = "xyz")
     return f"tilewright-program 1\nfunction f\n{arguments}{body}return ({results},)\n"
 
 
-UNARY = ["negative", "positive", "absolute", "sign", "sqrt", "square", "reciprocal", "isnan", "isinf", "isfinite",
-         "signbit", "logical_not", "invert", "floor", "ceil", "trunc", "rint"]  # fmt: skip
-BINARY = ["add", "subtract", "multiply", "divide", "floor_divide", "remainder", "equal", "not_equal", "less", "less_equal",
-          "greater", "greater_equal", "logical_and", "logical_or", "logical_xor", "bitwise_and", "bitwise_or",
-          "bitwise_xor", "left_shift", "right_shift", "maximum", "minimum", "fmax", "fmin", "copysign"]  # fmt: skip
-
-
-def loop_of(name: str, dtype: str, arity: int) -> str | None:
-    """The result's dtype where NumPy has a loop that takes `dtype` as it is."""
-    try:
-        resolved = getattr(np, name).resolve_dtypes((np.dtype(dtype),) * arity + (None,))
-    except TypeError:
-        return None
-    if any(loop != np.dtype(dtype) for loop in resolved[:-1]):
-        return None
-    return str(resolved[-1])
-
-
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_unary_operations(evaluator: Evaluator, dtype: str) -> None:
-    lines = [f"{out}[x.0] = {name}(x)" for name in UNARY if (out := loop_of(name, dtype, 1))]
+    lines = [f"{out}[x.0] = {name}(x)" for name in EXACT_UNARY if (out := loop_of(name, dtype, 1))]
     check(evaluator, elementwise_program(lines, [dtype]), {"x": np.tile(specials(dtype), 2)})
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_binary_operations(evaluator: Evaluator, dtype: str) -> None:
-    lines = [f"{out}[x.0] = {name}(x, y)" for name in BINARY if (out := loop_of(name, dtype, 2))]
+    lines = [f"{out}[x.0] = {name}(x, y)" for name in EXACT_BINARY if (out := loop_of(name, dtype, 2))]
     pairs = np.array(list(itertools.product(specials(dtype), repeat=2)))
     x, y = (np.ascontiguousarray(pairs[:, k]).astype(dtype) for k in (0, 1))
     text = elementwise_program(lines, [dtype, dtype])
@@ -354,9 +333,6 @@ def options_of(op: str, dtype: str, axes: tuple[int, ...], shape: tuple[int, ...
 
 SHAPES: list[tuple[int, ...]] = [(0,), (1,), (31,), (64,), (65,), (1000,), (5000,), (3, 4), (5, 100), (100, 5), (0, 3), (3, 0),
                                  (2, 3, 70), (1, 1100, 2), (2, 3, 4, 40)]  # fmt: skip
-
-
-REDUCTIONS = ["sum", "prod", "max", "min", "any", "all", "argmin", "argmax"]
 
 
 @pytest.mark.parametrize("op", REDUCTIONS)
