@@ -83,6 +83,7 @@ def _cases(every: bool) -> list[str]:
     if not every:
         return SANITIZED
     sys.path.insert(0, str(TESTS / "python"))
+    sys.path.insert(0, str(TESTS / "oracle"))
     from device_cases import CASES
 
     return list(CASES)

@@ -54,6 +54,9 @@ class GpuSpace {
                 lines.insert(lines.end(), nest->second.lines.begin(), nest->second.lines.end());
             }
             lines.insert(lines.end(), lines_[name].begin(), lines_[name].end());
+            // What is computed in a reduction's loop needs the loop whole, and has loads enough under way.
+            if (hosting_reductions_.count(name) == 0)
+                lines.insert(lines.end(), read_ahead_[name].begin(), read_ahead_[name].end());
         }
         return space_of(info_, machine_, lines);
     }
@@ -204,6 +207,7 @@ class GpuSpace {
             if (plan.to_root.count(own) == 0 && !moves && stage.pure.loops[axis].extent != "1") return false;
         }
         attach(stage, plan, reducer->name, loop);
+        hosting_reductions_.insert(reducer->name);
         thread_lines(stage);
         return true;
     }
@@ -507,9 +511,12 @@ class GpuSpace {
         Line line = line_of(stage.name, static_cast<int>(update));
         const auto read_ahead = [&](const std::vector<std::int64_t>& values) {
             const std::string& r = loop.name;
-            line.add("split", r, r + "o", r + "i", hole_of(stage.name + "_ahead" + std::to_string(update), values),
+            Line ahead = line;
+            ahead
+                .add("split", r, r + "o", r + "i", hole_of(stage.name + "_ahead" + std::to_string(update), values),
                      "guard_with_if")
                 .add("unroll", r + "i");
+            read_ahead_[stage.name].push_back(choose({{ahead}, {}}));
         };
         if (stage.part == StagePart::rows) {
             // Several loads are under way at once; the order of what is added stays. Four are the fastest of all at 100
@@ -542,7 +549,9 @@ class GpuSpace {
     std::map<std::string, StagePlan> plans_;
     std::map<std::string, GpuNest> nests_; ///< of stages with separate kernels
     std::map<std::string, std::vector<Line>> lines_;
-    std::map<std::string, BlockLines> in_block_; ///< loops of stages in shared memory
+    std::map<std::string, std::vector<Line>> read_ahead_; ///< several terms of a reduction at once
+    std::set<std::string> hosting_reductions_;        ///< in whose loop over terms something is computed
+    std::map<std::string, BlockLines> in_block_;          ///< loops of stages in shared memory
     std::map<std::string, Line> repeated_;       ///< of those that may be inlined: their line where they are not
     std::set<std::string> hosts_;                ///< in whose loops something is computed
     std::set<std::string> in_thread_;            ///< attached, and one thread's

@@ -90,6 +90,20 @@ s: float64[A.0] = for i in range(0, A.0, 1) carry (s1: float64[A.0] = b) {
 return s
 )";
 
+/// A row's norm is computed in the loop over the terms of their sum.
+constexpr const char* kNorms = R"(tilewright-program 1
+function norms
+arg a: float32[a.0, a.1]
+arg m: bool[a.0]
+%1: float32[] = const() {value=0.0} @2
+%2: float32[a.0, a.1] = multiply(a, a) @2
+norm: float32[a.0] = sum(%2) {axes=[1]} @2
+%3: float32[a.0] = sqrt(norm) @2
+%4: float32[a.0] = where(m, %3, %1) @2
+sum: float32[] = sum(%4) {axes=[0]} @2
+return sum
+)";
+
 /// Row i from column i on less column i, in two dimensions.
 constexpr const char* kCorner = R"(tilewright-program 1
 function corner
@@ -306,6 +320,7 @@ const Case kCases[] = {
     {"squares_long", kSquares, {{"x.0", 1000}, {"x.1", 100'000}}},
     {"longest", kLongest, {{"x.0", 1000}, {"x.1", 1000}}},
     {"longest_long", kLongest, {{"x.0", 10}, {"x.1", 1'000'000}}},
+    {"norms", kNorms, {{"a.0", 30}, {"a.1", 6}}},
     {"deep", kDeep, {{"x.0", 7}, {"x.1", 3}, {"x.2", 100}, {"x.3", 200}}},
 };
 
