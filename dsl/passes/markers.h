@@ -14,6 +14,14 @@ inline Halide::Expr opaque(const Halide::Expr& x) {
     return marked(kOpaqueMarker, x.type(), {x});
 }
 
+inline constexpr const char* kInKernelMarker = "tw_in_kernel";
+
+/// `value`, whose choices are made in its kernel. Halide computes a stage only where a choice of its readers may need
+/// it, and asks that before the stage's loops: of a condition that is the same for all elements on the host, which
+/// cannot read what lies on a device. It leaves alone what is impure. `fixed`: variables of one value, the loops of one
+/// iteration.
+Halide::Expr chosen_in_kernel(const Halide::Expr& value, const std::set<std::string>& fixed);
+
 /// Whether there is float arithmetic in an expression, or in the stages that it reads and that may be inlined. Each
 /// node is seen once: the values of a random generator share so many that a walk along every path would not end.
 inline bool rounds(const Halide::Expr& x) {

@@ -29,6 +29,11 @@ struct Mutator : Halide::Internal::IRMutator {
     using IRMutator::visit;
     template <class Node> auto inside(const Node* op) { return IRMutator::visit(op); }
 };
+/// Changes each node once, whatever shares it.
+struct GraphMutator : Halide::Internal::IRGraphMutator {
+    using IRGraphMutator::visit;
+    template <class Node> auto inside(const Node* op) { return IRGraphMutator::visit(op); }
+};
 
 namespace walk {
 
@@ -64,8 +69,8 @@ template <class Self = Visitor, class Code, class... Lambdas> void visit_with(co
 }
 
 /// The same for mutators: a lambda (Mutator& self, const Op* op) returns what stands in the place of its node.
-template <class Code, class... Lambdas> Code mutate_with(const Code& code, Lambdas... lambdas) {
-    return walk::With<Mutator, Lambdas...>{std::move(lambdas)...}.mutate(code);
+template <class Self = Mutator, class Code, class... Lambdas> Code mutate_with(const Code& code, Lambdas... lambdas) {
+    return walk::With<Self, Lambdas...>{std::move(lambdas)...}.mutate(code);
 }
 
 /// Shows lambdas (const Op* op) all nodes of their types, outer ones first.
@@ -112,7 +117,7 @@ inline Halide::Expr marked(const char* marker, const Halide::Type& type, std::ve
     return Call::make(type, marker, std::move(arguments), Call::PureIntrinsic);
 }
 inline bool is_marker(const Halide::Internal::Call* call, const char* marker) {
-    return call->call_type == Halide::Internal::Call::PureIntrinsic && call->name == marker;
+    return call->is_intrinsic() && call->name == marker;
 }
 /// Each marker becomes its first argument.
 template <class Code> Code without_marker(const Code& code, const char* marker) {

@@ -452,6 +452,11 @@ for _d in FLOATS:
 for _d in INTEGERS:
     case(f"integer sums {_d}", "a", ["a.sum()", "a.sum(axis=0)", "a.prod(axis=1)", "a.max()", "a.min(axis=1)", "np.count_nonzero(a)"],
          partial(lambda d, rng: [(values(rng, d, s),) for s in SHAPES], _d))  # fmt: skip
+for _c in (np.array(True), np.array(False)):
+    case(f"sums behind one condition {_c}", "a, c", ["np.where(c, a * (a * a).sum(), a)", "np.where(c.reshape(1)[0], a, a + np.exp(-a).sum())"],
+         partial(lambda c, rng: [(values(rng, "float64", n), c) for n in SIZES], _c), judge="sum", elementary=True)  # fmt: skip
+case("sums behind a mask of one", "a, m", ["np.where(m, a * a.sum(), 0).sum()", "(a * a.sum() - 1.5)[m].sum()"],
+     lambda rng: [(values(rng, "float64", 1), np.array([m])) for m in (True, False)], judge="sum")  # fmt: skip
 for _d, _of in (("float32", "mean"), ("int64", "sum")):
     case(f"sums of several axes {_d}", "a", ["a.sum(axis=(0, 2, 3))", "a.max(axis=(0, 1))", f"a.{_of}(axis=(1, 3))", "a.min(axis=(2, 3))", "a.prod(axis=(0, 3))", "a.sum(axis=())"],
          partial(lambda d, rng: [(values(rng, d, s) if d == "int64" else np.asarray(np.exp(rng.normal(size=s) * 0.01)).astype(d),)

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "dsl/passes/markers.h"
 #include "dsl/passes/walk.h"
 #include "translator/ir/attributes.h"
 #include "translator/ops/rules.h"
@@ -101,14 +102,28 @@ Exprs StageDraft::axes(const std::vector<Size>& shape) {
     return index;
 }
 
+void StageDraft::assign(Halide::FuncRef elements, Exprs values, const std::vector<Loop>& reduced,
+                        const Halide::RDom& domain) const {
+    if (shared_.options.device) {
+        std::set<std::string> fixed;
+        for (const Loop& loop : pure_)
+            if (is_one(loop.extent)) fixed.insert(vars_.at(loop.name).name());
+        for (std::size_t k = 0; k < reduced.size(); ++k)
+            if (is_one(reduced[k].extent)) fixed.insert(domain[static_cast<int>(reduced.size() - 1 - k)].name());
+        for (Expr& value : values)
+            value = dsl::chosen_in_kernel(value, fixed);
+    }
+    if (values.size() == 1)
+        elements = values[0];
+    else
+        elements = Halide::Tuple(values);
+}
+
 void StageDraft::define(const Exprs& values, int operations) {
     std::vector<Halide::Var> arguments;
     for (auto loop = pure_.rbegin(); loop != pure_.rend(); ++loop)
         arguments.push_back(vars_.at(loop->name));
-    if (values.size() == 1)
-        func_(arguments) = values[0];
-    else
-        func_(arguments) = Halide::Tuple(values);
+    assign(func_(arguments), values, {}, {});
     operations_ = operations;
     note_reads(-1, values, pure_);
 }
@@ -145,10 +160,7 @@ void StageDraft::update(const Halide::RDom& domain, const std::vector<Loop>& loo
         bound[0] = Halide::select(Halide::RVar(limited[0]) >= 0, values[0], values[0]);
     const std::vector<Halide::Var> vars = func_.args();
     const Exprs arguments(vars.begin(), vars.end());
-    if (values.size() == 1)
-        func_(arguments) = bound[0];
-    else
-        func_(arguments) = Halide::Tuple(bound);
+    assign(func_(arguments), bound, loops, limited);
     std::map<std::string, Halide::RVar> rvars;
     for (std::size_t k = 0; k < loops.size(); ++k)
         rvars.emplace(loops[k].name, limited[static_cast<int>(loops.size() - 1 - k)]);

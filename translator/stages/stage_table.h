@@ -49,6 +49,9 @@ class StageDraft {
 
   private:
     friend class StageTable;
+    /// What a definition says, over the pure loops and those of an update's domain.
+    void assign(Halide::FuncRef elements, Exprs values, const std::vector<Loop>& reduced,
+                const Halide::RDom& domain) const;
     void note_reads(int definition, const Exprs& values, const std::vector<Loop>& loops);
 
     Shared& shared_;
