@@ -550,7 +550,7 @@ class GpuSpace {
     std::map<std::string, GpuNest> nests_; ///< of stages with separate kernels
     std::map<std::string, std::vector<Line>> lines_;
     std::map<std::string, std::vector<Line>> read_ahead_; ///< several terms of a reduction at once
-    std::set<std::string> hosting_reductions_;        ///< in whose loop over terms something is computed
+    std::set<std::string> hosting_reductions_;            ///< in whose loop over terms something is computed
     std::map<std::string, BlockLines> in_block_;          ///< loops of stages in shared memory
     std::map<std::string, Line> repeated_;       ///< of those that may be inlined: their line where they are not
     std::set<std::string> hosts_;                ///< in whose loops something is computed
