@@ -42,6 +42,11 @@ std::vector<std::string> places_for_files(const Job& job) {
 /// Closes it too. Why it could not be written; empty when it was.
 std::string write_whole(int descriptor, const std::string& text) {
     FILE* const file = ::fdopen(descriptor, "w");
+    if (file == nullptr) {
+        const std::string why = std::strerror(errno);
+        ::close(descriptor);
+        return why;
+    }
     const bool is_written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
     const std::string why = is_written ? "" : std::strerror(errno);
     return std::fclose(file) == 0 || !is_written ? why : std::strerror(errno);

@@ -51,6 +51,7 @@ double median(std::vector<double> values) {
 }
 
 std::vector<double> signed_rank_distribution(int n) {
+    if (n < 1) throw InternalError("signed_rank_distribution: of " + std::to_string(n) + " pairs.");
     // How many of the 2^n patterns of signs give each sum.
     const auto largest = static_cast<std::size_t>(n * (n + 1) / 2);
     std::vector<double> ways(largest + 1, 0.0);
@@ -59,8 +60,9 @@ std::vector<double> signed_rank_distribution(int n) {
         for (std::size_t sum = largest; sum >= rank; --sum)
             ways[sum] += ways[sum - rank];
     std::partial_sum(ways.begin(), ways.end(), ways.begin());
+    const double all = ways.back();
     for (double& value : ways)
-        value /= ways.back();
+        value /= all;
     return ways;
 }
 

@@ -29,7 +29,7 @@ PairedRatio paired_ratio(const std::vector<double>& candidate_ns, const std::vec
                          double confidence = 0.99);
 
 /// P(W <= w), for each w from 0 on, of the signed-rank sum of n pairs when candidate and incumbent are equally fast.
-/// Exact. Requires 1 <= n.
+/// Exact; it takes n^3 additions. Throws InternalError where n is below 1.
 std::vector<double> signed_rank_distribution(int n);
 
 /// The least difference that counts as a win: below it two schedules are the same.

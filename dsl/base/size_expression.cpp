@@ -222,7 +222,7 @@ SizeExpression SizeExpression::folded(Op op, SizeExpression left, SizeExpression
 }
 
 SizeExpression SizeExpression::folded() const {
-    if (operands().empty()) return *this;
+    if (operands().empty() || op() == Op::call || operands().size() > 2) return *this;
     if (op() == Op::neg) return folded(Op::sub, integer(0), operands()[0].folded());
     if (op() == Op::logical_not) return unary(op(), operands()[0].folded());
     SizeExpression left = operands()[0].folded(), right = operands()[1].folded();

@@ -42,8 +42,8 @@ class SizeExpression {
         floordiv,
         mod,
         neg,
-        min, ///< of two, in schedules of several
-        max,
+        min, ///< of two operands; in schedules of two to 16
+        max, ///< the same
         eq,
         ne,
         lt,
@@ -63,11 +63,12 @@ class SizeExpression {
     /// As written: nothing is computed.
     static SizeExpression unary(Op op, SizeExpression operand, Position at = {});
     static SizeExpression binary(Op op, SizeExpression left, SizeExpression right, Position at = {});
-    /// min(...) and max(...) are operations, any other name is a call.
+    /// min(...) and max(...), of two operands at least, are operations; any other name is a call.
     static SizeExpression call(std::string name, std::vector<SizeExpression> operands, Position at = {});
     /// Computes constants and drops the neutral elements of + * // %. What overflows stays as it is.
     static SizeExpression folded(Op op, SizeExpression left, SizeExpression right);
-    /// Folded from its leaves on; -x becomes 0 - x. Conditions themselves stay.
+    /// Folded from its leaves on; -x becomes 0 - x. Conditions themselves stay. Of programs and plans: what schedules
+    /// alone have (calls, min and max of several) stays as it is.
     SizeExpression folded() const;
 
     friend SizeExpression operator+(const SizeExpression& a, const SizeExpression& b) { return folded(Op::add, a, b); }

@@ -1,4 +1,4 @@
-// dsl/passes/device_extremes.cpp: markers, and what becomes of them.
+// dsl/passes/device_extremes.cpp: the markers of device_extreme(), and what becomes of them on a device and on a CPU.
 #include <string>
 
 #include "dsl/passes/markers.h"

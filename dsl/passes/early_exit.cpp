@@ -258,10 +258,10 @@ constexpr int kVisitsOfBlock = 32;
 
 /// Whether anything in the body is alive before it runs; undefined where that cannot be asked there.
 Expr alive_before(const Stmt& body) {
-    const AliveMarkers collect = alive_markers(body);
-    if (collect.markers.empty() || collect.stored_before || collect.in_loop) return Expr();
+    const AliveMarkers found = alive_markers(body);
+    if (found.markers.empty() || found.stored_before || found.in_loop) return Expr();
     std::vector<Outside> all;
-    for (const Marker& marker : collect.markers)
+    for (const Marker& marker : found.markers)
         all.push_back(outside(marker));
     std::vector<Expr> terms;
     for (const Outside& one : all) {
@@ -278,7 +278,7 @@ Expr alive_before(const Stmt& body) {
     for (std::size_t k = 1; k < terms.size(); ++k)
         alive = alive || terms[k];
     const std::set<std::string> loaded = loaded_names(alive);
-    for (const std::string& name : collect.allocations) {
+    for (const std::string& name : found.allocations) {
         if (loaded.count(name) != 0) return Expr();
     }
     return common_subexpression_elimination(alive);

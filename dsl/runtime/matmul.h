@@ -38,7 +38,7 @@ struct MatrixProducts {
 struct StackOperand {
     MatrixView matrix;                                    ///< of the first product
     std::int64_t strides[MatrixProducts::kMostAxes] = {}; ///< bytes
-    bool transposed = false;                              ///< as gemm takes it
+    bool transposed = false;                              ///< set by fits_gemm and become_copies, as is `leading`
     std::int64_t leading = 1; ///< elements between its rows, or columns where it is transposed
 
     /// `stride`: the operand's in each axis.

@@ -493,3 +493,26 @@ def test_a_method_of_a_ufunc_drops_no_keyword(function):
         warnings.simplefilter("ignore")  # some have no rule: NumPy runs them
         ours = tilewright.jit(function)(x)
     assert ours == function(x) and np.asarray(ours).dtype == np.asarray(function(x)).dtype
+
+
+def norm_or_nan(x):
+    s = 0.0
+    for i in range(x.shape[0]):
+        if x[i] > 0:
+            s += x[i]
+    return s if s > 0 else 1e999 - 1e999
+
+
+def locals_inside(x, locals):
+    def twice(locals):
+        return locals * 2
+
+    return twice(x) + locals
+
+
+def test_a_constant_that_is_nan_hides_no_source():
+    assert tilewright.jit(norm_or_nan, strict=True)(np.arange(3.0)) == 3.0
+
+
+def test_a_parameter_may_be_called_locals():
+    assert np.array_equal(tilewright.jit(locals_inside, strict=True)(np.arange(5.0), 3), np.arange(5.0) * 2 + 3)

@@ -487,6 +487,7 @@ class Splitter {
 
     static constexpr const char* kParts = "..parts"; ///< no symbol of a program
 
+    // In this order: the later ones refer to the earlier ones.
     const Program& program_;
     const Rows& rows_;
     Values values_;

@@ -1,5 +1,6 @@
-// translator/passes/passes.h: the rewrites of whole programs that pipeline.cpp runs, each in a file of its own name.
-// Prepared: a program on its way through them, and what they decide beside it.
+// translator/passes/passes.h: the rewrites of whole programs that pipeline.cpp runs, and what others ask of them. Each
+// is in the file of its name, sum_orders in sum_order.cpp. Prepared: a program on its way through them, and what they
+// decide beside it.
 #pragma once
 
 #include <map>
@@ -68,7 +69,7 @@ Program transposed_layout(const Program& program);
 /// array that another block computes, a loop or a branch leaves or an update writes lies in C order, an argument as its
 /// layout says, a view as its operand, an elementwise result as NumPy's (ir/element_order.h).
 Prepared sum_orders(const Prepared& prepared, const TranslateOptions& options);
-/// Of an argument.
+/// In which order the elements of an argument of this layout lie.
 ElementOrder order_of(Layout layout, const Type& type);
 /// Whether a library may make this product: its dtype, its axes, the contract.
 bool may_use_library(const Operation& product, const TranslateOptions& options);

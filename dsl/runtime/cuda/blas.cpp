@@ -147,9 +147,7 @@ Operand prepare(Call& call, DType dtype, const MatrixProducts& products, const M
     add(m.rows, m.row_stride, out.matrix.row_stride);
     for (int k = 0; k < products.axis_count; ++k)
         if (out.strides[k] != 0) add(products.axes[k].extent, from_operand.strides[k], out.strides[k]);
-    void* copy = call.device().pool.allocate(call.place(), size);
-    if (!copy) throw out_of_device_memory(call.place(), size, "a copy of a matrix");
-    call.remember_temporary(copy); // released at the end of the call also where the copy fails
+    void* copy = call.allocate_temporary(size, "a copy of a matrix");
     halide_buffer_t from{}, to{};
     from.type.bits = to.type.bits = static_cast<std::uint8_t>(8 * bytes);
     from.dimensions = to.dimensions = rank;

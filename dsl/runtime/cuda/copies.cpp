@@ -122,8 +122,8 @@ void copy_to_device(const Place& place, void* to, const void* from, std::size_t 
     const bool pinned = is_pinned(from);
     if (pinned || bytes <= kDirect) {
         require_copy(d.copy_to_device(address_of(to), from, bytes, stream_of(place)), what, bytes);
-        // The driver has read pageable memory when it returns.
-        return pinned ? wait_for_stream(place) : void();
+        if (pinned) wait_for_stream(place); // the driver has read pageable memory when it returns
+        return;
     }
     Staging& staging = entered.state().to_device;
     std::lock_guard lock(staging.mutex);

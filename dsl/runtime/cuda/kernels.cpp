@@ -231,6 +231,15 @@ Call* Call::current() {
     return t_call;
 }
 
+void* Call::allocate_temporary(std::size_t bytes, const char* what) {
+    // Room for its pointer first: from its allocation on, nothing can fail that would lose it.
+    if (temporaries_.size() == temporaries_.capacity()) temporaries_.reserve(2 * temporaries_.size() + 8);
+    void* memory = device().pool.allocate(place_, bytes);
+    if (!memory) throw out_of_device_memory(place_, bytes, what);
+    temporaries_.push_back(memory);
+    return memory;
+}
+
 void Call::begin_recording() {
     const Driver& d = ready_driver();
     std::unique_lock lock(device().capture_mutex);
@@ -411,9 +420,7 @@ int device_malloc(void*, halide_buffer_t* buffer, const halide_device_interface_
     }
     const std::int64_t bytes = empty ? 0 : (last + 1) * ((buffer->type.bits + 7) / 8) * buffer->type.lanes;
     return call->attempt([&] {
-        void* memory = call->device().pool.allocate(call->place(), static_cast<std::size_t>(bytes));
-        if (!memory) throw out_of_device_memory(call->place(), static_cast<std::size_t>(bytes), "a kernel's temporary");
-        call->remember_temporary(memory);
+        void* memory = call->allocate_temporary(static_cast<std::size_t>(bytes), "a kernel's temporary");
         buffer->device = reinterpret_cast<std::uintptr_t>(memory);
         buffer->device_interface = device_interface();
     });

@@ -48,7 +48,9 @@ class Call {
     /// A temporary of the plan or of a kernel is not needed any more.
     void give_back(void* pointer);
     DeviceState& device() const { return entered_.state(); }
-    void remember_temporary(void* pointer) { temporaries_.push_back(pointer); }
+    /// Memory of the device that is given back at the end of the call, whatever becomes of it; throws DeviceError
+    /// where there is none. `what`: for the text.
+    void* allocate_temporary(std::size_t bytes, const char* what);
     /// False where it is none of the call's.
     bool forget_temporary(void* pointer) { return std::erase(temporaries_, pointer) > 0; }
 

@@ -47,7 +47,7 @@ class HostResults {
     void* scalar(std::size_t i) { return scalars_ + 16 * i; }
 
   private:
-    unsigned char* scalars_;
+    unsigned char* scalars_; // first: the others begin behind it
 
   public:
     RefArray made;  ///< what the kernels write

@@ -130,7 +130,8 @@ LoadedPlan::Attempt LoadedPlan::make_results(PyObject* const* values, Py_ssize_t
     auto** arrays = static_cast<PyObject**>(alloca((count + 1) * sizeof(PyObject*)));
     RefArray owned(alloca((count + 1) * sizeof(PyObject*)), count);
     for (std::size_t i = 0; i < count; ++i)
-        if (arrays[i] = object_of(i, values, owned[i]); !arrays[i]) arrays[i] = Py_None;
+        if (arrays[i] = object_of(i, values, owned[i]); !arrays[i])
+            return no_match(&problem, Problem::Kind::array, i, Py_None);
     DeviceArguments arguments(*this, arrays, alloca(DeviceViews::bytes(count)));
     if (!arguments.read()) return Attempt::error;
     const runtime::Executable::Frame frame = executable_->lay_out(alloca(executable_->frame_bytes()));

@@ -45,6 +45,8 @@ Ref join(const SizeExpression& e, const Ref& left, PyObject* sizes) {
 
 Ref compute(Op op, PyObject* a, PyObject* b) {
     // In the order of Op.
+    static_assert(static_cast<int>(Op::mod) - static_cast<int>(Op::add) == 4);
+    static_assert(static_cast<int>(Op::ge) - static_cast<int>(Op::min) == 7);
     static constexpr binaryfunc kArithmetic[] = {PyNumber_Add, PyNumber_Subtract, PyNumber_Multiply,
                                                  PyNumber_FloorDivide, PyNumber_Remainder};
     static constexpr int kComparisons[] = {Py_LE, Py_GE, Py_EQ, Py_NE, Py_LT, Py_LE, Py_GT, Py_GE};

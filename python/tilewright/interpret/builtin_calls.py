@@ -121,7 +121,9 @@ class Builtins(Part):
             return python_scalar_cast(self.tracer, target, args[0])
         return target(*args, **kwargs)
 
-    _int, _float, _bool = map(functools.partial(functools.partialmethod, _python_cast), (int, float, bool))
+    _int = functools.partialmethod(_python_cast, int)
+    _float = functools.partialmethod(_python_cast, float)
+    _bool = functools.partialmethod(_python_cast, bool)
 
     def _isinstance(self, node: ast.Call, value: Any, kinds: Any) -> bool:
         return isinstance(self._stand_in(node, value), kinds)
@@ -230,7 +232,8 @@ class Builtins(Part):
             raise ValueError(f"{name}() arg is an empty sequence")
         return best
 
-    _min, _max = map(functools.partial(functools.partialmethod, _extreme), (min, max))
+    _min = functools.partialmethod(_extreme, min)
+    _max = functools.partialmethod(_extreme, max)
 
     def _map(self, node: ast.Call, function: Any, *iterables: Any) -> Any:
         return TracedIterator(self.state, (self.call(node, function, list(items), {}) for items in zip(*iterables)))  # noqa: B905

@@ -119,11 +119,14 @@ def _scopes(node: FunctionNode) -> tuple[set[str], set[str], set[str]]:
     return bound - nonlocals - declared_global, nonlocals, declared_global
 
 
+_LOCALS = "<locals>"  # no parameter has this name
+
+
 @lru_cache(maxsize=1024)
 def _binding(node: FunctionNode) -> types.CodeType:
     bare = copy.copy(node.args)
     bare.defaults, bare.kw_defaults = [], [None] * len(bare.kwonlyargs)
-    made = ast.Expression(ast.Lambda(bare, ast.parse("locals()", mode="eval").body))
+    made = ast.Expression(ast.Lambda(bare, ast.Call(ast.Name(_LOCALS, ast.Load()), [], [])))
     function: types.FunctionType = eval(compile(ast.fix_missing_locations(made), "<parameters>", "eval"))
     return function.__code__
 
@@ -132,7 +135,7 @@ def parameters_of(
     node: FunctionNode, name: str, defaults: tuple[Any, ...], keywords: dict[str, Any]
 ) -> types.FunctionType:
     """A function that gives the variables which a call of the one at the node begins with: Python itself binds them."""
-    made = types.FunctionType(_binding(node), {"locals": locals}, name, defaults)
+    made = types.FunctionType(_binding(node), {_LOCALS: locals}, name, defaults)
     made.__kwdefaults__ = keywords
     made.__qualname__ = name
     return made

@@ -4,7 +4,9 @@ from __future__ import annotations
 import __future__
 
 import ast
+import functools
 import linecache
+import operator
 import types
 from collections.abc import Iterable, Iterator
 
@@ -15,7 +17,11 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 # (file, text, flags) -> the nodes and the code objects of a module, since one file often has several traced functions.
 _MODULES: dict[tuple[str, int, int], tuple[ast.Module, types.CodeType]] = {}
 # Of code: what `from __future__ import` sets, also where the code that compiles it has that.
-_FUTURE = sum({getattr(__future__, name).compiler_flag for name in __future__.all_feature_names})
+# The flag of nested_scopes, which Python has always, says of code that it is a nested function.
+_FUTURE = functools.reduce(
+    operator.or_,
+    (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names if name != "nested_scopes"),
+)
 
 
 # id of a code object -> itself (kept alive), the text's hash and its node: searching a long module takes milliseconds.
@@ -78,7 +84,7 @@ def _find(code: types.CodeType, text: str) -> FunctionNode | None:
     if len(nodes) != len(codes):
         return None
     for node, candidate in _pairs(nodes, codes):
-        if candidate == code:
+        if _same_code(candidate, code) and (len(nodes) == 1 or _same_place(candidate, code)):
             return node
     return None
 
@@ -100,6 +106,35 @@ def _gets_no_column(node: FunctionNode) -> bool:
         return False
     alone = compile(ast.Expression(node), "<lambda>", "eval")
     return all(_code_column(code) is None for code in alone.co_consts if isinstance(code, types.CodeType))
+
+
+def _same_code(left: types.CodeType, right: types.CodeType) -> bool:
+    """Whether two code objects do the same. Not ==: NaN as a constant is not equal to itself."""
+    if (
+        left.co_code != right.co_code
+        or left.co_names != right.co_names
+        or left.co_varnames != right.co_varnames
+        or left.co_freevars != right.co_freevars
+        or left.co_argcount != right.co_argcount
+        or len(left.co_consts) != len(right.co_consts)
+    ):
+        return False
+    for a, b in zip(left.co_consts, right.co_consts, strict=True):
+        if isinstance(a, types.CodeType):
+            if not isinstance(b, types.CodeType) or not _same_code(a, b):
+                return False
+        elif type(a) is not type(b) or _shown(a) != _shown(b):
+            return False
+    return True
+
+
+def _shown(constant: object) -> object:
+    """Equal for constants that no function tells apart: 1 is not True, -0.0 not 0.0. Sets have no order."""
+    return sorted(map(repr, constant)) if isinstance(constant, frozenset) else repr(constant)
+
+
+def _same_place(left: types.CodeType, right: types.CodeType) -> bool:
+    return list(left.co_positions()) == list(right.co_positions())
 
 
 def code_objects(code: types.CodeType) -> Iterator[types.CodeType]:
