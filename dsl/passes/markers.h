@@ -9,7 +9,8 @@ inline constexpr const char* kOpaqueMarker = "tw_opaque";
 
 /// `x`, as any number of its type to whoever asks for its bounds. Halide makes the bounds of integer arithmetic as
 /// expressions, those of a product as the extremes of four: a chain of products that each read the last one twice, as
-/// in random generators, grows beyond all memory, though nobody needs its bounds. A lowering pass removes the marker and keeps x.
+/// in random generators, grows beyond all memory, though nobody needs its bounds. A lowering pass removes the marker
+/// and keeps x.
 inline Halide::Expr opaque(const Halide::Expr& x) {
     return marked(kOpaqueMarker, x.type(), {x});
 }
