@@ -295,8 +295,9 @@ void offer_items(GpuNest& nest, const dsl::StageInfo& stage, const ElementCost& 
     else
         apart.add("unroll", item);
     if (items == 4 && !cost.lengths && outer.size() == 1) apart.add("partition", x + "o", "auto");
-    const bool wide = stage.pure.loops.size() == 1 && cost.bytes < 16 && !stage.guarded && !cost.hosts;
-    // Side by side, as one load: blocks that are whole, which calls of fewer elements than a block do not have.
+    // Side by side, as one load: blocks that are whole, which calls of fewer elements than a block do not have. Of a
+    // stage inside the kernel a last block that begins earlier would read what is not there.
+    const bool wide = stage.output && stage.pure.loops.size() == 1 && cost.bytes < 16 && !stage.guarded && !cost.hosts;
     std::vector<std::vector<Line>> beside;
     const Factor width = hole_of(name + "_wide", {512, 1024, 2048});
     const Factor vector =

@@ -54,9 +54,6 @@ class GpuSpace {
                 lines.insert(lines.end(), nest->second.lines.begin(), nest->second.lines.end());
             }
             lines.insert(lines.end(), lines_[name].begin(), lines_[name].end());
-            // What is computed in a reduction's loop needs the loop whole, and has loads enough under way.
-            if (hosting_reductions_.count(name) == 0)
-                lines.insert(lines.end(), read_ahead_[name].begin(), read_ahead_[name].end());
         }
         return space_of(info_, machine_, lines);
     }
@@ -197,7 +194,8 @@ class GpuSpace {
         if (is_shared_part(stage)) return false;
         std::string loop;
         const dsl::StageInfo* reducer = graph_.reducing_reader(stage, plans_, &loop);
-        if (reducer == nullptr || !is_in_thread(*reducer)) return false;
+        if (reducer == nullptr || !is_in_thread(*reducer) || split_loops_.count({reducer->name, loop}) != 0)
+            return false;
         const StagePlan plan = graph_.follow(stage, plans_);
         if (plan.root == nullptr) return false;
         const Use& use = graph_.uses(stage.name).front();
@@ -207,7 +205,6 @@ class GpuSpace {
             if (plan.to_root.count(own) == 0 && !moves && stage.pure.loops[axis].extent != "1") return false;
         }
         attach(stage, plan, reducer->name, loop);
-        hosting_reductions_.insert(reducer->name);
         thread_lines(stage);
         return true;
     }
@@ -511,12 +508,10 @@ class GpuSpace {
         Line line = line_of(stage.name, static_cast<int>(update));
         const auto read_ahead = [&](const std::vector<std::int64_t>& values) {
             const std::string& r = loop.name;
-            Line ahead = line;
-            ahead
-                .add("split", r, r + "o", r + "i", hole_of(stage.name + "_ahead" + std::to_string(update), values),
+            line.add("split", r, r + "o", r + "i", hole_of(stage.name + "_ahead" + std::to_string(update), values),
                      "guard_with_if")
                 .add("unroll", r + "i");
-            read_ahead_[stage.name].push_back(choose({{ahead}, {}}));
+            split_loops_.emplace(stage.name, r);
         };
         if (stage.part == StagePart::rows) {
             // Several loads are under way at once; the order of what is added stays. Four are the fastest of all at 100
@@ -536,9 +531,10 @@ class GpuSpace {
     }
 
     /// Several iterations between two looks at who is alive.
-    static Line chunked(const dsl::StageInfo& loop, std::size_t update) {
+    Line chunked(const dsl::StageInfo& loop, std::size_t update) {
         Line line = line_of(loop.name, static_cast<int>(update));
         add_chunks(line, loop, kChunk);
+        split_loops_.emplace(loop.name, loop.updates[update].loops.back().name);
         return line;
     }
 
@@ -549,14 +545,13 @@ class GpuSpace {
     std::map<std::string, StagePlan> plans_;
     std::map<std::string, GpuNest> nests_; ///< of stages with separate kernels
     std::map<std::string, std::vector<Line>> lines_;
-    std::map<std::string, std::vector<Line>> read_ahead_; ///< several terms of a reduction at once
-    std::set<std::string> hosting_reductions_;            ///< in whose loop over terms something is computed
-    std::map<std::string, BlockLines> in_block_;          ///< loops of stages in shared memory
+    std::map<std::string, BlockLines> in_block_; ///< loops of stages in shared memory
     std::map<std::string, Line> repeated_;       ///< of those that may be inlined: their line where they are not
     std::set<std::string> hosts_;                ///< in whose loops something is computed
-    std::set<std::string> in_thread_;            ///< attached, and one thread's
-    std::set<std::string> is_row_root_;          ///< cooperative, a row a block
-    std::map<std::string, std::int64_t> shared_; ///< bytes a block, by root
+    std::set<std::pair<std::string, std::string>> split_loops_; ///< (stage, loop), where nothing can be computed
+    std::set<std::string> in_thread_;                           ///< attached, and one thread's
+    std::set<std::string> is_row_root_;                         ///< cooperative, a row a block
+    std::map<std::string, std::int64_t> shared_;                ///< bytes a block, by root
 };
 
 } // namespace

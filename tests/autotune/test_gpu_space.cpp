@@ -90,7 +90,7 @@ s: float64[A.0] = for i in range(0, A.0, 1) carry (s1: float64[A.0] = b) {
 return s
 )";
 
-/// A row's norm is computed in the loop over the terms of their sum.
+/// The sum of the rows' norms takes several at once.
 constexpr const char* kNorms = R"(tilewright-program 1
 function norms
 arg a: float32[a.0, a.1]
@@ -102,6 +102,23 @@ norm: float32[a.0] = sum(%2) {axes=[1]} @2
 %4: float32[a.0] = where(m, %3, %1) @2
 sum: float32[] = sum(%4) {axes=[0]} @2
 return sum
+)";
+
+/// All elements read the same dear value in an iteration.
+constexpr const char* kWeights = R"(tilewright-program 1
+function weights
+arg x: float64[x.0]
+arg y: float64[y.0]
+%1: float64[y.0] = exp(y) @2
+%2: float64[y.0] = log(y) @2
+w: float64[y.0] = add(%1, %2) @2
+z: float64[x.0] = for n in range(0, y.0, 1) carry (z1: float64[x.0] = x) {
+  %3: float64[] = index(w) {index=[n]} @4
+  %4: float64[x.0] = multiply(z1, z1) @4
+  z2: float64[x.0] = add(%4, %3) @4
+  yield z2
+} @3
+return z
 )";
 
 /// Row i from column i on less column i, in two dimensions.
@@ -321,6 +338,7 @@ const Case kCases[] = {
     {"longest", kLongest, {{"x.0", 1000}, {"x.1", 1000}}},
     {"longest_long", kLongest, {{"x.0", 10}, {"x.1", 1'000'000}}},
     {"norms", kNorms, {{"a.0", 30}, {"a.1", 6}}},
+    {"weights", kWeights, {{"x.0", 1000}, {"y.0", 400}}},
     {"deep", kDeep, {{"x.0", 7}, {"x.1", 3}, {"x.2", 100}, {"x.3", 200}}},
 };
 
