@@ -289,7 +289,7 @@ Stmt with_exits(const For* op, bool in_thread) {
     const Expr alive = alive_before(op->body);
     Stmt body = in_thread ? nested_iterations(op->body) : Stmt();
     const bool is_nested = body.defined();
-    if (!is_nested) body = without_marker(op->body, kAliveMarker);
+    if (!is_nested) body = without_markers(op->body, kAliveMarker);
     auto loop = [&](const std::string& name, const Expr& min, const Expr& extent, const Stmt& inside) {
         return For::make(name, min, extent, op->for_type, op->partition_policy, op->device_api, inside);
     };

@@ -14,8 +14,7 @@ void add_passes(Halide::Pipeline& pipeline) {
         for (const Halide::OutputImageParam& buffer : output.output_buffers())
             outputs.insert(buffer.name());
     add_statement_pass(pipeline, [](const Stmt& statement) {
-        const Stmt plain =
-            without_marker(without_marker(lower_device_extremes(statement, false), kOpaqueMarker), kInKernelMarker);
+        const Stmt plain = without_markers(lower_device_extremes(statement, false), kOpaqueMarker, kInKernelMarker);
         return branch_scalar_predicates(plain);
     });
     add_rare_path_pass(pipeline);

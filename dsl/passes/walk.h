@@ -119,10 +119,10 @@ inline Halide::Expr marked(const char* marker, const Halide::Type& type, std::ve
 inline bool is_marker(const Halide::Internal::Call* call, const char* marker) {
     return call->is_intrinsic() && call->name == marker;
 }
-/// Each marker becomes its first argument.
-template <class Code> Code without_marker(const Code& code, const char* marker) {
-    return mutate_with(code, [marker](Mutator& self, const Halide::Internal::Call* op) {
-        return is_marker(op, marker) ? self.mutate(op->args[0]) : self.inside(op);
+/// Each of these markers becomes its first argument.
+template <class Code, class... Markers> Code without_markers(const Code& code, Markers... markers) {
+    return mutate_with(code, [=](Mutator& self, const Halide::Internal::Call* op) {
+        return (is_marker(op, markers) || ...) ? self.mutate(op->args[0]) : self.inside(op);
     });
 }
 

@@ -247,7 +247,7 @@ Expr mark_rare_branch(const Expr& condition) {
 }
 
 Stmt whole_threads(const Stmt& statement) {
-    return without_marker(WholeThreads().mutate(statement), kRareBranch);
+    return without_markers(WholeThreads().mutate(statement), kRareBranch);
 }
 
 } // namespace tilewright::dsl

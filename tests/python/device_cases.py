@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from ufuncs import EXACT_BINARY, EXACT_UNARY, ROUNDED_UNARY
+from ufuncs import EXACT_BINARY, EXACT_UNARY, ROUNDED_BINARY, ROUNDED_UNARY
 
 Array = np.ndarray[Any, Any]
 Calls = Callable[[np.random.Generator], list[tuple[Any, ...]]]
@@ -227,7 +227,7 @@ for _d in FLOATS:
             elementary=True,
         )
     case(
-        f"elementary pairs {_d}", "a, b", ["np.arctan2(a, b)", "np.hypot(a, b)", "np.power(a, b)"],
+        f"elementary pairs {_d}", "a, b", [f"np.{u}(a, b)" for u in ROUNDED_BINARY],
         partial(lambda d, rng: [pairs(d), (np.abs(values(rng, d, 10007)), values(rng, d, 10007))], _d), judge="ulp", elementary=True,
     )  # fmt: skip
 

@@ -81,6 +81,7 @@ class RandomFunction:
 
 # ---- functions ---------------------------------------------------------------------------------------------------------
 
+UNARY = [*EXACT_UNARY, *ROUNDED_UNARY]
 BINARY = [*EXACT_BINARY, *ROUNDED_BINARY, "add", "subtract", "multiply"]  # these twice: people write them most
 SYMBOLS_OF = {
     "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "floor_divide": "//", "remainder": "%", "equal": "==",
@@ -180,7 +181,7 @@ class Writer:
         return str(self._choices.pick(options))
 
     def _unary(self, name: str) -> bool:
-        return self._try(name, f"np.{self._choices.pick([*EXACT_UNARY, *ROUNDED_UNARY])}({self._array()})")
+        return self._try(name, f"np.{self._choices.pick(UNARY)}({self._array()})")
 
     def _binary(self, name: str) -> bool:
         ufunc = self._choices.pick(BINARY)
