@@ -1,7 +1,8 @@
 """A fork waits until no other thread compiles, so that the child has no lock that nobody gives back; so does the end of the process.
 
 Locks of ours, of Python's import system, of libHalide and of LLVM are held while a function is traced and compiled. What
-is inside of a lock of this kind, or of `compiling()`, is waited for. Kernels that run, and searches, need no wait.
+is inside of a lock of this kind, or of `compiling()`, is waited for. Kernels that run need no wait; searches neither, but
+for the end of the process, which ends them.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ import atexit
 import logging  # noqa: F401  (its handler of forks takes its lock, which compiling needs: ours has to run before it, so be the later one)
 import os
 import threading
+import time
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -22,6 +24,7 @@ WAIT_S = 30.0  # for one compilation at most: a child without a compiler is bett
 _state = threading.Condition()
 _inside: dict[int, int] = {}  # thread -> how deep
 _forks = 0  # that wait: nobody else begins
+_searches: list[Callable[[], object]] = []  # what ends each of those that run now
 _locks: weakref.WeakSet[Any] = weakref.WeakSet()
 _ending: int | None = None  # the thread that ends the process: it may begin, for whoever registered with atexit
 _is_cut_off = False
@@ -55,6 +58,19 @@ def compiling() -> Iterator[None]:
         yield
     finally:
         _leave()
+
+
+@contextmanager
+def searching(cancel: Callable[[], object]) -> Iterator[None]:
+    """What a fork needs no wait for, and the end of the process calls `cancel` for until it is over."""
+    with _state:
+        _searches.append(cancel)
+    try:
+        yield
+    finally:
+        with _state:
+            _searches.remove(cancel)
+            _state.notify_all()
 
 
 def check_compiler() -> None:
@@ -111,18 +127,23 @@ def _after_in_child() -> None:
                 lock._at_fork_reinit()
         for thread in others:
             del _inside[thread]
+    _searches.clear()
     _forks, _ending = 0, None
     _state = threading.Condition()  # the old one has waiters that are not here
 
 
 def _at_exit() -> None:
-    """LLVM's own globals are destroyed when the process ends, under a daemon thread that compiles then: a crash. What has
-    begun is waited for, and what would begin ends with the process."""
+    """LLVM's globals and ours are destroyed when the process ends, under a daemon thread that compiles or searches then: a
+    crash. What has begun is waited for (a search ends at its next candidate), and what would begin ends with the process."""
     global _forks, _ending
+    until = time.monotonic() + WAIT_S
     with _state:
         _forks += 1
         _ending = threading.get_ident()
-        _state.wait_for(lambda: not _others(), WAIT_S)
+        while (_others() or _searches) and time.monotonic() < until:
+            for cancel in _searches:
+                cancel()  # again and again: the search may not have begun yet
+            _state.wait(0.1)
 
 
 atexit.register(_at_exit)

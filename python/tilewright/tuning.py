@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from . import checks, datasets, logs
+from . import checks, datasets, forks, logs
 from .binding import Bound, bind
 from .devices import check_device, device, device_name, host_copies
 from .errors import Error
@@ -388,7 +388,8 @@ def run_search(job: str, notify: Callable[[dict[str, Any]], None]) -> dict[str, 
 
     def work() -> None:
         try:
-            box["result"] = native.tune(job, notify)
+            with forks.searching(native.cancel):
+                box["result"] = native.tune(job, notify)
         except BaseException as error:  # noqa: BLE001  (raised again in the caller's thread)
             box["error"] = error
         finally:

@@ -86,6 +86,25 @@ time.sleep(0.1)
     assert [code for code, _ in ends_of(_FUNCTION + code, 4, tmp_path)] == [0] * 4
 
 
+def test_a_search_in_a_daemon_thread_is_over_before_the_interpreter_is(tmp_path, monkeypatch):
+    monkeypatch.setenv("TILEWRIGHT_CACHE", "off")
+    # A search that went on in the three seconds that the C library sleeps would call Python, and use what is destroyed.
+    code = """
+import ctypes
+
+@tilewright.jit
+def softmax(x):
+    e = np.exp(x - x.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+libc = ctypes.CDLL(None)
+assert libc.__cxa_atexit(libc.usleep, ctypes.c_void_p(3_000_000), None) == 0
+threading.Thread(target=lambda: softmax.tune(x.reshape(600, 500), budget=60), daemon=True).start()
+time.sleep(1)
+"""
+    assert [code for code, _ in ends_of(_FUNCTION + code, 2, tmp_path)] == [0] * 2
+
+
 @pytest.mark.parametrize("seconds", [0.3, 1.2])
 @pytest.mark.parametrize(
     "call", ["f.tune(x, y, budget=60)", "[tilewright.jit(f.__wrapped__)(x, y * i) for i in range(9)]"]
