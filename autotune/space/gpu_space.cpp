@@ -533,8 +533,7 @@ class GpuSpace {
     /// Several iterations between two looks at who is alive.
     Line chunked(const dsl::StageInfo& loop, std::size_t update) {
         Line line = line_of(loop.name, static_cast<int>(update));
-        add_chunks(line, loop, kChunk);
-        split_loops_.emplace(loop.name, loop.updates[update].loops.back().name);
+        split_loops_.emplace(loop.name, add_chunks(line, loop, kChunk));
         return line;
     }
 

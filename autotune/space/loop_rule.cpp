@@ -166,10 +166,11 @@ Factor chunk_hole(const dsl::StageInfo& loop, std::int64_t first = kChunk) {
 
 } // namespace
 
-void add_chunks(Line& line, const dsl::StageInfo& loop, std::int64_t first) {
+const std::string& add_chunks(Line& line, const dsl::StageInfo& loop, std::int64_t first) {
     const std::string& iteration = loop.updates.front().loops.back().name;
     line.add("split", iteration, iteration + "o", iteration + "i", chunk_hole(loop, first))
         .add("unroll", iteration + "i");
+    return iteration;
 }
 
 std::vector<Line> hosted_loop_lines(const dsl::StageInfo& loop, const dsl::StageInfo& root, const RootLoops& loops) {

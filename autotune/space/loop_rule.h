@@ -22,6 +22,7 @@ RootLoops loop_host_rule(const dsl::StageInfo& root, const dsl::StageInfo& loop,
 std::vector<Line> hosted_loop_lines(const dsl::StageInfo& loop, const dsl::StageInfo& root, const RootLoops& loops);
 
 /// Several iterations a visit, ?loop_n_chunk{10, 1, 2, ...}: `first` to begin with where they are short.
-void add_chunks(Line& line, const dsl::StageInfo& loop, std::int64_t first = 10);
+/// Gives the name of the loop that it splits.
+const std::string& add_chunks(Line& line, const dsl::StageInfo& loop, std::int64_t first = 10);
 
 } // namespace tilewright::autotune
