@@ -1,6 +1,7 @@
 // dsl/runtime/executor.h: a plan with its objects, ready to be called. All decisions that can be made at load are.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -72,6 +73,23 @@ struct Interrupt {
     void* context;
 };
 
+/// An array that a stage of Python's is given, or the one that it fills: shape in NumPy's order, strides in bytes.
+struct StageArray {
+    DType dtype;
+    int rank;
+    void* data;
+    std::int64_t shape[kMaxRank], strides[kMaxRank];
+};
+
+/// What became of it. refused: it raised, or gave another dtype or shape: NumPy has to run the call.
+enum class StageOutcome { done, refused, interrupted };
+
+/// Runs the stages of a call, by their number in Executable::stages(). The last array is the result.
+struct StageRunner {
+    StageOutcome (*run)(void* context, int stage, const StageArray* arrays, int count);
+    void* context;
+};
+
 /// Immutable after load; run() may be called from any number of threads.
 class Executable {
   public:
@@ -83,6 +101,7 @@ class Executable {
         /// Where all arrays of the call lie; null: on the host. What is on the stream goes before the call, and the
         /// call does not wait for its end.
         const cuda::Place* place = nullptr;
+        const StageRunner* stages = nullptr; ///< null: a plan that has stages does not run
     };
 
     /// Loads the versions that this machine can run (there may be none: usable() is then false), and all for devices.
@@ -91,6 +110,8 @@ class Executable {
                                                   const std::map<std::string, std::string_view>& objects);
 
     const Plan& plan() const { return plan_; }
+    /// The expressions of the plan's stages, each once.
+    const std::vector<std::string>& stages() const { return stages_; }
     bool usable() const { return !versions_.empty(); }
     /// Whether some version is for arrays of the host; for arrays of a device.
     bool serves_host() const;
@@ -187,6 +208,7 @@ class Executable {
         enum class Op : std::uint8_t {
             call,    ///< calls[a]
             matmul,  ///< products[a]
+            stage,   ///< host_stages[a]; else failures[target]
             copy,    ///< buffer a to buffer b
             swap,    ///< buffers a and b
             read,    ///< buffer a to symbol b; else failures[target]
@@ -210,6 +232,12 @@ class Executable {
         int ranks[3];                        ///< as the product sees them
         std::int8_t dimensions[3][kMaxRank]; ///< of the array's buffer, for each of those; -1: one element
     };
+    struct HostStage {
+        int number; ///< in stages_
+        std::vector<int> arrays;
+        std::vector<int> ranks;                                    ///< as the stage sees them
+        std::vector<std::array<std::int8_t, kMaxRank>> dimensions; ///< as those of a product, from the last axis
+    };
     struct Version {
         std::size_t index;  ///< in plan_.versions
         int capability = 0; ///< for devices that have at least this: 80 for 8.0; 0: for the host
@@ -220,6 +248,7 @@ class Executable {
         std::vector<CompiledSize> sizes;
         std::vector<Call> calls;
         std::vector<Product> products;
+        std::vector<HostStage> host_stages;
         std::vector<Range> ranges;
         std::vector<Condition> conditions;
         std::vector<std::string> failures; ///< what is said of each check and each size that is read
@@ -252,6 +281,7 @@ class Executable {
     int slot(const std::string& symbol) const;
 
     Plan plan_;
+    std::vector<std::string> stages_;
     std::map<std::string, int> slots_;
     std::vector<ArraySlot> arrays_;
     std::vector<ScalarSlot> integers_;

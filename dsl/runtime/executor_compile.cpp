@@ -209,6 +209,8 @@ class Executable::VersionCompiler {
             return call(s);
         case PlanStep::Kind::matmul:
             return product(s);
+        case PlanStep::Kind::stage:
+            return host_stage(s);
         case PlanStep::Kind::copy:
         case PlanStep::Kind::swap:
             emit(s.kind == PlanStep::Kind::copy ? Op::copy : Op::swap, buffer(s.arguments[0]), buffer(s.arguments[1]));
@@ -242,21 +244,40 @@ class Executable::VersionCompiler {
             return branch(s);
         }
     }
+    /// `B^021` as a buffer and where its dimensions are; gives its rank.
+    int ordered(const SizeExpression& argument, int& array, std::int8_t* dimensions) {
+        const auto [name, axes] = ordered_axes(argument.name());
+        array = buffer(SizeExpression::symbol(name));
+        const int own = v_.buffers[static_cast<std::size_t>(array)].rank;
+        const int rank = axes.empty() ? own : static_cast<int>(axes.size());
+        // Both count from the last axis, as buffers do.
+        for (int d = 0; d < rank; ++d) {
+            const char axis = axes.empty() ? ' ' : axes[static_cast<std::size_t>(rank - 1 - d)];
+            dimensions[d] = static_cast<std::int8_t>(axis == ' ' ? d : axis == 'n' ? -1 : own - 1 - (axis - '0'));
+        }
+        return rank;
+    }
+    void host_stage(const PlanStep& s) {
+        if (v_.capability > 0)
+            throw ExportError("plan of " + plan_.function + ": the stage " + s.message + " in a version for a device.",
+                              "Python computes it, of arrays of the host.");
+        std::vector<std::string>& known = executable_.stages_;
+        const auto found = std::ranges::find(known, s.message);
+        HostStage made{static_cast<int>(found - known.begin()), {}, {}, {}};
+        if (found == known.end()) known.push_back(s.message);
+        for (const SizeExpression& argument : s.arguments) {
+            made.arrays.emplace_back();
+            made.dimensions.emplace_back();
+            made.ranks.push_back(ordered(argument, made.arrays.back(), made.dimensions.back().data()));
+        }
+        emit(Op::stage, static_cast<int>(v_.host_stages.size()), 0,
+             failure(s.message + " raised, or gave an array of another kind"));
+        v_.host_stages.push_back(std::move(made));
+    }
     void product(const PlanStep& s) {
         Product made;
-        for (int k = 0; k < 3; ++k) {
-            const auto [name, axes] = ordered_axes(s.arguments[static_cast<std::size_t>(k)].name());
-            made.arrays[k] = buffer(SizeExpression::symbol(name));
-            const int rank = v_.buffers[static_cast<std::size_t>(made.arrays[k])].rank;
-            made.ranks[k] = axes.empty() ? rank : static_cast<int>(axes.size());
-            // Both count from the last axis, as buffers do.
-            for (int d = 0; d < made.ranks[k]; ++d) {
-                const char axis = axes.empty() ? ' ' : axes[static_cast<std::size_t>(made.ranks[k] - 1 - d)];
-                made.dimensions[k][d] = static_cast<std::int8_t>(axis == ' '   ? d
-                                                                 : axis == 'n' ? -1
-                                                                               : rank - 1 - (axis - '0'));
-            }
-        }
+        for (int k = 0; k < 3; ++k)
+            made.ranks[k] = ordered(s.arguments[static_cast<std::size_t>(k)], made.arrays[k], made.dimensions[k]);
         const DType dtype = v_.buffers[static_cast<std::size_t>(made.arrays[0])].dtype;
         emit(Op::matmul, static_cast<int>(v_.products.size()));
         v_.products.push_back(made);

@@ -145,6 +145,12 @@ class Executable::Run {
             case Instruction::Op::matmul:
                 if (int rc = multiply(v_.products[static_cast<std::size_t>(i.a)])) return rc;
                 break;
+            case Instruction::Op::stage: {
+                const StageOutcome outcome = run_stage(v_.host_stages[static_cast<std::size_t>(i.a)]);
+                if (outcome == StageOutcome::interrupted) return stop(RunStatus::interrupted);
+                if (outcome == StageOutcome::refused) return fail_check(i.target);
+                break;
+            }
             case Instruction::Op::copy:
                 if (call_ && same_shape(buffers_[i.a], buffers_[i.b])) {
                     if (int rc = cuda::copy_strided(*call_, buffers_[i.a], buffers_[i.b])) return rc;
@@ -403,6 +409,25 @@ class Executable::Run {
             if (!stride(0, axis.a) || !stride(1, axis.b) || !stride(2, axis.c)) return -1;
         }
         return call_ ? cuda::matmul(*call_, dtype, products) : matmul(dtype, products);
+    }
+    StageOutcome run_stage(const HostStage& stage) const {
+        if (!frame_.stages) return StageOutcome::refused;
+        StageArray arrays[kMaxStageArrays];
+        const std::size_t count = stage.arrays.size();
+        for (std::size_t k = 0; k < count; ++k) {
+            const Buffer& b = buffer(stage.arrays[k]);
+            const halide_buffer_t& h = buffers_[stage.arrays[k]];
+            const int rank = stage.ranks[k];
+            arrays[k].dtype = b.dtype;
+            arrays[k].rank = rank;
+            arrays[k].data = h.host;
+            for (int d = 0; d < rank; ++d) {
+                const int own = stage.dimensions[k][static_cast<std::size_t>(d)];
+                arrays[k].shape[rank - 1 - d] = own < 0 ? 1 : h.dim[own].extent;
+                arrays[k].strides[rank - 1 - d] = (own < 0 ? 1 : h.dim[own].stride) * std::int64_t{info(b.dtype).bytes};
+            }
+        }
+        return frame_.stages->run(frame_.stages->context, stage.number, arrays, static_cast<int>(count));
     }
     /// As Python's range.
     bool begin(int index, bool& any) {

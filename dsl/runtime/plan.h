@@ -15,6 +15,7 @@
 namespace tilewright::runtime {
 
 inline constexpr int kMaxRank = 8;
+inline constexpr std::size_t kMaxStageArrays = 32; ///< the result counted
 
 /// As messages write sizes: without blanks around `*`.
 inline std::string print_size(const SizeExpression& size) {
@@ -55,6 +56,7 @@ struct PlanRequirement {
 enum class StepKind {
     call,         ///< a kernel of an object; an argument that is one symbol may name an array, a scalar or a size
     matmul,       ///< three arrays, the first two of them perhaps with their axes in another order
+    stage,        ///< arrays, the last of them the result; `message` is the expression that Python computes of them
     copy,         ///< two arrays: from, to
     swap,         ///< two temporaries
     read,         ///< one array, of no dimensions; `symbol` is the size that it gives
@@ -79,6 +81,7 @@ struct StepForm {
 inline constexpr StepForm kStepForms[] = {
     {StepKind::call, "call $ in @ (*)"},
     {StepKind::matmul, "library $ (*)"},
+    {StepKind::stage, "stage ! (*)"},
     {StepKind::copy, "copy ? to ?"},
     {StepKind::swap, "swap ? ?"},
     {.kind = StepKind::read, .text = "read $ from ?", .waits = true},
@@ -164,7 +167,8 @@ struct Plan {
     std::vector<std::size_t> sliced; ///< arguments; a call may be given the same part of all their first axes
     std::vector<PlanBuffer> results;
     std::vector<std::string> returns; ///< names of results or arguments; none: the function returns None
-    std::vector<std::string> numbers; ///< for each, the Python type that is made of it: int, float, bool, or nothing
+    std::vector<std::string> numbers; ///< for each, the Python type that is made of it: int, float, bool, or
+                                      ///< nothing; held: what a stage holds under that number
     bool returns_tuple = false;
     std::vector<PlanVersionBody> versions;
 };

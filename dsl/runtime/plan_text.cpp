@@ -213,13 +213,13 @@ class PlanReader : PlanLines {
             skip_blanks();
             if (plan_.returns_tuple && line_ == ")") break;
             std::string number;
-            for (const char* type : {"int", "float", "bool"})
+            for (const char* type : {"int", "float", "bool", "held"})
                 if (number.empty() && take_keyword(type)) number = type;
             plan_.returns.push_back(word("a name"));
             plan_.numbers.push_back(number);
             const std::string& name = plan_.returns.back();
             if (!names_.count(name)) fail("'" + name + "' is neither a result nor an argument.");
-            const DType dtype = number == "int" ? DType::int64 : number == "float" ? DType::float64 : DType::boolean;
+            const DType dtype = number == "float" ? DType::float64 : number == "bool" ? DType::boolean : DType::int64;
             if (!number.empty() && type_of(name) != std::pair(dtype, 0))
                 fail("'" + name + "' makes no " + number + ": it has another dtype, or dimensions.");
         } while (take(","));
@@ -276,7 +276,7 @@ class PlanReader : PlanLines {
             else if (each == "(*)")
                 arguments(s);
             else if (each == "!")
-                s.message = quoted("what failed");
+                s.message = quoted(kind == StepKind::stage ? "an expression" : "what failed");
             else
                 expect_word(each);
         }
@@ -311,6 +311,8 @@ class PlanReader : PlanLines {
             return;
         case StepKind::matmul:
             return check_product(s);
+        case StepKind::stage:
+            return check_stage(s);
         case StepKind::copy:
             return check_copy(s);
         case StepKind::swap:
@@ -461,12 +463,28 @@ class PlanReader : PlanLines {
             else if (type != first)
                 fail("matmul takes arrays of one dtype; " + name + " has another.");
         }
-        const std::string& product = s.arguments[2].name();
-        check_may_be_written(product);
-        bool lies_in_c = !argument_named(product);
+        check_writes_in_c("matmul", s.arguments[2].name());
+    }
+    void check_writes_in_c(const char* what, const std::string& result) const {
+        check_may_be_written(result);
+        bool lies_in_c = !argument_named(result);
         for (const PlanRequirement& r : version_->requirements)
-            lies_in_c = lies_in_c || (r.kind == PlanRequirement::Kind::layout_c && r.name == product);
-        if (!lies_in_c) fail("matmul writes in C order; the version does not require 'layout " + product + " C'.");
+            lies_in_c = lies_in_c || (r.kind == PlanRequirement::Kind::layout_c && r.name == result);
+        if (!lies_in_c)
+            fail(std::string(what) + " writes in C order; the version does not require 'layout " + result + " C'.");
+    }
+    void check_stage(const PlanStep& s) const {
+        if (s.message.empty()) fail("the stage says nothing that could be computed.");
+        if (s.arguments.size() < 2 || s.arguments.size() > kMaxStageArrays)
+            fail("a stage takes one to " + std::to_string(kMaxStageArrays - 1) + " arrays, and gives one.");
+        for (const SizeExpression& a : s.arguments) {
+            const auto [name, axes] = ordered_axes(a.op() == SizeExpression::Op::symbol ? a.name() : "");
+            if (!is_array(SizeExpression::symbol(name)))
+                fail("a stage takes arrays, and '" + print_size(a) + "' is not one.");
+            const int rank = type_of(name).second;
+            if (name != a.name()) check_axes(a.name(), axes, rank);
+        }
+        check_writes_in_c("a stage", s.arguments.back().name());
     }
     /// Each axis once, and `n` for an axis of one element; gives how many there are.
     int check_axes(const std::string& name, const std::string& axes, int rank) const {
@@ -500,7 +518,7 @@ class PlanReader : PlanLines {
             fail("the version ends, but the block of line " + std::to_string(blocks_.back().line) + " does not.");
         std::set<std::string> used;
         for_each_step(version_->steps, [&](const PlanStep& s) {
-            if (s.kind == PlanStep::Kind::call || s.kind == PlanStep::Kind::matmul)
+            if (s.kind == PlanStep::Kind::call || s.kind == PlanStep::Kind::matmul || s.kind == PlanStep::Kind::stage)
                 for (const SizeExpression& a : s.arguments)
                     used.insert(a.name());
             if (s.kind == PlanStep::Kind::copy) used.insert(s.arguments[1].name());

@@ -5,6 +5,7 @@
 
 #include "dsl/base/error.h"
 #include "dsl/base/spelling.h"
+#include "translator/ir/program.h"
 
 namespace tilewright::translator {
 namespace {
@@ -87,6 +88,7 @@ std::string value_text(const Attribute& attribute) {
         std::string operator()(bool value) const { return value ? "true" : "false"; }
         std::string operator()(int value) const { return std::to_string(value); }
         std::string operator()(const std::string& value) const { return value; }
+        std::string operator()(const Text& value) const { return quoted(value.text); }
         std::string operator()(const Size& value) const { return value.text(); }
         std::string operator()(const std::vector<int>& value) const { return text_of(value); }
         std::string operator()(const std::vector<IndexEntry>& value) const { return text_of(value); }

@@ -33,6 +33,13 @@ struct IndexEntry {
     bool operator==(const IndexEntry&) const = default;
 };
 
+/// What programs write between quotes.
+struct Text {
+    std::string text;
+
+    bool operator==(const Text&) const = default;
+};
+
 /// What decides the order of a reduction besides its extents, kept while a program is rewritten.
 struct SumOrder {
     bool contiguous = false; ///< NumPy's contiguous axis is reduced
@@ -52,7 +59,7 @@ const char* text_of(AttributeName name);
 
 struct Attribute {
     AttributeName name;
-    std::variant<bool, int, std::string, Size, std::vector<int>, std::vector<IndexEntry>, SumOrder> value;
+    std::variant<bool, int, std::string, Text, Size, std::vector<int>, std::vector<IndexEntry>, SumOrder> value;
 
     bool operator==(const Attribute&) const = default;
 };

@@ -11,6 +11,10 @@
 namespace tilewright::translator {
 namespace {
 
+bool is_needed_anyway(const Operation& operation) {
+    return operation.op == Op::read || operation.op == Op::call;
+}
+
 bool has_regions(const Operation& operation) {
     return !operation.regions.empty();
 }
@@ -24,7 +28,7 @@ class Marker {
             need(check.value);
         for (const Write& write : program.writes)
             need(write.value);
-        need_sizes(program.body);
+        need_anyway(program.body);
         while (!pending_.empty()) {
             std::string name = pending_.back();
             pending_.pop_back();
@@ -56,17 +60,17 @@ class Marker {
         if (needed_.insert(name).second) pending_.push_back(name);
     }
 
-    /// Sizes that a block reads: nobody says which of its types and limits name them.
-    void need_sizes(const Block& block) {
+    /// Sizes that a block reads, for nobody says which of its types and limits name them, and calls, which may raise.
+    void need_anyway(const Block& block) {
         for (const Operation& operation : block.operations)
-            if (operation.op == Op::read) need(operation.result);
+            if (is_needed_anyway(operation)) need(operation.result);
     }
 
     /// A result of a loop or branch, or a value that a loop carries: what gives it is needed.
     void hand(const Operation& operation, std::size_t position) {
         if (!handed_[&operation].insert(position).second) return;
         for (const Block& region : operation.regions)
-            need_sizes(region);
+            need_anyway(region);
         if (operation.op == Op::if_else) {
             need(operation.operands[0]);
         } else {
@@ -120,7 +124,7 @@ bool drop_unused(Program& program) {
     const Values values(program);
     std::set<std::string> unused;
     walk(program.body, [&](const Operation& operation) {
-        if (!has_regions(operation) && operation.op != Op::read && values.uses(operation.result) == 0)
+        if (!has_regions(operation) && !is_needed_anyway(operation) && values.uses(operation.result) == 0)
             unused.insert(operation.result);
     });
     if (unused.empty()) return false;

@@ -145,7 +145,7 @@ ElementOrder element_order(const Operation& operation, const std::vector<Ordered
 
 bool is_stored(const Operation& operation) {
     const bool named = operation.result[0] != '%';
-    return is_reduction(operation.op) || operation.op == Op::matmul ||
+    return is_reduction(operation.op) || operation.op == Op::matmul || operation.op == Op::call ||
            (named && !is_free(operation.op) && operation.op != Op::complex);
 }
 

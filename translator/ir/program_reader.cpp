@@ -102,6 +102,10 @@ class Line {
         while (at_ < text_.size()) {
             char c = text_[at_];
             if (depth == 0 && stops.find(c) != std::string_view::npos) break;
+            if (c == '"') {
+                quoted();
+                continue;
+            }
             if (c == '(' || c == '[' || c == '{') ++depth;
             if (c == ')' || c == ']' || c == '}') {
                 if (--depth < 0) fail("a closing bracket that was never opened");
@@ -186,6 +190,13 @@ class AttributeReader {
     void read(Size& value) const { value = size(text_); }
     void read(int& value) const { value = integer(text_); }
     void read(std::string& value) const { value = literal(); }
+    void read(Text& value) const {
+        if (text_.empty() || text_[0] != '"')
+            line_.fail("attribute " + key_ + ": '" + text_ + "' is no text in quotes");
+        Line line(text_, 0);
+        value.text = line.quoted();
+        if (!line.at_end()) line_.fail("attribute " + key_ + ": more than a text in quotes");
+    }
     void read(std::vector<int>& value) const {
         for (const std::string& entry : entries())
             value.push_back(integer(entry));
@@ -390,13 +401,13 @@ class Reader {
         return true;
     }
 
-    /// `x`, or `int(x)`.
+    /// `x`, `int(x)`, or `held(x)`: what a call holds under that number.
     void returned(Line& line) {
         std::string name = line.value_name();
         std::string conversion;
         if (line.take("(")) {
-            if (name != "int" && name != "float" && name != "bool")
-                line.fail("expected int, float or bool before '(', found '" + name + "'");
+            if (name != "int" && name != "float" && name != "bool" && name != "held")
+                line.fail("expected int, float, bool or held before '(', found '" + name + "'");
             conversion = std::exchange(name, line.value_name());
             line.expect(")");
         }

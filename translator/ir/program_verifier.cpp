@@ -157,7 +157,7 @@ class Verifier {
             const std::string& to = program_.conversions[k];
             if (to.empty()) continue;
             where_ = "return " + to;
-            const std::string dtype = to == "int" ? "int64" : to == "float" ? "float64" : "bool";
+            const std::string dtype = to == "int" || to == "held" ? "int64" : to == "float" ? "float64" : "bool";
             require_type(scope_.at(results[k]), Type{dtype, {}}, results[k]);
         }
     }
@@ -429,8 +429,8 @@ class Verifier {
         const Op op = operation.op;
         const Type& result = operation.type;
         auto operand = [&](std::size_t k) -> const Type& { return scope_.at(operation.operands[k]); };
-        const auto count = static_cast<std::size_t>(info(operation.op).operands);
-        require(operation.operands.size() == count,
+        const int count = info(operation.op).operands;
+        require(count < 0 || operation.operands.size() == static_cast<std::size_t>(count),
                 "takes " + std::to_string(count) + " operands, not " + std::to_string(operation.operands.size()));
         if (is_elementwise(op)) return check_elementwise(operation);
         if (op == Op::complex) {
@@ -488,6 +488,10 @@ class Verifier {
             axis_of(operation, result.shape, "the result");
         } else if (op == Op::windows && dialect_ == Dialect::rewritten) {
             check_windows(operation, operand(0));
+        } else if (op == Op::call) {
+            check_attributes(operation, {attr::callee.name});
+            require(!operation.operands.empty(), "has operands");
+            require(!operation.attributes.at(attr::callee).text.empty(), "names its callee");
         } else if (op == Op::take) {
             check_take(operation, operand(0), operand(1));
         } else if (op == Op::matmul) {

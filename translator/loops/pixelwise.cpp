@@ -261,7 +261,7 @@ bool is_region(const Operation& operation) {
 bool needs_steps(const Program& program) {
     return !program.writes.empty() || !program.checks.empty() ||
            std::ranges::any_of(program.body.operations, [](const Operation& operation) {
-               return is_region(operation) || operation.op == Op::read;
+               return is_region(operation) || operation.op == Op::read || operation.op == Op::call;
            });
 }
 

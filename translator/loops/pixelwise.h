@@ -41,7 +41,7 @@ bool fits_32_bits(const Operation& loop, std::size_t k, const std::map<std::stri
 
 /// A loop or branch that stays in the plan.
 bool is_region(const Operation& operation);
-/// Whether a program needs steps: it has loops or branches that stay, checks, sizes that it reads, or writes.
+/// Whether a program needs steps: it has loops or branches that stay, checks, calls, sizes that it reads, or writes.
 bool needs_steps(const Program& program);
 
 } // namespace tilewright::translator

@@ -10,7 +10,8 @@ namespace tilewright::translator {
 namespace {
 
 bool is_heavy(const Operation& operation) {
-    return is_reduction(operation.op) || operation.op == Op::matmul || !operation.regions.empty();
+    return is_reduction(operation.op) || operation.op == Op::matmul || operation.op == Op::call ||
+           !operation.regions.empty();
 }
 
 bool is_wanted(const Operation& operation, const Names& names) {
@@ -50,7 +51,7 @@ class Items {
                 item.kind = Item::Kind::store;
             else if (operation.op == Op::read)
                 item.kind = Item::Kind::read;
-            else if (!is_wanted(operation, wanted))
+            else if (operation.op != Op::call && !is_wanted(operation, wanted))
                 continue;
             for (const auto& [name, type] : results_of(operation)) {
                 maker_[name] = items.size();
@@ -162,8 +163,15 @@ class Items {
 
     /// Ends the call for NumPy, which must find the arguments as they were.
     static bool may_end_the_call(const Item& item) {
-        return item.kind == Item::Kind::check ||
-               (item.kind == Item::Kind::read && !item.operation->attributes.has(attr::min));
+        if (item.kind == Item::Kind::check) return true;
+        if (item.kind == Item::Kind::read) return !item.operation->attributes.has(attr::min);
+        return item.operation->op == Op::call || std::ranges::any_of(item.operation->regions, has_call);
+    }
+    /// A callee may raise.
+    static bool has_call(const Block& block) {
+        bool found = false;
+        walk(block, [&](const Operation& operation) { found = found || operation.op == Op::call; });
+        return found;
     }
 
     /// Lets an item take over the memory of `value` where everybody else can read it before.

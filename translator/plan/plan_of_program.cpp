@@ -131,8 +131,13 @@ std::vector<PlanStep> plan_calls(const Analysis& analysis, std::span<const dsl::
             std::vector<std::string> arrays = stage.library_operands;
             for (std::size_t k = 0; k < arrays.size(); ++k)
                 if (!stage.library_axes[k].empty()) arrays[k] += "^" + stage.library_axes[k];
-            arrays.push_back(stage.name);
-            out.push_back({{.kind = StepKind::matmul, .symbol = "matmul", .arguments = symbols_of(arrays)}});
+            arrays.push_back(stage.operand);
+            if (stage.operation->op == Op::call)
+                out.push_back({{.kind = StepKind::stage,
+                                .arguments = symbols_of(arrays),
+                                .message = stage.operation->attributes.at(attr::callee).text}});
+            else
+                out.push_back({{.kind = StepKind::matmul, .symbol = "matmul", .arguments = symbols_of(arrays)}});
         }
     };
     for (std::size_t k = 0; k < kernels.size(); ++k) {

@@ -309,6 +309,10 @@ void Analysis::collect_stages() {
             plan.library = true;
             add_library_operand(plan, operation.operands[0], "_a");
             add_library_operand(plan, operation.operands[1], "_b");
+        } else if (operation.op == Op::call) {
+            plan.library = true;
+            for (std::size_t k = 0; k < operation.operands.size(); ++k)
+                add_library_operand(plan, operation.operands[k], ("_" + std::to_string(k)).c_str());
         }
         refresh_reads(plan);
         stage_of_value_.emplace(plan.value, plan.name);

@@ -2,7 +2,8 @@
 //
 //   y[i, j] = f(x[i, j])   ->   y[p] = f(x[p]), p in C order
 //
-// Where the last axis is short, as of points and colours, its loop leaves most of a vector empty.
+// Where the last axis is short, as of points and colours, its loop leaves most of a vector empty; where it is longer,
+// the vector that ends each row does work twice.
 #include <algorithm>
 
 #include "dsl/base/error.h"
@@ -11,9 +12,9 @@
 namespace tilewright::translator {
 namespace {
 
-/// Last axes shorter than this, the vectors of the widest machines, are worth it. Objects are kept by the magnitude of
-/// sizes, so that it is a power of two.
-constexpr std::int64_t kShortAxis = 16;
+/// Longer rows lose a tenth at most by how they end. Objects are kept by the magnitude of sizes, so that it is a power
+/// of two.
+constexpr std::int64_t kLongAxis = 512;
 
 const Size* last_wide(const std::vector<Size>& shape) {
     const auto found = std::find_if_not(shape.rbegin(), shape.rend(), is_one);
@@ -40,14 +41,14 @@ bool Analysis::reads_in_order(const std::string& value, const std::vector<std::s
                                [&](const std::string& operand) { return reads_in_order(operand, extents, flat); });
 }
 
-/// Whether a stage is computed element by element and has a short last axis.
+/// Whether a stage is computed element by element and its last axis is not long.
 bool Analysis::may_be_flat(const StagePlan& plan) const {
     if (plan.library || plan.is_loop() || plan.target != nullptr) return false;
     const std::vector<StageBuffer> buffers = plan.buffers();
     const std::vector<Size>& shape = values_.at(buffers[0].value).type.shape;
     if (wide_extents(shape).size() < 2) return false;
     const std::int64_t last = here(*last_wide(shape));
-    if (last < 0 || last >= kShortAxis) return false;
+    if (last < 0 || last >= kLongAxis) return false;
     return std::ranges::all_of(buffers, [&](const StageBuffer& buffer) {
         return buffer.is_elementwise() && wide_extents(values_.at(buffer.value).type.shape) == wide_extents(shape);
     });
@@ -99,7 +100,7 @@ void Analysis::choose_axes() {
                              "Take flat or own.");
     chosen_[name] = choice;
     variants_.push_back(
-        {name, options, "stages with a short last axis: one loop over all elements, or a loop an axis"});
+        {name, options, "stages whose last axis is not long: one loop over all elements, or a loop an axis"});
     for (StagePlan& plan : stages_)
         plan.flat = choice == "flat" && flat.count(plan.name) != 0;
 }

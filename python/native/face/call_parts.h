@@ -60,6 +60,7 @@ class RunningThread {
     void release_gil() {
         if (!state_) state_ = PyEval_SaveThread();
     }
+    bool released() const { return state_ != nullptr; }
     void take_gil() {
         if (state_) PyEval_RestoreThread(state_);
         state_ = nullptr;

@@ -167,14 +167,14 @@ PyObject* default_check_failed(PyObject* self, PyObject*) {
 }
 
 PyObject* add(PyObject* self, PyObject* args, PyObject* kwargs) {
-    static const char* kNames[] = {"plan_text", "objects", "index",        "constants", "hidden",
-                                   "places",    "checks",  "scalar_types", "partials",  nullptr};
+    static const char* kNames[] = {"plan_text", "objects",      "index",    "constants", "hidden", "places",
+                                   "checks",    "scalar_types", "partials", "stages",    nullptr};
     PyObject *plan_text, *objects;
     Py_ssize_t index = -1;
     Binding b;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|$nOOOOOO:add", const_cast<char**>(kNames), &plan_text, &objects,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|$nOOOOOOO:add", const_cast<char**>(kNames), &plan_text, &objects,
                                      &index, &b.constants, &b.hidden, &b.places, &b.checks, &b.scalar_types,
-                                     &b.partials))
+                                     &b.partials, &b.stages))
         return nullptr;
     Plans& plans = plans_of(self);
     auto plan = LoadedPlan::make(plan_text, objects, plans.name, plans.signature, b);
@@ -188,6 +188,16 @@ PyObject* add(PyObject* self, PyObject* args, PyObject* kwargs) {
     }
     plans.list[static_cast<std::size_t>(index)].swap(plan);
     return PyLong_FromSsize_t(index);
+}
+
+PyObject* stage_times(PyObject* self, PyObject* index) {
+    const Plans& plans = plans_of(self);
+    const Py_ssize_t number = PyLong_AsSsize_t(index);
+    if (number == -1 && PyErr_Occurred()) return nullptr;
+    if (number < 0 || static_cast<std::size_t>(number) >= plans.list.size())
+        return PyErr_Format(PyExc_IndexError, "stage_times: there is no plan %zd; there are %zu.", number,
+                            plans.list.size());
+    return plans.list[static_cast<std::size_t>(number)]->stage_times().release();
 }
 
 PyObject* clear_plans(PyObject* self, PyObject*) {
@@ -231,7 +241,7 @@ PyObject* make_dispatcher_type() {
         {"add", with_keywords(add), METH_VARARGS | METH_KEYWORDS,
          "add($self, plan_text, objects, *, index=-1, constants=None, hidden=None, places=None, checks=None, "
          "scalar_types=None, "
-         "partials=None)\n--\n\n"
+         "partials=None, stages=None)\n--\n\n"
          "Loads a plan and returns its index: behind those that are there, or in the place of the one with that "
          "index,\n"
          "which calls that run keep.\n\n"
@@ -251,7 +261,13 @@ PyObject* make_dispatcher_type() {
          "or,\n"
          "where rows need what the total gives, the plan of the rest, what that calls the total's results, and None or "
          "its own\n"
-         "partials; or what the error of such a call says to do."},
+         "partials; or what the error of such a call says to do.\n"
+         "stages: text of a stage -> what computes it, of a dict that lives as long as the call, and of arrays."},
+        {"stage_times", stage_times, METH_O,
+         "stage_times($self, index, /)\n--\n\n((calls, nanoseconds) of a plan on the host, {text of a stage: the "
+         "same}) of those calls that were\ntimed: the first ones, long ones, some of the others. Plans without stages "
+         "are "
+         "not."},
         {"clear", clear_plans, METH_NOARGS, "clear($self)\n--\n\nForgets all plans."},
         {"_check_failed", default_check_failed, METH_VARARGS,
          "_check_failed($self, args, kwargs)\n--\n\nAnswers a call whose data fail a check of the plan; override it."},

@@ -88,12 +88,13 @@ bool add_plans(Kernel& k, PyObject* plans, PyObject* objects, PyObject* partials
 } // namespace
 
 PyObject* load(PyObject*, PyObject* args, PyObject* kwargs) {
-    static const char* kNames[] = {"plan_text",  "objects",     "name",      "doc",      "signature_text",
-                                   "parameters", "module_name", "constants", "partials", nullptr};
-    PyObject *plans, *objects, *parameters = nullptr, *constants = nullptr, *partials = nullptr;
+    static const char* kNames[] = {"plan_text",   "objects",   "name",     "doc",    "signature_text", "parameters",
+                                   "module_name", "constants", "partials", "stages", nullptr};
+    PyObject *plans, *objects, *parameters = nullptr, *constants = nullptr, *partials = nullptr, *stages = nullptr;
     const char *name = nullptr, *doc = nullptr, *signature_text = "()", *module_name = nullptr;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|$szsOsOO:load", const_cast<char**>(kNames), &plans, &objects,
-                                     &name, &doc, &signature_text, &parameters, &module_name, &constants, &partials))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|$szsOsOOO:load", const_cast<char**>(kNames), &plans, &objects,
+                                     &name, &doc, &signature_text, &parameters, &module_name, &constants, &partials,
+                                     &stages))
         return nullptr;
     if (!name || !parameters || !module_name)
         return PyErr_Format(PyExc_TypeError, "load: name, parameters and module_name are needed.");
@@ -108,6 +109,7 @@ PyObject* load(PyObject*, PyObject* args, PyObject* kwargs) {
     kernel->doc = kernel->name + signature_text + "\n--\n\n" + (doc ? doc : "");
     Binding binding;
     binding.constants = constants;
+    binding.stages = stages;
     if (!kernel->signature.read(kernel->name, parameters, g_missing)) return nullptr;
     if (!kernel->signature.is_plain())
         return PyErr_Format(PyExc_ValueError, "load: %s gathers arguments (* or **); a module's functions do not.",

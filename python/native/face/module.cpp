@@ -172,13 +172,13 @@ PyObject* placed(PyObject*, PyObject* object) {
 PyMethodDef kMethods[] = {
     {"load", with_keywords(load), METH_VARARGS | METH_KEYWORDS,
      "load(plan_text, objects, *, name, doc=None, signature_text='()', parameters, module_name, constants=None, "
-     "partials=None)\n--\n\n"
+     "partials=None, stages=None)\n--\n\n"
      "A builtin function that runs a plan, or the first of several that fits the call.\n\n"
      "plan_text: str or a sequence of str. objects: mapping from object names to bytes. parameters: (name, kind, "
      "default or\n"
      "MISSING), kinds as in inspect.Parameter. constants: values of hidden arguments, and of parameters that are "
      "fixed.\n"
-     "partials: for each plan None, or as in Dispatcher.add()."},
+     "partials: for each plan None, or as in Dispatcher.add(). stages: as there."},
     {"set_num_threads", set_num_threads, METH_O,
      "set_num_threads($module, n, /)\n--\n\nThe budget of threads of this process."},
     {"get_num_threads", get_num_threads, METH_NOARGS,

@@ -12,6 +12,7 @@
 #include "python/native/face/device_arguments.h"
 #include "python/native/face/device_context.h"
 #include "python/native/face/face_errors.h"
+#include "python/native/face/plan_call_stages.h"
 #include "python/native/face/texts.h"
 
 namespace tilewright::face {
@@ -76,6 +77,7 @@ std::shared_ptr<const LoadedPlan> LoadedPlan::make(PyObject* plan_text, PyObject
         return nullptr;
     }
     if (!result->bind_arguments(signature, binding)) return nullptr;
+    if (!result->load_stages(binding)) return nullptr;
     if (!result->load_partials(objects, signature, binding)) return nullptr;
     result->look_at_versions();
     return result;
@@ -265,7 +267,7 @@ LoadedPlan::Attempt LoadedPlan::call_whole(PyObject* const* values, PyObject* ou
         version = executable_->select(frame);
     }
     if (const Attempt attempt = served(frame, version, problem); attempt != Attempt::done) return attempt;
-    return run({frame, version, values, arrays, out, problem}, result);
+    return run({frame, version, values, arrays, out, problem, freedom.strict}, result);
 }
 
 bool LoadedPlan::read_number(std::size_t i, PyObject* object, bool strict, const Executable::Frame& frame) const {
@@ -447,13 +449,23 @@ LoadedPlan::Attempt LoadedPlan::run(const HostCall& call, PyObject** result) con
     const runtime::Interrupt interrupt = thread.interrupt();
     std::string failed;
     if (bytes >= kReleaseGilFrom) thread.release_gil();
-    const RunStatus status = executable_->run(call.frame, call.version, &interrupt, &failed);
+    StageCalls calls(stages_, stage_times_.get(), thread);
+    const runtime::StageRunner runner = calls.runner();
+    runtime::Executable::Frame frame = call.frame;
+    frame.stages = &runner;
+    const RunStatus status = executable_->run(frame, call.version, &interrupt, &failed);
     thread.take_gil();
+    if (Ref raised = calls.error(); raised && status == RunStatus::check_failed && !call.strict) {
+        PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(raised.get())), raised.get());
+        return Attempt::error;
+    }
     if (status != RunStatus::done) return failure(status, call.version, failed, call.problem);
-    return give_back(call, memory, result);
+    calls.ended();
+    return give_back(call, memory, &calls, result);
 }
 
-LoadedPlan::Attempt LoadedPlan::give_back(const HostCall& call, HostResults& memory, PyObject** result) const {
+LoadedPlan::Attempt LoadedPlan::give_back(const HostCall& call, HostResults& memory, const StageCalls* calls,
+                                          PyObject** result) const {
     const runtime::Plan& plan = executable_->plan();
     *result =
         put_together(plan.returns_tuple, returns_.size(), [&](std::size_t r) {
@@ -467,6 +479,7 @@ LoadedPlan::Attempt LoadedPlan::give_back(const HostCall& call, HostResults& mem
             PyObject *given = memory.given[i], *made = memory.made[i];
             if (given && made && PyArray_CopyInto(numpy_array(given), numpy_array(made)) != 0) return Ref();
             if (given || made) return Ref::borrowed(given ? given : made);
+            if (number == "held") return calls->held(memory.scalar(i));
             if (!number.empty()) return python_number(number, memory.scalar(i));
             auto* descr = reinterpret_cast<PyArray_Descr*>(result_descrs_[i].get());
             return Ref(PyArray_Scalar(memory.scalar(i), descr, nullptr));
@@ -553,6 +566,8 @@ int LoadedPlan::traverse(visitproc visit, void* data) const {
     for (const Fixed& f : fixed_)
         if (int rc = see(f.value)) return rc;
     if (int rc = outside_.traverse(visit, data)) return rc;
+    for (const Ref& stage : stages_)
+        if (int rc = see(stage)) return rc;
     for (const LoadedPlan* plan : {partial_.get(), total_.get(), rest_.get()})
         if (plan)
             if (int rc = plan->traverse(visit, data)) return rc;

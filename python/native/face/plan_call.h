@@ -25,6 +25,7 @@ struct Binding {
     /// None or (plan of the rest, what the rest calls the first results of the total, which of the function's results
     /// the others are, None or its own partials)), or a text: what to do about arrays that are too large
     PyObject* partials = nullptr;
+    PyObject* stages = nullptr; ///< mapping: text of a stage -> what computes it of what is held and of arrays
 };
 
 /// Why a plan did not serve a call; enough for a message, which only a module's function writes.
@@ -44,9 +45,13 @@ struct Freedom {
 };
 
 class HostResults;
+class StageCalls;
+struct StageTimes;
 
 class LoadedPlan {
   public:
+    LoadedPlan();
+    ~LoadedPlan();
     /// Null with a Python error.
     static std::shared_ptr<const LoadedPlan> make(PyObject* plan_text, PyObject* objects, const std::string& function,
                                                   const Signature& signature, const Binding& binding);
@@ -63,6 +68,9 @@ class LoadedPlan {
     bool usable() const { return executable_->usable(); }
     const runtime::Executable& executable() const { return *executable_; }
     int traverse(visitproc visit, void* data) const;
+    /// ((calls, nanoseconds) of the plan, {text of a stage: the same}), of calls that were timed: StageTimes says
+    /// which.
+    Ref stage_times() const;
 
   private:
     struct Source {
@@ -90,6 +98,7 @@ class LoadedPlan {
         PyObject* const* arrays;
         PyObject* out;
         Problem* problem;
+        bool strict; ///< as Freedom has it: NumPy runs the call again where a stage raises
     };
 
     class DeviceArguments;
@@ -128,8 +137,8 @@ class LoadedPlan {
     /// with a Python error.
     std::int64_t make_room(const HostCall& call, HostResults& memory) const;
     Attempt run(const HostCall& call, PyObject** result) const;
-    /// What a call that has run gives, with its results on the host.
-    Attempt give_back(const HostCall& call, HostResults& memory, PyObject** result) const;
+    /// What a call that has run gives, with its results on the host. `calls`: null where the plan has no stages.
+    Attempt give_back(const HostCall& call, HostResults& memory, const StageCalls* calls, PyObject** result) const;
     /// Whether `out` has as many items as there are results. False with a Python error.
     bool has_item_for_each(PyObject* out) const;
     /// That, and None for each argument that is returned.
@@ -170,6 +179,9 @@ class LoadedPlan {
     /// Results that we have made, as those of the library of `first`.
     Attempt hand_over_results(PyObject* first, PyObject* out, PyObject** result) const;
 
+    // plan_call_stages.cpp
+    bool load_stages(const Binding& binding);
+
     // plan_call_partials.cpp
     bool load_partials(PyObject* objects, const Signature& signature, const Binding& binding);
     bool load_rest(PyObject* rest, PyObject* objects, const Signature& signature, const Binding& binding);
@@ -201,6 +213,8 @@ class LoadedPlan {
     std::vector<Fixed> fixed_;
     std::vector<std::string> fixed_names_;
     Outside outside_;
+    std::vector<Ref> stages_;                 ///< what computes each of the executable's
+    std::unique_ptr<StageTimes> stage_times_; ///< null where there are none
     std::vector<Return> returns_;
     std::vector<std::size_t> sliced_; ///< arguments that a call which is too large gets in parts
     /// Of calls that are too large: of a part of each sliced argument, of what all parts give, one below another, and,

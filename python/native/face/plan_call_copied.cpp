@@ -99,7 +99,7 @@ LoadedPlan::Attempt LoadedPlan::call_with_copies(HostCall call, bool copies, PyO
             if (plan.arguments[i].written && dense[i] != call.arrays[i] &&
                 PyArray_CopyInto(numpy_array(call.arrays[i]), numpy_array(dense[i])) != 0)
                 return Attempt::error;
-        return give_back(call, memory, result);
+        return give_back(call, memory, nullptr, result);
     } catch (...) {
         raise_current_exception();
         name_memory_error(function_);
