@@ -16,7 +16,8 @@ TW_FIELDS(JobTolerance, rtol, atol, index_mismatch_fraction, float_mismatch_frac
 /// All but the data sets.
 TW_SOME_FIELDS(Job, program, function, isa, layouts, sizes, contract, threads, l2, devices, budget_s, reserved_s,
                max_trials, seed, strategy, db, workload_key, family_key, summary, space, starts, fixed_schedule,
-               present_schedule, worker, folder, blas, flops, tolerance, build_limit_s, run_limit_s, memory_limit_bytes)
+               present_schedule, worker, folder, blas, flops, kernels_read_bytes, kernels_write_bytes, tolerance,
+               build_limit_s, run_limit_s, memory_limit_bytes)
 
 namespace {
 
@@ -131,6 +132,27 @@ json write_argument(const JobArgument& argument) {
     return object;
 }
 
+JobStageCall read_stage_call(const json& object, const std::string& where) {
+    JobStageCall call{get<std::string>(object, "stage", where), {}};
+    for (const json& one : field(object, "arrays", where)) {
+        const std::string there = where + ".arrays[" + std::to_string(call.arrays.size()) + "]";
+        call.arrays.push_back({get<std::string>(one, "dtype", there),
+                               get<std::vector<std::int64_t>>(one, "shape", there),
+                               get<std::int64_t>(one, "offset", there)});
+        item_bytes(call.arrays.back().dtype);
+        if (call.arrays.back().offset_bytes < 0) fail(there, "it begins before its file");
+    }
+    if (call.arrays.empty()) fail(where, "a stage without a result");
+    return call;
+}
+
+json write_stage_call(const JobStageCall& call) {
+    json arrays = json::array();
+    for (const JobStageArray& one : call.arrays)
+        arrays.push_back({{"dtype", one.dtype}, {"shape", one.shape}, {"offset", one.offset_bytes}});
+    return {{"stage", call.stage}, {"arrays", std::move(arrays)}};
+}
+
 JobDataSet read_data_set(const json& object, const std::string& where) {
     JobDataSet set;
     set.kind = "recorded";
@@ -146,6 +168,11 @@ JobDataSet read_data_set(const json& object, const std::string& where) {
                                     get<std::string>(one, "file", there)});
             item_bytes(set.expected.back().dtype);
         }
+    read_field(object, "stage_file", where, set.stage_file);
+    if (const auto calls = object.find("stage_calls"); calls != object.end() && calls->is_array())
+        for (const json& one : *calls)
+            set.stage_calls.push_back(
+                read_stage_call(one, where + ".stage_calls[" + std::to_string(set.stage_calls.size()) + "]"));
     return set;
 }
 
@@ -187,6 +214,15 @@ double Job::result_bytes() const {
     return bytes;
 }
 
+double Job::stage_bytes() const {
+    double bytes = 0;
+    for (const JobDataSet& set : datasets)
+        for (const JobStageCall& call : set.stage_calls)
+            for (const JobStageArray& one : call.arrays)
+                bytes += count_of(one.shape) * static_cast<double>(item_bytes(one.dtype));
+    return bytes;
+}
+
 Job read_job(const std::string& text) {
     const json object = json::parse(text, nullptr, false);
     if (object.is_discarded() || !object.is_object()) fail("text", "not a JSON object");
@@ -210,6 +246,11 @@ std::string print_job(const Job& job) {
             one["arguments"].push_back(write_argument(argument));
         for (const JobExpected& result : set.expected)
             one["expected"].push_back({{"dtype", result.dtype}, {"shape", result.shape}, {"file", result.file}});
+        if (!set.stage_calls.empty()) {
+            one["stage_file"] = set.stage_file;
+            for (const JobStageCall& call : set.stage_calls)
+                one["stage_calls"].push_back(write_stage_call(call));
+        }
         object["datasets"].push_back(std::move(one));
     }
     return object.dump(-1, ' ', false, json::error_handler_t::replace);

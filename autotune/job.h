@@ -38,12 +38,27 @@ struct JobExpected {
     std::string file;
 };
 
+/// An array that a stage of Python's was given, or gave: C-contiguous in a file of its data set.
+struct JobStageArray {
+    std::string dtype;
+    std::vector<std::int64_t> shape;
+    std::int64_t offset_bytes = 0;
+};
+
+/// What one call of a stage was given, and last what it gave. The worker has no Python: it plays this back.
+struct JobStageCall {
+    std::string stage; ///< its text in plans
+    std::vector<JobStageArray> arrays;
+};
+
 /// One call to check candidates on. The first of a job is the recorded call; it is timed too.
 struct JobDataSet {
     std::string kind; ///< recorded, perturbed, special, ...: said in messages
     std::vector<JobArgument> arguments;
     std::vector<JobExpected>
         expected; ///< in the order of the results; empty: only schedules are compared with each other
+    std::vector<JobStageCall> stage_calls; ///< in the order of the call under the default schedule
+    std::string stage_file;                ///< where their arrays are
 };
 
 /// How far a result may be from NumPy's.
@@ -82,6 +97,8 @@ struct Job {
     std::string blas; ///< path of the BLAS that NumPy has loaded, for library stages in the worker; "" for none
     std::vector<JobDataSet> datasets;
     Flops flops; ///< of the recorded call
+    /// Of the recorded call, what kernels read and write at least; negative: all arguments, and all results.
+    double kernels_read_bytes = -1, kernels_write_bytes = -1;
     JobTolerance tolerance;
     double build_limit_s = 30;
     double run_limit_s = 0;              ///< 0: from the default schedule's time
@@ -90,8 +107,12 @@ struct Job {
     /// Bytes of the recorded call's arguments, and of its results; each counted once.
     double argument_bytes() const;
     double result_bytes() const;
+    /// Of what stages of all data sets were given and gave.
+    double stage_bytes() const;
+    double read_bytes() const { return kernels_read_bytes < 0 ? argument_bytes() : kernels_read_bytes; }
+    double written_bytes() const { return kernels_write_bytes < 0 ? result_bytes() : kernels_write_bytes; }
     /// For the limits that a candidate may reach.
-    CallWork work() const { return {argument_bytes(), result_bytes(), flops, contract}; }
+    CallWork work() const { return {read_bytes(), written_bytes(), flops, contract}; }
 };
 
 std::int64_t item_bytes(const std::string& dtype);

@@ -144,7 +144,7 @@ class SearchSession {
     StoredRecord record(const std::string& reason) const;
     StoredTrial stored(const Trial& trial, const std::string& point) const;
     std::string stop_reason();
-    double data_bytes() const { return job_.argument_bytes() + job_.result_bytes(); }
+    double data_bytes() const { return job_.read_bytes() + job_.written_bytes(); }
 
     const Job& job_;
     const TuneEnvironment& env_;

@@ -81,7 +81,7 @@ void SearchSession::raise_limit_of_device() {
     if (!machine_.is_device() || incumbent_ == nullptr) return;
     const LimitUse use = use_of_limit(incumbent_->median_ns);
     if (use.roof != Roof::memory || use.share <= 1 || use.share > kMostBeyondCopies) return;
-    machine_.roofline.raise_memory(job_.argument_bytes(), job_.result_bytes(), use.share);
+    machine_.roofline.raise_memory(job_.read_bytes(), job_.written_bytes(), use.share);
     store_limits();
 }
 

@@ -23,6 +23,9 @@ using dsl::StagePart;
 constexpr std::int64_t kMostUnrolledRows = 16;
 // Vectors that a block's lanes are added up in: a register each.
 constexpr std::int64_t kMostAccumulators = 8;
+// Operations of the vectors that go across one row, which are one run of code: beyond, compilers take seconds, and gaps
+// between the elements cost little beside the work on them.
+constexpr double kMostRowOps = 160;
 // Results from this size on are written past the caches, arguments fetched ahead: twice what the L2 of a big core has.
 constexpr std::int64_t kStreamedBytes = 4 << 20;
 
@@ -230,8 +233,7 @@ class SpaceBuilder {
         const StagePlan& plan = plans_.at(stage.name);
         if (!plan.root) return false;
         const RootLoops& root = roots_.at(plan.root->name);
-        return !root.vector_axis.empty() && plan.attach_stage == plan.root->name &&
-               plan.attach_loop == root.attach_at.back();
+        return plan.attach_stage == plan.root->name && root.is_for_one_vector(plan.attach_loop);
     }
 
     /// The innermost loop of a placed stage, where something may be computed inside it.
@@ -241,14 +243,29 @@ class SpaceBuilder {
         return stage.pure.loops.back().name;
     }
 
+    RootLoops loops_of_root(const dsl::StageInfo& stage) const {
+        const auto& loops = stage.pure.loops;
+        if (loops.empty()) return RootLoops::of(stage);
+        const double chain = chain_operations(stage);
+        const std::size_t place = vector_place(stage, graph_, info_, machine_, chain);
+        const double work = work_per_element(stage);
+        RootLoops result = root_rule(stage, graph_, machine_, work, chain, widths_, place,
+                                     grouped_axis(stage, graph_, info_), least_task(stage, info_, machine_, work));
+        // Of a row of known length, vectors across rows are loaded and stored without gaps, several at once.
+        const dsl::LoopInfo& row = loops.back();
+        if (!knows_row(stage, place, info_)) return result;
+        const Line whole_row = constant_size(row.extent)
+                                   ? line_of(stage.name).add("unroll", row.name)
+                                   : line_of(stage.name).unroll_where(is_extent(row, row.extent_here), row.name);
+        const bool is_brief = static_cast<double>(row.extent_here) * chain <= kMostRowOps;
+        result.lines.push_back(is_brief ? choose({{whole_row}, {}}) : choose({{}, {whole_row}}));
+        return result;
+    }
+
     void place_root(const dsl::StageInfo& stage, bool internal) {
         plans_[stage.name] = StagePlan::own_root(stage);
         const dsl::StageInfo* loop = hosted_loop(stage, graph_, info_);
-        RootLoops loops = loop != nullptr
-                              ? loop_host_rule(stage, *loop, graph_, machine_)
-                              : root_rule(stage, graph_, machine_, work_per_element(stage), chain_operations(stage),
-                                          widths_, grouped_axis(stage, graph_, info_),
-                                          least_task(stage, info_, machine_, work_per_element(stage)));
+        RootLoops loops = loop != nullptr ? loop_host_rule(stage, *loop, graph_, machine_) : loops_of_root(stage);
         if (internal) lines_.push_back(line_of(stage.name).add("compute_root"));
         for (const Line& line : loops.lines)
             lines_.push_back(line);
@@ -391,9 +408,8 @@ class SpaceBuilder {
         const dsl::LoopInfo& inner = stage.pure.loops.back();
         if (stage.part == StagePart::lanes) return {inner.name, own_width(stage, fixed)};
         const RootLoops& root = roots_.at(plan.root->name);
-        const bool at_vector = plan.attach_stage != plan.root->name
-                                   ? vector_granular(*graph_.find(plan.attach_stage))
-                                   : plan.attach_loop == root.attach_at.back() && !root.vector_axis.empty();
+        const bool at_vector = plan.attach_stage != plan.root->name ? vector_granular(*graph_.find(plan.attach_stage))
+                                                                    : root.is_for_one_vector(plan.attach_loop);
         if (at_vector) {
             for (const auto& [own, loop] : plan.to_root)
                 if (loop == root.vector_axis) return {own, root.vector_factor};

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <set>
 
 #include "dsl/base/dtypes.h"
+#include "dsl/base/size_expression.h"
 
 namespace tilewright::autotune {
 namespace {
@@ -31,6 +33,15 @@ constexpr int kLineBytes = 64;
 constexpr std::int64_t kMostShare = 1 << 24;
 // Vectors that such a group may hold at most; the rest of the registers is for what is added.
 constexpr int kGroupVectors = 12;
+// Shorter rows may have their vectors across them: from here on what loads and stores with gaps between the elements
+// cost outweighs the empty part of vectors along a row.
+constexpr std::int64_t kShortRow = 8;
+// Terms of a sum whose rows a vector may read, where it could go along the results as well: more are more lines than a
+// set of L1 holds where rows are a power of two apart.
+constexpr double kManyTerms = 64;
+// Elements between one row and the next that the vectors across rows may step over: the lines of a vector's rows stay
+// in L1.
+constexpr std::int64_t kLongestStep = 128;
 
 std::int64_t power_of_two_below(double value) {
     return value < 1 ? 1 : std::int64_t{1} << static_cast<int>(std::floor(std::log2(value)));
@@ -99,7 +110,166 @@ std::optional<RootLoops> scan_rule(const dsl::StageInfo& root, const StageGraph&
     return result;
 }
 
+/// The lanes that a root's vectors have where its axis is long enough.
+int wanted_lanes(const dsl::StageInfo& root, const StageGraph& graph, const Machine& machine, double chain_ops) {
+    // Elementary functions are long chains of dependent steps, and so are the iterations of a loop inside of this one:
+    // two vectors at a time keep the units busy.
+    const bool chains = chain_ops >= kLongChainOps || root.scans;
+    // Loads at any byte: of vectors as long as a cache line each one takes two lines, of halves every second one.
+    const bool halves = root.reads_neighbours && chain_ops < kLongChainOps && machine.vector_bytes() >= kLineBytes;
+    return default_lanes(root, graph, machine) * (chains ? 2 : 1) / (halves ? 2 : 1);
+}
+
+/// The rows of a nest, as tasks share them out.
+struct RowTasks {
+    std::string rows;           ///< their loop inside of a task
+    std::string outermost;      ///< the loop over tasks, or over rows
+    std::size_t behind = 0;     ///< the axis behind those that are rows
+    std::optional<Factor> tile; ///< rows of a task, where there is more than one
+};
+
+/// Rows are the axis at `first`, which has too few iterations to share out perhaps: it is fused with those behind it
+/// then, up to the axis at `end`. A task has `least_rows` at least.
+RowTasks share_out(const dsl::StageInfo& root, std::size_t first, std::size_t end, const Machine& machine,
+                   bool parallel, std::int64_t least_rows, double element_ops, std::int64_t least_task, Line* line) {
+    const auto& loops = root.pure.loops;
+    std::string rows = loops[first].name;
+    std::int64_t row_count = extent_of(loops[first], 1024);
+    RowTasks out;
+    out.behind = first + 1;
+    while (parallel && row_count < 4 * machine.cores && out.behind < end) {
+        const dsl::LoopInfo& next = loops[out.behind];
+        std::string both = rows + next.name;
+        line->add("fuse", next.name, rows, both);
+        rows = both;
+        row_count *= extent_of(next, 1024);
+        ++out.behind;
+    }
+    out.rows = out.outermost = rows;
+    if (!parallel || row_count < 2 * least_rows || row_count < 2) return out;
+    const double elements = iterations_of(loops);
+    const double row_elements = elements / static_cast<double>(std::max<std::int64_t>(1, row_count));
+    std::int64_t tile = task_elements(elements, element_ops, machine, root.part == StagePart::block) /
+                        std::max<std::int64_t>(1, static_cast<std::int64_t>(row_elements));
+    tile = std::max<std::int64_t>(
+        1, std::min<std::int64_t>(power_of_two_below(static_cast<double>(tile)),
+                                  power_of_two_below(static_cast<double>(row_count) / machine.cores)));
+    const std::int64_t share = (row_count + machine.cores - 1) / machine.cores;
+    const auto least = static_cast<std::int64_t>(static_cast<double>(least_task) / std::max(1.0, row_elements));
+    const std::int64_t even = std::max(even_tile(row_count, tile, machine.cores), least);
+    const std::int64_t rounded = (even + least_rows - 1) / least_rows * least_rows;
+    // The last option is no threads.
+    out.tile =
+        hole(root.name + "_rows", rounded,
+             {1, tile / 4, tile / 2, tile, tile * 2, tile * 4, tile * 16, share, row_count}, least_rows, row_count);
+    const std::vector<std::string> tail(rounded > row_count ? 1 : 0, "guard_with_if");
+    line->add("split", rows, rows + "o", rows + "i", *out.tile, tail).add("parallel", rows + "o");
+    out.rows = rows + "i";
+    out.outermost = rows + "o";
+    return out;
+}
+
+/// Vectors along the axis at `place`, across the short rows behind it.
+RootLoops across_rows(const dsl::StageInfo& root, const StageGraph& graph, const Machine& machine, std::size_t place,
+                      bool parallel, double element_ops, double chain_ops, std::int64_t least_task) {
+    RootLoops result = RootLoops::of(root);
+    const auto& loops = root.pure.loops;
+    const auto axis = loops.begin() + static_cast<std::ptrdiff_t>(place);
+    const std::vector<std::string> before = names_of({loops.begin(), axis});
+    const std::vector<std::string> behind = names_of({axis + 1, loops.end()});
+    const std::int64_t lanes = wanted_lanes(root, graph, machine, chain_ops);
+    Line line = line_of(root.name);
+    // Where the axes before it are few iterations, tasks share out the axis of the vectors, and go along all of those.
+    const bool in_tiles = iterations_of({loops.begin(), axis}) < 4 * machine.cores;
+    const RowTasks tasks =
+        in_tiles ? share_out(root, place, place + 1, machine, parallel, lanes, element_ops, least_task, &line)
+                 : share_out(root, 0, place, machine, parallel, 1, element_ops, least_task, &line);
+    result.vector_axis = axis->name;
+    result.vector_depth = place + 1;
+    result.vector_lanes = static_cast<int>(lanes);
+    result.vector_factor =
+        hole(root.name + "_vec", lanes, {lanes / 2, lanes * 2, lanes * 4, lanes * 8}, 2, extent_of(*axis, lanes));
+    const std::string vectors = axis->name + "v";
+    const std::string lane = axis->name + "x";
+    line.add("split", in_tiles ? tasks.rows : axis->name, vectors, lane, result.vector_factor).add("vectorize", lane);
+    if (in_tiles && tasks.tile)
+        line.add("reorder", lane, innermost_first(behind), vectors, innermost_first(before), tasks.outermost);
+    else
+        line.add("reorder", lane, innermost_first(behind), vectors);
+    result.lines = {line};
+    if (in_tiles && tasks.tile) result.lines.push_back(where(*tasks.tile >= result.vector_factor));
+    result.outermost = !in_tiles || tasks.tile ? tasks.outermost : place == 0 ? vectors : loops.front().name;
+    for (std::size_t depth = in_tiles ? 1 : tasks.behind; depth <= loops.size(); ++depth)
+        result.attach_at[depth] = depth == place + 1                   ? vectors
+                                  : depth == tasks.behind && !in_tiles ? tasks.rows
+                                                                       : loops[depth - 1].name;
+    return result;
+}
+
+/// Whether a stage may run in the loops of a root whose vectors go across its rows. Not a sum with lanes, which run in
+/// the loops of one result; nothing that is larger than the root, whose own rows lie in memory then; no sum of more
+/// than `most_terms`, of which each vector reads as many rows.
+bool may_run_across(const dsl::StageInfo& stage, const dsl::StageInfo& root, double most_terms) {
+    const double elements = iterations_of(root.pure.loops);
+    return stage.part != StagePart::lanes && iterations_of(stage.pure.loops) <= elements &&
+           std::ranges::all_of(stage.updates, [&](const dsl::DefinitionInfo& update) {
+               return iterations_of(update.loops) <= most_terms * elements;
+           });
+}
+
+/// The stages of the root's kernel that it reads, through others too.
+std::set<const dsl::StageInfo*> stages_behind(const dsl::StageInfo& root, const StageGraph& graph) {
+    std::set<const dsl::StageInfo*> found;
+    std::vector<const dsl::StageInfo*> open{&root};
+    while (!open.empty()) {
+        const dsl::StageInfo& reader = *open.back();
+        open.pop_back();
+        for (const dsl::ReadInfo& read : reader.reads) {
+            const dsl::StageInfo* stage = graph.find(read.from);
+            if (stage != nullptr && stage->kernel == root.kernel && stage != &root && found.insert(stage).second)
+                open.push_back(stage);
+        }
+    }
+    return found;
+}
+
 } // namespace
+
+bool knows_row(const dsl::StageInfo& root, std::size_t place, const dsl::AlgorithmInfo& info) {
+    const auto& loops = root.pure.loops;
+    // Of an array that is no result, lowering has no better bounds than its readers'.
+    if (!root.output || place + 2 != loops.size()) return false;
+    const auto constant = constant_size(loops.back().extent);
+    return is_short_size(loops.back(), info) || (constant && *constant > 1 && *constant <= kShortRow);
+}
+
+std::size_t vector_place(const dsl::StageInfo& root, const StageGraph& graph, const dsl::AlgorithmInfo& info,
+                         const Machine& machine, double chain_ops) {
+    const auto& loops = root.pure.loops;
+    const std::size_t last = loops.size() - 1;
+    const std::int64_t row = extent_of(loops[last], 1 << 20);
+    if (row >= kShortRow || root.part != StagePart::whole || !root.updates.empty() || root.scans) return last;
+    // A column that is written into an array, from columns mostly: each vector would be put together and taken apart.
+    if (row == 1 && root.guarded) return last;
+    const int wanted = wanted_lanes(root, graph, machine, chain_ops);
+    std::int64_t step = std::max<std::int64_t>(1, row);
+    std::size_t place = last;
+    while (place-- > 0 && step <= kLongestStep) {
+        const std::int64_t extent = extent_of(loops[place], 1);
+        if (extent >= wanted) break;
+        step *= std::max<std::int64_t>(1, extent);
+    }
+    if (row >= wanted || place >= last || step > kLongestStep) return last;
+    // Vectors along the row would have fewer than two elements each.
+    const std::int64_t along = fitting_lanes(wanted, loops[last], Widths::of_call);
+    const bool sparse = 2 * ((row + along - 1) / along) > row;
+    const double most_terms = sparse ? std::numeric_limits<double>::infinity() : kManyTerms;
+    const auto may = [&](const dsl::StageInfo* stage) { return may_run_across(*stage, root, most_terms); };
+    if (!std::ranges::all_of(stages_behind(root, graph), may)) return last;
+    // With gaps that only the call knows, elements are loaded and stored one by one, which costs cheap arithmetic more
+    // than vectors that are half empty.
+    return sparse || chain_ops >= kLongChainOps || knows_row(root, place, info) ? place : last;
+}
 
 int default_lanes(const dsl::StageInfo& stage, const StageGraph& graph, const Machine& machine) {
     int lanes = 0;
@@ -174,7 +344,8 @@ std::string grouped_axis(const dsl::StageInfo& root, const StageGraph& graph, co
 }
 
 RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const Machine& machine, double element_ops,
-                    double chain_ops, Widths widths, const std::string& grouped_axis, std::int64_t least_task) {
+                    double chain_ops, Widths widths, std::size_t vector_place, const std::string& grouped_axis,
+                    std::int64_t least_task) {
     RootLoops result = RootLoops::of(root);
     const auto& loops = root.pure.loops;
     if (loops.empty()) return result;
@@ -184,20 +355,19 @@ RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const M
         if (const auto scan = scan_rule(root, graph, machine, work)) return *scan;
     }
     const bool parallel = machine.cores > 1 && work > kParallelOps && !root.in_parallel;
+    if (vector_place + 1 < loops.size())
+        return across_rows(root, graph, machine, vector_place, parallel, element_ops, chain_ops, least_task);
     const std::string& name = root.name;
     const std::string& inner = loops.back().name;
     const std::int64_t inner_extent = extent_of(loops.back(), 1 << 20);
     // The tree over lanes reads lanes one by one: its own axis has nothing to gain from vectors.
     const bool vectorize = root.part != StagePart::block && inner_extent > 1;
-    // Elementary functions are long chains of dependent steps, and so are the iterations of a loop inside of this one:
-    // two vectors at a time keep the units busy.
-    const bool chains = chain_ops >= kLongChainOps || root.scans;
-    // Loads at any byte: of vectors as long as a cache line each one takes two lines, of halves every second one.
-    const bool halves = root.reads_neighbours && chain_ops < kLongChainOps && machine.vector_bytes() >= kLineBytes;
-    const int wanted = default_lanes(root, graph, machine) * (chains ? 2 : 1) / (halves ? 2 : 1);
+    const int wanted = wanted_lanes(root, graph, machine, chain_ops);
     const int lanes = fitting_lanes(wanted, loops.back(), Widths::of_call);
-    // Guarded, a narrow vector asks for no more elements than a wide one, and serves every size.
-    const bool guarded = widths == Widths::of_machine && lanes < wanted;
+    // Guarded, a narrow vector asks for no more elements than a wide one, and serves every size. One that fills a
+    // register is worth a version of its own: with a guard, rows of nine take three times as long.
+    const bool is_narrow = lanes < (loops.size() == 1 ? wanted : std::min(wanted, default_lanes(root, graph, machine)));
+    const bool guarded = widths == Widths::of_machine && is_narrow;
     Line line = line_of(name);
 
     const auto split = [&](const std::string& loop, const std::string& outer, const std::string& tag,
@@ -240,38 +410,11 @@ RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const M
         }
         if (result.outermost.empty()) result.outermost = result.attach_at[1];
     } else {
-        // Outermost axis that has enough iterations to share out; shorter ones before it are fused with it.
-        std::string rows = loops.front().name;
-        std::int64_t row_count = extent_of(loops.front(), 1024);
-        std::size_t fused = 1;
-        while (parallel && row_count < 4 * machine.cores && fused + 1 < loops.size()) {
-            const dsl::LoopInfo& next = loops[fused];
-            std::string both = rows + next.name;
-            line.add("fuse", next.name, rows, both);
-            rows = both;
-            row_count *= extent_of(next, 1024);
-            ++fused;
-        }
-        std::string row_loop = rows;
-        if (parallel && row_count >= 2) {
-            const double row_elements = elements / static_cast<double>(std::max<std::int64_t>(1, row_count));
-            std::int64_t tile = task_elements(elements, element_ops, machine, root.part == StagePart::block) /
-                                std::max<std::int64_t>(1, static_cast<std::int64_t>(row_elements));
-            tile = std::max<std::int64_t>(
-                1, std::min<std::int64_t>(power_of_two_below(static_cast<double>(tile)),
-                                          power_of_two_below(static_cast<double>(row_count) / machine.cores)));
-            const std::int64_t share = (row_count + machine.cores - 1) / machine.cores;
-            const auto least = static_cast<std::int64_t>(static_cast<double>(least_task) / std::max(1.0, row_elements));
-            const std::int64_t first = std::max(even_tile(row_count, tile, machine.cores), least);
-            // The last option is no threads.
-            split(rows, rows + "o", rows + "i",
-                  hole(name + "_rows", first,
-                       {1, tile / 4, tile / 2, tile, tile * 2, tile * 4, tile * 16, share, row_count}, 1, row_count),
-                  first > row_count);
-            line.add("parallel", rows + "o");
-            row_loop = rows + "i";
-        }
-        result.outermost = parallel && row_count >= 2 ? rows + "o" : rows;
+        const RowTasks tasks =
+            share_out(root, 0, loops.size() - 1, machine, parallel, 1, element_ops, least_task, &line);
+        const std::string& row_loop = tasks.rows;
+        const std::size_t fused = tasks.behind;
+        result.outermost = tasks.outermost;
         for (std::size_t axis = fused; axis < loops.size(); ++axis)
             result.attach_at[axis] = axis == fused ? row_loop : loops[axis - 1].name;
         const auto grouped = std::find_if(loops.begin(), loops.end(),

@@ -1,6 +1,7 @@
 // autotune/space/root_rule.h: the loop nest of a stage that stands on its own (an output, or computed once for all).
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -23,8 +24,10 @@ struct RootLoops {
     std::vector<std::string>
         attach_at;           ///< attach_at[k]: the innermost loop in which the first k axes are fixed; "" for none
     std::string vector_axis; ///< the pure loop that is vectorized, or ""
-    Factor vector_factor;    ///< its factor, a hole: ?argmin_vec
-    int vector_lanes = 1;    ///< the default value of that factor
+    /// attach_at[vector_depth], and what is further in, are loops in which one vector of that axis is fixed.
+    std::size_t vector_depth = 0;
+    Factor vector_factor; ///< its factor, a hole: ?argmin_vec
+    int vector_lanes = 1; ///< the default value of that factor
     int unrolled_rows = 1;
     std::string grouped_axis; ///< a few rows of this axis run inside of each vector; "" for none
     Factor group_factor;      ///< how many: ?sum_group
@@ -36,16 +39,33 @@ struct RootLoops {
         RootLoops result;
         result.axes = names_of(root.pure.loops);
         result.attach_at.assign(result.axes.size() + 1, "");
+        result.vector_depth = result.axes.size();
         return result;
+    }
+    /// Whether what is computed at `loop` is for one vector of the root's elements along its axis.
+    bool is_for_one_vector(const std::string& loop) const {
+        return !vector_axis.empty() && std::find(attach_at.begin() + static_cast<std::ptrdiff_t>(vector_depth),
+                                                 attach_at.end(), loop) != attach_at.end();
     }
 };
 
-/// Loops for stage `root`: rows or tiles in parallel, the contiguous axis in vectors.
+/// Which loop of `root` its vectors go along: the last one, or the next one before it that is long enough, where the
+/// last one is too short to fill a vector, as of points and colours. Rows of broadcast operands, with gaps between
+/// them, or written in place then cost what elements in a row do.
+std::size_t vector_place(const dsl::StageInfo& root, const StageGraph& graph, const dsl::AlgorithmInfo& info,
+                         const Machine& machine, double chain_ops);
+
+/// Whether the rows that vectors of `root` go across, those of the axis at `place`, have a length of their own: a size
+/// of a few elements, or a constant.
+bool knows_row(const dsl::StageInfo& root, std::size_t place, const dsl::AlgorithmInfo& info);
+
+/// Loops for stage `root`: rows or tiles in parallel, the axis at `vector_place` in vectors.
 /// `element_ops` is the work per element of everything that will run inside, `chain_ops` what of it is one chain.
 /// `grouped_axis`: several rows of this axis are to run side by side; "" for none (see grouped_axis()).
 /// `least_task`: the elements that a parallel task has at least (see least_task()).
 RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const Machine& machine, double element_ops,
-                    double chain_ops, Widths widths, const std::string& grouped_axis = "", std::int64_t least_task = 0);
+                    double chain_ops, Widths widths, std::size_t vector_place, const std::string& grouped_axis = "",
+                    std::int64_t least_task = 0);
 
 /// 0, or how many elements of `root` a task should have at least: what fills the cache of one core. Between the steps
 /// of a loop that also writes borders and the like, which one thread does, whatever a second core has touched travels

@@ -83,6 +83,8 @@ void Bench::load() {
     if (loaded_) return;
     if (job_.datasets.empty()) throw InternalError("tuning job: it has no data set.");
     sets_ = load_data_sets(job_);
+    for (const DataSet& set : sets_)
+        replays_.push_back(std::make_unique<StageReplay>(*set.description));
     if (device_) {
         device_->stream = runtime::cuda::new_stream(device_->device);
         for (const DataSet& set : sets_)
@@ -104,6 +106,7 @@ Bench::Call Bench::make_ready(const Candidate& candidate, DataSet& set, Place pl
     call.frame = executable.lay_out(call.frame_memory.data());
     DeviceSet* const on_device = this->on_device(set);
     if (device_) call.frame.place = &*device_;
+    call.frame.stages = replay(set).runner();
     const std::vector<autotune::JobArgument>& described = set.description->arguments;
     for (std::size_t i = 0; i < plan.arguments.size(); ++i) {
         const std::string& name = plan.arguments[i].name;
@@ -211,8 +214,9 @@ bool Bench::act_out_fault(const Candidate& candidate, const Call& call, const Da
 }
 
 std::optional<Bench::Failure> Bench::run(const Candidate& candidate, const Call& call, DataSet& set, bool timed,
-                                         double limit_s) {
+                                         double limit_s, const StageReplay::Watch& watch) {
     std::string failed;
+    replay(set).begin(candidate.executable->stages(), watch);
     Clock::time_point end = Clock::now();
     if (limit_s > 0) end += std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(limit_s));
     const runtime::Interrupt interrupt{clock_has_passed, &end};
@@ -223,6 +227,9 @@ std::optional<Bench::Failure> Bench::run(const Candidate& candidate, const Call&
     if (!candidate.fault.empty() && !act_out_fault(candidate, call, set, timed))
         status = runtime::RunStatus::out_of_memory;
     const std::string data = "the data set " + set.description->kind;
+    // Special values may lead a call to other stages than those that were recorded.
+    const std::string unlike = replay(set).problem(status == runtime::RunStatus::done);
+    if (!unlike.empty()) return Failure{{OutcomeKind::wrong_answer, unlike}, planted_};
     switch (status) {
     case runtime::RunStatus::done:
         break;
@@ -263,7 +270,8 @@ std::vector<Bench::Output> Bench::outputs(const Candidate& candidate, const Call
             output.data = downloaded(there->result(i, set.results[i].bytes()), set.results[i], output.dtype);
         // NumPy's results come in the order of `return`.
         for (std::size_t r = 0; r < plan.returns.size() && r < set.expected.size(); ++r) {
-            if (plan.returns[r] != output.name) continue;
+            // What a stage holds is not here; the array that it holds a copy of was compared as its operand.
+            if (plan.returns[r] != output.name || plan.numbers[r] == "held") continue;
             const autotune::JobExpected& expected = set.description->expected[r];
             if (expected.shape != output.shape || expected.dtype != info(output.dtype).name)
                 throw InternalError("tuning job: data set " + set.description->kind + ": NumPy's " + output.name +
@@ -389,6 +397,7 @@ std::optional<Outcome> Bench::prepare(const std::string& id, bool bare) {
     reference.last_use = ++uses_;
     reference.outputs.resize(sets_.size());
     reference.served.assign(sets_.size(), false);
+    reference.operands.resize(sets_.size());
     double recorded_s = 0;
     for (std::size_t s = 0; s < sets_.size() && reference.wrong.empty(); ++s) {
         DataSet& set = sets_[s];
@@ -397,8 +406,13 @@ std::optional<Outcome> Bench::prepare(const std::string& id, bool bare) {
         poison(set, *standard, Place::before_guard);
         refresh(call, set);
         const auto start = Clock::now();
-        if (const auto failed = run(*standard, call, set, false)) {
+        const StageReplay::Watch watch{.tolerance = &job_.tolerance, .kept = &reference.operands[s]};
+        if (const auto failed = run(*standard, call, set, false, 0, watch)) {
             if (failed->is_the_datas && !set.recorded) continue;
+            if (failed->kind == OutcomeKind::wrong_answer) {
+                reference.wrong = failed->text;
+                break;
+            }
             return failed;
         }
         if (set.recorded) recorded_s = ns_since(start) * 1e-9;
@@ -423,7 +437,8 @@ std::optional<Outcome> Bench::prepare(const std::string& id, bool bare) {
 }
 
 template <class Body>
-std::optional<Outcome> Bench::with_planted(const Candidate& candidate, double limit_s, const Body& body) {
+std::optional<Outcome> Bench::with_planted(const Candidate& candidate, double limit_s, const StageReplay::Watch& watch,
+                                           const Body& body) {
     DataSet& set = sets_.front();
     const UploadedAfter uploaded{on_device(set), set};
     const PlantedSpecials specials(set);
@@ -433,7 +448,7 @@ std::optional<Outcome> Bench::with_planted(const Candidate& candidate, double li
     const Call call = make_ready(candidate, set, Place::before_guard);
     poison(set, candidate, Place::before_guard);
     refresh(call, set);
-    const auto failed = run(candidate, call, set, false, limit_s);
+    const auto failed = run(candidate, call, set, false, limit_s, watch);
     planted_ = false;
     // With a limit it is the reference that runs: what it cannot do with special values is nobody's fault.
     if (failed && failed->is_the_datas && limit_s > 0) return std::nullopt;
@@ -442,7 +457,8 @@ std::optional<Outcome> Bench::with_planted(const Candidate& candidate, double li
 }
 
 std::optional<Outcome> Bench::plant(const Candidate& candidate, Reference& reference, double limit_s) {
-    return with_planted(candidate, limit_s, [&](const std::vector<Output>& all) -> std::optional<Outcome> {
+    const StageReplay::Watch watch{.kept = &reference.planted_operands};
+    return with_planted(candidate, limit_s, watch, [&](const std::vector<Output>& all) -> std::optional<Outcome> {
         for (const Output& output : all)
             reference.planted.push_back(copy_of(output));
         return std::nullopt;
@@ -476,7 +492,9 @@ std::optional<Outcome> Bench::verify(const std::string& id) {
             return verify_planted(candidate, reference);
         poison(set, candidate, Place::before_guard);
         refresh(call, set);
-        if (auto failed = run(candidate, call, set, false)) {
+        StageReplay::Watch watch;
+        if (reference.served[s] && job_.contract != "fast") watch.same_as = &reference.operands[s];
+        if (auto failed = run(candidate, call, set, false, 0, watch)) {
             if (failed->is_the_datas && !reference.served[s]) continue;
             return failed;
         }
@@ -503,7 +521,8 @@ std::optional<Outcome> Bench::verify(const std::string& id) {
 }
 
 std::optional<Outcome> Bench::verify_planted(const Candidate& candidate, const Reference& reference) {
-    return with_planted(candidate, 0, [&](const std::vector<Output>& all) {
+    const StageReplay::Watch watch{.same_as = &reference.planted_operands};
+    return with_planted(candidate, 0, watch, [&](const std::vector<Output>& all) {
         auto wrong = device_damage(sets_.front(), "the recorded data set");
         for (std::size_t i = 0; i < all.size() && !wrong; ++i)
             wrong = bits_differ(all[i], reference.planted[i].behind_guard(),
@@ -537,10 +556,13 @@ autotune::OrOutcome<autotune::PairedTimes> Bench::measure(const autotune::Measur
     const auto first_incumbent =
         incumbent != nullptr ? timed_run(*incumbent, incumbent_call, 1) : std::optional<double>(0);
     if (!first_incumbent) return answer;
+    const auto before_candidate = Clock::now();
     const auto first_candidate = timed_run(candidate, candidate_call, 1);
     if (!first_candidate) return answer;
     const double sample_ns = device_ ? kLeastDeviceSampleNs : kLeastSampleNs;
-    const double shortest = incumbent != nullptr ? std::min(*first_candidate, *first_incumbent) : *first_candidate;
+    double shortest = incumbent != nullptr ? std::min(*first_candidate, *first_incumbent) : *first_candidate;
+    // What stages give is copied, which may take far longer than the kernels around them.
+    if (!candidate.executable->stages().empty()) shortest = std::max(shortest, ns_since(before_candidate));
     const int repeats = static_cast<int>(std::clamp(sample_ns / std::max(shortest, 1.0), 1.0, double{kMostRepeats}));
 
     autotune::PairedTimes times;
@@ -588,11 +610,13 @@ autotune::OrOutcome<double> Bench::timed(const Candidate& candidate, const Call&
             refresh(call, set);
             if (flushed) flushing_->poison();
             if (timer) timer->start();
+            replay(set).take_spent_ns();
             const auto start = Clock::now();
             for (int i = 0; i < at_once; ++i)
                 if (const auto failure = run(candidate, call, set, true)) return Outcome(*failure);
             if (timer) timer->stop();
-            spent_ns += timer ? timer->elapsed_ns() : ns_since(start);
+            // NumPy computes stages: playing them back is no part of what a schedule takes.
+            spent_ns += timer ? timer->elapsed_ns() : std::max(0.0, ns_since(start) - replay(set).take_spent_ns());
         }
         return spent_ns / repeats;
     } catch (const DeviceError& error) {

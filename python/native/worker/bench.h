@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -16,6 +17,7 @@
 #include "python/native/worker/data_sets.h"
 #include "python/native/worker/device_memory.h"
 #include "python/native/worker/faults.h"
+#include "python/native/worker/stage_replay.h"
 
 namespace tilewright::native {
 
@@ -64,6 +66,9 @@ class Bench {
         /// Of the recorded call with special values planted in it; empty where nothing can be planted, or where loops
         /// that the data end would then not end.
         std::vector<GuardedMemory> planted;
+        /// What its stages were given, by data set, and by those values.
+        std::vector<StageReplay::Operands> operands;
+        StageReplay::Operands planted_operands;
         unsigned last_use = 0;
     };
 
@@ -75,7 +80,8 @@ class Bench {
     void refresh(const Call& call, const DataSet& set);
     /// Requires refresh(). `limit_s`: loops of the plan end then; 0: never.
     std::optional<Failure> run(const Candidate& candidate, const Call& call, DataSet& set, bool timed,
-                               double limit_s = 0);
+                               double limit_s = 0, const StageReplay::Watch& watch = {});
+    StageReplay& replay(const DataSet& set) { return *replays_[static_cast<std::size_t>(&set - sets_.data())]; }
     /// Waits for the device. What went wrong there is a failure, or the end of this process where nothing works any
     /// more: the search then charges it to the schedule that ran.
     std::optional<Failure> finish();
@@ -92,9 +98,10 @@ class Bench {
     /// What a candidate has written on the device outside of its arrays.
     std::optional<autotune::Outcome> device_damage(const DataSet& set, const std::string& data);
     bool recorded_fits(const Candidate& candidate);
-    /// What `body` says of the outputs of the recorded call with special values planted in it; `limit_s` as in run().
+    /// What `body` says of the outputs of the recorded call with special values planted in it; the rest as in run().
     template <class Body>
-    std::optional<autotune::Outcome> with_planted(const Candidate& candidate, double limit_s, const Body& body);
+    std::optional<autotune::Outcome> with_planted(const Candidate& candidate, double limit_s,
+                                                  const StageReplay::Watch& watch, const Body& body);
     std::optional<autotune::Outcome> plant(const Candidate& candidate, Reference& reference, double limit_s);
     std::optional<autotune::Outcome> verify_planted(const Candidate& candidate, const Reference& reference);
     void forget_old_references();
@@ -105,6 +112,7 @@ class Bench {
     bool loaded_ = false;
     bool planted_ = false; ///< the recorded call holds special values right now
     std::vector<DataSet> sets_;
+    std::vector<std::unique_ptr<StageReplay>> replays_; ///< of each
     /// Of a CUDA target: where calls run, and the arrays of each data set there.
     std::optional<runtime::cuda::Place> device_;
     std::vector<DeviceSet> device_sets_;

@@ -50,7 +50,7 @@ void limit_memory(const autotune::Job& job) {
     std::int64_t limit = job.memory_limit_bytes;
     if (limit <= 0) {
         // Data, results, references of some variants, stages that are computed whole; and a compiler.
-        const double wanted = 24 * (job.argument_bytes() + job.result_bytes()) + 4e9;
+        const double wanted = 24 * (job.argument_bytes() + job.result_bytes()) + 8 * job.stage_bytes() + 4e9;
         const std::int64_t available = kib_field("/proc/meminfo", "MemAvailable");
         limit =
             static_cast<std::int64_t>(available > 0 ? std::min(wanted, 0.8 * static_cast<double>(available)) : wanted);
