@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import Any
 
 CASES_FOLDER = Path(__file__).parent / "cases"
+EVERYDAY_FOLDER = Path(__file__).parent / "everyday"
 
 
 def load_script(path: Path) -> ModuleType:
@@ -54,8 +55,12 @@ class Case:
     keeps_freed_memory: bool = False
     """Every peer runs with a malloc that gives nothing back: the steadier and stronger NumPy where temporaries come and go."""
 
+    folder: Path = CASES_FOLDER
+    whole: bool = False
+    """An answer is right with its structure: dicts and tuples, names, dtypes and shapes."""
+
     def module(self) -> ModuleType:
-        return load_script(CASES_FOLDER / f"{self.script}.py")
+        return load_script(self.folder / f"{self.script}.py")
 
     @property
     def words(self) -> list[str]:
@@ -79,6 +84,60 @@ NPBENCH: list[tuple[str, str, tuple[int, ...], tuple[float, ...]]] = [
     ("crc16", "crc16", (), (0,)),
     ("seidel_2d", "kernel", (2,), (1e-10,)),
 ]
+
+# Programs as users of plain NumPy write them: kind, script, function, the places of the arguments that are written.
+EVERYDAY = [
+    ("images", "histogram_equalization", "histeq", ()),
+    ("images", "otsu", "binarize", ()),
+    ("images", "canny", "canny", ()),
+    ("images", "median_denoise", "denoise", ()),
+    ("images", "rotate_image", "rotate", ()),
+    ("images", "seam_carving", "crop_width", ()),
+    ("signals", "smooth", "smooth", ()),
+    ("signals", "kalman", "kalman", ()),
+    ("signals", "detect_peaks", "detect_peaks", ()),
+    ("signals", "mfcc", "mfcc", ()),
+    ("signals", "phase_vocoder", "time_stretch", ()),
+    ("signals", "haar_denoise", "denoise", ()),
+    ("finance", "longstaff_schwartz", "american_put", ()),
+    ("finance", "binomial_tree", "binomial_option", ()),
+    ("finance", "risk_report", "risk_report", ()),
+    ("finance", "backtest", "backtest", ()),
+    ("grids", "gray_scott", "gray_scott", ()),
+    ("grids", "lattice_boltzmann", "cylinder_flow", ()),
+    ("grids", "laplace", "solve", ()),
+    ("grids", "schrodinger", "tunnel", ()),
+    ("grids", "ising", "ising", ()),
+    ("particles", "nbody", "nbody", ()),
+    ("particles", "lennard_jones", "simulate", ()),
+    ("particles", "boids", "fly", (0, 1)),
+    ("particles", "particle_box", "run", ()),
+    ("learning", "kmeans_fit", "kmeans", ()),
+    ("learning", "logistic_regression", "fit", ()),
+    ("learning", "gaussian_mixture", "fit_gmm", ()),
+    ("learning", "pca", "pca", ()),
+    ("learning", "bootstrap", "compare", ()),
+    ("learning", "mlp", "train", ()),
+    ("graphs", "pagerank", "pagerank", ()),
+    ("graphs", "bfs", "bfs_levels", ()),
+    ("graphs", "floyd_warshall", "floyd_warshall", ()),
+    ("texts", "edit_distance", "levenshtein", ()),
+    ("texts", "hamming_code", "send", ()),
+    ("texts", "caesar", "break_caesar", ()),
+    ("games", "game_of_life", "life", ()),
+    ("games", "connect_four", "odds", ()),
+    ("games", "sudoku", "play", ()),
+]
+
+
+def everyday_cases() -> list[Case]:
+    """Each program at its own size, and as NAME_small."""
+    return [
+        Case(f"everyday_{script}{end}", kind, script, function, {"small": True} if end else {}, must=0.95, goal=5, rtol=1e-9,
+             written=written, group="everyday", peers=("numpy", "numba", "jax"), folder=EVERYDAY_FOLDER, whole=True)
+        for kind, script, function, written in EVERYDAY
+        for end in ("", "_small")
+    ]  # fmt: skip
 
 
 def npbench_cases() -> list[Case]:
@@ -125,7 +184,7 @@ CASES = [
 
 
 def case(name: str) -> Case:
-    for candidate in CASES:
+    for candidate in [*CASES, *everyday_cases()]:
         if candidate.name == name:
             return candidate
     raise KeyError(f"no case is called {name!r}; there are: {', '.join(c.name for c in CASES)}")

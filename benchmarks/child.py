@@ -28,6 +28,7 @@ class Arguments(tuple[Any, ...]):
         return super().__new__(cls, values)
 
     def __init__(self, _: tuple[Any, ...], rules: Case) -> None:
+        self._whole = rules.whole
         self.written = [self[place] for place in rules.written]
         self._originals = [np.copy(array) for array in self.written]
 
@@ -37,14 +38,34 @@ class Arguments(tuple[Any, ...]):
 
     def results(self, answer: Any, *, is_pure: bool) -> list[np.ndarray]:
         """The arrays written, then what was returned beside them. A pure peer returns them all."""
+        if self._whole:
+            leaves = [np.copy(array) for array in self.written] if not is_pure else []
+            return [np.array(description(answer, leaves)), *leaves]
         returned = list(answer) if isinstance(answer, (tuple, list)) else [] if answer is None else [answer]
         first = [] if is_pure else self.written
         returned = [value for value in returned if not any(value is array for array in first)]
         return [np.array(value) for value in (*first, *returned)]
 
 
+def description(answer: Any, leaves: list[np.ndarray]) -> str:
+    """What an answer is made of, down to dtypes and shapes: its arrays, numbers and texts go to `leaves`."""
+    if isinstance(answer, dict):
+        inner = ", ".join(f"{key}: {description(value, leaves)}" for key, value in answer.items())
+        return f"{type(answer).__name__}({inner})"
+    if isinstance(answer, (tuple, list)):
+        return f"{type(answer).__name__}({', '.join(description(value, leaves) for value in answer)})"
+    if answer is None:
+        return "None"
+    leaves.append(np.array(answer))
+    if isinstance(answer, np.ndarray):
+        return f"{answer.dtype}{list(answer.shape)}"
+    return type(answer).__name__
+
+
 def check(got: list[np.ndarray], wanted: list[np.ndarray], rules: Case, slack: float = 1.0) -> tuple[str | None, str]:
     """What is wrong with the results, or None; and how far they agree."""
+    if rules.whole and str(got[0]) != str(wanted[0]):
+        return f"{got[0]} instead of {wanted[0]}", ""
     if len(got) != len(wanted):
         return f"{len(got)} results instead of {len(wanted)}", ""
     agreement = []
@@ -54,7 +75,7 @@ def check(got: list[np.ndarray], wanted: list[np.ndarray], rules: Case, slack: f
         if rules.bars:
             error, bar = _norm_error(mine, right), rules.bars[place]
             text = f"error {error:.1e}"
-        elif right.dtype.kind in "iub":
+        elif right.dtype.kind in "iubUS":
             differ = int(np.sum(mine != right))
             error, bar = differ / max(1, right.size), rules.mismatch_fraction * slack
             text = f"{differ:,} of {right.size:,} labels differ"
@@ -77,10 +98,17 @@ def _norm_error(mine: np.ndarray, right: np.ndarray) -> float:
 
 
 def _relative_error(mine: np.ndarray, right: np.ndarray) -> float:
+    same = (mine == right) | (np.isnan(mine) & np.isnan(right))  # infinities too
+    if np.all(same):
+        return 0.0
+    finite = np.abs(right[np.isfinite(right)])
+    mine, right = mine[~same], right[~same]
+    if not (np.isfinite(mine).all() and np.isfinite(right).all()):
+        return float("inf")
     scale = np.maximum(np.abs(right), np.finfo(right.dtype).tiny)
     # Small results of sums with cancellation are judged by the size of the whole.
-    scale = np.maximum(scale, float(np.mean(np.abs(right))) * 1e-3)
-    return float(np.max(np.abs(mine - right) / scale)) if right.size else 0.0
+    scale = np.maximum(scale, float(np.mean(finite)) * 1e-3)
+    return float(np.max(np.abs(mine - right) / scale))
 
 
 def steady_ns(call: Callable[[], Any], calls: int, restore: Callable[[], None] | None = None) -> float:
@@ -157,7 +185,8 @@ def fastest(
         except Exception as error:
             if len(variants) == 1:
                 raise
-            line = str(error).strip().split("\n")[0]
+            lines = [line for line in str(error).strip().split("\n") if line.strip()] or [""]
+            line = next((line for line in lines if not line.startswith("Failed in ")), lines[0])  # Numba's heading
             reasons.append(f"{name}: {type(error).__name__}: {line}"[:300])
             continue
         others[name] = min(times)

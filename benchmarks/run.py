@@ -10,9 +10,11 @@ import argparse
 import json
 import os
 import platform
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -29,9 +31,9 @@ SLOW_TURNS = 3
 
 
 class Child:
-    """A running child.py."""
+    """A running child.py. What is not ready within `limit_s` is killed: a compiler may take hours."""
 
-    def __init__(self, rules: Case, peer: str, reference: Path, environment: dict[str, str]):
+    def __init__(self, rules: Case, peer: str, reference: Path, environment: dict[str, str], limit_s: float = 0):
         command = [sys.executable, str(HERE / "child.py"), rules.name, peer, str(reference)]
         self.peer = peer
         self.process = subprocess.Popen(
@@ -42,7 +44,14 @@ class Child:
             text=True,
             env=environment,
         )
+        timer = threading.Timer(limit_s, self.process.kill) if limit_s else None
+        if timer is not None:
+            timer.start()
         self.hello = self._read()
+        if timer is not None:
+            timer.cancel()
+            if self.process.poll() == -signal.SIGKILL:
+                self.hello["reason"] = f"not ready after {limit_s:g} s"
         self.times_ns: list[float] = []
 
     def _read(self) -> dict[str, Any]:
@@ -114,8 +123,16 @@ def tune(rules: Case, modules: Path, budget: str, database: Path) -> None:
         )
 
 
-def measure(rules: Case, peers: list[str], turns: int, environment: dict[str, str]) -> dict[str, Any]:
-    """All peers of one case, turn by turn."""
+def measure(
+    rules: Case,
+    peers: list[str],
+    turns: int,
+    environment: dict[str, str],
+    *,
+    says_why_not: bool = True,
+    limit_s: float = 0,
+) -> dict[str, Any]:
+    """All peers of one case, turn by turn. Prints why a peer does not run, or leaves it to the caller."""
     with tempfile.TemporaryDirectory() as folder:
         reference = Path(folder) / "reference.npz"
         ours = ("tilewright", "tilewright_jit") if rules.group else ("tilewright",)
@@ -126,9 +143,9 @@ def measure(rules: Case, peers: list[str], turns: int, environment: dict[str, st
                 "MALLOC_TRIM_THRESHOLD_": str(1 << 32),
                 "MALLOC_MMAP_THRESHOLD_": str(1 << 32),
             }
-        children = [Child(rules, peer, reference, environment) for peer in dict.fromkeys(names)]
+        children = [Child(rules, peer, reference, environment, limit_s) for peer in dict.fromkeys(names)]
         for child in children:
-            if not child.ready:
+            if not child.ready and says_why_not:
                 print(f"  {child.peer}: {child.hello['state']}: {child.hello.get('reason', '')}", flush=True)
         running = [child for child in children if child.ready]
         for child in running:

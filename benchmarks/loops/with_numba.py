@@ -265,18 +265,20 @@ def monte_carlo_pi(num_samples, seed):
     return 4.0 * _count_inside(num_samples, np.random.default_rng(seed)) / num_samples
 
 
-def _text(case: Any, parallel: bool) -> Callable[..., Any]:
+def _text(case: Any, parallel: bool, fastmath: bool = True) -> Callable[..., Any]:
     """The case's own function under njit, and the functions that it calls."""
     module = case.module()
     for name, value in list(vars(module).items()):
         if isinstance(value, FunctionType) and value.__module__ == module.__name__:
-            setattr(module, name, njit(parallel=parallel, fastmath=True)(value))
+            setattr(module, name, njit(parallel=parallel, fastmath=fastmath)(value))
     return getattr(module, case.function)
 
 
 def variants(case: Any) -> dict[str, Callable[..., Any]]:
     """The ways to write a case. What Numba does not compile fails at its first call."""
     found = {"text": _text(case, False), "text, parallel": _text(case, True)}
+    if case.group == "everyday":
+        return {"text, exact": _text(case, False, fastmath=False), **found}  # NaN and infinities may matter
     by_hand = (jacobi_2d, cavity_flow, channel_flow, deriche, adi, conv2d_bias, syrk, spmv, seidel_2d, monte_carlo_pi)
     for function in by_hand:
         if function.__name__ == case.script:
