@@ -22,6 +22,7 @@ from .errors import (
 )
 
 if TYPE_CHECKING:
+    from .callees import stage
     from .decorator import JitFunction, jit
     from .devices import DeviceArray, device, to_device
     from .specialization import Specialization
@@ -32,6 +33,7 @@ __version__ = "0.1.0"
 
 # Where the names that are imported at first use live.
 _HOME = {
+    "callees": ("stage",),
     "decorator": ("JitFunction", "jit"),
     "devices": ("DeviceArray", "device", "to_device"),
     "specialization": ("Specialization",),
@@ -60,6 +62,7 @@ __all__ = [
     "parallel_backend",
     "pool_info",
     "set_num_threads",
+    "stage",
     "threads",
     "to_device",
     "trim_pool",

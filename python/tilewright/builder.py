@@ -21,6 +21,11 @@ from .plan import Build
 from .program import Program
 
 _LONG_BUILD_S = 15.0  # a program of hundreds of reductions takes some seconds
+_LONGEST_SHORT = 8  # is_short_size of autotune/space/stage_graph.cpp
+
+
+def _short_or_magnitude(size: int) -> str:
+    return f"{size}" if 0 <= size <= _LONGEST_SHORT else f"of {size.bit_length()} bits"
 
 
 @dataclass(frozen=True)
@@ -49,9 +54,9 @@ class BuildRequest:
         }
 
     def key(self) -> str:
-        """The name of the build in the object cache. Sizes count by their magnitude only: what a default schedule
-        needs of them is among the build's conditions."""
-        magnitudes = {name: int(size).bit_length() for name, size in self.sizes.items()}
+        """The name of the build in the object cache. Sizes count by their magnitude: what a default schedule needs of
+        them is among the build's conditions. Short ones count themselves: it has loops of their lengths."""
+        magnitudes = {name: _short_or_magnitude(int(size)) for name, size in self.sizes.items()}
         text = json.dumps(
             [
                 _identity(),

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable
 from numbers import Integral
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 MOST_TRIALS = (1 << 31) - 1
 MOST_SEED = (1 << 63) - 1
@@ -32,6 +32,15 @@ def flag(value: Any, name: str) -> bool:
     if not isinstance(value, bool):
         raise TypeError(f"{name}: {described(value)} is neither True nor False. Give one of them.")
     return value
+
+
+def strictness(value: Any, name: str) -> bool | Literal["kernels"]:
+    """True, False or "kernels"."""
+    if not isinstance(value, (bool, str)):
+        raise TypeError(f"{name}: {described(value)} is neither True nor False nor text. Use True, False or 'kernels'.")
+    if isinstance(value, str) and value != "kernels":
+        raise ValueError(f"{name}: {shown(value)} is not known. Use True, False or 'kernels'.")
+    return value  # type: ignore[return-value]
 
 
 def text(value: Any, name: str, what: str) -> str:

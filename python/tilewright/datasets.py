@@ -32,6 +32,7 @@ from .operations import with_trait
 from .program import Program, evaluate
 from .quantities import format_bytes
 from .record.capture import copy_arguments, with_strides
+from .structure import flattened, is_flat
 from .work_folders import work_folder
 
 _PREFIX = "tilewright-data"
@@ -201,12 +202,15 @@ class Reference:
         names, numbers = self.program.results, self.program.result_numbers
         if not names:  # it only writes
             return ()
-        results = result if isinstance(result, (tuple, list)) else (result,)
+        if is_flat(self._traced.results):
+            results = result if isinstance(result, (tuple, list)) else (result,)
+        else:
+            results = flattened(self._traced.results, result)
         if len(results) != len(names):
             return tuple(np.asarray(r) for r in results)
         try:
             return tuple(
-                np.asarray(r, self.program.type_of(name)[0]) if number else np.asarray(r)
+                np.asarray(r, self.program.type_of(name)[0]) if number and number != "held" else np.asarray(r)
                 for r, name, number in zip(results, names, numbers, strict=True)
             )
         except OverflowError:

@@ -30,10 +30,13 @@ from .dispatch import c_binding, program_function
 from .draws import SharedGenerator, drawing
 from .errors import DeviceError, Error, ExportError, FallbackWarning, InternalError, TraceError, TranslateError
 from .failed_traces import raised_while_tracing
+from .lent import undo
 from .machine import CUDA_DEFAULT, host_isa, targets_of
 from .partials import is_beyond_limit
 from .program import Program
 from .specialization import Specialization
+from .structure import is_flat
+from .symbolic.stages import ON_DEVICE, ONLY_KERNELS, Untaken, functions_of
 from .work import is_one_library_call, is_small
 
 if TYPE_CHECKING:
@@ -45,6 +48,8 @@ DEBUG_LIMIT = "60s"  # of each step of debug()
 _MAX_STAYS = 1024
 # Programs that differ only in one value: a value that keeps changing is not worth compiling for.
 _MAX_OF_ONE_VALUE = 8
+# So many functions in a row may be called behind branches on what others gave.
+_MAX_WATCHED = 8
 
 
 class _Active(threading.local):
@@ -74,7 +79,7 @@ class JitFunction(_face.Dispatcher):
         function: Callable[..., Any],
         *,
         target: str | None = None,
-        strict: bool = False,
+        strict: bool | Literal["kernels"] = False,
         contract: str = "numpy",
         db: str | Path | None = None,
         only_stored: bool = False,
@@ -83,12 +88,13 @@ class JitFunction(_face.Dispatcher):
         functools.update_wrapper(self, function)
         self.targets = targets_of(target)
         self.copies_to_device = self.targets.host is None
-        self._strict = strict
+        self.strict = strict
         self.contract = contract
         self._db = db
         self._only_stored = only_stored
         self._specializations: list[Specialization] = []
         self._refused: dict[tuple[Any, ...], Error] = {}
+        self._watched: dict[tuple[Any, ...], int] = {}  # how often such calls ran watched
         self._stays: set[tuple[Any, ...]] = set()  # calls that NumPy is known to serve best, or alone
         self._lock = forks.Lock()
         self._parts = _parts_of(function)
@@ -311,14 +317,16 @@ class JitFunction(_face.Dispatcher):
             way = "device" if bound.on_device else self._way_of(specialization, bound, args, kwargs)
         except (TraceError, TranslateError) as error:
             way = "numpy"
+            if error.not_seen and self._watch_again(args, kwargs):
+                return self._in_out(_run_watched(self.__wrapped__, args, kwargs), out)
             if error.idle != "here":
-                if self._strict:
+                if self.strict:
                     raise
                 self._fall_back(error)
             # f(x, 1) of no iterations says nothing of f(x, 1000).
             self._stay(args, kwargs, at_any_values=error.idle != "here")
         except InternalError as error:
-            if self._strict:
+            if self.strict:
                 raise
             logs.logger.warning("%s: %s NumPy runs it instead.", self.__name__, error)
             self._refused[_call_key(args, kwargs)] = error
@@ -329,7 +337,7 @@ class JitFunction(_face.Dispatcher):
             # The function's own error, as its trace has it: NumPy raises the one that these data lead to first. Where it
             # raises none, the error is one of the trace alone.
             own_error = raised_while_tracing(error, self.__wrapped__)
-            if self._strict:
+            if self.strict:
                 if self._raises(args, kwargs):
                     raise
                 raise own_error from error
@@ -361,12 +369,19 @@ class JitFunction(_face.Dispatcher):
         self._stay(args, kwargs)
         return "numpy"
 
+    def _watch_again(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Whether a call may still show what it calls: each shows some, where branches on data hide others."""
+        key = _call_key(args, kwargs)
+        self._watched[key] = self._watched.get(key, 0) + 1
+        return self._watched[key] <= _MAX_WATCHED
+
     def _take_new_parts(self) -> None:
         """The function has other code or other defaults: nothing that is known of its calls is true any more."""
         with self._lock:
             self._parts = _parts_of(self.__wrapped__)
             super().__init__(self.__wrapped__.__name__, _face_parameters(self.__wrapped__))
             self._stays.clear()
+            self._watched.clear()
             self._refused.clear()
             self._specializations.clear()
 
@@ -402,7 +417,7 @@ class JitFunction(_face.Dispatcher):
         except (TraceError, TranslateError) as error:
             if placed and out is None and error.idle:
                 return self._untouched(error, args, kwargs)
-            if placed or (self._strict and error.idle != "here"):
+            if placed or (self.strict and error.idle != "here"):
                 raise
             if error.idle != "here":
                 self._fall_back(error)
@@ -464,7 +479,8 @@ class JitFunction(_face.Dispatcher):
         if specialization.runner is not None:
             try:
                 with drawing(specialization.traced, bound) as values:
-                    return specialization.runner(values, out)
+                    result = specialization.runner(values, out)
+                return result if is_flat(specialization.traced.results) else self._in_out(result, out)
             except _face.TooLargeError as error:
                 self._say_too_large(TraceError(str(error)), args, kwargs)
             except (_face.WrittenError, _face.CheckError, SharedGenerator):
@@ -503,13 +519,15 @@ class JitFunction(_face.Dispatcher):
         return self._in_numpy(args, kwargs, out)
 
     def _say_too_large(self, said: TraceError, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        if self._strict:
+        if self.strict:
             raise said from None
         self._refused["too large", *_call_key(args, kwargs)] = said
         self._fall_back(said)
 
     def _check_failed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The program cannot compute with these data: NumPy raises its own error, or computes what it can."""
+        if any(specialization.traced.draws_are_stages for specialization in self._specializations):
+            undo()
         if places_among((*args, *kwargs.values())):
             specialization, bound = self.specialize(args, {k: v for k, v in kwargs.items() if k != "out"})
             return self._told(specialization, bound, kwargs.get("out"))
@@ -536,7 +554,7 @@ class JitFunction(_face.Dispatcher):
     def specialize(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Specialization, Bound]:
         """The program of such a call, traced now if need be, and the call's values in it. Nothing is compiled."""
         specialization, bound = self._found_or_made(args, kwargs)
-        if specialization.draws and places_among((*args, *kwargs.values())):
+        if (specialization.draws or specialization.traced.stages) and places_among((*args, *kwargs.values())):
             self._refuse_draws(specialization)
         return specialization, bound
 
@@ -553,6 +571,8 @@ class JitFunction(_face.Dispatcher):
         if (found := self._found(args, kwargs)) is not None:
             return found
         key = _call_key(args, kwargs)
+        if self._untaken(args, kwargs) is ON_DEVICE:
+            key = ("on a device", *key)  # the host may take it
         if key in self._refused:
             raise self._refused[key].with_traceback(None)
         with self._lock:
@@ -561,15 +581,24 @@ class JitFunction(_face.Dispatcher):
             try:
                 return self._new_specialization(args, kwargs, self._changing_values(args, kwargs))
             except Error as error:
-                if error.idle != "here" and not error.depends_on_values:
+                if error.idle != "here" and not error.depends_on_values and not error.not_seen:
                     self._refused[key] = error
                 raise
 
     def _found(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Specialization, Bound] | None:
         for specialization in self._specializations:
+            if specialization.traced.stages and self._untaken(args, kwargs) is not None:
+                continue
             if specialization.traced.matches(args, kwargs):
                 return specialization, self._bind(specialization.traced, specialization.program, args, kwargs)
         return None
+
+    def _untaken(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Untaken | None:
+        """Why such a call may have no stages."""
+        if self.strict == "kernels":
+            return ONLY_KERNELS
+        on_device = self._moves_to_device() or places_among((*args, *kwargs.values()))
+        return ON_DEVICE if on_device else None
 
     def _changing_values(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> frozenset[str]:
         """Values from outside of the call, in words, where one alone keeps some program from serving it. TraceError where
@@ -595,7 +624,8 @@ class JitFunction(_face.Dispatcher):
         from .trace import trace  # noqa: PLC0415  (the slowest import of all)
 
         start = time.perf_counter()
-        traced = trace(self.__wrapped__, args, kwargs, contract=self.contract, changing=changing)
+        untaken = self._untaken(args, kwargs)
+        traced = trace(self.__wrapped__, args, kwargs, contract=self.contract, changing=changing, untaken=untaken)
         if traced.fallback_reason is not None:
             placed = places_among((*args, *kwargs.values()))
             other = "such calls are not compiled, for arrays on a device" if placed else "NumPy does that itself"
@@ -666,6 +696,7 @@ class JitFunction(_face.Dispatcher):
             specialization.runner = _function_of(specialization)
             return
         text, objects = specialization.plan_text(), specialization.objects()
+        binding["stages"] = functions_of(specialization.traced.stages)
         binding["partials"] = specialization.partials.loaded() if specialization.partials else None
         try:
             index = -1 if specialization.plan_index is None else specialization.plan_index
@@ -685,6 +716,8 @@ class JitFunction(_face.Dispatcher):
         self, specialization: Specialization, bound: Bound, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> bool:
         """Whether NumPy is faster at a call whose version is new; then calls of this size stay with NumPy."""
+        if specialization.traced.draws_are_stages:
+            return False  # nothing may be drawn twice
         with forks.compiling():  # imports take locks
             from .comparison import compare  # noqa: PLC0415  (slow to import, and only new versions are compared)
             from .datasets import Call, Reference  # noqa: PLC0415
@@ -756,7 +789,11 @@ class JitFunction(_face.Dispatcher):
 def jit(function: Callable[..., Any]) -> JitFunction: ...
 @overload
 def jit(
-    *, target: str | None = None, strict: bool = False, contract: str = "numpy", db: str | Path | None = None
+    *,
+    target: str | None = None,
+    strict: bool | Literal["kernels"] = False,
+    contract: str = "numpy",
+    db: str | Path | None = None,
 ) -> Callable[[Callable[..., Any]], JitFunction]: ...
 
 
@@ -764,7 +801,7 @@ def jit(
     function: Callable[..., Any] | None = None,
     *,
     target: str | None = None,
-    strict: bool = False,
+    strict: bool | Literal["kernels"] = False,
     contract: str = "numpy",
     db: str | Path | None = None,
 ) -> Any:
@@ -775,12 +812,13 @@ def jit(
     target : what to compile for: host, x86-64, x86-64-v3, x86-64-v4, cuda, cuda-sm_80 and the like, or host,cuda. By
         default host code for NumPy arrays and CUDA code for arrays that lie on a device. With `cuda` alone NumPy arrays
         are copied to the device, and results back.
-    strict : raise TraceError instead of running in NumPy what cannot be compiled.
+    strict : raise TraceError instead of running the function in NumPy where it cannot be compiled. Calls without a kernel
+        (np.sort) are stages of what is compiled: NumPy computes them between kernels. "kernels": those are errors too.
     contract : numpy (default), reproducible or fast; what a result promises.
     db : the store of tuned schedules, instead of the usual one.
     """
     checks.one_of(contract, "contract", CONTRACTS)
-    checks.flag(strict, "strict")
+    checks.strictness(strict, "strict")
     db = checks.optional_path(db, "db")
     targets_of(target)
 
@@ -797,11 +835,17 @@ def jit(
     return wrap if function is None else wrap(function)
 
 
+def _run_watched(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    from .interpret.watched import run_watched  # noqa: PLC0415  (only functions with such callees need it)
+
+    return run_watched(function, args, kwargs)
+
+
 def _function_of(specialization: Specialization) -> Callable[[Mapping[str, Any], Any], Any]:
     """Its plan as a function of the program's arguments."""
-    returns_list = isinstance(specialization.traced.results, list)
     versions, partials = specialization.versions, specialization.partials
-    return program_function(specialization.program, versions, partials, returns_list=returns_list)
+    stages = functions_of(specialization.traced.stages)
+    return program_function(specialization.program, versions, partials, stages, specialization.traced.results)
 
 
 def _face_parameters(function: Callable[..., Any]) -> list[tuple[str, str, Any]]:

@@ -18,6 +18,7 @@ from . import _face
 from .partials import Partials
 from .plan import Version, all_objects, compose
 from .program import Program, ScalarArgument
+from .structure import assembled, is_flat
 
 _CARRIED: dict[str, type[Any]] = {"float64": float, "int64": int, "bool": bool, "complex128": complex}
 _SIMPLE = (bool, int, float, str, type(None))
@@ -33,7 +34,7 @@ def c_binding(function: Callable[..., Any], traced: Any, program: Program) -> di
     parameters = inspect.signature(function).parameters
     if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters.values()):
         return None
-    if isinstance(traced.results, list):
+    if isinstance(traced.results, list) or not is_flat(traced.results):
         return None  # plans return tuples
     try:
         return _binding(function, traced, program)
@@ -159,9 +160,14 @@ def _exact_type(argument: Any, wanted: ScalarArgument) -> type:
 
 
 def program_function(
-    program: Program, versions: list[Version], partials: Partials | None, *, returns_list: bool = False
+    program: Program,
+    versions: list[Version],
+    partials: Partials | None,
+    stages: Mapping[str, Callable[..., Any]],
+    structure: Any = None,
 ) -> Callable[..., Any]:
-    """The plan as a plain function of the program's arguments, in their order."""
+    """The plan as a plain function of the program's arguments, in their order. `stages`: what computes those of the plan.
+    `structure`: of the function's result; None where it is what the plan gives."""
     names = [argument.name for argument in program.arguments]
     entry = _face.load(
         compose(versions),
@@ -172,12 +178,17 @@ def program_function(
         parameters=[(name, "positional_or_keyword", _face.MISSING) for name in names],
         module_name="tilewright",
         partials=[partials.loaded() if partials else None],
+        stages=stages,
     )
     carried = [(a.name, _CARRIED[a.dtype] if isinstance(a, ScalarArgument) else None) for a in program.arguments]
 
+    returns_list, flat = isinstance(structure, list), is_flat(structure)
+
     def run(values: Mapping[str, Any], out: Any) -> Any:
         arguments = [values[name] if carry is None else carry(values[name]) for name, carry in carried]
-        made = entry(*arguments) if out is None else entry(*arguments, out=out)
+        made = entry(*arguments) if out is None or not flat else entry(*arguments, out=out)
+        if not flat:
+            return assembled(structure, iter(made))
         return list(made) if returns_list else made
 
     return run

@@ -8,6 +8,7 @@ from typing import Any
 
 from .binding import Bound
 from .errors import Error
+from .lent import lent
 
 
 class SharedGenerator(Error):
@@ -17,11 +18,16 @@ class SharedGenerator(Error):
 @contextmanager
 def drawing(traced: Any, bound: Bound) -> Iterator[Mapping[str, Any]]:
     """The program's inputs, with its generators locked; they are moved on where nothing is raised inside."""
-    if not traced.generators:
+    if not traced.generators and not traced.draws_are_stages:
         yield bound.values
         return
     from .guards import pcg64_words  # noqa: PLC0415  (a trace has imported it; `import tilewright` does without)
 
+    if traced.draws_are_stages:
+        states = {name: pcg64_words(one) for name, one in bound.generators.items()}
+        with lent(bound.generators):
+            yield {**bound.values, **states}
+        return
     streams = {name: bound.generators[name].bit_generator for name, _, _ in traced.generators}
     if len({id(stream) for stream in streams.values()}) < len(streams):
         raise SharedGenerator("two generators of the call draw from one stream.")

@@ -18,6 +18,7 @@ class Error(Exception):
     idle: Literal["", "here", "always"] = ""
     # Of what the values of Python objects decided, which a call's key does not hold.
     depends_on_values: bool = False
+    not_seen: bool = False  # a call that runs as plain Python once, and is watched, may end it
 
     def __init__(self, message: str = "", hint: str = "") -> None:
         super().__init__(f"{message} {hint}" if hint else message)
@@ -30,6 +31,8 @@ class Error(Exception):
 
 class TraceError(Error, NotImplementedError):
     """A NumPy call or a construct that cannot be traced. Has `file` and `line`."""
+
+    what: str = ""  # the message without where it is and without the hint, where a trace knows it
 
     def __init__(self, message: str = "", hint: str = "", *, file: str = "", line: int = 0) -> None:
         super().__init__(message, hint)

@@ -39,7 +39,7 @@ def explain_function(function: Jitted, *, code: bool = False) -> str:
 def explain_specialization(specialization: Specialization, *, code: bool = False) -> str:
     """One program: arguments, guards, stages with loops and source lines, variants, versions, evidence."""
     lines = [specialization.signature]
-    for part in (_guards, _checks, _program_loops, _stages, _variants, _versions, _copies, _launches):
+    for part in (_guards, _checks, _program_loops, _stages, _numpy_stages, _variants, _versions, _copies, _launches):
         lines += part(specialization)
     lead, example = specialization.lead, specialization.example
     if lead is not None and example is not None and lead.label == "by hand":
@@ -136,6 +136,14 @@ def _stages(specialization: Specialization) -> list[str]:
         for number, update in enumerate(stage["updates"]):
             lines.append(f"    update({number}) over {', '.join(_loop(loop) for loop in update)}")
     return lines
+
+
+def _numpy_stages(specialization: Specialization) -> list[str]:
+    lines = []
+    for stage in specialization.numpy_stages:
+        share = "" if stage.share is None else f"; {100 * stage.share:.0f} % of a call"
+        lines.append(f"  {stage.stage}  line {stage.line}  NumPy computes it: {stage.why}{share}")
+    return ["between kernels:", *lines] if lines else []
 
 
 def _loop(loop: dict[str, Any]) -> str:

@@ -20,7 +20,8 @@ _OPERATION = re.compile(
     r"|(?: (?P<variable>\w+) in range\((?P<range>.*)\))? carry \((?P<carried>.*)\) \{"
     r"| (?P<condition>%?\w+) \{)(?: @\d+)?"
 )
-_RETURNED = re.compile(r"(?:(int|float|bool)\()?(%?\w+)")
+_QUOTED = re.compile(r'("(?:[^"\\]|\\.)*")')
+_RETURNED = re.compile(r"(?:(int|float|bool|held)\()?(%?\w+)")
 
 
 class ProgramError(AssertionError):
@@ -124,13 +125,24 @@ class Program:
 
     @property
     def result_numbers(self) -> tuple[str, ...]:
-        """For each result, the Python type that is made of it (int, float, bool), or nothing."""
+        """For each result, the Python type that is made of it (int, float, bool), held (what a call holds under that
+        number), or nothing."""
         return tuple(number for _, number in self._returned)
 
     @cached_property
     def _returned(self) -> tuple[tuple[str, str], ...]:
         lines = [line for line in self._lines["return"] if line != "none"]
         return tuple((m[2], m[1] or "") for line in lines for m in _RETURNED.finditer(line))
+
+    def type_of_result(self, name: str, number: str) -> tuple[str, int]:
+        """dtype and rank of a result; what a call holds is a copy of the call's operand."""
+        dtype, shape = self.type_of(name)
+        if number == "held":
+            operands = next(o.operands for o in self.operations if any(value.name == name for value in o.results))
+            dtype, shape = self.type_of(operands[0])
+            if len(operands) == 2:  # the halves of complex numbers
+                dtype = f"complex{2 * int(dtype.removeprefix('float'))}"
+        return dtype, len(shape)
 
     @property
     def returns_tuple(self) -> bool:
@@ -237,7 +249,8 @@ def _read_block(lines: Iterator[str], parameters: tuple[Value, ...]) -> tuple[Bl
 
 def _read_operation(line: str, lines: Iterator[str]) -> Operation:
     match = _matched(_OPERATION, line)
-    attributes = dict(part.split("=", 1) for part in split_sizes(match["attributes"] or ""))
+    held = match["attributes"] or ""
+    attributes = dict([held.split("=", 1)] if held.startswith("callee=") else _pairs(held))
     if match["variable"]:
         attributes = {"variable": match["variable"], "range": match["range"]}
     carried = [part.rsplit(" = ", 1) for part in split_sizes(match["carried"] or "")]
@@ -250,6 +263,10 @@ def _read_operation(line: str, lines: Iterator[str]) -> Operation:
         regions.append(region)
     results = tuple(_typed(text, Value, match["name"], operands) for text in split_sizes(match["results"]))
     return Operation(match["name"], results, operands, attributes, tuple(regions), line)
+
+
+def _pairs(text: str) -> list[list[str]]:
+    return [part.split("=", 1) for part in split_sizes(text)]
 
 
 def _typed(text: str, kind: type[Value] = Value, operation: str = "", operands: tuple[str, ...] = ()) -> Value:
@@ -272,20 +289,29 @@ def _walk(block: Block) -> Iterator[Operation]:
 
 
 def split_sizes(text: str) -> tuple[str, ...]:
-    """`n, min(a, b), 2` -> three expressions: at commas that are not inside of brackets."""
+    """`n, min(a, b), 2` -> three expressions: at commas that are not inside of brackets or quotes."""
     parts: list[str] = []
     depth = 0
     current = ""
-    for char in text:
-        if char == "," and depth == 0:
-            parts.append(current.strip())
-            current = ""
+    for piece in _QUOTED.split(text) if '"' in text else [text]:
+        if piece.startswith('"'):
+            current += piece
             continue
-        depth += (char in "([") - (char in ")]")
-        current += char
+        for char in piece:
+            if char == "," and depth == 0:
+                parts.append(current.strip())
+                current = ""
+                continue
+            depth += (char in "([") - (char in ")]")
+            current += char
     if current.strip():
         parts.append(current.strip())
     return tuple(parts)
+
+
+def unquoted(text: str) -> str:
+    """What an attribute in quotes says."""
+    return re.sub(r"\\(.)", r"\1", text[1:-1])
 
 
 # A size or a condition at these sizes; 0 or 1 for a condition. KeyError names a size that is not known.

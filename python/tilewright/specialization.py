@@ -24,6 +24,7 @@ from .machine import CUDA_DEFAULT
 from .native import compiler
 from .partials import Partials, beyond_limit, partials_for
 from .program import Program, ScalarArgument, evaluate, holds
+from .stage_shares import StageShare, shares
 from .work import SMALL_WORK, is_small, moved_bytes, work_condition, work_of
 from .workload import signature
 
@@ -271,6 +272,19 @@ class Specialization:
         # The program is that of arrays of such a layout.
         asked = {name: "c" for name in self.traced.contiguous if name in layouts}
         return plan.Version(label, f"v{next(_numbers)}", made, layouts | asked, conditions)
+
+    @property
+    def numpy_stages(self) -> list[StageShare]:
+        """What NumPy computes between the kernels, with its share of the calls so far, else of those that were tuned."""
+        found = shares(self.traced.stages, self.stage_times())
+        known = {one["stage"]: one.get("share") for one in (self.evidence or {}).get("stages", ())}
+        return [replace(one, share=known.get(one.stage)) if one.share is None else one for one in found]
+
+    def stage_times(self) -> Any:
+        """Of its plan and the stages in it, since that was loaded; None where none is."""
+        if not self.traced.stages or self.plan_index is None or self.function is None:
+            return None
+        return self.function.stage_times(self.plan_index)  # type: ignore[attr-defined]
 
     # ---- for people -----------------------------------------------------------------------------------------------
 

@@ -18,8 +18,9 @@ import numpy as np
 
 from . import checks, datasets, forks, logs
 from .binding import Bound, bind
+from .debug.answers import Allowed, Answer, difference
 from .devices import check_device, device, device_name, host_copies
-from .errors import Error
+from .errors import Error, InternalError
 from .figures import Figures, Turns, reserved_s, take_turns
 from .flops import flops_of
 from .machine import cpu_model
@@ -28,6 +29,8 @@ from .partials import is_beyond_limit
 from .quantities import counted, format_ns
 from .result_table import as_html, as_text
 from .specialization import Specialization
+from .stage_records import StageRecord, StageRecorder, bytes_of_kernels
+from .stage_shares import StageShare, in_a_line, shares
 from .stored import workload_of
 from .tolerance import Tolerance
 from .workload import Workload, describe_call
@@ -67,7 +70,8 @@ class TuneOptions:
 
 @dataclass(repr=False)
 class TuneResult:
-    """What a search found. `figures` are of calls in turns with NumPy; the search's own times are of the kernels alone."""
+    """What a search found. `figures` are of calls in turns with NumPy; the search's own times are of the kernels alone, so
+    are throughput and limit."""
 
     function: str
     summary: str
@@ -84,6 +88,7 @@ class TuneResult:
     workload: Workload
     device: str = ""  # the name of the CUDA device whose kernels were timed, with the data there
     copied_ns: float | None = None  # of a call of NumPy arrays that runs there
+    stages: list[StageShare] = field(default_factory=list)  # what NumPy computes between the kernels
     raw: dict[str, Any] = field(repr=False, default_factory=dict)
 
     @property
@@ -130,7 +135,7 @@ class TuneResult:
         placed = f" on {self.device} with data on the device" if self.device else ""
         copied = "" if self.copied_ns is None else f"; with copies from and to NumPy arrays {format_ns(self.copied_ns)}"
         return (
-            f"{self.function}: {self.figures.text(placed)}{copied}; result equal under contract {self.contract}; "
+            f"{self.function}: {self.figures.text(placed)}{copied}{in_a_line(self.stages)}; result equal under contract {self.contract}; "
             f"{self._speed()}; "
             f"searched {self.elapsed_s:.0f} s, {counted(self.trials, 'candidate')}{known}, stopped: {self._ending(known)}"
             + (f"; the default schedule failed ({failed})" if failed else "")
@@ -145,11 +150,12 @@ class TuneResult:
 
     def _speed(self) -> str:
         """By the limit that binds: 5.9 GB/s, 43 % of this machine's measured limit (memory)"""
+        whose = "kernels " if self.stages else ""
         if self.limit is None:
-            return f"{self.gbps:.1f} GB/s"
+            return f"{whose}{self.gbps:.1f} GB/s"
         place = "device" if self.device else "machine"
         return (
-            f"{self.limit['reached']:.1f} {self.limit['unit']}, "
+            f"{whose}{self.limit['reached']:.1f} {self.limit['unit']}, "
             f"{100 * self.limit['share']:.0f} % of this {place}'s measured limit ({self.limit['roof']})"
         )
 
@@ -177,6 +183,7 @@ class TuneResult:
             "stopped": self.reason,
             "cpu": cpu_model(),
             **({"device": self.device, "with_copies_ns": self.copied_ns} if self.device else {}),
+            **({"stages": [stage.as_evidence() for stage in self.stages]} if self.stages else {}),
             "isa": self.workload.isa,
             "numpy_version": np.__version__,
             "schedule": self.schedule,
@@ -228,10 +235,21 @@ def tune_call(
     expected, numpy_ns, is_cold = _measure_numpy(reference, recorded, is_warm)
     # What all speed-ups are relative to, those on the way as the one at the end.
     notify({"event": "numpy", "median_ns": numpy_ns, "is_cold": is_cold})
-    needed = sum(a.nbytes for a in bound.arrays.values()) + sum(e.nbytes for e in expected.results)
-    with datasets.data_folder(program.function, needed + sum(e.nbytes for e in expected.written.values())) as folder:
+    moved = float(sum(a.nbytes for a in bound.arrays.values())), float(sum(e.nbytes for e in expected.results))
+    recorder = StageRecorder(specialization, bound) if traced.stages else None
+    record = StageRecord()
+    if recorder is not None:
+        notify({"event": "phase", "phase": "running NumPy's stages for what they give"})
+        try:
+            record = recorder.record(reference, recorded)
+        except (Error, ValueError, IndexError) as error:  # a check of the plan, say, which leaves the call to NumPy
+            raise Error(f"{program.function}: {str(error).removeprefix(f'{program.function}: ')}") from None
+        moved = bytes_of_kernels(program, bound, record, expected)
+    needed = int(sum(moved)) + record.nbytes + sum(e.nbytes for e in expected.written.values())
+    with datasets.data_folder(program.function, needed) as folder:
         notify({"event": "phase", "phase": "writing the data for the search"})
         sets = [datasets.write_data_set(folder, 0, program, call=recorded, bound=bound, expected=expected)]
+        sets[0] |= record.write(folder, 0)
         tolerance = Tolerance(program, expected)
         if numpy_ns < _WIDEN_NS:
             tolerance.widen(reference, recorded, expected)
@@ -244,8 +262,16 @@ def tune_call(
                 logs.logger.info("%s: %s data left out: NumPy or a guard refuses them", program.function, derived.kind)
                 continue
             derived_bound = bind(traced, program, derived.args, derived.kwargs)
+            played: dict[str, Any] = {}
+            if recorder is not None:
+                try:
+                    played = recorder.record(reference, derived).write(folder, len(sets))
+                except Exception as error:  # noqa: BLE001  (NumPy takes the call, and the plan leaves it to NumPy)
+                    logs.logger.info("%s: %s data left out: %s", program.function, derived.kind, error)
+                    continue
             sets.append(
                 datasets.write_data_set(folder, len(sets), program, call=derived, bound=derived_bound, expected=answer)
+                | played
             )
             tolerance.widen(reference, derived, answer)
         kept_s = reserved_s(options.budget_s, numpy_ns)
@@ -276,50 +302,57 @@ def tune_call(
             "worker": str(worker_path()),
             "blas": _loaded_blas(),
             "flops": flops_of(program, bound.sizes),
+            **({"kernels_read_bytes": moved[0], "kernels_write_bytes": moved[1]} if traced.stages else {}),
             "datasets": sets,
             "tolerance": tolerance.as_job(),
         }
         if options.db is not None:
             with suppress(OSError):
                 options.db.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        way = _WayToKernel(specialization, bound, datasets.Reference(compiled, traced, program), recorded, notify)
+        in_turns = datasets.Reference(compiled, traced, program)
+        way = _WayToKernel(specialization, bound, in_turns, recorded, notify, stages_ns=record.took_ns)
         try:
             found = run_search(json.dumps(job), notify if on_device else way)
         except BaseException:
             way.go_back()
             raise
     kernel_ns = float(found["median_ns"])
-    ratio = numpy_ns / kernel_ns if kernel_ns else 0.0
+    tuned_ns = kernel_ns + record.took_ns if kernel_ns else 0.0
+    ratio = numpy_ns / tuned_ns if tuned_ns else 0.0
     result = TuneResult(
         function=program.function,
         summary=job["summary"],
         contract=options.contract,
         schedule=found["schedule"],
-        figures=Figures(numpy_ns, kernel_ns, ratio, numpy_is_cold=is_cold, kernel_ns=kernel_ns),
+        figures=Figures(numpy_ns, tuned_ns, ratio, numpy_is_cold=is_cold, kernel_ns=kernel_ns),
         default_ns=float(found["default_ns"]),
         trials=int(found["trials"]),
         known=int(found["known"]),
         elapsed_s=float(found["elapsed_s"]),
         reason=found["reason"],
-        bytes_moved=float(needed),
+        bytes_moved=sum(moved),
         limit=found["limit"],
         workload=workload,
+        stages=shares(traced.stages, None),
         raw=found,
     )
     is_used = result.complete and found["present"] != "not measured"
     if is_used:
         notify({"event": "phase", "phase": "compiling the best schedule for this process"})
         way.use(result.schedule)
+        if traced.stages:
+            _check_with_stages(in_turns, recorded, expected, tolerance, way)
         notify({"event": "phase", "phase": "NumPy and the best schedule take turns"})
         left_s = started + options.budget_s - time.perf_counter()
         limit_s = min(kept_s, 0.2 if "interrupted" in found else max(left_s, 0.5 * kept_s))
-        in_turns = datasets.Reference(compiled, traced, program)
         try:
+            before = specialization.stage_times()
             with suppress(Error), device() if on_device else nullcontext():
                 result.figures, call_ns = take_turns(
                     reference, in_turns, recorded, limit_s=limit_s, known=result.figures, on_device=on_device
                 )
                 result.copied_ns = call_ns if on_device else None
+            result.stages = shares(traced.stages, specialization.stage_times(), before)
         except KeyboardInterrupt:
             found["interrupted"] = True  # what was found stays found, with an estimate of what it gives
     else:
@@ -335,6 +368,28 @@ def tune_call(
     return result
 
 
+def _check_with_stages(  # noqa: PLR0917
+    compiled: datasets.Reference,
+    call: datasets.Call,
+    expected: datasets.Answer,
+    tolerance: Tolerance,
+    way: _WayToKernel,
+) -> None:
+    """InternalError where the best schedule gives another answer with the real stages than NumPy."""
+    answer = compiled.answer(call)
+    found = difference(
+        Answer("answered", results=answer.results, after=answer.written),
+        Answer("answered", results=expected.results, after=expected.written),
+        Allowed(**tolerance.as_job(), any_zero=False),
+    )
+    if found is not None:
+        way.go_back()
+        raise InternalError(
+            f"{compiled.program.function}: with its stages the best schedule gives another answer than NumPy: {found}.",
+            "Please report it.",
+        )
+
+
 @dataclass
 class _WayToKernel:
     """Passes events on; those with the time of a short kernel also say what a call of it from Python takes.
@@ -348,6 +403,7 @@ class _WayToKernel:
     compiled: datasets.Reference
     call: datasets.Call
     notify: Callable[[dict[str, Any]], None]
+    stages_ns: float = 0.0  # of the stages of a call, which the search's times leave out
     way_ns: float | None = None
 
     def __post_init__(self) -> None:
@@ -362,6 +418,8 @@ class _WayToKernel:
                     call_ns = statistics.median(_many_times(self.compiled, self.call))
                     self.way_ns = max(0.0, call_ns - event["median_ns"])
             event = {**event, "call_ns": event["median_ns"] + self.way_ns}
+        elif event.get("event") == "new_best" and self.stages_ns:
+            event = {**event, "call_ns": event["median_ns"] + self.stages_ns}
         self.notify(event)
 
     def use(self, schedule: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -174,7 +174,10 @@ def _jit_of(candidate: Candidate, jitted: dict[int, JitFunction], request: Reque
         contract = getattr(candidate.jitted, "contract", None) or request.contract
         if request.contract != "numpy":
             contract = request.contract
-        made = JitFunction(candidate.function, target=request.target, strict=request.strict, contract=contract)
+        strict: bool | Literal["kernels"] = request.strict
+        if getattr(candidate.jitted, "strict", False) == "kernels":
+            strict = "kernels"
+        made = JitFunction(candidate.function, target=request.target, strict=strict, contract=contract)
         if "<" in candidate.function.__qualname__ and candidate.name.isidentifier():
             # `step = traced(step)` without functools.wraps: the script calls it step, and so does a module.
             made.__name__ = candidate.name

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 import typer
 
 from .. import settings
+from ..datasets import Call, Reference
 from ..errors import Error
 from ..machine import targets_of
 from ..stored import stored_schedule
@@ -26,6 +29,7 @@ _PARTS = ("page", "all", "stages", "space", "schedule", "program", "code", "prof
 _PAGE_LINES = 40
 _PAGE_WIDTH = 160
 _WHY = "\nwhy this schedule"
+_TIMED_RUNS = 3  # of a call with stages
 
 
 @app.command()
@@ -68,6 +72,7 @@ def show(
             _use_default(one)
         else:
             _look_up(one, db)
+        _time_stages(one)
         _print(one, isa, part, as_json)
     return OK
 
@@ -102,6 +107,18 @@ def _use_default(one: Prepared) -> None:
     specialization.add_version(bound_of(one))
 
 
+def _time_stages(one: Prepared) -> None:
+    """Run the call, where that says what share of it NumPy has."""
+    specialization = one.specialization
+    if not specialization.traced.stages or _runs_on_device(one):
+        return
+    specialization.changed()
+    reference = Reference(one.function, specialization.traced, specialization.program)
+    with np.errstate(all="ignore"), suppress(Error):
+        for _ in range(_TIMED_RUNS):
+            reference.run(reference.fresh(Call("recorded", one.call.args, one.call.kwargs)))
+
+
 def _print(one: Prepared, isa: str, part: str, as_json: bool) -> None:
     specialization = one.specialization
     if as_json:
@@ -112,6 +129,7 @@ def _print(one: Prepared, isa: str, part: str, as_json: bool) -> None:
             "program": specialization.program.text,
             "loops": specialization.loops,
             "stages": specialization.stages,
+            "numpy_stages": [stage.as_evidence() for stage in specialization.numpy_stages],
             "space": specialization.space,
             "schedule": specialization.schedule,
             "evidence": specialization.evidence,

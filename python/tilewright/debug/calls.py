@@ -31,7 +31,7 @@ from ..work_folders import work_folder
 from ..workload import describe_call
 from .answers import Allowed, Answer, Array, changed, difference
 from .bisection import Bisection
-from .case import ARGUMENTS, Case, save_arguments
+from .case import ARGUMENTS, Case, save_arguments, stages_of
 from .child import Child
 from .dump import check_folder, write_dump
 from .report import Report, Step
@@ -134,6 +134,12 @@ class _Call:
                 "with NumPy's.",
                 "Give it a seed (default_rng(0)), or pass the generator in.",
             )
+        if self.traced.draws_are_stages:
+            raise Error(
+                f"{self.program.function}: Python draws its random numbers between kernels, from generators that no other "
+                "process has, and what may be wrong runs in one.",
+                "Pass what it draws in.",
+            )
         self.bound = bind(self.traced, self.program, self.args, self.kwargs)
         self.shapes = {name: array.shape for name, array in self.bound.arrays.items()}
 
@@ -154,6 +160,7 @@ class _Call:
             expected,
             self._allowed(expected, took_ns),
             in_use,
+            stages_of(self.program.function, self.traced.stages),
         )
 
     def _refuse_shared(self, expected: Answer) -> None:
@@ -223,7 +230,7 @@ class _Call:
         found = {leaf.name: value for leaf, value in pairs if leaf is not None}
         arrays = []
         for name, number in zip(self.program.results, self.program.result_numbers, strict=True):
-            dtype = self.program.type_of(name)[0] if number else None
+            dtype = self.program.type_of(name)[0] if number and number != "held" else None
             arrays.append(np.array(found.get(name), dtype))
         return tuple(arrays)
 

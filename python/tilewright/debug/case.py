@@ -3,19 +3,23 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import zipfile
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
-from functools import cached_property
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property, reduce
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..builder import BuildRequest
+from ..callees import PureFunction
+from ..errors import Error
 from ..program import Program, ScalarArgument
 from ..record.capture import with_strides
+from ..symbolic.stages import Stage
 from .answers import Allowed, Answer
 
 ARGUMENTS, EXPECTED, PROGRAM, REST = "arguments.npz", "expected.npz", "program.txt", "case.json"
@@ -33,10 +37,18 @@ class Case:
     expected: Answer
     tolerance: Allowed
     in_use: str = "the default schedule"  # what the schedule of the request is called
+    # Of the calls that Python makes between kernels, by their texts: how one is made, and where its function is found.
+    stages: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
     @cached_property
     def program(self) -> Program:
         return Program(self.request.program)
+
+    def stages_here(self) -> dict[str, Stage]:
+        return {
+            text: Stage(text, source, name, found_by_name(name) if name else None)
+            for text, (source, name) in self.stages.items()
+        }
 
     def before(self) -> dict[str, np.ndarray[Any, Any]]:
         """The arrays as they were given."""
@@ -67,6 +79,30 @@ class PassRun:
     off: str
 
 
+def stages_of(function: str, stages: Mapping[str, Stage]) -> dict[str, tuple[str, str]]:
+    """As another process makes them. Error where it finds a function that is called under no name."""
+    for stage in stages.values():
+        if stage.name and (stage.name.startswith("__main__.") or found_by_name(stage.name) != stage.callee):
+            raise Error(
+                f"{function}: it calls {stage.name}() between kernels, which no other process finds, and what may be wrong "
+                "runs in one.",
+                "Move it into a module.",
+            )
+    return {text: (stage.source, stage.name) for text, stage in stages.items()}
+
+
+def found_by_name(name: str) -> Callable[..., Any] | None:
+    """What `numpy.linalg.solve` is; None where nothing is called so."""
+    parts = name.split(".")
+    for count in range(len(parts) - 1, 0, -1):
+        try:
+            found: Any = reduce(getattr, parts[count:], importlib.import_module(".".join(parts[:count])))
+        except (ImportError, AttributeError):
+            continue
+        return found.__wrapped__ if isinstance(found, PureFunction) else found
+    return None
+
+
 def save_case(case: Case, folder: Path) -> None:
     """All but the arguments, which lie there already, and the program's own text."""
     request = asdict(case.request)
@@ -77,6 +113,7 @@ def save_case(case: Case, folder: Path) -> None:
         "request": request,
         "tolerance": asdict(case.tolerance),
         "expected": {"kind": case.expected.kind, "text": case.expected.text},
+        "stages": case.stages,
     }
     (folder / REST).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     (folder / PROGRAM).write_text(case.request.program, encoding="utf-8")
@@ -102,6 +139,7 @@ def load_case(folder: Path) -> Case:
         expected,
         Allowed(**document["tolerance"]),
         document["in_use"],
+        document["stages"],
     )
 
 

@@ -3,8 +3,9 @@ those included that passes of the translator make (translator/ir/attributes.def)
 
 from __future__ import annotations
 
+import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -26,8 +27,9 @@ class UnknownOperation(ProgramError):
     """An operation that is not written down here."""
 
 
-def evaluate(text: str, inputs: Mapping[str, Any]) -> Any:
-    """The program's result(s). Types and shapes of each value are checked against the text."""
+def evaluate(text: str, inputs: Mapping[str, Any], stages: Mapping[str, Callable[..., Any]] | None = None) -> Any:
+    """The program's result(s). Types and shapes of each value are checked against the text. `stages`: what computes the
+    calls that Python makes, by their texts, as symbolic.stages.functions_of() has it."""
     program = Program(text)
     values: dict[str, Any] = {}
     sizes: dict[str, int] = {}
@@ -50,7 +52,8 @@ def evaluate(text: str, inputs: Mapping[str, Any]) -> Any:
     for guard in program.guards:
         if not size_of(guard.condition, sizes):
             raise GuardFailed(guard.message)
-    _Run(values, sizes).block(program.body)
+    held: dict[str, Any] = {}
+    _Run(values, sizes, held, stages or {}).block(program.body)
     for check in program.checks:
         truth = values[check.condition]
         _check(truth.dtype == np.bool_ and truth.shape == (), check.message)
@@ -65,22 +68,30 @@ def evaluate(text: str, inputs: Mapping[str, Any]) -> Any:
         _check(value.dtype == inputs[name].dtype and value.shape == inputs[name].shape, name)
         inputs[name][...] = value
     pairs = zip(program.results, program.result_numbers, strict=True)
-    results = tuple(_as_number(values[name], number) if number else values[name] for name, number in pairs)
+    results = tuple(_as_number(values[name], number, held) if number else values[name] for name, number in pairs)
     return results if program.returns_tuple else results[0] if results else None
 
 
-def _as_number(value: Any, number: str) -> Any:
-    dtype = {"int": np.int64, "float": np.float64, "bool": np.bool_}[number]
+def _as_number(value: Any, number: str, held: Mapping[str, Any]) -> Any:
+    dtype = {"int": np.int64, "float": np.float64, "bool": np.bool_, "held": np.int64}[number]
     _check(value.dtype == dtype and value.shape == (), number)
-    return value.item()
+    return held[f"r{value}"] if number == "held" else value.item()
 
 
 class _Run:
     """A block, and the regions in it."""
 
-    def __init__(self, values: dict[str, Any], sizes: dict[str, int]) -> None:
+    def __init__(
+        self,
+        values: dict[str, Any],
+        sizes: dict[str, int],
+        held: dict[str, Any],
+        stages: Mapping[str, Callable[..., Any]],
+    ) -> None:
         self.values = values
         self.sizes = sizes
+        self.held = held  # what stages have opened
+        self.stages = stages
 
     def block(self, block: Block) -> list[Any]:
         """What it yields."""
@@ -93,7 +104,10 @@ class _Run:
                 (value,) = operation.results
                 _check(value.name not in self.values, operation.line)
                 operands = [self.values[name] for name in operation.operands]
-                self.values[value.name] = _run(operation, operands, self.sizes)
+                if operation.name == "call":
+                    self.values[value.name] = self._call(operation, operands)
+                else:
+                    self.values[value.name] = _run(operation, operands, self.sizes)
         return [self.values[name] for name in block.yields]
 
     def _read(self, operation: Operation) -> None:
@@ -110,7 +124,21 @@ class _Run:
 
     def _inner(self, block: Block, extra: Mapping[str, Any]) -> list[Any]:
         """A block's yields; its names are gone afterwards."""
-        return _Run({**self.values, **extra}, dict(self.sizes)).block(block)
+        return _Run({**self.values, **extra}, dict(self.sizes), self.held, self.stages).block(block)
+
+    def _call(self, operation: Operation, operands: list[Any]) -> Any:
+        """Python's, of arrays that it only reads."""
+        stage = self.stages.get(_unquoted(operation.attributes["callee"]))
+        if stage is None:
+            text = _unquoted(operation.attributes["callee"])
+            raise UnknownOperation(f"{operation.line}: nothing computes the stage {text}")
+        given = [np.asarray(operand).view() for operand in operands]
+        for one in given:
+            one.flags.writeable = False
+        result, wanted = np.asarray(stage(self.held, *given)), operation.results[0]
+        if (result.dtype, result.shape) != (np.dtype(wanted.dtype), _shape(wanted, self.sizes)):
+            raise CheckFailed(f"{operation.line}: it gives {result.dtype}{list(result.shape)}")
+        return np.array(result)[()]
 
     def _checked(self, typed: tuple[Value, ...], values: list[Any], line: str) -> dict[str, Any]:
         _check(len(typed) == len(values), line)
@@ -162,6 +190,10 @@ def _pcg64(operation: str, operands: tuple[int, ...]) -> int:
     state = (state + step * ((operands[4] << 64) + operands[5])) % 2**128
     mixed, turn = (state >> 64) ^ (state % 2**64), state >> 122
     return (mixed >> turn | mixed << (-turn % 64)) % 2**64
+
+
+def _unquoted(text: str) -> str:
+    return re.sub(r"\\(.)", r"\1", text[1:-1])
 
 
 def _check(holds: bool, line: str) -> None:
@@ -247,7 +279,12 @@ def _run(given: Operation, operands: list[Any], sizes: Mapping[str, int]) -> Any
             result = np.where(*operands)
         elif operation == "index":
             extents = operands[0].shape if "clamped" in attributes else None
-            result = operands[0][_index(attributes["index"], sizes, list(shape), extents)]
+            key = _index(attributes["index"], sizes, list(shape), extents)
+            axes = zip([k for k in key if k is not None], operands[0].shape, strict=True)
+            if any(k == 0 and n == 0 for k, n in axes):
+                result = dtype.type(0) if not shape else np.zeros(shape, dtype)  # there is a check that this is none
+            else:
+                result = operands[0][key]
         elif operation == "windows":
             axis = int(attributes["axis"])
             start, step, stride = (size_of(attributes[key], sizes) for key in ("start", "step", "stride"))

@@ -21,6 +21,7 @@ from ..errors import ScheduleError
 from ..native import compiler
 from ..plan import Build, Version
 from ..program import ProgramError, holds
+from ..symbolic.stages import functions_of
 from .answers import Answer, changed
 from .case import Asked, Case, PassRun, load_arguments
 from .oracle import CheckFailed, GuardFailed, UnknownOperation, evaluate
@@ -58,7 +59,7 @@ def _oracle(asked: Asked, doing: Doing) -> Answer:
     values = load_arguments(case.arguments, case.program)
     try:
         with np.errstate(all="ignore"):
-            result = evaluate(case.request.program, values)
+            result = evaluate(case.request.program, values, functions_of(case.stages_here()))
     except (GuardFailed, CheckFailed) as error:
         return Answer("refused", str(error))
     except UnknownOperation as error:
@@ -76,7 +77,7 @@ def _compiled(asked: Asked, doing: Doing) -> Answer:
     except ScheduleError as error:
         return Answer("raised" if asked.lines is None else "unknown", f"no schedule: {error}")
     version = Version("debug", "v0", made, dict(case.request.layouts))
-    function = program_function(case.program, [version], None)
+    function = program_function(case.program, [version], None, functions_of(case.stages_here()))
     values = load_arguments(case.arguments, case.program)
     doing("the compiled code")
     try:

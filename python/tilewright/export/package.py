@@ -26,6 +26,7 @@ from ..partials import Partials
 from ..plan import Version, all_objects, compose
 from ..program import Program
 from ..specialization import Specialization
+from ..structure import is_flat
 from ..work_folders import OWNER_FILE, work_folder
 from ..workload import signature
 from .cubins import FOLDER, check_cubins, write_cubins
@@ -34,6 +35,7 @@ from .intact import EVIDENCE_LINES, checking_lines, evidence_text, with_own_dige
 from .objects import FILE as READING
 from .objects import Reads, literal, reads_lines, reads_of
 from .sources import sources_of
+from .stages import calls_of, check_stages, evidence_of, packages_of, write_stages
 from .static_library import c_names, write_static_library
 from .streams import STREAM_LINES, Stream, check_stream, inner_parameters, stream_lines, streams_of
 from .stub import Code, shapes, stub_text, with_out
@@ -155,14 +157,17 @@ def _digests_of(folder: Path) -> dict[str, str]:
 def check_exportable(function: Jitted, specializations: list[Specialization], options: ExportOptions) -> None:
     """ExportError where a module cannot have what the function needs."""
     name = function.__name__
+    on_device = any(target.startswith("cuda") for target in options.targets)
     for specialization in specializations:
+        check_stages(name, specialization.traced.stages, on_device=on_device)
         for argument in _arguments_of(specialization):
             if argument.path[-1][0] == "pcg64":
                 check_stream(name, argument)
         reads_of(name, specialization.traced, _arguments_of(specialization))
-        if isinstance(specialization.traced.results, list):
+        results = specialization.traced.results
+        if isinstance(results, list) or not is_flat(results):
             raise ExportError(
-                f"{name}: it returns a list; functions of a module return arrays, numbers and tuples of them.",
+                f"{name}: it returns {'a list' if isinstance(results, list) else 'more than that'}; functions of a module return arrays, numbers and tuples of them.",
                 "Return a tuple.",
             )
     if function.refusals and options.allow_fallback:
@@ -199,6 +204,7 @@ class _Writer:
         self.levels = isa_levels(self.options.targets)
         self.on_device = any(is_cuda_isa(level) for level in self.levels)
         self.has_fallback = self.options.allow_fallback and bool(self.function.refusals)
+        self.stages = {text: stage for s in self.specializations for text, stage in s.traced.stages.items()}
 
     def write(self) -> None:
         """Everything. Raises ExportError, OSError."""
@@ -209,8 +215,10 @@ class _Writer:
         if self.on_device:
             self.assembled = write_cubins(folder, objects.values(), self.options.cubins)
         groups = self._groups()
-        # C has no place for arrays from outside, and C functions would refuse what a module with a fallback takes.
+        # C has no place for arrays from outside, and C functions would refuse what a module with a fallback takes. What
+        # NumPy computes, nothing computes there.
         served = [n for group in groups if not (group.saved or self.has_fallback) for n in group.numbers]
+        served = [number for number in served if not self.specializations[number].traced.stages]
         in_c = dict(zip(served, c_names(name, [self.programs[number] for number in served]), strict=True))
         notes = self._notes(in_c)
         if self.has_fallback:
@@ -233,6 +241,8 @@ class _Writer:
         (folder / "_face.abi3.so").chmod(0o755)
         if any(group.reads is not None for group in groups):
             shutil.copyfile(Path(__file__).with_name("reading.py"), folder / READING)
+        if self.stages:
+            write_stages(folder, name, self.stages)
         files = [
             *sorted(f"objects/{key}.o" for key in objects),
             *sorted(f.name for f in folder.glob("plan*.txt")),
@@ -248,7 +258,9 @@ class _Writer:
         licenses = Path(__file__).resolve().parent.parent / "licenses"
         shutil.copytree(licenses, folder / "LICENSES", copy_function=shutil.copyfile)
         if in_c:
-            write_static_library(folder, [(in_c[number], self.plans[number]) for number in in_c], self.objects)
+            write_static_library(
+                folder, [(in_c[number], self.plans[number]) for number in in_c], self.objects, self._left_out_of_c()
+            )
         self._write_evidence(in_c)
 
     def _compile(self, number: int, specialization: Specialization) -> None:
@@ -269,10 +281,15 @@ class _Writer:
 
     def _notes(self, in_c: dict[int, str]) -> list[str]:
         """What the module's documentation and its stub say of it."""
-        notes = ["Needs NumPy alone."]
+        others = packages_of(self.stages.values())
+        notes = [f"Needs NumPy and {', '.join(others)}." if others else "Needs NumPy alone."]
         if self.needs:
             needs = ", ".join(sorted(self.needs))
-            notes = [f"Needs NumPy; {needs} runs in the BLAS that NumPy brings (--no-libs avoids it)."]
+            notes = [
+                f"{notes[0].removesuffix('.').removesuffix(' alone')}; {needs} runs in the BLAS that NumPy brings (--no-libs avoids it)."
+            ]
+        if stages := calls_of(self.stages):
+            notes.append(f"Between kernels Python computes {', '.join(stages)}.")
         if self.on_device:
             notes += _device_notes(self.levels)
         if self.assembled:
@@ -285,8 +302,19 @@ class _Writer:
             )
         elif len(in_c) < len(self.programs):
             which = f"{len(in_c)} of {len(self.programs)} signatures have a function" if in_c else "No function"
-            notes.append(f"{which} for C: the arrays from outside that it reads would have to be arguments.")
+            why = "the arrays from outside that it reads would have to be arguments"
+            if stages := calls_of(self.stages):
+                why = f"what computes {', '.join(stages)} is Python's"
+            notes.append(f"{which} for C: {why}.")
         return notes
+
+    def _left_out_of_c(self) -> list[str]:
+        """Signatures without a C function because of their stages, a line each."""
+        return [
+            f"{shapes(program)} has no function here: {', '.join(stages)} is computed in Python."
+            for program, specialization in zip(self.programs, self.specializations, strict=True)
+            if (stages := calls_of(specialization.traced.stages))
+        ]
 
     def _groups(self) -> list[_Group]:
         """Specializations that one C function can serve: the same parameters, fixed values and saved arrays."""
@@ -343,11 +371,13 @@ class _Writer:
             lines += STREAM_LINES
         if any(group.reads is not None for group in groups):
             lines += ["", "import numpy as _numpy", "", "from . import _reading"]
+        if self.stages:
+            lines += ["", "from . import _stages"]
         names = [name] if len(groups) == 1 else [f"_entry{number}" for number in range(len(groups))]
         for entry, group in zip(names, groups, strict=True):
             lines += self._load_lines(entry, group)
         if len(groups) > 1:
-            lines += _choice_lines(name, names, programs)
+            lines += _choice_lines(name, names, programs, has_stages=bool(self.stages))
         if self.has_fallback:
             writes = any(s.traced.writes for s in self.function.specializations)
             lines += fallback_lines(name, writes=writes)
@@ -397,8 +427,12 @@ class _Writer:
                 if not (self.in_parts.keys() | self.unseen).isdisjoint(group.numbers)
                 else []
             ),  # fmt: skip
+            *(["    stages=_stages.stages,"] if self._has_stages(group) else []),
             ")",
         ]
+
+    def _has_stages(self, group: _Group) -> bool:
+        return any(self.specializations[number].traced.stages for number in group.numbers)
 
     def _partials_text(self, number: int) -> str:
         if number not in self.in_parts:
@@ -415,7 +449,8 @@ class _Writer:
                 "script": self.options.script,
                 "isa_levels": self.levels,
                 "cubins": self.assembled,
-                "needs": ["numpy", *sorted(self.needs)],
+                "needs": ["numpy", *packages_of(self.stages.values()), *sorted(self.needs)],
+                "stages": evidence_of(self.stages),
                 "signatures": [shapes(program) for program in self.programs],
                 "c_functions": {in_c[number]: shapes(self.programs[number]) for number in in_c},
                 "measured": [e for s in specializations for e in (s.evidence, s.evidence_on_device) if e],
@@ -495,9 +530,11 @@ def _is_plain(value: Any) -> bool:
     return isinstance(value, _PLAIN) or value is inspect.Parameter.empty
 
 
-def _choice_lines(name: str, entries: list[str], programs: list[Program]) -> list[str]:
-    """Signatures with different fixed values: the first entry that does not refuse the call serves it."""
+def _choice_lines(name: str, entries: list[str], programs: list[Program], *, has_stages: bool) -> list[str]:
+    """Signatures with different fixed values: the first entry that does not refuse the call serves it. What a stage raises
+    is no refusal."""
     listed = "; ".join(signature(program) for program in programs)
+    raised = ["            if _stages.raised_here(error):", "                raise"] if has_stages else []
     return [
         "",
         "",
@@ -507,6 +544,7 @@ def _choice_lines(name: str, entries: list[str], programs: list[Program]) -> lis
         "        try:",
         "            return entry(*args, **kwargs)",
         "        except (TypeError, ValueError) as error:",
+        *raised,
         "            refusal = refusal or error",
         f"    raise type(refusal)(f'{{refusal}} This module takes: {listed}.')",
         "",

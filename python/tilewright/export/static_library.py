@@ -30,12 +30,18 @@ def _short(dtype: str) -> str:
     return f"{_SHORT.get(kind, kind)}{dtype[len(kind) :]}"
 
 
-def write_static_library(folder: Path, functions: list[tuple[str, str]], objects: dict[str, bytes]) -> None:
-    """Functions are given as name and plan; nothing is written where the runtime for C is not installed."""
+def write_static_library(
+    folder: Path, functions: list[tuple[str, str]], objects: dict[str, bytes], left_out: list[str]
+) -> None:
+    """Functions are given as name and plan; nothing is written where the runtime for C is not installed. `left_out`: what the
+    header says of signatures without a function."""
     native = compiler()
     runtime = Path(native.__file__).parent / "lib" / "tilewright_c_runtime.o"
     if runtime.exists():
         native.write_static_library(str(folder), functions, objects)
+        with open(folder / "kernels.h", "a", encoding="utf-8") as header:
+            for line in left_out:
+                header.write(f"\n/* {line.replace('*/', '* /')} */\n")
     else:
         logger.warning(
             "%s: no C library is written: %s is not there. Install tilewright again.", functions[0][0], runtime

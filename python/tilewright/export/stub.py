@@ -103,8 +103,9 @@ def shapes(program: Program) -> str:
     """get_labels(X: float64[:, :], means: float64[:, :]) -> int64[:]"""
     results = []
     for result, number in zip(program.results, program.result_numbers, strict=True):
-        dtype, shape = program.type_of(result)
-        results.append(number or (f"{dtype}[{', '.join(':' * len(shape))}]" if shape else dtype))
+        dtype, rank = program.type_of_result(result, number)
+        is_number = number not in ("", "held")
+        results.append(number if is_number else f"{dtype}[{', '.join(':' * rank)}]" if rank else dtype)
     text = ", ".join(results)
     if not results:
         text = "None"  # it only writes
@@ -139,13 +140,14 @@ def _signature(name: str, program: Program, parameters: Sequence[inspect.Paramet
         p.replace(annotation=Code(types.get(p.name, "Any")), default=p.empty if p.default is p.empty else Code("..."))
         for p in parameters
     ]
-    returned = [program.type_of(result) for result in program.results]
+    numbers = program.result_numbers
+    returned = [program.type_of_result(*each) for each in zip(program.results, numbers, strict=True)]
     results = [
-        number or (array(dtype) if shape or placed else _scalar(dtype))
-        for (dtype, shape), number in zip(returned, program.result_numbers, strict=True)
+        number if number not in ("", "held") else array(dtype) if rank or placed else _scalar(dtype)
+        for (dtype, rank), number in zip(returned, numbers, strict=True)
     ]
     whole = "None" if not results else f"tuple[{', '.join(results)}]" if program.returns_tuple else results[0]
-    if any(shape for _, shape in returned):
+    if any(rank for _, rank in returned) and "held" not in numbers:
         # A scalar of a tuple may go into a 0-d array.
         outs = [array(dtype) for dtype, _ in returned]
         out = f"tuple[{', '.join(f'{o} | None' for o in outs)}]" if program.returns_tuple else outs[0]

@@ -39,6 +39,7 @@ from ..symbolic.sizes import Size
 from ..symbolic.tracer import Argument, Tracer, free_name
 from .generators import SymGenerator
 from .pure import has_own_operators, is_generic_by_itself, is_named_tuple
+from .staged_draws import StagedGenerator, of_the_caller
 
 _INT64 = np.iinfo(np.int64)
 MAX_NESTING = 8  # of containers in which objects and other containers are looked for
@@ -121,7 +122,7 @@ def _of(*kinds: type) -> Callable[[Any], bool]:
 
 # Kind of value, how it is told, the method of Inputs that takes it in. The first row that fits serves.
 _KINDS: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
-    ("a traced value", _of(Symbolic, SymGenerator), "_itself"),
+    ("a traced value", _of(Symbolic, SymGenerator, StagedGenerator), "_itself"),
     ("a random generator", _of(np.random.Generator), "_generator"),  # PCG64: its state is an input
     ("an array", _of(np.ndarray), "_array"),  # an input
     ("an array on a device", is_placed, "_placed_array"),  # an input
@@ -341,7 +342,7 @@ class Inputs:
         self._guard(path, "type", type(value))  # a jit function's bound methods have another class
         function = self.make(value.__func__, (*path, ("attribute", "__func__")), is_parameter=False)
         owner = self.make(value.__self__, (*path, ("attribute", "__self__")), is_parameter=False)
-        if isinstance(owner, SymGenerator):
+        if isinstance(owner, (SymGenerator, StagedGenerator)):
             return owner.get_attribute(value.__name__)
         return types.MethodType(function, owner)
 
@@ -351,7 +352,7 @@ class Inputs:
         owner = self.make(value.__self__, (*path, ("attribute", "__self__")), is_parameter=False)
         if owner is value.__self__:
             return value
-        if isinstance(owner, SymGenerator):
+        if isinstance(owner, (SymGenerator, StagedGenerator)):
             return owner.get_attribute(value.__name__)
         return getattr(owner, value.__name__)
 
@@ -497,13 +498,16 @@ class Inputs:
         self.by_identity[id(bits)] = (made, (*path, ("attribute", "bit_generator")))
         return made
 
-    def drawing(self, value: np.random.Generator, path: Path, lives_on: Path | None) -> SymGenerator:
+    def drawing(self, value: np.random.Generator, path: Path, lives_on: Path | None) -> SymGenerator | StagedGenerator:
         """A generator on PCG64, as its state at the start of the call; `lives_on`: where the caller has it."""
         base = _program_name(self.tracer, path) if lives_on is not None else "generator"
         taken = {argument.name for argument in self.tracer.arguments}
         taken.update(self.tracer.cache["function"].__code__.co_varnames)
         name = free_name(f"{base}_state", taken)
         words = self._array(pcg64_words(value), (*path, ("pcg64", "")), is_parameter=False, name=name)
+        if self.tracer.draws_are_stages:
+            self.tracer.lent.append((name, lives_on))
+            return of_the_caller(self.tracer, words, name)
         return SymGenerator(self.tracer, words, lives_on)
 
     def _numpy_scalar(self, value: np.generic, path: Path, is_parameter: bool) -> Any:

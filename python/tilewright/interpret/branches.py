@@ -23,8 +23,9 @@ from .carried import (
 )
 from .early_return import VALUE
 from .frame import Leaving, Pending, Return
-from .region import Region
+from .region import Raises, Region
 from .source import inside
+from .staged_cells import Cell, ChangesShape, is_other_size
 from .state import State
 
 _GIVEN = " given"  # stands beside variables for what an expression or a return gives
@@ -72,7 +73,18 @@ class Branches(Region):
 
             return run
 
-        value = self.choose(node, condition, way(node.body), way(node.orelse))
+        try:
+            value = self.choose(node, condition, way(node.body), way(node.orelse))
+        except Raises as raises:
+            if tracer.checked is None or raises.holds is None:
+                raise
+            outcomes.clear()
+            self.leave_to_numpy(node, condition, raises.holds)
+            value = way(node.orelse if raises.holds else node.body)()
+            self.state.ways_left += any(leaving is not None for leaving in outcomes)
+            if Leaving.RETURN in outcomes:
+                raise Return(value) from None
+            return
         self.state.ways_left += any(leaving is not None for leaving in outcomes)
         if Leaving.RETURN in outcomes:
             if outcomes != [Leaving.RETURN, Leaving.RETURN]:
@@ -83,7 +95,9 @@ class Branches(Region):
                 )  # fmt: skip
             raise Return(value)
 
-    def choose(self, node: ast.AST, condition: Any, *ways: Callable[[], Any], skips: bool = False) -> Any:
+    def choose(
+        self, node: ast.AST, condition: Any, *ways: Callable[[], Any], skips: bool = False, assigns: bool = True
+    ) -> Any:
         """Two ways, each in a block; the condition chooses what they change and what they give.
 
         With `skips` the first way is an iteration that an earlier break skips: what it sets is what the last iteration set.
@@ -97,7 +111,10 @@ class Branches(Region):
             else f"the branch on data of line {line}"
         )
         before = dict(frame.variables)
-        memories = list(memory_of(frame, tracer.checked))
+        place = self.place(node) if hasattr(node, "lineno") else None
+        wanted = [name for kind, where, name in sorted(tracer.cells) if (kind, where) == ("branch", place)]
+        cells = {name: Cell(tracer) for name in wanted if assigns}
+        memories = list(memory_of(frame, tracer))
         sides = []
         for holds, way in zip((True, False), ways, strict=True):
             block = Block()
@@ -111,9 +128,18 @@ class Branches(Region):
                         self._maybe_run(node, "one way of a branch on data"),
                     ):
                         given = way()
+                        for name, cell in cells.items():
+                            cell.put(frame.variables.get(name))
+                            if name in before:
+                                frame.variables[name] = before[name]
+                            else:
+                                del frame.variables[name]
                     stored = {id(m.storage): m.storage.value for m in memories if m.changed()}
                     found = {**frame.variables, _GIVEN: given}
                     values = {n: self._value_of(v) for n, v in found.items() if v is not before.get(n, MISSING)}
+                except Raises as raises:
+                    raises.holds = holds if raises.node is node else None
+                    raise
                 finally:
                     # Also where the condition of a while is tried again, as that of a region.
                     frame.variables = dict(before)
@@ -130,7 +156,9 @@ class Branches(Region):
             self._note_memory(truth, [one for one in settled if one.made is not None])
         for name, one in merged.items():
             if one is None:
-                frame.variables[name] = self._differs(node, name)
+                frame.variables[name] = self._differs(node, name, [side.found.get(name) for side in sides])
+        for name, cell in cells.items():
+            frame.variables[name] = cell.take()
         if _GIVEN in frame.variables:
             given = frame.variables.pop(_GIVEN)
             return given.read() if isinstance(given, Pending) else given
@@ -213,12 +241,20 @@ class Branches(Region):
         merged[one.text] = one
         return True
 
-    def _differs(self, node: ast.AST, name: str) -> Pending:
+    def _differs(self, node: ast.AST, name: str, ways: list[Any]) -> Pending:
         what = f"{name} after an if on data" if name != _GIVEN else "what an if on data gives"
         what = "what the returns in a loop give" if name.startswith(VALUE) else what
         why = "both branches must give an array or a number of the same dtype and shape"
         hint = "Make both branches give the same kind of value."
-        return Pending.refused(lambda: self.error(node, f"loops: {what}", why, hint))
+
+        def refusal() -> ChangesShape:
+            self.at(node)
+            made = self.tracer.error_of(ChangesShape, f"loops: {what}; {why}.", hint)
+            if name.isidentifier() and is_other_size(*ways):
+                made.cell = ("branch", self.place(node), name)
+            return made
+
+        return Pending.refused(refusal)
 
     @staticmethod
     def leaves(body: Iterable[ast.stmt]) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..ops import is_symbolic, python_scalar_cast
+from ..ops.stages import materialized
 from ..symbolic import from_data
 from ..symbolic.arrays import SymArray
 from ..symbolic.compressed import Compressed
@@ -18,10 +19,12 @@ from ..symbolic.scalars import SymInt, SymScalar, refuse_kinds, size_of
 from ..symbolic.sizes import Size
 from ..symbolic.tracer import MAX_UNROLLED_ITERATIONS
 from .frame import InterpretedFunction
-from .generators import GeneratorMethod, SymGenerator
+from .generators import SymGenerator
 from .iterators import TracedIterator, traced_iterator
 from .pure import look_up
 from .sequences import TRAVERSED, Sequence, SymRange, sequence_of
+from .staged_draws import GeneratorMethod, StagedGenerator, made_here
+from .staged_lists import StagedList
 from .state import Part, State
 
 _NONE: Any = object()
@@ -43,6 +46,8 @@ class Builtins(Part):
 
     def _len(self, node: ast.Call, value: Any) -> Any:
         self.refuse_object(node, value)
+        if isinstance(value, StagedList):
+            return value.length()
         if isinstance(value, (SymArray, Compressed)):
             if not value.ndim:
                 raise TypeError("len() of unsized object")
@@ -68,29 +73,33 @@ class Builtins(Part):
         return SymInt(self.tracer, from_data.size_from_data(self.tracer, value, name, None, None))
 
     def _zip(self, node: ast.Call, *parts: Any, **kwargs: Any) -> Any:
+        parts = tuple(map(materialized, parts))
         items = [sequence_of(self.tracer, part) if isinstance(part, TRAVERSED) else part for part in parts]
         if kwargs.keys() - {"strict"} or not any(isinstance(part, (SymArray, SymRange, Sequence)) for part in parts):
             return traced_iterator(self.state, zip(*parts, **kwargs))  # noqa: B905
         sequences = [item for item in items if isinstance(item, Sequence)]
         if len(sequences) < len(parts):
             return traced_iterator(self.state, zip(*items, **kwargs))  # noqa: B905
+        tracer = self.tracer
         for sequence in sequences[1:] if kwargs.get("strict") else ():
-            self.tracer.require(
-                "==", sequence.length, sequences[0].length, "zip() argument 2 is shorter or longer", ValueError
-            )
-        length = sequences[0].length
+            tracer.match(sequence.length, sequences[0].length, "zip() argument 2 is shorter or longer")
+        length = tracer.resolve(sequences[0].length)
         for sequence in sequences[1:]:
-            if not self.tracer.decide("<=", length, sequence.length):
+            if tracer.is_of_data(length - sequence.length):
+                length = length.minimum(tracer.resolve(sequence.length))
+            elif not tracer.decide("<=", length, sequence.length):
                 length = sequence.length
         return Sequence(self.tracer, length, lambda k: tuple(sequence.item(k) for sequence in sequences))
 
     def _enumerate(self, node: ast.Call, items: Any, start: Any = 0) -> Any:
+        items = materialized(items)
         if not isinstance(items, (SymArray, SymRange, Sequence)):
             return traced_iterator(self.state, enumerate(items, start))
         sequence = sequence_of(self.tracer, items)
         return Sequence(self.tracer, sequence.length, lambda k: (k + start, sequence.item(k)))
 
     def _reversed(self, node: ast.Call, items: Any) -> Any:
+        items = materialized(items)
         if not isinstance(items, (SymArray, SymRange)):
             return traced_iterator(self.state, reversed(items))
         sequence = sequence_of(self.tracer, items)
@@ -99,8 +108,10 @@ class Builtins(Part):
 
     def _default_rng(self, node: ast.Call, seed: Any = None) -> Any:
         """A generator that is made at each call, from the seed that the call has."""
-        if isinstance(seed, SymGenerator):
+        if isinstance(seed, (SymGenerator, StagedGenerator)):
             return seed
+        if self.tracer.draws_are_stages:
+            return made_here(self.tracer, np.random.default_rng, [] if seed is None else [seed])
         held: Any = seed
         sample: Any = seed
         if isinstance(seed, SymInt):

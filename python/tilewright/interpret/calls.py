@@ -18,17 +18,21 @@ from typing import Any
 import numpy as np
 
 from .._face import Dispatcher as JIT
+from ..callees import is_pure
 from ..errors import TraceError
 from ..ops import apply_ufunc, call_numpy, is_symbolic, scalar_constructor
+from ..ops.callees.draws import DRAWS
 from ..ops.reductions import reduce_ufunc
+from ..ops.stages import seen_stage
 from ..symbolic.arrays import SymArray
 from ..symbolic.compressed import Compressed
 from ..symbolic.graph import FLOAT64
 from ..symbolic.registry import FUNCTIONS
 from ..symbolic.scalars import RunScalar, Symbolic, SymInt, SymScalar, number_of_the_call, refuse_kinds
+from ..symbolic.tracer import LEAVE_IT_OUT
 from .builtin_calls import TAKE_OBJECTS, Builtins
 from .frame import InterpretedFunction, parameters_of
-from .generators import GeneratorMethod, SymGenerator
+from .generators import SymGenerator
 from .iterators import TracedIterator, traced_iterator
 from .protocols import call_without_source
 from .pure import (
@@ -45,6 +49,8 @@ from .pure import (
     look_up,
 )
 from .source import source_of
+from .staged_draws import DrawsAreStages, GeneratorMethod, StagedGenerator, draw_globally, made_here
+from .staged_lists import FilledByLoop, StagedList
 from .state import Part, State
 
 
@@ -89,6 +95,8 @@ class Calls(Part):
             if function not in TAKE_OBJECTS:
                 self._refuse_objects(node, args, kwargs)
             return special(node, *args, **kwargs)
+        if is_pure(function):
+            return self._call_stage(node, function, args, kwargs)
         if look_up(_MATH, function) and (computed := self._math(function, args, kwargs)) is not None:
             return computed
         if (what := look_up(EFFECTS, function)) is not None:
@@ -104,6 +112,8 @@ class Calls(Part):
             if function.__name__ == "reduce" and is_symbolic(args):
                 return reduce_ufunc(self.tracer, bound_to, args, kwargs)
             return self._run(node, function, args, kwargs)
+        if bound_to is np.random.mtrand._rand and self.tracer.checked is not None:
+            return draw_globally(self.tracer, function.__name__, args, kwargs)
         if isinstance(bound_to, (np.random.Generator, np.random.RandomState, np.random.BitGenerator)):
             raise self._refuse_draw(node, bound_to)
         if look_up(FUNCTIONS, function) is not None:
@@ -158,6 +168,14 @@ class Calls(Part):
             raise TypeError(f"'{type(function).__name__}' object is not callable")
         raise self._refuse_effect(node, f"{ast.unparse(node.func)}()")
 
+    def _call_stage(self, node: ast.Call, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """A pure function that Python calls between kernels; of what is known at the trace it is called there."""
+        self._refuse_objects(node, args, kwargs)
+        self.inputs.pin(function)
+        if is_symbolic(args) or is_symbolic(kwargs):
+            return seen_stage(self.tracer, function, args, kwargs)
+        return function(*args, **kwargs)
+
     def _math(self, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """A function of the math module of a number from outside of the call; None where it is computed while tracing."""
         number = args[0] if len(args) == 1 and not kwargs else None
@@ -201,6 +219,8 @@ class Calls(Part):
         bound_to = getattr(function, "__self__", None)
         if isinstance(bound_to, (list, dict, set, collections.deque)):
             if function.__name__ in MUTATORS:
+                if type(bound_to) is list and function.__name__ in ("append", "extend"):
+                    self._refuse_filling(node, bound_to)
                 self.refuse_in_region(node, bound_to, f"{ast.unparse(node.func)}()")
                 if self.inputs.is_outer(bound_to):
                     raise self.error(node, f"{ast.unparse(node.func)}() on something outside of the function",
@@ -210,6 +230,20 @@ class Calls(Part):
         if self.inputs.is_object(bound_to) or not is_pure_method(function, bound_to):
             raise self._refuse_effect(node, f"{ast.unparse(node.func)}()")
         return self._run(node, function, args, kwargs)
+
+    def _refuse_filling(self, node: ast.Call, held: list[Any]) -> None:
+        """A list of the function's own that a loop of the run fills."""
+        _, place = self.tracer.cache.get("lists", {}).get(id(held), (None, None))
+        changes = any(id(held) in containers for containers in self.state.containers)
+        if changes and place is not None and self.tracer.checked is not None:
+            self.at(node)
+            refusal = self.tracer.error_of(
+                FilledByLoop,
+                f"{ast.unparse(node)[:80]} in a run-time loop or branch; the list is Python's own.",
+                LEAVE_IT_OUT,
+            )
+            refusal.place = place
+            raise refusal
 
     def _call_cached(self, node: ast.Call, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """A function behind lru_cache gives at every call what it gave once: an array of it is an input."""
@@ -260,6 +294,8 @@ class Calls(Part):
 
     def _call_numpy_function(self, node: ast.Call, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         module = function.__module__ or ""
+        if module.startswith("numpy.random") and function.__name__ in DRAWS and self.tracer.checked is not None:
+            return draw_globally(self.tracer, function.__name__, args, kwargs)
         if module.startswith("numpy.random"):
             raise self._refuse_draw(node, np.random.mtrand._rand)
         if is_symbolic(args) or is_symbolic(kwargs):
@@ -277,8 +313,11 @@ class Calls(Part):
     # -- attributes ------------------------------------------------------------------------------------------
 
     def get_attribute(self, node: ast.AST, owner: Any, name: str) -> Any:
-        if isinstance(owner, SymGenerator):
+        if isinstance(owner, (SymGenerator, StagedGenerator)):
             return owner.get_attribute(name)
+        if isinstance(owner, StagedList):
+            getattr([], name)  # or Python's own AttributeError
+            return GeneratorMethod(owner, name)
         if name == "__class__":
             return self.builtins.type_of(node, owner)
         if isinstance(owner, Symbolic) and name.startswith("__") and not callable(getattr(owner, name, None)):
@@ -348,6 +387,10 @@ class Calls(Part):
             if is_symbolic(args):
                 return scalar_constructor(self.tracer, cls, *args)
             return self._run(node, cls, args, kwargs)
+        if cls is np.random.RandomState and self.tracer.checked is not None:
+            if not self.tracer.draws_are_stages:
+                raise DrawsAreStages
+            return made_here(self.tracer, cls, args)
         if cls.__module__.startswith("numpy.random"):
             raise self.error(
                 node, ast.unparse(node)[:80], "a compiled function makes random generators only by np.random.default_rng()",

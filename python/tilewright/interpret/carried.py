@@ -146,10 +146,10 @@ def form_text(form: Form) -> str:
     return f"{form.dtype}[{', '.join(map(str, form.shape))}]"
 
 
-def memory_of(frame: Frame | None, checked: SymArray) -> Iterator[Memory]:
-    """The memory of arrays that a function's variables lead to, and that of the program's check."""
+def memory_of(frame: Frame | None, tracer: Tracer) -> Iterator[Memory]:
+    """The memory of arrays that a function's variables lead to, that of the program's check, and the order of draws."""
     seen: set[int] = set()
-    for name, item in _reached(frame, ("checked", checked)):
+    for name, item in _reached(frame, ("checked", tracer.checked), *(("draws", order) for order in tracer.orders)):
         if isinstance(item, (SymArray, Compressed)):
             storage = (item.whole if isinstance(item, Compressed) else item).storage
             if id(storage) not in seen:

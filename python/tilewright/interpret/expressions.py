@@ -13,13 +13,15 @@ import numpy as np
 from ..symbolic.arrays import SymArray
 from ..symbolic.compressed import Compressed
 from ..symbolic.operators import BINARY, python_operator
-from ..symbolic.scalars import Symbolic, known_exponent
+from ..symbolic.scalars import RunBool, Symbolic, known_exponent
 from .branches import Branches
 from .calls import Calls
 from .frame import InterpretedFunction
 from .iterators import TracedIterator
 from .sequences import sequence_of
 from .source import FunctionNode
+from .staged_cells import ChangesShape
+from .staged_lists import StagedList
 from .state import Part, State
 from .variables import Variables
 
@@ -68,7 +70,12 @@ class Expressions(Part):
         return tuple(self._elements(node.elts))
 
     def _eval_List(self, node: ast.List) -> Any:
-        return self._elements(node.elts)
+        items = self._elements(node.elts)
+        place = self.place(node)
+        if place in self.tracer.staged_lists:
+            return StagedList(self.tracer, items)
+        self.tracer.cache.setdefault("lists", {})[id(items)] = (items, place)
+        return items
 
     def _eval_Set(self, node: ast.Set) -> Any:
         return set(self._elements(node.elts))
@@ -125,6 +132,33 @@ class Expressions(Part):
                 return self.negated(node, operand)
             return not self.truth(node.operand, operand, "the condition of a not")
         return _UNARY[type(node.op)](operand)
+
+    def condition(self, node: ast.expr) -> Any:
+        """An expression of which only the truth counts: the parts of an `and` may be of any kinds."""
+        if not isinstance(node, ast.BoolOp):
+            return self.evaluate(node)
+        undo = self.undoing()
+        try:
+            return self.evaluate(node)
+        except ChangesShape:
+            undo()
+        return self._truth_of(isinstance(node.op, ast.And), node, node.values)
+
+    def _truth_of(self, is_and: bool, node: ast.BoolOp, parts: list[ast.expr]) -> Any:
+        first, rest = self.condition(parts[0]), parts[1:]
+        if not self.is_of_the_run(first):
+            if not rest or self.truth(parts[0], first, f"the condition of an {'and' if is_and else 'or'}") != is_and:
+                return first
+            return self._truth_of(is_and, node, rest)
+        if not rest:
+            return first if isinstance(first, RunBool) else self.choose(node, first, lambda: True, lambda: False)
+
+        def others() -> Any:
+            held = self._truth_of(is_and, node, rest)
+            return held if self.is_of_the_run(held) else self.truth(node, held, "the condition of an if")
+
+        ways = (others, lambda: False) if is_and else (lambda: True, others)
+        return self.choose(node, first, *ways)
 
     def _eval_BoolOp(self, node: ast.BoolOp) -> Any:
         return self._and_or(isinstance(node.op, ast.And), node, node.values)

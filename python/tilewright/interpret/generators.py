@@ -21,6 +21,7 @@ from ..symbolic.arrays import Storage, SymArray
 from ..symbolic.graph import FLOAT64, INT64, NEWAXIS, WHOLE, Block, Value
 from ..symbolic.scalars import RunScalar
 from ..symbolic.sizes import Size
+from .staged_draws import DrawsAreStages, GeneratorMethod
 
 if TYPE_CHECKING:
     from ..symbolic.tracer import Tracer
@@ -33,14 +34,6 @@ _ROW = 256
 _MOST_AT_ONCE = 2**31 - 2**27
 _UINT64 = np.dtype(np.uint64)
 _ZERO, _ONE = Size.constant(0), Size.constant(1)
-
-
-@dataclass
-class GeneratorMethod:
-    """A bound method of a generator."""
-
-    generator: SymGenerator
-    name: str
 
 
 @dataclass
@@ -75,7 +68,7 @@ class SymGenerator:
     def call(self, name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         if name in ("random", "uniform"):
             return getattr(self, name)(*args, **kwargs)
-        raise self._refused(f"the random draw {name}()")
+        raise DrawsAreStages
 
     def __repr__(self) -> str:
         raise self._refused("the text (str, repr, format) of a random generator")
@@ -86,10 +79,8 @@ class SymGenerator:
     # -- draws -------------------------------------------------------------------------------------------------
 
     def random(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
-        if out is not None:
-            raise self._refused("a random draw with out=", "Assign what random() gives (out[...] = rng.random(n)).")
-        if is_symbolic(dtype) or np.dtype(dtype) != FLOAT64:
-            raise self._refused(f"a random draw of dtype {np.dtype(dtype)}", "Draw float64 and convert it.")
+        if out is not None or is_symbolic(dtype) or np.dtype(dtype) != FLOAT64:
+            raise DrawsAreStages
         if size is None:
             return RunScalar(self.tracer, self._number(), float, 0, 1)
         shape = sizes_of_shape(self.tracer, size)
@@ -101,10 +92,7 @@ class SymGenerator:
 
     def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
         if not all(type(limit) in (int, float) for limit in (low, high)):
-            raise self._refused(
-                "uniform() with limits that are not literal numbers",
-                "Write low + (high - low) * rng.random(size): these are the same bits.",
-            )
+            raise DrawsAreStages
         np.random.Generator(np.random.PCG64(0)).uniform(low, high)  # raises what NumPy raises
         width = float(high) - float(low)
         return float(low) + width * self.random(size)
@@ -119,25 +107,11 @@ class SymGenerator:
     def _draw(self, count: Size) -> Size:
         """Counts `count` draws; gives how many came before them."""
         tracer = self.tracer
+        if count.symbols() & tracer.reads.keys():
+            raise DrawsAreStages  # the data decide which value each later draw gets
         innermost = self.iterations[-1] if self.iterations else None
         if tracer.blocks[-1] is not (innermost.block if innermost is not None else self.home):
-            what_to_do = "Draw in every iteration and choose afterwards, or leave the function to NumPy."
-            where = tracer.decided_by_data[-1] if tracer.decided_by_data else "a loop that it was not made in"
-            if not where.startswith("the branch"):
-                what_to_do = (
-                    "Draw as many as there may be before the loop (u = rng.random(n)), which moves the generator on further,"
-                    " or leave the function to NumPy."
-                )
-            raise tracer.error(
-                f"loops: a random draw in {where}",
-                "the data decide how many values are drawn there, and so which value each later draw gets",
-                what_to_do,
-            )  # fmt: skip
-        if count.symbols() & tracer.reads.keys():
-            raise tracer.error(
-                f"a draw of {count} random values", "the data decide how many there are, and so which value each later draw gets",
-                "Draw as many as there may be, or leave the function to NumPy.",
-            )  # fmt: skip
+            raise DrawsAreStages  # in a branch, or in a loop that it was not made in
         before = self._before(len(self.iterations))
         if innermost is not None:
             innermost.drawn = tracer.resolve(innermost.drawn + count)
@@ -207,11 +181,7 @@ class Drawing:
         for found in self.found:
             moving = {symbol for symbol in found.symbols() & self.tracer.loops.keys() if symbol not in self.outside}
             if moving:
-                raise self.tracer.error(
-                    f"loops: a loop whose iterations draw {found} random values",
-                    "the value of a draw is known before the loop only if all iterations draw equally many",
-                    "Draw an array before the loop, or leave the function to NumPy.",
-                )
+                raise DrawsAreStages  # the value of a draw is known before the loop only if all iterations draw equally many
         differs, self.draws = self.found != self.draws, self.found
         return differs
 

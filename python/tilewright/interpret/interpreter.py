@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import types
+import warnings
 from collections.abc import Iterable
 from collections.abc import Sequence as SequenceOf
 from contextlib import nullcontext
@@ -19,8 +20,10 @@ import numpy as np
 from ..errors import TraceError
 from ..operations import REDUCTIONS
 from ..ops import indexing
+from ..ops.stages import materialized
 from ..symbolic import tracer as tracer_module
 from ..symbolic.arrays import SymArray
+from ..symbolic.compressed import Compressed
 from ..symbolic.scalars import SymInt, size_of
 from ..symbolic.sizes import Size
 from ..symbolic.tracer import Tracer, Undecided, pushed
@@ -34,6 +37,7 @@ from .frame import Break, Continue, Control, Frame, Leaving, Return
 from .regions import Regions
 from .sequences import Sequence, SymRange, sequence_of
 from .source import FUNCTIONS, FunctionNode, inside
+from .staged_cells import ChangesShape
 from .state import Part, State
 
 MAX_DEPTH = 32
@@ -253,15 +257,33 @@ class Interpreter(Part):
     # -- control flow ------------------------------------------------------------------------------------
 
     def _exec_If(self, node: ast.If, rest: SequenceOf[ast.stmt] = ()) -> None:
-        condition = self.evaluate(node.test)
+        condition = self.expressions.condition(node.test)
         if self.is_of_the_run(condition):
+            ways = (node.body, node.orelse)
+            for taken, other in (ways, ways[::-1]):
+                if taken and self._is_for_numpy(taken):
+                    self.branches.leave_to_numpy(node, condition, taken is node.body)
+                    self.block([*other, *rest])
+                    return
             self.branches.if_region(node, condition, list(rest))
         else:
             self.block([*(node.body if self.truth(node.test, condition, "an if") else node.orelse), *rest])
 
+    def _is_for_numpy(self, body: list[ast.stmt]) -> bool:
+        """Whether a way of a branch raises, or warns: where it is taken, NumPy runs the call, with the same error or
+        warning."""
+        if self.tracer.checked is None:
+            return False
+        if isinstance(body[-1], ast.Raise):
+            return not any(isinstance(one, (ast.Return, ast.Break, ast.Continue)) for one in inside(body, *FUNCTIONS))
+        calls = [one.value for one in body if isinstance(one, ast.Expr) and isinstance(one.value, ast.Call)]
+        named = [call.func for call in calls if ast.unparse(call.func) in ("warnings.warn", "warn")]
+        return any(self.evaluate(function) is warnings.warn for function in named)
+
     def _exec_For(self, node: ast.For) -> None:
         value = self.evaluate(node.iter)
         self.at(node)
+        value = materialized(value) if isinstance(value, Compressed) else value
         if isinstance(value, (range, SymRange)):
             limits = self._limits(node, value)
             if limits is not None:
@@ -338,15 +360,18 @@ class Interpreter(Part):
         unrolled = self.place(node) in self.tracer.unrolled
         stays = not unrolled and (has_break(node) or self.place(node) in self.tracer.kept)
         for iteration in range(0 if stays else tracer_module.MAX_UNROLLED_ITERATIONS):
+            undo = self.undoing()  # the condition is evaluated again, as a region's
             try:
                 with nullcontext() if unrolled else self.tracer.without_decisions():
                     condition = self.evaluate(node.test)
             except Undecided:
+                undo()
                 break
             if self.is_of_the_run(condition):
                 if iteration and not unrolled:
                     # The first iterations too: one loop is better than two copies of its body.
                     raise BeginAgain(self.place(node))
+                undo()
                 break
             if not self.truth(node.test, condition, "a while"):
                 self.block(node.orelse)
@@ -356,12 +381,16 @@ class Interpreter(Part):
         try:
             self.regions.while_region(node)
         except TraceError as error:
-            if unrolled or any(self.tracer.reads):
+            has_cells = any(place == self.place(node) for _, place, _ in self.tracer.cells)
+            if unrolled or any(self.tracer.reads) or has_cells or isinstance(error, ChangesShape):
                 raise
             raise BeginAgain(self.place(node), error) from None
 
     def _exec_Assert(self, node: ast.Assert) -> None:
-        if not self.truth(node.test, self.evaluate(node.test), "an assert"):
+        condition = self.evaluate(node.test)
+        if self.is_of_the_run(condition) and self.tracer.checked is not None:
+            self.branches.leave_to_numpy(node, condition, False)
+        elif not self.truth(node.test, condition, "an assert"):
             raise AssertionError(*([] if node.msg is None else [self.evaluate(node.msg)]))
 
     def _exec_Raise(self, node: ast.Raise) -> None:

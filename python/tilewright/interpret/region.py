@@ -13,10 +13,17 @@ from ..errors import TraceError
 from ..symbolic.arrays import Storage, SymArray
 from ..symbolic.graph import BOOL, FLOAT64, INT64, Value
 from ..symbolic.scalars import LARGEST_INT, RunBool, RunScalar, SymInt, SymScalar, described
-from ..symbolic.tracer import pushed
+from ..symbolic.tracer import LEAVE_IT_OUT, pushed
 from .carried import MISSING, Carried, Form, Memory, containers_of, memory_of
 from .frame import Control, Frame, Pending
 from .state import Part
+
+
+class Raises(TraceError):
+    """A way of the branch `node` raises, that of the condition being `holds`; None in a branch or loop around it."""
+
+    node: Any = None
+    holds: bool | None = None
 
 
 class Region(Part):
@@ -44,10 +51,21 @@ class Region(Part):
         except (TraceError, Control):
             raise
         except Exception as error:
-            raise self.error(
-                node, f"loops: {what} raises {type(error).__name__} ({error})"[:300],
-                "whether it is raised depends on the data",
-            ) from error  # fmt: skip
+            self.at(node)
+            what = f"loops: {what} raises {type(error).__name__} ({error})"[:300]
+            refusal = self.tracer.error_of(Raises, f"{what}; whether it is raised depends on the data.", LEAVE_IT_OUT)
+            refusal.node = node
+            raise refusal from error
+
+    def leave_to_numpy(self, node: ast.AST, condition: Any, holds: bool) -> None:
+        """NumPy runs the calls in which the truth of a condition on data is `holds`."""
+        tracer = self.tracer
+        truth = self._truth_value(node, condition)
+        if holds:
+            truth = tracer.add("logical_not", (truth,), {}, BOOL, ())
+        tracer.check(truth, "it raises or warns for these data")
+        if isinstance(condition, RunBool):
+            tracer.facts += condition.facts(not holds)
 
     def _is_fixed(self, form: Form) -> bool:
         """Whether its shape is the same in all iterations."""
@@ -111,7 +129,7 @@ class Region(Part):
         seen: dict[int, Storage] = {}
         frame: Frame | None = self.frame
         while frame is not None:
-            seen |= {id(memory.storage): memory.storage for memory in memory_of(frame, self.tracer.checked)}
+            seen |= {id(memory.storage): memory.storage for memory in memory_of(frame, self.tracer)}
             frame = frame.caller
         for array, sources in made:
             visible = [storage for storage in sources if id(storage) in seen or storage.argument is not None]

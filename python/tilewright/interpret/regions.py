@@ -39,9 +39,10 @@ from .early_return import VALUE, has_break, test_as_break
 from .expressions import Expressions
 from .frame import Leaving, Pending
 from .generators import Drawing
-from .region import Region
+from .region import Raises, Region
 from .sequences import SymRange
 from .source import DEFINITIONS, inside
+from .staged_cells import Cell, ChangesShape
 from .state import State
 
 # Each run finds at least one more carried value or one wider dtype.
@@ -95,6 +96,7 @@ class Regions(Region):
                     body()
             return drawing.differs()
 
+        self._put_into_cells(node)
         tracer.open_loops.add(symbol)
         try:
             with self._breaking(node) as stopped, self.keeping_containers(node):
@@ -114,7 +116,23 @@ class Regions(Region):
             else:
                 held = value
             self.frame.variables[variable] = self._once_run(node, variable, held, length)
+        self._take_from_cells(node)
         self._else_of(node, stopped)
+
+    def _put_into_cells(self, node: ast.For | ast.While) -> bool:
+        """Variables that have another size in each iteration; whether there are any."""
+        place = self.place(node)
+        names = [name for kind, where, name in sorted(self.tracer.cells) if kind == "loop" and where == place]
+        cells = {name: Cell(self.tracer) for name in names}
+        for name, cell in cells.items():
+            cell.put(self.frame.variables.get(name))
+        if cells:
+            self.state.cells[place] = cells
+        return bool(cells)
+
+    def _take_from_cells(self, node: ast.For | ast.While) -> None:
+        for name, cell in self.state.cells.pop(self.place(node), {}).items():
+            self.frame.variables[name] = cell.take()
 
     def while_region(self, node: ast.While) -> None:
         """A `while` on a value of the run."""
@@ -128,12 +146,14 @@ class Regions(Region):
             del test.values[:], test.yields[:]
             with tracer.writing(test):
                 goes_on = self.negated(node, self.held(stopped)) if stopped else True
-                variables, memories = dict(self.frame.variables), list(memory_of(self.frame, tracer.checked))
+                variables, memories = dict(self.frame.variables), list(memory_of(self.frame, tracer))
                 if goes_on is True:
                     with tracer.where_data_decide(f"the condition of the while of line {node.lineno}"):
                         condition = self.evaluate(node.test)
                 else:
-                    condition = self.choose(node, goes_on, lambda: self.truth_of(node.test), lambda: False)
+                    condition = self.choose(
+                        node, goes_on, lambda: self.truth_of(node.test), lambda: False, assigns=False
+                    )
                 test.yields.append(self._truth_value(node, condition))
                 assigned = any(variables.get(name) is not held for name, held in self.frame.variables.items())
                 if assigned or any(memory.changed() for memory in memories):
@@ -144,6 +164,12 @@ class Regions(Region):
             self.frame.variables[ran] = True
             return False
 
+        if self._put_into_cells(node) and not isinstance(node.test, ast.Constant):
+            # What the condition reads is taken out of a cell.
+            del self.frame.variables[ran]
+            self.state.cells.pop(self.place(node))
+            self.while_region(test_as_break(node))
+            return
         try:
             with self._breaking(node) as stopped, self.keeping_containers(node):
                 carried, block, after = self._settled(node, [stopped, ran], iteration)
@@ -166,6 +192,7 @@ class Regions(Region):
             if not variable.startswith(VALUE):
                 self.frame.variables[variable] = self._once_run(node, variable, value, once)
         self._note_unchanged(arrays, self.frame.variables.pop(ran, None))
+        self._take_from_cells(node)
         self._else_of(node, stopped)
 
     def _note_unchanged(self, arrays: dict[str, SymArray], ran: Any) -> None:
@@ -209,7 +236,13 @@ class Regions(Region):
             self.block(node.orelse)
         else:
             # One that leaves the block around it has become an if behind the loop.
-            self.choose(node, self.negated(node, held), lambda: self.block(node.orelse), lambda: None)
+            ran_through = self.negated(node, held)
+            try:
+                self.choose(node, ran_through, lambda: self.block(node.orelse), lambda: None)
+            except Raises as raises:
+                if raises.holds is None or self.tracer.checked is None:
+                    raise
+                self.leave_to_numpy(node, ran_through, True)
 
     def _settled(
         self, node: ast.For | ast.While, own: list[str], iteration: Callable[[], bool]
@@ -219,8 +252,20 @@ class Regions(Region):
         `own`: variables of the loop itself, whether a break ended it first."""
         tracer, frame = self.tracer, self.frame
         names = sorted(_assigned([node]) & frame.locals) + [name for name in own if name]
+        if cells := self.state.cells.get(self.place(node)):
+            names = [name for name in names if name not in cells]
+            plain = iteration
+
+            def iteration() -> bool:
+                for name, cell in cells.items():
+                    frame.variables[name] = cell.take()
+                again = plain()
+                for name, cell in cells.items():
+                    cell.put(frame.variables[name])
+                return again
+
         before = {name: frame.variables.get(name, MISSING) for name in names}
-        memories = list(memory_of(frame, tracer.checked))
+        memories = list(memory_of(frame, tracer))
         # Memory is carried, and what no iteration writes is left out of the text; variables are when an iteration reads them.
         forms: dict[str, Form] = {}
         unset: dict[str, Form] = {}
@@ -386,20 +431,29 @@ class Regions(Region):
                 )  # fmt: skip
             found = self._value_of(held)
             if found is None:
-                raise self.error(
-                    node, f"loops: {one.text}, which an iteration hands to the next",
-                    "it is neither an array nor a number", "Leave the loop out of the compiled function.",
-                )  # fmt: skip
+                self.at(node)
+                refusal = self.tracer.error_of(
+                    ChangesShape,
+                    f"loops: {one.text}, which an iteration hands to the next; it is neither an array nor a number.",
+                    "Leave the loop out of the compiled function.",
+                )
+                if isinstance(held, Compressed) and not one.path:
+                    refusal.cell = ("loop", self.place(node), one.name)
+                raise refusal
             value, form = found
             self._unify_sizes(one.form, form)
             joined = one.form.joined(form)
             if joined is None:
-                raise self.error(
-                    node,
-                    f"loops: {one.text}, which an iteration begins as {form_text(one.form)} and ends as {form_text(form)}",
-                    "an array or a number keeps its dtype and its shape from iteration to iteration",
+                self.at(node)
+                refusal = self.tracer.error_of(
+                    ChangesShape,
+                    f"loops: {one.text}, which an iteration begins as {form_text(one.form)} and ends as "
+                    f"{form_text(form)}; an array or a number keeps its dtype and its shape from iteration to iteration.",
                     "Give it its final dtype and shape before the loop.",
                 )
+                if one.form.dtype == form.dtype and len(one.form.shape) == len(form.shape) > 0 and not one.path:
+                    refusal.cell = ("loop", self.place(node), one.name)
+                raise refusal
             if joined != one.form:
                 forms[one.text] = joined
                 wider = True
@@ -547,11 +601,16 @@ class Regions(Region):
         if found is None:
             kind = "selection by a mask" if isinstance(held, Compressed) else type(held).__name__
             why = f"a {kind} is not carried from iteration to iteration"
-            raise self.error(
-                node, f"loops: {name}, which an iteration reads and changes",
-                "it may be read before it is set" if held is MISSING else why,
+            self.at(node)
+            refusal = self.tracer.error_of(
+                ChangesShape,
+                f"loops: {name}, which an iteration reads and changes; "
+                f"{'it may be read before it is set' if held is MISSING else why}.",
                 "Carry arrays and numbers, set before the loop, or leave the loop out of the compiled function.",
-            )  # fmt: skip
+            )
+            if isinstance(held, Compressed):
+                refusal.cell = ("loop", self.place(node), name)
+            raise refusal
         value, form = found
         if wider is not None:
             value, form = self.tracer.cast(value, wider.dtype), wider

@@ -7,8 +7,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from ..symbolic.arrays import SymArray
 from ..symbolic.graph import Block
+from ..symbolic.registry import OPERATIONS
 from ..symbolic.scalars import SymInt, size_of
 from ..symbolic.sizes import Size
 from ..symbolic.tracer import MAX_UNROLLED_ITERATIONS, Tracer
@@ -55,6 +58,11 @@ class SymRange:
 
     def __init__(self, start: Any, stop: Any, step: Any) -> None:
         self.start, self.stop, self.step = start, stop, step
+
+    def as_array(self) -> Any:
+        """As NumPy takes it."""
+        tracer = next(one.tracer for one in (self.start, self.stop, self.step) if isinstance(one, SymInt))
+        return OPERATIONS.call_numpy(tracer, np.arange, (self.start, self.stop, self.step), {})
 
     def iterations(self) -> Any:
         step = self.step.__index__()

@@ -18,7 +18,7 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _MODULES: dict[tuple[str, int, int], tuple[ast.Module, types.CodeType]] = {}
 # Of code: what `from __future__ import` sets, also where the code that compiles it has that.
 # The flag of nested_scopes, which Python has always, says of code that it is a nested function.
-_FUTURE = functools.reduce(
+FUTURE = functools.reduce(
     operator.or_,
     (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names if name != "nested_scopes"),
 )
@@ -59,7 +59,7 @@ def source_of(function: types.FunctionType) -> FunctionNode | None:
 
 
 def _find(code: types.CodeType, text: str) -> FunctionNode | None:
-    flags = code.co_flags & _FUTURE
+    flags = code.co_flags & FUTURE
     key = (code.co_filename, hash(text), flags)
     if key not in _MODULES:
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import collections
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +13,7 @@ from ..symbolic.arrays import SymArray
 from ..symbolic.scalars import RunScalar, SymInt, described
 from ..symbolic.tracer import LEAVE_IT_OUT, NO_RULE, Tracer
 from .arguments import Inputs
-from .carried import may_change
+from .carried import may_change, memory_of
 from .frame import Frame
 
 
@@ -29,6 +30,7 @@ class State:
     # Of each loop around that is a region: the variable of its breaks; "" without one, and of loops that are unrolled.
     stopped: list[str] = field(default_factory=list)
     unrolling: list[tuple[str, int, int]] = field(default_factory=list)  # the places of loops around that are unrolled
+    cells: dict[tuple[str, int, int], dict[str, Any]] = field(default_factory=dict)  # of loops around, by their places
     ways_left: int = 0  # branches on data where a way left its block
 
 
@@ -53,8 +55,22 @@ class Part:
         self.at(node)
         return self.tracer.error(asked, why, what_to_do)
 
-    def place(self, node: ast.stmt) -> tuple[str, int, int]:
+    def place(self, node: Any) -> tuple[str, int, int]:
         return self.tracer.frames[-1][0], node.lineno, node.col_offset
+
+    def undoing(self) -> Callable[[], None]:
+        """What undoes what is evaluated from here on, so that it may be evaluated again: nothing that it draws or calls
+        happens twice."""
+        made, variables = self.tracer.made, dict(self.frame.variables)
+        memories = list(memory_of(self.frame, self.tracer))
+
+        def undo() -> None:
+            self.tracer.undone.append(range(made, self.tracer.made))
+            self.frame.variables = variables
+            for memory in memories:
+                memory.storage.value, memory.storage.version = memory.value, memory.version
+
+        return undo
 
     def truth(self, node: ast.AST, value: Any, what: str) -> bool:
         """Whether a condition holds. Sizes decide under a guard; elements cannot decide."""

@@ -8,10 +8,23 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import TraceError
 from ..symbolic.registry import FUNCTIONS, provides, signature
 from ..symbolic.scalars import described
-from ..symbolic.tracer import Tracer
-from . import composites, creation, elementwise, indexing, linalg, reductions, selections, shapes  # noqa: F401  (each fills the registry)
+from ..symbolic.tracer import OperandError, Tracer
+from . import (  # noqa: F401  (each fills the registry)
+    callees,
+    composites,
+    creation,
+    elementwise,
+    indexing,
+    linalg,
+    parts,
+    reductions,
+    selections,
+    shapes,
+    stages,
+)
 from .creation import scalar_constructor
 from .elementwise import apply_ufunc, python_scalar_cast
 from .operands import is_symbolic
@@ -19,7 +32,33 @@ from .operands import is_symbolic
 
 @provides
 def call_numpy(tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """A NumPy function on traced values: its rule, else NumPy's own Python source."""
+    """A NumPy function on traced values: its rule, else NumPy's own Python source, else a stage."""
+    if args and hasattr(args[0], "as_array"):  # a range, or a list that a loop of the run fills
+        array = args[0].as_array()
+        if not kwargs and len(args) == 1:
+            if function is np.stack or (function is np.vstack and array.ndim == 2):
+                return array
+            if function in (np.concatenate, np.hstack) and array.ndim == 2:
+                return array.reshape(-1)
+        args = (array, *args[1:])
+    before = tracer.made
+    try:
+        return _call_traced(tracer, function, args, kwargs)
+    except TraceError as refusal:
+        if isinstance(refusal, OperandError):
+            raise  # NumPy refuses it too
+        tracer.undone.append(range(before, tracer.made))
+        with tracer.no_kernel(refusal):
+            if selections.first_of((*args, *kwargs.values())) is not None:
+                kept = {key: stages.materialized(value) for key, value in kwargs.items()}
+                return call_numpy(tracer, function, stages.materialized(list(args)), kept)
+            staged = stages.stage_of(tracer, function, args, kwargs)
+        if staged is NotImplemented:
+            raise
+        return staged
+
+
+def _call_traced(tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     if selections.first_of((*args, *kwargs.values())) is not None:
         return selections.call(tracer, function, args, kwargs)
     handler = FUNCTIONS.get(function)
@@ -37,7 +76,9 @@ def call_numpy(tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dict[
         return apply_ufunc(tracer, function, args, **kwargs)
     composite = getattr(function, "__wrapped__", None)
     following = tracer.cache.setdefault("following", set())
-    if not isinstance(composite, types.FunctionType) or composite in following:
+    by_source = function in stages.SOURCE_FIRST or tracer.untaken is not None
+    has_row = function in stages.ROWS and not by_source
+    if has_row or not isinstance(composite, types.FunctionType) or composite in following:
         # np.f that calls the method f of the array, which is np.f again.
         raise no_rule(tracer, function)  # C code would make an array of objects of what stands for numbers
     if tracer.follow is not None:
@@ -78,7 +119,12 @@ def call_ufunc_method(
     if method == "outer":
         a, b = (shapes.as_array(tracer, x) for x in inputs)
         return apply_ufunc(tracer, ufunc, (a[(..., *(None,) * b.ndim)], b), **kwargs)
-    raise tracer.error(f"np.{ufunc.__name__}.{method}")
+    refusal = tracer.error(f"np.{ufunc.__name__}.{method}")
+    with tracer.no_kernel(refusal):
+        staged = stages.stage_of(tracer, getattr(ufunc, method), inputs, kwargs)
+    if staged is NotImplemented:
+        raise refusal
+    return staged
 
 
 __all__ = ["apply_ufunc", "call_numpy", "is_symbolic", "python_scalar_cast", "scalar_constructor"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from ..symbolic.arrays import Storage, SymArray
 from ..symbolic.fitting import fitting
-from ..symbolic.from_data import is_run_int
+from ..symbolic.from_data import is_run_int, size_from_data, value_of_int
 from ..symbolic.graph import WHOLE, Slice, Value
 from ..symbolic.registry import provides, rule
 from ..symbolic.scalars import SymInt, SymScalar, described, int_of, size_of
@@ -295,8 +296,23 @@ def _number(tracer: Tracer, value: Any, what: str) -> Any:
     return value
 
 
+def _up_to(tracer: Tracer, limits: Sequence[Any], dtype: Any) -> Any:
+    """np.arange(n), np.arange(m, n) where only the running function knows n."""
+    start = limits[0] if len(limits) == 2 else 0
+    if not isinstance(start, (int, SymInt)):
+        raise tracer.error("np.arange from a traced number", "there is no rule for it")
+    stop = value_of_int(tracer, limits[-1])
+    length = tracer.add("subtract", (stop, value_of_int(tracer, start)), {}, INT64, ())
+    length = tracer.add("maximum", (length, tracer.constant(0)), {}, INT64, ())
+    count = SymInt(tracer, size_from_data(tracer, length, "count", Size.constant(0), Size.constant(2**48)))
+    made = arange(tracer, count, dtype=dtype)
+    return made if type(start) is int and start == 0 else apply_ufunc(tracer, np.add, (made, start))
+
+
 @rule(np.arange)
 def arange(tracer: Tracer, *args: Any, dtype: Any = None, **others: Any) -> Any:
+    if len(args) in (1, 2) and not others and is_run_int(args[-1]):
+        return _up_to(tracer, args, dtype)
     limits = [_number(tracer, others[k], "arange") for k in ("start", "stop", "step") if k in others]
     values = [_number(tracer, a, "np.arange") for a in args] + limits
     if len(values) == 4:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import TraceError
 from ..operations import COMPARISONS, UFUNCS, with_trait
 from ..symbolic.arrays import Storage, SymArray
 from ..symbolic.compressed import Compressed
@@ -17,7 +18,7 @@ from ..symbolic.graph import Value
 from ..symbolic.operators import check_out
 from ..symbolic.registry import FUNCTIONS, OPERATIONS, PRODUCTS, provides, rule
 from ..symbolic.scalars import LARGEST_INT, RunBool, RunScalar, SymInt, SymScalar, described, refuse_kinds
-from ..symbolic.tracer import Tracer
+from ..symbolic.tracer import OperandError, Tracer
 from . import under_masks
 from .operands import (
     BOOL,
@@ -36,6 +37,7 @@ from .operands import (
     shape_of,
     to_value,
     weak_type,
+    within,
 )
 
 _ALWAYS_FOR_INTEGERS = {"isnan": False, "isinf": False, "isfinite": True}
@@ -45,11 +47,29 @@ _ANGLES = {
     "degrees": (180.0, math.pi), "rad2deg": (180.0, math.pi), "radians": (math.pi, 180.0), "deg2rad": (math.pi, 180.0),
 }  # fmt: skip
 _IDENTITY_FOR_INTEGERS = with_trait("keeps_integers")
+_REAL_ALONE = with_trait("real_only")
 # Exponents that NumPy treats apart: kinds of dtypes, and what it computes.
 _POWERS = {2: ("biufc", "square"), 0.5: ("f", "sqrt"), -1: ("f", "reciprocal"), 1: ("fc", "positive")}
 
 
-def apply_ufunc(
+def apply_ufunc(tracer: Tracer, ufunc: np.ufunc, inputs: Sequence[Any], out: Any = None, **others: Any) -> Any:
+    """np.<ufunc>(*inputs, ...) on traced values: by its rule, else a stage."""
+    before = tracer.made
+    try:
+        return _by_rule(tracer, ufunc, inputs, out, **others)
+    except TraceError as refusal:
+        if isinstance(refusal, OperandError):
+            raise  # NumPy refuses it too
+        tracer.undone.append(range(before, tracer.made))
+        named = others if out is None else {**others, "out": out}
+        with tracer.no_kernel(refusal):
+            staged = OPERATIONS.stage_of(tracer, ufunc, inputs, named)
+        if staged is NotImplemented:
+            raise
+        return staged
+
+
+def _by_rule(
     tracer: Tracer,
     ufunc: np.ufunc,
     inputs: Sequence[Any],
@@ -59,7 +79,6 @@ def apply_ufunc(
     where: Any = True,
     **others: Any,
 ) -> Any:
-    """np.<ufunc>(*inputs, ...) on traced values."""
     if any(isinstance(x, Compressed) for x in inputs):
         if ufunc.signature is not None:
             return OPERATIONS.call_numpy(tracer, ufunc, inputs, {} if out is None else {"out": out})
@@ -67,7 +86,7 @@ def apply_ufunc(
             raise next(x for x in inputs if isinstance(x, Compressed)).refused(f"np.{ufunc.__name__}(out=...)")
         return under_masks.elementwise(
             tracer, f"np.{ufunc.__name__}", inputs,
-            lambda whole: apply_ufunc(tracer, ufunc, whole, None, dtype, casting, where, **others),
+            lambda whole: apply_ufunc(tracer, ufunc, whole, dtype=dtype, casting=casting, where=where, **others),
         )  # fmt: skip
     if where is not True:
         raise tracer.error(f"np.{ufunc.__name__}(where=...)", "elements that are left out keep what was in memory",
@@ -85,6 +104,8 @@ def apply_ufunc(
         result = _generalized(tracer, ufunc, inputs)
     elif ufunc is np.divmod and out is None:
         return apply_ufunc(tracer, np.floor_divide, inputs), apply_ufunc(tracer, np.remainder, inputs)
+    elif ufunc.nout > 1:
+        raise tracer.error(f"np.{ufunc.__name__}")
     else:
         if len(inputs) != ufunc.nin:
             if len(inputs) == ufunc.nin + ufunc.nout and out is None:
@@ -173,7 +194,7 @@ def _elementwise(
         # int64 beside uint64: NumPy compares the numbers exactly, in a loop of two dtypes.
         raise tracer.error(f"np.{name} of {loop[0]} and {loop[1]}", "there is no rule for comparing these two exactly",
                      "Convert one of them with astype.")  # fmt: skip
-    values = [to_value(tracer, x, d) for x, d in zip(operands, loop, strict=True)]
+    values = [within(tracer, to_value(tracer, x, d), shape) for x, d in zip(operands, loop, strict=True)]
     c_order = _is_in_c_order(tracer, operands, shape)
     return SymArray.fresh(tracer, _operation(tracer, name, values, result_dtype, shape), c_order=c_order)
 
@@ -226,6 +247,8 @@ def _operation(tracer: Tracer, name: str, values: list[Value], dtype: np.dtype[A
         first = tracer.add("logical_or", (first, tracer.add("isnan", (b,), {}, BOOL, ())), {}, BOOL, ())
         return tracer.add("where", (first, a, b), {}, dtype, (), name)
     if name in UFUNCS:
+        if name in _REAL_ALONE and any(value.dtype.kind == "c" for value in values):
+            raise tracer.error(f"np.{name} of complex numbers", "it has a kernel for real ones alone")
         return tracer.add(name, values, {}, dtype, shape, name)
     if name == "clip":
         return clip_values(tracer, values, dtype, shape)
@@ -276,6 +299,10 @@ def _power(tracer: Tracer, operands: list[Any], loop: Sequence[np.dtype[Any]], s
             return tracer.add(operation, (value,), {}, dtype, shape, "power")
         if dtype.kind == "f" and number == 0:
             return full(tracer, 1, dtype, shape)
+    if dtype.kind == "c" and not (isinstance(number, (int, float)) and abs(number) < 100 and number == int(number)):
+        raise tracer.error(
+            "np.power of complex numbers", "it has a kernel for whole exponents between -100 and 100 alone"
+        )
     return None
 
 
@@ -350,7 +377,8 @@ def where(tracer: Tracer, condition: Any, *choices: Any) -> Any:
     x, y = (operand_of(tracer, choice) for choice in choices)
     dtype = common_dtype(x, y)
     shape = broadcast_shapes(tracer, [shape_of(test), shape_of(x), shape_of(y)])
-    values = (to_value(tracer, test, BOOL), _converted(tracer, x, dtype), _converted(tracer, y, dtype))
+    values = [to_value(tracer, test, BOOL), _converted(tracer, x, dtype), _converted(tracer, y, dtype)]
+    values = [within(tracer, value, shape) for value in values]
     # np.where returns an array, 0-d too.
     return SymArray.fresh(tracer, tracer.add("where", values, {}, dtype, shape), is_scalar=False)
 

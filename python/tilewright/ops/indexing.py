@@ -16,7 +16,7 @@ from ..symbolic.operators import check_out
 from ..symbolic.registry import provides
 from ..symbolic.scalars import SymInt, SymScalar, size_of
 from ..symbolic.sizes import Size
-from ..symbolic.tracer import Tracer
+from ..symbolic.tracer import OperandError, Tracer
 from . import selections
 from .elementwise import ONE_ELEMENT_IS_A_NUMBER, apply_ufunc
 from .operands import (
@@ -31,6 +31,7 @@ from .operands import (
     to_value,
 )
 from .shapes import index_view, written_out
+from .stages import materialized, stage_of, write_by_stage
 
 
 def _is_mask(key: Any) -> bool:
@@ -92,15 +93,16 @@ def _position(tracer: Tracer, part: Any, array: SymArray, axis: int) -> Size:
     extent = tracer.resolve(array.sizes[axis])
     if is_run_int(part):
         return position(tracer, part, extent, axis)
-    if isinstance(part, SymInt) and not tracer.loops.keys().isdisjoint(tracer.resolve(part.size).symbols()):
-        negative = tracer.decide_if_same_in_all_iterations("<", part.size, 0)
+    size = tracer.resolve(size_of(part))
+    if not tracer.loops.keys().isdisjoint((*size.symbols(), *extent.symbols())):
+        negative = tracer.decide_if_same_in_all_iterations("<", size, 0)
         inside = None
         if negative is not None:
-            moved = part.size + extent if negative else part.size
+            moved = size + extent if negative else size
             inside = tracer.decide_if_same_in_all_iterations(*((">=", moved, 0) if negative else ("<", moved, extent)))
         if inside is None:
             return position(tracer, part, extent, axis)
-    index = tracer.resolve(size_of(part))
+    index = size
     value = tracer.value_of(index)
     message = f"index {value} is out of bounds for axis {axis} with size {tracer.value_of(extent)}"
     guard = f"index {index} is out of bounds for axis {axis}"
@@ -152,6 +154,42 @@ def _slice(tracer: Tracer, part: slice, extent: Size) -> tuple[Size, int, Size]:
 
 @provides
 def get_item(array: SymArray, key: Any) -> Any:
+    before = array.tracer.made
+    try:
+        return _part(array, key)
+    except TraceError as refusal:
+        array.tracer.undone.append(range(before, array.tracer.made))
+        if isinstance(refusal, OperandError) or not _has_arrays(key):
+            raise
+        taken = stage_of(array.tracer, np.ndarray.__getitem__, _arrays_alone(array, key), {})
+        if taken is NotImplemented:
+            raise
+        return taken
+
+
+def _has_arrays(key: Any) -> bool:
+    """Whether positions or masks are in a key."""
+    parts = key if isinstance(key, tuple) else (key,)
+    return any(
+        isinstance(part, (list, np.ndarray, Compressed)) or (isinstance(part, SymArray) and part.sizes)
+        for part in parts
+    )
+
+
+def _arrays_alone(array: SymArray, key: Any) -> tuple[SymArray, tuple[Any, ...]]:
+    """A view and a key of it that has whole axes in place of slices."""
+    parts = tuple(map(materialized, key if isinstance(key, tuple) else (key,)))
+    keys = written_out(parts, array.ndim, mask=next((part for part in parts if _is_mask(part)), None))
+    basic: list[Any] = []
+    for part in keys:
+        if part is not None:
+            rank = part.ndim if _is_mask(part) else 1
+            basic += [part] if isinstance(part, slice) else [slice(None)] * rank
+    whole = tuple(slice(None) if isinstance(part, slice) else part for part in keys)
+    return _part(array, tuple(basic)), whole
+
+
+def _part(array: SymArray, key: Any) -> Any:
     keys = _keys(array, key)
     masked = _masked(array, keys)
     if masked is not None:
@@ -263,6 +301,19 @@ def _gathered(array: SymArray, keys: tuple[Any, ...]) -> Any:
 
 @provides
 def set_item(array: SymArray, key: Any, value: Any) -> None:
+    before = array.tracer.made
+    try:
+        _set_part(array, key, value)
+    except TraceError as refusal:
+        array.tracer.undone.append(range(before, array.tracer.made))
+        if isinstance(refusal, OperandError) or array.is_scalar or not _has_arrays(key):
+            raise
+        view, whole = _arrays_alone(array, key)
+        given = (whole, materialized(value))
+        write_by_stage(array.tracer, "numpy.ndarray.__setitem__", np.ndarray.__setitem__, view, given, {})
+
+
+def _set_part(array: SymArray, key: Any, value: Any) -> None:
     tracer = array.tracer
     if array.is_scalar:
         raise TypeError(f"'numpy.{array.dtype.name}' object does not support item assignment")

@@ -137,11 +137,6 @@ def outer(tracer: Tracer, a: Any, b: Any, out: Any = None) -> Any:
         return apply_ufunc(tracer, np.multiply, (x[:, None], y[None, :]), out)
 
 
-@rule(np.trace)
-def trace(tracer: Tracer, a: Any, *args: Any, **kwargs: Any) -> Any:
-    raise tracer.error("np.trace", "diagonals have no rule")
-
-
 @rule(np.linalg.norm)
 def norm(tracer: Tracer, x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> Any:
     """As numpy.linalg.norm computes it; sums of squares are one reduction over all axes."""

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import TraceError
 from ..symbolic.arrays import SymArray
 from ..symbolic.compressed import Compressed
-from ..symbolic.graph import BOOL, FLOAT64, INT64, Value
+from ..symbolic.graph import BOOL, FLOAT64, INT64, WHOLE, Value
 from ..symbolic.registry import OPERATIONS
 from ..symbolic.scalars import RunScalar, Symbolic, SymInt, SymScalar, refuse_kinds
 from ..symbolic.sizes import Size
@@ -23,7 +24,7 @@ _ONE = Size.constant(1)
 
 def is_symbolic(value: Any) -> bool:
     """Whether something traced is in it, looking into containers."""
-    if isinstance(value, Symbolic):
+    if isinstance(value, Symbolic) or hasattr(value, "as_array"):
         return True
     if isinstance(value, (list, tuple)):
         return any(is_symbolic(item) for item in value)
@@ -71,6 +72,8 @@ def operand_of(tracer: Tracer, value: Any, any_kind: bool = False) -> Any:
         if is_symbolic(value):
             return OPERATIONS.array_of_items(tracer, value)
         return operand_of(tracer, np.asarray(value))
+    if hasattr(value, "as_array"):  # a range
+        return value.as_array()
     raise tracer.error(
         f"a {type(value).__name__} where NumPy takes an array",
         "it is not a number or an array of numbers",
@@ -252,13 +255,29 @@ def _one_extent(tracer: Tracer, extents: list[Size], shapes: Sequence[tuple[Size
         if is_one(tracer, found):
             found = extent
             continue
-        if tracer.value_of(extent) != tracer.value_of(found):
+        if tracer.value_of(extent) != tracer.value_of(found) and not tracer.is_of_data(extent - found):
             tracer.refuse_unknown(extent, found)
             texts = " ".join(shape_text(tracer, shape) for shape in shapes)
             raise ValueError(f"operands could not be broadcast together with shapes {texts} ")
-        tracer.unify(found, extent, "operands could not be broadcast together")
+        message = "operands could not be broadcast together"
+        try:
+            tracer.unify(found, extent, message)
+        except TraceError:
+            if (least := tracer.least_of_data(found, extent, message)) is None:
+                raise
+            found = least
         found = tracer.resolve(found)
     return found
+
+
+def within(tracer: Tracer, value: Value, shape: Sequence[Size]) -> Value:
+    """`value` without what lies beyond the extents of `shape`, which data decide: the program checks that it is nothing."""
+    mine = [tracer.resolve(size) for size in value.shape]
+    wanted = [tracer.resolve(size) for size in shape[len(shape) - len(mine) :]]
+    cut = [w if m not in (w, _ONE) and tracer.is_of_data(w - m) else m for m, w in zip(mine, wanted, strict=True)]
+    if cut == mine:
+        return value
+    return tracer.add("index", (value,), {"index": [WHOLE] * len(cut)}, value.dtype, cut)
 
 
 def fits_into(tracer: Tracer, shape: tuple[Size, ...], target: Sequence[Size]) -> bool:
@@ -266,8 +285,8 @@ def fits_into(tracer: Tracer, shape: tuple[Size, ...], target: Sequence[Size]) -
     found = broadcast_shapes(tracer, [shape, tuple(target)])
     if len(found) != len(target):
         return False
-    pairs = list(zip(found, target, strict=True))
-    if any(tracer.value_of(a) != tracer.value_of(b) for a, b in pairs):
+    pairs = [(tracer.resolve(a), tracer.resolve(b)) for a, b in zip(found, target, strict=True)]
+    if any(tracer.value_of(a) != tracer.value_of(b) and not tracer.is_of_data(a - b) for a, b in pairs):
         return False
     return all(tracer.decide("==", a, b) for a, b in pairs)
 
@@ -275,6 +294,9 @@ def fits_into(tracer: Tracer, shape: tuple[Size, ...], target: Sequence[Size]) -
 def is_one(tracer: Tracer, extent: Size) -> bool:
     """Whether an extent is 1 (then it is the literal 1 from here on)."""
     extent = tracer.resolve(extent)
+    if str(extent) in tracer.reads and (most := tracer.extreme(extent, True)) is not None and most == _ONE:
+        tracer.unify(extent, _ONE, "an array of no elements")  # 0 or 1: the program checks that it is 1
+        return True
     if not extent.is_constant and tracer.value_of(extent) == 1:
         # What a loop's index is in is 1 by chance: where it has to be equal to another extent, that is asked there.
         return bool(tracer.decide_if_same_in_all_iterations("==", extent, 1))
@@ -283,6 +305,7 @@ def is_one(tracer: Tracer, extent: Size) -> bool:
 
 def broadcast(tracer: Tracer, value: Value, shape: tuple[Size, ...]) -> Value:
     """`value` in exactly `shape`."""
+    value = within(tracer, value, shape)
     mine = tuple(tracer.resolve(size) for size in value.shape)
     if mine == tuple(tracer.resolve(size) for size in shape):
         return value

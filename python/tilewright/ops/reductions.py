@@ -33,6 +33,7 @@ from .operands import (
     to_value,
 )
 from .shapes import normalize_axes, reshape_value, with_new_axes
+from .stages import stage_of
 
 
 def refuse_initial(tracer: Tracer, name: str, initial: Any) -> None:
@@ -350,7 +351,12 @@ def reduce_ufunc(tracer: Tracer, ufunc: np.ufunc, args: Sequence[Any], kwargs: d
     """ufunc.reduce(array, axis=0, ...): the NumPy function of that reduction."""
     name = next((name for name, by in REDUCED_BY.items() if getattr(np, by) is ufunc), "")
     if not name:
-        raise tracer.error(f"np.{ufunc.__name__}.reduce")
+        refusal = tracer.error(f"np.{ufunc.__name__}.reduce")
+        with tracer.no_kernel(refusal):
+            staged = stage_of(tracer, ufunc.reduce, args, kwargs)
+        if staged is NotImplemented:
+            raise refusal
+        return staged
     names = ("array", "axis", "dtype", "out", "keepdims", "initial", "where")
     given = dict(zip(names, args, strict=False)) | kwargs
     out = given.get("out")

@@ -241,13 +241,13 @@ def part_of(selection: Compressed, key: Any) -> Any:
     tracer = selection.tracer
     if isinstance(key, Compressed) and key.dtype == BOOL and key.ndim == 1 == selection.ndim:
         if not key.is_under_mask_of(selection):
-            raise selection.refused("a part")
+            return OPERATIONS.array_of_selected(selection)[key]
         both = tracer.add("logical_and", (selection.mask, key.whole.read()), {}, BOOL, selection.mask.shape)
         copied = SymArray.fresh(tracer, selection.whole.read(), is_scalar=False)
         return Compressed(tracer, copied, both, selection.at)
     keys = key if isinstance(key, tuple) else (key,)
     if any(isinstance(part, (Compressed, SymArray, np.ndarray, list, bool, np.bool_)) for part in keys):
-        raise selection.refused("a part")
+        return OPERATIONS.array_of_selected(selection)[key]
     expanded: list[Any] = []
     axis, new_at = 0, 0
     for part in written_out(keys, selection.ndim):
@@ -256,7 +256,7 @@ def part_of(selection: Compressed, key: Any) -> Any:
             continue
         if axis == selection.at:
             if not isinstance(part, slice) or part != slice(None):
-                raise selection.refused("a part")
+                return OPERATIONS.array_of_selected(selection)[key]
             new_at = sum(1 for one in expanded if one is None or isinstance(one, slice))
             expanded += [part] * selection.mask_rank
         else:

@@ -82,7 +82,8 @@ def reshape(
         raise ValueError("can only specify one unknown dimension")
     if unknown:
         known = tracer.total([size for k, size in enumerate(wanted) if k != unknown[0]])
-        if tracer.value_of(known) == 0 or tracer.value_of(total) % tracer.value_of(known):
+        told = not tracer.is_of_data(total) and not tracer.is_of_data(known)
+        if told and (tracer.value_of(known) == 0 or tracer.value_of(total) % tracer.value_of(known)):
             raise ValueError(message)
         tracer.require("!=", known, 0, "cannot reshape an array of this size", ValueError)
         known = tracer.resolve(known)
@@ -92,7 +93,7 @@ def reshape(
         wanted[unknown[0]] = tracer.resolve(total).floor_divide(tracer.resolve(known))
     else:
         new_total = tracer.total(wanted)
-        if tracer.value_of(new_total) != tracer.value_of(total):
+        if not tracer.is_of_data(total - new_total) and tracer.value_of(new_total) != tracer.value_of(total):
             raise ValueError(message)
         tracer.unify(total, new_total, "cannot reshape an array of this size")
     shape_now = _resolved(tracer, wanted)

@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import TraceError
 from ..symbolic.arrays import SymArray, View
 from ..symbolic.compressed import Compressed
 from ..symbolic.graph import NEWAXIS, WHOLE
+from ..symbolic.registry import OPERATIONS
 from ..symbolic.scalars import Symbolic
 from ..symbolic.sizes import Size
-from ..symbolic.tracer import Tracer
+from ..symbolic.tracer import OperandError, Tracer
 from .operands import chosen, is_one, operand_of
 
 # Functions that take a slow way for all elements of a vector where one of them is special (0, infinite, huge), and a number that is not.
@@ -21,7 +23,19 @@ _USUAL = {f"np.{name}": 1.0 for name in ("arcsin", "arccos", "arctan2", "cos", "
 
 
 def elementwise(tracer: Tracer, what: str, inputs: Sequence[Any], apply: Callable[[list[Any]], Any]) -> Any:
-    """An elementwise operation where some operands are under one mask: on the whole arrays."""
+    """An elementwise operation where some operands are under a mask: on the whole arrays, if that is one mask; else on
+    what the masks pick out, as arrays of their own."""
+    before = tracer.made
+    try:
+        return _on_the_whole(tracer, what, inputs, apply)
+    except TraceError as refusal:
+        if isinstance(refusal, OperandError):
+            raise  # NumPy refuses it too
+        tracer.undone.append(range(before, tracer.made))
+        return apply([OPERATIONS.array_of_selected(x) if isinstance(x, Compressed) else x for x in inputs])
+
+
+def _on_the_whole(tracer: Tracer, what: str, inputs: Sequence[Any], apply: Callable[[list[Any]], Any]) -> Any:
     first = next(x for x in inputs if isinstance(x, Compressed))
     whole: list[Any] = []
     at = 0

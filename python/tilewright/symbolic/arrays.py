@@ -372,9 +372,10 @@ class SymArray(ArrayLike):
 
     __bool__, __complex__ = refusing("loops: the truth value"), refusing("the complex value")
     __round__, tolist = refusing("round()"), refusing(".tolist()")
-    argmax, argmin, argsort, cumsum, cumprod, diagonal, nonzero, repeat, take, trace = map(
-        _calling, ("argmax", "argmin", "argsort", "cumsum", "cumprod", "diagonal", "nonzero", "repeat", "take", "trace")
-    )
+    argmax, argmin, argpartition, argsort, choose, cumsum, cumprod, diagonal, nonzero, repeat, searchsorted, take, trace = map(
+        _calling,
+        ("argmax", "argmin", "argpartition", "argsort", "choose", "cumsum", "cumprod", "diagonal", "nonzero", "repeat", "searchsorted", "take", "trace"),
+    )  # fmt: skip
     astype, copy, ravel, squeeze, swapaxes = map(_calling, ("astype", "copy", "ravel", "squeeze", "swapaxes"))
 
     def __hash__(self) -> int:
@@ -429,6 +430,18 @@ class SymArray(ArrayLike):
         return self._call(np.conjugate) if self.dtype.kind == "c" else self
 
     conjugate = conj
+
+    def compress(self, condition: Any, axis: Any = None, out: Any = None) -> Any:
+        return OPERATIONS.call_numpy(self.tracer, np.compress, (condition, self, axis, out), {})
+
+    def sort(self, *args: Any, **kwargs: Any) -> None:
+        self._call(np.ndarray.sort, *args, **kwargs)
+
+    def partition(self, *args: Any, **kwargs: Any) -> None:
+        self._call(np.ndarray.partition, *args, **kwargs)
+
+    def put(self, *args: Any, **kwargs: Any) -> None:
+        self._call(np.ndarray.put, *args, **kwargs)
 
 
 def _root(tracer: Tracer, value: Value) -> Value:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import TraceError
 from .arrays import ArrayLike, SymArray, refusing
 from .graph import INT64, NEWAXIS, WHOLE, Value
 from .operators import check_out
@@ -108,9 +109,9 @@ class Compressed(ArrayLike):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or not hasattr(np.ndarray, name):
             raise AttributeError(f"'numpy.ndarray' object has no attribute {name!r}")
-        raise self.refused(f".{name}")
+        return getattr(OPERATIONS.array_of_selected(self), name)
 
-    def refused(self, what: str) -> Exception:
+    def refused(self, what: str) -> TraceError:
         return self.tracer.error(
             f"{what} of what a boolean mask picks out",
             "how many elements there are depends on the mask",
@@ -147,7 +148,7 @@ class Compressed(ArrayLike):
         if self.ndim == 1:
             return self
         if self.mask_rank > 1 or self.ndim > 2:
-            raise self.refused(".T")
+            return OPERATIONS.array_of_selected(self).T
         return Compressed(self.tracer, self.whole.T, self.mask, 1 - self.at)
 
     def in_place(self, ufunc: np.ufunc, other: Any) -> Compressed:

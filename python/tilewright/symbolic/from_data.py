@@ -61,7 +61,10 @@ def position(tracer: Tracer, part: Any, extent: Size, axis: int) -> Size:
     value = _checked(tracer, value_of_int(tracer, part), extent, axis)
     wrapped = _wrap(tracer, value, _size(tracer, extent))
     clamped = _binary(tracer, "maximum", _binary(tracer, "minimum", wrapped, _size(tracer, extent - 1)), 0)
-    return size_from_data(tracer, clamped, "k", Size.constant(0), extent - 1)
+    last = tracer.resolve(extent) - 1
+    # Data may make the axis an empty one, in which the first place stands for none.
+    most = last.maximum(Size.constant(0)) if tracer.is_of_data(extent) else last
+    return size_from_data(tracer, clamped, "k", Size.constant(0), most)
 
 
 def data_slice(tracer: Tracer, part: slice, extent: Size, step: int) -> tuple[Size, int, Size]:

@@ -42,6 +42,8 @@ class Operations:
     item_of: Rule  # (array): its only element, as Python's number
     flatten: Rule  # (tracer, array, order): as the method, for which NumPy has no function
     part_of: Rule  # (what a mask picks out, key)
+    stage_of: Rule  # (tracer, function, args, kwargs): the result of a call that Python makes, or NotImplemented
+    array_of_selected: Rule  # (what a mask picks out): as an array, in NumPy's order
     array_of_items: Rule  # (tracer, a list or tuple in which something is symbolic)
 
 

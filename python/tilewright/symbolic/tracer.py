@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -17,10 +17,13 @@ from ..guards import PythonGuard
 from .graph import BOOL, INT64, Block, Value
 from .operators import COMPARE
 from .sizes import LIMITS, Atom, Interval, Ranges, Size
+from .stages import Stage, Untaken
 
 _NUMPY_FOLDER = os.path.dirname(np.__file__) + os.sep
+_CHECKED = {">=": "greater_equal", "==": "equal", "!=": "not_equal", ">": "greater", "<": "less", "<=": "less_equal"}
 _USERS_WORDS = {"SymArray": "ndarray", "SymGenerator": "Generator", "SymInt": "int", "SymScalar": "float"}
 T = TypeVar("T")
+Refusal = TypeVar("Refusal", bound=TraceError)
 NO_RULE = "there is no rule for it"
 LEAVE_IT_OUT = "Leave it out of the compiled function."
 # Beyond this, compiling takes minutes: loops that are unrolled too far.
@@ -100,6 +103,12 @@ class LayoutNeeded(BaseException):
         self.names = names
 
 
+class CalleeNotSeen(TraceError):
+    """What a function gives that Python is to call is not known yet: this call runs as plain Python, and is watched."""
+
+    not_seen = True
+
+
 class OperandError(TraceError, TypeError):
     """A TraceError for what Python itself refuses with a TypeError."""
 
@@ -157,6 +166,15 @@ class Tracer:
         # (function, args, kwargs): a Python function by its source; None where the traced one has none.
         self.follow: Callable[[Any, list[Any], dict[str, Any]], Any] | None = None
         self.generators: list[Any] = []  # SymGenerator
+        self.draws_are_stages = False
+        self.cells: set[Any] = set()  # (place of a branch or loop, variable that a cell holds there)
+        self.staged_lists: set[Any] = set()  # places of lists that are stages
+        self.lent: list[tuple[str, Any]] = []  # generators of the caller: argument that leads to one, and where it is
+        self.orders: list[Any] = []  # SymArray, of StagedGenerator
+        self.stages: dict[str, Stage] = {}  # by their texts
+        self.untaken: Untaken | None = None  # why none is taken
+        self._no_kernel: list[TraceError] = []  # why a stage is asked for, innermost last
+        self.undone: list[range] = []  # numbers of values of rules that came to nothing
 
     # -- where ----------------------------------------------------------------------------------
 
@@ -178,12 +196,13 @@ class Tracer:
         return self.frames[0][2] if self.frames else self.location()[1]
 
     def error(self, asked: str, why: str = NO_RULE, what_to_do: str = LEAVE_IT_OUT) -> TraceError:
-        return self._error_at(TraceError, f"{asked}; {why}.", what_to_do)
+        return self.error_of(TraceError, f"{asked}; {why}.", what_to_do)
 
-    def _error_at(self, kind: type[TraceError], what: str, what_to_do: str) -> TraceError:
+    def error_of(self, kind: type[Refusal], what: str, what_to_do: str) -> Refusal:
         file, line, function = self.location()
-        where = f"{file}:{line}, in {function}" if line else file or function
-        return kind(f"{where}: {what}", what_to_do, file=file, line=line)
+        error = kind(f"{_where(file, line, function)}: {what}", what_to_do, file=file, line=line)
+        error.what = what
+        return error
 
     def in_users_words(self, error: TypeError) -> Exception:
         """Python's complaint about operands names our classes: an OperandError names what the user gave, and NumPy then
@@ -193,7 +212,7 @@ class Tracer:
             return error
         for ours, theirs in _USERS_WORDS.items():
             text = text.replace(ours, theirs)
-        return self._error_at(OperandError, f"{text}.", "Pass numbers and arrays of numbers.")
+        return self.error_of(OperandError, f"{text}.", "Pass numbers and arrays of numbers.")
 
     def composite(self, name: str) -> AbstractContextManager[None]:
         """Values made inside take the name of the NumPy call that the user wrote."""
@@ -259,6 +278,27 @@ class Tracer:
         value.home = self.blocks[0] if value.is_argument else self.blocks[-1]
         (value.home.parameters if operation == "parameter" else value.home.values).append(value)
         return value
+
+    def call(self, stage: Stage, operands: Sequence[Value], dtype: np.dtype[Any], shape: Sequence[Size]) -> Value:
+        """What Python computes when the program runs. Kernels hand over no complex numbers."""
+        self.refuse_dtype(dtype, f"a value of dtype {dtype}")
+        why = self._no_kernel[-1].what if self._no_kernel else f"{stage.text.partition('(')[0]}(); {NO_RULE}."
+        if self.untaken is not None:
+            raise self.error_of(TraceError, f"{why} {self.untaken.why}.", self.untaken.what_to_do)
+        file, line, function = self.location()
+        while (other := self.stages.get(stage.text)) is not None and other.callee is not stage.callee:
+            stage = replace(stage, text=f"{stage.text}'")  # another function of that name
+        known = replace(stage, why=why.removesuffix("."), line=line, where=_where(file, line, function))
+        self.stages.setdefault(stage.text, known)
+        name = stage.name.rpartition(".")[2] or "result"
+        return self.add("call", operands, {"callee": stage.text}, dtype, shape, name)
+
+    def is_undone(self, value: Value) -> bool:
+        return any(value.number in numbers for numbers in self.undone)
+
+    def no_kernel(self, why: TraceError) -> AbstractContextManager[None]:
+        """Stages that are asked for inside are there because of `why`."""
+        return pushed(self._no_kernel, why)
 
     def constant(self, value: Any, dtype: np.dtype[Any] = INT64) -> Value:
         """A literal."""
@@ -623,7 +663,7 @@ class Tracer:
         if difference.is_constant:
             return
         if not self.loops.keys().isdisjoint(difference.symbols()):
-            if self._unify_slices(left, right, message):
+            if self._unify_slices(left, right, message) or self._unify_sizes_of_data(left, right, message):
                 return
             raise self._as_one(left, right, "they are equal only in some iterations")
         candidates: list[tuple[int, int, Atom]] = []
@@ -666,11 +706,76 @@ class Tracer:
                 self._replace(atom, one)
         return True
 
+    def _unify_sizes_of_data(self, left: Size, right: Size, message: str) -> bool:
+        """The size of what a stage gives is another size: the stage gives it only where it has that. Not so sizes of
+        slices: what reads them would read beyond the array where a check fails."""
+        if not self._is_known_here(left - right):
+            return False
+        # What was read last is the other one from here on: that is known wherever this is.
+        pairs = [(left, right), (right, left)]
+        pairs.sort(
+            key=lambda pair: max(map(self.symbol_order.__getitem__, pair[0].symbols()), default=-1), reverse=True
+        )
+        for size, other in pairs:
+            symbol = str(size)
+            if symbol in self.reads and symbol not in self.slices and symbol not in other.atoms():
+                self.check_sizes("equal", left, right, message)
+                self._replace(symbol, other)
+                return True
+        return False
+
+    def least_of_data(self, left: Size, right: Size, message: str) -> Size | None:
+        """One size for two that data decide, which the program checks to be equal: whatever they are, arrays of either
+        have so many elements. None where that cannot be checked here."""
+        if not self.is_of_data(left - right) or not self._is_known_here(left - right) or self.checked is None:
+            return None
+        self.check_sizes("equal", left, right, message)
+        return left.minimum(right)
+
+    def is_of_data(self, size: Size) -> bool:
+        """Whether data decide it: the recorded call says nothing of it."""
+        return not self.reads.keys().isdisjoint(self.resolve(size).symbols())
+
+    def _is_known_here(self, size: Size) -> bool:
+        """Whether sizes from data that have been read are all of its symbols that are no guard's."""
+        moving = self.loops.keys() & size.symbols()
+        return all(symbol in self.reads and self.is_visible(self.reads[symbol]) for symbol in moving)
+
+    def check_sizes(self, comparison: str, left: Size, right: Size, message: str) -> None:
+        """NumPy runs the call where sizes from data do not compare so."""
+        values = [self._of_what_was_read(size) for size in (left, right)]
+        self.check(self.add(comparison, values, {}, BOOL, ()), message)
+
+    def _of_what_was_read(self, size: Size) -> Value:
+        """A size as a value that stays what it is when sizes become one: of the numbers that were read, not of symbols."""
+
+        def of_atom(atom: Atom) -> Value:
+            if isinstance(atom, str):
+                read = self.reads.get(atom)
+                if read is not None:
+                    return read.operands[0]
+                return self.add("scalar_size", (), {"size": Size.symbol(atom)}, INT64, ())
+            name, left, right = atom
+            operation = {"//": "floor_divide", "%": "remainder", "min": "minimum", "max": "maximum"}[name]
+            operands = (self._of_what_was_read(left), self._of_what_was_read(right))
+            return self.add(operation, operands, {}, INT64, ())
+
+        total = self.constant(size.constant_part)
+        for monomial, coefficient in size.terms.items():
+            if not monomial:
+                continue
+            product = self.constant(coefficient)
+            for atom in monomial:
+                product = self.add("multiply", (product, of_atom(atom)), {}, INT64, ())
+            total = self.add("add", (total, product), {}, INT64, ())
+        return total
+
     def match(
         self, left: Size, right: Size, message: str, guard: str = "", exception: type[Exception] = ValueError
     ) -> None:
         """The exception with the message where two sizes differ in the recorded call; else they are one from here on."""
-        if self.value_of(left) != self.value_of(right):
+        left, right = self.resolve(left), self.resolve(right)
+        if self.value_of(left) != self.value_of(right) and not self.is_of_data(left - right):
             self.refuse_unknown(left, right)
             raise exception(message)
         # Both 1 in the recorded call does not make them equal in others.
@@ -738,7 +843,13 @@ class Tracer:
     def require(
         self, operator: str, left: Size | int, right: Size | int, message: str, exception: type[Exception]
     ) -> None:
-        """Raise what NumPy would where the recorded call does not satisfy it; a guard for other calls."""
+        """Raise what NumPy would where the recorded call does not satisfy it; a guard for other calls, and a check where
+        the data decide."""
+        a, b = self.resolve(Size.of(left)), self.resolve(Size.of(right))
+        moves = not self.loops.keys().isdisjoint((a - b).symbols()) and self._is_known_here(a - b)
+        if operator in _CHECKED and moves and self._decide_for_all_iterations(operator, a - b, message) is None:
+            self.check_sizes(_CHECKED[operator], a, b, message)
+            return
         if not self.decide(operator, left, right, message):
             raise exception(message)
 
@@ -751,6 +862,10 @@ def pushed(stack: list[T], item: T) -> Iterator[None]:
         yield
     finally:
         stack.pop()
+
+
+def _where(file: str, line: int, function: str) -> str:
+    return f"{file}:{line}, in {function}" if line else file or function
 
 
 def margin(operator: str, left: Size, right: Size) -> Size:

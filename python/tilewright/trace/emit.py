@@ -90,9 +90,12 @@ class Emitter:
         self.live, self.handed = set(), {}
         pending = [*self.results, *self.writes.values()]
         pending += [value for value, _ in self.checks]
+        pending += self._calls(self.tracer.blocks[0])
 
         def hand(region: Value, position: int) -> None:
             pending.append(region)
+            if region.number not in self.handed:
+                pending.extend(call for block in region.blocks for call in self._calls(block))
             handed = self.handed.setdefault(region.number, set())
             if position in handed:
                 return
@@ -119,6 +122,10 @@ class Emitter:
                 pending.extend(value.blocks[0].yields)
             elif value.operation != "for":
                 pending.extend(value.operands)
+
+    def _calls(self, block: Block) -> list[Value]:
+        """They may raise, whoever needs what they give."""
+        return [v for v in block.values if v.operation == "call" and not self.tracer.is_undone(v)]
 
     def _symbols_of(self, value: Value) -> set[str]:
         """The symbols of sizes that it needs."""
@@ -395,6 +402,8 @@ class Emitter:
                 text = literal(attribute, value.dtype)
             elif key == "index":
                 text = "[" + ", ".join(self._item_text(item) for item in attribute) + "]"
+            elif key == "callee":
+                text = quoted(attribute)
             elif isinstance(attribute, Size):
                 text = str(self.tracer.resolve(attribute))
             else:
@@ -443,6 +452,10 @@ def _as_traced(condition: str) -> str:
     """What a guard asks, and what to do; the runtime puts a call's values between."""
     named = re.sub(r"(\w+)\.(\d+)", r"\1.shape[\2]", condition)
     return f"the function was traced where {named}. Tune it with such arguments too."
+
+
+def quoted(text: str) -> str:
+    return f'"{_escape(text)}"'
 
 
 def _escape(text: str) -> str:

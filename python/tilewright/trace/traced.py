@@ -18,19 +18,26 @@ from ..interpret.arguments import Inputs
 from ..interpret.generators import OFFSET_BITS, at_most
 from ..interpret.interpreter import BeginAgain, Interpreter
 from ..interpret.protocols import call_without_source
+from ..interpret.pure import is_named_tuple
 from ..interpret.source import source_of
+from ..interpret.staged_cells import ChangesShape
+from ..interpret.staged_draws import DrawsAreStages, begin, end
+from ..interpret.staged_lists import FilledByLoop, StagedList
 from ..operations import VIEWS
 from ..ops.elementwise import copied
 from ..ops.operands import is_symbolic
+from ..ops.stages import held_copy, materialized
 from ..symbolic.arrays import Storage, SymArray
 from ..symbolic.compressed import Compressed
 from ..symbolic.graph import BOOL, INT64, Value, unchanged
 from ..symbolic.scalars import SymInt, SymScalar, refuse_kinds
 from ..symbolic.sizes import Size
+from ..symbolic.stages import REPRODUCIBLE, Stage, Untaken
 from ..symbolic.tracer import MAX_RANK, Argument, LayoutNeeded, SizeGuard, Tracer
-from .emit import Emitter, digest_of
+from .emit import Emitter, digest_of, quoted
 
 _INPUTS = ("array", "hidden", "scalar")
+_PLAIN = (str, bytes, bool, int, float, complex)  # constants that may stand in a result
 _CONTRACTS = ("numpy", "reproducible", "fast")
 
 
@@ -38,8 +45,8 @@ _CONTRACTS = ("numpy", "reproducible", "fast")
 class Result:
     """One leaf of what the function returns.
 
-    `kind`: array, scalar (a NumPy scalar), argument (that very object), view (of an argument), int, float or bool
-    (a Python number that the program computes), constant (a Python value, in `value`).
+    `kind`: array, scalar (a NumPy scalar), argument (that very object), view (of an argument), held (an array whose size
+    the data decide), int, float or bool (a Python number that the program computes), constant (a Python value, in `value`).
     `name` is the program's value, "" for constants; `argument` names the argument of an argument or a view.
     """
 
@@ -72,6 +79,8 @@ class Traced:
     writes: tuple[str, ...]
     # Random generators of the caller: the argument that has the state, where the generator is, and how many it draws.
     generators: tuple[tuple[str, tuple[Any, ...], Size], ...]
+    draws_are_stages: bool  # from the generators themselves, in the order of the program
+    stages: Mapping[str, Stage]  # by their texts in the program
     function: Any = field(repr=False)
     traced_by: str = "source"
 
@@ -191,10 +200,12 @@ def trace(
     *,
     contract: str = "numpy",
     changing: frozenset[str] = frozenset(),
+    untaken: Untaken | None = None,
 ) -> Traced:
     """The program of `function(*args, **kwargs)`. The call itself is not made and its arrays are not touched.
 
     changing: values from outside of the call, as path_text() calls them, that were seen to change.
+    untaken: why the program may have no stages; else they are taken, save where the contract is reproducible.
 
     Raises
     ------
@@ -214,9 +225,31 @@ def trace(
     unrolled: dict[tuple[str, int, int], TraceError] = {}
     kept: set[tuple[str, int, int]] = set()
     layouts: set[str] = set()
+    if untaken is None and contract == "reproducible":
+        untaken = REPRODUCIBLE
+    staged_lists: set[tuple[str, int, int]] = set()
+    cells: set[tuple[str, tuple[str, int, int], str]] = set()
+    staged: set[str] = set()  # whose draws Python makes: the function's own generators', those from the global one
     while True:
         try:
-            return _trace_once(function, root, args, kwargs or {}, contract, unrolled, kept, layouts, changing)
+            return _trace_once(
+                function, root, args, kwargs or {}, contract, unrolled, kept, layouts, changing, untaken, staged,
+                staged_lists, cells,
+            )  # fmt: skip
+        except ChangesShape as found:
+            if found.cell is None or found.cell in cells:
+                raise
+            cells.add(found.cell)
+            unrolled.clear()
+            kept.clear()
+        except FilledByLoop as found:
+            if found.place in staged_lists:
+                raise
+            staged_lists.add(found.place)
+            unrolled.clear()
+            kept.clear()
+        except DrawsAreStages as found:
+            staged |= {"own", *["global"] * found.globally}
         except LayoutNeeded as needed:
             layouts |= needed.names  # more of them each time: need_layout() sees to it
         except BeginAgain as loop:
@@ -259,10 +292,13 @@ def _refuse_again(
 def _trace_once(  # noqa: PLR0917
     function: Any, root: types.FunctionType, args: Sequence[Any], kwargs: Mapping[str, Any], contract: str,
     unrolled: dict[tuple[str, int, int], TraceError], kept: set[tuple[str, int, int]], layouts: set[str], changing: frozenset[str],
+    untaken: Untaken | None, staged: set[str], staged_lists: set[tuple[str, int, int]],
+    cells: set[tuple[str, tuple[str, int, int], str]],
 ) -> Traced:  # fmt: skip
     parameters = bind_call(function, args, kwargs)
     tracer = Tracer(root.__name__, root.__code__.co_filename)
-    tracer.unrolled, tracer.kept, tracer.layouts = unrolled, kept, layouts
+    tracer.unrolled, tracer.kept, tracer.layouts, tracer.untaken = unrolled, kept, layouts, untaken
+    tracer.draws_are_stages, tracer.staged_lists, tracer.cells = bool(staged), staged_lists, cells
     inputs = Inputs(tracer)
     tracer.cache.update(inputs=inputs, function=root, changing=changing)
     inputs.by_identity[id(root)] = (root, (("function", ""),))
@@ -273,6 +309,8 @@ def _trace_once(  # noqa: PLR0917
     if node is not None:
         none_failed = tracer.add("const", (), {"value": True}, BOOL, (), "checked")
         tracer.checked = SymArray.fresh(tracer, none_failed, is_scalar=False)
+    if "global" in staged:
+        begin(tracer)
     if root.__code__.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         tracer.frames.append([tracer.file, root.__name__, root.__code__.co_firstlineno])
         raise tracer.error(f"{root.__name__}() is a generator or a coroutine", "generators are not compiled",
@@ -311,6 +349,7 @@ def _symbolic_parameters(root: types.FunctionType, inputs: Inputs, parameters: d
 
 def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by: str) -> Traced:
     tracer.cache["inputs"].refuse_changed()
+    end(tracer)
     for generator in tracer.generators:
         at_most(tracer, generator.drawn, 2**OFFSET_BITS - 1, "in one call")
     leaves: list[tuple[str, Value, str]] = []
@@ -336,7 +375,17 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
         if not (isinstance(item, SymArray) and item.kinds == {"float", "scalar"} and item.dtype == np.float64):
             # np.float64 is a float, of the same value: that one stands for both.
             refuse_kinds(item, "returning the value")
+        if isinstance(item, Compressed):
+            with tracer.no_kernel(item.refused("returning the elements")):
+                item = materialized(item)
+        if isinstance(item, StagedList):
+            return add_leaf("held", item.number(), "")
         if isinstance(item, SymArray):
+            if any(symbol in tracer.reads for size in item.sizes for symbol in tracer.resolve(size).symbols()):
+                why = tracer.error("returning an array whose size depends on elements",
+                                   "results are made before the compiled function runs")  # fmt: skip
+                with tracer.no_kernel(why):
+                    return add_leaf("held", held_copy(tracer, item), "")
             kind, value, argument = _array_leaf(tracer, item)
             if kind == "argument":
                 # The very object, whatever has been written into it.
@@ -356,18 +405,15 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
             if not value.shape:
                 reasons.append("it returns an array of no dimensions")
             of = id(item.storage)
-            if any(symbol in tracer.reads for size in item.sizes for symbol in tracer.resolve(size).symbols()):
-                raise tracer.error("returning an array whose size depends on elements",
-                                   "results are made before the compiled function runs")  # fmt: skip
             if arrays.setdefault(of, item) is not item:
                 reasons.append("it returns several views of one array")
             elif any(view.operation == "broadcast_to" for view in item.chain):
                 reasons.append("it returns a read-only view, of np.broadcast_to")
+            elif item.storage.read_only:
+                reasons.append(f"it returns a read-only view, {item.storage.part_of} of an array")
             if any(value is other and of != owner for (_, other, _), owner in zip(leaves, memory, strict=True)):
                 value = copied(tracer, value)
             return add_leaf(kind, value, argument, of)
-        if isinstance(item, Compressed):
-            raise item.refused("returning the elements")
         if isinstance(item, SymInt):
             return add_leaf("int", item.as_value(), "")
         if isinstance(item, SymScalar) and type(item.hint) is complex:
@@ -375,17 +421,14 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
             return ("constant", None)
         if isinstance(item, SymScalar):
             return add_leaf(type(item.hint).__name__, item.value, "")
-        if isinstance(item, (tuple, list)) and is_symbolic(item):
-            if type(item) not in (tuple, list) or item is not result:
-                reasons.append(
-                    f"it returns a {type(item).__name__}{' inside of another' if item is not result else ''}"
-                )
-            if type(item) not in (tuple, list):
-                # A named tuple keeps its class.
+        own = item is not result and not tracer.cache["inputs"].is_outer(item)  # made at each call
+        if isinstance(item, (tuple, list)) and (own or is_symbolic(item)):
+            if type(item) not in (tuple, list) and not is_named_tuple(type(item)):
                 reasons.append(f"it returns a {type(item).__name__}")
             return [type(item), [collect(part) for part in item]]
-        if isinstance(item, dict) and is_symbolic(item):
-            reasons.append("it returns a dict")
+        if isinstance(item, dict) and (own or is_symbolic(item)):
+            if type(item) is not dict:
+                reasons.append(f"it returns a {type(item).__name__}")
             return [dict, {key: collect(part) for key, part in item.items()}]
         if item is None and result is None:
             return ("constant", None)
@@ -394,6 +437,8 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
             # Beside what is computed; alone it is nothing to compile.
             constant = tracer.constant(item, INT64 if type(item) is int else np.dtype(type(item)))
             return add_leaf(type(item).__name__, constant, "")
+        if item is not result and (item is None or type(item) in _PLAIN):
+            return ("constant", item)
         reasons.append(
             "it returns None"
             if item is None
@@ -410,8 +455,8 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
     if not values and not writes and result is None:
         reasons.append("it returns None")
     if values or writes:
-        kinds = [kind if kind in ("int", "float", "bool") else "" for kind, _, _ in leaves]
-        is_one = isinstance(result, (SymArray, SymInt, SymScalar, int, float))
+        kinds = [kind if kind in ("int", "float", "bool", "held") else "" for kind, _, _ in leaves]
+        is_one = isinstance(result, (SymArray, Compressed, StagedList, SymInt, SymScalar, int, float))
         emitter = Emitter(tracer, values, not is_one, memory, writes, kinds)
         text = emitter.text()
         names = [emitter.names[value.number] for value in emitter.results]
@@ -457,6 +502,7 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
         idle=not computed and bool(size_guards),
         untouched=not writes
         and not tracer.generators
+        and not tracer.orders
         and all(kind in ("argument", "view") or value.operation == "const" for kind, value, _ in leaves),
         contract=contract,
         writes=tuple(writes),
@@ -464,7 +510,10 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
             (g.words.storage.argument.name, g.path, tracer.resolve(g.drawn))
             for g in tracer.generators
             if g.path is not None
-        ),
+        )
+        + tuple((name, path, Size.constant(0)) for name, path in tracer.lent),
+        draws_are_stages=bool(tracer.orders),
+        stages={name: stage for name, stage in tracer.stages.items() if f"callee={quoted(name)}" in text},
         function=function,
         traced_by=traced_by,
     )

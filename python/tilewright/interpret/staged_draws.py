@@ -1,0 +1,117 @@
+"""Random draws that Python makes between kernels: any method of any generator, in the order of the program.
+
+A function that draws what no kernel does is traced again, with all of its draws as stages. They draw from the generator
+itself, one after the other: each takes a number that the one before gives. What they drew is undone where NumPy has to run
+the call after all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import lent
+from ..ops.callees.draws import DRAWS, WRITES
+from ..ops.stages import Order, add_stage, materialized, write_by_stage
+from ..symbolic.arrays import SymArray
+from ..symbolic.graph import INT64, Value
+from ..symbolic.stages import Stage, call_of
+
+if TYPE_CHECKING:
+    from ..symbolic.tracer import Tracer
+
+
+class DrawsAreStages(BaseException):
+    """A draw that kernels do not make: the trace begins again. `globally`: from the generator of np.random.normal()."""
+
+    def __init__(self, globally: bool = False) -> None:
+        super().__init__(globally)
+        self.globally = globally
+
+
+@dataclass
+class GeneratorMethod:
+    """A bound method of a generator."""
+
+    generator: Any  # SymGenerator or StagedGenerator
+    name: str
+
+
+class StagedGenerator:
+    """A generator of the traced function, whose methods are stages."""
+
+    def __init__(self, tracer: Tracer, kind: type, number: Value, held: str, of: Any = None) -> None:
+        """`kind`: Generator or RandomState. `held`: the name that stages have for it; else `of` is the one that is meant."""
+        self.tracer, self.kind, self.held, self.of = tracer, kind, held, of
+        # What the last draw gave: the next one comes behind it.
+        self.order = SymArray.fresh(tracer, number, is_scalar=False)
+        tracer.orders.append(self.order)
+
+    def get_attribute(self, name: str) -> GeneratorMethod:
+        held = getattr(self.kind, name)  # or NumPy's own AttributeError
+        if not callable(held) or name.startswith("_"):
+            raise self.tracer.error(f"{name} of a random generator")
+        return GeneratorMethod(self, name)
+
+    def call(self, name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        tracer = self.tracer
+        method: Callable[..., Any] = getattr(self.kind, name)  # or NumPy's own AttributeError
+        row = DRAWS.get(name)
+        args, kwargs = materialized(list(args)), {key: materialized(value) for key, value in kwargs.items()}
+        callee = method if self.of is None else getattr(self.of, name)
+        order = Order(self.order, f"held[{self.held!r}].{name}" if self.held else "")
+        full_name = f"{self.held}.{name}" if self.held else f"numpy.random.{name}"
+        if name in WRITES and args and isinstance(args[0], SymArray):
+            write_by_stage(tracer, full_name, callee, args[0], args[1:], kwargs, order)
+            return None
+        try:
+            gives = None if row is None else row(tracer, *args, **kwargs)
+        except (TypeError, ValueError, IndexError):
+            gives = None  # NumPy raises it
+        if gives is None:
+            raise tracer.error(f"the random draw {name}() with these arguments")
+        result = add_stage(tracer, full_name, callee, args, kwargs, gives, order)
+        return None if gives == () else result
+
+
+def of_the_caller(tracer: Tracer, words: SymArray, name: str) -> StagedGenerator:
+    """A Generator that the call finds outside of itself; `name`: of the argument that leads to it."""
+    held = f"g{len(tracer.stages) + 1}"
+    stage = call_of("tilewright.lent.current", lent.current, [name], {}, 1, held)
+    return StagedGenerator(tracer, np.random.Generator, tracer.call(stage, [words.read()], INT64, ()), held)
+
+
+def made_here(tracer: Tracer, function: Callable[..., Any], args: Sequence[Any]) -> StagedGenerator:
+    """np.random.default_rng(seed), RandomState(seed): made at each call."""
+    held = f"g{len(tracer.stages) + 1}"
+    kind = function if isinstance(function, type) else np.random.Generator
+    gives = ()
+    name = f"numpy.random.{function.__name__}"
+    number = add_stage(tracer, name, function, list(args), {}, gives, None, held)
+    return StagedGenerator(tracer, kind, number, held)
+
+
+def draw_globally(tracer: Tracer, name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """np.random.normal() and its like."""
+    if "global generator" not in tracer.cache:
+        raise DrawsAreStages(globally=True)
+    return tracer.cache["global generator"].call(name, args, kwargs)
+
+
+def begin(tracer: Tracer) -> None:
+    """Before all draws from the global generator."""
+    stage = Stage("numpy.random.get_state()", "lambda held, a0: callee()", "numpy.random.get_state", lent.begin)
+    number = tracer.call(stage, [tracer.constant(0)], INT64, ())
+    made = StagedGenerator(tracer, np.random.RandomState, number, "", np.random.mtrand._rand)
+    tracer.cache["global generator"] = made
+
+
+def end(tracer: Tracer) -> None:
+    """Behind all draws from the global generator: nothing is to be undone any more."""
+    found: StagedGenerator | None = tracer.cache.get("global generator")
+    if found is not None:
+        stage = Stage("numpy.random.set_state()", "lambda held, a0: callee()", "numpy.random.set_state", lent.done)
+        tracer.call(stage, [found.order.read()], INT64, ())

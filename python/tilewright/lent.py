@@ -1,0 +1,61 @@
+"""What stages draw from while a call runs: its generators, and NumPy's global one, whose state is kept until nothing is undone."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+
+class _Lent(threading.local):
+    """What the stages of this thread's call draw from, by the names of its arguments, and what undoes global draws."""
+
+    def __init__(self) -> None:
+        self.generators: list[Mapping[str, Any]] = []
+        self.state: Any = None
+
+
+_lent_here = _Lent()
+
+
+@contextmanager
+def lent(generators: Mapping[str, Any]) -> Iterator[None]:
+    """Stages draw from the generators themselves. Where the call goes to NumPy, they and the global one are as they were."""
+    before = [(one.bit_generator, one.bit_generator.state) for one in generators.values()]
+    _lent_here.generators.append(generators)
+    _lent_here.state = None
+    try:
+        yield
+    except BaseException:
+        for bits, state in before:
+            bits.state = state
+        undo()
+        raise
+    finally:
+        _lent_here.generators.pop()
+
+
+def current(name: str) -> Any:
+    """The generator of this call that an argument leads to."""
+    return _lent_here.generators[-1][name]
+
+
+def begin() -> int:
+    """Keeps the state of NumPy's global generator, until done() or undo()."""
+    _lent_here.state = np.random.get_state(legacy=False)
+    return 0
+
+
+def done() -> int:
+    _lent_here.state = None
+    return 0
+
+
+def undo() -> None:
+    """The call goes to NumPy: the global generator is as it was before it."""
+    if _lent_here.state is not None:
+        np.random.set_state(_lent_here.state)
+        _lent_here.state = None

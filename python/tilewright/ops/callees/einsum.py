@@ -1,0 +1,56 @@
+"""np.einsum: which axis of the operands each axis of the result is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from string import ascii_letters
+from typing import Any
+
+import numpy as np
+
+from ...symbolic.scalars import Symbolic
+from ..stages import Gives, Like, row
+from .dtypes import broadcast, common
+
+
+@row(np.einsum)
+def _einsum(*operands: Any, optimize: Any = False, dtype: Any = None, order: str = "K", casting: str = "safe") -> Any:
+    has_text = isinstance(operands[0], str)
+    values = operands[1:] if has_text else operands[: len(operands) // 2 * 2 : 2]
+    tracer = next((value.tracer for value in values if isinstance(value, Symbolic)), None)
+    if tracer is None:
+        return None
+    arrays = [Like(tracer, value) for value in values]
+    inputs, arrow, result = (operands[0] if has_text else _text_of(operands)).replace(" ", "").partition("->")
+    terms = inputs.split(",")
+    if not arrow:
+        result = "..." * ("..." in inputs) + "".join(x for x in sorted(set(inputs) - set(".,")) if inputs.count(x) == 1)
+    sizes: dict[Any, Any] = {}
+    for term, a in zip(terms, arrays, strict=True):
+        for name, n in zip(_names(term, a.ndim), a.shape, strict=True):
+            sizes[name] = broadcast(tracer, (sizes[name],), (n,))[0] if name in sizes else n
+    hidden = [name for name in sizes if type(name) is int]
+    wanted = _names(result, len(result.replace("...", "")) + len(hidden)) if "..." in result else list(result)
+    if len(arrays) == 1 and set(wanted) == set(sizes):
+        return None  # a view
+    return Gives(common(*arrays) if dtype is None else np.dtype(dtype), [sizes[name] for name in wanted])
+
+
+def _names(term: str, rank: int) -> list[Any]:
+    """Of the axes: letters, and numbers, counted from the last, for those of the ellipsis."""
+    before, dots, behind = term.partition("...")
+    count = rank - len(before) - len(behind)
+    if count < 0 or (count and not dots):
+        raise ValueError("einstein sum subscripts string does not fit the operand")
+    return [*before, *range(-count, 0), *behind]
+
+
+def _text_of(operands: Sequence[Any]) -> str:
+    """einsum(a, [0, 1], b, [1, 2], [0, 2]) as "ab,bc->ac"."""
+
+    def term(axes: Sequence[Any]) -> str:
+        return "".join("..." if axis is Ellipsis else ascii_letters[26:][axis] for axis in axes)
+
+    pairs = len(operands) // 2 * 2
+    result = f"->{term(operands[-1])}" if pairs < len(operands) else ""
+    return ",".join(map(term, operands[1:pairs:2])) + result

@@ -1,0 +1,57 @@
+"""Polynomials by their coefficients, the highest power first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..operands import INT64
+from ..stages import FromData, Gives, Like, row
+from .dtypes import trial
+
+
+def _vector(a: Like) -> Like:
+    return a if a.ndim else Like(a.tracer, np.ones(1, a.dtype))
+
+
+@row(np.polyadd, np.polysub)
+def _polyadd(a1: Like, a2: Like) -> Any:
+    if a1.ndim != 1 or a2.ndim != 1:
+        return None
+    return Gives(np.result_type(a1.dtype, a2.dtype), (max(a1.size, a2.size),))
+
+
+@row(np.polymul)
+def _polymul(a1: Like, a2: Like) -> Any:
+    """Zeros in front are left out."""
+    if a1.ndim != 1 or a2.ndim != 1:
+        return None
+    return Gives(trial(np.polymul, a1, a2).dtype, (FromData(a1.size + a2.size),))
+
+
+@row(np.polydiv)
+def _polydiv(u: Like, v: Like) -> Any:
+    if u.ndim != 1 or v.ndim != 1:
+        return None
+    dtype = trial(np.polydiv, u, v)[0].dtype
+    return Gives(dtype, (max(1, u.size - v.size + 1),)), Gives(dtype, (FromData(u.size),))
+
+
+@row(np.polyder)
+def _polyder(p: Like, m: int = 1) -> Any:
+    m = m.__index__()
+    if p.ndim != 1 or m < 1:
+        return None
+    dtype = p.dtype
+    for _ in range(m):
+        dtype = np.result_type(dtype, INT64)
+    return Gives(dtype, (p.size - m,))
+
+
+@row(np.polyint)
+def _polyint(p: Like, m: int = 1, k: Any = None) -> Any:
+    m = m.__index__()
+    if p.ndim != 1 or m < 1:
+        return None
+    return Gives(trial(np.polyint, p, m, k).dtype, (p.size + m,))

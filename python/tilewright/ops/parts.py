@@ -1,0 +1,125 @@
+"""Parts of arrays, and arrays that are turned, as views: np.split and its like, np.rot90, windows, indices of diagonals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
+
+from ..symbolic.arrays import SymArray
+from ..symbolic.from_data import gather
+from ..symbolic.registry import rule
+from ..symbolic.scalars import SymInt
+from ..symbolic.tracer import Tracer
+from .creation import arange
+from .shapes import as_array, flip, moveaxis, normalize_axis, swapaxes
+
+
+def _cut(array: SymArray, points: Sequence[Any], axis: int) -> list[Any]:
+    """The parts between points of an axis."""
+    before = (slice(None),) * axis
+    pairs = zip(points[:-1], points[1:], strict=True)
+    return [array[(*before, slice(first, behind))] for first, behind in pairs]
+
+
+@rule(np.array_split)
+def array_split(tracer: Tracer, ary: Any, indices_or_sections: Any, axis: Any = 0) -> list[Any]:
+    array = as_array(tracer, ary)
+    axis = normalize_axis(axis, array.ndim)
+    total = array.shape[axis]
+    if not isinstance(indices_or_sections, (int, np.integer, SymInt)):
+        return _cut(array, [0, *indices_or_sections, total], axis)
+    sections = indices_or_sections.__index__()
+    if sections <= 0:
+        raise ValueError("number sections must be larger than 0.")
+    each, longer = divmod(total, sections)
+    return _cut(array, [each * k + min(k, longer) for k in range(sections + 1)], axis)
+
+
+@rule(np.split)
+def split(tracer: Tracer, ary: Any, indices_or_sections: Any, axis: Any = 0) -> list[Any]:
+    array = as_array(tracer, ary)
+    axis = normalize_axis(axis, array.ndim)
+    if not isinstance(indices_or_sections, (int, np.integer, SymInt)):
+        return array_split(tracer, array, indices_or_sections, axis)
+    sections = indices_or_sections.__index__()
+    each, longer = divmod(array.shape[axis], sections)
+    if longer != 0:
+        raise ValueError("array split does not result in an equal division")
+    return _cut(array, [each * k for k in range(sections + 1)], axis)
+
+
+def _register_split_along(function: Any, least_rank: int, axis: int) -> None:
+    @rule(function)
+    def split_along(tracer: Tracer, ary: Any, indices_or_sections: Any) -> list[Any]:
+        array = as_array(tracer, ary)
+        if array.ndim < least_rank:
+            raise ValueError(f"{function.__name__} only works on arrays of {least_rank} or more dimensions")
+        return split(tracer, array, indices_or_sections, min(axis, array.ndim - 1))
+
+
+for _function, _least_rank, _axis in ((np.hsplit, 1, 1), (np.vsplit, 2, 0), (np.dsplit, 3, 2)):
+    _register_split_along(_function, _least_rank, _axis)
+
+
+@rule(np.rot90)
+def rot90(tracer: Tracer, m: Any, k: Any = 1, axes: Any = (0, 1)) -> Any:
+    array = as_array(tracer, m)
+    if len(axes) != 2:
+        raise ValueError("len(axes) must be 2.")
+    first, second = (normalize_axis(axis, array.ndim) for axis in axes)
+    if first == second:
+        raise ValueError("Axes must be different.")
+    turns = k % 4
+    if turns == 0:
+        return array[:]
+    if turns == 1:
+        return swapaxes(tracer, flip(tracer, array, second), first, second)
+    if turns == 2:
+        return flip(tracer, array, (first, second))
+    return flip(tracer, swapaxes(tracer, array, first, second), second)
+
+
+@rule(np.diag_indices)
+def diag_indices(tracer: Tracer, n: Any, ndim: Any = 2) -> Any:
+    return (arange(tracer, n),) * ndim.__index__()
+
+
+@rule(np.diag_indices_from)
+def diag_indices_from(tracer: Tracer, arr: Any) -> Any:
+    array = as_array(tracer, arr)
+    if array.ndim < 2:
+        raise ValueError("input array must be at least 2-d")
+    for size in array.sizes[1:]:
+        tracer.require("==", array.sizes[0], size, "All dimensions of input must be of equal length", ValueError)
+    return diag_indices(tracer, array.shape[0], array.ndim)
+
+
+@rule(np.lib.stride_tricks.sliding_window_view)
+def sliding_window_view(
+    tracer: Tracer, x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
+) -> SymArray:
+    """Elements are gathered where they are used. NumPy's is a view, which nobody may write into."""
+    if writeable:
+        raise tracer.error("np.lib.stride_tricks.sliding_window_view(writeable=True)", "its elements overlap in memory",
+                           "Write into the array itself.")  # fmt: skip
+    array = as_array(tracer, x)
+    windows = tuple(window_shape) if isinstance(window_shape, (tuple, list)) else (window_shape,)
+    axes = normalize_axis_tuple(range(array.ndim) if axis is None else axis, array.ndim, allow_duplicate=True)
+    if len(windows) != len(axes):
+        raise ValueError("Must provide a window size for each axis")
+    if any(window < 0 for window in windows):
+        raise ValueError("`window_shape` cannot contain negative values")
+    made = array
+    for k, window in zip(axes, windows, strict=True):
+        steps = made.shape[k] - window + 1
+        if steps < 1:
+            raise ValueError("window shape cannot be larger than input array shape")
+        index = arange(tracer, steps)[:, None] + arange(tracer, window)
+        made = moveaxis(tracer, gather(made, index.read(), k, is_inside=True), k + 1, -1)
+    view = SymArray.fresh(tracer, made.read(), is_scalar=False)
+    view.storage.read_only, view.storage.part_of = True, "sliding_window_view()"
+    view.storage.chosen_from = ((array.storage, array.storage.value),)
+    return view

@@ -1,0 +1,437 @@
+"""Calls of functions that have no rule: Python makes them between kernels.
+
+A row each says what such a function gives (callees/). It takes what the function takes, in which arrays and what NumPy
+makes one of show their dtype and shape, and gives Gives, a tuple or a list of them, or None where it does not know. It
+reads no elements. What NumPy raises for the arguments of a call the function raises itself, when it is called.
+
+A function that writes one of its arguments is handed a copy of it, and what is in the copy then is written where the
+argument lies. No row is for what NumPy gives as a view: writes through it would be lost.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from inspect import BoundArguments, Parameter
+from typing import Any
+
+import numpy as np
+
+from .. import callees
+from ..symbolic.arrays import SymArray
+from ..symbolic.compressed import Compressed
+from ..symbolic.from_data import size_from_data
+from ..symbolic.graph import INT64, Value
+from ..symbolic.registry import provides, signature
+from ..symbolic.scalars import RunScalar, Symbolic, SymInt, SymScalar, refuse_kinds
+from ..symbolic.sizes import Size
+from ..symbolic.stages import NoTextError, Operand, call_of, result_of
+from ..symbolic.tracer import CalleeNotSeen, Tracer
+from .elementwise import store_exactly, store_result
+from .operands import NO_VALUE, dtype_of, is_symbolic, operand_of, shape_of, to_value
+from .shapes import as_size
+
+_MOST_ELEMENTS = 2**48  # no array in memory has more
+
+
+@dataclass(frozen=True, eq=False)
+class FromData:
+    """An extent that the callee decides. The same object twice is the same extent."""
+
+    most: Any = _MOST_ELEMENTS
+
+    def __add__(self, more: int) -> FromDataAnd:
+        return FromDataAnd(self, more)
+
+
+@dataclass(frozen=True)
+class FromDataAnd:
+    """An extent that is another one, which the callee decides, and `more`."""
+
+    extent: FromData
+    more: int
+
+
+@dataclass(frozen=True)
+class Gives:
+    """A result: a new array, or a NumPy number where it has no dimensions. An extent below 0 is none."""
+
+    dtype: Any
+    shape: Sequence[Any] = ()
+    kind: type | None = None  # Python's number of that type
+    is_array: bool = False  # also without dimensions
+    view_of: Like | None = None  # which NumPy lets nobody write into
+    view_name: str = ""
+
+
+class UnknownError(Exception):
+    """Raised by a row, as None is given, for a call that it does not know. What NumPy raises it may raise as well."""
+
+
+Row = Callable[..., Any]
+ROWS: dict[Any, Row] = {}
+METHOD_ROWS: dict[str, Row] = {}  # of the methods of every ufunc, which each takes first
+SOURCE_FIRST: set[Any] = set()  # functions whose row is for what NumPy's own Python source cannot be traced for
+_WRITTEN: dict[Row, str] = {}  # the parameter that the function writes
+
+
+def row(*functions: Any, source_first: bool = False, writes: str = "") -> Callable[[Row], Row]:
+    """The row of NumPy functions. It sees parameters with the annotation Like as arrays, NumPy's integers as Python's,
+    all else as the call has it; what has the annotation None must be None.
+
+    A row that `writes` a parameter gives anything but None for a call that it knows."""
+
+    def register(function: Row) -> Row:
+        ROWS.update(dict.fromkeys(functions, function))
+        SOURCE_FIRST.update(functions if source_first else ())
+        if writes:
+            _WRITTEN[function] = writes
+        return function
+
+    return register
+
+
+def method_row(name: str, writes: str = "") -> Callable[[Row], Row]:
+    """The row of a method of all ufuncs."""
+
+    def register(function: Row) -> Row:
+        METHOD_ROWS[name] = row(writes=writes)(function)
+        return function
+
+    return register
+
+
+class Like:
+    """What a row sees of an array, or of a number or a list that NumPy makes one of."""
+
+    def __init__(self, tracer: Tracer, value: Any) -> None:
+        held = operand_of(tracer, value)
+        self.tracer = tracer
+        self.value = value
+        self.dtype = dtype_of(held)
+        self.sizes = shape_of(held)
+        self.shape = tuple(SymInt(tracer, n) for n in self.sizes)
+        self.ndim = len(self.shape)
+        self.size = SymInt(tracer, tracer.total(self.sizes))
+
+
+@provides
+def stage_of(tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """The result of a call that Python makes when the program runs; NotImplemented where no row says what it is."""
+    owner = getattr(function, "__self__", None)
+    owner = function if isinstance(function, np.ufunc) else owner
+    is_method = isinstance(owner, np.ufunc)
+    found = METHOD_ROWS.get("__call__" if owner is function else function.__name__) if is_method else ROWS.get(function)
+    if found is None or not is_symbolic([list(args), kwargs]):
+        return NotImplemented
+    args, kwargs = [materialized(value) for value in args], {key: materialized(value) for key, value in kwargs.items()}
+    kwargs = {key: value for key, value in kwargs.items() if value is not NO_VALUE}
+    out = kwargs.pop("out", None)
+    if is_method and owner is function and len(args) > owner.nin:
+        args, out = args[: owner.nin], args[owner.nin :]
+    try:
+        bound = signature(found).bind(*[owner] * is_method, *args, **kwargs)
+    except TypeError:
+        return NotImplemented
+    try:
+        given = found(*(seen := _seen(tracer, bound)).args, **seen.kwargs)
+    except UnknownError:
+        return NotImplemented
+    if given is None:
+        return NotImplemented
+    if found in _WRITTEN:
+        target = bound.arguments[_WRITTEN[found]]
+        bound.arguments[_WRITTEN[found]] = Copied(target)
+        written = _write(tracer, function, bound.args[is_method:], bound.kwargs, target)
+        return None if written is target else NotImplemented
+    outs = out if isinstance(out, (tuple, list)) else [out]
+    if len(outs) == 1 and isinstance(outs[0], SymArray) and isinstance(given, Gives):
+        is_partial = kwargs.get("where", True) is not True  # what is left out keeps what was there
+        if is_partial or np.dtype(given.dtype) != outs[0].dtype:  # NumPy may compute in another dtype
+            return _write(tracer, function, args, {**kwargs, "out": Copied(outs[0])}, outs[0])
+    try:
+        result = add_stage(tracer, _name_of(function), function, args, kwargs, given)
+    except NoTextError:
+        return NotImplemented
+    if outs[0] is Ellipsis or all(one is None for one in outs):
+        return result
+    store = store_result if owner is function else store_exactly
+    pairs = zip(result if type(result) is tuple else [result], outs, strict=True)
+    stored = [one if to is None else store(tracer, function.__name__, one, to) for one, to in pairs]
+    return tuple(stored) if type(result) is tuple else stored[0]
+
+
+def _write(tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dict[str, Any], target: Any) -> Any:
+    """A call that writes an argument, of which it is handed a copy: that argument."""
+    if not isinstance(target, SymArray) or target.is_scalar:
+        return NotImplemented  # NumPy refuses numbers
+    gives = Gives(target.dtype, target.shape, is_array=True)
+    try:
+        result = add_stage(tracer, _name_of(function), function, args, kwargs, gives)
+    except NoTextError:
+        return NotImplemented
+    target.write(result.read())
+    return target
+
+
+@dataclass(frozen=True)
+class Copied:
+    """An argument that the callee writes: it is handed a copy, and what is in that then is the result."""
+
+    array: SymArray
+
+
+def _seen(tracer: Tracer, bound: BoundArguments) -> BoundArguments:
+    """The arguments as a row takes them."""
+
+    def seen(parameter: Parameter, value: Any) -> Any:
+        if parameter.annotation == "None" and value is not None:
+            raise UnknownError
+        if parameter.annotation == "Like" and value is not None:
+            return Like(tracer, value)
+        return int(value) if isinstance(value, np.integer) else value
+
+    parameters = bound.signature.parameters
+    values = {
+        name: tuple(seen(parameters[name], one) for one in value)
+        if parameters[name].kind is Parameter.VAR_POSITIONAL
+        else seen(parameters[name], value)
+        for name, value in bound.arguments.items()
+    }
+    return BoundArguments(bound.signature, values)  # type: ignore[arg-type]  # a dict of any kind serves
+
+
+def _name_of(function: Any) -> str:
+    """Where a module finds it: numpy.fft.rfft, not numpy.fft._pocketfft.rfft."""
+    owner = getattr(function, "__self__", None)
+    if isinstance(owner, np.ufunc):
+        return f"{_name_of(owner)}.{function.__name__}"
+    if isinstance(function, np.ufunc):
+        modules = ("numpy", "scipy.special")
+        homes = [m for m in modules if getattr(sys.modules.get(m), function.__name__, None) is function]
+        return f"{homes[0] if homes else 'unknown'}.{function.__name__}"
+    module = getattr(function, "__module__", "") or "numpy"
+    public = ".".join(part for part in module.split(".") if part[0] != "_")
+    return f"{public or module}.{getattr(function, '__qualname__', function.__name__)}"
+
+
+def materialized(value: Any) -> Any:
+    """What a mask picks out as an array of its own, also in lists and tuples: NumPy compresses it."""
+    if type(value) in (list, tuple):
+        return type(value)(map(materialized, value))
+    return array_of_selected(value) if isinstance(value, Compressed) else value
+
+
+@provides
+def array_of_selected(selected: Compressed) -> SymArray:
+    tracer, whole = selected.tracer, selected.whole
+    mask = SymArray.fresh(tracer, selected.mask, is_scalar=False)
+    outer, behind = whole.shape, selected.at + selected.mask_rank
+    count = FromData(SymInt(tracer, tracer.total(whole.sizes[selected.at : behind])))
+    key = (*(slice(None) for _ in range(selected.at)), mask)
+    gives = Gives(selected.dtype, (*outer[: selected.at], count, *outer[behind:]))
+    made: SymArray = add_stage(tracer, "numpy.ndarray.__getitem__", np.ndarray.__getitem__, [whole, key], {}, gives)
+    return made
+
+
+def held_copy(tracer: Tracer, array: SymArray) -> Value:
+    """The number under which a copy of an array is held, to be returned: its size is not known before the call."""
+    held = f"r{len(tracer.stages) + 1}"
+    operands: list[Value] = []
+    stage = call_of("numpy.array", np.array, [_handed(tracer, array, operands)], {}, len(operands), held)
+    return tracer.call(stage, operands, INT64, ())
+
+
+@dataclass(frozen=True)
+class Order:
+    """A stage that has its place among others: behind what `before` is the number of, and then it is this one's."""
+
+    before: SymArray
+    of: str  # the expression that gives the callee; "" for the callee itself
+
+
+def add_stage(  # noqa: PLR0917
+    tracer: Tracer, name: str, function: Any, args: Sequence[Any], kwargs: dict[str, Any], gives: Any,
+    order: Order | None = None, held: str = "",
+) -> Any:  # fmt: skip
+    """A call of any function that only computes what `gives` says. With `held`, its result is held under that name, and
+    the number of the stage is given."""
+    operands: list[Value] = []
+    given = [_handed(tracer, value, operands) for value in args]
+    named = {key: _handed(tracer, value, operands) for key, value in kwargs.items()}
+    if order is not None or not operands:
+        operands.append(tracer.constant(0) if order is None else order.before.read())
+    of = order.of if order is not None and order.of else "callee"
+    leaves = list(_leaves(gives))
+    is_plain = order is None and not held and isinstance(gives, Gives) and np.dtype(gives.dtype).kind != "c"
+    if is_plain and not any(isinstance(n, FromData) for n in gives.shape):
+        stage = call_of(name, function, given, named, len(operands))
+        shape = [_extent(n) for n in gives.shape]
+        return _result(tracer, gives, tracer.call(stage, operands, np.dtype(gives.dtype), shape))
+    places: dict[FromData, str] = {}
+    for path, leaf in leaves:
+        for axis, extent in enumerate(leaf.shape):
+            if isinstance(extent, FromData):
+                places.setdefault(extent, f"{path}.shape[{axis}]")
+    is_held = bool(held)
+    held = held or f"r{len(tracer.stages) + 1}"
+    number = next(iter(places.values()), "")
+    stage = call_of(name, function, given, named, len(operands), held, number, of=of)
+    opened = tracer.call(stage, operands, INT64, ())
+    if order is not None:
+        order.before.write(opened)
+    if is_held:
+        return opened
+    sizes = {}
+    for extent, place in places.items():
+        value = opened if place == number else tracer.call(result_of(held, place), [opened], INT64, ())
+        most = _extent(extent.most)
+        sizes[extent] = size_from_data(tracer, value, "n", Size.constant(0), most)
+
+    def extent_of(extent: Any) -> Size:
+        if isinstance(extent, FromDataAnd):
+            return sizes[extent.extent] + extent.more
+        return sizes[extent] if isinstance(extent, FromData) else _extent(extent)
+
+    results = {
+        path: _result(tracer, leaf, _opened(tracer, leaf, held, path, opened, [extent_of(n) for n in leaf.shape]))
+        for path, leaf in leaves
+    }
+    return _rebuilt(gives, results)
+
+
+def seen_stage(tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """The result of a call that Python makes, of a function that has no row: as it gave it before."""
+    args, kwargs = [materialized(value) for value in args], {key: materialized(value) for key, value in kwargs.items()}
+    name = _name_of(function)
+    try:
+        given = callees.seen(function, args, kwargs, lambda value: _kind_of(tracer, value))
+    except callees.NotSeen:
+        raise tracer.error_of(
+            CalleeNotSeen, f"{name}() was not called yet; what it gives is seen when it is", "Call the function once."
+        ) from None
+    except TypeError as error:
+        raise tracer.error(f"{name}()", f"it is no stage between kernels, for {error}") from None
+    shapes = [Like(tracer, array).shape for array in callees.arrays_in((args, kwargs))]
+    callee = function.__wrapped__ if isinstance(function, callees.PureFunction) else function
+    try:
+        return add_stage(tracer, name, callee, args, kwargs, _given(given, shapes))
+    except NoTextError as error:
+        raise tracer.error(f"{name}() between kernels", f"an argument, of type {error}") from None
+
+
+def _kind_of(tracer: Tracer, value: Any) -> Any:
+    """As callees.seen() has it of real arguments."""
+    if isinstance(value, (SymArray, np.ndarray, np.generic)):
+        return "array", value.dtype.str, value.ndim
+    if isinstance(value, SymInt):
+        return int
+    if isinstance(value, SymScalar):
+        refuse_kinds(value, "handing it to a call that Python makes")
+        return type(value.hint)
+    return callees.kind_of_plain(value, lambda one: _kind_of(tracer, one))
+
+
+def _given(seen: Any, shapes: Sequence[Sequence[Any]]) -> Any:
+    if isinstance(seen, callees.Array):
+        sizes = [FromData() if e is None else e if isinstance(e, int) else shapes[e[0]][e[1]] for e in seen.extents]
+        return Gives(seen.dtype, sizes)
+    if isinstance(seen, type):
+        return Gives(np.dtype({bool: np.bool_, int: np.int64, float: np.float64}[seen]), (), seen)
+    if isinstance(seen, dict):
+        return {key: _given(item, shapes) for key, item in seen.items()}
+    items = [_given(item, shapes) for item in seen]
+    return type(seen)(*items) if hasattr(seen, "_fields") else type(seen)(items)
+
+
+def write_by_stage(  # noqa: PLR0917
+    tracer: Tracer, name: str, function: Any, array: SymArray, args: Sequence[Any], kwargs: dict[str, Any],
+    order: Order | None = None,
+) -> None:  # fmt: skip
+    """A call that writes its first argument and gives nothing: of a copy, which the array becomes."""
+    gives = Gives(array.dtype, array.shape, is_array=True)
+    given = [Copied(array), *args]
+    array.write(add_stage(tracer, name, function, given, kwargs, gives, order).read())
+
+
+def _handed(tracer: Tracer, value: Any, operands: list[Value]) -> Any:
+    """An argument of the call, in which what is symbolic has become operands."""
+    if type(value) in (list, tuple):
+        return type(value)(_handed(tracer, one, operands) for one in value)
+    if type(value) is dict:
+        return {key: _handed(tracer, one, operands) for key, one in value.items()}
+    if type(value) is slice:
+        return slice(*(_handed(tracer, one, operands) for one in (value.start, value.stop, value.step)))
+    if type(value) is np.ndarray:
+        value = operand_of(tracer, value)
+    if isinstance(value, Copied):
+        array = _handed(tracer, value.array, operands)
+        return Operand(array.position, array.kind, is_written=True)
+    if not isinstance(value, Symbolic):
+        return value
+    held, kind = _value_of(tracer, value)
+    first = len(operands)
+    if held.dtype.kind != "c":
+        operands.append(held)
+        return Operand(first, kind)
+    half = np.dtype(f"f{held.dtype.itemsize // 2}")
+    operands.extend(tracer.add(part, (held,), {}, half, held.shape) for part in ("real", "imag"))
+    return Operand(first, "complex" if kind == "complex" else "joined")
+
+
+def _value_of(tracer: Tracer, value: Any) -> tuple[Value, str]:
+    """The value of something symbolic, and what it is handed as."""
+    refuse_kinds(value, "handing it to a call that Python makes")
+    if isinstance(value, SymInt):
+        return value.as_value(), "int"
+    if isinstance(value, SymScalar):
+        return value.value, type(value.hint).__name__
+    return to_value(tracer, operand_of(tracer, value)), "array"
+
+
+def _extent(extent: Any) -> Size:
+    """Of none elements rows may make -1; NumPy raises there, or gives none."""
+    if isinstance(extent, SymInt) and not extent.tracer.loops.keys().isdisjoint(extent.size.symbols()):
+        return extent.tracer.resolve(extent.size)  # no guard says what the run decides
+    return as_size(max(0, extent))
+
+
+def _opened(  # noqa: PLR0917
+    tracer: Tracer, leaf: Gives, held: str, path: str, opened: Value, shape: Sequence[Size]
+) -> Value:
+    """A result of a call that was opened."""
+    dtype = np.dtype(leaf.dtype)
+    if dtype.kind != "c":
+        return tracer.call(result_of(held, path), [opened], dtype, shape)
+    half = np.dtype(f"f{dtype.itemsize // 2}")
+    parts = [tracer.call(result_of(held, f"{path}.{part}"), [opened], half, shape) for part in ("real", "imag")]
+    return tracer.add("complex", parts, {}, dtype, shape)
+
+
+def _result(tracer: Tracer, leaf: Gives, value: Value) -> Any:
+    if leaf.kind is not None:
+        return RunScalar(tracer, value, leaf.kind)
+    made = SymArray.fresh(tracer, value, is_scalar=not value.shape and not leaf.is_array)
+    if leaf.view_of is not None and not made.is_scalar:
+        made.storage.read_only, made.storage.part_of = True, leaf.view_name
+        if isinstance(whole := leaf.view_of.value, SymArray):
+            made.storage.chosen_from = ((whole.storage, whole.storage.value),)
+    return made
+
+
+def _leaves(gives: Any, path: str = "") -> Iterator[tuple[str, Gives]]:
+    if isinstance(gives, Gives):
+        yield path, gives
+        return
+    for key, item in gives.items() if isinstance(gives, dict) else enumerate(gives):
+        yield from _leaves(item, f"{path}[{key!r}]")
+
+
+def _rebuilt(gives: Any, results: dict[str, Any], path: str = "") -> Any:
+    if isinstance(gives, Gives):
+        return results[path]
+    if isinstance(gives, dict):
+        return {key: _rebuilt(item, results, f"{path}[{key!r}]") for key, item in gives.items()}
+    items = [_rebuilt(item, results, f"{path}[{k}]") for k, item in enumerate(gives)]
+    return type(gives)(*items) if hasattr(gives, "_fields") else type(gives)(items)

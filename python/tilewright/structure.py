@@ -1,0 +1,41 @@
+"""Results that are more than arrays and numbers in a tuple: lists, dicts and named tuples, nested, with constants in them.
+
+A plan gives what it computes in one tuple; the structure of the function's result says how Python puts that together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+
+def is_flat(structure: Any) -> bool:
+    """Whether it is one result, or a tuple or list of them: plans give those."""
+    items = structure if type(structure) in (tuple, list) else [structure]
+    return not any(type(item) in (tuple, list, dict) or hasattr(item, "_fields") for item in items) and (
+        items is not structure or not any(item.kind == "constant" for item in items)
+    )
+
+
+def assembled(structure: Any, made: Iterator[Any]) -> Any:
+    """The function's result, of what the plan gave, in order."""
+    if type(structure) is dict:
+        return {key: assembled(item, made) for key, item in structure.items()}
+    if type(structure) in (tuple, list):
+        return type(structure)([assembled(item, made) for item in structure])
+    if hasattr(structure, "_fields"):
+        return type(structure)(*[assembled(item, made) for item in structure])
+    return structure.value if structure.kind == "constant" else next(made)
+
+
+def flattened(structure: Any, result: Any) -> list[Any]:
+    """What a plan would have given, of the function's result. ValueError where that has another structure."""
+    if type(structure) is dict:
+        if type(result) is not dict or list(result) != list(structure):
+            raise ValueError("the result is another dict")
+        return [leaf for key, item in structure.items() for leaf in flattened(item, result[key])]
+    if type(structure) in (tuple, list) or hasattr(structure, "_fields"):
+        if type(result) is not type(structure) or len(result) != len(structure):
+            raise ValueError(f"the result is no {type(structure).__name__} of {len(structure)}")
+        return [leaf for item, one in zip(structure, result, strict=True) for leaf in flattened(item, one)]
+    return [] if structure.kind == "constant" else [result]
