@@ -148,6 +148,48 @@ sum: float32[a.0, b.1] = sum(%3) {axes=[1]}
 return sum
 )";
 
+/// Points, each coordinate by a factor of its own: no loop over all elements.
+inline constexpr const char* kScaledRows = R"(tilewright-program 1
+function f
+arg x: float64[x.0, x.1]
+arg c: float64[x.1]
+y: float64[x.0, x.1] = multiply(x, c)
+return y
+)";
+
+/// A picture, each colour by a factor of its own.
+inline constexpr const char* kScaledColours = R"(tilewright-program 1
+function f
+arg x: float64[x.0, x.1, x.2]
+arg c: float64[x.2]
+y: float64[x.0, x.1, x.2] = multiply(x, c)
+return y
+)";
+
+/// Vectors, each by its sum of squares.
+inline constexpr const char* kUnitRows = R"(tilewright-program 1
+function f
+arg x: float64[x.0, x.1]
+%1: float64[x.0, x.1] = multiply(x, x)
+sum: float64[x.0] = sum(%1) {axes=[1]}
+%2: float64[x.0, 1] = index(sum) {index=[0:1, newaxis]}
+y: float64[x.0, x.1] = divide(x, %2)
+return y
+)";
+
+/// Points in place, and their first column alone.
+inline constexpr const char* kWrittenRows = R"(tilewright-program 1
+function f
+arg x: float64[x.0, x.1]
+guard x.1 >= 1 "columns"
+%1: float64[x.0, x.1] = multiply(x, x)
+%2: float64[x.0] = index(%1) {index=[0:1, 0]}
+%3: float64[x.0] = add(%2, %2)
+%4: float64[x.0, x.1] = update(%1, %3) {index=[0:1, 0]}
+write x = %4
+return none
+)";
+
 inline constexpr const char* kTotal = R"(tilewright-program 1
 function f
 arg x: float64[x.0]

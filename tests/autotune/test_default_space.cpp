@@ -80,6 +80,47 @@ TEST(DefaultSpace, ARootOfRowsSharesThemOutAndVectorizesTheContiguousAxis) {
     EXPECT_THAT(space_of(kReadByAnUpdate, {{"a.0", 3}, {"a.1", 2000}}), HasSubstr("y.fuse(j, i, ij)"));
 }
 
+TEST(DefaultSpace, VectorsGoAcrossRowsThatAreTooShortForOne) {
+    const std::string many = space_of(kScaledRows, {{"x.0", 1'000'000}, {"x.1", 3}});
+    EXPECT_THAT(many, HasSubstr("\ny.split(i, io, ii, ?y_rows{"));
+    EXPECT_THAT(many, HasSubstr(").parallel(io).split(ii, iv, ix, ?y_vec{4, "));
+    EXPECT_THAT(many, HasSubstr(").vectorize(ix).reorder(ix, j, iv, io)\n"));
+    EXPECT_THAT(many, HasSubstr("\nwhere ?y_rows >= ?y_vec\n"));
+    // Of a known length, rows are loaded without gaps.
+    EXPECT_THAT(many, HasSubstr("\nchoose { y.specialize(extent(j) == 3) { unroll(j) } | }\n"));
+    EXPECT_THAT(space_of(kScaledRows, {{"x.0", 100}, {"x.1", 1}}), HasSubstr(".vectorize(ix).reorder(ix, j, iv)\n"));
+    // Rows that fill a vector, and too few rows for one.
+    EXPECT_THAT(space_of(kScaledRows, {{"x.0", 100}, {"x.1", 8}}), HasSubstr(".vectorize(jx)\n"));
+    EXPECT_THAT(space_of(kScaledRows, {{"x.0", 3}, {"x.1", 3}}), HasSubstr(".vectorize(jx)\n"));
+}
+
+TEST(DefaultSpace, TasksShareOutTheAxisThatVectorsGoAlongWhereTheOthersAreShort) {
+    EXPECT_THAT(space_of(kScaledColours, {{"x.0", 2}, {"x.1", 1'000'000}, {"x.2", 3}}),
+                HasSubstr(").vectorize(jx).reorder(jx, k, jv, i, jo)\n"));
+    const std::string picture = space_of(kScaledColours, {{"x.0", 1000}, {"x.1", 1000}, {"x.2", 3}});
+    EXPECT_THAT(picture, HasSubstr("\ny.split(i, io, ii, ?y_rows{"));
+    EXPECT_THAT(picture, HasSubstr(").vectorize(jx).reorder(jx, k, jv)\n"));
+    // Stacks of small matrices: their places are too few for a vector.
+    EXPECT_THAT(space_of(kScaledColours, {{"x.0", 1000}, {"x.1", 3}, {"x.2", 3}}, 1),
+                HasSubstr(").vectorize(ix).reorder(ix, k, j, iv)\n"));
+}
+
+TEST(DefaultSpace, ASumOfAShortRowRunsForTheVectorThatGoesAcrossIt) {
+    const std::string text = space_of(kUnitRows, {{"x.0", 1'000'000}, {"x.1", 3}});
+    EXPECT_THAT(text, HasSubstr("\nsum.compute_at(y, iv).vectorize(i, ?y_vec)\n"
+                                "sum.update(0).reorder(i, r).vectorize(i, ?y_vec)\n"));
+    // Rows that lie far apart, where vectors along the results would do as well.
+    EXPECT_THAT(space_of(kSumOfProducts, {{"a.0", 1000}, {"a.1", 30}, {"b.1", 4}}), HasSubstr(".reorder(ix, j, iv"));
+    EXPECT_THAT(space_of(kSumOfProducts, {{"a.0", 1000}, {"a.1", 300}, {"b.1", 4}}), Not(HasSubstr("vectorize(ix)")));
+}
+
+TEST(DefaultSpace, AColumnThatIsWrittenIntoAnArrayHasNoVectors) {
+    const std::string text = space_of(kWrittenRows, {{"x.0", 1000}, {"x.1", 3}}, 1);
+    EXPECT_THAT(text, HasSubstr("\nmultiply.split(i, iv, ix, ?multiply_vec{4, "));
+    // Its loops stay as they are: no statement has its stage.
+    EXPECT_THAT(text, Not(HasSubstr("x_2")));
+}
+
 TEST(DefaultSpace, VectorsAreNoWiderThanTheAxisOfACallThatIsTuned) {
     const Sizes pairs{{"x.0", 2000}, {"x.1", 6}};
     EXPECT_THAT(space_of(kLaplace, pairs), HasSubstr("?y_vec{4, 2}"));
@@ -297,7 +338,21 @@ INSTANTIATE_TEST_SUITE_P(
               kSumOfProducts,
               {{{"a.0", 100}, {"a.1", 30}, {"b.1", 8}},
                {{"a.0", 3}, {"a.1", 5}, {"b.1", 100}},
+               {{"a.0", 100}, {"a.1", 30}, {"b.1", 3}},
                {{"a.0", 1000}, {"a.1", 40}, {"b.1", 600}}}},
+        Legal{"scaled_rows",
+              kScaledRows,
+              {{{"x.0", 1'000'000}, {"x.1", 3}},
+               {{"x.0", 100}, {"x.1", 7}},
+               {{"x.0", 1'000'000}, {"x.1", 1}},
+               {{"x.0", 0}, {"x.1", 2}}}},
+        Legal{"scaled_colours",
+              kScaledColours,
+              {{{"x.0", 2}, {"x.1", 1'000'000}, {"x.2", 3}},
+               {{"x.0", 1000}, {"x.1", 1000}, {"x.2", 3}},
+               {{"x.0", 100'000}, {"x.1", 3}, {"x.2", 3}}}},
+        Legal{"unit_rows", kUnitRows, {{{"x.0", 1'000'000}, {"x.1", 3}}, {{"x.0", 50}, {"x.1", 2}}}},
+        Legal{"written_rows", kWrittenRows, {{{"x.0", 1'000'000}, {"x.1", 3}}, {{"x.0", 50}, {"x.1", 1}}}},
         Legal{"steps", kSteps, {{{"A.0", 150}, {"A.1", 150}, {"k", 10}}, {{"A.0", 2000}, {"A.1", 2000}, {"k", 2}}}},
         Legal{"half_an_axis", kHalfAnAxis, {{{"a.0", 13}, {"a.1", 7}}, {{"a.0", 13}, {"a.1", 100'000}}}},
         Legal{"read_by_an_update", kReadByAnUpdate, {{{"a.0", 5}, {"a.1", 3}}, {{"a.0", 300}, {"a.1", 400}}}},

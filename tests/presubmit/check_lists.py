@@ -252,6 +252,18 @@ def cases_and_peers() -> list[str]:
     for path in tracked("benchmarks/cases", ".py"):
         if f'"{path.stem}"' not in case_list:
             found.append(f"benchmarks/cases/{path.name} is in neither case_list.py nor cuda_cases.py.")
+    everyday = [ast.literal_eval(row)[1] for row in assigned("benchmarks/case_list.py", "EVERYDAY").elts]
+    programs = [path.stem for path in tracked("benchmarks/everyday", ".py")]
+    found += [
+        f"benchmarks/everyday/{name}.py is not in EVERYDAY of case_list.py."
+        for name in programs
+        if name not in everyday
+    ]
+    found += [
+        f"EVERYDAY of case_list.py has {name}, which is no file of benchmarks/everyday."
+        for name in everyday
+        if name not in programs
+    ]
     peers = (ROOT / "benchmarks/peers/__init__.py").read_text()
     for path in tracked("benchmarks/peers", ".py"):
         if path.stem != "__init__" and f'"{path.stem}"' not in peers:

@@ -13,16 +13,16 @@ from pathlib import Path
 
 # From the lowest up: what it is, and its modules and folders. python/README.md says what each is for.
 FLOORS: dict[str, str] = {
-    "ground": "__init__ checks device_code devices errors failed_traces forks guards logs machine native operations quantities recording settings"
-              " thread_budget work_folders",
+    "ground": "__init__ callees checks device_code devices errors failed_traces forks guards lent logs machine native operations quantities recording settings"
+              " structure thread_budget work_folders",
     "symbolic": "symbolic",
     "ops": "ops",
     "interpret": "interpret",
     "trace": "trace",
     "scripts": "record script",
     "programs": "binding builder cache comparison datasets device_profile dispatch draws figures flops partials plan program"
-                " rounding tolerance work workload",
-    "specializations": "debug explain jitted placement result_table specialization stored tuning",
+                " rounding stage_shares tolerance work workload",
+    "specializations": "debug explain jitted placement result_table specialization stage_records stored tuning",
     "export": "export",
     "functions": "bound_method decorator patched_run",
     "commands": "__main__ cli",

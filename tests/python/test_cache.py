@@ -262,3 +262,12 @@ def test_objects_of_another_compiler_are_not_served(monkeypatch):
     keys = [key_with("0.1.0 aa"), key_with("0.1.0 bb"), key_with("0.1.0 aa")]
     builder._identity.cache_clear()
     assert keys[0] == keys[2] != keys[1]
+
+
+def test_sizes_count_by_their_magnitude_and_short_ones_themselves():
+    def key(rows, last):
+        return BuildRequest(program="p", digest="d", layouts={}, sizes={"x.0": rows, "x.1": last}).key()
+
+    assert key(600, 3) == key(1000, 3) != key(3000, 3)
+    assert len({key(600, last) for last in (0, 1, 2, 3, 4, 7, 8, 9, -1)}) == 9
+    assert key(600, 9) == key(600, 15)

@@ -389,7 +389,7 @@ SECRET = object()
 
 
 def odd(x, mode="plain"):
-    return np.sqrt(x) if mode == "plain" else (x[SECRET] if mode is SECRET else np.sort(x)[::-1].cumsum())
+    return np.sqrt(x) if mode == "plain" else (x[SECRET] if mode is SECRET else x * len(np.array2string(x)))
 
 
 def test_a_fallback_that_no_module_can_hold_is_refused(tmp_path):

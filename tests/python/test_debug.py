@@ -396,11 +396,41 @@ def test_zeros_and_nan() -> None:
 
 
 def test_what_is_not_compiled_is_refused() -> None:
-    def sorted_by_numpy(x: Any) -> Any:
-        return np.lexsort((x, x))
+    def written(x: Any) -> Any:
+        return np.array2string(x)
 
     with pytest.raises(tilewright.TraceError):
-        report(sorted_by_numpy, X)
+        report(written, X)
+
+
+def test_calls_of_python_between_kernels_are_made_by_the_oracle_and_by_the_code() -> None:
+    def ordered(x: Any) -> Any:
+        y = np.sort(x) * 2
+        return y[y > 1], np.linalg.qr(np.outer(y, y + 1)).R, np.fft.rfft(x)[1:]
+
+    found = report(ordered, X)
+    assert found.endswith("nothing differs.")
+
+
+def test_calls_that_no_other_process_can_make_are_refused() -> None:
+    @tilewright.stage
+    def own(x: Any) -> Any:
+        return x * 2
+
+    def called(x: Any) -> Any:
+        return own(x) + 1
+
+    def draws(x: Any, rng: Any) -> Any:
+        return x + rng.normal(size=len(x))
+
+    compiled = tilewright.jit(called)
+    compiled(X)  # shows what own() gives
+    with pytest.raises(tilewright.Error, match=r"it calls .*own\(\) between kernels, which no other process finds"):
+        compiled.debug(X)
+    with pytest.raises(
+        tilewright.Error, match="draws: Python draws its random numbers between kernels, from generators that"
+    ):
+        tilewright.jit(draws).debug(X, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("other", ["itself", "reversed", "shifted"])

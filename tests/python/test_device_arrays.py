@@ -323,7 +323,11 @@ def test_what_cannot_be_compiled_for_arrays_on_a_device_is_an_error():
         def k(a):
             return np.linalg.svd(a)
         d = tilewright.to_device(x)
-        assert 'svd' in refused(tilewright.TraceError, lambda: k(d))
+        said = refused(tilewright.TraceError, lambda: k(d))
+        assert 'np.linalg.svd()' in said and 'on the host alone, and the arrays of the call are on a device' in said, said
+        for called in (lambda a: np.linalg.svd(a)[1] + 1, lambda a: np.sort(a) + 1, lambda a: a[a > 1]):
+            said = refused(tilewright.TraceError, lambda: tilewright.jit(called)(d))
+            assert 'NumPy can compute it between kernels, but on the host alone' in said, said
         with np.errstate(all='raise'):
             assert 'np.errstate' in refused(tilewright.DeviceError, lambda: f(d, d))
         @tilewright.jit(target='cuda')

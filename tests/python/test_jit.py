@@ -13,6 +13,7 @@ import warnings
 
 import numpy as np
 import pytest
+import raising_functions
 import tilewright
 
 pytestmark = pytest.mark.compile
@@ -595,35 +596,106 @@ def test_more_dimensions_than_plans_have_are_numpys():
 
 def test_fallback_warns_once_per_line_and_is_right():
     @tilewright.jit
-    def chosen(x):
-        return x[x > 1] * 2  # an array whose size the data decide
+    def written(x):
+        return x * len(np.array2string(x))
 
     x = np.arange(10.0)
     with pytest.warns(tilewright.FallbackWarning) as caught:
-        same(chosen(x), chosen.__wrapped__(x))
+        same(written(x), written.__wrapped__(x))
     assert caught[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        same(chosen(x * 2), chosen.__wrapped__(x * 2))
-    assert "runs in NumPy" in chosen.explain()
+        same(written(x * 2), written.__wrapped__(x * 2))
+    assert "runs in NumPy" in written.explain()
+
+
+def test_an_array_whose_size_the_data_decide_is_a_result():
+    @tilewright.jit(strict=True)
+    def chosen(x):
+        return x[x > 1] * 2
+
+    @tilewright.jit(strict=True)
+    def several(x):
+        return x[x > 1], x.sum(), x[x < 0] + 1
+
+    for x in (np.arange(10.0), np.zeros(10), np.arange(10.0) - 7):
+        same(chosen(x), chosen.__wrapped__(x))
+        got, expected = several(x), several.__wrapped__(x)
+        assert type(got) is tuple
+        for one, other in zip(got, expected, strict=True):
+            same(one, other)
+    assert len(chosen.specializations) == 1
+
+
+def test_no_iteration_reads_beyond_what_a_mask_picks_out():
+    """A check of the whole loop fails only behind it: until then positions are clamped into what is there."""
+
+    def far(x, m, n):
+        total = 0.0
+        for i in range(n):
+            total += x[m][900_000] + i
+        return total
+
+    x, compiled = np.ones(1_000_000), tilewright.jit(strict=True)(far)
+    same(compiled(x, x > 0, 70), far(x, x > 0, 70))
+    for m in (x > 1, np.arange(len(x)) < 900_000):
+        with pytest.raises(IndexError, match="index 900000 is out of bounds for axis 0 with size"):
+            compiled(x, m, 70)
+    assert len(compiled.specializations) == 1
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        raising_functions.raises_behind_data,
+        raising_functions.asserts,
+        raising_functions.asserts_in_a_try,
+        raising_functions.raises_in_a_loop,
+        raising_functions.warns_behind_data,
+        raising_functions.raises_on_either_way,
+    ],
+    ids=lambda f: f.__name__,
+)
+def test_what_is_raised_behind_data_is_numpys_own(function):
+    """Kernels serve the calls that raise nothing; the others are NumPy's from their beginning."""
+    compiled = tilewright.jit(function, strict=True)
+
+    def outcome(call, x):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                result = call(x)
+            except Exception as error:
+                result = type(error), str(error)
+        return result, [(w.category, str(w.message), w.filename, w.lineno) for w in caught], x
+
+    for x in (np.arange(5.0), np.full(5, 60.0), np.array([1.0, 2, np.inf, 3, 4]), np.arange(5.0) - 70, np.arange(5.0)):
+        got, expected = outcome(compiled, x.copy()), outcome(function, x.copy())
+        if isinstance(expected[0], (np.ndarray, float)):
+            same(got[0], expected[0])
+        else:
+            assert got[0] == expected[0]
+        assert got[1] == expected[1]
+        same(got[2], expected[2])
+    assert len(compiled.specializations) == 1
 
 
 def test_fallback_warns_where_a_function_is_of_no_module():
     """As those that `exec` makes: Python drops warnings of the module None."""
     made = {"np": np}
-    exec(compile("def f(x):\n    return np.sort(x)\n", "made_by_exec.py", "exec"), made)
+    exec(compile("def f(x):\n    return np.block([x, np.array2string(x)])\n", "made_by_exec.py", "exec"), made)
     with pytest.warns(tilewright.FallbackWarning, match="made_by_exec.py:2"):
         tilewright.jit(made["f"])(np.arange(3.0))
 
 
 def test_strict_raises_instead():
     @tilewright.jit(strict=True)
-    def chosen(x):
-        return x[x > 1] * 2  # an array whose size the data decide
+    def written(x):
+        return x * len(np.array2string(x))
 
     for _ in range(2):
         with pytest.raises(tilewright.TraceError, match="test_jit.py"):
-            chosen(np.arange(10.0))
+            written(np.arange(10.0))
 
 
 def test_errstate_raise_runs_in_numpy():
@@ -730,14 +802,14 @@ def test_a_warm_call_enters_next_to_no_python(size, most):
 
 def test_a_refused_call_costs_little_more_than_numpy():
     @tilewright.jit
-    def chosen(x):
-        return x[x > 1] * 2  # an array whose size the data decide
+    def written(x):
+        return x * len(np.array2string(x))
 
     x = np.zeros(4)
     with pytest.warns(tilewright.FallbackWarning):
-        chosen(x)
-    looked_up = frames_of(chosen, x)
-    assert len(looked_up) <= len(frames_of(chosen.__wrapped__, x)) + 6, looked_up
+        written(x)
+    looked_up = frames_of(written, x)
+    assert len(looked_up) <= len(frames_of(written.__wrapped__, x)) + 6, looked_up
 
 
 def test_one_blas_call_stays_with_numpy(caplog):

@@ -50,7 +50,9 @@ class Slow:
 
 
 def reference(function):
-    return datasets.Reference(function, types.SimpleNamespace(writes=(), generators=()), Program("return %1"))
+    return datasets.Reference(
+        function, types.SimpleNamespace(writes=(), generators=(), results=None), Program("return %1")
+    )
 
 
 def measured(function, is_warm):

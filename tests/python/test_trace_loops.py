@@ -322,8 +322,7 @@ def test_reductions_are_unrolled_as_far_as_they_compile_in_useful_time(monkeypat
     few, many = np.arange(1024.0), np.ones(1 << 17)
     assert trace(halves, (few, 9)).program_text.count("= max(") == 9
     monkeypatch.setattr(tracer, "MAX_UNROLLED_REDUCTIONS", 10)
-    with pytest.raises(TraceError, match="loops: x, which an iteration begins as .* and ends as "):
-        trace(halves, (many, 11))
+    assert "callee=" in trace(halves, (many, 11)).program_text  # the array is Python's from then on
 
 
 def test_what_nobody_reads_is_not_carried() -> None:
@@ -350,13 +349,6 @@ def wider_after_an_iteration(x):
     y = np.zeros(3, dtype=np.float32)
     for i in range(x.shape[0]):
         y = y + x[i]
-    return y
-
-
-def grows(x):
-    y = x
-    for _ in range(100):
-        y = y[1:]
     return y
 
 
@@ -389,7 +381,6 @@ def written_and_rebound(x):
         (written_and_rebound, "loops: y, which an iteration writes into and assigns anew"),
         (sometimes_set, "loops: v after an if on data; both branches must give"),
         (wider_after_an_iteration, "loops: y, which an iteration begins as float32[3] and ends as float64[3]"),
-        (grows, "loops: y, which an iteration begins as float64[x.0] and ends as float64[x.0 - 1]"),
         (takes_the_index, "loops: the value of i while tracing; it is the index of a loop"),
         (set_in_a_while, "loops: v after a while that sets it; whether the while runs at all depends on the data"),
     ],

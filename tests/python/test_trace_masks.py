@@ -7,6 +7,7 @@ from typing import Any
 import mask_functions as f
 import numpy as np
 import pytest
+import tilewright
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tilewright import TraceError
@@ -217,8 +218,12 @@ def test_equal_masks_are_one_mask() -> None:
         x[0] = 3
         return (a * y[x > 0]).sum()
 
-    with pytest.raises(TraceError, match="under two masks"):
-        trace(written_between, (np.arange(5.0) - 2, np.arange(5.0)))
+    compiled = tilewright.jit(strict=True)(written_between)
+    x = np.arange(5.0) + 1
+    assert compiled(x.copy(), x) == written_between(x.copy(), x)
+    for function in (compiled, written_between):  # another mask by then
+        with pytest.raises(ValueError, match="operands could not be broadcast together"):
+            function(x - 3, x)
 
 
 def test_products_conjugate_where_numpy_does() -> None:
@@ -242,28 +247,76 @@ def test_operands_of_another_length_are_not_taken_for_whole_arrays() -> None:
         return x
 
     x, m = np.arange(4.0), np.array([True, True, False, True])
-    with pytest.raises(TraceError, match="a whole array"):
-        trace(of_whole, (x, x + 1, m))
+    traced = check(of_whole, x.copy(), np.arange(10.0, 13), m)  # three values for three places
+    mine = x.copy()
+    with pytest.raises(CheckFailed):  # four values for three places: NumPy's ValueError, and nothing is written
+        run_program(traced, (mine, x + 1, m))
+    same_bits(mine, x)
 
 
-REFUSED = {
-    "returning the elements": lambda x, m: x[m],
+ELEMENTS = {
+    "returned": lambda x, m: x[m],
+    "returned beside others": lambda x, m: (x[m], x[~m] * 2, x.sum(), x[m]),
     "np.argmax": lambda x, m: np.argmax(x[m]),
     ".cumsum": lambda x, m: x[m].cumsum()[-1],
     "np.sort": lambda x, m: np.sort(x[m])[0],
     "np.median": lambda x, m: np.median(x[m]),
-    "a part": lambda x, m: x[m][0],
+    "a part": lambda x, m: (x[m][0], x[m][1:], x[m][::-1] * 2),
+    "np.concatenate": lambda x, m: np.concatenate([x[m], x[m]]).sum(),
+    ".reshape": lambda x, m: x[m].reshape(-1, 1).sum(),
+    "rows": lambda x, m: x.reshape(-1, 1)[m] + np.arange(3),
+    "positions": lambda x, m: (np.where(m)[0], np.flatnonzero(m), np.argwhere(m)),
+}
+
+
+@pytest.mark.parametrize("what", ELEMENTS)
+def test_the_elements_themselves_are_picked_out_by_numpy(what: str) -> None:
+    rng = np.random.default_rng(0)
+    x, m = np.array([3.0, np.nan, -0.0, 5.0, 1.0, 2.0]), np.array([True, False, True, True, False, True])
+    others = [(rng.random(n), np.arange(n) % 3 != 1) for n in (2, 3, 17)]
+    traced = check(ELEMENTS[what], x, m, others=others)
+    assert "call(" in traced.program_text
+
+
+def test_a_selection_that_is_returned_is_of_the_time_when_it_was_made() -> None:
+    def f(x, m):
+        v, w = x[m], x[m]
+        x[0] = 100
+        v += 1
+        return v, w, x[m]
+
+    check(f, np.arange(4.0), np.ones(4, bool), others=[(np.arange(4.0), np.arange(4) > 1)])
+
+
+FEWER_THAN = [(1, lambda x, m: np.argmax(x[m])), (3, lambda x, m: x[m][2]), (3, lambda x, m: x[m][-3])]
+
+
+@pytest.mark.parametrize(("wanted", "function"), FEWER_THAN, ids=["largest", "third", "third from the end"])
+def test_numpy_raises_where_too_little_is_picked_out(wanted: int, function: Any) -> None:
+    x = np.arange(4.0)
+    traced = check(function, x, np.ones(4, bool))
+    for count in range(5):
+        m = np.arange(4) < count
+        if count >= wanted:
+            same_bits(run_program(traced, (x, m)), function(x, m))
+            continue
+        with pytest.raises((ValueError, IndexError)):
+            function(x, m)
+        with pytest.raises((CheckFailed, ValueError)):
+            run_program(traced, (x, m))
+
+
+REFUSED = {
     "iterating over the elements": lambda x, m: sum(x[m]),
     "the float value": lambda x, m: float(x[m]),
     "the truth value": lambda x, m: 1.0 if x[m] else 2.0,
     "storing the elements elsewhere": lambda x, m: x.__setitem__(slice(None), x[m]),
-    "np.concatenate": lambda x, m: np.concatenate([x[m], x[m]]).sum(),
-    ".reshape": lambda x, m: x[m].reshape(-1, 1).sum(),
+    "writing into a part": lambda x, m: x[m].__setitem__(0, 1.0),
 }
 
 
 @pytest.mark.parametrize("what", REFUSED)
-def test_what_needs_the_elements_themselves_is_refused(what: str) -> None:
+def test_what_python_does_with_each_element_is_refused(what: str) -> None:
     with pytest.raises(TraceError) as error:
         trace(REFUSED[what], (np.arange(4.0), np.ones(4, bool)))
     assert f"test_trace_masks.py:{REFUSED[what].__code__.co_firstlineno}, in <lambda>" in str(error.value)

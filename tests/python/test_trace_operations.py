@@ -364,9 +364,10 @@ def test_nan_to_num_isclose(dtype: str) -> None:
     check(f, x)
 
 
-def test_uint64_beside_int64_comparison_is_refused_not_wrong() -> None:
-    from tilewright import TraceError
-    from tilewright.trace import trace
-
-    with pytest.raises(TraceError, match="comparing these two exactly"):
-        trace(lambda a, b: a < b, (np.ones(3, np.uint64), np.ones(3, np.int64)))
+def test_uint64_beside_int64_is_compared_exactly() -> None:
+    """NumPy has loops for the two, which compare as no common dtype does; it is called."""
+    a = np.array([0, 1, 2**63 - 1, 2**63, 2**64 - 1, 2**53 + 1], np.uint64)
+    b = np.array([-1, 1, 2**63 - 1, -(2**63), -1, 2**53], np.int64)
+    for compare in (np.less, np.less_equal, np.equal, np.not_equal, np.greater, np.greater_equal):
+        traced = check(lambda a, b, compare=compare: (compare(a, b), compare(b, a), compare(a[:, None], b)), a, b)
+        assert "call(" in traced.program_text

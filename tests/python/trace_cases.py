@@ -11,16 +11,18 @@ from typing import Any
 import numpy as np
 from tilewright.debug.oracle import CheckFailed, GuardFailed, evaluate
 from tilewright.native import compiler
+from tilewright.symbolic.stages import functions_of
 from tilewright.trace import Result, Traced, trace
 
 
 def run_program(traced: Traced, args: Sequence[Any], kwargs: dict[str, Any] | None = None) -> Any:
     """The result of a call as the program has it, in the structure that the function returns."""
-    leaves = evaluate(traced.program_text, traced.inputs(args, kwargs or {})) if traced.program_text else ()
+    stages = functions_of(traced.stages)
+    leaves = evaluate(traced.program_text, traced.inputs(args, kwargs or {}), stages) if traced.program_text else ()
     flat = iter(() if leaves is None else leaves if isinstance(leaves, tuple) else (leaves,))
     names = (
         re.findall(
-            r"%?\w+", re.sub(r"\b(int|float|bool)\(", "(", traced.program_text.splitlines()[-1][len("return ") :])
+            r"%?\w+", re.sub(r"\b(int|float|bool|held)\(", "(", traced.program_text.splitlines()[-1][len("return ") :])
         )
         if traced.program_text and leaves is not None
         else []

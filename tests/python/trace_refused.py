@@ -54,19 +54,6 @@ def size_from_data(x, k):
     return np.zeros(k[0])  # here
 
 
-def loop_that_grows(x, n):
-    for _ in range(n):  # here
-        x = x[1:]
-    return x
-
-
-def loop_that_appends(x, n):
-    rows = []
-    for _ in range(n):
-        rows.append(x)  # here
-    return np.stack(rows)
-
-
 def writes_and_rebinds(x, n):
     y = x.copy()
     for _ in range(n):  # here
@@ -91,11 +78,6 @@ def loop_that_sets_an_outer_variable(x, n):
     for _ in range(n):
         counts_up()
     return x * count
-
-
-def assert_on_data(x):
-    assert np.isfinite(x).all()  # here
-    return x * 2
 
 
 def chained_comparison(x):
@@ -128,12 +110,12 @@ def logs(x):
     return x * 2
 
 
-def draws(x):
-    return x + np.random.rand(5)  # here
+def reads_the_state_of_draws(x):
+    return x * np.random.get_state()[2]  # here
 
 
-def draws_with_generator(x, rng):
-    return x + rng.standard_normal(5)  # here
+def spawns_generators(x, rng):
+    return x + rng.spawn(1)[0].random(5)  # here
 
 
 def draws_in_python(x):
@@ -206,52 +188,17 @@ def deletes_attribute(x, model):
     return x
 
 
-def scatters(x, k):
-    y = x.copy()
-    y[k] = 1.0  # here
-    return y
+def writes_into_a_selection(x):
+    x[x > 0][0] = 1.0  # here
+    return x
 
 
-def finds(x):
-    return np.where(x > 0)  # here
-
-
-def compresses(x):
-    return x[x > 0].cumsum()[-1]  # here
-
-
-def masked_by_two(x):
-    return x[x > 0] + x[x < 1]  # here
-
-
-def masked_array_assignment(x):
-    y = x * 2
-    y[y > 0] = x[:3]  # here
-    return y
-
-
-def sorts(x):
-    return np.sort(x)  # here
-
-
-def accumulates(x):
-    return np.cumsum(x)  # here
-
-
-def sorts_as_method(x):
-    return x.argsort()  # here
-
-
-def multiplies_accumulating(x):
-    return np.multiply.accumulate(x)  # here
+def writes_out(x):
+    return x * len(np.array2string(x))  # here
 
 
 def formats(x):
     return x * len(f"{x}")  # here
-
-
-def masked_ufunc(x):
-    return np.sqrt(x, where=x > 0)  # here
 
 
 def masked_largest(x):
@@ -264,18 +211,6 @@ def initial_value(x):
 
 def fortran_order(x):
     return x.reshape(-1, order="F")  # here
-
-
-def weighted_average(x):
-    return np.average(x, weights=x)  # here
-
-
-def spectral_norm(x):
-    return np.linalg.norm(x[None], 2)  # here
-
-
-def solves(x):
-    return np.linalg.inv(x[None] * x[:, None])  # here
 
 
 def makes_long_double(x):

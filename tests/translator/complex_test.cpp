@@ -123,12 +123,14 @@ TEST(Complex, HalvesAreOneStageAndOneStore) {
 
 TEST(Complex, RefusalsNameLineAndOperation) {
     try {
-        split("tilewright-program 1\nfunction f \"f.py\"\narg z: complex128[z.0]\nv: complex128[z.0] = sin(z) @7\n"
+        split("tilewright-program 1\nfunction f \"f.py\"\narg z: complex128[z.0]\nv: complex128[] = prod(z) {axes=[0]} "
+              "@7\n"
               "return v\n");
         FAIL();
     } catch (const tilewright::TranslateError& error) {
-        EXPECT_EQ(std::string(error.what()), "f.py:7: v = sin(z): complex numbers have no translation here in this "
-                                             "release. Let NumPy run this function.");
+        EXPECT_EQ(std::string(error.what()),
+                  "f.py:7: v = prod(z) {axes=[0]}: complex numbers have no translation here in "
+                  "this release. Let NumPy run this function.");
     }
 }
 

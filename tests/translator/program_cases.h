@@ -34,6 +34,18 @@ sum: float32[A.0] = sum(e) {axes=[1]} @4
 return (%4, A)
 )";
 
+inline constexpr const char* kCalls = R"text(tilewright-program 1
+function spectrum "spectrum.py"
+arg a: float64[a.0, a.0]
+guard a.0 == a.1 "a is not square" @2
+eigh: int64[] = call(a) {callee="numpy.linalg.eigh($0) as r1"} @2
+%1: float64[a.0] = call(eigh) {callee="r1.eigenvalues"} @2
+y: float64[a.0] = multiply(%1, %1) @3
+join: float64[a.0] = call(y, a) {callee="mine($0, $1, \"(a, b\", sep=\"\\\\\")"} @4
+unique: int64[] = call(join) {callee="numpy.unique($0) as r3"} @5
+return (held(unique), join)
+)text";
+
 inline constexpr const char* kRegions = R"(tilewright-program 1
 function mandel
 arg Z: float64[Z.0]

@@ -9,6 +9,7 @@
 namespace {
 
 using namespace tilewright::translator;
+using harness::kCalls;
 using harness::kFromData;
 using harness::kKMeans;
 using harness::kRegions;
@@ -41,7 +42,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
 }
 
 TEST(Program, CanonicalTextPrintsAsItReads) {
-    for (const char* text : {kKMeans, kSoftmax, kRegions, kWrites, kFromData}) {
+    for (const char* text : {kKMeans, kSoftmax, kCalls, kRegions, kWrites, kFromData}) {
         Program program = read_program(text);
         EXPECT_EQ(print_program(program), text);
         EXPECT_NO_THROW(verify_program(program));
@@ -86,6 +87,28 @@ TEST(Program, ErrorsNameLineAndColumn) {
               "program:15:2: a region that does not end in 'yield'.");
     EXPECT_EQ(read_error(replaced(kWrites, "return ()", "s: float64[] = sqrt(s)")),
               "program:29:1: expected 'write' or 'return' after a write, found 's: float64[] = sqrt('.");
+}
+
+TEST(Program, CallsAreTextAndOperands) {
+    const Program program = read_program(kCalls);
+    EXPECT_EQ(program.conversions, (std::vector<std::string>{"held", ""}));
+    const std::string digest = program_digest(program);
+    EXPECT_NE(program_digest(read_program(replaced(kCalls, "numpy.unique", "numpy.sort"))), digest)
+        << "a record in the store is of these callees";
+    EXPECT_EQ(read_error(replaced(kCalls, "\"r1.eigenvalues\"", "r1.eigenvalues")),
+              "program:6:53: attribute callee: 'r1.eigenvalues' is no text in quotes.");
+    EXPECT_EQ(read_error(replaced(kCalls, "\"r1.eigenvalues\"", "\"r1.eigenvalues\" 3")),
+              "program:6:57: attribute callee: more than a text in quotes.");
+    EXPECT_EQ(read_error(replaced(kCalls, "held(unique)", "kept(unique)")),
+              "program:10:14: expected int, float, bool or held before '(', found 'kept'.");
+    EXPECT_EQ(verify_error(replaced(kCalls, "call(eigh)", "call()")),
+              "program spectrum, %1 (line 2) = call: has operands.");
+    EXPECT_EQ(verify_error(replaced(kCalls, "\"r1.eigenvalues\"", "\"\"")),
+              "program spectrum, %1 (line 2) = call: names its callee.");
+    EXPECT_EQ(verify_error(replaced(kCalls, " {callee=\"r1.eigenvalues\"}", "")),
+              "program spectrum, %1 (line 2) = call: the attribute callee is missing.");
+    EXPECT_EQ(verify_error(replaced(kCalls, "held(unique)", "held(y)")),
+              "program spectrum, return held: y is float64[a.0], not int64[].");
 }
 
 TEST(Program, VerifierStatesTheSpecification) {
@@ -151,7 +174,7 @@ TEST(Program, ChecksAndPythonNumbersAreRead) {
     EXPECT_NE(program_digest(read_program(replaced(kFromData, "max=columns.0", "max=rows.0"))),
               program_digest(program));
     EXPECT_EQ(read_error(replaced(kFromData, "int(%7)", "str(%7)")),
-              "program:25:16: expected int, float or bool before '(', found 'str'.");
+              "program:25:16: expected int, float, bool or held before '(', found 'str'.");
     EXPECT_EQ(read_error(replaced(kFromData, "n: size = read", "n: size = add")),
               "program:15:16: a size is the result of a read.");
     EXPECT_EQ(read_error(replaced(kFromData, "n: size = read", "n: int64[] = read")),

@@ -50,6 +50,31 @@ std::string sum_text(const std::string& dtype, const std::string& shape, const s
            "] = sum(x) {axes=" + axes + "}\nreturn y\n";
 }
 
+/// Kernels end before a call, and what lies between calls fuses as before.
+TEST(Translate, CallsAreStepsBetweenKernels) {
+    const Program program = read_program(R"text(tilewright-program 1
+function f "f.py"
+arg x: float64[x.0]
+%1: float64[x.0] = multiply(x, x) @2
+%2: float64[x.0] = add(%1, x) @2
+%3: float64[x.0] = call(%2) {callee="numpy.sort($0)"} @2
+%4: float64[x.0] = subtract(%3, %1) @3
+y: float64[x.0] = sqrt(%4) @3
+return y
+)text");
+    TranslateOptions options;
+    options.sizes_here = {{"x.0", 1000}};
+    const dsl::Algorithm algorithm = translate(program, options);
+    const runtime::Plan& plan = algorithm.impl().plan;
+    std::string steps;
+    for (const runtime::PlanStep& step : plan.versions.at(0).steps)
+        steps += step.kind == runtime::StepKind::call    ? "kernel "
+                 : step.kind == runtime::StepKind::stage ? step.message + " "
+                                                         : "";
+    EXPECT_EQ(steps, "kernel numpy.sort($0) kernel ");
+    EXPECT_TRUE(plan.sliced.empty()) << "rows of a call's result need all rows of its operand";
+}
+
 /// (n + 2^30 - 1) // 2^30, which Halide would make of three levels that are rounded up, leaves 32 bits.
 TEST(Translate, BlocksOfTheThirdLevelAreCountedWithinTheExtent) {
     TranslateOptions options;

@@ -27,8 +27,8 @@ if "DEBUG_FAULT" in os.environ and "serve" in " ".join(sys.orig_argv):
             for one in ran
         ]
 
-    def wrong_code(program, versions, partials):
-        function = program_function(program, versions, partials)
+    def wrong_code(program, versions, partials, stages):
+        function = program_function(program, versions, partials, stages)
         off = os.environ.get("TILEWRIGHT_PASSES", "").split(",")
 
         def is_wrong(kind):
@@ -50,10 +50,10 @@ if "DEBUG_FAULT" in os.environ and "serve" in " ".join(sys.orig_argv):
 
         return run
 
-    def ignorant(text, inputs):
+    def ignorant(text, inputs, stages):
         if "oracle" in faults and f" = {faults['oracle']}(" in text:
             raise oracle.UnknownOperation(f"no operation {faults['oracle']}")
-        return evaluate(text, inputs)
+        return evaluate(text, inputs, stages)
 
     tasks.TASKS["passes"] = wrong_passes
     tasks.program_function = wrong_code

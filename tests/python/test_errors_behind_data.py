@@ -1,0 +1,106 @@
+"""raise, assert and warnings.warn behind a condition on data: NumPy runs such a call, and says what it says."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+import tilewright
+from asserting import asserts
+from strictly import check
+
+pytestmark = pytest.mark.fast
+
+
+def refuses_negative(x):
+    if x.min() < 0:
+        raise ValueError(f"got {x.min()}")
+    return x * 2
+
+
+def refuses_in_a_loop(x):
+    total = 0.0
+    for i in range(x.size):
+        if x[i] < -1:
+            raise ValueError(f"bad {x[i]}")
+        total = total + x[i]
+    return total
+
+
+def must_converge(x):
+    y = x
+    for _ in range(50):
+        z = np.sqrt(np.abs(y) + 1)
+        if np.abs(z - y).max() < 1e-9:
+            break
+        y = z
+    else:
+        raise RuntimeError("no convergence")
+    return y
+
+
+def in_the_other_branch(x):
+    if x.sum() > 0:
+        return x * 2
+    else:
+        raise ValueError("not positive")
+
+
+def writes_first(x):
+    x[:] = x + 1
+    if x.max() > 100:
+        raise OverflowError("large")
+    x[:] = x * 2
+    return x.sum()
+
+
+FUNCTIONS = [refuses_negative, refuses_in_a_loop, must_converge, asserts, in_the_other_branch, writes_first]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
+def test_what_passes_is_compiled(function):
+    check(function, np.linspace(0.5, 1.5, 7), bits=False)
+
+
+@pytest.mark.parametrize(
+    ("function", "x"),
+    [
+        (refuses_negative, np.array([1.0, -2.0])), (refuses_in_a_loop, np.array([1.0, -2.0])), (asserts, -np.ones(3)),
+        (in_the_other_branch, -np.ones(3)), (writes_first, np.full(3, 200.0)),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)  # fmt: skip
+def test_what_does_not_is_numpys(function, x):
+    compiled = tilewright.jit(function, strict=True)
+    compiled(np.linspace(0.5, 1.5, 7))
+    check(compiled, x, in_numpy=True)
+
+
+def test_a_warning_is_given():
+    def warns(x):
+        if x.sum() < 0:
+            warnings.warn("negative", stacklevel=1)
+        return x + 1
+
+    compiled = check(warns, np.ones(3))
+    with pytest.warns(UserWarning, match="negative"):
+        assert np.array_equal(compiled(-np.ones(3)), np.zeros(3))
+
+
+def test_a_call_that_raises_is_made_whoever_needs_its_result():
+    def must_be_positive_definite(a):
+        np.linalg.cholesky(a)
+        return a * 2
+
+    compiled = check(must_be_positive_definite, np.eye(3))
+    check(compiled, -np.eye(3), in_numpy=True)
+
+    def written_before(a, b):
+        b[:] = a + 1
+        inverse = np.linalg.inv(a)
+        b[:] = b + 1
+        return inverse
+
+    compiled = check(written_before, np.eye(3), np.zeros((3, 3)))
+    check(compiled, np.zeros((3, 3)), np.zeros((3, 3)), in_numpy=True)

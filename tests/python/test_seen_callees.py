@@ -1,0 +1,121 @@
+"""Functions without a row: what they give is seen at a first call that runs as plain Python, and nothing runs twice."""
+
+from __future__ import annotations
+
+import collections
+
+import numpy as np
+import pytest
+import tilewright
+from strictly import agree, check
+from tilewright import callees
+
+pytestmark = pytest.mark.fast
+
+X = np.random.default_rng(1).random(9)
+CALLS: list[int] = []
+
+
+@pytest.fixture(autouse=True)
+def nothing_seen(monkeypatch):
+    monkeypatch.setattr(callees, "_SEEN", {})
+    CALLS.clear()
+
+
+@tilewright.stage
+def spread(x, k=2):
+    CALLS.append(1)
+    return np.array([x.min(), x.max(), k * x.max()])
+
+
+@tilewright.stage
+def of_several_kinds(x):
+    at = np.argmax(x)
+    return x[::2].copy(), int(at), float(x[at]), x.astype(np.complex64), {"n": x.size}
+
+
+def once(x):
+    return spread(x * 2) + 1
+
+
+def with_a_number(x, k):
+    return spread(x + 1, k=k) * 2
+
+
+def all_kinds(x):
+    part, at, largest, complex_numbers, more = of_several_kinds(x)
+    return part * largest + at, complex_numbers * 2, x[at], more
+
+
+def in_a_loop(x):
+    total = 0.0
+    for k in range(3):
+        total = total + spread(x * k)[1]
+    return total
+
+
+def helper(x):
+    return spread(x - 1)
+
+
+def in_a_helper(x):
+    return helper(x) + helper(x * 2)
+
+
+@pytest.mark.parametrize(
+    ("function", "more"), [(once, ()), (with_a_number, (3,)), (all_kinds, ()), (in_a_loop, ()), (in_a_helper, ())]
+)
+def test_numpys_results(function, more):
+    check(function, X, *more)
+
+
+def test_nothing_runs_twice():
+    compiled = tilewright.jit(once, strict=True)
+    for calls in (1, 2, 3):
+        assert agree(compiled(X), np.array([X.min() * 2, X.max() * 2, X.max() * 4]) + 1)
+        assert len(CALLS) == calls
+
+
+def test_methods_and_closures_are_watched():
+    Model = collections.namedtuple("Model", "scale")
+
+    def of(model, x):
+        def scaled(y):
+            return spread(y * model.scale)
+
+        return scaled(x) + 1
+
+    check(of, Model(3.0), X)
+
+
+def test_another_function_of_that_name_is_another_stage(monkeypatch):
+    compiled = tilewright.jit(once, strict=True)
+    compiled(X)
+    compiled(X)
+    monkeypatch.setitem(globals(), "spread", tilewright.stage(lambda x: np.array([1.0, 2.0])))
+    for _ in range(2):
+        assert np.array_equal(compiled(X), [2.0, 3.0])
+
+
+def test_what_is_no_stage_is_refused_with_the_reason():
+    same = tilewright.stage(lambda x: x)
+    text = tilewright.stage(lambda x: "text")
+
+    def shares_memory(x):
+        return same(x) + 1
+
+    def gives_text(x):
+        return x + len(text(x))
+
+    for function, why in ((shares_memory, "it gives memory of its argument"), (gives_text, "it gives a str")):
+        compiled = tilewright.jit(function, strict=True)
+        compiled(X)  # seen
+        with pytest.raises(tilewright.TraceError, match=f"it is no stage between kernels, for {why}"):
+            compiled(X)
+
+
+def test_stage_takes_functions_alone():
+    with pytest.raises(TypeError, match=r"tilewright\.stage: 3 is not callable\. Decorate a function\."):
+        tilewright.stage(3)
+    assert spread.__name__ == "spread"
+    assert spread(X).shape == (3,)

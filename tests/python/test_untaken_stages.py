@@ -1,0 +1,120 @@
+"""Where no stage is taken: strict="kernels", the reproducible contract, and calls on a device. Each says why, at its line."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+import tilewright
+
+pytestmark = pytest.mark.compile
+
+X = np.random.default_rng(5).normal(size=200)
+
+
+def sorted_twice(x):
+    return np.sort(x * 2.0) + 1.0
+
+
+def kept(x):
+    return x[x > 0.5] * 2.0
+
+
+def mean_of_rows(x):
+    return np.mean(x, axis=0) * 2.0
+
+
+LINE = sorted_twice.__code__.co_firstlineno + 1
+SORT = f"{__file__}:{LINE}, in sorted_twice: np.sort(); this NumPy function has no rule."
+KERNELS = (
+    "NumPy can compute it between kernels, which strict='kernels' does not take. Use strict=True, or leave it out of the "
+    "compiled function."
+)
+BITS = (
+    "NumPy can compute it between kernels, but its bits are those of NumPy's build, and contract='reproducible' promises the "
+    "same ones everywhere. Use contract='numpy', or leave it out of the compiled function."
+)
+DEVICE = (
+    "NumPy can compute it between kernels, but on the host alone, and the arrays of the call are on a device. Call it before "
+    "or after the compiled function, with arrays of the host, or compile for the host."
+)
+
+
+def text_of(refused: Any, *args: Any) -> str:
+    with pytest.raises(tilewright.TraceError) as caught:
+        refused(*args)
+    assert (caught.value.file, caught.value.line) == (__file__, LINE)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"strict": "kernels"}, KERNELS),
+        ({"contract": "reproducible", "strict": True}, BITS),
+        ({"target": "cuda"}, DEVICE),
+    ],
+)
+def test_a_stage_is_refused_at_its_line(options: dict[str, Any], why: str) -> None:
+    assert text_of(tilewright.jit(sorted_twice, **options).for_args, X) == f"{SORT} {why}"
+
+
+def test_strict_kernels_refuses_the_call() -> None:
+    assert text_of(tilewright.jit(sorted_twice, strict="kernels"), X) == f"{SORT} {KERNELS}"
+
+
+def test_strict_takes_stages() -> None:
+    compiled = tilewright.jit(sorted_twice, strict=True)
+    np.testing.assert_array_equal(compiled(X), sorted_twice(X))
+    assert list(compiled.for_args(X).traced.stages) == ["numpy.sort($0)"]
+
+
+def test_a_size_from_data_is_refused_too() -> None:
+    with pytest.raises(tilewright.TraceError) as caught:
+        tilewright.jit(kept, strict="kernels")(X)
+    line = kept.__code__.co_firstlineno + 1
+    assert str(caught.value) == (
+        f"{__file__}:{line}, in kept: returning the elements of what a boolean mask picks out; how many elements there are "
+        f"depends on the mask. {KERNELS}"
+    )
+
+
+def test_kernels_alone_pass() -> None:
+    x = X.reshape(20, 10)
+    np.testing.assert_array_equal(tilewright.jit(mean_of_rows, strict="kernels")(x), mean_of_rows(x))
+
+
+def test_without_strict_the_call_runs_in_numpy() -> None:
+    compiled = tilewright.jit(sorted_twice, contract="reproducible")
+    with pytest.warns(tilewright.FallbackWarning) as caught:
+        np.testing.assert_array_equal(compiled(X), sorted_twice(X))
+    assert [str(one.message) for one in caught] == [f"runs in NumPy: {SORT} {BITS}"]
+
+
+def test_a_device_and_the_host_have_programs_of_their_own() -> None:
+    """A call on a device is refused, and says nothing of calls on the host; nor they of it."""
+    for order in ("device first", "host first"):
+        compiled = tilewright.jit(sorted_twice, target="host,cuda")
+        for _ in range(2):
+            if order == "device first":
+                with _on_device(compiled):
+                    assert text_of(compiled.for_args, X) == f"{SORT} {DEVICE}"
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                np.testing.assert_array_equal(compiled(X), sorted_twice(X))
+            if order == "host first":
+                with _on_device(compiled):
+                    assert text_of(compiled.for_args, X) == f"{SORT} {DEVICE}"
+
+
+class _on_device:
+    """As `with tilewright.device("cuda")`, which needs one."""
+
+    def __init__(self, compiled: Any) -> None:
+        self.compiled = compiled
+
+    def __enter__(self) -> None:
+        self.compiled._moves_to_device = lambda: True
+
+    def __exit__(self, *_: Any) -> None:
+        del self.compiled._moves_to_device
