@@ -8,7 +8,6 @@ written: a function that writes into its arguments gets copies.
 from __future__ import annotations
 
 import ctypes
-import inspect
 import os
 import shutil
 import sys
@@ -32,6 +31,7 @@ from .operations import with_trait
 from .program import Program, evaluate
 from .quantities import format_bytes
 from .record.capture import copy_arguments, with_strides
+from .signatures import own_signature
 from .structure import flattened, is_flat
 from .work_folders import work_folder
 
@@ -413,7 +413,7 @@ def _map_call(
     integers = {name: cut[name] for name in _own_integers(traced, program) if name in cut}
     if not integers:
         return args, kwargs
-    parameters = inspect.signature(traced.function).bind(*args, **kwargs)
+    parameters = own_signature(traced.function).bind(*args, **kwargs)
     for name, path in ((a.name, a.path) for a in traced.arguments if a.name in integers):
         before = parameters.arguments.get(path[0][1])
         parameters.arguments[path[0][1]] = integers[name] if before is None else type(before)(integers[name])

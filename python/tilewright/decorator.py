@@ -7,7 +7,6 @@ the kernels. All other calls arrive in `_miss`.
 from __future__ import annotations
 
 import functools
-import inspect
 import os
 import threading
 import time
@@ -34,6 +33,7 @@ from .lent import undo
 from .machine import CUDA_DEFAULT, host_isa, targets_of
 from .partials import is_beyond_limit
 from .program import Program
+from .signatures import own_signature, takes_out
 from .specialization import Specialization
 from .structure import is_flat
 from .symbolic.stages import ON_DEVICE, ONLY_KERNELS, Untaken, functions_of
@@ -101,7 +101,7 @@ class JitFunction(_face.Dispatcher):
 
     def _without_out(self, kwargs: dict[str, Any]) -> tuple[dict[str, Any], Any]:
         """The keywords of the function itself, and `out` where it has no such parameter."""
-        if "out" not in kwargs or "out" in inspect.signature(self.__wrapped__).parameters:
+        if "out" not in kwargs or takes_out(self.__wrapped__):
             return kwargs, None
         return {name: value for name, value in kwargs.items() if name != "out"}, kwargs["out"]
 
@@ -487,6 +487,10 @@ class JitFunction(_face.Dispatcher):
                 pass  # arrays share memory with one that is written: NumPy's order of writes decides; or see _check_failed
             except ValueError:  # a guard does not hold: its formula of these integers needs more than 64 bits
                 return self._unserved(specialization, bound, args, kwargs, out)
+            except Error:
+                raise
+            except Exception:  # noqa: BLE001, S110  (a stage's, of any class: NumPy raises it, behind the writes and draws before it)
+                pass
             return self._in_numpy(args, kwargs, out)
         try:
             return self._run_plan(args, kwargs, out)
@@ -506,6 +510,10 @@ class JitFunction(_face.Dispatcher):
                 self._say_too_large(TraceError(str(error)), args, kwargs)
             except (ValueError, IndexError, SharedGenerator):
                 pass  # an error that NumPy raises as well, or arrays that share memory: its order of writes decides
+            except Error:
+                raise
+            except Exception:  # noqa: BLE001, S110  (a stage's)
+                pass
             else:
                 return self._in_out(result, out)
         elif large := specialization.large_numbers(bound):
@@ -849,9 +857,10 @@ def _function_of(specialization: Specialization) -> Callable[[Mapping[str, Any],
 
 
 def _face_parameters(function: Callable[..., Any]) -> list[tuple[str, str, Any]]:
+    # Of its own code: what functools.wraps() shows are those of another function, perhaps in another order.
     return [
         (p.name, p.kind.name.lower(), _face.MISSING if p.default is p.empty else p.default)
-        for p in inspect.signature(function).parameters.values()
+        for p in own_signature(function).parameters.values()
     ]
 
 

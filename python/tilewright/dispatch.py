@@ -9,7 +9,6 @@ function of the program is called.
 from __future__ import annotations
 
 import functools
-import inspect
 import types
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -18,6 +17,7 @@ from . import _face
 from .partials import Partials
 from .plan import Version, all_objects, compose
 from .program import Program, ScalarArgument
+from .signatures import own_signature
 from .structure import assembled, is_flat
 
 _CARRIED: dict[str, type[Any]] = {"float64": float, "int64": int, "bool": bool, "complex128": complex}
@@ -31,7 +31,7 @@ class _NotInC(Exception):
 
 def c_binding(function: Callable[..., Any], traced: Any, program: Program) -> dict[str, Any] | None:
     """What Dispatcher.add() needs besides plan and objects; None where Python has to check guards."""
-    parameters = inspect.signature(function).parameters
+    parameters = own_signature(function).parameters
     if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters.values()):
         return None
     if isinstance(traced.results, list) or not is_flat(traced.results):

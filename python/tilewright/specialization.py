@@ -6,7 +6,6 @@ none holds comes back to Python, which builds the version that is missing.
 
 from __future__ import annotations
 
-import inspect
 import itertools
 import re
 import warnings
@@ -24,6 +23,7 @@ from .machine import CUDA_DEFAULT
 from .native import compiler
 from .partials import Partials, beyond_limit, partials_for
 from .program import Program, ScalarArgument, evaluate, holds
+from .signatures import own_signature
 from .stage_shares import StageShare, shares
 from .work import SMALL_WORK, is_small, moved_bytes, work_condition, work_of
 from .workload import signature
@@ -173,7 +173,7 @@ class Specialization:
         with self._lock:
             # Other arrays may be large than those of the call before.
             if self.partials is None or not large <= set(self.partials.rows):
-                names = set(inspect.signature(self.function).parameters) if self.function else set()
+                names = set(own_signature(self.function).parameters) if self.function else set()
                 found = partials_for(self.program, large, names)
                 if found is None:
                     return False

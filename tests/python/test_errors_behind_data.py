@@ -104,3 +104,15 @@ def test_a_call_that_raises_is_made_whoever_needs_its_result():
 
     compiled = check(written_before, np.eye(3), np.zeros((3, 3)))
     check(compiled, np.zeros((3, 3)), np.zeros((3, 3)), in_numpy=True)
+
+
+def test_a_stage_that_raises_leaves_what_numpy_does_before_it():
+    """Also where Python hands the plan its inputs: of generators, and of results in dicts."""
+
+    def takes(x, rng):
+        x[0] += 1
+        drawn = rng.normal(size=3)
+        return {"taken": np.take(drawn, x.astype(np.int64))}
+
+    compiled = check(takes, np.array([1.0, 2]), np.random.default_rng(5))
+    check(compiled, np.array([1.0, 7]), np.random.default_rng(5), in_numpy=True)

@@ -9,6 +9,7 @@ import pytest
 import tilewright
 from strictly import agree, check
 from tilewright import callees
+from tilewright.interpret.watched import run_watched
 
 pytestmark = pytest.mark.fast
 
@@ -54,6 +55,16 @@ def in_a_loop(x):
     return total
 
 
+def of_all(x):
+    if isinstance(x, tuple):
+        return sum(of_all(part) for part in x)
+    return spread(x)[2]
+
+
+def in_a_recursion(x):
+    return of_all((x, (x, x - 1)))
+
+
 def helper(x):
     return spread(x - 1)
 
@@ -67,6 +78,11 @@ def in_a_helper(x):
 )
 def test_numpys_results(function, more):
     check(function, X, *more)
+
+
+def test_a_function_that_calls_itself_is_watched():
+    assert agree(run_watched(in_a_recursion, (X,), {}), in_a_recursion(X))
+    check(in_a_recursion, X)
 
 
 def test_nothing_runs_twice():

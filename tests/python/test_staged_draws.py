@@ -124,3 +124,78 @@ def test_what_was_drawn_is_undone_where_numpy_runs_the_call():
 
     check(refused_globally, np.ones(4))
     check(refused_globally, -np.ones(4), in_numpy=True)
+
+
+def ends_by_a_draw(rng, n):
+    for _ in range(n):
+        if rng.random() < 0.5:
+            break
+    return np.arange(3.0) * n
+
+
+def of_one_way(rng, n):
+    x = np.arange(3.0)
+    if rng.random() < 0.5:
+        x[0] = 1
+    else:
+        rng.normal(size=n)
+    return x
+
+
+def that_nobody_looks_at(rng, n):
+    for _ in range(n):
+        rng.normal()
+    return np.arange(3.0) * n
+
+
+def beside_a_list(rng, n):
+    found = []
+    for i in range(n):
+        if rng.random() < 0.5:
+            found.append(i)
+    return found, rng.random(2)
+
+
+def before_a_list(rng, n):
+    found, x = [], np.arange(3.0)
+    if rng.random() < 0.5:
+        found.append(1.0)
+    else:
+        x[0] = 5
+    return x, found
+
+
+def beside_a_size_of_data(rng, n):
+    x = np.arange(5.0)
+    if rng.random() < 0.5:
+        x = x[1:]
+    return x * 2
+
+
+@pytest.mark.parametrize("n", [0, 3, 80])
+@pytest.mark.parametrize(
+    "function",
+    [ends_by_a_draw, of_one_way, that_nobody_looks_at, beside_a_list, before_a_list, beside_a_size_of_data],
+    ids=lambda function: function.__name__,
+)
+def test_a_generator_moves_on_whoever_needs_what_was_drawn(function, n):
+    for seed in range(3):
+        check(function, rng(seed), n)
+
+
+def test_global_draws_are_undone_where_a_result_sends_the_call_to_numpy():
+    def chosen(x):
+        kept = x
+        if x.sum() > 0:
+            kept = x * 2
+        return kept, np.random.rand(2)
+
+    compiled = check(chosen, np.ones(3))
+    check(compiled, -np.ones(3), in_numpy=True)
+
+    def in_a_dict(x):
+        kept, drawn = chosen(x)
+        return {"kept": kept, "drawn": drawn}
+
+    compiled = check(in_a_dict, np.ones(3))
+    check(compiled, -np.ones(3), in_numpy=True)

@@ -261,10 +261,10 @@ EXPECTED: dict[str, tuple[str, str, str]] = {
         "initial_value",
         "np.max(initial=...); there is no rule for a start value. Combine it with the result instead.",
     ),
-    "fortran_order": (
+    "order_of_memory": (
         "trace_refused.py",
-        "fortran_order",
-        "np.reshape(order='F'); only C order has a rule. Use order=\"C\".",
+        "order_of_memory",
+        "np.reshape(order='A'); only C order has a rule. Use order=\"C\".",
     ),
     "makes_object_array": (
         "trace_refused.py",

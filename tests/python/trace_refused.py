@@ -209,8 +209,8 @@ def initial_value(x):
     return np.max(x, initial=0.0)  # here
 
 
-def fortran_order(x):
-    return x.reshape(-1, order="F")  # here
+def order_of_memory(x):
+    return x.reshape(-1, order="A")  # here
 
 
 def makes_long_double(x):

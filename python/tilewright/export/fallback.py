@@ -23,6 +23,7 @@ import numpy as np
 from .._face import Dispatcher
 from ..errors import ExportError
 from ..record.ownership import Users
+from ..signatures import takes_out
 from .objects import literal, named
 
 FILE = "_in_numpy.py"
@@ -109,14 +110,14 @@ class _Collector:
 
     def text_of(self, function: types.FunctionType) -> str:
         entry = self._definition(function, self._name)
-        takes_out = "out" not in inspect.signature(function).parameters
+        has_room = not takes_out(function)  # for the module's own `out`
         lines = [f"_n = [{{'__name__': __name__}} for _ in range({len(self._sources)})]"]
         lines += [f"exec({text!r}, _n[{k}])" for k, (_, text) in enumerate(self._sources)]
         # Taken now: the names may stand for something else below, a wrapper of the function say.
         lines.append(f"_f = [{', '.join(f'_n[{k}][{name!r}]' for k, (name, _) in enumerate(self._sources))}]")
         for k, names in enumerate(self._names):
             lines += [f"_n[{k}][{name!r}] = {text}" for name, text in names.items()]
-        lines += [f"function = {entry}", f"takes_out = {takes_out}", ""]
+        lines += [f"function = {entry}", f"takes_out = {has_room}", ""]
         return _HEAD + "\n".join(lines)
 
     def _definition(self, value: Any, called: str) -> str:

@@ -21,6 +21,7 @@ import numpy as np
 from .._face import Dispatcher
 from ..errors import ExportError
 from ..guards import path_text
+from ..signatures import own_signature
 from .reading import digest_of
 
 FILE = "_reading.py"
@@ -47,10 +48,12 @@ def reads_of(function: str, traced: Any, arguments: list[Any]) -> Reads | None:
     guards = [g for g in traced.guards if g.path[0][0] == "parameter"]
     guards = [g for g in guards if not any(g.path[: len(path)] == path for path in generators)]
     given = [a for a in arguments if a.path[0][0] == "parameter"]
-    of_code = inspect.signature(traced.function, follow_wrapped=False).parameters
+    of_code = own_signature(traced.function).parameters
     gathers = any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in of_code.values())
+    # A wrapper may name its parameters in another way, or have other defaults, than what it shows.
+    differs = list(of_code.values()) != list(inspect.signature(traced.function).parameters.values())
     inside = [a for a in given if len(a.path) > 1 and a.path[-1][0] not in _INNER]
-    if not inside and not gathers and all(_c_checks(guard) for guard in guards):
+    if not inside and not gathers and not differs and all(_c_checks(guard) for guard in guards):
         return None
     reads = {a.name: a.path for a in given if a.path[-1][0] not in _INNER}
     reads |= {path[0][1]: path for path in generators if path[0][0] == "parameter"}
@@ -63,7 +66,7 @@ def reads_lines(  # noqa: PLR0917
     entry: str, kernel: str, function: Any, name: str, doc: str, shown: list[inspect.Parameter], reads: Reads
 ) -> list[str]:
     """The lines of the module that put Python around an entry."""
-    own = list(inspect.signature(function, follow_wrapped=False).parameters.values())
+    own = list(own_signature(function).parameters.values())
     lines = [
         "",
         f"{entry} = _reading.reading(",

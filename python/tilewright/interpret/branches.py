@@ -129,7 +129,7 @@ class Branches(Region):
                     ):
                         given = way()
                         for name, cell in cells.items():
-                            cell.put(frame.variables.get(name))
+                            cell.put(frame.variables.get(name), self._seen_besides(name))
                             if name in before:
                                 frame.variables[name] = before[name]
                             else:

@@ -124,6 +124,20 @@ class Region(Part):
                     may_be += [(storage, holds) for storage in (held.storage, *(s for s, _ in held.storage.may_be))]
             one.made.storage.may_be = tuple(may_be)
 
+    def _seen_besides(self, name: str) -> set[int]:
+        """The memory that is seen without that variable, by identity."""
+        held = self.frame.variables.pop(name, MISSING)
+        try:
+            found: set[int] = set()
+            frame: Frame | None = self.frame
+            while frame is not None:
+                found |= {id(memory.storage) for memory in memory_of(frame, self.tracer)}
+                frame = frame.caller
+            return found
+        finally:
+            if held is not MISSING:
+                self.frame.variables[name] = held
+
     def _mark_chosen(self, made: list[tuple[SymArray, list[Storage]]]) -> None:
         """Arrays that came out of a loop or a branch as values, and that others may see or write into."""
         seen: dict[int, Storage] = {}

@@ -125,7 +125,7 @@ class Regions(Region):
         names = [name for kind, where, name in sorted(self.tracer.cells) if kind == "loop" and where == place]
         cells = {name: Cell(self.tracer) for name in names}
         for name, cell in cells.items():
-            cell.put(self.frame.variables.get(name))
+            cell.put(self.frame.variables.get(name), self._seen_besides(name))
         if cells:
             self.state.cells[place] = cells
         return bool(cells)
@@ -260,9 +260,8 @@ class Regions(Region):
                 for name, cell in cells.items():
                     frame.variables[name] = cell.take()
                 again = plain()
-                for name, cell in cells.items():
-                    cell.put(frame.variables[name])
-                return again
+                shares = [cell.put(frame.variables[name], self._seen_besides(name)) for name, cell in cells.items()]
+                return again or any(shares)
 
         before = {name: frame.variables.get(name, MISSING) for name in names}
         memories = list(memory_of(frame, tracer))

@@ -6,15 +6,16 @@ begins again with that variable in a cell there: what it is is put into the cell
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import TraceError
 from ..ops.stages import FromData, Gives, Order, add_stage, materialized
-from ..symbolic.arrays import SymArray
+from ..symbolic.arrays import Storage, SymArray
 from ..symbolic.compressed import Compressed
-from ..symbolic.graph import INT64
+from ..symbolic.graph import BOOL, INT64, Value
 from ..symbolic.stages import Raw
 from .frame import Pending
 
@@ -47,9 +48,22 @@ class Cell:
         self.order = SymArray.fresh(tracer, tracer.add("const", (), {"value": 0}, INT64, ()), is_scalar=False)
         tracer.orders.append(self.order)
         self.form: tuple[np.dtype[Any], int] | None = None
+        self.shared: list[Storage] = []  # memory of what was put in that others see: it is a copy of that here
+        # Whether what is in it now is such a copy.
+        self.is_shared = SymArray.fresh(tracer, tracer.constant(False, BOOL), is_scalar=False)
+        tracer.orders.append(self.is_shared)
 
-    def put(self, value: Any) -> None:
-        value = materialized(value.read() if isinstance(value, Pending) else value)
+    def put(self, value: Any, seen: Container[int] = ()) -> bool:
+        """`seen`: memory that others see, by identity. Whether the cell shares more of it than before."""
+        value = value.read() if isinstance(value, Pending) else value
+        before = len(self.shared)
+        if isinstance(value, (SymArray, Compressed)):
+            storage = (value.whole if isinstance(value, Compressed) else value).storage
+            memories = [storage, *(chosen for chosen, _ in storage.chosen_from or ())]
+            visible = [one for one in memories if one.argument is not None or id(one) in seen]
+            self.shared += [one for one in visible if one not in self.shared]
+            self.is_shared.write(self._truth_of_sharing(storage, visible))
+        value = materialized(value)
         if not isinstance(value, SymArray) or value.is_scalar:
             raise self.tracer.error("loops: a variable that is an array of several sizes, and no array on some way",
                                     "it has no size there", "Make it an array on every way.")  # fmt: skip
@@ -59,6 +73,16 @@ class Cell:
                                     "an array keeps them in all iterations and on all ways", "Convert it.")  # fmt: skip
         self.form = form
         add_stage(self.tracer, "numpy.array", np.array, [value], {}, (), Order(self.order, ""), self.held)
+        return len(self.shared) > before
+
+    def _truth_of_sharing(self, storage: Storage, visible: list[Storage]) -> Value:
+        truths = [holds for one, holds in storage.may_be if one in visible]
+        if storage in visible or (visible and not truths):
+            return self.tracer.constant(True, BOOL)
+        found = self.tracer.constant(False, BOOL)
+        for holds in truths:
+            found = self.tracer.add("logical_or", (found, holds), {}, BOOL, ())
+        return found
 
     def take(self) -> SymArray:
         assert self.form is not None
@@ -66,4 +90,6 @@ class Cell:
         gives = Gives(dtype, tuple(FromData() for _ in range(rank)))
         of = Raw(f"held[{self.held!r}]", self.held)
         made: SymArray = add_stage(self.tracer, "numpy.asarray", np.asarray, [of], {}, gives, Order(self.order, ""))
+        made.storage.chosen_from = tuple((one, one.value) for one in self.shared) or None
+        made.storage.may_be = tuple((one, self.is_shared.read()) for one in self.shared)
         return made

@@ -81,7 +81,9 @@ def of_the_caller(tracer: Tracer, words: SymArray, name: str) -> StagedGenerator
     """A Generator that the call finds outside of itself; `name`: of the argument that leads to it."""
     held = f"g{len(tracer.stages) + 1}"
     stage = call_of("tilewright.lent.current", lent.current, [name], {}, 1, held)
-    return StagedGenerator(tracer, np.random.Generator, tracer.call(stage, [words.read()], INT64, ()), held)
+    made = StagedGenerator(tracer, np.random.Generator, tracer.call(stage, [words.read()], INT64, ()), held)
+    tracer.cache.setdefault("generators of the caller", []).append(made)
+    return made
 
 
 def made_here(tracer: Tracer, function: Callable[..., Any], args: Sequence[Any]) -> StagedGenerator:
@@ -110,7 +112,11 @@ def begin(tracer: Tracer) -> None:
 
 
 def end(tracer: Tracer) -> None:
-    """Behind all draws from the global generator: nothing is to be undone any more."""
+    """Behind all draws. Those from generators that live on are made whoever needs what was drawn; from the global one
+    nothing is to be undone any more."""
+    for one in tracer.cache.get("generators of the caller", []):
+        drawn = Stage(f"{one.held}.bit_generator", "lambda held, a0: 0")
+        tracer.call(drawn, [one.order.read()], INT64, ())
     found: StagedGenerator | None = tracer.cache.get("global generator")
     if found is not None:
         stage = Stage("numpy.random.set_state()", "lambda held, a0: callee()", "numpy.random.set_state", lent.done)

@@ -14,8 +14,8 @@ import numpy as np
 from ..errors import TraceError
 from ..ops.operands import dtype_of
 from ..ops.stages import Copied, FromData, Gives, Order, add_stage
-from ..symbolic.arrays import SymArray
-from ..symbolic.graph import INT64
+from ..symbolic.arrays import Storage, SymArray, was_written
+from ..symbolic.graph import INT64, Value
 from ..symbolic.scalars import RunScalar, SymInt, SymScalar
 from ..symbolic.stages import Raw, argument_text, call_of
 
@@ -39,13 +39,16 @@ class StagedList:
         self.tracer = tracer
         self.held = f"l{len(tracer.stages) + 1}"
         self.forms: list[Gives] = []  # what its elements are: each kind once
+        # Arrays of which it holds copies: their memory, and what that was.
+        self.elements: list[tuple[Storage, Value]] = []
         stage = call_of("list", list, [], {}, 1, self.held)
         number = tracer.constant(0)
         if part_of is not None:
             whole, part = part_of
             key = argument_text(part, "$")
             of = Raw(f"held[{whole.held!r}][{key}]", f"{whole.held}[{key}]")
-            self.forms, number = whole.forms, whole.order.read()
+            whole.refuse_changed()
+            self.forms, self.elements, number = whole.forms, whole.elements, whole.order.read()
             stage = call_of("list", list, [of], {}, 1, self.held)
         self.order: SymArray = SymArray.fresh(tracer, tracer.call(stage, [number], INT64, ()), is_scalar=False)
         tracer.orders.append(self.order)
@@ -70,7 +73,10 @@ class StagedList:
         if form not in self.forms:
             self.forms.append(form)
         # The stage's operand is memory of the plan.
-        held = Copied(item) if isinstance(item, SymArray) and item.sizes else item
+        held = item
+        if isinstance(item, SymArray) and item.sizes:
+            held = Copied(item)
+            self.elements.append((item.storage, item.storage.value))
         self._stage("append", [held], ())
 
     def _stage(self, method: str, args: Sequence[Any], gives: Any) -> Any:
@@ -87,6 +93,12 @@ class StagedList:
             return Gives(dtype_of(item))
         raise self.refused(f"an element of type {type(item).__name__}")
 
+    def refuse_changed(self) -> None:
+        """Python's list has the arrays themselves, and sees what is written into them."""
+        if any(was_written(self.tracer, *element) for element in self.elements):
+            raise self.tracer.error("reading a list that a loop of the run fills, after one of its arrays was written",
+                                    "it holds copies", "Append a copy (.copy()).")  # fmt: skip
+
     def _common(self, what: str) -> Gives:
         forms = {(str(form.dtype), len(form.shape)) for form in self.forms}
         if len(forms) != 1:
@@ -97,6 +109,7 @@ class StagedList:
         return self._stage("__len__", [], Gives(INT64, (), int))
 
     def __getitem__(self, key: Any) -> Any:
+        self.refuse_changed()
         form = self._common("an element")
         if isinstance(key, slice) and all(type(one) in (int, type(None)) for one in (key.start, key.stop, key.step)):
             return StagedList(self.tracer, [], (self, key))
@@ -114,6 +127,7 @@ class StagedList:
 
     def as_array(self) -> SymArray:
         """As NumPy makes it."""
+        self.refuse_changed()
         form = self._common("an array")
         moving = self.tracer.loops.keys()
         sizes = [
@@ -129,6 +143,7 @@ class StagedList:
 
     def number(self) -> Any:
         """The number under which the list itself is held, to be returned."""
+        self.refuse_changed()
         held = f"r{len(self.tracer.stages) + 1}"
         stage = call_of("list", list, [Raw(f"held[{self.held!r}]", self.held)], {}, 1, held)
         return self.tracer.call(stage, [self.order.read()], INT64, ())

@@ -13,6 +13,7 @@ from .pure import is_numpys
 from .source import FUTURE, source_of
 
 _NAME = "__tilewright_watch__"
+_INNER = "__tilewright_watched__"
 
 
 def run_watched(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -51,6 +52,7 @@ def _copy_that_watches(function: types.FunctionType) -> Callable[..., Any] | Non
     made = _Calls().visit(copy.deepcopy(node))
     if isinstance(made, ast.FunctionDef):
         made.decorator_list = []
+        made.name = _INNER  # its own name stays the global that a recursive call reads
         body: list[ast.stmt] = [made]
     else:
         body = [ast.copy_location(ast.Expr(made), made)]
@@ -62,10 +64,12 @@ def _copy_that_watches(function: types.FunctionType) -> Callable[..., Any] | Non
     compiled = compile(module, code.co_filename, "exec", code.co_flags & FUTURE, dont_inherit=True)
     outer = next(one for one in compiled.co_consts if isinstance(one, types.CodeType))
     inner = next(
-        (one for one in outer.co_consts if isinstance(one, types.CodeType) and one.co_name == code.co_name), None
+        (one for one in outer.co_consts if isinstance(one, types.CodeType) and one.co_name in (_INNER, code.co_name)),
+        None,
     )
     if inner is None or not set(code.co_names) <= {*inner.co_names}:
         return None  # names of a class, which another place would spell in another way
+    inner = inner.replace(co_name=code.co_name, co_qualname=code.co_qualname)
     cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
     cells[_NAME] = types.CellType(_watch)
     closure = tuple(cells[name] for name in inner.co_freevars)

@@ -167,6 +167,19 @@ def isscalar(tracer: Tracer, element: Any) -> bool:
     return isinstance(element, (SymInt, SymScalar)) or np.isscalar(element)
 
 
+@rule(np.iterable)
+def iterable(tracer: Tracer, y: Any) -> bool:
+    if isinstance(y, SymArray):
+        return y.ndim > 0
+    return not isinstance(y, (SymInt, SymScalar)) and bool(np.iterable(y))
+
+
+@rule(np.ma.isMaskedArray)
+def is_masked(tracer: Tracer, x: Any) -> bool:
+    """What is traced is an array of no other class."""
+    return False if is_symbolic(x) else bool(np.ma.isMaskedArray(x))
+
+
 @rule(np.iscomplexobj)
 def iscomplexobj(tracer: Tracer, x: Any) -> bool:
     return dtype_of(operand_of(tracer, x)).kind == "c" if is_symbolic(x) else bool(np.iscomplexobj(x))

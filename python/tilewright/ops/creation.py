@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..symbolic.arrays import Storage, SymArray
+from ..symbolic.arrays import Storage, SymArray, View
 from ..symbolic.fitting import fitting
 from ..symbolic.from_data import is_run_int, size_from_data, value_of_int
 from ..symbolic.graph import WHOLE, Slice, Value
@@ -153,11 +153,25 @@ def ascontiguousarray(tracer: Tracer, a: Any, dtype: Any = None, *, like: Any = 
 @rule(np.require)
 def require(tracer: Tracer, a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = None) -> Any:
     wanted = {str(flag).upper() for flag in requirements or ()}
-    if not wanted <= {"C", "C_CONTIGUOUS", "CONTIGUOUS", "E", "ENSUREARRAY"}:
+    if not wanted <= {"C", "C_CONTIGUOUS", "CONTIGUOUS", "E", "ENSUREARRAY", "W", "WRITEABLE"}:
         raise tracer.error(
-            f"np.require(requirements={described(requirements)})", "only C-contiguous arrays have a rule"
+            f"np.require(requirements={described(requirements)})", "only C-contiguous and writable arrays have a rule"
         )
-    return asarray(tracer, a, dtype, "C" if wanted - {"E", "ENSUREARRAY"} else None)
+    array = asarray(tracer, a, dtype, "C" if wanted & {"C", "C_CONTIGUOUS", "CONTIGUOUS"} else None)
+    return _writable(tracer, array) if wanted & {"W", "WRITEABLE"} else array
+
+
+def _writable(tracer: Tracer, array: SymArray) -> SymArray:
+    """The array where it may be written, else a copy."""
+    storage = array.storage
+    if any(view.operation == "broadcast_to" for view in array.chain) or (
+        storage.read_only and storage.argument is None
+    ):
+        return SymArray(tracer, Storage(copied(tracer, array.read()), c_order=array.is_c_contiguous()))
+    if storage.argument is not None or storage.chosen_from is not None:
+        # The caller's array may be either: as long as nobody can tell them apart, one stands for both.
+        return array.view(View("reshape", {}, array.sizes, uncertain=True))
+    return array
 
 
 @rule(np.array)

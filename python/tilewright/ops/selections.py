@@ -262,5 +262,4 @@ def part_of(selection: Compressed, key: Any) -> Any:
         else:
             expanded.append(part)
         axis += 1
-    whole = selection.whole[tuple(expanded)]
-    return Compressed(tracer, SymArray.fresh(tracer, whole.read(), is_scalar=False), selection.mask, new_at)
+    return Compressed(tracer, selection.whole[tuple(expanded)], selection.mask, new_at)

@@ -71,8 +71,9 @@ def refuse_order(tracer: Tracer, name: str, order: Any) -> None:
 def reshape(
     tracer: Tracer, a: Any, /, shape: Any = None, order: str = "C", *, newshape: Any = None, copy: Any = None
 ) -> Any:
-    refuse_order(tracer, "reshape", order)
     array = as_array(tracer, a)
+    if order != "F":
+        refuse_order(tracer, "reshape", order)
     old = _resolved(tracer, array.sizes)
     wanted = [tracer.resolve(size) for size in as_shape(newshape if shape is None else shape)]
     total = tracer.total(old)
@@ -97,9 +98,13 @@ def reshape(
             raise ValueError(message)
         tracer.unify(total, new_total, "cannot reshape an array of this size")
     shape_now = _resolved(tracer, wanted)
-    result = reshaped(tracer, array, shape_now)
+    if order == "F" and not array.is_scalar:
+        # The same elements of what is seen the other way round.
+        result = transpose(tracer, reshaped(tracer, transpose(tracer, array), shape_now[::-1]))
+    else:
+        result = reshaped(tracer, array, shape_now)
     if copy:
-        return SymArray(tracer, Storage(copied(tracer, result.read()), c_order=True))
+        return SymArray(tracer, Storage(copied(tracer, result.read()), c_order=order != "F"))
     return result
 
 
@@ -126,18 +131,32 @@ def in_c_order(tracer: Tracer, array: SymArray) -> SymArray:
     return array.view(View("reshape", {}, _resolved(tracer, array.sizes), uncertain=True))
 
 
+def _lies_in_c_order(tracer: Tracer, array: SymArray) -> bool:
+    """Whether memory has the elements in C's order, in every call of the program."""
+    if not array.is_c_contiguous() and not array.is_scalar:
+        tracer.need_layout(array.storage.argument)
+    return array.is_c_contiguous()
+
+
 @rule(np.ravel)
 def ravel(tracer: Tracer, a: Any, order: str = "C") -> Any:
-    refuse_order(tracer, "ravel", order)
-    array = in_c_order(tracer, as_array(tracer, a))
+    array = as_array(tracer, a)
+    if order == "F":
+        array = transpose(tracer, array)
+    elif order != "K" or not _lies_in_c_order(tracer, array):
+        refuse_order(tracer, "ravel", order)
+    array = in_c_order(tracer, array)
     # Always a new array: a view of what is contiguous, of all else a copy.
     return array.view(View("reshape", {}, (tracer.total(array.sizes),)))
 
 
 @provides
 def flatten(tracer: Tracer, a: Any, order: str = "C") -> Any:
-    refuse_order(tracer, "flatten", order)
     array = as_array(tracer, a)
+    if order == "F":
+        array = transpose(tracer, array)
+    elif order != "K" or not _lies_in_c_order(tracer, array):
+        refuse_order(tracer, "flatten", order)
     value = reshape_value(tracer, array.read(), (tracer.total(array.sizes),))
     return SymArray(tracer, Storage(copied(tracer, value), c_order=True))
 

@@ -232,6 +232,7 @@ def array_of_selected(selected: Compressed) -> SymArray:
     key = (*(slice(None) for _ in range(selected.at)), mask)
     gives = Gives(selected.dtype, (*outer[: selected.at], count, *outer[behind:]))
     made: SymArray = add_stage(tracer, "numpy.ndarray.__getitem__", np.ndarray.__getitem__, [whole, key], {}, gives)
+    made.storage.elements_of = whole.storage, whole.storage.value
     return made
 
 

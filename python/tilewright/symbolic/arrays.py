@@ -35,6 +35,8 @@ class Storage:
     chosen_from: tuple[tuple[Storage, Value], ...] | None = None
     # Of what a branch chose: memory that it is where a truth of the run holds.
     may_be: tuple[tuple[Storage, Value], ...] = ()
+    # What a mask picks out, made an array of its own: NumPy has one array, which that storage stands for under the mask.
+    elements_of: tuple[Storage, Value] | None = None
 
     @property
     def is_c_contiguous(self) -> bool:
@@ -199,6 +201,8 @@ class SymArray(ArrayLike):
         """The value at this point of the function."""
         if self.storage.chosen_from:
             self._refuse_stale(self.storage.chosen_from)
+        if self.storage.elements_of is not None and was_written(self.tracer, *self.storage.elements_of):
+            raise self._of_elements("reading a view of what a boolean mask picks out after that was written")
         if not self.chain:
             return self.storage.value
         if self.is_scalar and self._read is not None:
@@ -218,8 +222,12 @@ class SymArray(ArrayLike):
         why = "whether NumPy's reshape is a view or a copy depends on the memory layout here"
         return self.tracer.error(asked, why, what_to_do)
 
+    def _of_elements(self, asked: str) -> Exception:
+        why = "it is one array in NumPy, and two here"
+        return self.tracer.error(asked, why, "Store under the mask itself (x[mask] = …), or use np.where.")
+
     def _refuse_stale(self, sources: tuple[tuple[Storage, Value], ...]) -> None:
-        if any(_root(self.tracer, source.value) is not _root(self.tracer, value) for source, value in sources):
+        if any(was_written(self.tracer, *source) for source in sources):
             if self.storage.part_of:
                 raise self.tracer.error(
                     f"reading .{self.storage.part_of} of an array after the array itself was written",
@@ -249,6 +257,8 @@ class SymArray(ArrayLike):
                 "there is no rule for it",
                 "Make the complex array from its parts (re + 1j * im).",
             )
+        if self.storage.elements_of is not None:
+            raise self._of_elements("writing into a view of what a boolean mask picks out")
         if self.storage.chosen_from is not None:
             raise self.tracer.error(
                 "loops: writing into an array that a loop or a branch on data chose",
@@ -442,6 +452,11 @@ class SymArray(ArrayLike):
 
     def put(self, *args: Any, **kwargs: Any) -> None:
         self._call(np.ndarray.put, *args, **kwargs)
+
+
+def was_written(tracer: Tracer, storage: Storage, value: Value) -> bool:
+    """Whether memory has changed since it had this value."""
+    return _root(tracer, storage.value) is not _root(tracer, value)
 
 
 def _root(tracer: Tracer, value: Value) -> Value:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 import types
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,6 +27,7 @@ from ..operations import VIEWS
 from ..ops.elementwise import copied
 from ..ops.operands import is_symbolic
 from ..ops.stages import held_copy, materialized
+from ..signatures import own_signature
 from ..symbolic.arrays import Storage, SymArray
 from ..symbolic.compressed import Compressed
 from ..symbolic.graph import BOOL, INT64, Value, unchanged
@@ -188,7 +189,7 @@ def bind_call(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> 
     root = root_function(function)
     if isinstance(function, types.MethodType):
         args = (function.__self__, *args)
-    bound = inspect.signature(root, follow_wrapped=False).bind(*args, **kwargs)
+    bound = own_signature(root).bind(*args, **kwargs)
     bound.apply_defaults()
     return dict(bound.arguments)
 
@@ -329,7 +330,7 @@ def _trace_once(  # noqa: PLR0917
         tracer.follow = None
         tracer.last_frame[2] = root.__code__.co_firstlineno
         try:
-            call = inspect.BoundArguments(inspect.signature(root, follow_wrapped=False), symbolic)  # type: ignore[arg-type]
+            call = inspect.BoundArguments(own_signature(root), symbolic)  # type: ignore[arg-type]
             result = call_without_source(inputs, root, call.args, call.kwargs)
         except TypeError as error:
             raise tracer.in_users_words(error) from None
@@ -349,7 +350,6 @@ def _symbolic_parameters(root: types.FunctionType, inputs: Inputs, parameters: d
 
 def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by: str) -> Traced:
     tracer.cache["inputs"].refuse_changed()
-    end(tracer)
     for generator in tracer.generators:
         at_most(tracer, generator.drawn, 2**OFFSET_BITS - 1, "in one call")
     leaves: list[tuple[str, Value, str]] = []
@@ -371,21 +371,35 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
         memory.append(of)
         return ("leaf", len(leaves) - 1)
 
+    # What is held, by its memory, and its leaf: twice in the result, it is one object.
+    held_leaves: dict[int, tuple[Any, Value]] = {}
+
+    def held_leaf(item: Any, memory: Any, number: Callable[[], Value]) -> Any:
+        known = held_leaves.get(id(memory))
+        if known is None:
+            known = held_leaves[id(memory)] = item, number()
+        elif known[0] is not item:
+            reasons.append("it returns several views of one array")
+        return add_leaf("held", known[1], "")
+
     def collect(item: Any) -> Any:
         if not (isinstance(item, SymArray) and item.kinds == {"float", "scalar"} and item.dtype == np.float64):
             # np.float64 is a float, of the same value: that one stands for both.
             refuse_kinds(item, "returning the value")
         if isinstance(item, Compressed):
+            selected = item
             with tracer.no_kernel(item.refused("returning the elements")):
-                item = materialized(item)
+                return held_leaf(item, item.whole.storage, lambda: held_copy(tracer, materialized(selected)))
         if isinstance(item, StagedList):
-            return add_leaf("held", item.number(), "")
+            return held_leaf(item, item, item.number)
         if isinstance(item, SymArray):
             if any(symbol in tracer.reads for size in item.sizes for symbol in tracer.resolve(size).symbols()):
                 why = tracer.error("returning an array whose size depends on elements",
                                    "results are made before the compiled function runs")  # fmt: skip
                 with tracer.no_kernel(why):
-                    return add_leaf("held", held_copy(tracer, item), "")
+                    returned.append(item)
+                    whole = item.storage.elements_of[0] if item.storage.elements_of else item.storage
+                    return held_leaf(item, whole, lambda: held_copy(tracer, item))
             kind, value, argument = _array_leaf(tracer, item)
             if kind == "argument":
                 # The very object, whatever has been written into it.
@@ -448,6 +462,7 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
 
     shape = collect(result)
     _refuse_shared(tracer, returned)
+    end(tracer)  # behind the last check
     wholes = {id(whole) for one in parts_of.values() for whole in one.values()}
     if any(len(one) > 1 for one in parts_of.values()) or any(id(item.storage) in wholes for item in returned):
         reasons.append("it returns several views of one array")
@@ -512,7 +527,7 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
             if g.path is not None
         )
         + tuple((name, path, Size.constant(0)) for name, path in tracer.lent),
-        draws_are_stages=bool(tracer.orders),
+        draws_are_stages=tracer.draws_are_stages,
         stages={name: stage for name, stage in tracer.stages.items() if f"callee={quoted(name)}" in text},
         function=function,
         traced_by=traced_by,

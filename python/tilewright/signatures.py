@@ -1,0 +1,28 @@
+"""The parameters that a function's own code has, whatever it shows to people."""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Callable
+from typing import Any
+
+
+def own_signature(function: Callable[..., Any]) -> inspect.Signature:
+    """What a call binds to. functools.wraps() and `__signature__` show parameters of another function, perhaps with other
+    names, defaults, or in another order."""
+    if isinstance(function, types.FunctionType) and function.__dict__:
+        bare = types.FunctionType(
+            function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
+        )
+        bare.__kwdefaults__ = function.__kwdefaults__
+        bare.__annotations__ = function.__annotations__
+        function = bare
+    return inspect.signature(function, follow_wrapped=False)
+
+
+def takes_out(function: Callable[..., Any]) -> bool:
+    """Whether a function has a parameter `out` of its own, also one that it hands to what it wraps."""
+    own = own_signature(function).parameters
+    hands_on = any(p.kind is p.VAR_KEYWORD for p in own.values())
+    return "out" in own or (hands_on and "out" in inspect.signature(function).parameters)

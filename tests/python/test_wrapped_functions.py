@@ -1,0 +1,107 @@
+"""A wrapper's own parameters count, whatever functools.wraps() or `__signature__` shows."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+
+import numpy as np
+import pytest
+import tilewright
+from strictly import agree, check
+
+pytestmark = pytest.mark.compile
+
+X, Y = np.arange(4.0), np.ones(4)
+
+
+def hands_on(function):
+    @functools.wraps(function)
+    def wrapper(*args, **kwargs):
+        return function(*args, **kwargs)
+
+    return wrapper
+
+
+def in_another_order(function):
+    @functools.wraps(function)
+    def wrapper(y, x=3.0):
+        return function(x, y)
+
+    return wrapper
+
+
+def shows(signature):
+    def decorate(function):
+        function.__signature__ = signature
+        return function
+
+    return decorate
+
+
+@hands_on
+def scaled(x, *, by=2.0):
+    return x * by
+
+
+@in_another_order
+def difference(x, y=7.0):
+    return x - y
+
+
+@shows(inspect.signature(lambda y, x=3.0: None))
+def shown_in_another_order(x, y=7.0):
+    return x - y
+
+
+@shows(inspect.signature(lambda x: None))
+def shown_without_keywords(*args, flag=False, **kwargs):
+    return args[0] * kwargs.get("by", 2.0)
+
+
+@hands_on
+def into(x, out=None):
+    total = x + 1
+    if out is not None:
+        out[...] = total * 2
+        return out
+    return total
+
+
+@pytest.mark.parametrize("function", [scaled, difference, shown_in_another_order, shown_without_keywords, into])
+def test_a_call_binds_as_in_python(function):
+    check(function, X)
+    if function in (difference, shown_in_another_order):
+        check(function, X, Y)
+        check(function, X, 5.0)
+        for call in ({"x": X, "y": Y}, {"x": Y, "y": X}):
+            compiled = tilewright.jit(function, strict=True)
+            assert agree(compiled(**call), function(**call))
+            assert agree(compiled(**call), function(**call))
+    if function in (scaled, shown_without_keywords):
+        assert agree(tilewright.jit(function, strict=True)(X, by=3.0), function(X, by=3.0))
+
+
+def test_out_is_that_of_the_function_where_it_has_one():
+    own, ours = np.zeros(4), np.zeros(4)
+    assert np.array_equal(tilewright.jit(into)(X, out=own), (X + 1) * 2)
+    assert np.array_equal(own, (X + 1) * 2)
+    assert tilewright.jit(scaled, strict=True)(X, out=ours) is ours
+    assert np.array_equal(ours, X * 2)
+
+
+@pytest.mark.parametrize("function", [difference, shown_in_another_order])
+def test_a_module_binds_as_in_python(function, tmp_path, monkeypatch):
+    compiled = tilewright.jit(function, strict=True)
+    compiled(X, Y)
+    compiled(X)
+    compiled.export(tmp_path / f"wrapped_{function.__name__}")
+    monkeypatch.syspath_prepend(tmp_path)
+    made = getattr(__import__(f"wrapped_{function.__name__}"), function.__name__)
+    for args, kwargs in (
+        ((X, Y), {}),
+        ((X,), {}),
+        ((), {"x": X, "y": Y}),
+        ((Y,), {"x": X} if function is difference else {"y": X}),
+    ):
+        assert agree(made(*args, **kwargs), function(*args, **kwargs))
