@@ -173,7 +173,7 @@ class Specialization:
         with self._lock:
             # Other arrays may be large than those of the call before.
             if self.partials is None or not large <= set(self.partials.rows):
-                names = set(own_signature(self.function).parameters) if self.function else set()
+                names = set(own_signature(self.traced.function).parameters)
                 found = partials_for(self.program, large, names)
                 if found is None:
                     return False
