@@ -21,6 +21,14 @@ def own_signature(function: Callable[..., Any]) -> inspect.Signature:
     return inspect.signature(function, follow_wrapped=False)
 
 
+def wrapped_chain(function: Any) -> list[Any]:
+    """The function and those that functools.wraps() says it stands for: inspect.signature() shows the last one's."""
+    chain = [function]
+    while (wrapped := getattr(chain[-1], "__wrapped__", None)) is not None and wrapped not in chain:
+        chain.append(wrapped)
+    return chain
+
+
 def takes_out(function: Callable[..., Any]) -> bool:
     """Whether a function has a parameter `out` of its own, also one that it hands to what it wraps."""
     own = own_signature(function).parameters

@@ -32,6 +32,7 @@ from ..guards import (
     pcg64_words,
     root_text,
 )
+from ..ops.grids import is_builder
 from ..symbolic.arrays import Storage, SymArray
 from ..symbolic.graph import Value
 from ..symbolic.scalars import Symbolic, SymInt, SymScalar
@@ -145,6 +146,7 @@ _KINDS: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
     ("a dict", _exactly(*_TABLES), "_table"),  # keys, and each value
     ("a set", _exactly(set), "_set"),  # what is in it, in its order
     ("another function", _is_other_function, "_single"),  # its identity
+    ("NumPy's builder of arrays, as np.r_", is_builder, "_single"),  # its identity
     ("an object", lambda _: True, "_object"),  # its class, and what is read of it
 )
 
@@ -218,8 +220,13 @@ class Inputs:
         return next((a.path for a in self.tracer.arguments if a.kind == "scalar" and size == Size.symbol(a.name)), None)
 
     def is_object(self, value: Any) -> bool:
-        """Whether it is an object from outside, where only the class is guarded."""
-        return id(value) in self.objects and self.is_outer(value)
+        """Whether it is an object from outside, where only the class is guarded, or one that the function makes: Python's
+        operators on it run code that is not followed."""
+        return (id(value) in self.objects and self.is_outer(value)) or self.is_made(value)
+
+    def is_made(self, value: Any) -> bool:
+        """Whether it is an object that the function makes."""
+        return self.tracer.made_objects.get(id(value), self) is value
 
     def objects_in(self, value: Any, depth: int = 0) -> Any:
         """The first such object in a value, looking into containers; None where there is none."""

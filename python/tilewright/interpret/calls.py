@@ -33,7 +33,9 @@ from ..symbolic.tracer import LEAVE_IT_OUT
 from .builtin_calls import TAKE_OBJECTS, Builtins
 from .frame import InterpretedFunction, parameters_of
 from .generators import SymGenerator
+from .inspected import SIGNATURES, tells_of, told
 from .iterators import TracedIterator, traced_iterator
+from .made import MadeObjects
 from .protocols import call_without_source
 from .pure import (
     EFFECT_MODULES,
@@ -80,6 +82,7 @@ class Calls(Part):
         """`choose` is Branches.choose, `run_node` Interpreter.run_node."""
         super().__init__(state)
         self.run_node = run_node
+        self.made = MadeObjects(state, self.call, self.call_function)
         self.builtins = Builtins(state, choose, self.call, self.get_attribute)
 
     def call(self, node: ast.Call, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
@@ -120,12 +123,14 @@ class Calls(Part):
             self._refuse_objects(node, args, kwargs)
             return call_numpy(self.tracer, function, args, kwargs)
         if function is super:
-            raise self.error(node, "super()", "inherited methods are not followed through it",
-                             "Call the method of the class by name.")  # fmt: skip
+            return self.made.super_of(node, args)
         if isinstance(function, type):
             return self._call_class(node, function, args, kwargs)
         if isinstance(bound_to, (SymArray, SymInt, SymScalar, Compressed, TracedIterator)):
             self._refuse_objects(node, args, kwargs)
+            return function(*args, **kwargs)
+        if isinstance(bound_to, SIGNATURES) and not self.inputs.is_object(bound_to):
+            self.refuse_in_region(node, getattr(bound_to, "arguments", None), f"{ast.unparse(node.func)}()")
             return function(*args, **kwargs)
         if isinstance(function, types.MethodType):
             return self.call(node, function.__func__, [function.__self__, *args], kwargs)
@@ -134,6 +139,8 @@ class Calls(Part):
         module = (getattr(function, "__module__", None) or "").split(".")[0]
         if module == "numpy":
             return self._call_numpy_function(node, function, args, kwargs)
+        if tells_of(function, args) and not kwargs:
+            return told(self.inputs, function, args[0])
         if module in EFFECT_MODULES:
             raise self._refuse_effect(node, f"{function.__module__}.{getattr(function, '__name__', 'call')}()")
         if isinstance(function, types.FunctionType):
@@ -327,6 +334,10 @@ class Calls(Part):
             return self.inputs.of_module(owner, name)
         if is_named_tuple(type(owner)):
             return self._attribute_of_named_tuple(owner, name)
+        if isinstance(owner, super):
+            return self.made.get_of_super(node, owner, name)
+        if self.inputs.is_made(owner):
+            return self.made.get(owner, name)
         self.inputs.know(owner)
         if not self.inputs.is_object(owner):
             value = getattr(owner, name)
@@ -398,10 +409,12 @@ class Calls(Part):
             )  # fmt: skip
         if is_pure_class(cls) or is_named_tuple(cls) or self._inside_numpy():
             return self._run(node, cls, args, kwargs)
+        if self.made.can_make(cls):
+            return self.made.make(node, cls, args, kwargs)
         raise self.error(
             node,
             f"making a {cls.__name__} object",
-            "objects are only read in a compiled function",
+            "its class decides itself how objects are made, or how their attributes are found",
             "Make it at the caller and pass it in, or use plain arrays and tuples.",
         )
 

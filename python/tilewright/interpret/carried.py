@@ -149,7 +149,8 @@ def form_text(form: Form) -> str:
 def memory_of(frame: Frame | None, tracer: Tracer) -> Iterator[Memory]:
     """The memory of arrays that a function's variables lead to, that of the program's check, and the order of draws."""
     seen: set[int] = set()
-    for name, item in _reached(frame, ("checked", tracer.checked), *(("draws", order) for order in tracer.orders)):
+    first = ("checked", tracer.checked), *(("draws", order) for order in tracer.orders)
+    for name, item in _reached(frame, tracer.made_objects, *first):
         if isinstance(item, (SymArray, Compressed)):
             storage = (item.whole if isinstance(item, Compressed) else item).storage
             if id(storage) not in seen:
@@ -162,13 +163,14 @@ def may_change(value: Any) -> bool:
     return type(value).__hash__ is None and not isinstance(value, Symbolic)
 
 
-def containers_of(frame: Frame | None) -> dict[int, Any]:
-    """Python's and NumPy's own containers that a function's variables lead to, by identity."""
-    return {id(item): item for _, item in _reached(frame) if may_change(item)}
+def containers_of(frame: Frame | None, tracer: Tracer) -> dict[int, Any]:
+    """Python's and NumPy's own containers, and objects that the function makes, that its variables lead to, by identity."""
+    made = tracer.made_objects
+    return {id(item): item for _, item in _reached(frame, made) if may_change(item) or made.get(id(item), made) is item}
 
 
-def _reached(frame: Frame | None, *first: tuple[str, Any]) -> Iterator[tuple[str, Any]]:
-    """All that a function's variables lead to, each with the name of the variable."""
+def _reached(frame: Frame | None, made: dict[int, Any], *first: tuple[str, Any]) -> Iterator[tuple[str, Any]]:
+    """All that a function's variables lead to, also through objects that it makes, each with the name of the variable."""
     pending = [*first, *_variables(frame)]
     seen: set[int] = set()
     for name, item in pending:
@@ -182,6 +184,12 @@ def _reached(frame: Frame | None, *first: tuple[str, Any]) -> Iterator[tuple[str
             pending += ((name, part) for part in item)
         elif isinstance(item, dict):
             pending += ((name, part) for part in item.values())
+        elif made.get(id(item), made) is item:
+            slots = (slot for cls in type(item).__mro__ for slot in _slots_of(cls))
+            pending += ((name, getattr(item, slot)) for slot in slots if hasattr(item, slot))
+            pending += ((name, part) for part in getattr(item, "__dict__", {}).values())
+        elif isinstance(item, inspect.BoundArguments):
+            pending.append((name, item.arguments))
         elif isinstance(item, functools.partial):
             pending += ((name, part) for part in (item.func, *item.args, *item.keywords.values()))
         elif isinstance(item, (types.MethodType, types.BuiltinMethodType)):
@@ -189,6 +197,10 @@ def _reached(frame: Frame | None, *first: tuple[str, Any]) -> Iterator[tuple[str
         elif isinstance(item, InterpretedFunction):
             parameters = inspect.signature(item.parameters).parameters.values()
             pending += (*_variables(item.frame), *((one.name, one.default) for one in parameters))
+
+
+def _slots_of(cls: type) -> list[str]:
+    return [name for name, held in vars(cls).items() if isinstance(held, types.MemberDescriptorType)]
 
 
 def _variables(frame: Frame | None) -> Iterator[tuple[str, Any]]:

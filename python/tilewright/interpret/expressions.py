@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..ops.grids import built, is_builder
 from ..symbolic.arrays import SymArray
 from ..symbolic.compressed import Compressed
 from ..symbolic.operators import BINARY, python_operator
@@ -50,7 +51,7 @@ class Expressions(Part):
         super().__init__(state)
         self.choose, self.negated = branches.choose, branches.negated
         self.calls = calls
-        self.variables = Variables(state, self.evaluate)
+        self.variables = Variables(state, self.evaluate, calls.made.set)
 
     def evaluate(self, node: ast.expr) -> Any:
         kind = type(node).__name__
@@ -288,7 +289,7 @@ class Expressions(Part):
         self.at(node)
         self.refuse_object(node, owner, *self.variables.in_key(owner, key))
         self.inputs.pin(key)
-        return owner[key]
+        return built(self.tracer, owner, key) if is_builder(owner) else owner[key]
 
     def _eval_Slice(self, node: ast.Slice) -> slice:
         parts = [None if part is None else self.evaluate(part) for part in (node.lower, node.upper, node.step)]

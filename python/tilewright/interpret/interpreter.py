@@ -240,6 +240,10 @@ class Interpreter(Part):
         else:
             owner = self.evaluate(target.value)
             held = self.calls.get_attribute(target, owner, target.attr)
+            if self.inputs.is_made(owner):
+                changed = self.expressions.in_place(node.op, held, self.evaluate(node.value))
+                self.calls.made.set(target, owner, changed)
+                return
             if isinstance(held, SymArray):
                 self.expressions.in_place(node.op, held, self.evaluate(node.value))
             raise self.error(node, f"changing {ast.unparse(target)}", "objects are only read in a compiled function",

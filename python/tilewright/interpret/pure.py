@@ -75,7 +75,8 @@ _NUMPY_CLASSES = (
 )  # fmt: skip
 
 # Of objects of these classes methods read nothing else.
-PLAIN = (str, bytes, int, float, complex, tuple, range, slice, frozenset, np.ndarray, np.generic, np.dtype, np.poly1d)
+PLAIN = (str, bytes, int, float, complex, tuple, range, slice, frozenset, types.MappingProxyType, np.ndarray, np.generic,
+         np.dtype, np.poly1d)  # fmt: skip
 _FILES = frozenset(["tofile", "dump"])
 # Functions that change their first argument.
 _IN_PLACE = [python_operator(f"i{name}") for name in BINARY]

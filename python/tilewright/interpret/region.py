@@ -32,7 +32,7 @@ class Region(Part):
     @contextmanager
     def keeping_containers(self, node: ast.AST) -> Iterator[None]:
         """A region: what it changes of Python's and NumPy's own containers from outside, it would change once."""
-        held = containers_of(self.frame)
+        held = containers_of(self.frame, self.tracer)
         arrays = [(item, item.tobytes()) for item in held.values() if isinstance(item, np.ndarray)]
         with pushed(self.state.containers, held):
             yield

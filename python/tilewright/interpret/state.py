@@ -125,7 +125,7 @@ class Part:
 
     def refuse_in_region(self, node: ast.AST, owner: Any, asked: str) -> None:
         """A list, dict or set from outside of a loop of the run is one in all iterations: no value of the program is it."""
-        if may_change(owner) and any(id(owner) in held for held in self.state.containers):
+        if (may_change(owner) or self.inputs.is_made(owner)) and any(id(owner) in held for held in self.state.containers):
             raise self.error(
                 node, f"loops: {asked} in a run-time loop or branch",
                 "lists, dicts and sets are Python's own while tracing, and a run-time loop is traced as one iteration",

@@ -21,9 +21,13 @@ from .state import Part, State
 class Variables(Part):
     """The part of the interpreter that reads and assigns variables."""
 
-    def __init__(self, state: State, evaluate: Callable[[ast.expr], Any]) -> None:
+    def __init__(
+        self, state: State, evaluate: Callable[[ast.expr], Any], set_attribute: Callable[[ast.Attribute, Any, Any], None]
+    ) -> None:
+        """`set_attribute` is MadeObjects.set."""
         super().__init__(state)
         self.evaluate = evaluate
+        self.set_attribute = set_attribute
 
     def load(self, node: ast.Name) -> Any:
         name = node.id
@@ -85,6 +89,9 @@ class Variables(Part):
             if isinstance(owner, SymArray):
                 raise self.error(target, f"assigning the attribute {target.attr} of an array",
                                  "there is no rule for it", "Use reshape or astype.")  # fmt: skip
+            if self.inputs.is_made(owner):
+                self.set_attribute(target, owner, value)
+                return
             raise self.error(
                 target, f"assigning {ast.unparse(target)}", "objects are only read in a compiled function",
                 "Return the value, and assign it at the caller.",

@@ -74,7 +74,7 @@ def _call_traced(tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dic
         return handler(*bound.args, **bound.kwargs)
     if isinstance(function, np.ufunc):
         return apply_ufunc(tracer, function, args, **kwargs)
-    composite = getattr(function, "__wrapped__", None)
+    composite = getattr(function, "__wrapped__", function)
     following = tracer.cache.setdefault("following", set())
     by_source = function in stages.SOURCE_FIRST or tracer.untaken is not None
     has_row = function in stages.ROWS and not by_source

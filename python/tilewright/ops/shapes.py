@@ -12,7 +12,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from ..symbolic.arrays import Storage, SymArray, View
 from ..symbolic.graph import NEWAXIS, WHOLE, Value
 from ..symbolic.registry import provides, rule
-from ..symbolic.scalars import SymInt, described, size_of
+from ..symbolic.scalars import SymInt, described, int_of, size_of
 from ..symbolic.sizes import Size
 from ..symbolic.tracer import Tracer
 from .elementwise import copied
@@ -281,6 +281,12 @@ def broadcast_to(tracer: Tracer, array: Any, shape: Any, subok: bool = False) ->
         raise ValueError("input operand has more dimensions than allowed by the axis remapping"
                          if source.ndim > len(wanted) else "operands could not be broadcast together with remapped shapes")  # fmt: skip
     return source.view(View("broadcast_to", {}, _resolved(tracer, wanted)))
+
+
+@rule(np.broadcast_shapes)
+def shape_of_shapes(tracer: Tracer, *shapes: Any) -> Any:
+    sizes = broadcast_shapes(tracer, [as_shape(shape) for shape in shapes])
+    return tuple(int_of(tracer, n) for n in sizes)
 
 
 @rule(np.broadcast_arrays)

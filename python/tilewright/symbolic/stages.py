@@ -161,7 +161,7 @@ def argument_text(value: Any, mark: str) -> str:
     if type(value) is slice:
         parts = (value.start, value.stop, value.step)
         return f"slice({', '.join(argument_text(part, mark) for part in parts)})"
-    if type(value) in _LITERALS:
+    if type(value) in _LITERALS or type(value) is range:
         return repr(value)
     if type(value) is complex:
         return f"complex({argument_text(value.real, mark)}, {argument_text(value.imag, mark)})"

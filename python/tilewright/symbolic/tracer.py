@@ -153,6 +153,7 @@ class Tracer:
         self.python_guards: dict[tuple[tuple[Any, ...], str], PythonGuard] = {}
         self.arguments: list[Argument] = []
         self.lower_bounds: dict[str, int] = {}
+        self.made_objects: dict[int, Any] = {}  # of users' classes, by identity
         self.composites: list[str] = []
         # (file, function, line) of each user frame being interpreted; empty when traced by the protocols alone.
         self.frames: list[list[Any]] = []

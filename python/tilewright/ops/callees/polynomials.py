@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..operands import INT64
+from ..operands import FLOAT64, INT64
 from ..stages import FromData, Gives, Like, row
-from .dtypes import trial
+from .dtypes import common, trial
 
 
 def _vector(a: Like) -> Like:
@@ -55,3 +55,14 @@ def _polyint(p: Like, m: int = 1, k: Any = None) -> Any:
     if p.ndim != 1 or m < 1:
         return None
     return Gives(trial(np.polyint, p, m, k).dtype, (p.size + m,))
+
+
+@row(np.polyfit)
+def _polyfit(x: Like, y: Like, deg: Any, rcond: Any = None, full: bool = False, w: Any = None, cov: Any = False) -> Any:
+    """numpy.linalg.lstsq() of a Vandermonde matrix."""
+    degree = deg.__index__()
+    if full or cov or x.ndim != 1 or y.ndim not in (1, 2) or degree < 0:
+        return None
+    weights = [] if w is None else [Like(x.tracer, w)]
+    dtype = np.result_type(common(x, y, *weights), FLOAT64)
+    return Gives(dtype, (degree + 1, *y.shape[1:]))

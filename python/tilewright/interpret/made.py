@@ -1,0 +1,122 @@
+"""Objects that a compiled function makes: Python's own while tracing, with traced values as their attributes."""
+
+from __future__ import annotations
+
+import abc
+import ast
+import dataclasses
+import inspect
+import types
+from collections.abc import Callable
+from typing import Any
+
+from ..guards import Same
+from .source import source_of
+from .state import Part, State
+
+# Methods by which a class decides itself what making an object, or reading and setting its attributes, means.
+_OWN_WAYS = ("__new__", "__getattribute__", "__getattr__", "__setattr__", "__delattr__", "__del__")
+_HEAP_TYPE = 1 << 9  # of type.__flags__: a class that a class statement made
+
+
+class MadeObjects(Part):
+    """The part of the interpreter that makes objects of users' classes, and reads and sets their attributes."""
+
+    def __init__(self, state: State, call: Callable[..., Any], call_function: Callable[..., Any]) -> None:
+        """`call` and `call_function` are those of Calls."""
+        super().__init__(state)
+        self.call = call
+        self.call_function = call_function
+
+    def can_make(self, cls: type) -> bool:
+        """Whether making an object is running __init__, and its attributes are what is set."""
+        own_ways = [name for name in _OWN_WAYS if inspect.getattr_static(cls, name, None) is not getattr(object, name, None)]
+        if _is_frozen(cls):
+            own_ways = [name for name in own_ways if name not in ("__setattr__", "__delattr__")]
+        of_statements = all(base is object or base.__flags__ & _HEAP_TYPE for base in cls.__mro__)
+        return type(cls) in (type, abc.ABCMeta) and not own_ways and of_statements
+
+    def make(self, node: ast.Call, cls: type, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        made = object.__new__(cls)  # or Python's own TypeError of an abstract class
+        self.tracer.made_objects[id(made)] = made
+        method = inspect.getattr_static(cls, "__init__")
+        if not isinstance(method, types.FunctionType):
+            if args or kwargs:
+                raise TypeError(f"{cls.__name__}() takes no arguments")
+        elif "__dataclass_fields__" in vars(cls) and source_of(method) is None:
+            self._fill_fields(node, made, method, args, kwargs)
+        else:
+            self.call_function(self.inputs.of_class(cls, "__init__"), [made, *args], kwargs)
+        return made
+
+    def _fill_fields(self, node: ast.Call, made: Any, method: types.FunctionType, args: Any, kwargs: Any) -> None:
+        """What the __init__ does that dataclasses writes."""
+        cls = type(made)
+        self.inputs.of_class(cls, "__init__")  # its code is guarded
+        given = inspect.signature(method).bind(made, *args, **kwargs).arguments
+        fields = {field.name: field for field in dataclasses.fields(cls)}
+        if given.keys() - {"self"} - fields.keys():
+            raise self.error(node, f"making a {cls.__name__} object", "it has an InitVar", "Write its __init__ out.")
+        for name, field in fields.items():
+            if name in given:
+                value = given[name]
+            elif field.default is not dataclasses.MISSING:
+                value = self.inputs.outside((("object", Same(field)), ("attribute", "default")), field.default)
+            elif field.default_factory is not dataclasses.MISSING:
+                value = self.call(node, field.default_factory, [], {})
+            else:
+                continue
+            object.__setattr__(made, name, value)
+        if isinstance(inspect.getattr_static(cls, "__post_init__", None), types.FunctionType):
+            self.call_function(self.inputs.of_class(cls, "__post_init__"), [made], {})
+
+    def get(self, owner: Any, name: str) -> Any:
+        """An attribute, found as Python finds it; what the class has is read at each call."""
+        kind = type(owner)
+        held = inspect.getattr_static(kind, name, None)
+        if type(held) is property and isinstance(held.fget, types.FunctionType):
+            return self.call_function(self.inputs.getter(kind, name, held), [owner], {})
+        if held is None or name in getattr(owner, "__dict__", {}) or isinstance(held, types.MemberDescriptorType):
+            return getattr(owner, name)  # or Python's own error
+        found = self.inputs.of_class(kind, name)
+        return types.MethodType(found, owner) if isinstance(held, types.FunctionType) else found
+
+    def set(self, node: ast.Attribute, owner: Any, value: Any) -> None:
+        self.refuse_in_region(node, owner, f"assigning {ast.unparse(node)}")
+        held = inspect.getattr_static(type(owner), node.attr, None)
+        if type(held) is property and isinstance(held.fset, types.FunctionType):
+            path = (("object", Same(type(owner))), ("attribute", node.attr), ("attribute", "fset"))
+            self.call_function(self.inputs.outside(path, held.fset), [owner, value], {})
+        else:
+            setattr(owner, node.attr, value)  # or Python's own error
+
+    def super_of(self, node: ast.Call, args: list[Any]) -> Any:
+        """super() in a method whose object the function made."""
+        function = self.frame.function
+        names = function.__code__.co_freevars if function is not None else ()
+        if not args and function is not None and "__class__" in names and function.__code__.co_argcount:
+            path = (*self.inputs.path_of_function(function), ("cell", "__class__"))
+            cls = (function.__closure__ or ())[names.index("__class__")].cell_contents
+            args = [self.inputs.outside(path, cls), self.frame.variables[function.__code__.co_varnames[0]]]
+        if len(args) == 2 and self.inputs.is_made(args[1]):  # noqa: PLR2004
+            return super(*args)
+        raise self.error(node, "super()", "inherited methods are not followed through it",
+                         "Call the method of the class by name.")  # fmt: skip
+
+    def get_of_super(self, node: ast.AST, owner: Any, name: str) -> Any:
+        made = owner.__self__
+        classes = type(made).__mro__
+        later = classes[classes.index(owner.__thisclass__) + 1 :]
+        base = next((cls for cls in later if name in vars(cls)), None)
+        if base is object and name == "__init__":
+            return type(None)  # which does nothing
+        if base is not None and isinstance(vars(base)[name], types.FunctionType):
+            return types.MethodType(self.inputs.of_class(base, name), made)
+        if base is None:
+            return getattr(owner, name)  # Python's own error
+        raise self.error(node, f"super().{name}", "only methods are followed through it", "Call it by name.")
+
+
+def _is_frozen(cls: type) -> bool:
+    parameters = vars(cls).get("__dataclass_params__")
+    return parameters is not None and parameters.frozen
