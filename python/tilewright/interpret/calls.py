@@ -139,6 +139,9 @@ class Calls(Part):
         module = (getattr(function, "__module__", None) or "").split(".")[0]
         if module == "numpy":
             return self._call_numpy_function(node, function, args, kwargs)
+        if (function is warnings.simplefilter or function is warnings.filterwarnings) and self.tracer.silenced:
+            if args and args[0] in _SHOWN:  # compiled code gives no warnings that could be errors
+                return None
         if tells_of(function, args) and not kwargs:
             return told(self.inputs, function, args[0])
         if module in EFFECT_MODULES:
@@ -425,6 +428,7 @@ _MATH = {
     math.sinh: "sinh", math.cosh: "cosh", math.tanh: "tanh", math.exp: "exp", math.expm1: "expm1", math.log: "log",
     math.log2: "log2", math.log10: "log10", math.log1p: "log1p", math.sqrt: "sqrt", math.fabs: "absolute",
 }  # fmt: skip
+_SHOWN = ("ignore", "default", "always", "module", "once")  # what to do with warnings that is not raising them
 _OF_NAMED_TUPLES = frozenset(["_replace", "_asdict", "_make", "_fields", "_field_defaults"])
 # Functions that are followed where code that is not hands them arguments.
 _OURS = (types.FunctionType, types.MethodType, JIT, functools._lru_cache_wrapper, operator.methodcaller)

@@ -252,6 +252,11 @@ class Expressions(Part):
         self.variables.assign(node.target, value)
         return value
 
+    def _eval_Yield(self, node: ast.Yield) -> None:
+        """In the generator of a context manager."""
+        assert self.frame.at_yield is not None
+        self.frame.at_yield(None if node.value is None else self.evaluate(node.value))
+
     def _eval_Starred(self, node: ast.Starred) -> Any:
         raise self.error(node, "a starred expression here", "there is no rule for it", "Write the items out.")
 

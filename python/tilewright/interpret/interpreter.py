@@ -34,6 +34,8 @@ from .carried import CarryNeeded, TestWrites
 from .early_return import behind_the_loop, else_behind, has_break, has_return, leaves_at_once
 from .expressions import Expressions
 from .frame import Break, Continue, Control, Frame, Leaving, Return
+
+from .managers import Managers
 from .regions import Regions
 from .sequences import Sequence, SymRange, sequence_of
 from .source import FUNCTIONS, FunctionNode, inside
@@ -69,6 +71,9 @@ class Interpreter(Part):
         self.expressions = Expressions(self.state, self.branches, self.calls)
         self.variables = self.expressions.variables
         self.evaluate, self.assign = self.expressions.evaluate, self.variables.assign
+        self.managers = Managers(
+            self.state, self.evaluate, self.expressions.keywords, self.assign, self.calls.call_function, self.block
+        )
         self.regions = Regions(self.state, self.branches, self.expressions, self.block)
 
     # -- functions -------------------------------------------------------------------------------------
@@ -96,8 +101,10 @@ class Interpreter(Part):
                 f"calls are followed {MAX_DEPTH} deep",
                 "Leave the inner part out of the compiled function.",
             )
-        self._refuse_generator(node, name)
+        at_yield, self.state.at_yield = self.state.at_yield, None
+        self._refuse_generator(node, name, at_yield is not None)
         frame = Frame(node, function, parent)
+        frame.at_yield = at_yield
         frame.variables.update(variables)
         previous = frame.caller = self.frame
         self.state.frame = frame
@@ -120,10 +127,10 @@ class Interpreter(Part):
             self.depth -= 1
             self.state.frame = previous
 
-    def _refuse_generator(self, node: FunctionNode, name: str) -> None:
+    def _refuse_generator(self, node: FunctionNode, name: str, is_manager: bool) -> None:
         body = node.body if isinstance(node.body, list) else [node.body]
         for item in inside(body, *FUNCTIONS, ast.ClassDef):
-            if isinstance(item, (ast.Yield, ast.YieldFrom, ast.Await)):
+            if isinstance(item, (ast.Yield, ast.YieldFrom, ast.Await)) and not (is_manager and isinstance(item, ast.Yield)):
                 word = "async functions are" if isinstance(item, ast.Await) else "generators are"
                 self.at(item)
                 raise self.tracer.error(
@@ -431,33 +438,7 @@ class Interpreter(Part):
         self.block(node.orelse)
 
     def _exec_With(self, node: ast.With) -> None:
-        for item in node.items:
-            settings = self._errstate(item.context_expr)
-            if settings is None:
-                self.evaluate(item.context_expr)  # it may say in its own words why it is refused
-                raise self.error(
-                    node,
-                    f"with {ast.unparse(item.context_expr)}",
-                    "entering and leaving it would happen only once, while tracing",
-                    "Move it to the caller.",
-                )
-            if any(setting not in ("ignore", "warn") for setting in settings.values()):
-                raise self.error(
-                    node,
-                    f"with {ast.unparse(item.context_expr)}",
-                    "compiled code raises no floating-point errors",
-                    "Leave it out, or leave the function to NumPy.",
-                )
-            np.errstate(**settings)  # or NumPy's own error
-            if item.optional_vars is not None:
-                self.assign(item.optional_vars, None)
-        self.block(node.body)
-
-    def _errstate(self, made: ast.expr) -> dict[str, Any] | None:
-        """The settings of an np.errstate() that is made right here; None for everything else."""
-        if not isinstance(made, ast.Call) or made.args or self.evaluate(made.func) is not np.errstate:
-            return None
-        return self.expressions.keywords(made)
+        self.managers.run(node, node.items)
 
     # -- definitions -------------------------------------------------------------------------------------
 

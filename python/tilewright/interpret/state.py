@@ -31,6 +31,9 @@ class State:
     stopped: list[str] = field(default_factory=list)
     unrolling: list[tuple[str, int, int]] = field(default_factory=list)  # the places of loops around that are unrolled
     cells: dict[tuple[str, int, int], dict[str, Any]] = field(default_factory=dict)  # of loops around, by their places
+    at_yield: Callable[[Any], None] | None = None  # of the generator that is about to run
+    # Of each context manager around: dicts from outside that it changes, as they were before, and why not to leave them so.
+    changes: list[dict[int, tuple[Any, Any, TraceError]]] = field(default_factory=list)
     ways_left: int = 0  # branches on data where a way left its block
 
 

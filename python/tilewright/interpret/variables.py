@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import TraceError
 from ..symbolic.arrays import SymArray
 from ..symbolic.graph import PLAIN_OPERATIONS
 from ..symbolic.scalars import Symbolic
@@ -75,7 +76,7 @@ class Variables(Part):
         elif isinstance(target, ast.Subscript):
             owner = self.evaluate(target.value)
             key = self.evaluate(target.slice)
-            self.refuse_outer(target, owner, f"assigning an item of {ast.unparse(target.value)}")
+            self._refuse_outer(target, owner)
             self.refuse_object(target, *self.in_key(owner, key), value if isinstance(owner, SymArray) else None)
             if isinstance(owner, np.ndarray) and isinstance(value, Symbolic):
                 raise self.error(target, "storing a traced value in an array of plain values",
@@ -99,6 +100,16 @@ class Variables(Part):
         else:
             raise self.error(target, f"assigning to {ast.unparse(target)}", "there is no rule for it",
                              "Assign to plain names.")  # fmt: skip
+
+    def _refuse_outer(self, target: ast.Subscript, owner: Any) -> None:
+        """A context manager may change a dict from outside that it leaves as it was."""
+        try:
+            self.refuse_outer(target, owner, f"assigning an item of {ast.unparse(target.value)}")
+        except TraceError as refusal:
+            if not self.state.changes or type(owner) is not dict or not self.inputs.is_outer(owner):
+                raise
+            self.refuse_in_region(target, owner, f"assigning an item of {ast.unparse(target.value)}")
+            self.state.changes[-1].setdefault(id(owner), (owner, dict(owner), refusal))
 
     def name_value(self, name: str, value: Any) -> None:
         """A variable names the value that was computed for it."""

@@ -258,6 +258,8 @@ def add_stage(  # noqa: PLR0917
 ) -> Any:  # fmt: skip
     """A call of any function that only computes what `gives` says. With `held`, its result is held under that name, and
     the number of the stage is given."""
+    if tracer.silenced:
+        raise tracer.error(f"{name}() between kernels", "it may warn, where the function catches warnings", LEAVE_IT_OUT)
     operands: list[Value] = []
     given = [_handed(tracer, value, operands) for value in args]
     named = {key: _handed(tracer, value, operands) for key, value in kwargs.items()}

@@ -154,6 +154,7 @@ class Tracer:
         self.arguments: list[Argument] = []
         self.lower_bounds: dict[str, int] = {}
         self.made_objects: dict[int, Any] = {}  # of users' classes, by identity
+        self.silenced = 0  # blocks around in which warnings are caught
         self.composites: list[str] = []
         # (file, function, line) of each user frame being interpreted; empty when traced by the protocols alone.
         self.frames: list[list[Any]] = []
