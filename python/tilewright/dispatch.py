@@ -91,6 +91,8 @@ def _check(guard: Any, places: _Places) -> tuple[str, Any]:
         return guard.kind, guard.value
     if guard.kind == "same":
         return "same", places.of(guard.value)
+    if guard.kind == "another":
+        raise _NotInC  # which compares with one place only for "same"
     if guard.kind == "equal" and type(guard.value) in _SIMPLE:
         return "equal", guard.value
     return "call", functools.partial(value_holds, guard.kind, guard.value)

@@ -113,6 +113,10 @@ def guard_text(guard: PythonGuard) -> str:
         text = f"{where} has the keys {', '.join(map(repr, value[1]))}"
     elif guard.kind == "same":
         text = f"{where} is {path_text(value)}"
+    elif guard.kind == "another":
+        text = f"{where} is not {path_text(value)}"
+    elif guard.kind in ("has", "key"):
+        text = f"{where} has {'' if value[1] else 'no '}{value[0]}"
     else:
         text = f"{where} is {getattr(value, '__qualname__', None) or repr(value)}"
     return f"{text} ({guard.reason})" if guard.reason else text

@@ -26,7 +26,7 @@ class PythonGuard:
     """What must still be true of Python values: `path` names where the value is found at a call."""
 
     path: tuple[Any, ...]
-    kind: str  # "equal", "is", "same" (as at another path), "length", …
+    kind: str  # "equal", "is", "same" (as at another path), "another" (than there), "length", …
     value: Any
     reason: str = ""
 
@@ -186,6 +186,7 @@ _HOLDS: dict[str, Callable[[Any, Any], bool]] = {
     "writeable": lambda value, _: bool(getattr(stand_in(value).flags, "writeable", True)),
     "code": lambda value, wanted: type(value) is types.FunctionType and value.__code__ is wanted,
     "has": lambda value, wanted: hasattr(value, wanted[0]) is wanted[1],
+    "key": lambda value, wanted: (wanted[0] in value) is wanted[1],
 }
 # Those that another value breaks, of the same class.
 VALUE_KINDS = frozenset(["is", "equal", "contents", "keys", "code"])
@@ -201,6 +202,8 @@ def guard_holds(guard: PythonGuard, parameters: Mapping[str, Any], function: Any
         return False
     if guard.kind == "same":
         return value is follow(guard.value, parameters, function)
+    if guard.kind == "another":
+        return value is not follow(guard.value, parameters, function)
     return _HOLDS[guard.kind](value, guard.value)
 
 

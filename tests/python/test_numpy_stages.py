@@ -384,6 +384,7 @@ np.polymul(a, b) | a:*[n] b:*[m]
 np.polydiv(a, b) | a:n[n] b:n[m]
 np.polyder(a) | a:*[n]
 np.polyder(a, 2) | a:*[n]
+np.polyfit(a, b, 2) | a:f[n] b:f[n]
 np.polyint(a) | a:*[n]
 np.polyint(a, m=2, k=[1, 2]) | a:*[n]
 # writes

@@ -208,8 +208,8 @@ EXPECTED: dict[str, tuple[str, str, str]] = {
     "makes_object": (
         "trace_refused.py",
         "makes_object",
-        "making a Model object; objects are only read in a compiled function. Make it at the caller and pass "
-        "it in, or use plain arrays and tuples.",
+        "making a Kept object; its class decides itself how objects are made, or how their attributes are found. "
+        "Make it at the caller and pass it in, or use plain arrays and tuples.",
     ),
     "generates": (
         "trace_refused.py",
@@ -316,7 +316,7 @@ EXPECTED: dict[str, tuple[str, str, str]] = {
     "compares_identity": (
         "trace_refused.py",
         "compares_identity",
-        "x is y, the identity of two arrays; whether they are one object differs from call to call. Decide "
+        "x[:] is x, the identity of two arrays; whether they are one object differs from call to call. Decide "
         "it at the caller.",
     ),
 }

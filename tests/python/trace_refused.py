@@ -147,8 +147,13 @@ def changes(x, model):
     return model.change(x)
 
 
+class Kept:
+    def __new__(cls, x):
+        return object.__new__(cls)
+
+
 def makes_object(x):
-    return trace_helpers.Model(x, 1.0).predict(x)  # here
+    return Kept(x)  # here
 
 
 def generates(x):
@@ -258,7 +263,7 @@ def calls_super(x, child):
 
 
 def compares_identity(x, y):
-    return x if x is y else x + y  # here
+    return x if x[:] is x else x + y  # here
 
 
 def takes_anything(x):

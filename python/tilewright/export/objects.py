@@ -112,6 +112,8 @@ def _check(function: str, guard: Any, arguments: list[Any]) -> tuple[str, tuple[
         return ("has", path, repr(value))
     if kind == "same" and value[0][0] == "parameter":
         return ("same", path, repr(value))
+    if kind == "another" and value[0][0] == "parameter":
+        return ("another", path, repr(value))
     if kind == "equal" and (written := literal(value)):
         return ("equal", path, written)
     if kind == "equal" or (kind == "is" and isinstance(value, enum.Enum)):

@@ -140,6 +140,13 @@ def _check_same(name: str, path: Path, value: Any, wanted: Path, found: Mapping[
         )
 
 
+def _check_another(name: str, path: Path, value: Any, wanted: Path, found: Mapping[str, Any]) -> None:
+    if value is _follow(name, wanted, found):
+        raise ValueError(
+            f"{name}: {text(path)} and {text(wanted)} are one object, but this module was made for two of them."
+        )
+
+
 def _check_named(name: str, path: Path, value: Any, wanted: tuple[str, str], found: Mapping[str, Any]) -> None:
     """A function, class or module of a library, which is found by its name."""
     module, attribute = wanted
@@ -203,6 +210,7 @@ _CHECKS: dict[str, Callable[[str, Path, Any, Any, Mapping[str, Any]], None]] = {
     "keys": _check_keys,
     "equal": _check_equal,
     "same": _check_same,
+    "another": _check_another,
     "named": _check_named,
     "text": _check_text,
     "has": _check_has,

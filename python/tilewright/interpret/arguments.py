@@ -39,6 +39,8 @@ from ..symbolic.scalars import Symbolic, SymInt, SymScalar
 from ..symbolic.sizes import Size
 from ..symbolic.tracer import Argument, Tracer, free_name
 from .generators import SymGenerator
+from .loaded import PATH as PATH_OF_MODULES
+from .loaded import LoadedModules
 from .pure import has_own_operators, is_generic_by_itself, is_named_tuple
 from .staged_draws import StagedGenerator, of_the_caller
 
@@ -159,6 +161,7 @@ class Inputs:
         self.by_path: dict[Path, Any] = {}
         self.by_identity: dict[int, tuple[Any, Path]] = {}
         self.arrays: list[SymArray] = []
+        self.originals: dict[int, tuple[SymArray, Any, Path]] = {}  # the caller's arrays, and where they are
         self.objects: set[int] = set()  # by identity: only their classes are guarded
         self.with_globals: dict[int, types.FunctionType] = {}
         self.calls: dict[Any, Any] = {}  # of functions behind lru_cache
@@ -179,6 +182,8 @@ class Inputs:
         """An attribute of a module."""
         value = getattr(module, name)
         path = (("module", (module, name)),)
+        if value is sys.modules:
+            return LoadedModules(self.loaded_module)
         if type(value) in _NUMBERS and module.__name__.split(".")[0] in CONSTANT_MODULES:
             self._guard(path, "equal", value)
             return value
@@ -223,6 +228,27 @@ class Inputs:
         """Whether it is an object from outside, where only the class is guarded, or one that the function makes: Python's
         operators on it run code that is not followed."""
         return (id(value) in self.objects and self.is_outer(value)) or self.is_made(value)
+
+    def is_one(self, left: SymArray, right: SymArray) -> bool | None:
+        """Whether two arrays are one object; None where that differs from call to call."""
+        if left is right:
+            return True
+        values = [self.originals.get(id(array)) for array in (left, right)]
+        if all(entry is not None and entry[0] is array for entry, array in zip(values, (left, right), strict=True)):
+            (_, one, path), (_, other, other_path) = values  # type: ignore[misc]
+            self._guard(path, "same" if one is other else "another", other_path, "whether they are one array decides")
+            return one is other
+        made_here = [array.storage for array in (left, right) if array.storage.argument is None]
+        if left.storage is right.storage or any(storage.value.operation == "call" for storage in made_here):
+            return None
+        return False if made_here else None
+
+    def loaded_module(self, name: str) -> Any:
+        """What sys.modules has under a name, None where it has nothing."""
+        found = sys.modules.get(name)
+        guard = PythonGuard(PATH_OF_MODULES, "key", (name, found is not None))
+        self.tracer.python_guards[(PATH_OF_MODULES, f"key {name}")] = guard
+        return None if found is None else self.outside((*PATH_OF_MODULES, ("item", name)), found)
 
     def is_made(self, value: Any) -> bool:
         """Whether it is an object that the function makes."""
@@ -469,6 +495,7 @@ class Inputs:
         read_only = not getattr(value.flags, "writeable", True)
         array = SymArray(tracer, Storage(made, argument, c_order=c_order, read_only=read_only))
         self.arrays.append(array)
+        self.originals[id(array)] = array, value, path
         if not is_parameter and path[0][0] != "constant" and path[-1][0] != "pcg64":
             self._guard(path, "type", of)
         return array

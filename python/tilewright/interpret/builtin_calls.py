@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import inspect
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -152,6 +153,13 @@ class Builtins(Part):
         self.inputs.has(value, name, is_there)
         return is_there
 
+    def _getattr_static(self, node: ast.Call, value: Any, name: str, default: Any = inspect._empty) -> Any:
+        held = inspect.getattr_static(self._stand_in(node, value), name, inspect._empty)
+        if held is not inspect._empty or default is inspect._empty:
+            raise self.error(node, ast.unparse(node)[:80], "what it finds is not followed", "Use getattr.")
+        self.inputs.has(value, name, False)
+        return default
+
     def _callable(self, node: ast.Call, value: Any) -> bool:
         return callable(value)
 
@@ -263,8 +271,9 @@ class Builtins(Part):
 
 _SPECIAL: dict[Any, str] = {
     len: "_len", range: "_range", isinstance: "_isinstance",
-    type: "_type", getattr: "_getattr", hasattr: "_hasattr", callable: "_callable", id: "_id", sum: "_sum", map: "_map", filter: "_filter",
+    type: "_type", getattr: "_getattr", hasattr: "_hasattr",
+    inspect.getattr_static: "_getattr_static", callable: "_callable", id: "_id", sum: "_sum", map: "_map", filter: "_filter",
     sorted: "_sorted", zip: "_zip", enumerate: "_enumerate", reversed: "_reversed", functools.reduce: "_reduce",
     np.random.default_rng: "_default_rng", int: "_int", float: "_float", bool: "_bool", min: "_min", max: "_max",
 }  # fmt: skip
-TAKE_OBJECTS = (isinstance, type, getattr, hasattr, callable, id)
+TAKE_OBJECTS = (isinstance, type, getattr, hasattr, callable, id, inspect.getattr_static)

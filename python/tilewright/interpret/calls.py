@@ -35,6 +35,7 @@ from .frame import InterpretedFunction, parameters_of
 from .generators import SymGenerator
 from .inspected import SIGNATURES, tells_of, told
 from .iterators import TracedIterator, traced_iterator
+from .loaded import LoadedModules
 from .made import MadeObjects
 from .protocols import call_without_source
 from .pure import (
@@ -126,7 +127,7 @@ class Calls(Part):
             return self.made.super_of(node, args)
         if isinstance(function, type):
             return self._call_class(node, function, args, kwargs)
-        if isinstance(bound_to, (SymArray, SymInt, SymScalar, Compressed, TracedIterator)):
+        if isinstance(bound_to, (SymArray, SymInt, SymScalar, Compressed, TracedIterator, LoadedModules)):
             self._refuse_objects(node, args, kwargs)
             return function(*args, **kwargs)
         if isinstance(bound_to, SIGNATURES) and not self.inputs.is_object(bound_to):
@@ -140,8 +141,11 @@ class Calls(Part):
         if module == "numpy":
             return self._call_numpy_function(node, function, args, kwargs)
         if (function is warnings.simplefilter or function is warnings.filterwarnings) and self.tracer.silenced:
-            if args and args[0] in _SHOWN:  # compiled code gives no warnings that could be errors
-                return None
+            category = {"category": Warning, **dict(zip(_OF_FILTERS[function], args, strict=False)), **kwargs}[
+                "category"
+            ]
+            if not (args and args[0] == "error" and issubclass(RuntimeWarning, category)):
+                return None  # compiled code gives no warnings
         if tells_of(function, args) and not kwargs:
             return told(self.inputs, function, args[0])
         if module in EFFECT_MODULES:
@@ -428,7 +432,10 @@ _MATH = {
     math.sinh: "sinh", math.cosh: "cosh", math.tanh: "tanh", math.exp: "exp", math.expm1: "expm1", math.log: "log",
     math.log2: "log2", math.log10: "log10", math.log1p: "log1p", math.sqrt: "sqrt", math.fabs: "absolute",
 }  # fmt: skip
-_SHOWN = ("ignore", "default", "always", "module", "once")  # what to do with warnings that is not raising them
+_OF_FILTERS: dict[Any, tuple[str, ...]] = {
+    warnings.simplefilter: ("action", "category"),
+    warnings.filterwarnings: ("action", "message", "category"),
+}
 _OF_NAMED_TUPLES = frozenset(["_replace", "_asdict", "_make", "_fields", "_field_defaults"])
 # Functions that are followed where code that is not hands them arguments.
 _OURS = (types.FunctionType, types.MethodType, JIT, functools._lru_cache_wrapper, operator.methodcaller)

@@ -186,6 +186,9 @@ class Expressions(Part):
         if isinstance(operation, (ast.Is, ast.IsNot, ast.Eq, ast.NotEq, ast.In, ast.NotIn)):
             if isinstance(operation, (ast.Is, ast.IsNot)):
                 self._refuse_identity(node, left, right)
+                if isinstance(left, SymArray) and isinstance(right, SymArray):
+                    is_one = self._one_or_two(node, left, right)
+                    return self._go_on(node, position, right, is_one == isinstance(operation, ast.Is))
             if isinstance(operation, (ast.Eq, ast.NotEq, ast.In, ast.NotIn)):
                 self._refuse_own_equality(node, left, right)
             self.inputs.pin(left)
@@ -196,6 +199,11 @@ class Expressions(Part):
             self._refuse_no_numbers(node, left, right)
             self._refuse_no_numbers(node, right, left)
         if isinstance(operation, (ast.In, ast.NotIn)):
+            if self._says_what_it_contains(right):
+                contains = self.calls.get_attribute(node, right, "__contains__")
+                held = self.truth(node, self.calls.call_function(contains.__func__, [right, left], {}), "an in")
+                result = held == isinstance(operation, ast.In)
+                return self._go_on(node, position, right, result)
             if isinstance(left, SymArray):
                 raise self.error(node, f"testing whether {ast.unparse(node.left)} is in something",
                                  "its elements are known only when the compiled function runs",
@@ -203,6 +211,10 @@ class Expressions(Part):
             result = (left in right) == isinstance(operation, ast.In)
         else:
             result = _COMPARE[type(operation)](left, right)
+        return self._go_on(node, position, right, result)
+
+    def _go_on(self, node: ast.Compare, position: int, right: Any, result: Any) -> Any:
+        """The rest of a chain of comparisons, behind one that gave a result."""
         if position == len(node.ops) - 1:
             return result
         if self.is_of_the_run(result):
@@ -218,8 +230,11 @@ class Expressions(Part):
             if held is not None and not isinstance(type(held).__eq__, types.WrapperDescriptorType):
                 self.refuse_object(node, held)
         for operation in node.ops:
-            if isinstance(operation, (ast.In, ast.NotIn)):
+            if isinstance(operation, (ast.In, ast.NotIn)) and not self._says_what_it_contains(right):
                 self.refuse_object(node, right)
+
+    def _says_what_it_contains(self, value: Any) -> bool:
+        return self.inputs.is_made(value) and isinstance(getattr(type(value), "__contains__", None), types.FunctionType)
 
     def _refuse_no_numbers(self, node: ast.AST, array: Any, other: Any) -> None:
         """NumPy compares each element with None or a text, where Python compares the objects."""
@@ -232,10 +247,15 @@ class Expressions(Part):
         if numbers and left is not right and all(x is not None for x in (left, right)):
             raise self.error(node, f"{ast.unparse(node)}, the identity of numbers",
                              "equal numbers need not be one object", "Compare with ==.")  # fmt: skip
-        if isinstance(left, SymArray) and isinstance(right, SymArray) and left is not right:
+
+    def _one_or_two(self, node: ast.AST, left: SymArray, right: SymArray) -> bool:
+        """Whether two arrays are one object."""
+        is_one = self.inputs.is_one(left, right)
+        if is_one is None:
             raise self.error(node, f"{ast.unparse(node)}, the identity of two arrays",
                              "whether they are one object differs from call to call",
                              "Decide it at the caller.")  # fmt: skip
+        return is_one
 
     def _eval_IfExp(self, node: ast.IfExp) -> Any:
         condition = self.evaluate(node.test)

@@ -8,6 +8,7 @@ flow on sizes is decided, short loops are unrolled; longer ones and branches on 
 from __future__ import annotations
 
 import ast
+import re
 import types
 import warnings
 from collections.abc import Iterable
@@ -34,7 +35,6 @@ from .carried import CarryNeeded, TestWrites
 from .early_return import behind_the_loop, else_behind, has_break, has_return, leaves_at_once
 from .expressions import Expressions
 from .frame import Break, Continue, Control, Frame, Leaving, Return
-
 from .managers import Managers
 from .regions import Regions
 from .sequences import Sequence, SymRange, sequence_of
@@ -71,9 +71,7 @@ class Interpreter(Part):
         self.expressions = Expressions(self.state, self.branches, self.calls)
         self.variables = self.expressions.variables
         self.evaluate, self.assign = self.expressions.evaluate, self.variables.assign
-        self.managers = Managers(
-            self.state, self.evaluate, self.expressions.keywords, self.assign, self.calls.call_function, self.block
-        )
+        self.managers = Managers(self.state, self.expressions, self.block)
         self.regions = Regions(self.state, self.branches, self.expressions, self.block)
 
     # -- functions -------------------------------------------------------------------------------------
@@ -130,7 +128,9 @@ class Interpreter(Part):
     def _refuse_generator(self, node: FunctionNode, name: str, is_manager: bool) -> None:
         body = node.body if isinstance(node.body, list) else [node.body]
         for item in inside(body, *FUNCTIONS, ast.ClassDef):
-            if isinstance(item, (ast.Yield, ast.YieldFrom, ast.Await)) and not (is_manager and isinstance(item, ast.Yield)):
+            if isinstance(item, (ast.Yield, ast.YieldFrom, ast.Await)) and not (
+                is_manager and isinstance(item, ast.Yield)
+            ):
                 word = "async functions are" if isinstance(item, ast.Await) else "generators are"
                 self.at(item)
                 raise self.tracer.error(
@@ -405,10 +405,16 @@ class Interpreter(Part):
             raise AssertionError(*([] if node.msg is None else [self.evaluate(node.msg)]))
 
     def _exec_Raise(self, node: ast.Raise) -> None:
+        if node.exc is None and self.state.handled:
+            raise self.state.handled[-1]
         if node.exc is None:
             raise self.error(node, "a raise without an exception", "except clauses are not compiled")
         exception = self.evaluate(node.exc)
-        # The recorded call ends here, with the user's own exception.
+        # The recorded call ends here, with the user's own exception, or where the function catches it.
+        if isinstance(exception, type) and issubclass(exception, BaseException):
+            exception = exception()
+        if isinstance(exception, Exception):
+            self.state.raised.append(exception)
         raise exception
 
     def _exec_Try(self, node: ast.Try) -> None:
@@ -427,6 +433,10 @@ class Interpreter(Part):
         except (TraceError, Control):
             raise
         except Exception as error:
+            handler = self._handler_of(node, error)
+            if handler is not None:
+                self._handle(handler, error)
+                return
             if not node.handlers:
                 raise
             raise self.error(
@@ -436,6 +446,25 @@ class Interpreter(Part):
                 "Test the condition with an if on sizes, or leave it out of the compiled function.",
             ) from None
         self.block(node.orelse)
+
+    def _handler_of(self, node: ast.Try, error: Exception) -> ast.ExceptHandler | None:
+        """The except clause that takes an error of Python around the numbers: it is raised in each call, since nothing that
+        differs from call to call decides it."""
+        if not any(error is one for one in self.state.raised) and not _is_of_python(error):
+            return None
+        for handler in node.handlers:
+            kinds = BaseException if handler.type is None else self.evaluate(handler.type)
+            if isinstance(error, kinds):
+                return handler
+        raise error
+
+    def _handle(self, handler: ast.ExceptHandler, error: Exception) -> None:
+        if handler.name:
+            self.frame.variables[handler.name] = error
+        with pushed(self.state.handled, error):
+            self.block(handler.body)
+        if handler.name:
+            self.frame.variables.pop(handler.name, None)
 
     def _exec_With(self, node: ast.With) -> None:
         self.managers.run(node, node.items)
@@ -483,6 +512,30 @@ class Interpreter(Part):
                 del owner[key]
             else:
                 raise self.error(node, f"del {ast.unparse(target)}", "objects are only read in a compiled function")
+
+
+# Errors that sizes do not decide, and the names of what stands for values: where they are in an error, it may be ours.
+_OF_PYTHON = (KeyError, AttributeError, TypeError, ImportError, ModuleNotFoundError, NameError)
+_STAND_INS = ("Sym", "Run", "Staged", "Compressed", "Traced", "Sequence", "Lent")
+_NUMBER = r"'(?:SymInt|SymScalar|RunScalar)'"
+_AS_OF_NUMBERS = re.compile(rf"object of type {_NUMBER} has no len\(\)|{_NUMBER} object is not iterable")
+_AS_OF_ARRAYS = re.compile(r"'numpy\.ndarray' object has no attribute '(\w+)'")
+
+
+def _is_of_python(error: Exception) -> bool:
+    """Whether Python itself raises it, with NumPy's arrays and its own numbers as with what stands for them."""
+    text = str(error)
+    if isinstance(error, ImportError) or (isinstance(error, TypeError) and _AS_OF_NUMBERS.fullmatch(text)):
+        return True
+    if isinstance(error, AttributeError) and (found := _AS_OF_ARRAYS.fullmatch(text)):
+        return not hasattr(np.ndarray, found[1])
+    if type(error) not in _OF_PYTHON or any(name in text for name in _STAND_INS):
+        return False
+    place = error.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    of_interpreter = __name__.rpartition(".")[0]
+    return place is not None and str(place.tb_frame.f_globals.get("__name__")).rpartition(".")[0] == of_interpreter
 
 
 def _statement_name(node: ast.stmt) -> str:

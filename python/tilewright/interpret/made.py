@@ -30,14 +30,16 @@ class MadeObjects(Part):
 
     def can_make(self, cls: type) -> bool:
         """Whether making an object is running __init__, and its attributes are what is set."""
-        own_ways = [name for name in _OWN_WAYS if inspect.getattr_static(cls, name, None) is not getattr(object, name, None)]
+        own_ways = [
+            name for name in _OWN_WAYS if inspect.getattr_static(cls, name, None) is not getattr(object, name, None)
+        ]
         if _is_frozen(cls):
             own_ways = [name for name in own_ways if name not in ("__setattr__", "__delattr__")]
         of_statements = all(base is object or base.__flags__ & _HEAP_TYPE for base in cls.__mro__)
         return type(cls) in (type, abc.ABCMeta) and not own_ways and of_statements
 
     def make(self, node: ast.Call, cls: type, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        made = object.__new__(cls)  # or Python's own TypeError of an abstract class
+        made: Any = object.__new__(cls)  # or Python's own TypeError of an abstract class
         self.tracer.made_objects[id(made)] = made
         method = inspect.getattr_static(cls, "__init__")
         if not isinstance(method, types.FunctionType):

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import TraceError
+from .expressions import Expressions
 from .frame import Break, Continue, Control, Return
 from .state import Part, State
 
@@ -24,12 +25,12 @@ _KEPT_BY_NUMPY = ("ignore", "warn")  # of np.errstate: compiled code raises no f
 class Managers(Part):
     """The part of the interpreter that runs with statements."""
 
-    def __init__(self, state: State, evaluate: Callable[..., Any], keywords: Callable[..., Any], assign: Callable[..., Any],
-                 call_function: Callable[..., Any], block: Callable[..., Any]) -> None:  # fmt: skip
-        """`evaluate` and `keywords` are those of Expressions, `assign` and `block` of Interpreter, `call_function` of Calls."""
+    def __init__(self, state: State, expressions: Expressions, block: Callable[..., Any]) -> None:
+        """`block` is that of Interpreter."""
         super().__init__(state)
-        self.evaluate, self.keywords, self.assign = evaluate, keywords, assign
-        self.call_function, self.block = call_function, block
+        self.evaluate, self.keywords = expressions.evaluate, expressions.keywords
+        self.assign, self.call_function = expressions.variables.assign, expressions.calls.call_function
+        self.block = block
 
     def run(self, node: ast.With, items: list[ast.withitem]) -> None:
         """The block within the managers of `items`, each in the next."""
@@ -37,7 +38,7 @@ class Managers(Part):
             self.block(node.body)
             return
         item, made = items[0], items[0].context_expr
-        function = self.evaluate(made.func) if isinstance(made, ast.Call) else None
+        function: Any = self.evaluate(made.func) if isinstance(made, ast.Call) else None
         if isinstance(made, ast.Call) and function is np.errstate and not made.args:
             self._keep_errstate(node, item, self.keywords(made))
             self.run(node, items[1:])

@@ -34,6 +34,8 @@ class State:
     at_yield: Callable[[Any], None] | None = None  # of the generator that is about to run
     # Of each context manager around: dicts from outside that it changes, as they were before, and why not to leave them so.
     changes: list[dict[int, tuple[Any, Any, TraceError]]] = field(default_factory=list)
+    raised: list[Exception] = field(default_factory=list)  # by raise statements
+    handled: list[Exception] = field(default_factory=list)  # of except clauses around
     ways_left: int = 0  # branches on data where a way left its block
 
 
@@ -128,7 +130,9 @@ class Part:
 
     def refuse_in_region(self, node: ast.AST, owner: Any, asked: str) -> None:
         """A list, dict or set from outside of a loop of the run is one in all iterations: no value of the program is it."""
-        if (may_change(owner) or self.inputs.is_made(owner)) and any(id(owner) in held for held in self.state.containers):
+        if (may_change(owner) or self.inputs.is_made(owner)) and any(
+            id(owner) in held for held in self.state.containers
+        ):
             raise self.error(
                 node, f"loops: {asked} in a run-time loop or branch",
                 "lists, dicts and sets are Python's own while tracing, and a run-time loop is traced as one iteration",

@@ -23,7 +23,10 @@ class Variables(Part):
     """The part of the interpreter that reads and assigns variables."""
 
     def __init__(
-        self, state: State, evaluate: Callable[[ast.expr], Any], set_attribute: Callable[[ast.Attribute, Any, Any], None]
+        self,
+        state: State,
+        evaluate: Callable[[ast.expr], Any],
+        set_attribute: Callable[[ast.Attribute, Any, Any], None],
     ) -> None:
         """`set_attribute` is MadeObjects.set."""
         super().__init__(state)

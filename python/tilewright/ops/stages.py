@@ -27,7 +27,7 @@ from ..symbolic.registry import provides, signature
 from ..symbolic.scalars import RunScalar, Symbolic, SymInt, SymScalar, refuse_kinds
 from ..symbolic.sizes import Size
 from ..symbolic.stages import NoTextError, Operand, call_of, result_of
-from ..symbolic.tracer import CalleeNotSeen, Tracer
+from ..symbolic.tracer import LEAVE_IT_OUT, CalleeNotSeen, Tracer
 from .elementwise import store_exactly, store_result
 from .operands import NO_VALUE, dtype_of, is_symbolic, operand_of, shape_of, to_value
 from .shapes import as_size
@@ -259,7 +259,9 @@ def add_stage(  # noqa: PLR0917
     """A call of any function that only computes what `gives` says. With `held`, its result is held under that name, and
     the number of the stage is given."""
     if tracer.silenced:
-        raise tracer.error(f"{name}() between kernels", "it may warn, where the function catches warnings", LEAVE_IT_OUT)
+        raise tracer.error(
+            f"{name}() between kernels", "it may warn, where the function catches warnings", LEAVE_IT_OUT
+        )
     operands: list[Value] = []
     given = [_handed(tracer, value, operands) for value in args]
     named = {key: _handed(tracer, value, operands) for key, value in kwargs.items()}

@@ -1,0 +1,552 @@
+"""What Python does around the numbers: objects that a function makes, with statements, errors that it catches, builders."""
+
+from __future__ import annotations
+
+import abc
+import contextlib
+import dataclasses
+import inspect
+import sys
+import warnings
+
+import numpy as np
+import pytest
+import tilewright
+from strictly import agree, check
+
+pytestmark = pytest.mark.compile
+
+X, Y = np.arange(7.0), np.arange(12.0).reshape(3, 4)
+
+
+class Grid:
+    scale = 2.0
+
+    def __init__(self, n, length):
+        self.x = np.linspace(0, length, n)
+        self.dx = self.x[1] - self.x[0]
+
+    def area(self):
+        return self.x.sum() * self.dx * self.scale
+
+    @property
+    def middle(self):
+        return self.x[3]
+
+    @staticmethod
+    def one_more(a):
+        return a + 1
+
+    @classmethod
+    def of_three(cls, n):
+        return cls(n, 3.0)
+
+
+class Rod:
+    def __init__(self, u):
+        self.u = u.copy()
+        self.time = 0.0
+        self.seen = []
+
+    def step(self, by):
+        self.u[1:-1] += by * (self.u[2:] - 2 * self.u[1:-1] + self.u[:-2])
+
+    def halve(self):
+        self.u = self.u / 2
+        self.time += 0.5
+
+
+class Base:
+    def __init__(self, a):
+        self.a = a
+
+    def given(self):
+        return self.a * 2
+
+
+class Derived(Base):
+    def __init__(self, a, b):
+        super().__init__(a)
+        self.b = b
+
+    def given(self):
+        return super().given() + self.b
+
+
+class Root(abc.ABC):
+    def __init__(self):
+        super().__init__()
+        self.k = 1.5
+
+    @abc.abstractmethod
+    def go(self, x): ...
+
+
+class Leaf(Root):
+    def go(self, x):
+        return x * self.k
+
+
+@dataclasses.dataclass
+class Body:
+    place: object
+    mass: float = 2.0
+    tags: list = dataclasses.field(default_factory=list)
+
+    def __post_init__(self):
+        self.weight = self.mass * 10
+
+    def moment(self):
+        return self.place * self.weight
+
+
+@dataclasses.dataclass(frozen=True)
+class Fixed:
+    a: object
+
+
+class Slots:
+    __slots__ = ("v",)
+
+    def __init__(self, v):
+        self.v = v
+
+
+class Doubled:
+    def __init__(self):
+        self._v = 0
+
+    @property
+    def v(self):
+        return self._v
+
+    @v.setter
+    def v(self, value):
+        self._v = value * 2
+
+
+class Scale:
+    def __init__(self, by):
+        self.by = by
+
+    def __call__(self, x):
+        return x * self.by
+
+
+class Between:
+    def __init__(self, low, high):
+        self.low, self.high = low, high
+
+    def __contains__(self, value):
+        return self.low <= value <= self.high
+
+
+def of_a_grid(n):
+    grid = Grid(n, 2.0)
+    return grid.area() + grid.middle, grid.one_more(grid.x), Grid.of_three(n).area()
+
+
+def written_in_a_loop(x, steps):
+    rod = Rod(x)
+    for _ in range(steps):
+        rod.step(0.1)
+    return rod.u
+
+
+def written_behind_an_if(x):
+    rod = Rod(x)
+    if x.sum() > 3:
+        rod.u[0] = 9
+    return rod.u
+
+
+def set_again(x):
+    rod = Rod(x)
+    rod.halve()
+    rod.halve()
+    rod.seen.append(rod.u.sum())
+    return rod.u, rod.time, np.array(rod.seen)
+
+
+def made_in_a_loop(x, n):
+    sum_of = np.zeros_like(x)
+    for i in range(n):
+        sum_of += Rod(x * i).u
+    return sum_of
+
+
+def inherits(x):
+    return Derived(x, 3.0).given() + Leaf().go(x)
+
+
+def of_dataclasses(x):
+    return Body(x).moment() + Body(x, mass=3.0).moment() + Fixed(x).a
+
+
+def of_descriptors(x):
+    slots, doubled = Slots(x), Doubled()
+    slots.v = slots.v + 1
+    doubled.v = x
+    doubled.v += x
+    return slots.v, doubled.v
+
+
+def called_and_asked(x, k):
+    return Scale(3)(x) * (2 if k in Between(0, 3) else 5), isinstance(Derived(x, 1), Base), hasattr(Base(x), "b")
+
+
+@pytest.mark.parametrize(
+    ("function", "args"),
+    [
+        (of_a_grid, (9,)),
+        (written_in_a_loop, (X, 30)),
+        (written_behind_an_if, (X,)),
+        (set_again, (X,)),
+        (made_in_a_loop, (X, 40)),
+        (inherits, (X,)),
+        (of_dataclasses, (X,)),
+        (of_descriptors, (X,)),
+        (called_and_asked, (X, 2)),
+        (called_and_asked, (X, 7)),
+    ],
+)
+def test_objects(function, args) -> None:
+    check(function, *args, bits=False)
+
+
+def test_attributes_of_the_class_are_read_at_each_call(monkeypatch) -> None:
+    compiled = check(of_a_grid, 9, bits=False)
+    monkeypatch.setattr(Grid, "scale", 5.0)
+    check(compiled, 9, bits=False)
+    monkeypatch.setattr(Grid, "area", lambda self: self.x.sum())
+    check(compiled, 9, bits=False)
+
+
+class Keeps:
+    def __init__(self, a):
+        self.a = a
+
+    def __setattr__(self, name, value):
+        object.__setattr__(self, name, value)
+
+
+def assigned_behind_an_if(x):
+    rod = Rod(x)
+    if x.sum() > 3:
+        rod.u = rod.u * 2
+    return rod.u
+
+
+def assigned_in_a_loop(x, n):
+    rod = Rod(x)
+    for i in range(n):
+        rod.u = rod.u + x[i % 3]
+    return rod.u
+
+
+def returned(x):
+    return Base(x)
+
+
+def with_operators(x):
+    return Base(x) + 1
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        (lambda x: Keeps(x).a + 1, "making a Keeps object"),
+        (assigned_behind_an_if, "assigning rod.u in a run-time loop or branch"),
+        (lambda x: assigned_in_a_loop(x, int(x.sum())), "assigning rod.u in a run-time loop or branch"),
+        (returned, "Base"),
+        (with_operators, "with a Base object"),
+    ],
+)
+def test_refused(function, words) -> None:
+    with pytest.raises(tilewright.TraceError, match=words):
+        tilewright.jit(function, strict=True)(X)
+
+
+def test_errors_of_objects_are_pythons() -> None:
+    with pytest.raises(TypeError, match="abstract"):
+        tilewright.jit(lambda x: Root().go(x), strict=True)(X)
+
+
+# -- with ------------------------------------------------------------------------------------------------------------
+
+SETTINGS = {"doubles": False, "k": 2.0}
+
+
+def set_all(**settings):
+    for name, value in settings.items():
+        SETTINGS[name] = value
+
+
+@contextlib.contextmanager
+def doubling(doubles):
+    before = SETTINGS.copy()
+    set_all(doubles=doubles)
+    try:
+        yield before
+    finally:
+        set_all(**before)
+
+
+@contextlib.contextmanager
+def left_so():
+    SETTINGS["doubles"] = True
+    yield
+
+
+@contextlib.contextmanager
+def one_more(x):
+    yield x + 1
+
+
+def as_set(x):
+    return x * (2 if SETTINGS["doubles"] else 1) * SETTINGS["k"]
+
+
+def around(x):
+    before = as_set(x)
+    with doubling(True) as settings, one_more(x) as more:
+        inside = as_set(more) * settings["k"]
+    return before + 100 * inside + as_set(x)
+
+
+def returns_inside(x):
+    with doubling(True):
+        return as_set(x)
+
+
+def breaks_inside(x):
+    total = x * 0
+    for i in range(3):
+        with doubling(True):
+            if i == 1:
+                break
+            total = total + as_set(x)
+    return total + as_set(x)
+
+
+def in_a_loop_of_the_run(x, n):
+    total = x * 0
+    for i in range(n):
+        with doubling(True):
+            total = total + as_set(x) * i
+    return total
+
+
+def ways_inside(x):
+    with doubling(True):
+        if x.sum() > 2:
+            return as_set(x)
+        return x * 1
+
+
+def quiet(x):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return 1 / x
+
+
+@pytest.mark.parametrize(
+    ("function", "args"),
+    [
+        (around, (X,)),
+        (returns_inside, (X,)),
+        (breaks_inside, (X,)),
+        (in_a_loop_of_the_run, (X, 300)),
+        (ways_inside, (X,)),
+        (quiet, (X,)),
+    ],
+)
+def test_with(function, args) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check(function, *args)
+    assert SETTINGS == {"doubles": False, "k": 2.0}
+
+
+def test_what_a_manager_sets_is_read_at_each_call(monkeypatch) -> None:
+    compiled = check(around, X)
+    monkeypatch.setitem(SETTINGS, "k", 7.0)
+    check(compiled, X)
+    monkeypatch.setitem(SETTINGS, "doubles", True)
+    check(compiled, X)
+
+
+def stays(x):
+    with left_so():
+        return as_set(x)
+
+
+def warns(x):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return 1 / x
+
+
+def test_managers_that_leave_a_trace_are_refused() -> None:
+    for function, words in ((stays, "assigning an item of SETTINGS"), (warns, "simplefilter")):
+        with pytest.raises(tilewright.TraceError, match=words):
+            tilewright.jit(function, strict=True)(X)
+    assert SETTINGS["doubles"] is False
+
+
+# -- errors that are caught ----------------------------------------------------------------------------------------------
+
+
+def no_key(x):
+    try:
+        k = SETTINGS["nothing"]
+    except KeyError:
+        k = 3.0
+    return x * k
+
+
+def axes_of(x, axis):
+    try:
+        axes = tuple(axis)
+    except TypeError:
+        axes = (axis,)
+    return x.sum(axis=axes)
+
+
+def no_module(x):
+    try:
+        import tilewright_has_no_such_module  # noqa: F401,PLC0415
+    except ImportError:
+        return x * 3
+    return x * 4
+
+
+def not_loaded(x):
+    try:
+        return x * len(sys.modules["tilewright_has_no_such_module"].__name__)
+    except KeyError:
+        return x * 2
+
+
+def of_its_own(x):
+    try:
+        if x.ndim == 1:
+            raise ValueError("one axis")
+    except ValueError as error:
+        return x * len(str(error))
+    return x * 1
+
+
+def again(x):
+    try:
+        try:
+            SETTINGS["nothing"]
+        except KeyError:
+            raise
+    except KeyError:
+        return x + 1
+    finally:
+        x = x * 5
+
+
+def no_attribute(x):
+    try:
+        k = x.columns
+    except (KeyError, AttributeError):
+        k = 5
+    return x * k
+
+
+@pytest.mark.parametrize(
+    ("function", "args"),
+    [
+        (no_key, (X,)), (axes_of, (Y, 0)), (axes_of, (Y, (0, 1))), (no_module, (X,)), (not_loaded, (X,)), (of_its_own, (X,)),
+        (again, (X,)), (no_attribute, (X,)),
+    ],
+)  # fmt: skip
+def test_caught(function, args) -> None:
+    check(function, *args)
+
+
+def test_what_was_missing_is_looked_for_at_each_call(monkeypatch) -> None:
+    missing, loaded = check(no_key, X), check(not_loaded, X)
+    monkeypatch.setitem(SETTINGS, "nothing", 11.0)
+    check(missing, X)
+    monkeypatch.setitem(sys.modules, "tilewright_has_no_such_module", np)
+    check(loaded, X)
+
+
+def of_sizes(x):
+    try:
+        return x.reshape(2, -1) * 1
+    except ValueError:
+        return x * 1
+
+
+def test_errors_that_sizes_decide_are_not_caught() -> None:
+    with pytest.raises(tilewright.TraceError, match="try/except as control flow"):
+        tilewright.jit(of_sizes, strict=True)(X)
+
+
+# -- identity, signatures, builders -----------------------------------------------------------------------------------------
+
+
+def one_or_two(x, y):
+    return x + y if x is y else x - y
+
+
+def test_whether_arrays_are_one_is_decided_at_each_call() -> None:
+    compiled = tilewright.jit(one_or_two, strict=True)
+    for y in (X, X + 1, X, X.copy()):
+        for _ in range(2):
+            assert agree(compiled(X, y), one_or_two(X, y))
+
+
+def bound(function):
+    def wrapper(*args, **kwargs):
+        given = inspect.signature(function).bind(*args, **kwargs)
+        given.apply_defaults()
+        return function(*given.args, **given.kwargs) * given.arguments["k"]
+
+    return wrapper
+
+
+@bound
+def times(x, k=3):
+    return x * k
+
+
+def signatures(x):
+    return times(x) + times(x, k=2)
+
+
+def test_signatures() -> None:
+    check(signatures, X)
+
+
+def rows(x):
+    return np.r_[x[2:0:-1], x, 0, x[-2]], np.r_[0 : len(x), 5], np.r_[x.astype("f4"), 1.5], np.r_[0:1:5j, x]
+
+
+def columns(y):
+    return np.c_[y, y[:, 0]], np.c_[y[0], y[1]], np.r_[y, y]
+
+
+def grids(y):
+    a, b = np.ogrid[: y.shape[0], 1 : y.shape[1] : 2]
+    return a * b, np.mgrid[0 : y.shape[0], 0:2], np.ogrid[: len(y)], y[np.s_[1:, ::2]] * 1
+
+
+def fits(x):
+    return np.polyfit(x, x**2 + 1, 2), np.polyfit(x, np.stack([x, x**2], 1), 1)
+
+
+def broadcasts(x):
+    return np.zeros(np.broadcast_shapes(x.shape, (5, 1))) + x, np.asarray_chkfinite(x) * 2
+
+
+@pytest.mark.parametrize(
+    ("function", "args"), [(rows, (X,)), (columns, (Y,)), (grids, (Y,)), (fits, (X,)), (broadcasts, (X,))]
+)
+def test_builders(function, args) -> None:
+    check(function, *args, bits=False)
