@@ -387,6 +387,9 @@ np.polyder(a, 2) | a:*[n]
 np.polyfit(a, b, 2) | a:f[n] b:f[n]
 np.polyint(a) | a:*[n]
 np.polyint(a, m=2, k=[1, 2]) | a:*[n]
+# the same bits
+np.ndarray.view(a.astype("f8"), "i8") | a:r[n,m]
+a.astype("f4").T.view(np.uint32) | a:r[n,m]
 # writes
 np.put(a, i, b); return a | a:*[5] i:pl[k] b:r[3]
 a.put([0, -1], 7, mode="clip"); return a * 1 | a:n[n,3]

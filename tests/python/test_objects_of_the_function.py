@@ -12,6 +12,7 @@ import warnings
 import numpy as np
 import pytest
 import tilewright
+from numpy.lib.stride_tricks import as_strided
 from strictly import agree, check
 
 pytestmark = pytest.mark.compile
@@ -220,6 +221,36 @@ def test_attributes_of_the_class_are_read_at_each_call(monkeypatch) -> None:
     check(compiled, 9, bits=False)
     monkeypatch.setattr(Grid, "area", lambda self: self.x.sum())
     check(compiled, 9, bits=False)
+
+
+def counts(rod):
+    rod.time += 1
+    return True
+
+
+def asked_first(x):
+    rod = Rod(x)
+    return (x * 2 if counts(rod) and x.sum() > 3 else x) * rod.time
+
+
+def counted(x, n):
+    rod, total = Rod(x), x * 0
+    while rod.time < n:
+        counts(rod)
+        total = total + x
+    return total
+
+
+def collected(x, n):
+    rod = Rod(x)
+    for i in range(n):
+        rod.seen.append(x[i % 3])
+    return np.array(rod.seen)
+
+
+@pytest.mark.parametrize(("function", "args"), [(asked_first, (X,)), (counted, (X, 10)), (collected, (X, 300))])
+def test_changes_happen_once(function, args) -> None:
+    check(function, *args)
 
 
 class Keeps:
@@ -545,8 +576,53 @@ def broadcasts(x):
     return np.zeros(np.broadcast_shapes(x.shape, (5, 1))) + x, np.asarray_chkfinite(x) * 2
 
 
+def windows(x, width):
+    n = x.size - width + 1
+    by_hand = as_strided(x, shape=(n, width), strides=(x.strides[0], x.strides[0]))
+    return by_hand.mean(axis=1), as_strided(x, (3, 2), x.strides * 2) + 1
+
+
+def bits(x):
+    return (
+        x.astype("f4").view("i4"),
+        x.view(np.int64) >> 52,
+        (x > 2).view(np.uint8) * 3,
+        x.view() + 1,
+        x[::2].view("u8") // 3,
+    )
+
+
+def test_strides() -> None:
+    compiled = check(windows, X, 3, bits=False)
+    check(compiled, np.arange(40.0), 3, bits=False)
+    for x in (np.arange(40.0)[::2], np.arange(40.0)[::-1]):
+        with pytest.raises(tilewright.TraceError, match="known only of C-contiguous"):
+            compiled(x, 3)
+    with pytest.raises(tilewright.TraceError, match="beyond the array"):
+        tilewright.jit(lambda x: as_strided(x, (9, 9), x.strides * 2) + 1, strict=True)(X)
+
+
+def write_through_bits(x):
+    v = x.view(np.int64)
+    x[0] = 5
+    return v + 1
+
+
+def write_into_windows(x):
+    as_strided(x, (2, 3), (8, 8))[0] = 3
+    return x
+
+
 @pytest.mark.parametrize(
-    ("function", "args"), [(rows, (X,)), (columns, (Y,)), (grids, (Y,)), (fits, (X,)), (broadcasts, (X,))]
+    ("function", "words"), [(write_through_bits, "reading .view"), (write_into_windows, "writing into .as_strided")]
+)
+def test_views_that_are_copies_here_are_not_written(function, words) -> None:
+    with pytest.raises(tilewright.TraceError, match=words):
+        tilewright.jit(function, strict=True)(X.copy())
+
+
+@pytest.mark.parametrize(
+    ("function", "args"), [(bits, (X,)), (rows, (X,)), (columns, (Y,)), (grids, (Y,)), (fits, (X,)), (broadcasts, (X,))]
 )
 def test_builders(function, args) -> None:
     check(function, *args, bits=False)

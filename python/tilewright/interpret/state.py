@@ -68,10 +68,14 @@ class Part:
         happens twice."""
         made, variables = self.tracer.made, dict(self.frame.variables)
         memories = list(memory_of(self.frame, self.tracer))
+        objects = [(one, dict(vars(one))) for one in self.tracer.made_objects.values() if hasattr(one, "__dict__")]
 
         def undo() -> None:
             self.tracer.undone.append(range(made, self.tracer.made))
             self.frame.variables = variables
+            for one, attributes in objects:
+                vars(one).clear()
+                vars(one).update(attributes)
             for memory in memories:
                 memory.storage.value, memory.storage.version = memory.value, memory.version
 
@@ -133,8 +137,9 @@ class Part:
         if (may_change(owner) or self.inputs.is_made(owner)) and any(
             id(owner) in held for held in self.state.containers
         ):
+            kinds = "attributes of objects" if self.inputs.is_made(owner) else "lists, dicts and sets"
             raise self.error(
                 node, f"loops: {asked} in a run-time loop or branch",
-                "lists, dicts and sets are Python's own while tracing, and a run-time loop is traced as one iteration",
+                f"{kinds} are Python's own while tracing, and a run-time loop is traced as one iteration",
                 "Write into an array that is made before the loop.",
             )  # fmt: skip

@@ -170,7 +170,7 @@ def _writable(tracer: Tracer, array: SymArray) -> SymArray:
         return SymArray(tracer, Storage(copied(tracer, array.read()), c_order=array.is_c_contiguous()))
     if storage.argument is not None or storage.chosen_from is not None:
         # The caller's array may be either: as long as nobody can tell them apart, one stands for both.
-        return array.view(View("reshape", {}, array.sizes, uncertain=True))
+        return array.seen_as(View("reshape", {}, array.sizes, uncertain=True))
     return array
 
 

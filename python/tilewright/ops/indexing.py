@@ -327,7 +327,7 @@ def _set_part(array: SymArray, key: Any, value: Any) -> None:
     items, target_shape, is_element = _parse(array, key)
     if is_element and shape_of(operand) and not ONE_ELEMENT_IS_A_NUMBER:
         raise ValueError("setting an array element with a sequence.")
-    target = array.view(View("index", {"index": items}, tuple(target_shape)))
+    target = array.seen_as(View("index", {"index": items}, tuple(target_shape)))
     check_stored(tracer, operand, array.dtype)
     new = to_value(tracer, operand, array.dtype)
     mine = shape_of(operand)

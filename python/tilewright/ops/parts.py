@@ -10,6 +10,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from ..symbolic.arrays import SymArray
 from ..symbolic.from_data import gather
+from ..symbolic.graph import Value
 from ..symbolic.registry import rule
 from ..symbolic.scalars import SymInt
 from ..symbolic.tracer import Tracer
@@ -119,7 +120,42 @@ def sliding_window_view(
             raise ValueError("window shape cannot be larger than input array shape")
         index = arange(tracer, steps)[:, None] + arange(tracer, window)
         made = moveaxis(tracer, gather(made, index.read(), k, is_inside=True), k + 1, -1)
-    view = SymArray.fresh(tracer, made.read(), is_scalar=False)
-    view.storage.read_only, view.storage.part_of = True, "sliding_window_view()"
+    view = _overlapping(array, made.read(), "sliding_window_view()")
+    view.storage.read_only = True
+    return view
+
+
+@rule(np.lib.stride_tricks.as_strided)
+def as_strided(
+    tracer: Tracer, x: Any, shape: Any = None, strides: Any = None, subok: bool = False, writeable: bool = True
+) -> Any:
+    """Elements of C-contiguous memory by positions that grow along each axis."""
+    array = as_array(tracer, x)
+    own = array.strides  # or why they are not known
+    extents = array.shape if shape is None else (shape if isinstance(shape, (tuple, list)) else (shape,))
+    steps = own if strides is None else (strides if isinstance(strides, (tuple, list)) else (strides,))
+    if len(extents) != len(steps):
+        raise ValueError("mismatch in length of strides and shape")
+    positions: Any = arange(tracer, 1).reshape((1,) * len(extents))
+    last: Any = 0
+    for k, (extent, stride) in enumerate(zip(extents, steps, strict=True)):
+        step = stride // array.itemsize
+        if stride < 0 or stride % array.itemsize or extent < 1:
+            raise tracer.error("np.lib.stride_tricks.as_strided() with strides below 0 or between elements, or no elements",
+                               "there is no rule for it", "Use slices.")  # fmt: skip
+        along = [1] * len(extents)
+        along[k] = -1
+        positions = positions + (arange(tracer, extent) * step).reshape(along)
+        last = last + (extent - 1) * step
+    if last >= array.size:
+        raise tracer.error("np.lib.stride_tricks.as_strided() beyond the array", "it would read memory of others",
+                           "Make the shape smaller.")  # fmt: skip
+    return _overlapping(array, gather(array.reshape(-1), positions.read(), 0, is_inside=True).read(), "as_strided()")
+
+
+def _overlapping(array: SymArray, value: Value, name: str) -> SymArray:
+    """What NumPy has as a view whose elements are in several places of it; here an array that is not written."""
+    view = SymArray.fresh(array.tracer, value, is_scalar=False)
+    view.storage.part_of = name
     view.storage.chosen_from = ((array.storage, array.storage.value),)
     return view

@@ -114,7 +114,7 @@ def reshaped(tracer: Tracer, array: SymArray, shape: tuple[Size, ...]) -> SymArr
     if array.is_scalar:
         return SymArray.fresh(tracer, reshape_value(tracer, array.read(), shape), is_scalar=False)
     certain = _without_ones(old) == _without_ones(shape) or array.is_c_contiguous()
-    return array.view(View("reshape", {}, shape, uncertain=not certain))
+    return array.seen_as(View("reshape", {}, shape, uncertain=not certain))
 
 
 def in_c_order(tracer: Tracer, array: SymArray) -> SymArray:
@@ -128,7 +128,7 @@ def in_c_order(tracer: Tracer, array: SymArray) -> SymArray:
     owner = array.storage.argument
     if owner is not None and owner.name in tracer.layouts and not array.chain:
         return SymArray(tracer, Storage(copied(tracer, array.read()), c_order=True))
-    return array.view(View("reshape", {}, _resolved(tracer, array.sizes), uncertain=True))
+    return array.seen_as(View("reshape", {}, _resolved(tracer, array.sizes), uncertain=True))
 
 
 def _lies_in_c_order(tracer: Tracer, array: SymArray) -> bool:
@@ -147,7 +147,7 @@ def ravel(tracer: Tracer, a: Any, order: str = "C") -> Any:
         refuse_order(tracer, "ravel", order)
     array = in_c_order(tracer, array)
     # Always a new array: a view of what is contiguous, of all else a copy.
-    return array.view(View("reshape", {}, (tracer.total(array.sizes),)))
+    return array.seen_as(View("reshape", {}, (tracer.total(array.sizes),)))
 
 
 @provides
@@ -177,7 +177,7 @@ def transpose(tracer: Tracer, a: Any, axes: Any = None) -> Any:
         order = [normalize_axis(axis, rank) for axis in axes]
         if len(set(order)) != rank:
             raise ValueError("repeated axis in transpose")
-    return array.view(View("transpose", {"axes": order}, tuple(array.sizes[k] for k in order)))
+    return array.seen_as(View("transpose", {"axes": order}, tuple(array.sizes[k] for k in order)))
 
 
 @rule(np.swapaxes)
@@ -222,7 +222,7 @@ def index_view(tracer: Tracer, array: SymArray, items: list[Any], shape: Sequenc
     if array.is_scalar:
         value = tracer.add("index", (array.read(),), {"index": items}, array.dtype, shape)
         return SymArray.fresh(tracer, value, is_scalar=False)
-    return array.view(View("index", {"index": items}, tuple(shape)))
+    return array.seen_as(View("index", {"index": items}, tuple(shape)))
 
 
 def written_out(keys: Sequence[Any], rank: int, whole: Any = slice(None), mask: Any = None) -> tuple[Any, ...]:
@@ -280,7 +280,7 @@ def broadcast_to(tracer: Tracer, array: Any, shape: Any, subok: bool = False) ->
     if not fits_into(tracer, source.sizes, wanted):
         raise ValueError("input operand has more dimensions than allowed by the axis remapping"
                          if source.ndim > len(wanted) else "operands could not be broadcast together with remapped shapes")  # fmt: skip
-    return source.view(View("broadcast_to", {}, _resolved(tracer, wanted)))
+    return source.seen_as(View("broadcast_to", {}, _resolved(tracer, wanted)))
 
 
 @rule(np.broadcast_shapes)
@@ -295,7 +295,7 @@ def broadcast_arrays(tracer: Tracer, *arrays: Any, subok: bool = False) -> Any:
     shape = broadcast_shapes(tracer, [a.sizes for a in sources])
     if all(len(a.sizes) == len(shape) and _resolved(tracer, a.sizes) == shape for a in sources):
         return tuple(sources)
-    return tuple(a.view(View("broadcast_to", {}, shape)) for a in sources)
+    return tuple(a.seen_as(View("broadcast_to", {}, shape)) for a in sources)
 
 
 def at_least(rank: int, tracer: Tracer, *arrays: Any) -> Any:

@@ -61,7 +61,8 @@ class Gives:
     shape: Sequence[Any] = ()
     kind: type | None = None  # Python's number of that type
     is_array: bool = False  # also without dimensions
-    view_of: Like | None = None  # which NumPy lets nobody write into
+    view_of: Like | None = None  # what NumPy gives is a view of that
+    is_writeable: bool = True  # of a view
     view_name: str = ""
 
 
@@ -419,7 +420,7 @@ def _result(tracer: Tracer, leaf: Gives, value: Value) -> Any:
         return RunScalar(tracer, value, leaf.kind)
     made = SymArray.fresh(tracer, value, is_scalar=not value.shape and not leaf.is_array)
     if leaf.view_of is not None and not made.is_scalar:
-        made.storage.read_only, made.storage.part_of = True, leaf.view_name
+        made.storage.read_only, made.storage.part_of = not leaf.is_writeable, leaf.view_name
         if isinstance(whole := leaf.view_of.value, SymArray):
             made.storage.chosen_from = ((whole.storage, whole.storage.value),)
     return made

@@ -85,4 +85,4 @@ def _beside(selection: Compressed, x: Any, what: str) -> Any:
     more = selection.mask_rank - 1
     sizes = (*array.sizes[:moves_at], *[Size.constant(1)] * more, *array.sizes[moves_at:])
     view = View("index", {"index": [*items[:moves_at], *[NEWAXIS] * more, *items[moves_at:]]}, sizes)
-    return array.view(view)
+    return array.seen_as(view)

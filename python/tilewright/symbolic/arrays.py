@@ -17,7 +17,7 @@ from .operators import BINARY, COMPARE, COMPARE_UFUNC, UNARY, divmod_of
 from .registry import OPERATIONS
 from .scalars import Symbolic, int_of
 from .sizes import Size
-from .tracer import MAX_UNROLLED_ITERATIONS, Argument, Tracer
+from .tracer import LEAVE_IT_OUT, MAX_UNROLLED_ITERATIONS, Argument, Tracer
 
 
 @dataclass(eq=False)
@@ -153,7 +153,7 @@ class SymArray(ArrayLike):
     def of_one_kind(self) -> SymArray:
         return SymArray(self.tracer, self.storage, self.chain, self.is_scalar)
 
-    def view(self, view: View) -> SymArray:
+    def seen_as(self, view: View) -> SymArray:
         made = SymArray(self.tracer, self.storage, (*self.chain, view))
         if self.may_be_a_copy():
             made.seen = self.seen
@@ -161,6 +161,22 @@ class SymArray(ArrayLike):
 
     def may_be_a_copy(self) -> bool:
         return any(view.uncertain for view in self.chain)
+
+    @property
+    def strides(self) -> tuple[Any, ...]:
+        """In bytes; known of C-contiguous arrays, in which no axis of one element may have any stride."""
+        sizes: list[Any] = [number or 1 for number in self.shape]
+        is_known = self.is_scalar or len(sizes) <= 1 or not any(type(number) is int and number == 1 for number in sizes)
+        if not self.is_scalar and not self.is_c_contiguous():
+            self.tracer.need_layout(self.storage.argument)
+            is_known = False
+        if not is_known:
+            raise self.tracer.error(f"array.strides on {self._type_text()}", "they are known only of C-contiguous arrays",
+                                    "Take np.ascontiguousarray() of it, or np.lib.stride_tricks.sliding_window_view().")  # fmt: skip
+        strides = [self.itemsize]
+        for number in sizes[:0:-1]:
+            strides.append(strides[-1] * number)
+        return tuple(strides[::-1]) if sizes else ()
 
     def is_c_contiguous(self) -> bool:
         """For certain, in each call that the guards admit."""
@@ -255,7 +271,9 @@ class SymArray(ArrayLike):
             raise self.tracer.error(
                 f"writing into .{self.storage.part_of} of an array",
                 "there is no rule for it",
-                "Make the complex array from its parts (re + 1j * im).",
+                "Make the complex array from its parts (re + 1j * im)."
+                if self.storage.part_of in ("real", "imag")
+                else "Write into the array itself.",
             )
         if self.storage.elements_of is not None:
             raise self._of_elements("writing into a view of what a boolean mask picks out")
@@ -333,7 +351,7 @@ class SymArray(ArrayLike):
             return self._part("imag")
         number = SymArray.fresh(self.tracer, self.tracer.constant(0, self.dtype), is_scalar=self.is_scalar)
         # New zeros; NumPy lets nobody write into them.
-        return number if self.is_scalar else number.view(View("broadcast_to", {}, self.sizes))
+        return number if self.is_scalar else number.seen_as(View("broadcast_to", {}, self.sizes))
 
     def _part(self, name: str) -> SymArray:
         value = self.read()
@@ -426,6 +444,15 @@ class SymArray(ArrayLike):
     def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> SymArray:
         new = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
         return self._call(np.reshape, tuple(new), order=order, copy=copy)
+
+    def view(self, dtype: Any = None, type: Any = None) -> SymArray:  # noqa: A002
+        if type is not None:
+            raise self.tracer.error(
+                "ndarray.view(type=…)", "only arrays of NumPy's own class are compiled", LEAVE_IT_OUT
+            )
+        if dtype is None or np.dtype(dtype) == self.dtype:
+            return self.of_one_kind()
+        return self._call(np.ndarray.view, dtype)
 
     def flatten(self, order: str = "C") -> SymArray:
         return OPERATIONS.flatten(self.tracer, self, order=order)

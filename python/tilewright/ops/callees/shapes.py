@@ -146,7 +146,7 @@ def _joined(tracer: Any, arrays: Any, rank: int, depth: int) -> list[Any]:
 @row(np.diagonal)
 def _diagonal(a: Like, offset: Any = 0, axis1: int = 0, axis2: int = 1) -> Any:
     outer, extent = diagonal_of(a, offset, axis1, axis2)
-    return Gives(a.dtype, (*outer, extent), view_of=a, view_name="diagonal()")
+    return Gives(a.dtype, (*outer, extent), view_of=a, view_name="diagonal()", is_writeable=False)
 
 
 @row(np.linalg.diagonal)
@@ -201,3 +201,11 @@ def _unpackbits(a: Like, /, axis: Any = None, count: Any = None, bitorder: str =
 @row(np.array_equiv)
 def _array_equiv(a1: Like, a2: Like) -> Any:
     return Gives(BOOL, (), bool)
+
+
+@row(np.ndarray.view)
+def _view(a: Like, dtype: Any) -> Any:
+    """The same bits as numbers of another type of that size."""
+    given = np.dtype(dtype)
+    fits = a.ndim > 0 and given.itemsize == a.dtype.itemsize and given.kind in "iufb" and a.dtype.kind in "iufb"
+    return Gives(given, a.shape, view_of=a, view_name="view()") if fits else None
