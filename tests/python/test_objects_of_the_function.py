@@ -196,9 +196,23 @@ def called_and_asked(x, k):
     return Scale(3)(x) * (2 if k in Between(0, 3) else 5), isinstance(Derived(x, 1), Base), hasattr(Base(x), "b")
 
 
+def in_lists(x):
+    scales = [Scale(2.0)]
+    for by in range(3):
+        scales.append(Scale(by))
+    scales.insert(0, Scale(7))
+    total = x * len(scales)
+    for (k, scale), weight in zip(enumerate(scales), [1, 2, 3, 4, 5], strict=True):
+        total = total + scale(x) * k * weight
+    for scale in reversed(scales):
+        scale.by = scale.by + 1
+    return total * scales[0].by
+
+
 @pytest.mark.parametrize(
     ("function", "args"),
     [
+        (in_lists, (X,)),
         (of_a_grid, (9,)),
         (written_in_a_loop, (X, 30)),
         (written_behind_an_if, (X,)),

@@ -276,4 +276,5 @@ _SPECIAL: dict[Any, str] = {
     sorted: "_sorted", zip: "_zip", enumerate: "_enumerate", reversed: "_reversed", functools.reduce: "_reduce",
     np.random.default_rng: "_default_rng", int: "_int", float: "_float", bool: "_bool", min: "_min", max: "_max",
 }  # fmt: skip
+HAND_ON_OBJECTS = (enumerate, zip, reversed, len)  # those that are in a container
 TAKE_OBJECTS = (isinstance, type, getattr, hasattr, callable, id, inspect.getattr_static)

@@ -30,7 +30,7 @@ from ..symbolic.graph import FLOAT64
 from ..symbolic.registry import FUNCTIONS
 from ..symbolic.scalars import RunScalar, Symbolic, SymInt, SymScalar, number_of_the_call, refuse_kinds
 from ..symbolic.tracer import LEAVE_IT_OUT
-from .builtin_calls import TAKE_OBJECTS, Builtins
+from .builtin_calls import HAND_ON_OBJECTS, TAKE_OBJECTS, Builtins
 from .frame import InterpretedFunction, parameters_of
 from .generators import SymGenerator
 from .inspected import SIGNATURES, tells_of, told
@@ -96,7 +96,8 @@ class Calls(Part):
             return function.generator.call(function.name, args, kwargs)
         special = self.builtins.find(function)
         if special is not None:
-            if function not in TAKE_OBJECTS:
+            hands_on = function in HAND_ON_OBJECTS and not any(map(self.inputs.is_object, args))
+            if function not in TAKE_OBJECTS and not hands_on:
                 self._refuse_objects(node, args, kwargs)
             return special(node, *args, **kwargs)
         if is_pure(function):
@@ -240,6 +241,8 @@ class Calls(Part):
                     raise self.error(node, f"{ast.unparse(node.func)}() on something outside of the function",
                                      "it would happen only once, while tracing",
                                      "Return the value, and collect it at the caller.")  # fmt: skip
+                if type(bound_to) is list and function.__name__ in ("append", "insert") and not kwargs:
+                    return function(*args)  # which keeps what it is handed
             return self._run(node, function, args, kwargs)
         if self.inputs.is_object(bound_to) or not is_pure_method(function, bound_to):
             raise self._refuse_effect(node, f"{ast.unparse(node.func)}()")
