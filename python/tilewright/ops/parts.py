@@ -150,7 +150,10 @@ def as_strided(
     if last >= array.size:
         raise tracer.error("np.lib.stride_tricks.as_strided() beyond the array", "it would read memory of others",
                            "Make the shape smaller.")  # fmt: skip
-    return _overlapping(array, gather(array.reshape(-1), positions.read(), 0, is_inside=True).read(), "as_strided()")
+    made = gather(array.reshape(-1), positions.read(), 0, is_inside=True)
+    view = _overlapping(array, made.read(), "as_strided()")
+    view.storage.read_only = not writeable
+    return view
 
 
 def _overlapping(array: SymArray, value: Value, name: str) -> SymArray:
