@@ -247,6 +247,26 @@ def asked_first(x):
     return (x * 2 if counts(rod) and x.sum() > 3 else x) * rod.time
 
 
+class Tally:
+    __slots__ = ("n",)
+
+    def __init__(self):
+        self.n = 0
+
+    def more(self):
+        self.n += 1
+        return True
+
+
+def tallied(x):
+    tally, total = Tally(), x * 1
+    while tally.n < 3 and tally.more():
+        total = total + x
+    if tally.more() and x.sum() > 3:
+        total = total * 2
+    return total * tally.n
+
+
 def counted(x, n):
     rod, total = Rod(x), x * 0
     while rod.time < n:
@@ -262,7 +282,9 @@ def collected(x, n):
     return np.array(rod.seen)
 
 
-@pytest.mark.parametrize(("function", "args"), [(asked_first, (X,)), (counted, (X, 10)), (collected, (X, 300))])
+@pytest.mark.parametrize(
+    ("function", "args"), [(asked_first, (X,)), (tallied, (X,)), (counted, (X, 10)), (collected, (X, 300))]
+)
 def test_changes_happen_once(function, args) -> None:
     check(function, *args)
 
@@ -432,8 +454,15 @@ def warns(x):
         return 1 / x
 
 
+def warns_by_keyword(x):
+    with warnings.catch_warnings():
+        warnings.filterwarnings(action="error", category=RuntimeWarning)
+        return 1 / x
+
+
 def test_managers_that_leave_a_trace_are_refused() -> None:
-    for function, words in ((stays, "assigning an item of SETTINGS"), (warns, "simplefilter")):
+    refused = ((stays, "assigning an item of SETTINGS"), (warns, "simplefilter"), (warns_by_keyword, "filterwarnings"))
+    for function, words in refused:
         with pytest.raises(tilewright.TraceError, match=words):
             tilewright.jit(function, strict=True)(X)
     assert SETTINGS["doubles"] is False

@@ -227,7 +227,7 @@ class Inputs:
     def is_object(self, value: Any) -> bool:
         """Whether it is an object from outside, where only the class is guarded, or one that the function makes: Python's
         operators on it run code that is not followed."""
-        return (id(value) in self.objects and self.is_outer(value)) or self.is_made(value)
+        return (id(value) in self.objects and self.is_outer(value)) or self.tracer.is_made(value)
 
     def is_one(self, left: SymArray, right: SymArray) -> bool | None:
         """Whether two arrays are one object; None where that differs from call to call."""
@@ -249,10 +249,6 @@ class Inputs:
         guard = PythonGuard(PATH_OF_MODULES, "key", (name, found is not None))
         self.tracer.python_guards[(PATH_OF_MODULES, f"key {name}")] = guard
         return None if found is None else self.outside((*PATH_OF_MODULES, ("item", name)), found)
-
-    def is_made(self, value: Any) -> bool:
-        """Whether it is an object that the function makes."""
-        return self.tracer.made_objects.get(id(value), self) is value
 
     def objects_in(self, value: Any, depth: int = 0) -> Any:
         """The first such object in a value, looking into containers; None where there is none."""

@@ -142,10 +142,10 @@ class Calls(Part):
         if module == "numpy":
             return self._call_numpy_function(node, function, args, kwargs)
         if (function is warnings.simplefilter or function is warnings.filterwarnings) and self.tracer.silenced:
-            category = {"category": Warning, **dict(zip(_OF_FILTERS[function], args, strict=False)), **kwargs}[
-                "category"
-            ]
-            if not (args and args[0] == "error" and issubclass(RuntimeWarning, category)):
+            given = inspect.signature(function).bind(*args, **kwargs)
+            given.apply_defaults()
+            asked = given.arguments
+            if asked["action"] != "error" or not issubclass(RuntimeWarning, asked["category"]):
                 return None  # compiled code gives no warnings
         if tells_of(function, args) and not kwargs:
             return told(self.inputs, function, args[0])
@@ -346,7 +346,7 @@ class Calls(Part):
             return self._attribute_of_named_tuple(owner, name)
         if isinstance(owner, super):
             return self.made.get_of_super(node, owner, name)
-        if self.inputs.is_made(owner):
+        if self.tracer.is_made(owner):
             return self.made.get(owner, name)
         self.inputs.know(owner)
         if not self.inputs.is_object(owner):
@@ -435,10 +435,6 @@ _MATH = {
     math.sinh: "sinh", math.cosh: "cosh", math.tanh: "tanh", math.exp: "exp", math.expm1: "expm1", math.log: "log",
     math.log2: "log2", math.log10: "log10", math.log1p: "log1p", math.sqrt: "sqrt", math.fabs: "absolute",
 }  # fmt: skip
-_OF_FILTERS: dict[Any, tuple[str, ...]] = {
-    warnings.simplefilter: ("action", "category"),
-    warnings.filterwarnings: ("action", "message", "category"),
-}
 _OF_NAMED_TUPLES = frozenset(["_replace", "_asdict", "_make", "_fields", "_field_defaults"])
 # Functions that are followed where code that is not hands them arguments.
 _OURS = (types.FunctionType, types.MethodType, JIT, functools._lru_cache_wrapper, operator.methodcaller)

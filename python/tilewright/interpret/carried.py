@@ -150,7 +150,7 @@ def memory_of(frame: Frame | None, tracer: Tracer) -> Iterator[Memory]:
     """The memory of arrays that a function's variables lead to, that of the program's check, and the order of draws."""
     seen: set[int] = set()
     first = ("checked", tracer.checked), *(("draws", order) for order in tracer.orders)
-    for name, item in _reached(frame, tracer.made_objects, *first):
+    for name, item in _reached(frame, tracer, *first):
         if isinstance(item, (SymArray, Compressed)):
             storage = (item.whole if isinstance(item, Compressed) else item).storage
             if id(storage) not in seen:
@@ -165,11 +165,16 @@ def may_change(value: Any) -> bool:
 
 def containers_of(frame: Frame | None, tracer: Tracer) -> dict[int, Any]:
     """Python's and NumPy's own containers, and objects that the function makes, that its variables lead to, by identity."""
-    made = tracer.made_objects
-    return {id(item): item for _, item in _reached(frame, made) if may_change(item) or made.get(id(item), made) is item}
+    return {id(item): item for _, item in _reached(frame, tracer) if may_change(item) or tracer.is_made(item)}
 
 
-def _reached(frame: Frame | None, made: dict[int, Any], *first: tuple[str, Any]) -> Iterator[tuple[str, Any]]:
+def attributes_of(made: Any) -> dict[str, Any]:
+    """The attributes that an object itself holds, by name."""
+    named = [*getattr(made, "__dict__", {}), *(slot for cls in type(made).__mro__ for slot in _slots_of(cls))]
+    return {name: getattr(made, name) for name in named if hasattr(made, name)}
+
+
+def _reached(frame: Frame | None, tracer: Tracer, *first: tuple[str, Any]) -> Iterator[tuple[str, Any]]:
     """All that a function's variables lead to, also through objects that it makes, each with the name of the variable."""
     pending = [*first, *_variables(frame)]
     seen: set[int] = set()
@@ -184,10 +189,8 @@ def _reached(frame: Frame | None, made: dict[int, Any], *first: tuple[str, Any])
             pending += ((name, part) for part in item)
         elif isinstance(item, dict):
             pending += ((name, part) for part in item.values())
-        elif made.get(id(item), made) is item:
-            slots = (slot for cls in type(item).__mro__ for slot in _slots_of(cls))
-            pending += ((name, getattr(item, slot)) for slot in slots if hasattr(item, slot))
-            pending += ((name, part) for part in getattr(item, "__dict__", {}).values())
+        elif tracer.is_made(item):
+            pending += ((name, part) for part in attributes_of(item).values())
         elif isinstance(item, inspect.BoundArguments):
             pending.append((name, item.arguments))
         elif isinstance(item, functools.partial):

@@ -234,7 +234,7 @@ class Expressions(Part):
                 self.refuse_object(node, right)
 
     def _says_what_it_contains(self, value: Any) -> bool:
-        return self.inputs.is_made(value) and isinstance(getattr(type(value), "__contains__", None), types.FunctionType)
+        return self.tracer.is_made(value) and isinstance(getattr(type(value), "__contains__", None), types.FunctionType)
 
     def _refuse_no_numbers(self, node: ast.AST, array: Any, other: Any) -> None:
         """NumPy compares each element with None or a text, where Python compares the objects."""

@@ -247,7 +247,7 @@ class Interpreter(Part):
         else:
             owner = self.evaluate(target.value)
             held = self.calls.get_attribute(target, owner, target.attr)
-            if self.inputs.is_made(owner):
+            if self.tracer.is_made(owner):
                 changed = self.expressions.in_place(node.op, held, self.evaluate(node.value))
                 self.calls.made.set(target, owner, changed)
                 return

@@ -100,7 +100,7 @@ class MadeObjects(Part):
             path = (*self.inputs.path_of_function(function), ("cell", "__class__"))
             cls = (function.__closure__ or ())[names.index("__class__")].cell_contents
             args = [self.inputs.outside(path, cls), self.frame.variables[function.__code__.co_varnames[0]]]
-        if len(args) == 2 and self.inputs.is_made(args[1]):  # noqa: PLR2004
+        if len(args) == 2 and self.tracer.is_made(args[1]):  # noqa: PLR2004
             return super(*args)
         raise self.error(node, "super()", "inherited methods are not followed through it",
                          "Call the method of the class by name.")  # fmt: skip

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import TraceError
+from ..symbolic.tracer import pushed
 from .expressions import Expressions
 from .frame import Break, Continue, Control, Return
 from .state import Part, State
@@ -45,7 +46,7 @@ class Managers(Part):
         elif isinstance(made, ast.Call) and function is warnings.catch_warnings and not made.args and not made.keywords:
             if item.optional_vars is not None:
                 self.assign(item.optional_vars, None)
-            with _one_more(self.tracer, "silenced"):
+            with pushed(self.tracer.silenced, ast.unparse(made)):
                 self.run(node, items[1:])
         elif isinstance(made, ast.Call) and getattr(function, "__code__", None) is _MADE_BY_CONTEXTLIB:
             given = self.evaluate(ast.copy_location(ast.Tuple(made.args, ast.Load()), made))
@@ -114,20 +115,8 @@ class Managers(Part):
         """Dicts from outside may be changed, where the manager undoes it: while tracing, the changes are made in what
         stands for them."""
         changes: dict[int, tuple[Any, Any, TraceError]] = {}
-        self.state.changes.append(changes)
-        try:
+        with pushed(self.state.changes, changes):
             yield
-        finally:
-            self.state.changes.pop()
         for owner, before, refusal in changes.values():
             if list(owner) != list(before) or any(owner[key] is not before[key] for key in before):
                 raise refusal
-
-
-@contextmanager
-def _one_more(owner: Any, name: str) -> Iterator[None]:
-    setattr(owner, name, getattr(owner, name) + 1)
-    try:
-        yield
-    finally:
-        setattr(owner, name, getattr(owner, name) - 1)

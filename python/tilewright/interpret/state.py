@@ -13,7 +13,7 @@ from ..symbolic.arrays import SymArray
 from ..symbolic.scalars import RunScalar, SymInt, described
 from ..symbolic.tracer import LEAVE_IT_OUT, NO_RULE, Tracer
 from .arguments import Inputs
-from .carried import may_change, memory_of
+from .carried import attributes_of, may_change, memory_of
 from .frame import Frame
 
 
@@ -68,14 +68,16 @@ class Part:
         happens twice."""
         made, variables = self.tracer.made, dict(self.frame.variables)
         memories = list(memory_of(self.frame, self.tracer))
-        objects = [(one, dict(vars(one))) for one in self.tracer.made_objects.values() if hasattr(one, "__dict__")]
+        objects = [(one, attributes_of(one)) for one in self.tracer.made_objects.values()]
 
         def undo() -> None:
             self.tracer.undone.append(range(made, self.tracer.made))
             self.frame.variables = variables
             for one, attributes in objects:
-                vars(one).clear()
-                vars(one).update(attributes)
+                for name in attributes_of(one).keys() - attributes.keys():
+                    object.__delattr__(one, name)
+                for name, held in attributes.items():
+                    object.__setattr__(one, name, held)
             for memory in memories:
                 memory.storage.value, memory.storage.version = memory.value, memory.version
 
@@ -134,10 +136,10 @@ class Part:
 
     def refuse_in_region(self, node: ast.AST, owner: Any, asked: str) -> None:
         """A list, dict or set from outside of a loop of the run is one in all iterations: no value of the program is it."""
-        if (may_change(owner) or self.inputs.is_made(owner)) and any(
+        if (may_change(owner) or self.tracer.is_made(owner)) and any(
             id(owner) in held for held in self.state.containers
         ):
-            kinds = "attributes of objects" if self.inputs.is_made(owner) else "lists, dicts and sets"
+            kinds = "attributes of objects" if self.tracer.is_made(owner) else "lists, dicts and sets"
             raise self.error(
                 node, f"loops: {asked} in a run-time loop or branch",
                 f"{kinds} are Python's own while tracing, and a run-time loop is traced as one iteration",

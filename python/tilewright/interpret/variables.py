@@ -93,7 +93,7 @@ class Variables(Part):
             if isinstance(owner, SymArray):
                 raise self.error(target, f"assigning the attribute {target.attr} of an array",
                                  "there is no rule for it", "Use reshape or astype.")  # fmt: skip
-            if self.inputs.is_made(owner):
+            if self.tracer.is_made(owner):
                 self.set_attribute(target, owner, value)
                 return
             raise self.error(

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ..symbolic.arrays import SymArray
-from ..symbolic.registry import FUNCTIONS
+from ..symbolic.registry import OPERATIONS
 from ..symbolic.tracer import LEAVE_IT_OUT, NO_RULE, Tracer
 from .elementwise import common_dtype
 from .operands import INT64, is_symbolic
@@ -48,14 +47,14 @@ def _joined(tracer: Tracer, name: str, key: tuple[Any, ...]) -> Any:
         if name == "c_" and part.ndim == 1:
             part = part.reshape(-1, 1)
         parts.append(part if part.dtype == dtype else part.astype(dtype))
-    return FUNCTIONS[np.concatenate](tracer, parts, axis=-1 if name == "c_" else 0)
+    return OPERATIONS.call_numpy(tracer, np.concatenate, (parts, -1 if name == "c_" else 0), {})
 
 
 def _steps(tracer: Tracer, item: slice) -> Any:
     start, step = 0 if item.start is None else item.start, 1 if item.step is None else item.step
     if isinstance(step, complex):  # so many points, and the end is one of them
-        return _of(np.linspace)(tracer, start, item.stop, int(abs(step)))
-    return _of(np.arange)(tracer, start, item.stop, step)
+        return OPERATIONS.call_numpy(tracer, np.linspace, (start, item.stop, int(abs(step))), {})
+    return OPERATIONS.call_numpy(tracer, np.arange, (start, item.stop, step), {})
 
 
 def _grid(tracer: Tracer, name: str, key: Any) -> Any:
@@ -71,13 +70,8 @@ def _grid(tracer: Tracer, name: str, key: Any) -> Any:
         axes.append(steps.reshape(shape))
     if name == "ogrid":
         return tuple(axes)
-    return _of(np.stack)(tracer, _of(np.broadcast_arrays)(tracer, *axes))
-
-
-def _of(function: Any) -> Callable[..., Any]:
-    from . import call_numpy  # noqa: PLC0415  (which imports all rules)
-
-    return lambda tracer, *args: call_numpy(tracer, function, args, {})
+    full = OPERATIONS.call_numpy(tracer, np.broadcast_arrays, axes, {})
+    return OPERATIONS.call_numpy(tracer, np.stack, (full,), {})
 
 
 _BUILDERS = {"r_": np.r_, "c_": np.c_, "ogrid": np.ogrid, "mgrid": np.mgrid}

@@ -154,7 +154,7 @@ class Tracer:
         self.arguments: list[Argument] = []
         self.lower_bounds: dict[str, int] = {}
         self.made_objects: dict[int, Any] = {}  # of users' classes, by identity
-        self.silenced = 0  # blocks around in which warnings are caught
+        self.silenced: list[str] = []  # blocks around in which warnings are caught
         self.composites: list[str] = []
         # (file, function, line) of each user frame being interpreted; empty when traced by the protocols alone.
         self.frames: list[list[Any]] = []
@@ -215,6 +215,10 @@ class Tracer:
         for ours, theirs in _USERS_WORDS.items():
             text = text.replace(ours, theirs)
         return self.error_of(OperandError, f"{text}.", "Pass numbers and arrays of numbers.")
+
+    def is_made(self, value: Any) -> bool:
+        """Whether it is an object of a user's class that the function makes."""
+        return self.made_objects.get(id(value), self) is value
 
     def composite(self, name: str) -> AbstractContextManager[None]:
         """Values made inside take the name of the NumPy call that the user wrote."""
