@@ -133,7 +133,10 @@ def watching(function: Callable[..., Any]) -> Callable[..., Any]:
         except TypeError:
             return result  # no trace has such arguments
         try:
-            _SEEN[key] = _described(result, list(arrays_in((args, kwargs))))
+            found = _described(result, list(arrays_in((args, kwargs))))
+            if any(itertools.starmap(np.may_share_memory, itertools.combinations(arrays_in(result), 2))):
+                raise TypeError("two of its results share memory")
+            _SEEN[key] = found
         except TypeError as error:
             _SEEN[key] = str(error)
         return result

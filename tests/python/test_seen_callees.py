@@ -116,6 +116,7 @@ def test_another_function_of_that_name_is_another_stage(monkeypatch):
 def test_what_is_no_stage_is_refused_with_the_reason():
     same = tilewright.stage(lambda x: x)
     text = tilewright.stage(lambda x: "text")
+    twice = tilewright.stage(lambda x: (y := x + 1, y))
 
     def shares_memory(x):
         return same(x) + 1
@@ -123,11 +124,62 @@ def test_what_is_no_stage_is_refused_with_the_reason():
     def gives_text(x):
         return x + len(text(x))
 
-    for function, why in ((shares_memory, "it gives memory of its argument"), (gives_text, "it gives a str")):
+    def gives_one_array_twice(x):
+        a, b = twice(x)
+        a[0] = 7
+        return b
+
+    refused = (
+        (shares_memory, "it gives memory of its argument"),
+        (gives_text, "it gives a str"),
+        (gives_one_array_twice, "two of its results share memory"),
+    )
+    for function, why in refused:
         compiled = tilewright.jit(function, strict=True)
         compiled(X)  # seen
         with pytest.raises(tilewright.TraceError, match=f"it is no stage between kernels, for {why}"):
             compiled(X)
+
+
+KEPT: list[np.ndarray] = []
+
+
+@tilewright.stage
+def keeps_a_part(x):
+    KEPT.append(x[1:])
+    return x.sum()
+
+
+@tilewright.stage
+def keeps_from_the_third_call(x):
+    CALLS.append(1)
+    if len(CALLS) > 2:
+        KEPT.append(x)
+    return x.sum()
+
+
+@pytest.mark.parametrize("callee", [keeps_a_part, keeps_from_the_third_call])
+def test_what_a_stage_keeps_stays_as_it_was(callee):
+    """A declared function should keep nothing, and where one does, it does not see the memory of later calls."""
+
+    def function(x):
+        y = x * 2
+        y = y + callee(y)
+        y = y * 3 + callee(y)
+        return y + 1
+
+    compiled = tilewright.jit(function, strict=True)
+    KEPT.clear()
+    for k in range(6):
+        compiled(X + k)
+    got = [one.copy() for one in KEPT]
+    KEPT.clear()
+    CALLS.clear()
+    for k in range(6):
+        function(X + k)
+    assert len(got) >= len(KEPT) - 1  # a call in which it began to keep may run in NumPy
+    for one in got:
+        assert any(one.shape == other.shape and np.allclose(one, other) for other in KEPT)
 
 
 def test_stage_takes_functions_alone():

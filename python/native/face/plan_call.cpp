@@ -566,8 +566,8 @@ int LoadedPlan::traverse(visitproc visit, void* data) const {
     for (const Fixed& f : fixed_)
         if (int rc = see(f.value)) return rc;
     if (int rc = outside_.traverse(visit, data)) return rc;
-    for (const Ref& stage : stages_)
-        if (int rc = see(stage)) return rc;
+    for (const Stage& stage : stages_)
+        if (int rc = see(stage.callee)) return rc;
     for (const LoadedPlan* plan : {partial_.get(), total_.get(), rest_.get()})
         if (plan)
             if (int rc = plan->traverse(visit, data)) return rc;

@@ -46,6 +46,7 @@ struct Freedom {
 
 class HostResults;
 class StageCalls;
+struct Stage;
 struct StageTimes;
 
 class LoadedPlan {
@@ -213,7 +214,7 @@ class LoadedPlan {
     std::vector<Fixed> fixed_;
     std::vector<std::string> fixed_names_;
     Outside outside_;
-    std::vector<Ref> stages_;                 ///< what computes each of the executable's
+    std::vector<Stage> stages_;               ///< what computes each of the executable's
     std::unique_ptr<StageTimes> stage_times_; ///< null where there are none
     std::vector<Return> returns_;
     std::vector<std::size_t> sliced_; ///< arguments that a call which is too large gets in parts

@@ -25,6 +25,32 @@ Ref view_of(const StageArray& a, bool is_result) {
     return Ref(PyArray_Return(numpy_array(view.release())));
 }
 
+/// An array of memory of its own, in the order of the plan's.
+Ref copy_of(const StageArray& a) {
+    Ref view = view_of(a, false);
+    if (!view || !PyArray_Check(view.get())) return view;
+    Ref copy(PyArray_NewCopy(numpy_array(view.get()), NPY_KEEPORDER));
+    if (copy) PyArray_CLEARFLAGS(numpy_array(copy.get()), NPY_ARRAY_WRITEABLE);
+    return copy;
+}
+
+/// Whether anything but `given` refers to an array in it, or to memory of it.
+bool is_kept(PyObject* given, int k) {
+    PyObject* const item = PyTuple_GetItem(given, k);
+    return PyArray_Check(item) && Py_REFCNT(item) > 1;
+}
+
+/// A view that somebody keeps: from now on it has memory of its own.
+bool give_memory(PyArrayObject* view) {
+    Ref copy(PyArray_NewCopy(view, NPY_KEEPORDER));
+    if (!copy) return false;
+    auto* const fields = reinterpret_cast<PyArrayObject_fields*>(view);
+    fields->data = PyArray_BYTES(numpy_array(copy.get()));
+    std::copy_n(PyArray_STRIDES(numpy_array(copy.get())), fields->nd, fields->strides);
+    PyArray_UpdateFlags(view, NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS);
+    return PyArray_SetBaseObject(view, copy.release()) == 0;
+}
+
 bool is_like(PyObject* object, const StageArray& a) {
     if (!PyArray_Check(object) || PyArray_NDIM(numpy_array(object)) != a.rank) return false;
     DType dtype;
@@ -39,7 +65,7 @@ bool LoadedPlan::load_stages(const Binding& binding) {
         PyObject* const computes = binding.stages && PyDict_Check(binding.stages)
                                        ? PyDict_GetItemString(binding.stages, expression.c_str())
                                        : nullptr;
-        stages_.push_back(Ref::borrowed(computes));
+        stages_.emplace_back(Ref::borrowed(computes));
         if (!computes)
             return fail(g_plan_error, "plan of %s: there is nothing that computes its stage %s.",
                         executable_->plan().function.c_str(), expression.c_str());
@@ -70,30 +96,39 @@ StageOutcome StageCalls::call(int stage, const StageArray* arrays, int count) {
     const std::int64_t start_ns = times_ ? now_ns() : 0;
     thread_.take_gil();
     const auto number = static_cast<std::size_t>(stage);
-    const StageOutcome outcome = call_python(stages_[number].get(), arrays, count);
+    const StageOutcome outcome = call_python(stages_[number], arrays, count);
     if (times_) times_->each[number].add(now_ns() - start_ns);
     if (was_released) thread_.release_gil();
     return outcome;
 }
 
-StageOutcome StageCalls::call_python(PyObject* callee, const StageArray* arrays, int count) {
+StageOutcome StageCalls::call_python(const Stage& stage, const StageArray* arrays, int count) {
     const StageArray& wanted = arrays[count - 1];
+    const bool is_copied = stage.keeps.load(std::memory_order_relaxed);
     if (!held_) held_ = Ref(PyDict_New());
     const Ref given(PyTuple_New(count));
     if (!held_ || !given) return raised();
     PyTuple_SetItem(given.get(), 0, Ref::borrowed(held_.get()).release());
     for (int k = 0; k + 1 < count; ++k) {
-        Ref view = view_of(arrays[k], false);
+        Ref view = is_copied ? copy_of(arrays[k]) : view_of(arrays[k], false);
         if (!view) return raised();
         PyTuple_SetItem(given.get(), k + 1, view.release());
     }
-    Ref result(PyObject_Call(callee, given.get(), nullptr));
+    Ref result(PyObject_Call(stage.callee.get(), given.get(), nullptr));
     if (result && !PyArray_Check(result.get())) result = Ref(PyArray_FromAny(result.get(), nullptr, 0, 0, 0, nullptr));
     if (!result) return raised();
     if (!is_like(result.get(), wanted)) return StageOutcome::refused;
     const Ref memory = view_of(wanted, true);
     if (!memory || PyArray_CopyInto(numpy_array(memory.get()), numpy_array(result.get())) != 0) return raised();
-    return StageOutcome::done;
+    result = Ref();
+    bool keeps = false;
+    for (int k = 1; k < count; ++k) {
+        if (!is_kept(given.get(), k)) continue;
+        keeps = true;
+        if (!is_copied && !give_memory(numpy_array(PyTuple_GetItem(given.get(), k)))) return raised();
+    }
+    stage.keeps.store(keeps, std::memory_order_relaxed);
+    return keeps && !is_copied ? StageOutcome::refused : StageOutcome::done; // parts of the view may be kept as well
 }
 
 Ref StageCalls::held(const void* number) const {
@@ -112,7 +147,12 @@ StageOutcome StageCalls::raised() {
     PyErr_Fetch(&type, &value, &traceback);
     PyErr_NormalizeException(&type, &value, &traceback); // until now it may be text alone
     const Ref of_type(type), of_traceback(traceback);
-    if (value && traceback) PyException_SetTraceback(value, traceback);
+    if (value && traceback) {
+        PyException_SetTraceback(value, traceback);
+        // Its frames have arrays over memory of this call.
+        const Ref module(PyImport_ImportModule("traceback"));
+        if (!module || !Ref(PyObject_CallMethod(module.get(), "clear_frames", "O", traceback))) PyErr_Clear();
+    }
     error_ = Ref(value);
     return StageOutcome::refused;
 }

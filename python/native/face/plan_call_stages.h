@@ -39,6 +39,16 @@ struct StageTimes {
     std::atomic<std::int64_t> last_ns{0};
 };
 
+/// What computes a stage. It is handed views of the plan's memory once it has been seen to keep nothing of a call, and
+/// copies until then: what it kept would change and vanish under its hands.
+struct Stage {
+    explicit Stage(Ref computes) : callee(std::move(computes)) {}
+    Stage(Stage&& other) noexcept : callee(std::move(other.callee)), keeps(other.keeps.load()) {}
+
+    Ref callee;
+    mutable std::atomic<bool> keeps{true};
+};
+
 inline std::int64_t now_ns() {
     return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
 }
@@ -46,7 +56,7 @@ inline std::int64_t now_ns() {
 /// Lives as long as the call. Its thread may have given the GIL back; a stage takes it.
 class StageCalls {
   public:
-    StageCalls(const std::vector<Ref>& stages, StageTimes* times, RunningThread& thread)
+    StageCalls(const std::vector<Stage>& stages, StageTimes* times, RunningThread& thread)
         : stages_(stages), times_(times && times->wanted() ? times : nullptr), start_ns_(times_ ? now_ns() : 0),
           thread_(thread) {}
 
@@ -70,10 +80,10 @@ class StageCalls {
 
   private:
     runtime::StageOutcome call(int stage, const runtime::StageArray* arrays, int count);
-    runtime::StageOutcome call_python(PyObject* callee, const runtime::StageArray* arrays, int count);
+    runtime::StageOutcome call_python(const Stage& stage, const runtime::StageArray* arrays, int count);
     runtime::StageOutcome raised();
 
-    const std::vector<Ref>& stages_;
+    const std::vector<Stage>& stages_;
     StageTimes* const times_; ///< null where nobody takes the time
     const std::int64_t start_ns_;
     RunningThread& thread_;
