@@ -19,6 +19,7 @@ from . import (  # noqa: F401  (each fills the registry)
     elementwise,
     indexing,
     linalg,
+    order,
     parts,
     reductions,
     selections,
