@@ -13,8 +13,10 @@ from ..symbolic.registry import FUNCTIONS, provides, signature
 from ..symbolic.scalars import described
 from ..symbolic.tracer import OperandError, Tracer
 from . import (  # noqa: F401  (each fills the registry)
+    as_loops,
     callees,
     composites,
+    counts,
     creation,
     elementwise,
     indexing,
@@ -121,6 +123,13 @@ def call_ufunc_method(
         a, b = (shapes.as_array(tracer, x) for x in inputs)
         return apply_ufunc(tracer, ufunc, (a[(..., *(None,) * b.ndim)], b), **kwargs)
     refusal = tracer.error(f"np.{ufunc.__name__}.{method}")
+    if method == "accumulate":
+        before = tracer.made
+        try:
+            return as_loops.accumulate(tracer, ufunc, *inputs, **kwargs)
+        except TraceError as error:
+            tracer.undone.append(range(before, tracer.made))
+            refusal = error
     with tracer.no_kernel(refusal):
         staged = stages.stage_of(tracer, getattr(ufunc, method), inputs, kwargs)
     if staged is NotImplemented:

@@ -1,0 +1,214 @@
+"""NumPy functions as the loops that compute them: Python functions that are traced in the place of NumPy's C code.
+
+A rule looks whether its loop computes what NumPy does with these arguments, to the bit where NumPy's order is known; all
+else is a stage. Loops of a program become vector code over rows, results or queries, in parallel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..symbolic.arrays import SymArray
+from ..symbolic.from_data import gather
+from ..symbolic.registry import rule
+from ..symbolic.tracer import LEAVE_IT_OUT, Tracer
+from .operands import INT64, check_dtype, full, is_symbolic
+from .reductions import reduction_dtype
+from .shapes import as_array, normalize_axis
+
+# Their results have the dtype of what they are given, and any order of operands but NumPy's would show.
+_ACCUMULATED = (np.add, np.multiply, np.maximum, np.minimum)
+
+
+def _refusal(tracer: Tracer, name: str, why: str) -> Exception:
+    return tracer.error(f"np.{name}()", f"no kernel computes it {why}", LEAVE_IT_OUT)
+
+
+def followed(tracer: Tracer, name: str, function: Any, *args: Any) -> Any:
+    """What a Python function gives, traced."""
+    if tracer.follow is None:
+        raise _refusal(tracer, name, "without the function's source")
+    with tracer.composite(name):
+        return tracer.follow(function, list(args), {})
+
+
+def inside(array: Any, positions: Any) -> Any:
+    """array[positions] of positions that are inside of it."""
+    return array[positions]
+
+
+@rule(inside)
+def _inside(tracer: Tracer, array: Any, positions: Any) -> SymArray:
+    return gather(array, as_array(tracer, positions).read(), 0, is_inside=True)
+
+
+# ---- scans
+
+
+def _rows_accumulated(ufunc: np.ufunc, a: Any, axis: int) -> Any:
+    out = np.empty(a.shape, a.dtype)
+    rows, results = np.moveaxis(a, axis, 0), np.moveaxis(out, axis, 0)
+    results[:1] = rows[:1]
+    for i in range(1, rows.shape[0]):
+        results[i] = ufunc(results[i - 1], rows[i])
+    return out
+
+
+def accumulate(
+    tracer: Tracer, ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None
+) -> SymArray:
+    """ufunc.accumulate along an axis that is not the last: whole rows at a time, in NumPy's order."""
+    name = f"{ufunc.__name__}.accumulate"
+    held = as_array(tracer, array)
+    if ufunc not in _ACCUMULATED or out is not None or axis is None or held.ndim < 2:
+        raise _refusal(tracer, name, "but of add, multiply, maximum and minimum along an axis of several")
+    k = normalize_axis(axis, held.ndim)
+    if k == held.ndim - 1 or held.dtype.kind not in "biuf" or held.dtype == np.float16:
+        raise _refusal(tracer, name, "along the last axis, nor of complex or half precision")
+    if dtype is None:
+        kept = reduction_dtype(held.dtype) if ufunc in (np.add, np.multiply) else held.dtype
+    else:
+        kept = check_dtype(tracer, dtype)
+    if kept.kind not in "iuf" or kept == np.float16:
+        raise _refusal(tracer, name, f"in {kept}")
+    moved = held if held.dtype == kept else held.astype(kept)
+    return followed(tracer, name, _rows_accumulated, ufunc, moved, k)  # type: ignore[no-any-return]
+
+
+def _register_scan(function: Any, ufunc: np.ufunc) -> None:
+    @rule(function)
+    def scan(tracer: Tracer, a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> SymArray:
+        return accumulate(tracer, ufunc, a, axis, dtype, out)
+
+
+_register_scan(np.cumsum, np.add)
+_register_scan(np.cumprod, np.multiply)
+
+
+# ---- searches
+
+
+def _places(a: Any, v: Any, before: Any) -> Any:
+    """How many elements of a sorted array stand before each of v: the same halves for all of them."""
+    at = np.zeros(v.shape, np.int64)
+    length = a.shape[0]
+    while length > 1:
+        half = length // 2
+        at = np.where(before(inside(a, at + (half - 1)), v), at + half, at)
+        length -= half
+    return at + before(inside(a, at), v)
+
+
+# NaN is behind all numbers.
+def _less(x: Any, key: Any) -> Any:
+    return (x < key) | (np.isnan(key) & ~np.isnan(x))
+
+
+def _less_or_equal(x: Any, key: Any) -> Any:
+    return (x <= key) | np.isnan(key)
+
+
+def _less_number(x: Any, key: Any) -> Any:
+    return x < key
+
+
+def _less_or_equal_number(x: Any, key: Any) -> Any:
+    return x <= key
+
+
+@rule(np.searchsorted)
+def searchsorted(tracer: Tracer, a: Any, v: Any, side: str = "left", sorter: Any = None) -> SymArray:
+    array, keys = as_array(tracer, a), as_array(tracer, v)
+    if sorter is not None or side not in ("left", "right") or array.ndim != 1 or not keys.ndim:
+        raise _refusal(tracer, "searchsorted", "but of arrays in a vector, without a sorter")
+    kept = np.promote_types(array.dtype, keys.dtype)
+    if kept.kind not in "biuf" or kept == np.float16:
+        raise _refusal(tracer, "searchsorted", f"in {kept}")
+    if tracer.is_of_data(array.sizes[0]):
+        raise _refusal(tracer, "searchsorted", "in as many elements as the data decide")
+    if tracer.decide("==", array.sizes[0], 0):
+        return SymArray.fresh(tracer, full(tracer, 0, INT64, keys.sizes), is_scalar=False)
+    array, keys = (one if one.dtype == kept else one.astype(kept) for one in (array, keys))
+    has_nan = kept.kind == "f"
+    less = _less if has_nan else _less_number
+    less_or_equal = _less_or_equal if has_nan else _less_or_equal_number
+    return followed(  # type: ignore[no-any-return]
+        tracer, "searchsorted", _places, array, keys, less if side == "left" else less_or_equal
+    )
+
+
+def _digitized(x: Any, bins: Any, side: Any) -> Any:
+    falls = bins[0] > bins[-1]
+    found = np.searchsorted(np.where(falls, bins[::-1], bins), x, side)
+    return np.where(falls, bins.shape[0] - found, found)
+
+
+@rule(np.digitize)
+def digitize(tracer: Tracer, x: Any, bins: Any, right: Any = False) -> SymArray:
+    keys, edges = as_array(tracer, x), as_array(tracer, bins)
+    if not keys.ndim or edges.ndim != 1 or is_symbolic(right) or keys.dtype.kind == "c" or edges.dtype.kind == "c":
+        raise _refusal(tracer, "digitize", "but of arrays in a vector of edges")
+    if tracer.is_of_data(edges.sizes[0]) or tracer.decide("==", edges.sizes[0], 0):
+        raise _refusal(tracer, "digitize", "in no edges, or as many as the data decide")
+    ordered = followed(tracer, "digitize", _in_order, edges)
+    tracer.check(ordered.read(), "edges of np.digitize() that neither rise nor fall")
+    return followed(  # type: ignore[no-any-return]
+        tracer, "digitize", _digitized, keys, edges, "left" if right else "right"
+    )
+
+
+def _in_order(bins: Any) -> Any:
+    rises = np.where(bins[0] > bins[-1], bins[::-1], bins)
+    return np.all(rises[1:] >= rises[:-1])
+
+
+# ---- filters
+
+
+def _all_sums(a: Any, v: Any) -> Any:
+    """All sums of products; v is no longer than a. Sixteen products are added one by one, then these sums: so many
+    roundings fewer. (The number stands in the code, since globals are values of the call.)"""
+    taps, n = v.shape[0], a.shape[0]
+    count = n + taps - 1
+    padded = np.zeros(count + taps - 1, a.dtype)
+    padded[taps - 1 : taps - 1 + n] = a
+    places = np.arange(count)
+    total, part = np.zeros(count, a.dtype), np.zeros(count, a.dtype)
+    for k in range(taps):
+        product = padded[taps - 1 - k : taps - 1 - k + count] * v[k]
+        product = np.where((k <= places) & (places - n < k), product, 0)  # 0 times infinity would be NaN
+        part = np.where(k % 16 == 0, 0, part) + product
+        total = np.where((k % 16 == 15) | (k == taps - 1), total + part, total)
+    return total
+
+
+def _sums_inside(a: Any, v: Any) -> Any:
+    """Those in which all of v takes part."""
+    taps = v.shape[0]
+    count = a.shape[0] - taps + 1
+    total, part = np.zeros(count, a.dtype), np.zeros(count, a.dtype)
+    for k in range(taps):
+        part = np.where(k % 16 == 0, 0, part) + a[taps - 1 - k : taps - 1 - k + count] * v[k]
+        total = np.where((k % 16 == 15) | (k == taps - 1), total + part, total)
+    return total
+
+
+@rule(np.convolve)
+def convolve(tracer: Tracer, a: Any, v: Any, mode: str = "full") -> SymArray:
+    signal, taps = as_array(tracer, a), as_array(tracer, v)
+    if signal.ndim != 1 or taps.ndim != 1 or mode not in ("full", "same", "valid"):
+        raise _refusal(tracer, "convolve", "but of vectors")
+    kept = np.promote_types(signal.dtype, taps.dtype)
+    if kept.kind not in "iuf" or kept == np.float16:
+        raise _refusal(tracer, "convolve", f"in {kept}")
+    if any(tracer.is_of_data(one.sizes[0]) or tracer.decide("==", one.sizes[0], 0) for one in (signal, taps)):
+        raise _refusal(tracer, "convolve", "of no elements, or as many as the data decide")
+    if tracer.decide("<", signal.sizes[0], taps.sizes[0]):
+        signal, taps = taps, signal
+    signal, taps = (one if one.dtype == kept else one.astype(kept) for one in (signal, taps))
+    n, m = signal.shape[0], taps.shape[0]
+    if mode == "valid":
+        return followed(tracer, "convolve", _sums_inside, signal, taps)  # type: ignore[no-any-return]
+    sums = followed(tracer, "convolve", _all_sums, signal, taps)
+    return sums if mode == "full" else sums[(m - 1) // 2 : (m - 1) // 2 + n].copy()  # type: ignore[no-any-return]

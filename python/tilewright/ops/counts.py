@@ -1,0 +1,98 @@
+"""Histograms of equal bins: kernels say which bin each element is in, by NumPy's own arithmetic, and NumPy counts."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..symbolic.registry import rule
+from ..symbolic.scalars import Symbolic, SymInt
+from ..symbolic.tracer import LEAVE_IT_OUT, Tracer
+from .as_loops import followed, inside
+from .operands import FLOAT64, INT64
+from .shapes import as_array
+from .stages import Gives, add_stage
+
+_LARGEST_EDGE = 2**53  # of Python integers that are floats as they are
+
+
+def _places(x: Any, edges: Any, first: Any, last: Any, bins: Any) -> Any:
+    """The bin of each element, `bins` where it is in none."""
+    scaled = (x - first) / np.subtract(last, first) * bins
+    is_in = (x >= first) & (x <= last)
+    at = np.where(is_in, scaled, 0).astype(np.int64)
+    at = np.where(at == bins, bins - 1, at)
+    # The quotient is within some ULP of the edges, which decide.
+    at = np.where(x < inside(edges, at), at - 1, at)
+    at = np.where((x >= inside(edges, at + 1)) & (at != bins - 1), at + 1, at)
+    return np.where(is_in, at, bins)
+
+
+def _ends_of(x: Any) -> Any:
+    first, last = np.min(x), np.max(x)
+    is_one = first == last
+    return np.where(is_one, first - 0.5, first)[()], np.where(is_one, last + 0.5, last)[()]
+
+
+def _even(first: Any, last: Any, count: Any, dtype: Any) -> Any:
+    return np.linspace(first, last, count, dtype=dtype)
+
+
+def _densities(counts: Any, edges: Any) -> Any:
+    return counts / np.diff(edges).astype(np.float64) / counts.sum()
+
+
+def _refusal(tracer: Tracer) -> Exception:
+    return tracer.error(
+        "np.histogram()",
+        "kernels know equal bins alone, of floats and integers of up to 32 bits, without weights",
+        LEAVE_IT_OUT,
+    )
+
+
+def _given_ends(tracer: Tracer, given: Any) -> tuple[float, float]:
+    first, last = given
+    for end in (first, last):
+        if isinstance(end, Symbolic) or not isinstance(end, (int, float)) or isinstance(end, (bool, np.generic)):
+            raise _refusal(tracer)
+        if not math.isfinite(end) or abs(end) > _LARGEST_EDGE:
+            raise _refusal(tracer)
+    if first > last:
+        raise ValueError("max must be larger than min in range parameter.")
+    return (first - 0.5, last + 0.5) if first == last else (float(first), float(last))
+
+
+@rule(np.histogram)
+def histogram(
+    tracer: Tracer, a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None  # noqa: A002
+) -> Any:  # fmt: skip
+    array = as_array(tracer, a)
+    is_counted = isinstance(bins, (int, SymInt)) and not isinstance(bins, bool)
+    if weights is not None or not is_counted or density not in (None, False, True):
+        raise _refusal(tracer)
+    is_short = array.dtype.kind in "iu" and array.dtype.itemsize <= 4
+    if not is_short and array.dtype not in (np.float32, np.float64):
+        raise _refusal(tracer)
+    if tracer.is_of_data(total := tracer.total(array.sizes)) or tracer.decide("==", total, 0):
+        raise _refusal(tracer)
+    if bins < 1:
+        raise ValueError("`bins` must be positive, when an integer")
+    with tracer.composite("histogram"):
+        x = np.ravel(array)  # type: ignore[call-overload]  # one of ours
+        x = x.astype(FLOAT64) if is_short else x
+        if range is None:
+            first, last = followed(tracer, "histogram", _ends_of, x)
+            tracer.check(np.isfinite(last - first).read(), "np.histogram() of what has no finite ends")
+        else:
+            first, last = _given_ends(tracer, range)
+        edges = as_array(tracer, followed(tracer, "histogram", _even, first, last, bins + 1, x.dtype))
+        rises: Any = np.all(edges[:-1] < edges[1:])
+        tracer.check(rises.read(), "np.histogram() of more bins than numbers")
+        places = followed(tracer, "histogram", _places, x, edges, first, last, bins)
+        gives = Gives(INT64, (bins + 1,))
+        counts = add_stage(tracer, "numpy.bincount", np.bincount, [places], {"minlength": bins + 1}, gives)[:bins]
+        if density:
+            counts = followed(tracer, "histogram", _densities, counts, edges)
+        return counts, edges

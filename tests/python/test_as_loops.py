@@ -1,0 +1,246 @@
+"""NumPy functions that are compiled as loops of our own, and histograms, beside NumPy."""
+
+import warnings
+
+import numpy as np
+import pytest
+import tilewright
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+pytestmark = pytest.mark.compile
+
+FLOATS = ["float32", "float64"]
+NUMBERS = [*FLOATS, "int8", "int32", "int64", "uint16", "uint64"]
+SPECIALS = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.5, 1e-310])
+
+
+def data(dtype, shape, seed, specials=True):
+    rng = np.random.default_rng(seed)
+    if np.dtype(dtype).kind == "f":
+        values = rng.normal(size=shape)
+        if specials:
+            where = rng.random(shape) < 0.1
+            values[where] = rng.choice(SPECIALS, where.sum())
+        return values.astype(dtype)
+    if dtype == "bool":
+        return rng.random(shape) < 0.5
+    limits = np.iinfo(dtype)
+    values = rng.integers(limits.min, limits.max, shape, dtype=dtype, endpoint=True)
+    values[rng.random(shape) < 0.2] = limits.max
+    return values
+
+
+def outcome(f, args):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return f(*args), None
+        except Exception as error:
+            return None, error
+
+
+def check(f, *args, strict="kernels", tolerance=0.0):
+    """The same values, dtypes and errors, twice."""
+    wanted, error = outcome(f, args)
+    compiled = tilewright.jit(f, strict=strict)
+    for _ in range(2):
+        got, raised = outcome(compiled, args)
+        assert type(raised) is type(error), raised
+        assert str(raised) == str(error)
+        for one, other in zip(*((x if isinstance(x, tuple) else (x,)) for x in (got, wanted)), strict=True):
+            assert type(one) is type(other)
+            if error is None:
+                assert one.dtype == other.dtype
+                np.testing.assert_allclose(one, other, rtol=tolerance, atol=0)
+    return compiled
+
+
+# ---- scans
+
+
+def cumsum_rows(a):
+    return np.cumsum(a, axis=0)
+
+
+def cumprod_middle(a):
+    return np.cumprod(a, axis=1)
+
+
+def running_maximum(a):
+    return np.maximum.accumulate(a) + np.minimum.accumulate(a, axis=-2)
+
+
+@settings(max_examples=4, deadline=None)
+@given(st.sampled_from([*NUMBERS, "bool"]), st.integers(0, 2**32 - 1), st.sampled_from([0, 1, 2, 3, 9, 40]))
+def test_scans_of_rows(dtype, seed, rows):
+    check(cumsum_rows, data(dtype, (rows, 17), seed))
+    check(cumsum_rows, data(dtype, (17, rows), seed).T)
+    check(cumsum_rows, data(dtype, (rows, 0), seed))
+    check(cumprod_middle, data(dtype, (3, rows, 5), seed))
+    check(cumprod_middle, data(dtype, (3, 2 * rows, 10), seed)[:, ::-2, ::2])
+    if dtype != "bool":
+        check(running_maximum, data(dtype, (max(rows, 1), 6), seed))
+
+
+def test_scans_in_another_dtype():
+    def f(a):
+        return np.cumsum(a, axis=0, dtype=np.float32), np.add.accumulate(a, dtype=np.int16)
+
+    check(f, data("int8", (30, 7), 1))
+
+
+def test_scans_along_the_last_axis_are_numpys():
+    def f(a):
+        return np.cumsum(a, axis=-1)
+
+    check(f, data("float64", (30, 7), 1), strict=True)
+    with pytest.raises(tilewright.TraceError, match="no kernel computes it along the last axis"):
+        tilewright.jit(f, strict="kernels")(np.ones((30, 7)))
+
+
+# ---- searches
+
+
+def left(a, v):
+    return np.searchsorted(a, v)
+
+
+def right(a, v):
+    return np.searchsorted(a, v, side="right")
+
+
+@settings(max_examples=4, deadline=None)
+@given(
+    st.sampled_from([*NUMBERS, "bool"]),
+    st.sampled_from(NUMBERS),
+    st.integers(0, 2**32 - 1),
+    st.sampled_from([1, 2, 3, 8, 31, 32, 33, 100]),
+)
+def test_searches(dtype, of_keys, seed, n):
+    a, v = np.sort(data(dtype, n, seed)), data(of_keys, (5, 7), seed + 1)
+    check(left, a, v)
+    check(right, a, v)
+    check(left, a, a)
+    check(right, a, a[::2])
+    check(left, a, v[:0])
+
+
+def test_searches_in_nothing_and_of_one():
+    check(right, np.zeros(0), np.ones(3))
+    check(left, np.arange(5.0), np.float64(2.5), strict=True)
+    check(left, np.ones((2, 2)), np.ones(3), strict=True)
+
+
+def digitized(x, bins):
+    return np.digitize(x, bins), np.digitize(x, bins, right=True)
+
+
+@settings(max_examples=4, deadline=None)
+@given(st.sampled_from(NUMBERS), st.integers(0, 2**32 - 1), st.sampled_from([1, 2, 5, 20]))
+def test_digitize(dtype, seed, count):
+    bins = np.unique(data(dtype, count, seed, specials=False))
+    x = data(dtype, (4, 9), seed)
+    check(digitized, x, bins)
+    check(digitized, x, bins[::-1])
+    check(digitized, x, np.repeat(bins, 2))
+
+
+def test_digitize_in_what_is_not_ordered():
+    check(digitized, np.ones(4), np.array([1.0, 3.0, 2.0]))
+    check(digitized, np.ones(4), np.array([1.0, 1.0, 3.0, 2.0, 0.0]))
+
+
+# ---- filters
+
+
+def convolved(a, v):
+    return np.convolve(a, v), np.convolve(v, a, mode="same"), np.convolve(a, v, mode="valid")
+
+
+@settings(max_examples=4, deadline=None)
+@given(
+    st.sampled_from(["float64", "float32", "int32"]), st.integers(0, 2**32 - 1), st.sampled_from([1, 2, 5, 16, 40, 50])
+)
+def test_convolutions(dtype, seed, taps):
+    rng = np.random.default_rng(seed)
+    a, v = (rng.integers(1, 9, n).astype(dtype) for n in (40, taps))  # exact sums
+    check(convolved, a, v)
+    check(convolved, a[::-2], v)
+
+
+def test_convolution_is_as_accurate_as_numpys():
+    rng = np.random.default_rng(3)
+    a, v = rng.normal(size=3000), rng.normal(size=100)
+    exact = np.convolve(a.astype(np.longdouble), v)
+    ours = tilewright.jit(np_convolve, strict="kernels")(a, v)
+    assert np.abs(ours - exact).max() <= np.abs(np.convolve(a, v) - exact).max() * 1.5
+
+
+def np_convolve(a, v):
+    return np.convolve(a, v)
+
+
+def test_convolutions_with_specials():
+    a = np.random.default_rng(5).integers(-3, 4, 60).astype(float)
+    a[[7, 20, 21]] = np.inf, -np.inf, np.nan
+    check(np_convolve, a, np.ones(4))
+    check(np_convolve, np.ones(20), np.array([1.0, np.inf, 2.0]), strict=True)
+    check(np_convolve, np.ones(20), np.zeros(0), strict=True)
+    check(np_convolve, np.zeros(0), np.ones(3), strict=True)
+
+
+# ---- histograms
+
+
+def counted(x, bins):
+    return np.histogram(x, bins)
+
+
+def counted_between(x, bins):
+    return np.histogram(x, bins=bins, range=(-1.5, 2))
+
+
+def densities(x):
+    return np.histogram(x, 20, (-2.0, 2.0), density=True)
+
+
+@settings(max_examples=5, deadline=None)
+@given(
+    st.sampled_from(["float32", "float64", "int8", "uint8", "int32", "uint16"]),
+    st.integers(0, 2**32 - 1),
+    st.sampled_from([1, 2, 3, 10, 255, 1000]),
+    st.sampled_from([(1,), (2,), (40,), (30, 50)]),
+)
+def test_histograms(dtype, seed, bins, shape):
+    x = data(dtype, shape, seed, specials=False)
+    check(counted, x, bins, strict=True)
+    check(counted_between, data(dtype, shape, seed), bins, strict=True)
+    check(densities, x, strict=True)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(1, 400), st.sampled_from(FLOATS), st.integers(0, 2**32 - 1))
+def test_elements_on_edges_and_beside_them(bins, dtype, seed):
+    """What the quotient puts into a neighbour is put right."""
+    low, high = np.sort(np.random.default_rng(seed).normal(size=2))
+    low, high = float(low), float(high)
+    edges = np.linspace(low, high, bins + 1).astype(dtype)
+    x = np.concatenate([edges, np.nextafter(edges, edges - 1), np.nextafter(edges, edges + 1)])
+    wanted = np.histogram(x, bins, (low, high))
+    got = HISTOGRAM(x, bins, low, high)
+    for one, other in zip(got, wanted, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+HISTOGRAM = tilewright.jit(lambda x, bins, low, high: np.histogram(x, bins, (low, high)))
+
+
+def test_histograms_that_numpy_refuses():
+    check(counted, np.array([1.0, np.nan]), 5, strict=True)
+    check(counted, np.array([1.0, np.inf]), 5, strict=True)
+    check(counted, np.ones(4), 0, strict=True)
+    check(counted, np.zeros(0), 4, strict=True)
+    check(counted, np.array([1.0, np.nextafter(1.0, 2.0)]), 10, strict=True)
+    check(counted, np.ones(5), 4, strict=True)
+    check(counted, np.ones(5) > 0, 4, strict=True)
