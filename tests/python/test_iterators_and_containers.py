@@ -188,6 +188,14 @@ def item_of_an_array_of_plain_values(x):
     return s
 
 
+def part_of_an_array_of_plain_values(x):
+    w, s = np.hanning(6).reshape(2, 3), np.zeros(x.shape[0])
+    for i in range(x.shape[0]):
+        s[i] = w[1, 1] * x[i]
+        w.sort()
+    return s
+
+
 def array_of_plain_values_sorted(x):
     w, s = np.hanning(5), np.zeros(x.shape[0])
     for i in range(x.shape[0]):
@@ -356,13 +364,13 @@ def finally_that_returns(x):
 COMPILED = [
     generator_expression, of_map, map_that_nobody_asks, any_that_stops, filter_that_stops, zip_that_stops, rows_of_an_array,
     generator_in_another_function, walrus_in_a_generator, names_of_a_generator, array_of_a_closure, array_of_a_default,
-    else_that_returns, finally_that_returns, tuple_that_turns,
+    else_that_returns, finally_that_returns, tuple_that_turns, item_of_an_array_of_plain_values,
+    array_of_plain_values_sorted, array_of_plain_values_as_out, array_of_plain_values_in_a_branch,
 ]  # fmt: skip
 IN_NUMPY = [
     enumerate_twice, zip_in_two_parts, lists_of_a_zip, iterator_in_a_loop, counter_in_a_loop, zip_in_a_loop,
-    iterator_in_a_branch, deque_that_turns, item_of_a_deque, bytes_that_change, polynomial, item_of_an_array_of_plain_values,
-    array_of_plain_values_sorted, array_of_plain_values_as_out, array_of_plain_values_in_a_branch,
-    view_of_an_array_of_plain_values, list_of_a_closure, list_of_a_default, list_of_a_bound_method, tuple_that_grows,
+    iterator_in_a_branch, deque_that_turns, item_of_a_deque, bytes_that_change, polynomial,
+    part_of_an_array_of_plain_values, view_of_an_array_of_plain_values, list_of_a_closure, list_of_a_default, list_of_a_bound_method, tuple_that_grows,
     tuple_that_grows_inside, tuple_that_loses_its_parts, slice_of_the_last_iteration, range_of_the_last_iteration,
 ]  # fmt: skip
 
@@ -389,7 +397,7 @@ def test_they_run_in_numpy(function):
          "own while tracing, and a run-time loop is traced as one iteration. Make it inside, or index with the loop's variable instead."),
         (enumerate_twice, "continuing a zip, enumerate or reversed of an array that was used before; there is no rule for the items that are left. Make it "
          "again, or go through its items once."),
-        (array_of_plain_values_sorted, "loops: changing an array of plain values in a run-time loop or branch; it was made by a call "
+        (part_of_an_array_of_plain_values, "loops: changing an array of plain values in a run-time loop or branch; it was made by a call "
          "that is not traced, and a run-time loop is traced as one iteration. Make it with np.zeros or np.array inside of the function."),
         (view_of_an_array_of_plain_values, "changing an array of plain values after it was used beside traced ones; it was made by a "
          "call that is not traced, and only its contents are known. Make it with np.zeros or np.array inside of the function."),

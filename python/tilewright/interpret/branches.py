@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from ..symbolic.graph import BOOL, Block, Value
-from ..symbolic.scalars import RunBool
+from ..symbolic.graph import BOOL, INT64, Block, Value
+from ..symbolic.scalars import RunBool, which_of
 from .carried import (
     MISSING,
     Carried,
@@ -113,7 +113,7 @@ class Branches(Region):
         before = dict(frame.variables)
         place = self.place(node) if hasattr(node, "lineno") else None
         wanted = [name for kind, where, name in sorted(tracer.cells) if (kind, where) == ("branch", place)]
-        cells = {name: Cell(tracer) for name in wanted if assigns}
+        cells = {name: Cell(tracer) for name in wanted if assigns or name == _GIVEN}
         memories = list(memory_of(frame, tracer))
         sides = []
         for holds, way in zip((True, False), ways, strict=True):
@@ -129,6 +129,10 @@ class Branches(Region):
                     ):
                         given = way()
                         for name, cell in cells.items():
+                            if name == _GIVEN:
+                                cell.put(given, self._seen_besides(name))
+                                given = None
+                                continue
                             cell.put(frame.variables.get(name), self._seen_besides(name))
                             if name in before:
                                 frame.variables[name] = before[name]
@@ -239,7 +243,26 @@ class Branches(Region):
         one.sources = [storage for part in parts for storage in storages_of(part)]
         one.ways = tuple(parts)
         merged[one.text] = one
+        self._merge_kinds(sides, one, parts, merged)
         return True
+
+    def _merge_kinds(
+        self, sides: list[_Side], number: Carried, parts: list[Any], merged: dict[str, Carried | None]
+    ) -> None:
+        """Where the ways leave numbers of different kinds: which one it is behind them."""
+        if not number.form.kinds:
+            return
+        codes: list[Value] = []
+        for side, part in zip(sides, parts, strict=True):
+            with self.tracer.writing(side.block):
+                code = which_of(self.tracer, part)
+            if code is None:
+                return
+            codes.append(code)
+        for side, code in zip(sides, codes, strict=True):
+            side.block.yields.append(code)
+        name = f" kind of {number.text}"
+        merged[name] = Carried(codes[0], Form("int", INT64), self.frame, name, kind_of=number)
 
     def _differs(self, node: ast.AST, name: str, ways: list[Any]) -> Pending:
         what = f"{name} after an if on data" if name != _GIVEN else "what an if on data gives"
@@ -250,7 +273,7 @@ class Branches(Region):
         def refusal() -> ChangesShape:
             self.at(node)
             made = self.tracer.error_of(ChangesShape, f"loops: {what}; {why}.", hint)
-            if name.isidentifier() and is_other_size(*ways):
+            if (name.isidentifier() or name == _GIVEN) and is_other_size(*ways):
                 made.cell = ("branch", self.place(node), name)
             return made
 

@@ -54,6 +54,7 @@ from .pure import (
 from .source import source_of
 from .staged_draws import DrawsAreStages, GeneratorMethod, StagedGenerator, draw_globally, made_here
 from .staged_lists import FilledByLoop, StagedList
+from .staged_texts import ArrayAsBytes, StagedText
 from .state import Part, State
 
 
@@ -335,6 +336,12 @@ class Calls(Part):
         if isinstance(owner, StagedList):
             getattr([], name)  # or Python's own AttributeError
             return GeneratorMethod(owner, name)
+        if isinstance(owner, StagedText):
+            getattr(owner.kind, name)  # or Python's own AttributeError
+            return GeneratorMethod(owner, name)
+        if name == "tobytes" and isinstance(owner, (SymArray, Compressed)) and self.tracer.checked is not None:
+            refuse_kinds(owner, name)
+            return GeneratorMethod(ArrayAsBytes(owner), name)
         if name == "__class__":
             return self.builtins.type_of(node, owner)
         if isinstance(owner, Symbolic) and name.startswith("__") and not callable(getattr(owner, name, None)):

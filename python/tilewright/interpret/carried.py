@@ -96,6 +96,8 @@ class Carried:
     # Of a branch: what the variable holds at the end of each way, and behind both.
     ways: tuple[Any, ...] = field(default=(), repr=False)
     made: Any = field(default=None, repr=False)
+    # Where the data decide the kind of the number that another one carries: this is that kind.
+    kind_of: Carried | None = field(default=None, repr=False)
 
     @property
     def called(self) -> str:

@@ -19,10 +19,12 @@ from .branches import Branches
 from .calls import Calls
 from .frame import InterpretedFunction
 from .iterators import TracedIterator
+from .plain_arrays import made_by_call
 from .sequences import sequence_of
 from .source import FunctionNode
 from .staged_cells import ChangesShape
 from .staged_lists import StagedList
+from .staged_texts import StagedText
 from .state import Part, State
 from .variables import Variables
 
@@ -198,6 +200,8 @@ class Expressions(Part):
         if isinstance(operation, (ast.Eq, ast.NotEq)):
             self._refuse_no_numbers(node, left, right)
             self._refuse_no_numbers(node, right, left)
+        if isinstance(left, StagedText) or isinstance(right, StagedText):
+            return self._go_on(node, position, right, self._compare_texts(node, operation, left, right))
         if isinstance(operation, (ast.In, ast.NotIn)):
             if self._says_what_it_contains(right):
                 contains = self.calls.get_attribute(node, right, "__contains__")
@@ -212,6 +216,16 @@ class Expressions(Part):
         else:
             result = _COMPARE[type(operation)](left, right)
         return self._go_on(node, position, right, result)
+
+    def _compare_texts(self, node: ast.Compare, operation: ast.cmpop, left: Any, right: Any) -> Any:
+        """A comparison with bytes or a text that is made of elements."""
+        text, other = (left, right) if isinstance(left, StagedText) else (right, left)
+        if isinstance(operation, (ast.Is, ast.IsNot)) and other is None:
+            return isinstance(operation, ast.IsNot)
+        if not isinstance(operation, (ast.Eq, ast.NotEq)):
+            raise text.refused("comparing")
+        same = text.same_as(other)
+        return same if isinstance(operation, ast.Eq) else self.negated(node, same)
 
     def _go_on(self, node: ast.Compare, position: int, right: Any, result: Any) -> Any:
         """The rest of a chain of comparisons, behind one that gave a result."""
@@ -325,7 +339,8 @@ class Expressions(Part):
         function = self.evaluate(node.func)
         args, kwargs = self._elements(node.args), self.keywords(node)
         self.at(node)
-        return self.calls.call(node, function, args, kwargs)
+        given = self.calls.call(node, function, args, kwargs)
+        return made_by_call(self.tracer, self.inputs, self.place(node), given)
 
     def keywords(self, node: ast.Call) -> dict[str, Any]:
         """The keyword arguments of a call."""

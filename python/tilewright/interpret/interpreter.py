@@ -242,8 +242,11 @@ class Interpreter(Part):
                     self.variables.name_value(target.value.id, owner)
                 return
             self.refuse_outer(node, owner, f"changing {ast.unparse(target.value)} in place")
+            self.variables.refuse_traced_in_plain(node, owner, key, None)
             held = owner[key]
-            owner[key] = self.expressions.in_place(node.op, held, self.evaluate(node.value))
+            value = self.evaluate(node.value)
+            self.variables.refuse_traced_in_plain(node, owner, key, value)
+            owner[key] = self.expressions.in_place(node.op, held, value)
         else:
             owner = self.evaluate(target.value)
             held = self.calls.get_attribute(target, owner, target.attr)

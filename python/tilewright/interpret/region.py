@@ -16,6 +16,7 @@ from ..symbolic.scalars import LARGEST_INT, RunBool, RunScalar, SymInt, SymScala
 from ..symbolic.tracer import LEAVE_IT_OUT, pushed
 from .carried import MISSING, Carried, Form, Memory, containers_of, memory_of
 from .frame import Control, Frame, Pending
+from .plain_arrays import WrittenWithTraced, place_of
 from .state import Part
 
 
@@ -36,12 +37,17 @@ class Region(Part):
         arrays = [(item, item.tobytes()) for item in held.values() if isinstance(item, np.ndarray)]
         with pushed(self.state.containers, held):
             yield
-        if any(array.tobytes() != before for array, before in arrays):
-            raise self.error(
-                node, "loops: changing an array of plain values in a run-time loop or branch",
-                "it was made by a call that is not traced, and a run-time loop is traced as one iteration",
+        changed = [array for array, before in arrays if array.tobytes() != before]
+        if changed:
+            self.at(node)
+            refusal = self.tracer.error_of(
+                WrittenWithTraced,
+                "loops: changing an array of plain values in a run-time loop or branch; it was made by a call that is not "
+                "traced, and a run-time loop is traced as one iteration.",
                 "Make it with np.zeros or np.array inside of the function.",
-            )  # fmt: skip
+            )
+            refusal.place = place_of(self.tracer, changed)
+            raise refusal
 
     @contextmanager
     def _maybe_run(self, node: ast.AST, what: str) -> Iterator[None]:
@@ -86,6 +92,7 @@ class Region(Part):
         """What comes out of a loop or a branch, to the variables and the memory that hold it; `runs`: a loop has an iteration."""
         loop.attributes["results"] = results = []
         made: list[tuple[SymArray, list[Storage]]] = []
+        numbers: dict[int, Any] = {}  # by the identity of what carries them
         for position, one in enumerate(carried):
             if one.parameter is not None:
                 one.parameter.attributes.update(of=loop, position=position)
@@ -94,7 +101,11 @@ class Region(Part):
             )
             result.user_name = one.called
             results.append(result)
-            if one.storage is not None:
+            if one.kind_of is not None:
+                number = numbers.get(id(one.kind_of))
+                if number is not None and number.kinds:
+                    number.which = result
+            elif one.storage is not None:
                 one.storage.value = result
                 one.storage.version += 1
             else:
@@ -102,6 +113,7 @@ class Region(Part):
                 new = one.form.object_of(self.tracer, result)
                 if runs and one.last is not None and one.last.kind == one.form.kind:
                     new.kinds = one.last.kinds
+                numbers[id(one)] = new
                 variables = one.frame.variables
                 held = variables.get(one.name)
                 if one.path and isinstance(held, Pending):

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from ..errors import TraceError
 from ..symbolic.arrays import SymArray
 from ..symbolic.scalars import RunScalar, SymInt, described
@@ -15,6 +17,7 @@ from ..symbolic.tracer import LEAVE_IT_OUT, NO_RULE, Tracer
 from .arguments import Inputs
 from .carried import attributes_of, may_change, memory_of
 from .frame import Frame
+from .plain_arrays import WrittenWithTraced, place_of
 
 
 @dataclass
@@ -139,6 +142,13 @@ class Part:
         if (may_change(owner) or self.tracer.is_made(owner)) and any(
             id(owner) in held for held in self.state.containers
         ):
+            if isinstance(owner, np.ndarray) and (place := place_of(self.tracer, [owner])) is not None:
+                self.at(node)
+                written = self.tracer.error_of(
+                    WrittenWithTraced, f"loops: {asked} in a run-time loop or branch.", LEAVE_IT_OUT
+                )
+                written.place = place
+                raise written
             kinds = "attributes of objects" if self.tracer.is_made(owner) else "lists, dicts and sets"
             raise self.error(
                 node, f"loops: {asked} in a run-time loop or branch",

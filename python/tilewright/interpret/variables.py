@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 
 from ..errors import TraceError
+from ..ops.operands import is_symbolic
 from ..symbolic.arrays import SymArray
 from ..symbolic.graph import PLAIN_OPERATIONS
 from ..symbolic.scalars import Symbolic
 from .frame import Frame, Pending
+from .plain_arrays import WrittenWithTraced, place_of
 from .pure import is_numpys
 from .state import Part, State
 
@@ -81,10 +83,7 @@ class Variables(Part):
             key = self.evaluate(target.slice)
             self._refuse_outer(target, owner)
             self.refuse_object(target, *self.in_key(owner, key), value if isinstance(owner, SymArray) else None)
-            if isinstance(owner, np.ndarray) and isinstance(value, Symbolic):
-                raise self.error(target, "storing a traced value in an array of plain values",
-                                 "the array was made by a call that is not traced",
-                                 "Make it with np.zeros or np.empty inside of the function.")  # fmt: skip
+            self.refuse_traced_in_plain(target, owner, key, value)
             owner[key] = value
             if isinstance(target.value, ast.Name):
                 self.name_value(target.value.id, owner)
@@ -103,6 +102,21 @@ class Variables(Part):
         else:
             raise self.error(target, f"assigning to {ast.unparse(target)}", "there is no rule for it",
                              "Assign to plain names.")  # fmt: skip
+
+    def refuse_traced_in_plain(self, node: ast.AST, owner: Any, key: Any, value: Any) -> None:
+        """An array of plain values holds no traced ones: where its call is known, the trace begins again."""
+        if not isinstance(owner, np.ndarray) or not (
+            isinstance(value, Symbolic) or is_symbolic(self.in_key(owner, key))
+        ):
+            return
+        self.at(node)
+        refusal = self.tracer.error_of(
+            WrittenWithTraced,
+            "storing a traced value in an array of plain values; the array was made by a call that is not traced.",
+            "Make it with np.zeros or np.empty inside of the function.",
+        )
+        refusal.place = place_of(self.tracer, [owner])
+        raise refusal
 
     def _refuse_outer(self, target: ast.Subscript, owner: Any) -> None:
         """A context manager may change a dict from outside that it leaves as it was."""

@@ -17,7 +17,7 @@ from ..symbolic.compressed import Compressed
 from ..symbolic.graph import Value
 from ..symbolic.operators import check_out
 from ..symbolic.registry import FUNCTIONS, OPERATIONS, PRODUCTS, provides, rule
-from ..symbolic.scalars import LARGEST_INT, RunBool, RunScalar, SymInt, SymScalar, described, refuse_kinds
+from ..symbolic.scalars import LARGEST_INT, RunBool, RunScalar, SymInt, SymScalar, described, later_of, refuse_kinds
 from ..symbolic.tracer import OperandError, Tracer
 from . import under_masks
 from .operands import (
@@ -351,6 +351,7 @@ def apply_operator(tracer: Tracer, ufunc: np.ufunc, inputs: Sequence[Any]) -> An
         # Of Python's numbers an operator makes one of Python's; a call of NumPy's function does not.
         number = {"f": "float", "b": "bool"}.get(result.dtype.kind, "int")
         result.kinds = frozenset({"scalar", number})
+        result.which = later_of(tracer, inputs, number)
     left, right = (*inputs, None)[:2]
     if weak_type(left) is complex and isinstance(right, SymArray) and right.is_scalar and right.dtype == FLOAT64:
         # np.float64 is a float: Python's complex number computes with it, and the result is Python's.

@@ -273,6 +273,8 @@ def _is_gather(part: Any) -> bool:
 def _gathered(array: SymArray, keys: tuple[Any, ...]) -> Any:
     """x[i, :, indices]: what is basic first, then the axes of index arrays, which become one."""
     tracer = array.tracer
+    if any(_is_mask(part) and part.sizes for part in keys):
+        raise tracer.error("indexing with a mask and positions", "there is no rule for it", "Index in two steps.")
     keys = written_out(keys, array.ndim)
     advanced = [k for k, part in enumerate(keys) if _is_gather(part)]
     others = [

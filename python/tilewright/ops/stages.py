@@ -26,7 +26,7 @@ from ..symbolic.graph import INT64, Value
 from ..symbolic.registry import provides, signature
 from ..symbolic.scalars import RunScalar, Symbolic, SymInt, SymScalar, refuse_kinds
 from ..symbolic.sizes import Size
-from ..symbolic.stages import NoTextError, Operand, call_of, result_of
+from ..symbolic.stages import NoTextError, Operand, Stage, call_of, result_of
 from ..symbolic.tracer import LEAVE_IT_OUT, CalleeNotSeen, Tracer
 from .elementwise import store_exactly, store_result
 from .operands import NO_VALUE, dtype_of, is_symbolic, operand_of, shape_of, to_value
@@ -305,6 +305,17 @@ def add_stage(  # noqa: PLR0917
         for path, leaf in leaves
     }
     return _rebuilt(gives, results)
+
+
+def of_its_kind(tracer: Tracer, value: Any) -> Value:
+    """The number of the stage that holds what Python has for a number, the kind of which the data decide."""
+    held = f"r{len(tracer.stages) + 1}"
+    number = to_value(tracer, operand_of(tracer, value.of_one_kind()))
+    stage = Stage(
+        f"kind($0, $1) as {held}",
+        f"lambda held, a0, a1: (hold(held, {held!r}, (bool, int, float, type(a0))[a1](a0)), {held[1:]})[1]",
+    )
+    return tracer.call(stage, [number, value.which], INT64, ())
 
 
 def seen_stage(tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:

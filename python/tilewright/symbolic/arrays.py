@@ -124,7 +124,7 @@ class ArrayLike(Symbolic):
 class SymArray(ArrayLike):
     """An ndarray (or, with `is_scalar`, a NumPy scalar) of the traced function."""
 
-    __slots__ = ("_read", "chain", "dtype", "is_scalar", "kinds", "seen", "sizes", "storage")
+    __slots__ = ("_read", "chain", "dtype", "is_scalar", "kinds", "seen", "sizes", "storage", "which")
 
     def __init__(
         self,
@@ -140,6 +140,7 @@ class SymArray(ArrayLike):
         self.sizes: tuple[Size, ...] = chain[-1].shape if chain else storage.value.shape
         self.is_scalar = is_scalar
         self.kinds: frozenset[str] = frozenset()
+        self.which = None
         # The memory's value when the view was taken, or when the first of the views on the way was that may be a copy.
         self.seen = storage.value
         self._read: tuple[int, Value] | None = None

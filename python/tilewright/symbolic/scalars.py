@@ -7,7 +7,7 @@ They follow Python's rules among themselves and are weak beside arrays (NEP 50).
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -40,6 +40,7 @@ class Symbolic:
     tracer: Tracer
     # More than one where the data decide what Python has here: scalar (of NumPy), float, int, bool.
     kinds: frozenset[str] = frozenset()
+    which: Value | None = None  # then the one of this run, as a position in KINDS; None where that is not kept
     __array_priority__ = 1000.0
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -68,6 +69,41 @@ class Symbolic:
             "it has no contents while the function is traced",
             "Keep it out of pickle and copy.",
         )
+
+
+# What may be one number by data. An operation of two gives the later one (at least an int).
+KINDS = ("bool", "int", "float", "scalar")
+
+
+def which_of(tracer: Tracer, value: Any, least: str = "bool") -> Value | None:
+    """The position in KINDS of what Python has for a number, at least that of `least`; None where it is not known."""
+    kinds = getattr(value, "kinds", None)
+    known: Value | None
+    if kinds:
+        known = value.which
+    elif isinstance(value, (SymInt, SymScalar)):
+        name = type(value.hint).__name__
+        known = tracer.constant(KINDS.index(name)) if name in KINDS else None
+    elif type(value) in (bool, int, float):
+        known = tracer.constant(KINDS.index(type(value).__name__))
+    elif isinstance(value, np.generic) or getattr(value, "is_scalar", False):
+        known = tracer.constant(KINDS.index("scalar"))
+    else:
+        known = None
+    if known is None or least == "bool":
+        return known
+    return tracer.add("maximum", (known, tracer.constant(KINDS.index(least))), {}, INT64, ())
+
+
+def later_of(tracer: Tracer, values: Sequence[Any], least: str) -> Value | None:
+    """What an operation of numbers gives."""
+    found = tracer.constant(KINDS.index(least))
+    for value in values:
+        one = which_of(tracer, value)
+        if one is None:
+            return None
+        found = tracer.add("maximum", (found, one), {}, INT64, ())
+    return found
 
 
 def refuse_kinds(value: Any, what: str) -> None:
@@ -587,13 +623,14 @@ class RunScalar(SymScalar):
     anything else that could leave them is checked.
     """
 
-    __slots__ = ("high", "kinds", "low")
+    __slots__ = ("high", "kinds", "low", "which")
 
     def __init__(
         self, tracer: Tracer, value: Value, kind: type, low: int = -LARGEST_INT, high: int = LARGEST_INT
     ) -> None:
         super().__init__(tracer, value, kind(1), frozenset())
         self.kinds = frozenset()
+        self.which = None
         self.low, self.high = low, high
 
     def described(self) -> str:
@@ -804,6 +841,7 @@ class RunScalar(SymScalar):
         floats = [type(getattr(x, "hint", x)) is float and not getattr(x, "kinds", None) for x in (self, other)]
         if isinstance(result, RunScalar) and not any(floats):
             result.kinds = frozenset({"int", "float"})
+            result.which = later_of(self.tracer, (self, other), "int")
         return result
 
     def _of_numbers(self, other: Any, name: str, swapped: bool) -> Any:

@@ -171,6 +171,7 @@ class Tracer:
         self.draws_are_stages = False
         self.cells: set[Any] = set()  # (place of a branch or loop, variable that a cell holds there)
         self.staged_lists: set[Any] = set()  # places of lists that are stages
+        self.written_arrays: set[Any] = set()  # places of calls whose arrays of plain values are written
         self.lent: list[tuple[str, Any]] = []  # generators of the caller: argument that leads to one, and where it is
         self.orders: list[Any] = []  # SymArray, of StagedGenerator
         self.stages: dict[str, Stage] = {}  # by their texts

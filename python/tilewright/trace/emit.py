@@ -173,7 +173,11 @@ class Emitter:
                 continue
             operands = [self.merged[operand.number] for operand in value.operands]
             same = self._identity(value, operands, shape)
-            if same is not None and not (value.number in results and _is_of_argument(same)) and may_be(value, same):
+            if (
+                same is not None
+                and not (value.number in results and self._is_of_argument(same))
+                and may_be(value, same)
+            ):
                 if not same.user_name and same.operation not in PLAIN_OPERATIONS:
                     same.user_name = value.user_name
                 self.merged[value.number] = same
@@ -225,6 +229,13 @@ class Emitter:
                 if not isinstance(item, Slice) or item.step != 1 or self.tracer.resolve(item.start) != Size.constant(0):
                     return None
         return operand
+
+    def _is_of_argument(self, value: Value) -> bool:
+        """Whether it shows an argument's memory, in the program as it is written: a copy of that is a new value when it is
+        returned."""
+        while value.operation in VIEWS or value.operation in ("real", "imag"):
+            value = self.merged[value.operands[0].number]
+        return value.is_argument
 
     # -- names ----------------------------------------------------------------------------------------
 
@@ -426,13 +437,6 @@ def _bodies(region: Value) -> tuple[Block, ...]:
 
 def _at(value: Value) -> str:
     return f" @{value.line}" if value.line else ""
-
-
-def _is_of_argument(value: Value) -> bool:
-    """Whether it shows an argument's memory: a copy of that is a new value when it is returned."""
-    while value.operation in VIEWS or value.operation in ("real", "imag"):
-        value = value.operands[0]
-    return value.is_argument
 
 
 def literal(value: Any, dtype: np.dtype[Any]) -> str:

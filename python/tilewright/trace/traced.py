@@ -17,16 +17,18 @@ from ..guards import VALUE_KINDS, Missing, PythonGuard, follow, guard_holds, pat
 from ..interpret.arguments import Inputs
 from ..interpret.generators import OFFSET_BITS, at_most
 from ..interpret.interpreter import BeginAgain, Interpreter
+from ..interpret.plain_arrays import WrittenWithTraced
 from ..interpret.protocols import call_without_source
 from ..interpret.pure import is_named_tuple
 from ..interpret.source import source_of
 from ..interpret.staged_cells import ChangesShape
 from ..interpret.staged_draws import DrawsAreStages, begin, end
 from ..interpret.staged_lists import FilledByLoop, StagedList
+from ..interpret.staged_texts import StagedText
 from ..operations import VIEWS
 from ..ops.elementwise import copied
 from ..ops.operands import is_symbolic
-from ..ops.stages import held_copy, materialized
+from ..ops.stages import held_copy, materialized, of_its_kind
 from ..signatures import own_signature
 from ..symbolic.arrays import Storage, SymArray
 from ..symbolic.compressed import Compressed
@@ -230,12 +232,13 @@ def trace(
         untaken = REPRODUCIBLE
     staged_lists: set[tuple[str, int, int]] = set()
     cells: set[tuple[str, tuple[str, int, int], str]] = set()
+    written_arrays: set[tuple[str, int, int]] = set()
     staged: set[str] = set()  # whose draws Python makes: the function's own generators', those from the global one
     while True:
         try:
             return _trace_once(
                 function, root, args, kwargs or {}, contract, unrolled, kept, layouts, changing, untaken, staged,
-                staged_lists, cells,
+                staged_lists, cells, written_arrays,
             )  # fmt: skip
         except ChangesShape as found:
             if found.cell is None or found.cell in cells:
@@ -247,6 +250,12 @@ def trace(
             if found.place in staged_lists:
                 raise
             staged_lists.add(found.place)
+            unrolled.clear()
+            kept.clear()
+        except WrittenWithTraced as found:
+            if found.place is None or found.place in written_arrays:
+                raise
+            written_arrays.add(found.place)
             unrolled.clear()
             kept.clear()
         except DrawsAreStages as found:
@@ -294,12 +303,13 @@ def _trace_once(  # noqa: PLR0917
     function: Any, root: types.FunctionType, args: Sequence[Any], kwargs: Mapping[str, Any], contract: str,
     unrolled: dict[tuple[str, int, int], TraceError], kept: set[tuple[str, int, int]], layouts: set[str], changing: frozenset[str],
     untaken: Untaken | None, staged: set[str], staged_lists: set[tuple[str, int, int]],
-    cells: set[tuple[str, tuple[str, int, int], str]],
+    cells: set[tuple[str, tuple[str, int, int], str]], written_arrays: set[tuple[str, int, int]],
 ) -> Traced:  # fmt: skip
     parameters = bind_call(function, args, kwargs)
     tracer = Tracer(root.__name__, root.__code__.co_filename)
     tracer.unrolled, tracer.kept, tracer.layouts, tracer.untaken = unrolled, kept, layouts, untaken
     tracer.draws_are_stages, tracer.staged_lists, tracer.cells = bool(staged), staged_lists, cells
+    tracer.written_arrays = written_arrays
     inputs = Inputs(tracer)
     tracer.cache.update(inputs=inputs, function=root, changing=changing)
     inputs.by_identity[id(root)] = (root, (("function", ""),))
@@ -383,6 +393,9 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
         return add_leaf("held", known[1], "")
 
     def collect(item: Any) -> Any:
+        if getattr(item, "kinds", None) and item.which is not None and tracer.untaken is None:
+            number = item
+            return held_leaf(item, item, lambda: of_its_kind(tracer, number))
         if not (isinstance(item, SymArray) and item.kinds == {"float", "scalar"} and item.dtype == np.float64):
             # np.float64 is a float, of the same value: that one stands for both.
             refuse_kinds(item, "returning the value")
@@ -392,6 +405,9 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
                 return held_leaf(item, item.whole.storage, lambda: held_copy(tracer, materialized(selected)))
         if isinstance(item, StagedList):
             return held_leaf(item, item, item.number)
+        if isinstance(item, StagedText):
+            text = item
+            return held_leaf(item, item, lambda: text.opened)
         if isinstance(item, SymArray):
             if any(symbol in tracer.reads for size in item.sizes for symbol in tracer.resolve(size).symbols()):
                 why = tracer.error("returning an array whose size depends on elements",
@@ -471,7 +487,7 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
         reasons.append("it returns None")
     if values or writes:
         kinds = [kind if kind in ("int", "float", "bool", "held") else "" for kind, _, _ in leaves]
-        is_one = isinstance(result, (SymArray, Compressed, StagedList, SymInt, SymScalar, int, float))
+        is_one = isinstance(result, (SymArray, Compressed, StagedList, StagedText, SymInt, SymScalar, int, float))
         emitter = Emitter(tracer, values, not is_one, memory, writes, kinds)
         text = emitter.text()
         names = [emitter.names[value.number] for value in emitter.results]

@@ -26,18 +26,21 @@ def _items(a: Like, key: tuple[Any, ...]) -> Any:
             continue
         positions = Like(a.tracer, part)
         is_mask = positions.dtype.kind == "b"
-        if is_mask and (count is not None or not positions.ndim):
+        if is_mask and (not positions.ndim or (count is not None and positions.ndim > 1)):
             return None
         at = len(shape) if at is None else at
         taken.append(k)
         axes += positions.ndim if is_mask else 1
         if is_mask:
-            count = FromData(positions.size)
+            count = FromData() if count is not None else FromData(positions.size)
         else:
             shapes.append(positions.sizes)
     sizes = broadcast_shapes(a.tracer, shapes)
-    if at is None or (count is not None and sizes):
+    if at is None:
         return None
+    if count is not None and sizes:
+        count = FromData()  # one that the mask picks out goes with any number of positions
     at = at if taken[-1] - taken[0] + 1 == len(taken) else 0
-    picked = [count] if count is not None else [SymInt(a.tracer, n) for n in sizes]
+    picked: list[Any] = [SymInt(a.tracer, n) for n in sizes]
+    picked = picked if count is None else [*picked[:-1], count]
     return Gives(a.dtype, (*shape[:at], *picked, *shape[at:]))
