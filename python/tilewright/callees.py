@@ -48,6 +48,14 @@ _NOT_PURE = frozenset(
 )
 
 
+# NumPy's functions of which the data decide the dtype: no row says it.
+_DECIDED_BY_DATA = (np.linalg.eig, np.linalg.eigvals, np.poly, np.roots)
+
+
+def is_decided_by_data(function: Any) -> bool:
+    return any(function is one for one in _DECIDED_BY_DATA)
+
+
 def is_pure(function: Any) -> bool:
     """Whether a function without a row may be a stage."""
     if isinstance(function, PureFunction):

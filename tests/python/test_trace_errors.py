@@ -250,17 +250,6 @@ EXPECTED: dict[str, tuple[str, str, str]] = {
         "formatting x into a string; its elements are known only when the compiled function runs. Format it "
         "at the caller.",
     ),
-    "masked_largest": (
-        "trace_refused.py",
-        "masked_largest",
-        "np.max(where=...); nothing may be chosen, and it has no identity. Take the elements under the mask "
-        "(x[mask].max()).",
-    ),
-    "initial_value": (
-        "trace_refused.py",
-        "initial_value",
-        "np.max(initial=...); there is no rule for a start value. Combine it with the result instead.",
-    ),
     "order_of_memory": (
         "trace_refused.py",
         "order_of_memory",

@@ -206,14 +206,6 @@ def formats(x):
     return x * len(f"{x}")  # here
 
 
-def masked_largest(x):
-    return np.max(x, where=x > 0)  # here
-
-
-def initial_value(x):
-    return np.max(x, initial=0.0)  # here
-
-
 def order_of_memory(x):
     return x.reshape(-1, order="A")  # here
 

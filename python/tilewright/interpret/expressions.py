@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from ..ops.elementwise import apply_ufunc, python_scalar_cast
 from ..ops.grids import built, is_builder
 from ..symbolic.arrays import SymArray
 from ..symbolic.compressed import Compressed
 from ..symbolic.operators import BINARY, python_operator
-from ..symbolic.scalars import RunBool, Symbolic, known_exponent
+from ..symbolic.scalars import RunBool, Symbolic, SymInt, SymScalar, known_exponent
 from .branches import Branches
 from .calls import Calls
 from .frame import InterpretedFunction
@@ -39,6 +40,7 @@ _COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
     ast.GtE: operator.ge, ast.Is: operator.is_, ast.IsNot: operator.is_not,
 }  # fmt: skip
+_ELEMENTS = (bool, int, float, np.number, np.bool_, SymInt, SymScalar, SymArray)  # what may be in an array
 _UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
     ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert,
 }  # fmt: skip
@@ -208,6 +210,11 @@ class Expressions(Part):
                 held = self.truth(node, self.calls.call_function(contains.__func__, [right, left], {}), "an in")
                 result = held == isinstance(operation, ast.In)
                 return self._go_on(node, position, right, result)
+            if isinstance(right, SymArray) and right.sizes and isinstance(left, _ELEMENTS):
+                found = apply_ufunc(self.tracer, np.equal, (right, left)).any()
+                if isinstance(operation, ast.NotIn):
+                    found = np.logical_not(found)
+                return self._go_on(node, position, right, python_scalar_cast(self.tracer, bool, found))
             if isinstance(left, SymArray):
                 raise self.error(node, f"testing whether {ast.unparse(node.left)} is in something",
                                  "its elements are known only when the compiled function runs",

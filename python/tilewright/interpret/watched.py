@@ -8,7 +8,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from ..callees import is_pure, watching
+from ..callees import is_decided_by_data, is_pure, watching
 from .pure import is_numpys
 from .source import FUTURE, source_of
 
@@ -22,7 +22,7 @@ def run_watched(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
 
 def _watch(function: Any) -> Any:
     """What stands for a function that is about to be called: itself, where nothing is to be seen."""
-    if is_pure(function):
+    if is_pure(function) or is_decided_by_data(function):
         return watching(function)
     if isinstance(function, types.MethodType) and isinstance(function.__func__, types.FunctionType):
         watched = _watch(function.__func__)

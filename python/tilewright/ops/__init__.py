@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..callees import is_decided_by_data
 from ..errors import TraceError
 from ..symbolic.registry import FUNCTIONS, provides, signature
 from ..symbolic.scalars import described
@@ -56,6 +57,8 @@ def call_numpy(tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dict[
                 kept = {key: stages.materialized(value) for key, value in kwargs.items()}
                 return call_numpy(tracer, function, stages.materialized(list(args)), kept)
             staged = stages.stage_of(tracer, function, args, kwargs)
+        if staged is NotImplemented and is_decided_by_data(function) and tracer.untaken is None:
+            return stages.seen_stage(tracer, function, args, kwargs)
         if staged is NotImplemented:
             raise
         return staged

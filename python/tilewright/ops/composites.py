@@ -55,6 +55,15 @@ def round_rule(tracer: Tracer, a: Any, decimals: Any = 0, out: Any = None) -> An
         return result if out is None else store_exactly(tracer, "round", result, out)
 
 
+@rule(np.min_scalar_type)
+def min_scalar_type(tracer: Tracer, a: Any, /) -> Any:
+    if not isinstance(a, SymArray) or not a.sizes:
+        raise tracer.error(
+            "np.min_scalar_type() of a number of the run", "its value decides", "Use the dtype that is meant."
+        )
+    return a.dtype
+
+
 @rule(np.select)
 def select(tracer: Tracer, condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     if len(condlist) != len(choicelist):

@@ -99,10 +99,9 @@ def _by_rule(
         out = out[0] if len(out) == 1 else out
     if ufunc.signature is not None:
         if dtype is not None or casting != "same_kind":
-            raise tracer.error(f"np.{ufunc.__name__}(dtype=..., casting=...)", "products are computed in their own dtype",
-                         "Use astype.")  # fmt: skip
+            inputs = _as_asked(tracer, ufunc, inputs, None if dtype is None else check_dtype(tracer, dtype), casting)
         result = _generalized(tracer, ufunc, inputs)
-    elif ufunc is np.divmod and out is None:
+    elif ufunc is np.divmod and out is None and dtype is None:
         return apply_ufunc(tracer, np.floor_divide, inputs), apply_ufunc(tracer, np.remainder, inputs)
     elif ufunc.nout > 1:
         raise tracer.error(f"np.{ufunc.__name__}")
@@ -151,6 +150,16 @@ def store_exactly(tracer: Tracer, name: str, result: Any, out: Any) -> Any:
         for mine, theirs in zip(shape, out.sizes, strict=True):
             tracer.match(mine, theirs, message)
     return store_result(tracer, name, result, out)
+
+
+def _as_asked(
+    tracer: Tracer, ufunc: np.ufunc, inputs: Sequence[Any], dtype: np.dtype[Any] | None, casting: str
+) -> list[SymArray]:
+    """The operands of a product, of the dtypes of the loop that dtype= and casting= ask for."""
+    operands = [operand_of(tracer, x) for x in inputs]
+    loop = resolve_ufunc(ufunc, tuple(weak_type(x) or dtype_of(x) for x in operands), dtype, casting)
+    values = [to_value(tracer, x, wanted) for x, wanted in zip(operands, loop, strict=False)]
+    return [SymArray.fresh(tracer, value) for value in values]
 
 
 def _generalized(tracer: Tracer, ufunc: np.ufunc, inputs: Sequence[Any]) -> Any:
@@ -288,7 +297,7 @@ def _power(tracer: Tracer, operands: list[Any], loop: Sequence[np.dtype[Any]], s
         elif isinstance(number, int):
             if number < 0:
                 raise ValueError(message)
-        elif dtype_of(exponent).kind == "i":
+        elif dtype_of(exponent).kind in "bi":
             raise tracer.error(f"np.power of {dtype} with an array of {dtype_of(exponent)} as exponent",
                          "a negative exponent is an error that depends on the elements",
                          "Use a scalar or an unsigned exponent, or floats.")  # fmt: skip
@@ -481,7 +490,10 @@ def copied(tracer: Tracer, value: Value) -> Value:
 
 
 def _is_infinite(infinity: float, tracer: Tracer, x: Any, out: Any = None) -> Any:
-    return apply_ufunc(tracer, np.equal, (number_of_numpy(tracer, x), infinity), out)
+    number = number_of_numpy(tracer, x)
+    if (dtype := dtype_of(operand_of(tracer, number))).kind == "c":
+        raise TypeError(f"This operation is not supported for {dtype} values because it would be ambiguous.")
+    return apply_ufunc(tracer, np.equal, (number, infinity), out)
 
 
 rule(np.isposinf)(partial(_is_infinite, math.inf))
@@ -558,15 +570,18 @@ ONE_ELEMENT_IS_A_NUMBER = _converts_one_element()
 def number_of_the_run(tracer: Tracer, target: type, operand: Any) -> Any:
     """One element of an array, or a number of the run, as a Python number."""
     value = to_value(tracer, operand)
-    if value.shape and not ONE_ELEMENT_IS_A_NUMBER:
+    if value.shape and target is not bool and not ONE_ELEMENT_IS_A_NUMBER:
         raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
     for extent in value.shape:
         tracer.require("==", extent, 1, "only length-1 arrays can be converted to Python scalars", TypeError)
     if value.shape:
-        value = tracer.add("reshape", (value,), {}, value.dtype, ())
+        value = SymArray.fresh(tracer, value)[(0,) * len(value.shape)].read()
     kind = value.dtype.kind
     if target is bool:
         return RunBool(tracer, tracer.cast(value, BOOL))
+    if kind == "c" and isinstance(operand, SymArray) and not operand.kinds:
+        raise tracer.error(f"{target.__name__}() of a complex number of NumPy's", "NumPy warns that it drops its imaginary part",
+                           "Take .real.")  # fmt: skip
     if kind == "c":
         raise TypeError(f"{target.__name__}() argument must be a string or a real number, not 'complex'")
     if target is float:
@@ -596,4 +611,6 @@ def item_of(array: SymArray) -> Any:
     if array.dtype.kind not in kinds:
         raise array.tracer.error(".item() of a complex array", "Python's complex numbers are not followed",
                                  "Use the array's element itself.")  # fmt: skip
-    return number_of_the_run(array.tracer, kinds[array.dtype.kind], array)
+    for extent in array.sizes:
+        array.tracer.require("==", extent, 1, "can only convert an array of size 1 to a Python scalar", ValueError)
+    return number_of_the_run(array.tracer, kinds[array.dtype.kind], array[(0,) * array.ndim] if array.sizes else array)

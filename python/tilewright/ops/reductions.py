@@ -13,7 +13,7 @@ import numpy as np
 from ..operations import REDUCED_BY
 from ..symbolic.arrays import SymArray
 from ..symbolic.graph import NEWAXIS, Value
-from ..symbolic.registry import FUNCTIONS, rule, signature
+from ..symbolic.registry import FUNCTIONS, OPERATIONS, rule, signature
 from ..symbolic.scalars import SymInt, int_of
 from ..symbolic.sizes import Size
 from ..symbolic.tracer import Tracer
@@ -124,11 +124,19 @@ def _add_like(
     refuse_initial(tracer, operation, initial)
     value, axes = _reducing(tracer, a, axis)
     kept = reduction_dtype(value.dtype) if dtype is None else check_dtype(tracer, dtype)
+    if operation == "prod":
+        _refuse_complex(tracer, "prod", kept)
     return _reduced(tracer, operation, value, kept, axes, where, 1 if operation == "prod" else 0, keepdims, out)
 
 
 rule(np.sum)(partial(_add_like, "sum"))
 rule(np.prod)(partial(_add_like, "prod"))
+
+
+def _refuse_complex(tracer: Tracer, name: str, dtype: np.dtype[Any]) -> None:
+    if dtype.kind == "c":
+        raise tracer.error(f"np.{name} of complex numbers", "there is no kernel for it",
+                           "Compute it of their parts.")  # fmt: skip
 
 
 def _extreme(
@@ -183,6 +191,7 @@ def _arg_extreme(
 ) -> Any:
     value = to_value(tracer, operand_of(tracer, a))
     rank = len(value.shape)
+    _refuse_complex(tracer, operation, value.dtype)
     message = f"attempt to get {operation} of an empty sequence"
     if axis is None:
         if rank != 1:
@@ -371,4 +380,6 @@ def reduce_ufunc(tracer: Tracer, ufunc: np.ufunc, args: Sequence[Any], kwargs: d
         if np.dtype(dtype) != own:
             raise tracer.error(f"np.{ufunc.__name__}.reduce(dtype={np.dtype(dtype)})", f"it reduces to {own} alone",
                                "Convert the array before, or the result.")  # fmt: skip
+    if dtype_of(operand_of(tracer, given["array"])).kind == "c" and name in ("max", "min", "prod"):
+        return OPERATIONS.call_numpy(tracer, getattr(np, name), [given["array"]], call)
     return handler(tracer, given["array"], **call)

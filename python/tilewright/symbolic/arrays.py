@@ -93,7 +93,7 @@ class ArrayLike(Symbolic):
 
     __float__, __int__, __index__ = (refusing(f"the {kind} value") for kind in ("float", "int", "index"))
     __array__, __contains__ = refusing("the contents"), refusing("membership (in)")
-    __divmod__ = divmod_of
+    __divmod__, __rdivmod__ = divmod_of, lambda self, other: divmod_of(other, self)
     sum, prod, max, min, mean, var, std, any, all, dot, round = map(
         _calling, ("sum", "prod", "max", "min", "mean", "var", "std", "any", "all", "dot", "round")
     )
@@ -454,6 +454,9 @@ class SymArray(ArrayLike):
         if dtype is None or np.dtype(dtype) == self.dtype:
             return self.of_one_kind()
         return self._call(np.ndarray.view, dtype)
+
+    def byteswap(self, *args: Any, **kwargs: Any) -> SymArray:
+        return self._call(np.ndarray.byteswap, *args, **kwargs)
 
     def flatten(self, order: str = "C") -> SymArray:
         return OPERATIONS.flatten(self.tracer, self, order=order)

@@ -8,6 +8,7 @@ from . import (  # noqa: F401  (each fills ROWS)
     order,
     polynomials,
     positions,
+    reductions,
     scans,
     sets,
     shapes,

@@ -74,7 +74,7 @@ def _irfftn(a: Like, s: Any = None, axes: Any = None, norm: Any = None, out: Non
     order, extents = _cooked(a, s, axes)
     if s is None:
         extents[-1] = 2 * (extents[-1] - 1)
-    return Gives(trial(np.fft.irfft, a).dtype, _with(a, order, extents))
+    return Gives(trial(np.fft.irfftn, a, None, order).dtype, _with(a, order, extents))
 
 
 def _cooked(a: Like, s: Any, axes: Any) -> tuple[list[int], list[Any]]:

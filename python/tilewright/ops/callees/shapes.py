@@ -203,6 +203,12 @@ def _array_equiv(a1: Like, a2: Like) -> Any:
     return Gives(BOOL, (), bool)
 
 
+@row(np.ndarray.byteswap)
+def _byteswap(a: Like, inplace: bool = False) -> Any:
+    """The bytes of each element in the other order."""
+    return None if inplace else Gives(a.dtype, a.shape, is_array=True)
+
+
 @row(np.ndarray.view)
 def _view(a: Like, dtype: Any) -> Any:
     """The same bits as numbers of another type of that size."""

@@ -38,3 +38,12 @@ def _window(M: Any) -> Any:  # noqa: N803
 @row(np.kaiser)
 def _kaiser(M: Any, beta: Any) -> Any:  # noqa: N803
     return Gives(FLOAT64, (M,))
+
+
+@row(np.corrcoef, source_first=True)
+def _corrcoef(x: Like, y: None = None, rowvar: bool = True, *, dtype: Any = None) -> Any:
+    """Of complex numbers NumPy writes into parts of its result."""
+    if x.ndim != 2 or dtype is not None:
+        return None
+    count = x.shape[0 if rowvar else 1]
+    return Gives(np.result_type(x.dtype, FLOAT64), (count, count))

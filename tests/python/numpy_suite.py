@@ -1,0 +1,175 @@
+"""NumPy's own tests with its functions taken through `tilewright.jit`: a module at a time, with us and without.
+
+    python tests/python/numpy_suite.py                    # all modules of _core, lib, linalg and fft
+    python tests/python/numpy_suite.py --seconds=3000 linalg/test_linalg    # one, for so long
+
+Each module's tests run twice in processes of their own: as they are, and as a pytest plugin (this file) has them: what the
+module calls `np` is NumPy with each function wrapped in a jitted one, not strict. A call that is refused goes to NumPy, so that
+what fails with us alone is a wrong answer, a wrong type or a wrong error.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+import re
+import subprocess
+import sys
+import types
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+FOLDERS = ("_core", "lib", "linalg", "fft")
+# Whose tests ask for objects themselves, for threads, memory or texts.
+OF_NO_FUNCTIONS = re.compile(
+    "test_(_|abc|api|argparse|array_api|array_coercion|array_interface|arraymethod|arrayprint|casting|conversion|cpu|custom|cython"
+    "|datetime|defchar|deprecat|dlpack|dtype|extint|finfo|getlimits|hashtable|limited|longdouble|mem_|memmap|multiproc|multithr"
+    "|nditer|numerictypes|overrides|print|protocols|records|scalar|simd|string|unicode|umath_accuracy|arrayterator|format|io"
+    "|loadtxt|mixins|recfunctions|utils|array_utils|lazyloading)"
+)
+SECONDS = next((int(one.partition("=")[2]) for one in sys.argv if one.startswith("--seconds=")), 600)  # a module
+NUMBERS = (bool, int, float, complex, np.number, np.bool_, np.ndarray)
+LEFT = (
+    "seterr",
+    "geterr",
+    "errstate",
+    "set_printoptions",
+    "array",
+    "asarray",
+    "asanyarray",
+    "empty",
+    "frombuffer",
+    "test",
+)
+
+
+def takes(value: Any) -> bool:
+    """Whether an argument is one that jitted functions take for what it is."""
+    if isinstance(value, np.ndarray):
+        return type(value) is np.ndarray and value.dtype.kind in "biufc"
+    if isinstance(value, (list, tuple)):
+        return all(map(takes, value))
+    return value is None or isinstance(value, (str, type, np.dtype, slice, type(...), *NUMBERS))
+
+
+def wrapped(function: Any, name: str) -> Any:
+    """The function through jit, one jitted function for each of its forms of a call."""
+    import tilewright  # noqa: PLC0415 - of the process that runs the tests
+
+    jitted: dict[Any, Any] = {}
+
+    @functools.wraps(function, assigned=("__name__", "__doc__"))
+    def call(*args: Any, **kwargs: Any) -> Any:
+        has_arrays = any(isinstance(value, np.ndarray) for value in (*args, *kwargs.values()))
+        if not has_arrays or not all(map(takes, (*args, *kwargs.values()))):
+            return function(*args, **kwargs)
+        form = len(args), tuple(kwargs)
+        if form not in jitted:
+            names = [f"x{k}" for k in range(len(args))]
+            given = ", ".join([*names, *(f"{key}={key}" for key in kwargs)])
+            text = f"def call({', '.join([*names, *kwargs])}):\n    return np.{name}({given})\n"
+            jitted[form] = tilewright.jit(_compiled(text))
+        return jitted[form](*args, **kwargs)
+
+    return call
+
+
+def _compiled(text: str) -> Any:
+    import linecache  # noqa: PLC0415
+
+    file = f"<numpy suite {text}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    scope: dict[str, Any] = {"np": np}
+    exec(compile(text, file, "exec"), scope)
+    return scope["call"]
+
+
+class Wrapped(types.ModuleType):
+    """A module of NumPy's, with its functions through jit."""
+
+    def __init__(self, module: Any, path: str = "") -> None:
+        super().__init__(module.__name__)
+        self.__dict__.update(_module=module, _path=path, _made={})
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self._made:
+            return self._made[name]
+        value = getattr(self._module, name)
+        if name in ("linalg", "fft") and not self._path:
+            value = Wrapped(value, f"{name}.")
+        elif name not in LEFT and not name.startswith("_") and isinstance(value, np.ufunc):
+            value = Ufunc(value, wrapped(value, name))
+        elif name not in LEFT and not name.startswith("_") and callable(value) and not inspect.isclass(value):
+            value = wrapped(value, self._path + name)
+        self._made[name] = value
+        return value
+
+
+class Ufunc:
+    """A ufunc whose calls go through jit; all else of it is its own."""
+
+    def __init__(self, ufunc: np.ufunc, call: Any) -> None:
+        self.__dict__.update(_ufunc=ufunc, _call=call)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._call(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._ufunc, name)
+
+
+def pytest_collection_modifyitems(items: list[Any]) -> None:
+    """The plugin: what the tests' modules call np."""
+    for module in {item.module for item in items}:
+        for name, value in list(vars(module).items()):
+            if value is np:
+                setattr(module, name, Wrapped(np))
+            elif value is np.linalg or value is np.fft:
+                setattr(module, name, Wrapped(value, value.__name__.rpartition(".")[2] + "."))
+            elif inspect.isfunction(value) and (value.__module__ or "").startswith(("numpy.linalg", "numpy.lib._")):
+                owner, found = (np.linalg, "linalg.") if "linalg" in value.__module__ else (np, "")
+                if getattr(owner, name, None) is value:
+                    setattr(module, name, wrapped(value, found + name))
+
+
+def outcomes(path: Path, with_us: bool) -> tuple[dict[str, str], str]:
+    """Of each test: passed, failed, skipped; and the last lines of the run."""
+    plugin = ["-p", "numpy_suite"] if with_us else []
+    command = [sys.executable, "-m", "pytest", "-q", "-rA", "--tb=line", "-q", "-c", os.devnull, "-p",
+               "no:cacheprovider", "-m", "not slow", *plugin, str(path)]  # fmt: skip
+    here = str(Path(__file__).parent)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([here, os.environ.get("PYTHONPATH", "")])}
+    try:
+        run = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, env=environment, check=False)
+    except subprocess.TimeoutExpired as ended:
+        return {}, f"more than {SECONDS} s: {str(ended.stdout)[-200:]}"
+    found = dict(
+        reversed(pair)
+        for pair in re.findall(r"(?m)^(PASSED|FAILED|XFAIL|XPASS|ERROR) \S*?::(\S.*?)(?: - .*)?$", run.stdout)
+    )
+    return found, "" if found else (run.stdout + run.stderr)[-600:]
+
+
+def main() -> None:
+    root = Path(np.__file__).parent
+    paths = [
+        root / one.partition("/")[0] / "tests" / (one.partition("/")[2] + ".py")
+        for one in sys.argv[1:]
+        if one[0] != "-"
+    ]
+    every = [path for folder in FOLDERS for path in sorted((root / folder / "tests").glob("test_*.py"))]
+    for path in paths or [path for path in every if not OF_NO_FUNCTIONS.match(path.name)]:
+        alone, _ = outcomes(path, with_us=False)
+        ours, why = outcomes(path, with_us=True)
+        passing = [name for name, one in alone.items() if one == "PASSED"]
+        lost = [name for name in passing if ours.get(name) != "PASSED"]
+        print(f"{path.parent.parent.name}/{path.stem}: {len(passing) - len(lost)} of {len(passing)} {why}", flush=True)
+        for name in lost if ours else []:
+            print(f"    {name}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
