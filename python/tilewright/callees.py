@@ -107,7 +107,30 @@ class Array:
     """A result that was seen. An extent is (argument, axis), the literal 1, or None where no argument has it."""
 
     dtype: np.dtype[Any]
+    is_array: bool  # also without dimensions
     extents: tuple[tuple[int, int] | int | None, ...]
+
+
+@dataclass(frozen=True)
+class Argument:
+    """A result that is one of the arrays that were handed over, the very object."""
+
+    position: int
+
+
+@dataclass(frozen=True)
+class Plain:
+    """A result that no data change: None, a text, a dtype."""
+
+    value: Any
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a call of a function that is not known to be pure did: its results, and which arrays it wrote."""
+
+    gives: Any
+    written: tuple[int, ...]
 
 
 class NotSeen(Exception):  # noqa: N818 - the message is another exception's
@@ -115,7 +138,7 @@ class NotSeen(Exception):  # noqa: N818 - the message is another exception's
 
 
 # (the function, what its arguments are like) -> its results: Array, bool, int, float, tuples and lists of those; or a text
-# that says why they are no stage's.
+# that says why they are no stage's. Of a function that is not known to be pure: Seen.
 _SEEN: dict[Any, Any] = {}
 
 
@@ -130,20 +153,86 @@ def seen(function: Any, args: Sequence[Any], kwargs: dict[str, Any], kind_of: Ca
     return found
 
 
-def watching(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, with a look at what it gives."""
+def watching(function: Callable[..., Any], watched: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, with a look at what it gives. `watched`: itself, or one that looks at its calls."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        result = function(*args, **kwargs)
+        result = watched(*args, **kwargs)
         try:
             key = _key(function, args, kwargs, _kind_of)
         except TypeError:
             return result  # no trace has such arguments
         try:
             found = _described(result, list(arrays_in((args, kwargs))))
-            if any(itertools.starmap(np.may_share_memory, itertools.combinations(arrays_in(result), 2))):
-                raise TypeError("two of its results share memory")
+            refuse_shared(list(arrays_in(result)))
+            _SEEN[key] = found
+        except TypeError as error:
+            _SEEN[key] = str(error)
+        return result
+
+    return call
+
+
+def containers_in(value: Any) -> Iterator[Any]:
+    """Lists, dicts and sets among arguments, those inside of others too."""
+    if isinstance(value, (list, dict, set)):
+        yield value
+    if isinstance(value, (list, tuple)):
+        yield from itertools.chain.from_iterable(map(containers_in, value))
+    if isinstance(value, dict):
+        yield from itertools.chain.from_iterable(map(containers_in, value.values()))
+
+
+def contents_of(arguments: Any) -> list[tuple[Any, Any]]:
+    """Each of those, and a copy of it."""
+    return [(one, one.copy()) for one in containers_in(arguments)]
+
+
+def are_changed(contents: Sequence[tuple[Any, Any]]) -> bool:
+    """Whether any of them has another item now."""
+
+    def items(one: Any) -> list[Any]:
+        return [part for pair in one.items() for part in pair] if isinstance(one, dict) else list(one)
+
+    return any(
+        len(now) != len(before) or any(a is not b for a, b in zip(items(now), items(before), strict=True))
+        for now, before in contents
+    )
+
+
+_MOST_PIECES = 64  # arrays and numbers that one call gives
+
+
+def refuse_shared(results: Sequence[Any]) -> None:
+    """TypeError where two of them have memory in common: what is written into one is in the other."""
+    arrays = [one for one in results if isinstance(one, np.ndarray)]
+    if any(itertools.starmap(np.may_share_memory, itertools.combinations(arrays, 2))):
+        raise TypeError("two of its results share memory")
+
+
+def watching_effects(function: Any, watched: Callable[..., Any], way: Any) -> Callable[..., Any]:
+    """What stands for a function that is called on that way, with a look at what it gives and writes. `watched`: itself, or
+    one that looks at its calls."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            key = _key((function, way), args, kwargs, _kind_of)
+        except TypeError:
+            return watched(*args, **kwargs)
+        arrays = list(arrays_in((args, kwargs)))
+        before = [np.array(one) for one in arrays]
+        contents = contents_of((args, kwargs))
+        result = watched(*args, **kwargs)
+        written = tuple(k for k, one in enumerate(arrays) if before[k].tobytes() != np.array(one).tobytes())
+        try:
+            if are_changed(contents):
+                raise TypeError("it changes a list or dict that it is handed")
+            found = Seen(_described(result, arrays, is_pure=False), written)
+            pieces = pieces_of(result, found.gives, arrays)
+            if len(pieces) > _MOST_PIECES:
+                raise TypeError(f"it gives {len(pieces)} results")
+            refuse_shared(pieces)
             _SEEN[key] = found
         except TypeError as error:
             _SEEN[key] = str(error)
@@ -187,21 +276,85 @@ def _kind_of(value: Any) -> Any:
     return kind_of_plain(value, _kind_of)
 
 
-def _described(result: Any, arguments: list[Any]) -> Any:
+def _described(result: Any, arguments: list[Any], is_pure: bool = True) -> Any:
     if type(result) is dict and all(type(key) in (str, int) for key in result):
-        return {key: _described(item, arguments) for key, item in result.items()}
+        return {key: _described(item, arguments, is_pure) for key, item in result.items()}
     if type(result) in (list, tuple) or hasattr(result, "_fields"):
-        items = [_described(item, arguments) for item in result]
+        items = [_described(item, arguments, is_pure) for item in result]
         return type(result)(*items) if hasattr(result, "_fields") else type(result)(items)
     if type(result) in (bool, int, float):
         return type(result)
+    if not is_pure:
+        for position, one in enumerate(arguments):
+            if one is result and isinstance(one, np.ndarray):
+                return Argument(position)
+        if result is None or isinstance(result, (str, bytes, type, np.dtype)):
+            return Plain(result)
     if type(result) is not np.ndarray and not isinstance(result, np.generic):
         raise TypeError(f"it gives a {type(result).__name__}")
     if result.dtype.kind not in "biufc" or result.dtype.itemsize > (16 if result.dtype.kind == "c" else 8):
         raise TypeError(f"it gives {result.dtype}")
     if any(isinstance(one, np.ndarray) and np.may_share_memory(one, result) for one in arguments):
         raise TypeError("it gives memory of its argument")
-    return Array(result.dtype.newbyteorder("="), tuple(_extent(result, axis, arguments) for axis in range(result.ndim)))
+    extents = tuple(_extent(result, axis, arguments) for axis in range(result.ndim))
+    return Array(result.dtype.newbyteorder("="), isinstance(result, np.ndarray), extents)
+
+
+def pieces_of(result: Any, described: Any, arguments: Sequence[Any]) -> list[Any]:
+    """Arrays and numbers of a result, in order. TypeError where it is not as described."""
+    if isinstance(described, Argument):
+        if result is not arguments[described.position]:
+            raise TypeError
+        return []
+    if isinstance(described, Plain):
+        if type(result) is not type(described.value) or result != described.value:
+            raise TypeError
+        return []
+    if isinstance(described, Array):
+        if not isinstance(result, (np.ndarray, np.generic)) or isinstance(result, np.ndarray) != described.is_array:
+            raise TypeError
+        if type(result) not in (np.ndarray, result.dtype.type):
+            raise TypeError
+        if any(isinstance(one, np.ndarray) and np.may_share_memory(one, result) for one in arguments):
+            raise TypeError
+        return [result]
+    if isinstance(described, type):
+        if type(result) is not described:
+            raise TypeError
+        return [result]
+    if type(result) is not type(described) or len(result) != len(described):
+        raise TypeError
+    if isinstance(described, dict):
+        if list(result) != list(described):
+            raise TypeError
+        pairs = [(result[key], described[key]) for key in described]
+    else:
+        pairs = list(zip(result, described, strict=True))
+    return [piece for one, like in pairs for piece in pieces_of(one, like, arguments)]
+
+
+def leaves_of(described: Any) -> list[Any]:
+    """Of what the pieces of such a result are."""
+    if isinstance(described, (Argument, Plain)):
+        return []
+    if isinstance(described, (Array, type)):
+        return [described]
+    parts = described.values() if isinstance(described, dict) else described
+    return [leaf for part in parts for leaf in leaves_of(part)]
+
+
+def rebuilt(described: Any, pieces: Iterator[Any], arguments: Sequence[Any]) -> Any:
+    """A result as described, of what stands for its pieces and for the arguments."""
+    if isinstance(described, Argument):
+        return arguments[described.position]
+    if isinstance(described, Plain):
+        return described.value
+    if isinstance(described, (Array, type)):
+        return next(pieces)
+    if isinstance(described, dict):
+        return {key: rebuilt(one, pieces, arguments) for key, one in described.items()}
+    items = [rebuilt(one, pieces, arguments) for one in described]
+    return type(described)(*items) if hasattr(described, "_fields") else type(described)(items)
 
 
 def _extent(result: Any, axis: int, arguments: list[Any]) -> tuple[int, int] | int | None:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
-from . import _face, checks, forks, logs, recording, settings
+from . import _face, checks, effects, forks, logs, recording, settings
 from .binding import Bound, bind
 from .bound_method import BoundMethod
 from .devices import on_host, places_among
@@ -211,6 +211,12 @@ class JitFunction(_face.Dispatcher):
         )
         checks.optional_function(observer, "observer", "an event")
         specialization, bound = self.specialize(args, kwargs)
+        if specialization.traced.has_effects:
+            raise self._refusal(
+                f"it calls {effects.names_of_effects(specialization.traced.stages)}, not known to be pure, and a search makes a call "
+                "many times.",
+                "Declare a pure function so with @tilewright.stage, or leave the call out of the compiled function.",
+            )
         options.on_device = bound.on_device
         if observer is None:
             observer = self._log_warnings
@@ -483,15 +489,19 @@ class JitFunction(_face.Dispatcher):
                 return result if is_flat(specialization.traced.results) else self._in_out(result, out)
             except _face.TooLargeError as error:
                 self._say_too_large(TraceError(str(error)), args, kwargs)
-            except (_face.WrittenError, _face.CheckError, SharedGenerator):
-                pass  # arrays share memory with one that is written: NumPy's order of writes decides; or see _check_failed
+            except (_face.WrittenError, SharedGenerator):
+                return self._in_numpy(
+                    args, kwargs, out
+                )  # arrays share memory with a written one: NumPy's order decides
+            except _face.CheckError:
+                pass  # see _check_failed
             except ValueError:  # a guard does not hold: its formula of these integers needs more than 64 bits
                 return self._unserved(specialization, bound, args, kwargs, out)
             except Error:
                 raise
             except Exception:  # noqa: BLE001, S110  (a stage's, of any class: NumPy raises it, behind the writes and draws before it)
                 pass
-            return self._in_numpy(args, kwargs, out)
+            return self._behind_a_plan(args, kwargs, out)
         try:
             return self._run_plan(args, kwargs, out)
         except _Unserved:
@@ -540,10 +550,17 @@ class JitFunction(_face.Dispatcher):
             specialization, bound = self.specialize(args, {k: v for k, v in kwargs.items() if k != "out"})
             return self._told(specialization, bound, kwargs.get("out"))
         kwargs, out = self._without_out(kwargs)
-        return self._in_numpy(args, kwargs, out)
+        return self._behind_a_plan(args, kwargs, out)
 
     def _in_numpy(self, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> Any:
         return self._in_out(self.__wrapped__(*args, **kwargs), out)
+
+    def _behind_a_plan(self, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> Any:
+        """In NumPy, for a call whose plan did not come to its end."""
+        made = effects.taken() if any(one.traced.has_effects for one in self._specializations) else []
+        if not made:
+            return self._in_numpy(args, kwargs, out)
+        return self._in_out(_run_again(self.__wrapped__, args, kwargs, made), out)
 
     def _in_out(self, result: Any, out: Any) -> Any:
         """What a call returns that was given `out`."""
@@ -633,7 +650,9 @@ class JitFunction(_face.Dispatcher):
 
         start = time.perf_counter()
         untaken = self._untaken(args, kwargs)
-        traced = trace(self.__wrapped__, args, kwargs, contract=self.contract, changing=changing, untaken=untaken)
+        traced = trace(
+            self.__wrapped__, args, kwargs, contract=self.contract, changing=changing, untaken=untaken, effects=True
+        )
         if traced.fallback_reason is not None:
             placed = places_among((*args, *kwargs.values()))
             other = "such calls are not compiled, for arrays on a device" if placed else "NumPy does that itself"
@@ -724,8 +743,8 @@ class JitFunction(_face.Dispatcher):
         self, specialization: Specialization, bound: Bound, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> bool:
         """Whether NumPy is faster at a call whose version is new; then calls of this size stay with NumPy."""
-        if specialization.traced.draws_are_stages:
-            return False  # nothing may be drawn twice
+        if specialization.traced.draws_are_stages or specialization.traced.has_effects:
+            return False  # nothing may be drawn or done twice
         with forks.compiling():  # imports take locks
             from .comparison import compare  # noqa: PLC0415  (slow to import, and only new versions are compared)
             from .datasets import Call, Reference  # noqa: PLC0415
@@ -847,6 +866,12 @@ def _run_watched(function: Callable[..., Any], args: tuple[Any, ...], kwargs: di
     from .interpret.watched import run_watched  # noqa: PLC0415  (only functions with such callees need it)
 
     return run_watched(function, args, kwargs)
+
+
+def _run_again(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], made: Any) -> Any:
+    from .interpret.watched import run_again  # noqa: PLC0415  (only functions with such callees need it)
+
+    return run_again(function, args, kwargs, made)
 
 
 def _function_of(specialization: Specialization) -> Callable[[Mapping[str, Any], Any], Any]:

@@ -33,6 +33,9 @@ class TraceError(Error, NotImplementedError):
     """A NumPy call or a construct that cannot be traced. Has `file` and `line`."""
 
     what: str = ""  # the message without where it is and without the hint, where a trace knows it
+    ways: tuple[
+        tuple[tuple[int, int, int, int], ...], ...
+    ] = ()  # to functions around it that may be stages, innermost first
 
     def __init__(self, message: str = "", hint: str = "", *, file: str = "", line: int = 0) -> None:
         super().__init__(message, hint)

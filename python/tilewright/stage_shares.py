@@ -8,6 +8,7 @@ from typing import Any
 
 from .symbolic.stages import Stage
 
+_OURS = "tilewright."  # what begins and ends a call
 _LEAST_SHARE = 0.01  # that one line names
 
 Times = tuple[tuple[int, int], dict[str, tuple[int, int]]]  # as Dispatcher.stage_times() gives them
@@ -34,7 +35,9 @@ class StageShare:
 def shares(stages: Mapping[str, Stage], after: Times | None, before: Times | None = None) -> list[StageShare]:
     """Of what ran between two looks at the times. Parts of what a call gave (r1[0]) are no stages of their own to people:
     handing them over counts for the call."""
-    names = {_call_of(text): text for text in stages if not _is_part(text)}
+    names = {
+        _call_of(text): text for text, one in stages.items() if not _is_part(text) and not one.name.startswith(_OURS)
+    }
     found = {text: 0 for text in names.values()}
     whole = 0
     if after is not None:

@@ -324,7 +324,6 @@ def with_operators(x):
     [
         (lambda x: Keeps(x).a + 1, "making a Keeps object"),
         (assigned_behind_an_if, "assigning rod.u in a run-time loop or branch"),
-        (lambda x: assigned_in_a_loop(x, int(x.sum())), "assigning rod.u in a run-time loop or branch"),
         (returned, "Base"),
         (with_operators, "with a Base object"),
     ],
@@ -332,6 +331,13 @@ def with_operators(x):
 def test_refused(function, words) -> None:
     with pytest.raises(tilewright.TraceError, match=words):
         tilewright.jit(function, strict=True)(X)
+
+
+def test_what_changes_an_object_in_a_loop_is_a_stage() -> None:
+    def calls(x):
+        return assigned_in_a_loop(x, int(x.sum())) * 2
+
+    check(calls, X)
 
 
 def test_errors_of_objects_are_pythons() -> None:

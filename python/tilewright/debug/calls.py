@@ -19,6 +19,7 @@ from ..binding import Bound, bind
 from ..builder import BuildRequest
 from ..devices import device, host_copies, places_among
 from ..draws import drawing
+from ..effects import names_of_effects
 from ..errors import DeviceError, Error
 from ..failed_traces import raised_while_tracing
 from ..jitted import Jitted
@@ -139,6 +140,12 @@ class _Call:
                 f"{self.program.function}: Python draws its random numbers between kernels, from generators that no other "
                 "process has, and what may be wrong runs in one.",
                 "Pass what it draws in.",
+            )
+        if self.traced.has_effects:
+            raise Error(
+                f"{self.program.function}: it calls {names_of_effects(self.traced.stages)}, not known to be pure, and the call "
+                "would be made many times.",
+                "Declare a pure function so with @tilewright.stage, or leave the call out.",
             )
         self.bound = bind(self.traced, self.program, self.args, self.kwargs)
         self.shapes = {name: array.shape for name, array in self.bound.arrays.items()}

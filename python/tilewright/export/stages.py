@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from ..effects import names_of_effects
 from ..errors import ExportError
 from ..symbolic import held
 from ..symbolic.stages import Stage, imported
@@ -30,6 +31,12 @@ def raised_here(error):
 
 def check_stages(function: str, stages: Mapping[str, Stage], *, on_device: bool) -> None:
     """ExportError where a module cannot have what computes them."""
+    if called := names_of_effects(stages):
+        raise ExportError(
+            f"{function}: it calls {called}, not known to be pure, and a module could not take such calls back where its "
+            "data fail a check.",
+            "Declare a pure function so with @tilewright.stage, or leave the call out of the function.",
+        )
     for text, stage in stages.items():
         if on_device and stage.name:
             raise ExportError(

@@ -56,6 +56,8 @@ from .staged_draws import DrawsAreStages, GeneratorMethod, StagedGenerator, draw
 from .staged_lists import FilledByLoop, StagedList
 from .staged_texts import ArrayAsBytes, StagedText
 from .state import Part, State
+from .unknown_callees import UnknownCallees
+from .watched import site_of
 
 
 class Followed:
@@ -86,6 +88,23 @@ class Calls(Part):
         self.run_node = run_node
         self.made = MadeObjects(state, self.call, self.call_function)
         self.builtins = Builtins(state, choose, self.call, self.get_attribute)
+        self.unknown = UnknownCallees(state)
+
+    def call_at(self, node: ast.Call, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """A call that the source has. What cannot be followed may be a stage, in another run of the trace."""
+        way = self.unknown.way_to(site_of(node))
+        refusal = self.tracer.as_stages.get(way)
+        if way is not None and refusal is not None:
+            return self.unknown.call(way, function, args, kwargs, refusal)
+        outer, self.unknown.called = self.unknown.called, (node, function)
+        try:
+            return self.call(node, function, args, kwargs)
+        except TraceError as error:
+            if way is not None and self.unknown.can_be(function, args, kwargs):
+                error.ways = (*error.ways, way)
+            raise
+        finally:
+            self.unknown.called = outer
 
     def call(self, node: ast.Call, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         if isinstance(function, InterpretedFunction):
@@ -188,9 +207,14 @@ class Calls(Part):
         """A pure function that Python calls between kernels; of what is known at the trace it is called there."""
         self._refuse_objects(node, args, kwargs)
         self.inputs.pin(function)
-        if is_symbolic(args) or is_symbolic(kwargs):
+        if not is_symbolic(args) and not is_symbolic(kwargs):
+            return function(*args, **kwargs)
+        try:
             return seen_stage(self.tracer, function, args, kwargs)
-        return function(*args, **kwargs)
+        except TraceError as refusal:
+            if refusal.not_seen or not isinstance(function, types.FunctionType) or self.tracer.untaken is not None:
+                raise
+        return self.call_function(function, args, kwargs)
 
     def _math(self, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """A function of the math module of a number from outside of the call; None where it is computed while tracing."""
@@ -388,6 +412,7 @@ class Calls(Part):
 
     def call_function(self, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """A Python function: its source is interpreted too; without source it is traced by the protocols."""
+        entered = self.unknown.entered(function)
         if not is_numpys(function):
             self.inputs.path_of_function(function)
         node = source_of(function)
@@ -401,6 +426,7 @@ class Calls(Part):
         for name, held in variables.items():
             if isinstance(held, _Default):
                 variables[name] = self.inputs.default(function, held.kept_in, held.key)
+        self.state.entered = entered
         return self.run_node(node, function, None, variables, function.__code__.co_filename, function.__name__)
 
     def call_interpreted(self, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:

@@ -346,7 +346,7 @@ class Expressions(Part):
         function = self.evaluate(node.func)
         args, kwargs = self._elements(node.args), self.keywords(node)
         self.at(node)
-        given = self.calls.call(node, function, args, kwargs)
+        given = self.calls.call_at(node, function, args, kwargs)
         return made_by_call(self.tracer, self.inputs, self.place(node), given)
 
     def keywords(self, node: ast.Call) -> dict[str, Any]:

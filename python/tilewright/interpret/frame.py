@@ -74,6 +74,7 @@ class Frame:
         self.function = function
         self.parent = parent
         self.caller: Frame | None = None
+        self.entered: tuple[Any, Any] | None = None  # by which call in the source, and the function
         self.at_yield: Callable[[Any], None] | None = None  # of a context manager's generator
         self.variables: dict[str, Any] = {}
         self.locals, self.nonlocals, self.globals = _scopes(node)

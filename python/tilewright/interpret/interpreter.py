@@ -100,9 +100,10 @@ class Interpreter(Part):
                 "Leave the inner part out of the compiled function.",
             )
         at_yield, self.state.at_yield = self.state.at_yield, None
+        entered, self.state.entered = self.state.entered, None
         self._refuse_generator(node, name, at_yield is not None)
         frame = Frame(node, function, parent)
-        frame.at_yield = at_yield
+        frame.at_yield, frame.entered = at_yield, entered
         frame.variables.update(variables)
         previous = frame.caller = self.frame
         self.state.frame = frame

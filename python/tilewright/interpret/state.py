@@ -35,6 +35,9 @@ class State:
     unrolling: list[tuple[str, int, int]] = field(default_factory=list)  # the places of loops around that are unrolled
     cells: dict[tuple[str, int, int], dict[str, Any]] = field(default_factory=dict)  # of loops around, by their places
     at_yield: Callable[[Any], None] | None = None  # of the generator that is about to run
+    entered: tuple[Any, Any] | None = (
+        None  # by which call in the source the function is that is about to run, and itself
+    )
     # Of each context manager around: dicts from outside that it changes, as they were before, and why not to leave them so.
     changes: list[dict[int, tuple[Any, Any, TraceError]]] = field(default_factory=list)
     raised: list[Exception] = field(default_factory=list)  # by raise statements

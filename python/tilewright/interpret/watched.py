@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 import copy
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..callees import is_decided_by_data, is_pure, watching
+from ..callees import is_decided_by_data, is_pure, watching, watching_effects
+from ..effects import Made, Replay, Site, Way, is_asked
 from .pure import is_numpys
 from .source import FUTURE, source_of
 
@@ -17,38 +18,73 @@ _INNER = "__tilewright_watched__"
 
 
 def run_watched(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    return _watch(function)(*args, **kwargs)
+    return _watched(function, (), _look_at)(*args, **kwargs)
 
 
-def _watch(function: Any) -> Any:
-    """What stands for a function that is about to be called: itself, where nothing is to be seen."""
-    if is_pure(function) or is_decided_by_data(function):
-        return watching(function)
+def run_again(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], made: Sequence[Made]) -> Any:
+    """The function in NumPy, with the calls that were made already."""
+    return _watched(function, (), Replay(made).look)(*args, **kwargs)
+
+
+Look = Callable[[Any, Way], Any]
+
+
+def can_be_watched(function: Any) -> bool:
+    """Whether calls inside of a Python function can be looked at."""
+    return not is_numpys(function) and _copy_that_watches(function, (), _look_at) is not None
+
+
+def _look_at(function: Any, way: Way) -> Any:
+    """What looks at the results of a call; None where nothing is to be seen."""
+    is_looked_at = is_pure(function) or is_decided_by_data(function)
+    watched = watching(function, _watched(function, way, _look_at)) if is_looked_at else None
+    if is_asked(function, way):
+        return watching_effects(function, watched or _watched(function, way, _look_at), way)
+    return watched
+
+
+def _watched(function: Any, way: Way, look: Look) -> Any:
+    """What stands for a function whose calls are looked at: itself, where they cannot be."""
     if isinstance(function, types.MethodType) and isinstance(function.__func__, types.FunctionType):
-        watched = _watch(function.__func__)
+        watched = _watched(function.__func__, way, look)
         return function if watched is function.__func__ else types.MethodType(watched, function.__self__)
     if isinstance(function, types.FunctionType) and not is_numpys(function):
-        return _copy_that_watches(function) or function
+        return _copy_that_watches(function, way, look) or function
     return function
 
 
 class _Calls(ast.NodeTransformer):
-    """`f(x)` as `watch(f)(x)`."""
+    """`f(x)` as `watch(f, site)(x)`."""
 
     def visit_Call(self, node: ast.Call) -> ast.AST:  # noqa: N802
         self.generic_visit(node)
-        watched = ast.Call(ast.Name(_NAME, ast.Load()), [node.func], [])
+        watched = ast.Call(ast.Name(_NAME, ast.Load()), [node.func, _written(site_of(node))], [])
         node.func = ast.copy_location(watched, node.func)
         ast.copy_location(watched.func, node.func)
         return node
 
 
-def _copy_that_watches(function: types.FunctionType) -> Callable[..., Any] | None:
-    """The function with each call looked at; None without source."""
+def _written(site: Site) -> ast.expr:
+    return ast.Tuple([ast.Constant(number) for number in site], ast.Load())
+
+
+def site_of(node: Any) -> Site:
+    return node.lineno, node.col_offset, node.end_lineno, node.end_col_offset
+
+
+def _copy_that_watches(function: types.FunctionType, way: Way, look: Look) -> Callable[..., Any] | None:
+    """The function, to which `way` leads, with each call looked at; None without source."""
+
+    def watch(called: Any, site: Site) -> Any:
+        instead = look(called, (*way, site))
+        return _watched(called, (*way, site), look) if instead is None else instead
+
     node = source_of(function)
     if node is None or isinstance(node, ast.AsyncFunctionDef):
         return None
     code = function.__code__
+    if _NAME in code.co_freevars:
+        return None  # a function inside of one whose calls are looked at
     made = _Calls().visit(copy.deepcopy(node))
     if isinstance(made, ast.FunctionDef):
         made.decorator_list = []
@@ -71,7 +107,7 @@ def _copy_that_watches(function: types.FunctionType) -> Callable[..., Any] | Non
         return None  # names of a class, which another place would spell in another way
     inner = inner.replace(co_name=code.co_name, co_qualname=code.co_qualname)
     cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
-    cells[_NAME] = types.CellType(_watch)
+    cells[_NAME] = types.CellType(watch)
     closure = tuple(cells[name] for name in inner.co_freevars)
     copied = types.FunctionType(inner, function.__globals__, function.__name__, function.__defaults__, closure)
     copied.__kwdefaults__ = function.__kwdefaults__

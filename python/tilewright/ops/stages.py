@@ -18,13 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from .. import callees
+from .. import callees, effects
 from ..symbolic.arrays import SymArray
 from ..symbolic.compressed import Compressed
 from ..symbolic.from_data import size_from_data
 from ..symbolic.graph import INT64, Value
 from ..symbolic.registry import provides, signature
-from ..symbolic.scalars import RunScalar, Symbolic, SymInt, SymScalar, refuse_kinds
+from ..symbolic.scalars import RunScalar, Symbolic, SymInt, SymScalar, number_of_the_call, refuse_kinds
 from ..symbolic.sizes import Size
 from ..symbolic.stages import NoTextError, Operand, Stage, call_of, result_of
 from ..symbolic.tracer import LEAVE_IT_OUT, CalleeNotSeen, Tracer
@@ -250,7 +250,8 @@ class Order:
     """A stage that has its place among others: behind what `before` is the number of, and then it is this one's."""
 
     before: SymArray
-    of: str  # the expression that gives the callee; "" for the callee itself
+    of: str = ""  # the expression that gives the callee; "" for the callee itself
+    behind: SymArray | None = None  # what no check may have failed before
 
 
 def add_stage(  # noqa: PLR0917
@@ -269,6 +270,9 @@ def add_stage(  # noqa: PLR0917
     if order is not None or not operands:
         operands.append(tracer.constant(0) if order is None else order.before.read())
     of = order.of if order is not None and order.of else "callee"
+    if order is not None and order.behind is not None:
+        operands.append(order.behind.read())
+        of = f"{of}.behind(a{len(operands) - 1})"
     leaves = list(_leaves(gives))
     is_plain = order is None and not held and isinstance(gives, Gives) and np.dtype(gives.dtype).kind != "c"
     if is_plain and not any(isinstance(n, FromData) for n in gives.shape):
@@ -320,7 +324,7 @@ def of_its_kind(tracer: Tracer, value: Any) -> Value:
 
 def seen_stage(tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """The result of a call that Python makes, of a function that has no row: as it gave it before."""
-    args, kwargs = [materialized(value) for value in args], {key: materialized(value) for key, value in kwargs.items()}
+    args, kwargs = [_given_to(value) for value in args], {key: _given_to(value) for key, value in kwargs.items()}
     name = _name_of(function)
     try:
         given = callees.seen(function, args, kwargs, lambda value: _kind_of(tracer, value))
@@ -338,6 +342,49 @@ def seen_stage(tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dict[
         raise tracer.error(f"{name}() between kernels", f"an argument, of type {error}") from None
 
 
+def effect_stage(tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dict[str, Any], way: effects.Way) -> Any:
+    """The result of a call of a function that is not known to be pure: it is made once, behind all others before it."""
+    args, kwargs = [_given_to(value) for value in args], {key: _given_to(value) for key, value in kwargs.items()}
+    name = _name_of(function)
+    try:
+        found = callees.seen((function, way), args, kwargs, lambda value: _kind_of(tracer, value))
+    except callees.NotSeen:
+        effects.ask(function, way)
+        raise tracer.error_of(
+            CalleeNotSeen, f"{name}() was not called yet; what it gives is seen when it is", "Call the function once."
+        ) from None
+    except TypeError as error:
+        raise tracer.error(f"{name}()", f"it is no stage between kernels, for {error}") from None
+    arrays = list(callees.arrays_in((args, kwargs)))
+    memories = [array.storage for array in arrays if isinstance(array, SymArray)]
+    if len(set(map(id, memories))) < len(memories):
+        raise tracer.error(f"{name}()", "two of its arguments share memory, and it may write them")
+    written = [arrays[k] for k in found.written]
+    if any(not isinstance(array, SymArray) or array.is_scalar for array in written):
+        raise tracer.error(f"{name}()", "it writes an array that no argument of the compiled function leads to")
+    shapes = [Like(tracer, array).shape for array in arrays]
+    gives = [_given(leaf, shapes) for leaf in callees.leaves_of(found.gives)]
+    gives += [Gives(array.dtype, array.shape, is_array=True) for array in written]
+    effect = effects.Effect(function, way, found.gives, found.written)
+    order = Order(tracer.cache[EFFECTS], behind=tracer.checked)
+    try:
+        pieces = add_stage(tracer, name, effect, args, kwargs, gives, order)
+    except NoTextError as error:
+        raise tracer.error(f"{name}() between kernels", f"an argument, of type {error}") from None
+    for array, piece in zip(written, pieces[len(pieces) - len(written) :], strict=True):
+        array.write(piece.read())
+    return callees.rebuilt(found.gives, iter(pieces), arrays)
+
+
+EFFECTS = "effects"  # the order of such calls, in a tracer's cache
+
+
+def _given_to(value: Any) -> Any:
+    """An argument of a call that was seen: a bool of the caller's is an option, of which the results depend."""
+    is_option = isinstance(value, SymScalar) and type(value.hint) is bool and not isinstance(value, RunScalar)
+    return number_of_the_call(value) if is_option else materialized(value)
+
+
 def _kind_of(tracer: Tracer, value: Any) -> Any:
     """As callees.seen() has it of real arguments."""
     if isinstance(value, (SymArray, np.ndarray, np.generic)):
@@ -353,7 +400,7 @@ def _kind_of(tracer: Tracer, value: Any) -> Any:
 def _given(seen: Any, shapes: Sequence[Sequence[Any]]) -> Any:
     if isinstance(seen, callees.Array):
         sizes = [FromData() if e is None else e if isinstance(e, int) else shapes[e[0]][e[1]] for e in seen.extents]
-        return Gives(seen.dtype, sizes)
+        return Gives(seen.dtype, sizes, is_array=seen.is_array)
     if isinstance(seen, type):
         return Gives(np.dtype({bool: np.bool_, int: np.int64, float: np.float64}[seen]), (), seen)
     if isinstance(seen, dict):

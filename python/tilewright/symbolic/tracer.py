@@ -169,6 +169,8 @@ class Tracer:
         self.follow: Callable[[Any, list[Any], dict[str, Any]], Any] | None = None
         self.generators: list[Any] = []  # SymGenerator
         self.draws_are_stages = False
+        self.takes_effects = False  # calls of functions that are not known to be pure are stages
+        self.as_stages: dict[Any, TraceError] = {}  # ways to functions that are not followed, and why not
         self.cells: set[Any] = set()  # (place of a branch or loop, variable that a cell holds there)
         self.staged_lists: set[Any] = set()  # places of lists that are stages
         self.written_arrays: set[Any] = set()  # places of calls whose arrays of plain values are written
@@ -720,12 +722,14 @@ class Tracer:
             return False
         # What was read last is the other one from here on: that is known wherever this is.
         pairs = [(left, right), (right, left)]
-        pairs.sort(
-            key=lambda pair: max(map(self.symbol_order.__getitem__, pair[0].symbols()), default=-1), reverse=True
-        )
+
+        def read_last(size: Size) -> int:
+            return max(map(self.symbol_order.__getitem__, size.symbols()), default=-1)
+
         for size, other in pairs:
             symbol = str(size)
-            if symbol in self.reads and symbol not in self.slices and symbol not in other.atoms():
+            is_behind = read_last(size) > read_last(other)
+            if is_behind and symbol in self.reads and symbol not in self.slices and symbol not in other.atoms():
                 self.check_sizes("equal", left, right, message)
                 self._replace(symbol, other)
                 return True

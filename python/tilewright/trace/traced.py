@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..devices import UnknownDtype, stand_in
+from ..effects import Way
 from ..errors import TraceError
 from ..guards import VALUE_KINDS, Missing, PythonGuard, follow, guard_holds, path_text
 from ..interpret.arguments import Inputs
@@ -25,10 +26,11 @@ from ..interpret.staged_cells import ChangesShape
 from ..interpret.staged_draws import DrawsAreStages, begin, end
 from ..interpret.staged_lists import FilledByLoop, StagedList
 from ..interpret.staged_texts import StagedText
+from ..interpret.unknown_callees import EffectsAreStages, begin_effects, end_effects
 from ..operations import VIEWS
 from ..ops.elementwise import copied
 from ..ops.operands import is_symbolic
-from ..ops.stages import held_copy, materialized, of_its_kind
+from ..ops.stages import EFFECTS, held_copy, materialized, of_its_kind
 from ..signatures import own_signature
 from ..symbolic.arrays import Storage, SymArray
 from ..symbolic.compressed import Compressed
@@ -41,6 +43,7 @@ from .emit import Emitter, digest_of, quoted
 
 _INPUTS = ("array", "hidden", "scalar")
 _PLAIN = (str, bytes, bool, int, float, complex)  # constants that may stand in a result
+_MOST_NOT_FOLLOWED = 8  # functions of one call that Python runs because something in them cannot be traced
 _CONTRACTS = ("numpy", "reproducible", "fast")
 
 
@@ -83,6 +86,7 @@ class Traced:
     # Random generators of the caller: the argument that has the state, where the generator is, and how many it draws.
     generators: tuple[tuple[str, tuple[Any, ...], Size], ...]
     draws_are_stages: bool  # from the generators themselves, in the order of the program
+    has_effects: bool  # it calls functions that are not known to be pure
     stages: Mapping[str, Stage]  # by their texts in the program
     function: Any = field(repr=False)
     traced_by: str = "source"
@@ -204,11 +208,13 @@ def trace(
     contract: str = "numpy",
     changing: frozenset[str] = frozenset(),
     untaken: Untaken | None = None,
+    effects: bool = False,
 ) -> Traced:
     """The program of `function(*args, **kwargs)`. The call itself is not made and its arrays are not touched.
 
     changing: values from outside of the call, as path_text() calls them, that were seen to change.
     untaken: why the program may have no stages; else they are taken, save where the contract is reproducible.
+    effects: whether functions that are not known to be pure are called, between kernels too.
 
     Raises
     ------
@@ -225,11 +231,33 @@ def trace(
             f"{getattr(root, '__name__', root)!s}: tracing a {type(root).__name__}; it is not a Python function.",
             "Wrap the call in a def.",
         )
-    unrolled: dict[tuple[str, int, int], TraceError] = {}
-    kept: set[tuple[str, int, int]] = set()
-    layouts: set[str] = set()
     if untaken is None and contract == "reproducible":
         untaken = REPRODUCIBLE
+    as_stages: dict[Way, TraceError] | None = {} if effects and untaken is None else None
+    first: TraceError | None = None
+    while True:
+        unrolled: dict[tuple[str, int, int], TraceError] = {}
+        try:
+            return _trace_decided(function, root, args, kwargs or {}, contract, unrolled, changing, untaken, as_stages)
+        except TraceError as error:
+            if error.not_seen or as_stages is None:
+                raise
+            first = first or error
+            ways = [way for one in (error, *unrolled.values()) for way in one.ways]
+            way = next((way for way in ways if way not in as_stages), None)
+            if way is None or len(as_stages) >= _MOST_NOT_FOLLOWED:
+                raise first from None
+            as_stages[way] = error
+
+
+def _trace_decided(  # noqa: PLR0917
+    function: Any, root: types.FunctionType, args: Sequence[Any], kwargs: Mapping[str, Any], contract: str,
+    unrolled: dict[tuple[str, int, int], TraceError], changing: frozenset[str], untaken: Untaken | None,
+    as_stages: dict[Way, TraceError] | None,
+) -> Traced:  # fmt: skip
+    """As many traces as it takes until all is decided that a trace finds out only on its way."""
+    kept: set[tuple[str, int, int]] = set()
+    layouts: set[str] = set()
     staged_lists: set[tuple[str, int, int]] = set()
     cells: set[tuple[str, tuple[str, int, int], str]] = set()
     written_arrays: set[tuple[str, int, int]] = set()
@@ -237,8 +265,8 @@ def trace(
     while True:
         try:
             return _trace_once(
-                function, root, args, kwargs or {}, contract, unrolled, kept, layouts, changing, untaken, staged,
-                staged_lists, cells, written_arrays,
+                function, root, args, kwargs, contract, unrolled, kept, layouts, changing, untaken, staged,
+                staged_lists, cells, written_arrays, as_stages,
             )  # fmt: skip
         except ChangesShape as found:
             if found.cell is None or found.cell in cells:
@@ -260,6 +288,8 @@ def trace(
             kept.clear()
         except DrawsAreStages as found:
             staged |= {"own", *["global"] * found.globally}
+        except EffectsAreStages:
+            staged |= {"effects"}
         except LayoutNeeded as needed:
             layouts |= needed.names  # more of them each time: need_layout() sees to it
         except BeginAgain as loop:
@@ -304,12 +334,14 @@ def _trace_once(  # noqa: PLR0917
     unrolled: dict[tuple[str, int, int], TraceError], kept: set[tuple[str, int, int]], layouts: set[str], changing: frozenset[str],
     untaken: Untaken | None, staged: set[str], staged_lists: set[tuple[str, int, int]],
     cells: set[tuple[str, tuple[str, int, int], str]], written_arrays: set[tuple[str, int, int]],
+    as_stages: dict[Way, TraceError] | None,
 ) -> Traced:  # fmt: skip
     parameters = bind_call(function, args, kwargs)
     tracer = Tracer(root.__name__, root.__code__.co_filename)
     tracer.unrolled, tracer.kept, tracer.layouts, tracer.untaken = unrolled, kept, layouts, untaken
-    tracer.draws_are_stages, tracer.staged_lists, tracer.cells = bool(staged), staged_lists, cells
+    tracer.draws_are_stages, tracer.staged_lists, tracer.cells = bool(staged - {"effects"}), staged_lists, cells
     tracer.written_arrays = written_arrays
+    tracer.takes_effects, tracer.as_stages = as_stages is not None, as_stages or {}
     inputs = Inputs(tracer)
     tracer.cache.update(inputs=inputs, function=root, changing=changing)
     inputs.by_identity[id(root)] = (root, (("function", ""),))
@@ -322,6 +354,8 @@ def _trace_once(  # noqa: PLR0917
         tracer.checked = SymArray.fresh(tracer, none_failed, is_scalar=False)
     if "global" in staged:
         begin(tracer)
+    if "effects" in staged:
+        begin_effects(tracer)
     if root.__code__.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         tracer.frames.append([tracer.file, root.__name__, root.__code__.co_firstlineno])
         raise tracer.error(f"{root.__name__}() is a generator or a coroutine", "generators are not compiled",
@@ -479,6 +513,7 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
     shape = collect(result)
     _refuse_shared(tracer, returned)
     end(tracer)  # behind the last check
+    end_effects(tracer)
     wholes = {id(whole) for one in parts_of.values() for whole in one.values()}
     if any(len(one) > 1 for one in parts_of.values()) or any(id(item.storage) in wholes for item in returned):
         reasons.append("it returns several views of one array")
@@ -544,6 +579,7 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
         )
         + tuple((name, path, Size.constant(0)) for name, path in tracer.lent),
         draws_are_stages=tracer.draws_are_stages,
+        has_effects=EFFECTS in tracer.cache,
         stages={name: stage for name, stage in tracer.stages.items() if f"callee={quoted(name)}" in text},
         function=function,
         traced_by=traced_by,

@@ -1,0 +1,214 @@
+"""Calls of functions that are not known to be pure, between kernels: each is made once, at its place among the others.
+
+Where NumPy has to run a call of the compiled function after all, what such functions did already is not done again: they
+are replayed. What they gave, raised and wrote is kept until the compiled call is over.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import types
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .callees import are_changed, arrays_in, containers_in, contents_of, pieces_of, refuse_shared
+
+# Where a call stands in the source: line and column of its begin and its end. A way leads from the compiled function to it.
+Site = tuple[int, int, int, int]
+Way = tuple[Site, ...]
+
+
+class _Differs(Exception):  # noqa: N818 - it never leaves the call: NumPy goes on behind it
+    """What the function gave or wrote is of another kind than it was when it was seen."""
+
+
+@dataclass
+class Made:
+    """One call that was made: what it was handed, as it was behind the call, and what came of it."""
+
+    way: Way
+    given: list[Any]  # arrays, in order
+    written: list[int]  # which of them
+    containers: list[Any] = field(default_factory=list)  # lists, dicts and sets in the arguments, where it changed one
+    result: Any = None
+    error: BaseException | None = None
+
+    def again(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Its effects on the arguments of the same call in NumPy, and its result."""
+        arguments = list(arrays_in((args, kwargs)))
+        for k in self.written:
+            np.copyto(arguments[k], self.given[k])
+        for theirs, mine in zip(list(containers_in((args, kwargs))), self.containers, strict=False):
+            items = self._with(mine, arguments)
+            if isinstance(theirs, list):
+                theirs[:] = items
+            else:
+                theirs.clear()
+                theirs.update(items)
+        if self.error is not None:
+            raise self.error
+        return self._with(self.result, arguments)
+
+    def _with(self, value: Any, arguments: Sequence[Any]) -> Any:
+        """Arguments that were given back are the caller's here."""
+        for mine, theirs in zip(self.given, arguments, strict=True):
+            if value is mine:
+                return theirs
+        if type(value) in (list, tuple):
+            return type(value)(self._with(one, arguments) for one in value)
+        if hasattr(value, "_fields"):
+            return type(value)(*(self._with(one, arguments) for one in value))
+        if type(value) is dict:
+            return {key: self._with(one, arguments) for key, one in value.items()}
+        return value
+
+
+class _Here(threading.local):
+    """What the stages of this thread's compiled calls have called, innermost call last: one may call another."""
+
+    def __init__(self) -> None:
+        self.made: list[list[Made]] = []
+
+
+_here = _Here()
+
+
+def begin() -> int:
+    """Before all stages of a compiled call."""
+    _here.made.append([])
+    return 0
+
+
+def done() -> int:
+    """Behind all of them: NumPy does not run the call any more."""
+    _here.made.pop()
+    return 0
+
+
+def taken() -> list[Made]:
+    """What the compiled call made that NumPy is about to run, for its plan did not come to its end."""
+    return _here.made.pop() if _here.made else []
+
+
+class Effect:
+    """What a stage calls: the function, with arrays of their own, and its results piece by piece, then what it wrote."""
+
+    def __init__(self, function: Callable[..., Any], way: Way, gives: Any, written: Sequence[int]) -> None:
+        """`gives` and `written`: as callees.Seen has them."""
+        self.function, self.way, self.gives, self.written = function, way, gives, written
+
+    def behind(self, checked: Any) -> Effect:
+        """NumPy stops at a check that failed before."""
+        if not checked:
+            raise _Differs
+        return self
+
+    def __call__(self, *args: Any, **kwargs: Any) -> list[Any]:
+        before = list(arrays_in((args, kwargs)))
+        copies = {id(one): np.array(one, order="K") for one in before if isinstance(one, np.ndarray)}
+        args, kwargs = _copied(args, copies), _copied(kwargs, copies)
+        given, contents = list(arrays_in((args, kwargs))), contents_of((args, kwargs))
+        made = Made(self.way, given, [])
+        calls = len(_here.made)
+        try:
+            made.result = self.function(*args, **kwargs)
+        except BaseException as error:
+            made.error = error
+            raise
+        finally:
+            del _here.made[calls:]  # of calls inside that were interrupted
+            made.written = [k for k, one in enumerate(before) if not _same_bytes(one, given[k])]
+            made.containers = [one for one, _ in contents] if are_changed(contents) else []
+            if calls:
+                _here.made[-1].append(made)
+        if made.containers or not set(made.written) <= set(self.written):
+            raise _Differs
+        try:
+            pieces = pieces_of(made.result, self.gives, given)
+            refuse_shared(pieces)
+        except TypeError:
+            raise _Differs from None
+        return [*pieces, *(given[k] for k in self.written)]
+
+
+def _copied(value: Any, copies: dict[int, Any]) -> Any:
+    if type(value) in (list, tuple):
+        return type(value)(_copied(one, copies) for one in value)
+    if type(value) is dict:
+        return {key: _copied(one, copies) for key, one in value.items()}
+    return copies.get(id(value), value)
+
+
+def _same_bytes(one: Any, other: Any) -> bool:
+    if not isinstance(one, np.ndarray):
+        return True  # a number does not change
+    if one.shape != other.shape or one.dtype != other.dtype:
+        return False
+    mine, theirs = (np.ascontiguousarray(array.ravel(order="K")).view(np.uint8) for array in (one, other))
+    return bool(np.array_equal(mine, theirs))
+
+
+class Replay:
+    """Stands for the functions that a compiled call has called, in the same order, while NumPy runs it."""
+
+    def __init__(self, made: Sequence[Made]) -> None:
+        self.rest = list(made)
+
+    def look(self, function: Any, way: Way) -> Any:
+        """What is called instead of a function there; None for itself."""
+        if not self.rest or self.rest[0].way != way:
+            return None
+        made = self.rest.pop(0)
+
+        def again(*args: Any, **kwargs: Any) -> Any:
+            return made.again(args, kwargs)
+
+        return again
+
+
+_asked: set[tuple[Any, Way]] = set()
+
+
+def ask(function: Any, way: Way) -> None:
+    """The function is to be looked at when a watched call calls it there."""
+    _asked.add((function, way))
+
+
+def is_asked(function: Any, way: Way) -> bool:
+    try:
+        return (function, way) in _asked
+    except TypeError:  # nothing unhashable was asked for
+        return False
+
+
+def rebinds_globals(function: Any) -> bool:
+    """Whether a Python function, or one that it names, assigns to a global variable: the trace has read those before."""
+    seen: set[types.CodeType] = set()
+
+    def of_code(code: types.CodeType, names: dict[str, Any]) -> bool:
+        if code in seen or len(seen) > _MOST_LOOKED_AT:
+            return False
+        seen.add(code)
+        import dis  # noqa: PLC0415  (slow to import, and few calls need it)
+
+        if any(one.opname in ("STORE_GLOBAL", "DELETE_GLOBAL") for one in dis.get_instructions(code)):
+            return True
+        inner = ((one, names) for one in code.co_consts if isinstance(one, types.CodeType))
+        named = (names.get(name) for name in code.co_names)
+        called = ((one.__code__, one.__globals__) for one in named if isinstance(one, types.FunctionType))
+        return any(itertools.starmap(of_code, itertools.chain(inner, called)))
+
+    code = getattr(function, "__code__", None)
+    return code is not None and of_code(code, function.__globals__)
+
+
+_MOST_LOOKED_AT = 200
+
+
+def names_of_effects(stages: Mapping[str, Any]) -> str:
+    """Which functions these are, as texts of a program's stages call them."""
+    return ", ".join(dict.fromkeys(f"{one.name}()" for one in stages.values() if isinstance(one.callee, Effect)))

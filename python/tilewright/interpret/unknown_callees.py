@@ -1,0 +1,154 @@
+"""Calls of functions that cannot be followed and are not known to be pure: Python makes each between kernels, once.
+
+A Python function in which something cannot be traced is such a function too, the innermost one that can be. What was called
+is known by the way to it: where in the source each call around it stands. A call that is watched, or made again in NumPy,
+goes the same ways.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import types
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import effects
+from ..callees import containers_in
+from ..effects import Way, rebinds_globals
+from ..errors import TraceError
+from ..ops.stages import EFFECTS, effect_stage
+from ..symbolic.arrays import SymArray
+from ..symbolic.compressed import Compressed
+from ..symbolic.graph import INT64
+from ..symbolic.scalars import Symbolic
+from ..symbolic.stages import NoTextError, Stage, argument_text
+from .frame import InterpretedFunction
+from .pure import look_up
+from .state import Part, State
+from .watched import can_be_watched, site_of
+
+if TYPE_CHECKING:
+    from ..symbolic.tracer import Tracer
+
+
+class EffectsAreStages(BaseException):
+    """A function is called that may do anything: the trace begins again, with what such calls need around them."""
+
+
+class UnknownCallees(Part):
+    def __init__(self, state: State) -> None:
+        super().__init__(state)
+        self.called: tuple[ast.Call, Any] | None = None  # the call that the source has, and what it calls
+
+    def entered(self, function: Any) -> tuple[effects.Site, Any] | None:
+        """The call in the source by which a function is run, and itself; None where there is none."""
+        called, self.called = self.called, None
+        if called is None or function not in (called[1], getattr(called[1], "__func__", None)):
+            return None
+        return site_of(called[0]), function
+
+    def functions(self) -> list[tuple[effects.Site, Any]] | None:
+        """Where each function that runs was called, and itself, outermost first, but for the one that is compiled; None where
+        a watched call does not go there."""
+        found: list[tuple[effects.Site, Any]] = []
+        frame = self.frame
+        while frame.caller is not None:
+            if frame.entered is None:
+                return None
+            found.append(frame.entered)
+            frame = frame.caller
+        return found[::-1] if frame.function is self.tracer.cache["function"] else None  # or a generator's frame
+
+    def way_to(self, site: effects.Site | None) -> Way | None:
+        """To a call in the function that runs."""
+        functions = self.functions()
+        return None if functions is None or site is None else (*(one for one, _ in functions), site)
+
+    def can_be(self, function: Any, args: list[Any], kwargs: dict[str, Any]) -> bool:
+        """Whether such a call may be a stage, as far as its arguments go."""
+        if not self.tracer.takes_effects or not _is_found(function) or inspect.isgeneratorfunction(function):
+            return False
+        if isinstance(function, (InterpretedFunction, type)) or look_up(_NEVER, function) is not None:
+            return False
+        if self.tracer.silenced:
+            return False  # it may warn, where the function catches warnings
+        given = [*args, *kwargs.values()]
+        if any(type(one) is not list and self.inputs.is_outer(one) for one in containers_in(given)):
+            return False  # of which only what is read is guarded
+        return self.inputs.objects_in([function, *given]) is None and all(map(_has_text, given))
+
+    def call(self, way: Way | None, function: Any, args: list[Any], kwargs: dict[str, Any], refusal: TraceError) -> Any:
+        """The call as a stage, or the refusal to follow it."""
+        tracer = self.tracer
+        root = tracer.cache["function"]
+        functions = [root, *(one for _, one in self.functions() or ())]
+        if (
+            way is None
+            or tracer.untaken is not None
+            or tracer.checked is None
+            or not self.can_be(function, args, kwargs)
+        ):
+            raise refusal
+        if "global generator" in tracer.cache or not all(map(can_be_watched, functions)) or rebinds_globals(function):
+            raise refusal
+        if EFFECTS not in tracer.cache:
+            raise EffectsAreStages
+        self.inputs.pin(function)
+        with tracer.no_kernel(refusal):
+            return effect_stage(tracer, function, args, kwargs, way)
+
+
+# They are about the function that calls them, go on later, or set what compiled code does not look at.
+_NEVER = dict.fromkeys(
+    [
+        np.seterr, np.seterrcall, np.setbufsize, np.lib.stride_tricks.as_strided, warnings.simplefilter, warnings.filterwarnings,
+        warnings.resetwarnings, super, locals, globals, vars, dir, exec, eval, compile, breakpoint, __import__, iter, next, map,
+        filter, zip, enumerate, reversed, setattr, delattr, id, type, isinstance, issubclass, callable, range, slice, memoryview, object,
+    ],
+    True,
+)  # fmt: skip
+
+
+def _has_text(value: Any) -> bool:
+    """Whether a stage's text can hold an argument, or it is handed over."""
+    if isinstance(value, (SymArray, np.ndarray)):
+        return value.ndim > 0 or (
+            isinstance(value, SymArray) and value.is_scalar
+        )  # stages are handed numbers for those
+    if isinstance(value, (Symbolic, Compressed)):
+        return True
+    if type(value) in (list, tuple):
+        return all(map(_has_text, value))
+    if type(value) is dict:
+        return all(map(_has_text, value.values()))
+    try:
+        argument_text(value, "$")
+    except NoTextError:
+        return False
+    return True
+
+
+def _is_found(function: Any) -> bool:
+    """Not a method of something that the call makes or is handed."""
+    owner = getattr(function, "__self__", None)
+    return not isinstance(function, types.MethodType) and (owner is None or isinstance(owner, (types.ModuleType, type)))
+
+
+def begin_effects(tracer: Tracer) -> None:
+    """Before all calls of such functions."""
+    stage = Stage("tilewright.effects.begin()", "lambda held, a0: callee()", "tilewright.effects.begin", effects.begin)
+    number = tracer.call(stage, [tracer.constant(0)], INT64, ())
+    order = SymArray.fresh(tracer, number, is_scalar=False)
+    tracer.orders.append(order)
+    tracer.cache[EFFECTS] = order
+
+
+def end_effects(tracer: Tracer) -> None:
+    """Behind all of them, and all checks."""
+    if EFFECTS not in tracer.cache:
+        return
+    stage = Stage("tilewright.effects.done()", "lambda held, a0: callee()", "tilewright.effects.done", effects.done)
+    tracer.call(stage, [tracer.cache[EFFECTS].read()], INT64, ())

@@ -1,0 +1,266 @@
+"""Functions that cannot be followed and are not known to be pure: Python calls each between kernels, at its place, once."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+import tilewright
+from strictly import agree
+from tilewright import callees, effects
+
+pytestmark = pytest.mark.fast
+
+LOG: list[float] = []
+X = np.arange(1.0, 7.0)
+GLOBAL = 0
+
+
+@pytest.fixture(autouse=True)
+def nothing_seen(monkeypatch):
+    monkeypatch.setattr(callees, "_SEEN", {})
+    monkeypatch.setattr(effects, "_asked", set())
+    LOG.clear()
+
+
+def note(value):
+    LOG.append(float(value))
+
+
+def noted(x, k):
+    LOG.append(k)
+    return x[::2] * k, None, "name", x
+
+
+def fill(a, value):
+    LOG.append(value)
+    a[1] = value
+    return a
+
+
+def rebinds(x):
+    global GLOBAL  # noqa: PLW0603
+    GLOBAL += 1
+    return x
+
+
+def empties(items):
+    LOG.append(len(items))
+    items.clear()
+    return 1.0
+
+
+def results_of_all_kinds(x, k):
+    half, nothing, name, same = noted(x * 2, k)
+    return half.sum() + same if nothing is None and name == "name" else same
+
+
+def writes(x, k):
+    y = x * k
+    same = fill(y, 9.0)
+    same[0] = k
+    return y.sum(), same + y
+
+
+def writes_a_part(x, k):
+    y = x * k
+    fill(y[2:], 50.0)
+    return y
+
+
+def writes_the_argument(x, k):
+    fill(x, k)
+    return x * 2
+
+
+def in_a_loop(x, k):
+    y = x * k
+    for i in range(4):
+        y = y * 1.5
+        fill(y, 1.0 * i)
+        note(y.sum())
+    return y
+
+
+def behind_a_condition(x, k):
+    if x.sum() > k:
+        note(x[0])
+    else:
+        note(x[1])
+        note(x[2])
+    return x + 1
+
+
+def raises_between(x, k):
+    note(x[0])
+    y = x * k
+    if y.sum() > 60:
+        raise ValueError("large")
+    note(y[1])
+    if y[-1] > 11:
+        raise KeyError("last")
+    note(y[2])
+    return y
+
+
+def ends_in_its_own_error(x, k):
+    note(k)
+    y = fails_above(x * 2, k)
+    note(-k)
+    return y
+
+
+def fails_above(y, k):
+    LOG.append(100.0)
+    if k > 2:
+        raise LookupError("k")
+    return y + 1
+
+
+def of_a_clock(x, k):
+    start = time.perf_counter()
+    y = np.sqrt(x) * k
+    return y, time.perf_counter() - start >= 0
+
+
+def of_numpys_without_a_rule(x, k):
+    counts, edges = np.histogramdd(np.stack([x, x * k], 1), bins=3)
+    return counts.sum(0) + edges[0][1:]
+
+
+CASES = [
+    results_of_all_kinds, writes, writes_a_part, writes_the_argument, in_a_loop, behind_a_condition, raises_between,
+    ends_in_its_own_error, of_a_clock, of_numpys_without_a_rule,
+]  # fmt: skip
+
+
+def outcome(function, x, k):
+    LOG.clear()
+    x = x.copy()
+    try:
+        result = function(x, k)
+    except Exception as error:  # noqa: BLE001
+        result = type(error), str(error)
+    return result, x, list(LOG)
+
+
+@pytest.mark.parametrize("function", CASES)
+def test_each_call_happens_once_and_in_order(function):
+    compiled = tilewright.jit(function, strict=True)
+    for k in (2.0, 1.0, 50.0, 3.0, 50.0, 50.0, -1.0, 2.0, 50.0):
+        result, x, log = outcome(compiled, X, k)
+        wanted, after, wanted_log = outcome(function, X, k)
+        assert agree(result, wanted)
+        assert agree(x, after)
+        assert log == wanted_log
+    assert compiled._specializations, "it is compiled"
+
+
+def test_a_result_of_another_kind_goes_on_in_numpy():
+    def of_kind(x, kind):
+        LOG.append(1.0)
+        return x * 2 if kind.sum() > 0 else x > 3
+
+    def function(x, kind):
+        y = of_kind(x + 1, kind)
+        note(y.sum())
+        return y + 1
+
+    compiled = tilewright.jit(function, strict=True)
+    for kind in (1.0, 1.0, 1.0, -1.0, 1.0):
+        LOG.clear()
+        result = compiled(X, np.array([kind]))
+        log = list(LOG)
+        LOG.clear()
+        wanted = function(X, np.array([kind]))
+        assert agree(result, wanted)
+        assert result.dtype == wanted.dtype
+        assert log == LOG
+
+
+def test_a_nested_compiled_function_keeps_its_own_calls():
+    @tilewright.jit
+    def inner(x, k):
+        note(x[0])
+        if x.sum() > k:
+            raise ValueError("inner")
+        note(x[1])
+        return x * 2
+
+    def catches(x, k):
+        LOG.append(0.0)
+        try:
+            return inner(x, k)
+        except ValueError:
+            return x * 3
+
+    def function(x, k):
+        y = catches(x + 1, k)
+        note(y.sum())
+        if y[0] > 5:
+            raise KeyError("outer")
+        return y
+
+    compiled = tilewright.jit(function, strict=True)
+    for k in (100.0, 100.0, 100.0, 1.0, 1.0, 100.0):
+        result, _, log = outcome(compiled, X, k)
+        wanted, _, wanted_log = outcome(function, X, k)
+        assert agree(result, wanted)
+        assert log == wanted_log
+
+
+def refusal(function, *args):
+    compiled = tilewright.jit(function, strict=True)
+    with pytest.raises(tilewright.TraceError) as raised:
+        for _ in range(10):
+            compiled(*args)
+    return str(raised.value)
+
+
+def test_what_no_stage_can_be_is_refused_with_its_own_reason():
+    def of_a_global(x):
+        return rebinds(x * 2) + GLOBAL
+
+    def of_a_list(x):
+        items = [1.0, 2.0]
+        return x * empties(items) + len(items)
+
+    def of_one_array_twice(x):
+        y = x + 1
+        return two(y, y)
+
+    def two(a, b):
+        LOG.append(1.0)
+        a[0] = 2
+        return b + 0
+
+    assert "GLOBAL" in refusal(of_a_global, X)
+    assert "LOG.append()" in refusal(of_a_list, X)
+    assert "LOG.append()" in refusal(of_one_array_twice, X)
+    with pytest.raises(tilewright.TraceError, match="strict='kernels'|LOG.append"):
+        tilewright.jit(writes, strict="kernels")(X.copy(), 2.0)
+
+
+def test_no_search_and_no_module_repeats_effects(tmp_path):
+    compiled = tilewright.jit(writes, strict=True)
+    for _ in range(3):
+        compiled(X.copy(), 2.0)
+    with pytest.raises(
+        tilewright.TraceError, match=r"it calls .*fill\(\), not known to be pure, and a search makes a call many"
+    ):
+        compiled.tune(X.copy(), 2.0, budget=1)
+    with pytest.raises(
+        tilewright.ExportError, match=r"it calls .*fill\(\), not known to be pure, and a module could not"
+    ):
+        compiled.export(tmp_path / "module")
+
+
+def test_explain_names_the_call_and_why_it_is_not_followed():
+    compiled = tilewright.jit(writes, strict=True)
+    for _ in range(3):
+        compiled(X.copy(), 2.0)
+    text = str(compiled.explain())
+    assert "fill($0, 9.0)" in text
+    assert "LOG.append() on something outside of the function" in text
+    assert "tilewright.effects" not in text.partition("between kernels:")[2].partition("versions")[0]
