@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tilewright
+from tilewright.trace import trace
 
 pytestmark = pytest.mark.fast
 
@@ -145,5 +146,5 @@ def test_what_is_refused_is_named(function: Any, message: str) -> None:
         if text.endswith("# here\n") and k > function.__code__.co_firstlineno
     )  # fmt: skip
     with pytest.raises(tilewright.TraceError) as error:
-        tilewright.jit(function, strict=True)(X)
+        trace(function, (X,), {})
     assert str(error.value) == f"{__file__}:{line}, in {function.__name__}: {message}"

@@ -177,6 +177,6 @@ def test_refused_functions_do_not_refuse_others() -> None:
 
     function = tilewright.jit(f)
     with pytest.warns(tilewright.FallbackWarning):
-        assert function(X, np.array2string) == np.array2string(X) * 2
+        assert function(X, str) == str(X) * 2
     np.testing.assert_allclose(function(X, np.sum), np.sum(X) * 2)
     assert len(function.specializations) == 1
