@@ -140,7 +140,8 @@ class Program:
         if number == "held":
             operands = next(o.operands for o in self.operations if any(value.name == name for value in o.results))
             dtype, shape = self.type_of(operands[0])
-            if len(operands) == 2:  # the halves of complex numbers
+            if len(operands) == 2 and dtype.startswith("float") and self.type_of(operands[1])[0] == dtype:
+                # The halves of complex numbers; beside a number of any kind lies its kind.
                 dtype = f"complex{2 * int(dtype.removeprefix('float'))}"
         return dtype, len(shape)
 

@@ -46,12 +46,6 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
 }
 # function -> (file, the function in which it is, what follows "file:line, in function: ")
 EXPECTED: dict[str, tuple[str, str, str]] = {
-    "breaks_out_of_a_list": (
-        "trace_refused.py",
-        "breaks_out_of_a_list",
-        "loops: a break on data in an unrolled loop; whether later iterations run depends on the "
-        "data. Loop over a range or an array.",
-    ),
     "branch_of_two_kinds": (
         "trace_refused.py",
         "branch_of_two_kinds",

@@ -35,14 +35,6 @@ def while_on_array(x):
     return x
 
 
-def breaks_out_of_a_list(x):
-    for scale in [1.0, 2.0, 3.0]:
-        if x[0] * scale > 1:  # here
-            break
-        x = x * scale
-    return x
-
-
 def loop_that_widens(x):
     y = np.zeros(3, np.float32)
     for i in range(x.shape[0]):  # here

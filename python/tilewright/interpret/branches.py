@@ -60,13 +60,7 @@ class Branches(Region):
                 leaving, value = self.run_until_left([*body, *rest])
                 outcomes.append(leaving)
                 if leaving is Leaving.BREAK and not self.state.stopped[-1]:
-                    if (why := tracer.unrolled.get(self.state.unrolling[-1])) is not None:
-                        raise why  # it was to stay a loop
-                    raise self.error(
-                        node, "loops: a break on data in an unrolled loop",
-                        "whether later iterations run depends on the data",
-                        "Loop over a range or an array.",
-                    )  # fmt: skip
+                    raise tracer.unrolled[self.state.unrolling[-1]]  # a while that was to stay a loop
                 if leaving is Leaving.BREAK:
                     self.frame.variables[self.state.stopped[-1]] = True
                 return value
@@ -229,6 +223,11 @@ class Branches(Region):
         yes, no = found
         if name.startswith(VALUE) and not path:
             # What a return in a loop gives is read only where there was one.
+            if any(part is None for part in parts) and not all(part is None for part in parts):
+                raise self.tracer.error(
+                    "loops: what the returns in a loop give", "one gives None, and another one a value",
+                    "Make both branches give the same kind of value.",
+                )  # fmt: skip
             with self.tracer.writing(sides[0 if yes is None else 1].block):
                 yes = yes or (no and (self._zeros(no[1]), no[1]))
                 no = no or (yes and (self._zeros(yes[1]), yes[1]))

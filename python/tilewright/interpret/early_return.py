@@ -24,14 +24,17 @@ def behind_the_loop(loop: ast.For | ast.While) -> tuple[list[ast.stmt], set[str]
     lengths = {len(r.value.elts) if isinstance(r.value, ast.Tuple) else None for r in returns}
     (length,) = lengths if len(lengths) == 1 else (None,)
     values = [VALUE] if length is None else [f"{VALUE} {k}" for k in range(length)]
-    if all(r.value is None or (isinstance(r.value, ast.Constant) and r.value.value is None) for r in returns):
+    if all(map(gives_none, returns)):
         values = []
+    nones = [_nones_of(r) for r in returns]
 
     def target(context: ast.expr_context) -> ast.expr:
         names: list[ast.expr] = [ast.Name(name, context) for name in values]
         return names[0] if length is None else ast.Tuple(names, context)
 
     def leaving(node: ast.Return) -> list[ast.stmt]:
+        if values and any(_nones_of(node) - other for other in nones):
+            return _placed([NoneBesideOthers()], node)
         given = [ast.Assign([target(ast.Store())], node.value or ast.Constant(None))] if values else []
         return _placed([*given, _set(RETURNED, True), ast.Break()], node)
 
@@ -46,6 +49,24 @@ def behind_the_loop(loop: ast.For | ast.While) -> tuple[list[ast.stmt], set[str]
         back = returned  # it is left by a return alone
     changed = _loop_of(loop, blocks.block(loop.body), loop.orelse)
     return _placed([_set(RETURNED, False), changed, back], loop), {RETURNED, *values}
+
+
+class NoneBesideOthers(ast.stmt):
+    """A return in a loop that gives None where another one gives a value: what is carried out of a loop is one thing."""
+
+    _fields = ()
+
+
+def gives_none(node: ast.Return) -> bool:
+    return node.value is None or (isinstance(node.value, ast.Constant) and node.value.value is None)
+
+
+def _nones_of(node: ast.Return) -> set[int]:
+    """Where in the tuple that it gives None stands; -1 where it gives nothing else."""
+    if gives_none(node):
+        return {-1}
+    items = node.value.elts if isinstance(node.value, ast.Tuple) else []
+    return {k for k, item in enumerate(items) if isinstance(item, ast.Constant) and item.value is None}
 
 
 def has_break(loop: ast.For | ast.While) -> bool:

@@ -32,7 +32,15 @@ from .arguments import Inputs
 from .branches import Branches
 from .calls import Calls
 from .carried import CarryNeeded, TestWrites
-from .early_return import behind_the_loop, else_behind, has_break, has_return, leaves_at_once
+from .early_return import (
+    NoneBesideOthers,
+    behind_the_loop,
+    else_behind,
+    gives_none,
+    has_break,
+    has_return,
+    leaves_at_once,
+)
 from .expressions import Expressions
 from .frame import Break, Continue, Control, Frame, Leaving, Return
 from .managers import Managers
@@ -276,7 +284,7 @@ class Interpreter(Part):
         if self.is_of_the_run(condition):
             ways = (node.body, node.orelse)
             for taken, other in (ways, ways[::-1]):
-                if taken and self._is_for_numpy(taken):
+                if (taken and self._is_for_numpy(taken)) or self._gives_none(taken or rest):
                     self.branches.leave_to_numpy(node, condition, taken is node.body)
                     self.block([*other, *rest])
                     return
@@ -295,6 +303,23 @@ class Interpreter(Part):
         named = [call.func for call in calls if ast.unparse(call.func) in ("warnings.warn", "warn")]
         return any(self.evaluate(function) is warnings.warn for function in named)
 
+    def _gives_none(self, way: SequenceOf[ast.stmt]) -> bool:
+        """Whether a way of a branch gives None at once, where the function gives something else elsewhere: no value of the
+        program is either, and NumPy runs the calls that take this way."""
+        if not way or self.tracer.checked is None or not isinstance(self.frame.node.body, list):
+            return False
+        if not isinstance(way[0], NoneBesideOthers) and not (isinstance(way[0], ast.Return) and gives_none(way[0])):
+            return False
+        others = [one for one in inside(self.frame.node.body, *FUNCTIONS) if isinstance(one, ast.Return)]
+        return any(not gives_none(one) for one in others)
+
+    def _exec_NoneBesideOthers(self, node: ast.stmt) -> None:
+        raise self.error(
+            node, "loops: a return of None in a loop, beside others that give a value",
+            "a compiled function returns the same kind of value on every path",
+            "Return in both branches, or leave it out of the compiled function.",
+        )  # fmt: skip
+
     def _exec_For(self, node: ast.For) -> None:
         value = self.evaluate(node.iter)
         self.at(node)
@@ -311,11 +336,38 @@ class Interpreter(Part):
                 self._for_region(node, limits, sequence.item)
                 return
             value = (sequence.item(k) for k in range(self.tracer.fix(sequence.length)))
-        for item in self.expressions.iterate(node.iter, value):
-            self.assign(node.target, item)
-            if self.ends_with(node):
-                return
-        self.block(node.orelse)
+        self._unroll(node, self.expressions.iterate(node.iter, value))
+
+    def _unroll(self, node: ast.For, items: Iterable[Any]) -> None:
+        """The iterations one by one. Behind a break on data the next one is a way of a branch: it runs where none was."""
+        stopped = f" break of line {node.lineno}" if has_break(node) and self.tracer.checked is not None else ""
+        if stopped:
+            self.frame.variables[stopped] = False
+        for item in items:
+
+            def iteration(item: Any = item) -> None:
+                self.assign(node.target, item)
+                if self.ends_with(node, stopped):
+                    self.frame.variables[stopped] = True
+
+            if not stopped:
+                self.assign(node.target, item)
+                if self.ends_with(node):
+                    return
+                continue
+            held = self.branches.held(stopped)
+            if held is True:
+                break
+            if held is False:
+                iteration()
+            else:
+                self.branches.choose(node, self.branches.negated(node, held), iteration, lambda: None)
+        held = self.branches.held(stopped) if stopped else False
+        self.frame.variables.pop(stopped, None)
+        if held is False:
+            self.block(node.orelse)
+        elif held is not True and node.orelse:
+            self.branches.choose(node, self.branches.negated(node, held), lambda: self.block(node.orelse), lambda: None)
 
     def _limits(self, node: ast.For, value: range | SymRange) -> tuple[Size, Size, int] | None:
         """(first, stop, step) of a range whose loop stays one, None where it is short enough to be unrolled."""
@@ -347,9 +399,10 @@ class Interpreter(Part):
                 raise
             raise BeginAgain(self.place(node), error) from None
 
-    def ends_with(self, node: ast.For | ast.While) -> bool:
-        """One round of a loop that is unrolled; whether a break ended the loop."""
-        with pushed(self.state.stopped, ""), pushed(self.state.unrolling, self.place(node)):
+    def ends_with(self, node: ast.For | ast.While, stopped: str = "") -> bool:
+        """One round of a loop that is unrolled; whether a break ended the loop. `stopped`: the variable that says of the
+        run whether one did."""
+        with pushed(self.state.stopped, stopped), pushed(self.state.unrolling, self.place(node)):
             try:
                 self.block(node.body)
                 self._refuse_slow_compile(node)

@@ -12,6 +12,7 @@ from ..symbolic.tracer import LEAVE_IT_OUT, NO_RULE, Tracer
 from .elementwise import common_dtype
 from .operands import INT64, is_symbolic
 from .shapes import as_array
+from .stages import materialized
 
 # Of objects that give what they are asked for.
 _ITSELF = (np.s_, np.index_exp)
@@ -35,7 +36,7 @@ def built(tracer: Tracer, builder: Any, key: Any) -> Any:
 def _joined(tracer: Tracer, name: str, key: tuple[Any, ...]) -> Any:
     """np.r_ joins its items along the first axis; np.c_ makes vectors columns, and joins along the last."""
     items = []
-    for item in key:
+    for item in map(materialized, key):
         if isinstance(item, str):
             raise tracer.error(f"np.{name}[{item!r}, ...]", NO_RULE, "Use np.concatenate or np.stack.")
         items.append(_steps(tracer, item) if isinstance(item, slice) else item)

@@ -38,3 +38,8 @@ def _isin(
     element: Like, test_elements: Like, assume_unique: bool = False, invert: bool = False, *, kind: Any = None
 ) -> Any:
     return Gives(BOOL, element.shape, is_array=True)
+
+
+@row(np.array_equal, source_first=True)
+def _array_equal(a1: Like, a2: Like, equal_nan: bool = False) -> Any:
+    return Gives(BOOL, (), bool)
