@@ -35,7 +35,7 @@ from .partials import is_beyond_limit
 from .program import Program
 from .signatures import own_signature, takes_out
 from .specialization import Specialization
-from .structure import is_flat
+from .structure import is_flat, is_given_by_plans
 from .symbolic.stages import ON_DEVICE, ONLY_KERNELS, Untaken, functions_of
 from .work import is_one_library_call, is_small
 
@@ -482,10 +482,13 @@ class JitFunction(_face.Dispatcher):
     def _in_plan(
         self, specialization: Specialization, bound: Bound, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any
     ) -> Any:
-        if specialization.runner is not None:
+        runner = specialization.runner
+        if runner is None and out is not None and not is_given_by_plans(specialization.traced.results):
+            runner = specialization.out_runner = specialization.out_runner or _function_of(specialization)
+        if runner is not None:
             try:
                 with drawing(specialization.traced, bound) as values:
-                    result = specialization.runner(values, out)
+                    result = runner(values, out)
                 return result if is_flat(specialization.traced.results) else self._in_out(result, out)
             except _face.TooLargeError as error:
                 self._say_too_large(TraceError(str(error)), args, kwargs)
@@ -712,6 +715,7 @@ class JitFunction(_face.Dispatcher):
     def _publish(self, specialization: Specialization) -> None:
         """Hand the plan to the runtime."""
         self._stays.clear()
+        specialization.out_runner = None
         if not specialization.versions:
             specialization.runner = None
             if specialization.plan_index is not None:

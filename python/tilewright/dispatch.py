@@ -13,12 +13,14 @@ import types
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from . import _face
 from .partials import Partials
 from .plan import Version, all_objects, compose
 from .program import Program, ScalarArgument
 from .signatures import own_signature
-from .structure import assembled, is_flat
+from .structure import assembled, finisher, is_flat, is_given_by_plans
 
 _CARRIED: dict[str, type[Any]] = {"float64": float, "int64": int, "bool": bool, "complex128": complex}
 _SIMPLE = (bool, int, float, str, type(None))
@@ -34,12 +36,15 @@ def c_binding(function: Callable[..., Any], traced: Any, program: Program) -> di
     parameters = own_signature(function).parameters
     if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters.values()):
         return None
-    if isinstance(traced.results, list) or not is_flat(traced.results):
-        return None  # plans return tuples
+    if traced.generators:
+        return None  # they are locked, and moved on afterwards
     try:
-        return _binding(function, traced, program)
+        binding = _binding(function, traced, program)
     except _NotInC:
         return None
+    if not is_given_by_plans(traced.results):
+        binding["finish"] = finisher(traced.results)
+    return binding
 
 
 def _binding(function: Any, traced: Any, program: Program) -> dict[str, Any]:
@@ -60,6 +65,8 @@ def _binding(function: Any, traced: Any, program: Program) -> dict[str, Any]:
         if kind == "constant":
             constants[wanted.name] = argument.value
         elif argument.path != (("parameter", wanted.name),):
+            if kind == "default_rng" and isinstance(name, tuple):
+                checks.append((places.of(name), "type", int))  # of a generator NumPy would make that very one
             hidden[wanted.name] = places.of(argument.path)
             if argument.kind == "hidden":
                 read.add(argument.path)
@@ -98,6 +105,12 @@ def _check(guard: Any, places: _Places) -> tuple[str, Any]:
     return "call", functools.partial(value_holds, guard.kind, guard.value)
 
 
+def _pcg64_words(generator: Any) -> Any:
+    from .guards import pcg64_words  # noqa: PLC0415  (a trace has imported it; `import tilewright` does without)
+
+    return pcg64_words(generator)
+
+
 class _Places:
     """Paths as the runtime goes along them: each place begins at one before it."""
 
@@ -117,6 +130,8 @@ class _Places:
             step, key = path[-1]
             if step == "cell":
                 step, key = "closure", self.codes[path[:-1]].co_freevars.index(key)
+            elif step == "pcg64":
+                step, key = "call", _pcg64_words
             elif step not in ("attribute", "item"):
                 raise _NotInC
             found = self._add(self.of(path[:-1]), step, key)
@@ -136,6 +151,9 @@ class _Places:
             return self._object(self.function)
         if kind == "object":
             return self._object(key.value)
+        if kind == "default_rng":  # nobody else has it: it is made for the call
+            seed = self.of(key) if isinstance(key, tuple) else self._object(key)
+            return self._add(seed, "call", np.random.default_rng)
         if kind == "module":
             module, name = key
             if name in vars(module):

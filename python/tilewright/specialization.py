@@ -60,6 +60,7 @@ class Specialization:
         self.plan_index: int | None = None
         self.function: Callable[..., Any] | None = None  # the jitted one
         self.runner: Callable[[Mapping[str, Any], Any], Any] | None = None
+        self.out_runner: Callable[[Mapping[str, Any], Any], Any] | None = None
         self.why_numpy: dict[str, str] = {}  # of kinds of calls
         self.large_from = SMALL_WORK  # large calls below this much work lose against NumPy
         self.large_reason = ""

@@ -5,7 +5,8 @@ A plan gives what it computes in one tuple; the structure of the function's resu
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Callable, Iterator
 from typing import Any
 
 
@@ -17,6 +18,11 @@ def is_flat(structure: Any) -> bool:
     )
 
 
+def is_given_by_plans(structure: Any) -> bool:
+    """Whether nothing is left to do about what a plan gives: it returns tuples."""
+    return type(structure) is not list and is_flat(structure)
+
+
 def assembled(structure: Any, made: Iterator[Any]) -> Any:
     """The function's result, of what the plan gave, in order."""
     if type(structure) is dict:
@@ -26,6 +32,30 @@ def assembled(structure: Any, made: Iterator[Any]) -> Any:
     if hasattr(structure, "_fields"):
         return type(structure)(*[assembled(item, made) for item in structure])
     return structure.value if structure.kind == "constant" else next(made)
+
+
+def finisher(structure: Any) -> Callable[[tuple[Any, ...]], Any]:
+    """As assembled(), for every call: a function whose code is that one expression."""
+    held: list[Any] = []
+    numbers = itertools.count()
+
+    def hold(value: Any) -> str:
+        held.append(value)
+        return f"held[{len(held) - 1}]"
+
+    def text(item: Any) -> str:
+        if type(item) is dict:
+            return "{" + ", ".join(f"{hold(key)}: {text(one)}" for key, one in item.items()) + "}"
+        if type(item) is list:
+            return "[" + ", ".join(map(text, item)) + "]"
+        if type(item) is tuple:
+            return "(" + "".join(f"{text(one)}, " for one in item) + ")"
+        if hasattr(item, "_fields"):
+            return f"{hold(type(item))}({', '.join(map(text, item))})"
+        return hold(item.value) if item.kind == "constant" else f"made[{next(numbers)}]"
+
+    finish: Callable[[tuple[Any, ...]], Any] = eval(f"lambda made: {text(structure)}", {"held": held})
+    return finish
 
 
 def flattened(structure: Any, result: Any) -> list[Any]:

@@ -88,3 +88,48 @@ def test_each_call_has_its_own_containers():
     first["none"].append(1)
     assert second["none"] == []
     assert first["a"] is not second["a"]
+
+
+def test_later_calls_put_their_results_together_without_python():
+    for function in (a_dict, a_list_in_a_tuple, a_named_tuple, all_at_once):
+        compiled = tilewright.jit(function, strict=True)
+        compiled(X)
+        before = compiled.misses
+        for _ in range(3):
+            made, wanted = compiled(X), function(X)
+            assert type(made) is type(wanted) and str(made) == str(wanted)
+        assert compiled.misses == before, function.__name__
+
+
+def a_list(x):
+    return [x * 2, x + 1]
+
+
+def test_out_of_a_list_of_results():
+    compiled = tilewright.jit(a_list, strict=True)
+    for _ in range(2):
+        out = np.empty_like(X), np.empty_like(X)
+        made = compiled(X, out=out)
+        assert type(made) is list and made[0] is out[0] and made[1] is out[1]
+        np.testing.assert_array_equal(out[1], X + 1)
+        assert compiled(X)[0] is not out[0]
+
+
+def of_a_seed(x, seed):
+    return x + np.random.default_rng(seed).random(x.size)
+
+
+def test_generators_of_a_call_are_made_without_python_and_those_of_callers_move_on():
+    compiled = tilewright.jit(of_a_seed, strict=True)
+    for seed in (3, 4, 3):
+        np.testing.assert_array_equal(compiled(X, seed), of_a_seed(X, seed))
+    before = compiled.misses
+    np.testing.assert_array_equal(compiled(X, 5), of_a_seed(X, 5))
+    assert compiled.misses == before
+    mine, theirs = np.random.default_rng(7), np.random.default_rng(7)
+    loose = tilewright.jit(of_a_seed)
+    loose(X, 3)
+    for _ in range(2):
+        np.testing.assert_array_equal(loose(X, mine), of_a_seed(X, theirs))
+    with pytest.raises(ValueError, match="non-negative"):
+        compiled(X, -1)

@@ -14,10 +14,16 @@
 namespace tilewright::face {
 namespace {
 
+/// A plan, and what makes the function's result of the tuple that it gives; null where that is the result.
+struct Entry {
+    std::shared_ptr<const LoadedPlan> plan;
+    Ref finish;
+};
+
 struct Plans {
     std::string name;
     Signature signature;
-    std::vector<std::shared_ptr<const LoadedPlan>> list;
+    std::vector<Entry> list;
 };
 
 struct DispatcherObject {
@@ -115,13 +121,17 @@ PyObject* serve(PyObject* self, PyObject* args, PyObject* kwargs, bool& unchecke
     for (int pass = 0; pass <= object->copy_layouts; ++pass)
         // By index and with a reference each: another thread may add or replace plans while a kernel runs.
         for (std::size_t i = 0; i < plans.list.size(); ++i) {
-            std::shared_ptr<const LoadedPlan> plan = plans.list[i];
-            if (!plan->usable()) continue;
+            const std::shared_ptr<const LoadedPlan> plan = plans.list[i].plan;
+            const Ref finish = Ref::borrowed(plans.list[i].finish.get());
+            if (!plan->usable() || (finish && out)) continue; // Python copies into `out`, item by item
             auto attempt = plan->call(values, out, {true, pass == 1, object->copies_to_device != 0}, nullptr, &result);
             unchecked = attempt == LoadedPlan::Attempt::unchecked;
             if (unchecked) return nullptr;
-            if (attempt != LoadedPlan::Attempt::no_match)
-                return attempt == LoadedPlan::Attempt::done ? result : nullptr;
+            if (attempt == LoadedPlan::Attempt::no_match) continue;
+            if (attempt != LoadedPlan::Attempt::done) return nullptr;
+            if (!finish) return result;
+            const Ref made(result);
+            return PyObject_CallFunctionObjArgs(finish.get(), made.get(), nullptr);
         }
     return nullptr;
 }
@@ -168,25 +178,26 @@ PyObject* default_check_failed(PyObject* self, PyObject*) {
 
 PyObject* add(PyObject* self, PyObject* args, PyObject* kwargs) {
     static const char* kNames[] = {"plan_text", "objects",      "index",    "constants", "hidden", "places",
-                                   "checks",    "scalar_types", "partials", "stages",    nullptr};
-    PyObject *plan_text, *objects;
+                                   "checks",    "scalar_types", "partials", "stages",    "finish", nullptr};
+    PyObject *plan_text, *objects, *finish = nullptr;
     Py_ssize_t index = -1;
     Binding b;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|$nOOOOOOO:add", const_cast<char**>(kNames), &plan_text, &objects,
-                                     &index, &b.constants, &b.hidden, &b.places, &b.checks, &b.scalar_types,
-                                     &b.partials, &b.stages))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|$nOOOOOOOO:add", const_cast<char**>(kNames), &plan_text,
+                                     &objects, &index, &b.constants, &b.hidden, &b.places, &b.checks, &b.scalar_types,
+                                     &b.partials, &b.stages, &finish))
         return nullptr;
     Plans& plans = plans_of(self);
     auto plan = LoadedPlan::make(plan_text, objects, plans.name, plans.signature, b);
     if (!plan) return nullptr;
+    Entry entry{std::move(plan), Ref::borrowed(finish == Py_None ? nullptr : finish)};
     const auto count = static_cast<Py_ssize_t>(plans.list.size()); // now: making it may have run Python
     if (index < -1 || index >= count)
         return PyErr_Format(PyExc_IndexError, "add: there is no plan %zd; there are %zd.", index, count);
     if (index < 0) {
-        plans.list.push_back(std::move(plan));
+        plans.list.push_back(std::move(entry));
         return PyLong_FromSsize_t(count);
     }
-    plans.list[static_cast<std::size_t>(index)].swap(plan);
+    std::swap(plans.list[static_cast<std::size_t>(index)], entry);
     return PyLong_FromSsize_t(index);
 }
 
@@ -197,11 +208,11 @@ PyObject* stage_times(PyObject* self, PyObject* index) {
     if (number < 0 || static_cast<std::size_t>(number) >= plans.list.size())
         return PyErr_Format(PyExc_IndexError, "stage_times: there is no plan %zd; there are %zu.", number,
                             plans.list.size());
-    return plans.list[static_cast<std::size_t>(number)]->stage_times().release();
+    return plans.list[static_cast<std::size_t>(number)].plan->stage_times().release();
 }
 
 PyObject* clear_plans(PyObject* self, PyObject*) {
-    std::vector<std::shared_ptr<const LoadedPlan>> gone;
+    std::vector<Entry> gone;
     gone.swap(plans_of(self).list);
     Py_RETURN_NONE;
 }
@@ -212,9 +223,12 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
     if (!plans) return 0;
     if (int rc = plans->signature.traverse(visit, arg)) return rc;
     // A plan in use elsewhere has references that the collector does not see, and must not be counted as ours alone.
-    for (const auto& plan : plans->list)
+    for (const auto& [plan, finish] : plans->list) {
+        if (finish)
+            if (int rc = visit(finish.get(), arg)) return rc;
         if (plan.use_count() == 1)
             if (int rc = plan->traverse(visit, arg)) return rc;
+    }
     return 0;
 }
 
@@ -241,13 +255,14 @@ PyObject* make_dispatcher_type() {
         {"add", with_keywords(add), METH_VARARGS | METH_KEYWORDS,
          "add($self, plan_text, objects, *, index=-1, constants=None, hidden=None, places=None, checks=None, "
          "scalar_types=None, "
-         "partials=None, stages=None)\n--\n\n"
+         "partials=None, stages=None, finish=None)\n--\n\n"
          "Loads a plan and returns its index: behind those that are there, or in the place of the one with that "
          "index,\n"
          "which calls that run keep.\n\n"
          "constants: values of hidden arguments and of fixed parameters. places: (place that it "
          "begins at\n"
-         "or -1, object, parameter, entry (of a dict), attribute, item, contents (of a cell) or closure, key), looked "
+         "or -1, object, parameter, entry (of a dict), attribute, item, contents (of a cell), closure or call, "
+         "key), looked "
          "up "
          "at each call.\n"
          "checks: (place, is, equal, type, length, code, defaults, keywords, same, absent or call, value) that must "
@@ -262,7 +277,8 @@ PyObject* make_dispatcher_type() {
          "where rows need what the total gives, the plan of the rest, what that calls the total's results, and None or "
          "its own\n"
          "partials; or what the error of such a call says to do.\n"
-         "stages: text of a stage -> what computes it, of a dict that lives as long as the call, and of arrays."},
+         "stages: text of a stage -> what computes it, of a dict that lives as long as the call, and of arrays.\n"
+         "finish: makes the function's result of the tuple that the plan gives; calls with `out` are misses then."},
         {"stage_times", stage_times, METH_O,
          "stage_times($self, index, /)\n--\n\n((calls, nanoseconds) of a plan on the host, {text of a stage: the "
          "same}) of those calls that were\ntimed: the first ones, long ones, some of the others. Plans without stages "

@@ -56,7 +56,7 @@ template <class Enum> bool read_word(PyObject* word, const char* const* names, i
     return fail(PyExc_ValueError, "outside: %R is not known.", word);
 }
 
-constexpr const char* kSteps[] = {"object", "parameter", "entry", "attribute", "item", "contents", "closure"};
+constexpr const char* kSteps[] = {"object", "parameter", "entry", "attribute", "item", "contents", "closure", "call"};
 constexpr const char* kKinds[] = {"is",       "equal",    "type", "length", "code",
                                   "defaults", "keywords", "same", "absent", "call"};
 
@@ -81,7 +81,7 @@ bool Outside::read(PyObject* places, PyObject* checks, const Signature& signatur
         PyObject* item = PyList_GetItem(list.get(), i);
         if (!PyTuple_Check(item) || !PyArg_ParseTuple(item, "iOO:place", &place.base, &word, &key))
             return !PyErr_Occurred() && fail(PyExc_TypeError, "places: expected (base, step, key).");
-        if (!read_word(word, kSteps, 7, place.step)) return false;
+        if (!read_word(word, kSteps, 8, place.step)) return false;
         const bool begins = place.step == Step::object || place.step == Step::parameter;
         if (place.base >= i || (place.base < 0) != begins)
             return fail(PyExc_ValueError, "places: %zd does not begin at one before it.", i);
@@ -174,6 +174,9 @@ PyObject* Outside::look(std::size_t number, PyObject* const* values, Ref& owned)
         break;
     case Step::contents:
         owned = Ref(contents_of(base));
+        break;
+    case Step::call:
+        owned = Ref(PyObject_CallFunctionObjArgs(place.key.get(), base, nullptr));
         break;
     default: {
         const Ref closure = Py_TYPE(base) == getters()->function ? closure_of(base) : Ref();
