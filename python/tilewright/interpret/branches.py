@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from ..errors import TraceError
 from ..symbolic.graph import BOOL, INT64, Block, Value
 from ..symbolic.scalars import RunBool, which_of
 from .carried import (
@@ -188,14 +189,11 @@ class Branches(Region):
             found = []
             for side in sides:
                 with self.tracer.writing(side.block), seeing(memories, side.stored):
-                    held = side.found.get(name, MISSING)
-                    if isinstance(held, Pending) and held.was_set:
-                        held = held.read()  # one way leaves what the last iteration left
+                    held = _left_by_last(side.found.get(name, MISSING))
                     found.append(side.values.get(name) or (None if held is MISSING else self._value_of(held)))
             if name == _GIVEN and sides[0].found[name] is None and sides[1].found[name] is None:
                 continue
-            parts = [side.found.get(name, MISSING) for side in sides]
-            parts = [part.read() if isinstance(part, Pending) and part.was_set else part for part in parts]
+            parts = [_left_by_last(side.found.get(name, MISSING)) for side in sides]
             self._merge(sides, memories, name, (), parts, found, merged)
         return merged
 
@@ -282,6 +280,16 @@ class Branches(Region):
     def leaves(body: Iterable[ast.stmt]) -> bool:
         """Whether a return, or a break or continue of a loop around, is in it."""
         return any(map(_leaves, body))
+
+
+def _left_by_last(held: Any) -> Any:
+    """What a way holds that leaves what the last iteration left; of what has no value there it is the refusal itself."""
+    if not isinstance(held, Pending) or not held.was_set:
+        return held
+    try:
+        return held.read()
+    except TraceError:
+        return held
 
 
 @lru_cache(maxsize=4096)

@@ -22,6 +22,7 @@ from ..symbolic.tracer import MAX_UNROLLED_ITERATIONS
 from .frame import InterpretedFunction
 from .generators import SymGenerator
 from .iterators import TracedIterator, traced_iterator
+from .object_operators import ObjectOperators
 from .pure import look_up
 from .sequences import TRAVERSED, Sequence, SymRange, sequence_of
 from .staged_draws import GeneratorMethod, StagedGenerator, made_here
@@ -35,10 +36,12 @@ class Builtins(Part):
     """The part of the interpreter that calls builtins."""
 
     def __init__(
-        self, state: State, choose: Callable[..., Any], call: Callable[..., Any], get_attribute: Callable[..., Any]
-    ) -> None:
+        self, state: State, choose: Callable[..., Any], call: Callable[..., Any], get_attribute: Callable[..., Any],
+        operators: ObjectOperators,
+    ) -> None:  # fmt: skip
         """`choose` is Branches.choose, `call` and `get_attribute` are those of Calls."""
         super().__init__(state)
+        self.operators = operators
         self.choose, self.call, self.get_attribute = choose, call, get_attribute
 
     def find(self, function: Any) -> Callable[..., Any] | None:
@@ -46,6 +49,8 @@ class Builtins(Part):
         return getattr(self, name) if name is not None else None
 
     def _len(self, node: ast.Call, value: Any) -> Any:
+        if self.operators.has(value, "__len__"):
+            return self.operators.call(node, value, "__len__")
         self.refuse_object(node, value)
         if isinstance(value, StagedList):
             return value.length()

@@ -38,6 +38,8 @@ from .iterators import TracedIterator, traced_iterator
 from .loaded import LoadedModules
 from .made import MadeObjects
 from .protocols import call_without_source
+from .numbers_of_run import of_the_run
+from .object_operators import ObjectOperators
 from .pure import (
     EFFECT_MODULES,
     EFFECTS,
@@ -53,7 +55,7 @@ from .pure import (
 )
 from .source import source_of
 from .staged_draws import DrawsAreStages, GeneratorMethod, StagedGenerator, draw_globally, made_here
-from .staged_lists import FilledByLoop, StagedList
+from .staged_lists import FILLING, FilledByLoop, StagedList
 from .staged_texts import ArrayAsBytes, StagedText
 from .state import Part, State
 from .unknown_callees import UnknownCallees
@@ -87,7 +89,8 @@ class Calls(Part):
         super().__init__(state)
         self.run_node = run_node
         self.made = MadeObjects(state, self.call, self.call_function)
-        self.builtins = Builtins(state, choose, self.call, self.get_attribute)
+        self.operators = ObjectOperators(state, self.call)
+        self.builtins = Builtins(state, choose, self.call, self.get_attribute, self.operators)
         self.unknown = UnknownCallees(state)
 
     def call_at(self, node: ast.Call, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
@@ -117,11 +120,14 @@ class Calls(Part):
         special = self.builtins.find(function)
         if special is not None:
             hands_on = function in HAND_ON_OBJECTS and not any(map(self.inputs.is_object, args))
+            hands_on |= function is len and len(args) == 1 and self.operators.has(args[0], "__len__")
             if function not in TAKE_OBJECTS and not hands_on:
                 self._refuse_objects(node, args, kwargs)
             return special(node, *args, **kwargs)
         if is_pure(function):
             return self._call_stage(node, function, args, kwargs)
+        if (computed := of_the_run(self.tracer, function, args, kwargs)) is not None:
+            return computed
         if look_up(_MATH, function) and (computed := self._math(function, args, kwargs)) is not None:
             return computed
         if (what := look_up(EFFECTS, function)) is not None:
@@ -259,7 +265,7 @@ class Calls(Part):
         bound_to = getattr(function, "__self__", None)
         if isinstance(bound_to, (list, dict, set, collections.deque)):
             if function.__name__ in MUTATORS:
-                if type(bound_to) is list and function.__name__ in ("append", "extend"):
+                if type(bound_to) is list and function.__name__ in FILLING:
                     self._refuse_filling(node, bound_to)
                 self.refuse_in_region(node, bound_to, f"{ast.unparse(node.func)}()")
                 if self.inputs.is_outer(bound_to):

@@ -45,6 +45,7 @@ _UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
     ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert,
 }  # fmt: skip
 
+_UNARY_METHODS = {ast.USub: "__neg__", ast.UAdd: "__pos__", ast.Invert: "__invert__"}
 _CONVERSIONS: dict[int, Callable[[Any], str]] = {ord("s"): str, ord("r"): repr, ord("a"): ascii}
 
 
@@ -55,7 +56,8 @@ class Expressions(Part):
         super().__init__(state)
         self.choose, self.negated = branches.choose, branches.negated
         self.calls = calls
-        self.variables = Variables(state, self.evaluate, calls.made.set)
+        self.operators = calls.operators
+        self.variables = Variables(state, self.evaluate, calls.made.set, calls.operators)
 
     def evaluate(self, node: ast.expr) -> Any:
         kind = type(node).__name__
@@ -113,6 +115,8 @@ class Expressions(Part):
     def _eval_BinOp(self, node: ast.BinOp) -> Any:
         left, right = self.evaluate(node.left), self.evaluate(node.right)
         self.at(node)
+        if self.operators.found(result := self.operators.binary(node, _NAMES[type(node.op)], left, right)):
+            return result
         self.refuse_object(node, left, right)
         if isinstance(node.op, ast.Pow) and isinstance(left, SymArray):
             right = known_exponent(self.tracer, right)
@@ -120,6 +124,9 @@ class Expressions(Part):
         return compute(left, right)
 
     def in_place(self, node: ast.operator, left: Any, right: Any) -> Any:
+        by_method = self.operators.binary(node, _NAMES[type(node)], left, right, in_place=True)
+        if self.operators.found(by_method):
+            return by_method
         if isinstance(node, ast.Pow) and isinstance(left, SymArray):
             right = known_exponent(self.tracer, right)
         _, compute, _ = _BINARY[type(node)]
@@ -131,8 +138,12 @@ class Expressions(Part):
     def _eval_UnaryOp(self, node: ast.UnaryOp) -> Any:
         operand = self.evaluate(node.operand)
         self.at(node)
+        method = _UNARY_METHODS.get(type(node.op), "")
+        if self.operators.has(operand, method):
+            return self.operators.call(node, operand, method)
         self.refuse_object(node, operand if not isinstance(node.op, ast.Not) else None)
         if isinstance(node.op, ast.Not):
+            operand = self.as_truth(operand)
             if self.is_of_the_run(operand):
                 return self.negated(node, operand)
             return not self.truth(node.operand, operand, "the condition of a not")
@@ -141,13 +152,18 @@ class Expressions(Part):
     def condition(self, node: ast.expr) -> Any:
         """An expression of which only the truth counts: the parts of an `and` may be of any kinds."""
         if not isinstance(node, ast.BoolOp):
-            return self.evaluate(node)
+            return self.as_truth(self.evaluate(node))
         undo = self.undoing()
         try:
             return self.evaluate(node)
         except ChangesShape:
             undo()
         return self._truth_of(isinstance(node.op, ast.And), node, node.values)
+
+    @staticmethod
+    def as_truth(value: Any) -> Any:
+        """What has the truth of a value, where that is of the run."""
+        return value.length() != 0 if isinstance(value, StagedList) else value
 
     def _truth_of(self, is_and: bool, node: ast.BoolOp, parts: list[ast.expr]) -> Any:
         first, rest = self.condition(parts[0]), parts[1:]
@@ -187,6 +203,8 @@ class Expressions(Part):
         operation = node.ops[position]
         right = self.evaluate(node.comparators[position])
         self.at(node)
+        if self.operators.found(by_method := self.operators.comparison(node, operation, left, right)):
+            return self._go_on(node, position, right, by_method)
         if isinstance(operation, (ast.Is, ast.IsNot, ast.Eq, ast.NotEq, ast.In, ast.NotIn)):
             if isinstance(operation, (ast.Is, ast.IsNot)):
                 self._refuse_identity(node, left, right)
@@ -333,6 +351,8 @@ class Expressions(Part):
         owner = self.evaluate(node.value)
         key = self.evaluate(node.slice)
         self.at(node)
+        if self.operators.has(owner, "__getitem__"):
+            return self.operators.call(node, owner, "__getitem__", key)
         self.refuse_object(node, owner, *self.variables.in_key(owner, key))
         self.inputs.pin(key)
         return built(self.tracer, owner, key) if is_builder(owner) else owner[key]

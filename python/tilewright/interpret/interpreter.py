@@ -48,6 +48,7 @@ from .regions import Regions
 from .sequences import Sequence, SymRange, sequence_of
 from .source import FUNCTIONS, FunctionNode, inside
 from .staged_cells import ChangesShape
+from .staged_lists import StagedList
 from .state import Part, State
 
 MAX_DEPTH = 32
@@ -176,8 +177,10 @@ class Interpreter(Part):
                     raise self.error(statement, f"loops: leaving a {_statement_name(statement)} by a branch on data",
                                      "there is no rule for it", "Leave after the statement.")  # fmt: skip
 
-    def run_until_left(self, statements: list[ast.stmt]) -> tuple[Leaving | None, Any]:
-        """How the statements end, and what a return gives."""
+    def run_until_left(
+        self, statements: list[ast.stmt], keeps_return: bool = False
+    ) -> tuple[Leaving | None, Any]:
+        """How the statements end, and what a return gives; with `keeps_return` that goes on to the function."""
         try:
             self.block(statements)
         except Break:
@@ -185,6 +188,8 @@ class Interpreter(Part):
         except Continue:
             return Leaving.CONTINUE, None
         except Return as returned:
+            if keeps_return:
+                raise
             return Leaving.RETURN, returned.value
         return None, None
 
@@ -233,7 +238,8 @@ class Interpreter(Part):
         if isinstance(target, ast.Name):
             current = self.variables.load(target)
             value = self.evaluate(node.value)
-            self.refuse_outer(node, current, f"changing {target.id} in place")
+            if not self.tracer.is_made(current):
+                self.refuse_outer(node, current, f"changing {target.id} in place")
             result = self.expressions.in_place(node.op, current, value)
             self.variables.name_value(target.id, result)
             self.variables.store(target, result)
@@ -329,7 +335,8 @@ class Interpreter(Part):
             if limits is not None:
                 self._for_region(node, limits)
                 return
-        elif isinstance(value, (SymArray, Sequence)):
+        elif isinstance(value, (SymArray, Sequence, StagedList)):
+            value = value.items() if isinstance(value, StagedList) else value
             sequence = sequence_of(self.tracer, value)
             limits = self._limits(node, SymRange(0, SymInt(self.tracer, sequence.length), 1))
             if limits is not None:
@@ -431,7 +438,7 @@ class Interpreter(Part):
             undo = self.undoing()  # the condition is evaluated again, as a region's
             try:
                 with nullcontext() if unrolled else self.tracer.without_decisions():
-                    condition = self.evaluate(node.test)
+                    condition = self.expressions.as_truth(self.evaluate(node.test))
             except Undecided:
                 undo()
                 break

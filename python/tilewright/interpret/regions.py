@@ -58,7 +58,8 @@ class Regions(Region):
         """`block` runs statements."""
         super().__init__(state)
         self.choose, self.run_until_left = branches.choose, branches.run_until_left
-        self.evaluate, self.assign = expressions.evaluate, expressions.variables.assign
+        self.assign = expressions.variables.assign
+        self.expressions = expressions
         self.block = block
 
     def for_region(
@@ -117,7 +118,7 @@ class Regions(Region):
                 held = value
             self.frame.variables[variable] = self._once_run(node, variable, held, length)
         self._take_from_cells(node)
-        self._else_of(node, stopped)
+        self.else_of(node, stopped)
 
     def _put_into_cells(self, node: ast.For | ast.While) -> bool:
         """Variables that have another size in each iteration; whether there are any."""
@@ -149,7 +150,7 @@ class Regions(Region):
                 variables, memories = dict(self.frame.variables), list(memory_of(self.frame, tracer))
                 if goes_on is True:
                     with tracer.where_data_decide(f"the condition of the while of line {node.lineno}"):
-                        condition = self.evaluate(node.test)
+                        condition = self.test_of(node.test)
                 else:
                     condition = self.choose(
                         node, goes_on, lambda: self.truth_of(node.test), lambda: False, assigns=False
@@ -193,7 +194,7 @@ class Regions(Region):
                 self.frame.variables[variable] = self._once_run(node, variable, value, once)
         self._note_unchanged(arrays, self.frame.variables.pop(ran, None))
         self._take_from_cells(node)
-        self._else_of(node, stopped)
+        self.else_of(node, stopped)
 
     def _note_unchanged(self, arrays: dict[str, SymArray], ran: Any) -> None:
         """Where no iteration ran, a variable still is the array that it was."""
@@ -205,9 +206,12 @@ class Regions(Region):
             if isinstance(now, SymArray) and now.storage is not array.storage and now.storage.chosen_from:
                 now.storage.may_be += ((array.storage, before), *((s, before) for s, _ in array.storage.may_be))
 
+    def test_of(self, node: ast.expr) -> Any:
+        return self.expressions.as_truth(self.expressions.evaluate(node))
+
     def truth_of(self, node: ast.expr) -> RunBool:
         """A condition as one truth of the run."""
-        return RunBool(self.tracer, self._truth_value(node, self.evaluate(node)))
+        return RunBool(self.tracer, self._truth_value(node, self.test_of(node)))
 
     @contextmanager
     def _breaking(self, node: ast.For | ast.While) -> Iterator[str]:
@@ -228,11 +232,12 @@ class Regions(Region):
         if leaving is Leaving.BREAK:
             self.frame.variables[self.state.stopped[-1]] = True
 
-    def _else_of(self, node: ast.For | ast.While, stopped: str) -> None:
-        held = self.frame.variables.pop(stopped, None)
+    def else_of(self, node: ast.For | ast.While, stopped: str) -> None:
+        """The else of a loop, where no break has ended that; `stopped` is the variable that says so."""
+        held = self.frame.variables.pop(stopped, False)
         if not node.orelse:
             return
-        if held is None:
+        if held is False:
             self.block(node.orelse)
         else:
             # One that leaves the block around it has become an if behind the loop.

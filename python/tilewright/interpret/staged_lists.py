@@ -6,26 +6,31 @@ list as a stage: each append() is one, in the order of the program.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import TraceError
 from ..ops.operands import dtype_of
 from ..ops.stages import Copied, FromData, Gives, Order, add_stage
 from ..symbolic.arrays import Storage, SymArray, was_written
 from ..symbolic.graph import INT64, Value
-from ..symbolic.scalars import RunScalar, SymInt, SymScalar
+from ..symbolic.from_data import size_from_data
+from ..symbolic.scalars import RunScalar, SymInt, SymScalar, refuse_kinds
+from ..symbolic.sizes import Size
+from ..symbolic.tracer import KeepsLoop
 from ..symbolic.stages import Raw, argument_text, call_of
+from .sequences import Sequence as SequenceOfItems
 
 if TYPE_CHECKING:
     from ..symbolic.tracer import Tracer
 
 _KINDS = {bool: np.dtype(np.bool_), int: INT64, float: np.dtype(np.float64)}
 
+FILLING = ("append", "extend", "insert", "pop", "reverse", "clear")
 
-class FilledByLoop(TraceError):
+
+class FilledByLoop(KeepsLoop):
     """A list is changed in a loop or branch of the run. Where that is not unrolled, the trace begins again with the list
     at `place` as a stage."""
 
@@ -38,7 +43,8 @@ class StagedList:
     def __init__(self, tracer: Tracer, items: Sequence[Any], part_of: tuple[StagedList, slice] | None = None) -> None:
         self.tracer = tracer
         self.held = f"l{len(tracer.stages) + 1}"
-        self.forms: list[Gives] = []  # what its elements are: each kind once
+        self.forms: list[Any] = []  # what its elements are, Gives or tuples and lists of them: each kind once
+        self.inner: list[tuple[list[Any], list[Any]]] = []  # lists among its elements, and what they held
         # Arrays of which it holds copies: their memory, and what that was.
         self.elements: list[tuple[Storage, Value]] = []
         stage = call_of("list", list, [], {}, 1, self.held)
@@ -49,6 +55,7 @@ class StagedList:
             of = Raw(f"held[{whole.held!r}][{key}]", f"{whole.held}[{key}]")
             whole.refuse_changed()
             self.forms, self.elements, number = whole.forms, whole.elements, whole.order.read()
+            self.inner = whole.inner
             stage = call_of("list", list, [of], {}, 1, self.held)
         self.order: SymArray = SymArray.fresh(tracer, tracer.call(stage, [number], INT64, ()), is_scalar=False)
         tracer.orders.append(self.order)
@@ -58,6 +65,13 @@ class StagedList:
     def call(self, name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         if name == "append" and len(args) == 1 and not kwargs:
             return self.append(args[0])
+        if name == "insert" and len(args) == 2 and not kwargs:  # noqa: PLR2004
+            return self._put("insert", args[1], args[0])
+        if name == "pop" and len(args) <= 1 and not kwargs:
+            self.refuse_changed()
+            return self._element("pop", args)
+        if name in ("reverse", "clear") and not args and not kwargs:
+            return self._stage(name, [], ())
         if name == "extend" and len(args) == 1 and not kwargs and type(args[0]) in (list, tuple):
             for item in args[0]:
                 self.append(item)
@@ -69,21 +83,35 @@ class StagedList:
                                  "Append to it, and make an array of it (np.array).")  # fmt: skip
 
     def append(self, item: Any) -> None:
+        self._put("append", item)
+
+    def _put(self, method: str, item: Any, *before: Any) -> None:
         form = self._form_of(item)
         if form not in self.forms:
             self.forms.append(form)
-        # The stage's operand is memory of the plan.
-        held = item
+        self._stage(method, [*before, self._kept(item)], ())
+
+    def _kept(self, item: Any) -> Any:
+        """An element as the stage keeps it, whose operand is memory of the plan."""
+        if type(item) in (tuple, list):
+            if type(item) is list:
+                self.inner.append((item, list(item)))
+            return type(item)(map(self._kept, item))
         if isinstance(item, SymArray) and item.sizes:
-            held = Copied(item)
             self.elements.append((item.storage, item.storage.value))
-        self._stage("append", [held], ())
+            return Copied(item)
+        return item.of_one_kind() if getattr(item, "kinds", None) else item
 
     def _stage(self, method: str, args: Sequence[Any], gives: Any) -> Any:
         of = f"held[{self.held!r}].{method}"
         return add_stage(self.tracer, f"{self.held}.{method}", list, list(args), {}, gives, Order(self.order, of))
 
-    def _form_of(self, item: Any) -> Gives:
+    def _form_of(self, item: Any) -> Any:
+        if type(item) in (tuple, list) and item:
+            return type(item)(map(self._form_of, item))
+        if not (isinstance(item, SymArray) and item.kinds == {"float", "scalar"} and item.dtype == _KINDS[float]):
+            # np.float64 is a float, of the same value: that one stands for both.
+            refuse_kinds(item, "appending the value")
         number = item.hint if isinstance(item, (SymScalar, SymInt)) else item
         if isinstance(item, SymArray):
             return Gives(item.dtype, item.sizes)
@@ -95,13 +123,15 @@ class StagedList:
 
     def refuse_changed(self) -> None:
         """Python's list has the arrays themselves, and sees what is written into them."""
-        if any(was_written(self.tracer, *element) for element in self.elements):
+        changed = any(
+            len(now) != len(then) or any(a is not b for a, b in zip(now, then, strict=True)) for now, then in self.inner
+        )
+        if changed or any(was_written(self.tracer, *element) for element in self.elements):
             raise self.tracer.error("reading a list that a loop of the run fills, after one of its arrays was written",
                                     "it holds copies", "Append a copy (.copy()).")  # fmt: skip
 
-    def _common(self, what: str) -> Gives:
-        forms = {(str(form.dtype), len(form.shape)) for form in self.forms}
-        if len(forms) != 1:
+    def _common(self, what: str) -> Any:
+        if len({_shape_of(form) for form in self.forms}) != 1:
             raise self.refused(f"{what}, with elements of several kinds or none,")
         return self.forms[0]
 
@@ -113,33 +143,58 @@ class StagedList:
         form = self._common("an element")
         if isinstance(key, slice) and all(type(one) in (int, type(None)) for one in (key.start, key.stop, key.step)):
             return StagedList(self.tracer, [], (self, key))
-        if isinstance(key, slice) or form.shape:
+        if isinstance(key, slice):
             raise self.refused("a part")
-        kinds = {each.kind for each in self.forms}
-        if len(kinds) == 1:
-            return self._stage("__getitem__", [key], Gives(form.dtype, (), form.kind))
-        if kinds != {float, None}:
-            raise self.refused("an element, of several types,")
-        # NumPy's number or Python's, of the same value.
-        element: SymArray = self._stage("__getitem__", [key], Gives(form.dtype))
-        element.kinds = frozenset({"float", "scalar"})
-        return element
+        return self._element("__getitem__", [key])
+
+    def _element(self, method: str, args: Sequence[Any]) -> Any:
+        form = self._common("an element")
+        if any(each != form for each in self.forms):
+            kinds = {each.kind for each in self.forms if isinstance(each, Gives) and not each.shape}
+            if kinds != {float, None}:
+                raise self.refused("an element, of several types,")
+            # NumPy's number or Python's, of the same value.
+            element: SymArray = self._stage(method, args, Gives(form.dtype))
+            element.kinds = frozenset({"float", "scalar"})
+            return element
+        if _holds_lists(form):
+            raise self.refused("an element, a list,")
+        given = self._stage(method, args, form)
+        for one in _arrays_in(given):
+            # Who writes into it writes into the list's element.
+            one.storage.chosen_from = ((self.order.storage, self.order.storage.value),)
+        return given
 
     def as_array(self) -> SymArray:
         """As NumPy makes it."""
         self.refuse_changed()
-        form = self._common("an array")
+        self._common("an array")
+        dtypes = {_dtype_of_array(form) for form in self.forms}
+        if len(dtypes) != 1:
+            raise self.refused("an array, with elements of several types,")
         moving = self.tracer.loops.keys()
+        extents = _extents(self.forms[0])
+        if extents is None:
+            raise self.refused("an array, with elements of several lengths,")
         sizes = [
-            FromData() if symbols & moving else SymInt(self.tracer, size)
-            for size in form.shape
-            for symbols in [self.tracer.resolve(size).symbols()]
+            size
+            if isinstance(size, int)
+            else FromData()
+            if self.tracer.resolve(size).symbols() & moving
+            else SymInt(self.tracer, size)
+            for size in extents
         ]
         made: SymArray = add_stage(
             self.tracer, "numpy.array", np.array, [Raw(f"held[{self.held!r}]", self.held)], {},
-            Gives(form.dtype, (FromData(), *sizes)), Order(self.order, ""),
+            Gives(dtypes.pop(), (FromData(), *sizes)), Order(self.order, ""),
         )  # fmt: skip
         return made
+
+    def items(self) -> SequenceOfItems:
+        """For a for, which goes through the elements that are there when it begins."""
+        self.refuse_changed()
+        length = size_from_data(self.tracer, self.length().value, "n", Size.constant(0), None)
+        return SequenceOfItems(self.tracer, length, self.__getitem__)
 
     def number(self) -> Any:
         """The number under which the list itself is held, to be returned."""
@@ -147,3 +202,36 @@ class StagedList:
         held = f"r{len(self.tracer.stages) + 1}"
         stage = call_of("list", list, [Raw(f"held[{self.held!r}]", self.held)], {}, 1, held)
         return self.tracer.call(stage, [self.order.read()], INT64, ())
+
+
+def _shape_of(form: Any) -> Any:
+    """Equal for elements that are used alike: numbers of Python and of NumPy, arrays of the same rank."""
+    if isinstance(form, Gives):
+        return str(form.dtype), len(form.shape)
+    return type(form), tuple(map(_shape_of, form))
+
+
+def _holds_lists(form: Any) -> bool:
+    return not isinstance(form, Gives) and (type(form) is list or any(map(_holds_lists, form)))
+
+
+def _arrays_in(given: Any) -> Iterator[SymArray]:
+    if isinstance(given, SymArray) and given.sizes:
+        yield given
+    elif isinstance(given, (tuple, list)):
+        for one in given:
+            yield from _arrays_in(one)
+
+
+def _dtype_of_array(form: Any) -> np.dtype[Any]:
+    """What NumPy makes of such elements together: numbers of Python are int64, float64 and bool there."""
+    return form.dtype if isinstance(form, Gives) else np.result_type(*map(_dtype_of_array, form))
+
+
+def _extents(form: Any) -> list[Any] | None:
+    """The axes of one element in an array of all; None where they differ."""
+    if isinstance(form, Gives):
+        return list(form.shape)
+    inner = [_extents(one) for one in form]
+    same = all(one is not None and one == inner[0] for one in inner)
+    return [len(form), *inner[0]] if same and inner[0] is not None else None

@@ -16,6 +16,7 @@ from ..symbolic.arrays import SymArray
 from ..symbolic.graph import PLAIN_OPERATIONS
 from ..symbolic.scalars import Symbolic
 from .frame import Frame, Pending
+from .object_operators import ObjectOperators
 from .plain_arrays import WrittenWithTraced, place_of
 from .pure import is_numpys
 from .state import Part, State
@@ -29,9 +30,11 @@ class Variables(Part):
         state: State,
         evaluate: Callable[[ast.expr], Any],
         set_attribute: Callable[[ast.Attribute, Any, Any], None],
+        operators: ObjectOperators,
     ) -> None:
         """`set_attribute` is MadeObjects.set."""
         super().__init__(state)
+        self.operators = operators
         self.evaluate = evaluate
         self.set_attribute = set_attribute
 
@@ -81,6 +84,9 @@ class Variables(Part):
         elif isinstance(target, ast.Subscript):
             owner = self.evaluate(target.value)
             key = self.evaluate(target.slice)
+            if self.operators.has(owner, "__setitem__"):
+                self.operators.call(target, owner, "__setitem__", key, value)
+                return
             self._refuse_outer(target, owner)
             self.refuse_object(target, *self.in_key(owner, key), value if isinstance(owner, SymArray) else None)
             self.refuse_traced_in_plain(target, owner, key, value)

@@ -109,6 +109,10 @@ class CalleeNotSeen(TraceError):
     not_seen = True
 
 
+class KeepsLoop(TraceError):
+    """Why a loop is unrolled that may stay one after all, if the trace begins again with what this is about as a stage."""
+
+
 class OperandError(TraceError, TypeError):
     """A TraceError for what Python itself refuses with a TypeError."""
 
@@ -263,6 +267,9 @@ class Tracer:
         blocks: tuple[Block, ...] = (),
     ) -> Value:
         if self.made >= MAX_VALUES:
+            for why in self.unrolled.values():
+                if isinstance(why, KeepsLoop):
+                    raise why  # the loop that it is about need not be unrolled
             raise self.error(
                 f"loops: more than {MAX_VALUES} operations were traced",
                 "a program that is unrolled this far does not compile in useful time",

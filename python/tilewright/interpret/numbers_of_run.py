@@ -1,0 +1,103 @@
+"""Python's functions of numbers (math, round) of numbers that only the running function knows.
+
+NumPy's functions of the same meaning compute them. Where Python raises, NumPy gives no finite number: then NumPy runs the
+call, and the function raises as it does.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..ops import apply_ufunc
+from ..ops.elementwise import number_of_the_run
+from ..ops.operands import to_value
+from ..ops.stages import Gives, add_stage
+from ..symbolic.arrays import SymArray
+from ..symbolic.graph import BOOL, FLOAT64
+from ..symbolic.scalars import RunBool, RunScalar, SymInt, SymScalar
+from ..symbolic.tracer import Tracer
+
+_OF_FLOATS: dict[Any, np.ufunc] = {
+    math.sin: np.sin, math.cos: np.cos, math.tan: np.tan, math.asin: np.arcsin, math.acos: np.arccos, math.atan: np.arctan,
+    math.sinh: np.sinh, math.cosh: np.cosh, math.tanh: np.tanh, math.asinh: np.arcsinh, math.acosh: np.arccosh,
+    math.atanh: np.arctanh, math.exp: np.exp, math.expm1: np.expm1, math.log: np.log, math.log2: np.log2,
+    math.log10: np.log10, math.log1p: np.log1p, math.sqrt: np.sqrt, math.fabs: np.abs, math.atan2: np.arctan2,
+    math.hypot: np.hypot, math.copysign: np.copysign, math.radians: np.radians, math.degrees: np.degrees,
+    math.pow: np.power,
+}  # fmt: skip
+_TRUTHS: dict[Any, np.ufunc] = {math.isnan: np.isnan, math.isinf: np.isinf, math.isfinite: np.isfinite}
+_TO_INT: dict[Any, np.ufunc] = {math.floor: np.floor, math.ceil: np.ceil, math.trunc: np.trunc, round: np.rint}
+_BY_PYTHON = (math.erf, math.erfc)  # which raise for no float
+
+
+def of_the_run(tracer: Tracer, function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """What such a function gives; None where it is another one, or no number is of the run."""
+    if kwargs or not args or not any(map(_is_of_the_run, args)) or not all(map(_is_number, args)):
+        return None
+    try:
+        known = function in _OF_FLOATS or function in _TRUTHS or function in _TO_INT or function in _BY_PYTHON
+    except TypeError:  # no hash
+        return None
+    if not known or tracer.checked is None:
+        return None
+    if function in _TO_INT:
+        return _integer(tracer, _TO_INT[function], args[0]) if len(args) == 1 else None
+    floats = [_as_float(tracer, one) for one in args]
+    if function in _BY_PYTHON and len(floats) == 1:
+        number = RunScalar(tracer, floats[0].read(), float)
+        return add_stage(tracer, f"math.{function.__name__}", function, [number], {}, Gives(FLOAT64, (), float))
+    if function in _TRUTHS and len(floats) == 1:
+        return RunBool(tracer, apply_ufunc(tracer, _TRUTHS[function], floats).read())
+    if function is math.log and len(floats) == 2:  # noqa: PLR2004 - and a base
+        parts = [_checked(tracer, function, apply_ufunc(tracer, np.log, [one])) for one in floats]
+        return _checked(tracer, function, apply_ufunc(tracer, np.divide, [_as_float(tracer, one) for one in parts]))
+    ufunc = _OF_FLOATS.get(function)
+    if ufunc is None or len(floats) != ufunc.nin:
+        return None
+    return _checked(tracer, function, apply_ufunc(tracer, ufunc, floats))
+
+
+def _is_of_the_run(value: Any) -> bool:
+    return isinstance(value, RunScalar) or (isinstance(value, SymArray) and not value.sizes)
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, SymArray):
+        return not value.sizes and value.dtype.kind in "biuf"
+    if isinstance(value, SymScalar):
+        return type(value.hint) is not complex
+    return isinstance(value, (SymInt, bool, int, float, np.bool_, np.integer, np.floating))
+
+
+def _as_float(tracer: Tracer, number: Any) -> SymArray:
+    held = number.as_float() if isinstance(number, SymInt) else number
+    if isinstance(held, SymScalar):
+        value = tracer.cast(held.value, FLOAT64)
+    elif isinstance(held, SymArray):
+        value = tracer.cast(held.read(), FLOAT64)
+    else:
+        value = tracer.constant(float(held), FLOAT64)
+    return SymArray.fresh(tracer, value)
+
+
+def _checked(tracer: Tracer, function: Any, result: SymArray) -> RunScalar:
+    number = RunScalar(tracer, result.read(), float)
+    number.check_finite(f"math.{function.__name__}() that is no number")
+    return number
+
+
+def _integer(tracer: Tracer, ufunc: np.ufunc, number: Any) -> Any:
+    """Python's integer of a float that is rounded."""
+    if isinstance(number, SymInt):
+        return number
+    value = to_value(tracer, number.of_one_kind() if getattr(number, "kinds", None) else number)
+    if value.dtype.kind == "f":
+        rounded = apply_ufunc(tracer, ufunc, [SymArray.fresh(tracer, value)])
+        finite = tracer.add("isfinite", (rounded.read(),), {}, BOOL, ())
+        tracer.check(finite, "an integer of what is no number")
+        return number_of_the_run(tracer, int, rounded)
+    return number_of_the_run(tracer, int, SymArray.fresh(tracer, value))
