@@ -37,9 +37,9 @@ from .inspected import SIGNATURES, tells_of, told
 from .iterators import TracedIterator, traced_iterator
 from .loaded import LoadedModules
 from .made import MadeObjects
-from .protocols import call_without_source
 from .numbers_of_run import of_the_run
 from .object_operators import ObjectOperators
+from .protocols import call_without_source
 from .pure import (
     EFFECT_MODULES,
     EFFECTS,

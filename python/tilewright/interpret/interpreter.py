@@ -177,9 +177,7 @@ class Interpreter(Part):
                     raise self.error(statement, f"loops: leaving a {_statement_name(statement)} by a branch on data",
                                      "there is no rule for it", "Leave after the statement.")  # fmt: skip
 
-    def run_until_left(
-        self, statements: list[ast.stmt], keeps_return: bool = False
-    ) -> tuple[Leaving | None, Any]:
+    def run_until_left(self, statements: list[ast.stmt], keeps_return: bool = False) -> tuple[Leaving | None, Any]:
         """How the statements end, and what a return gives; with `keeps_return` that goes on to the function."""
         try:
             self.block(statements)

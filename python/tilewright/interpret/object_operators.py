@@ -62,7 +62,9 @@ class ObjectOperators(Part):
                     return result
                 tried = True
         if tried:
-            raise TypeError(f"unsupported operand type(s) for {name}: '{type(left).__name__}' and '{type(right).__name__}'")
+            raise TypeError(
+                f"unsupported operand type(s) for {name}: '{type(left).__name__}' and '{type(right).__name__}'"
+            )
         return _NONE
 
     @staticmethod

@@ -14,12 +14,12 @@ import numpy as np
 from ..ops.operands import dtype_of
 from ..ops.stages import Copied, FromData, Gives, Order, add_stage
 from ..symbolic.arrays import Storage, SymArray, was_written
-from ..symbolic.graph import INT64, Value
 from ..symbolic.from_data import size_from_data
+from ..symbolic.graph import INT64, Value
 from ..symbolic.scalars import RunScalar, SymInt, SymScalar, refuse_kinds
 from ..symbolic.sizes import Size
-from ..symbolic.tracer import KeepsLoop
 from ..symbolic.stages import Raw, argument_text, call_of
+from ..symbolic.tracer import KeepsLoop
 from .sequences import Sequence as SequenceOfItems
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ class StagedList:
 
     def __getitem__(self, key: Any) -> Any:
         self.refuse_changed()
-        form = self._common("an element")
+        self._common("an element")
         if isinstance(key, slice) and all(type(one) in (int, type(None)) for one in (key.start, key.stop, key.step)):
             return StagedList(self.tracer, [], (self, key))
         if isinstance(key, slice):
