@@ -177,8 +177,8 @@ class Interpreter(Part):
                     raise self.error(statement, f"loops: leaving a {_statement_name(statement)} by a branch on data",
                                      "there is no rule for it", "Leave after the statement.")  # fmt: skip
 
-    def run_until_left(self, statements: list[ast.stmt], keeps_return: bool = False) -> tuple[Leaving | None, Any]:
-        """How the statements end, and what a return gives; with `keeps_return` that goes on to the function."""
+    def run_until_left(self, statements: list[ast.stmt]) -> tuple[Leaving | None, Any]:
+        """How the statements end, and what a return gives."""
         try:
             self.block(statements)
         except Break:
@@ -186,8 +186,6 @@ class Interpreter(Part):
         except Continue:
             return Leaving.CONTINUE, None
         except Return as returned:
-            if keeps_return:
-                raise
             return Leaving.RETURN, returned.value
         return None, None
 
