@@ -103,7 +103,8 @@ class Calls(Part):
         try:
             return self.call(node, function, args, kwargs)
         except TraceError as error:
-            if way is not None and self.unknown.can_be(function, args, kwargs):
+            is_ours = isinstance(function, (GeneratorMethod, Followed))  # of what stands for an object of the run
+            if way is not None and not is_ours and self.unknown.can_be(function, args, kwargs):
                 error.ways = (*error.ways, way)
             raise
         finally:
