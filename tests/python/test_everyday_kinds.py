@@ -1,5 +1,7 @@
 """Numbers whose kind the data decide, arrays of plain values that are written, bytes and texts of elements, mixed keys."""
 
+import warnings
+
 import numpy as np
 import pytest
 import tilewright
@@ -138,3 +140,67 @@ def test_other_orders_of_bytes_are_refused():
     assert str(error.value).partition("in columns: ")[2] == (
         "array.tobytes with other options; there is no rule for it. Use tobytes()."
     )
+
+
+def numbers_in_a_list(x):
+    t, ts, found = 0.0, [], []
+    for i in range(len(x)):
+        if x[i] > 2:
+            t = t + x[i]
+        ts.append(t)
+        k = i if x[i] > 0 else np.argmin(x)
+        found.append(k)
+    return np.array(ts), found, ts
+
+
+def test_numbers_that_a_loop_collects():
+    jitted = tilewright.jit(numbers_in_a_list, strict=True)
+    for x in [*XS, *(np.tile(x, 40) for x in XS), *XS, np.ones(90)]:
+        assert repr(jitted(x.copy())) == repr(numbers_in_a_list(x.copy()))
+
+
+def kinds_through_loops(x):
+    t, n, last, inner = 0.0, 0, 1, 2
+    for i in range(len(x)):
+        if x[i] > 3:
+            t, last = x[i], i
+        for k in range(i):
+            if x[k] < 0:
+                inner = np.int64(k)
+        if x[i] == 7:
+            break
+        n = n + 1 if x[i] > 100 else np.argmax(x)
+    return t, n, last, inner, t + 1, n - 1
+
+
+def test_kinds_that_loops_carry():
+    jitted = tilewright.jit(kinds_through_loops, strict=True)
+    for x in [*XS, *(np.tile(x, 40) for x in XS), np.ones(90), np.arange(-2.0, 90.0), np.full(70, 200.0)]:
+        assert repr(jitted(x.copy())) == repr(kinds_through_loops(x.copy()))
+
+
+def of_narrow_numbers(x):
+    part = 0.1
+    if x[0] > 1:
+        part = x[1]
+    return part
+
+
+def of_small_integers(x):
+    part = 3
+    for i in range(len(x)):
+        if x[i] > 1:
+            part = x[i]
+    return part
+
+
+@pytest.mark.parametrize("function", [of_narrow_numbers, of_small_integers])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "int64", "uint64"])
+def test_a_number_that_the_other_one_would_round_is_numpys(function, dtype):
+    """np.float32(0.1) is another number than 0.1, and an int8 holds no Python int."""
+    jitted = tilewright.jit(function)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", tilewright.FallbackWarning)
+        for x in [*XS, *XS]:
+            given = (np.abs(x) if dtype == "uint64" else x).astype(dtype)
+            assert repr(jitted(given)) == repr(function(given))

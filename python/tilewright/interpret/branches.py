@@ -252,7 +252,7 @@ class Branches(Region):
         codes: list[Value] = []
         for side, part in zip(sides, parts, strict=True):
             with self.tracer.writing(side.block):
-                code = which_of(self.tracer, part)
+                code = which_of(self.tracer, part, number.form.dtype)
             if code is None:
                 return
             codes.append(code)

@@ -16,8 +16,8 @@ from ..errors import TraceError
 from ..ops.operands import is_symbolic
 from ..symbolic.arrays import SymArray
 from ..symbolic.compressed import Compressed
-from ..symbolic.graph import BOOL, Block, Value, unchanged
-from ..symbolic.scalars import RunBool, SymInt
+from ..symbolic.graph import BOOL, INT64, Block, Value, unchanged
+from ..symbolic.scalars import RunBool, SymInt, which_of
 from ..symbolic.sizes import Size
 from ..symbolic.tracer import Undecided, pushed
 from .branches import Branches
@@ -366,6 +366,15 @@ class Regions(Region):
                     one.parameter = self._parameter(one)
                 one.held = one.form.object_of(tracer, one.parameter)
                 carried.append(one)
+                if one.form.kinds and f" kind of {key}" not in forms:
+                    with tracer.writing(outer), seeing(memories, {}):
+                        code = which_of(tracer, held, one.form.dtype)
+                    if code is not None:
+                        kind = Carried(code, Form("int", INT64), frame, name, path=path, kind_of=one)
+                        with tracer.writing(block):
+                            kind.parameter = self._parameter(kind)
+                        one.held.which = kind.parameter
+                        carried.append(kind)
                 return one.held
 
             was_set = is_set(before[name]) or name in unset
@@ -426,6 +435,14 @@ class Regions(Region):
             if isinstance(held, Pending) and held.of_last_iteration:
                 held = held.read()
             held = one.present(held)
+            if one.kind_of is not None:
+                code = which_of(self.tracer, held, one.kind_of.form.dtype)
+                if code is None:
+                    # It is not carried: in another run of the body nobody asks for it.
+                    forms[f" kind of {one.text}"] = one.form
+                    wider, code = True, one.parameter
+                one.final = code
+                continue
             if isinstance(one.held, SymArray) and unchanged(one.held.storage.value, {}) is not one.parameter:
                 # In the first iteration it is an array from outside, which others may see; in later ones it is not.
                 raise self.error(

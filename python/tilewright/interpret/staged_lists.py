@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..ops.operands import dtype_of
-from ..ops.stages import Copied, FromData, Gives, Order, add_stage
+from ..ops.stages import Copied, FromData, Gives, Order, add_stage, of_its_kind
 from ..symbolic.arrays import Storage, SymArray, was_written
 from ..symbolic.from_data import size_from_data
 from ..symbolic.graph import INT64, Value
@@ -83,7 +83,10 @@ class StagedList:
                                  "Append to it, and make an array of it (np.array).")  # fmt: skip
 
     def append(self, item: Any) -> None:
-        self._put("append", item)
+        if getattr(item, "kinds", None) and item.which is not None:
+            self._append_of_its_kind(item)
+        else:
+            self._put("append", item)
 
     def _put(self, method: str, item: Any, *before: Any) -> None:
         form = self._form_of(item)
@@ -101,6 +104,21 @@ class StagedList:
             self.elements.append((item.storage, item.storage.value))
             return Copied(item)
         return item.of_one_kind() if getattr(item, "kinds", None) else item
+
+    def _append_of_its_kind(self, item: Any) -> None:
+        """A number, the kind of which the data decide: Python makes it, and it is appended."""
+        for kind in item.kinds:
+            python = {"bool": bool, "int": int, "float": float}.get(kind)
+            form = (
+                Gives(_KINDS[python], (), python)
+                if python
+                else Gives(item.dtype if isinstance(item, SymArray) else item.value.dtype)
+            )
+            if form not in self.forms:
+                self.forms.append(form)
+        held = f"r{len(self.tracer.stages) + 1}"
+        self.order.write(of_its_kind(self.tracer, item, self.order.read()))
+        self._stage("append", [Raw(f"held[{held!r}]", held)], ())
 
     def _stage(self, method: str, args: Sequence[Any], gives: Any) -> Any:
         of = f"held[{self.held!r}].{method}"

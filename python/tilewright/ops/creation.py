@@ -190,11 +190,21 @@ def array_rule(
 @provides
 def array_of_items(tracer: Tracer, items: Any) -> SymArray:
     """np.array of a list that has traced values in it."""
-    parts = [operand_of(tracer, item) for item in items]
+    parts = [operand_of(tracer, _of_its_dtype(item)) for item in items]
     if len(parts) > 64:
         raise tracer.error(f"np.array of {len(parts)} traced items", "each would be a separate operation",
                            "Compute it with array operations.")  # fmt: skip
     return join(tracer, parts)
+
+
+def _of_its_dtype(item: Any) -> Any:
+    """In an array a NumPy number and Python's number of the same dtype are one."""
+    same = {"bool": BOOL, "int": INT64, "float": FLOAT64}
+    kinds = getattr(item, "kinds", None) or frozenset()
+    if len(kinds) == 2 and "scalar" in kinds and isinstance(item, SymArray):
+        (number,) = kinds - {"scalar"}
+        return item.of_one_kind() if same.get(number) == item.dtype else item
+    return item
 
 
 def join(tracer: Tracer, parts: list[Any], axis: int = 0) -> SymArray:

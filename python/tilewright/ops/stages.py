@@ -311,15 +311,16 @@ def add_stage(  # noqa: PLR0917
     return _rebuilt(gives, results)
 
 
-def of_its_kind(tracer: Tracer, value: Any) -> Value:
-    """The number of the stage that holds what Python has for a number, the kind of which the data decide."""
+def of_its_kind(tracer: Tracer, value: Any, after: Value | None = None) -> Value:
+    """The number of the stage that holds what Python has for a number, the kind of which the data decide. `after`: what it
+    follows in the order of the program."""
     held = f"r{len(tracer.stages) + 1}"
     number = to_value(tracer, operand_of(tracer, value.of_one_kind()))
     stage = Stage(
         f"kind($0, $1) as {held}",
-        f"lambda held, a0, a1: (hold(held, {held!r}, (bool, int, float, type(a0))[a1](a0)), {held[1:]})[1]",
+        f"lambda held, a0, a1, *after: (hold(held, {held!r}, (bool, int, float, a0.dtype.type)[int(a1)](a0)), {held[1:]})[1]",
     )
-    return tracer.call(stage, [number, value.which], INT64, ())
+    return tracer.call(stage, [number, value.which, *([] if after is None else [after])], INT64, ())
 
 
 def seen_stage(tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:

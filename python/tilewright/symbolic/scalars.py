@@ -75,24 +75,26 @@ class Symbolic:
 KINDS = ("bool", "int", "float", "scalar")
 
 
-def which_of(tracer: Tracer, value: Any, least: str = "bool") -> Value | None:
-    """The position in KINDS of what Python has for a number, at least that of `least`; None where it is not known."""
+def which_of(tracer: Tracer, value: Any, carrier: np.dtype[Any] | None = None) -> Value | None:
+    """The position in KINDS of what Python has for a number; None where it is not known, or where a value of dtype
+    `carrier` would not be exactly that number."""
     kinds = getattr(value, "kinds", None)
-    known: Value | None
     if kinds:
-        known = value.which
-    elif isinstance(value, (SymInt, SymScalar)):
-        name = type(value.hint).__name__
-        known = tracer.constant(KINDS.index(name)) if name in KINDS else None
-    elif type(value) in (bool, int, float):
-        known = tracer.constant(KINDS.index(type(value).__name__))
+        own = value.dtype if hasattr(value, "dtype") else value.value.dtype
+        return value.which if carrier in (None, own) else None
+    if isinstance(value, (SymInt, SymScalar)):
+        kind = type(value.hint)
     elif isinstance(value, np.generic) or getattr(value, "is_scalar", False):
-        known = tracer.constant(KINDS.index("scalar"))
+        return tracer.constant(KINDS.index("scalar"))
     else:
-        known = None
-    if known is None or least == "bool":
-        return known
-    return tracer.add("maximum", (known, tracer.constant(KINDS.index(least))), {}, INT64, ())
+        kind = type(value)
+    if kind not in (bool, int, float):
+        return None
+    exact: tuple[Any, ...] = {bool: (None, BOOL, INT64, FLOAT64), int: (None, INT64), float: (None, FLOAT64)}[kind]
+    is_small = type(value) is int and abs(value) <= 2**53
+    if carrier not in exact and not (is_small and carrier == FLOAT64):
+        return None
+    return tracer.constant(KINDS.index(kind.__name__))
 
 
 def later_of(tracer: Tracer, values: Sequence[Any], least: str) -> Value | None:
