@@ -170,7 +170,8 @@ def kinds_through_loops(x):
         if x[i] == 7:
             break
         n = n + 1 if x[i] > 100 else np.argmax(x)
-    return t, n, last, inner, t + 1, n - 1
+    made = float(t), int(n), np.float64(t), np.int64(last), bool(t > 3), float(last)
+    return t, n, last, inner, t + 1, n - 1, made
 
 
 def test_kinds_that_loops_carry():

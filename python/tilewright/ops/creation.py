@@ -453,7 +453,10 @@ def scalar_constructor(tracer: Tracer, scalar_type: type[np.generic], *args: Any
     dtype = check_dtype(tracer, scalar_type)
     if not args:
         return scalar_type()
-    operand = operand_of(tracer, args[0])
+    given = args[0]
+    if getattr(given, "which", None) is not None and dtype in (FLOAT64, dtype_of(given.of_one_kind())):
+        given = given.of_one_kind()  # whichever kind of number it is, none raises or wraps
+    operand = operand_of(tracer, given)
     check_python_float(tracer, operand, dtype)
     value = to_value(tracer, operand, dtype) if weak_type(operand) else tracer.cast(to_value(tracer, operand), dtype)
     return SymArray.fresh(tracer, value)

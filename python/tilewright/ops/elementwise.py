@@ -540,6 +540,8 @@ def angle(tracer: Tracer, z: Any, deg: bool = False) -> Any:
 
 def python_scalar_cast(tracer: Tracer, target: type, operand: Any) -> Any:
     """float(x), int(x), bool(x) of numbers that are known at run time."""
+    if getattr(operand, "which", None) is not None:
+        operand = operand.of_one_kind()  # whichever it is, its value is that
     if isinstance(operand, (SymArray, RunScalar)):
         return number_of_the_run(tracer, target, operand)
     if isinstance(operand, SymInt):
