@@ -207,8 +207,16 @@ _MOST_PIECES = 64  # arrays and numbers that one call gives
 def refuse_shared(results: Sequence[Any]) -> None:
     """TypeError where two of them have memory in common: what is written into one is in the other."""
     arrays = [one for one in results if isinstance(one, np.ndarray)]
-    if any(itertools.starmap(np.may_share_memory, itertools.combinations(arrays, 2))):
+    if any(itertools.starmap(_share, itertools.combinations(arrays, 2))):
         raise TypeError("two of its results share memory")
+
+
+def _share(one: Any, other: Any) -> bool:
+    """Columns of one array share no element: np.nonzero() gives such."""
+    try:
+        return np.shares_memory(one, other, max_work=1000)  # type: ignore[arg-type]  # so many candidates
+    except np.exceptions.TooHardError:
+        return True
 
 
 def watching_effects(function: Any, watched: Callable[..., Any], way: Any) -> Callable[..., Any]:
@@ -247,7 +255,7 @@ def arrays_in(value: Any) -> Iterator[Any]:
         value = list(value.values())
     if isinstance(value, (list, tuple)):
         yield from itertools.chain.from_iterable(map(arrays_in, value))
-    elif hasattr(value, "dtype") and hasattr(value, "shape"):
+    elif hasattr(value, "dtype") and hasattr(value, "shape") and not isinstance(value, type):
         yield value
 
 

@@ -152,13 +152,41 @@ def _same_bytes(one: Any, other: Any) -> bool:
     return bool(np.array_equal(mine, theirs))
 
 
+# An if in the source, by its function's way and its own place.
+Branch = tuple[Way, Site]
+# Of compiled functions whose calls were watched: which ways their ifs have taken.
+_taken: dict[types.CodeType, dict[Branch, set[bool]]] = {}
+
+
+def watch_branches(root: types.CodeType) -> Callable[[Branch, Any], bool]:
+    """Keeps which ways the ifs of a watched call take: truth(branch, condition)."""
+    ways = _taken.setdefault(root, {})
+
+    def truth(branch: Branch, condition: Any) -> bool:
+        holds = bool(condition)
+        ways.setdefault(branch, set()).add(holds)
+        return holds
+
+    return truth
+
+
+def was_watched(root: types.CodeType) -> bool:
+    return root in _taken
+
+
+def only_way(root: types.CodeType, branch: Branch) -> bool | None:
+    """The truth that a condition had whenever it was asked for; None where it had both, or was not."""
+    taken = _taken.get(root, {}).get(branch, set())
+    return next(iter(taken)) if len(taken) == 1 else None
+
+
 class Replay:
     """Stands for the functions that a compiled call has called, in the same order, while NumPy runs it."""
 
     def __init__(self, made: Sequence[Made]) -> None:
         self.rest = list(made)
 
-    def look(self, function: Any, way: Way) -> Any:
+    def look(self, function: Any, way: Way, *_: Any) -> Any:
         """What is called instead of a function there; None for itself."""
         if not self.rest or self.rest[0].way != way:
             return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copyreg
-from typing import Literal
+from typing import Any, Literal
 
 
 class Error(Exception):
@@ -33,9 +33,9 @@ class TraceError(Error, NotImplementedError):
     """A NumPy call or a construct that cannot be traced. Has `file` and `line`."""
 
     what: str = ""  # the message without where it is and without the hint, where a trace knows it
-    ways: tuple[
-        tuple[tuple[int, int, int, int], ...], ...
-    ] = ()  # to functions around it that may be stages, innermost first
+    ways: tuple[Any, ...] = ()  # to functions around it that may be stages, innermost first
+    # Branches on data around it, innermost first, and the truth of the condition on its way; None where the two disagree.
+    branches: tuple[tuple[Any, bool | None], ...] = ()
 
     def __init__(self, message: str = "", hint: str = "", *, file: str = "", line: int = 0) -> None:
         super().__init__(message, hint)

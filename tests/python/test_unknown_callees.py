@@ -264,3 +264,49 @@ def test_explain_names_the_call_and_why_it_is_not_followed():
     assert "fill($0, 9.0)" in text
     assert "LOG.append() on something outside of the function" in text
     assert "tilewright.effects" not in text.partition("between kernels:")[2].partition("versions")[0]
+
+
+# -- branches of which calls go one way --------------------------------------------------------------------------------
+
+
+def kind_of(y):
+    """A text that data decide."""
+    if (y < 0).any():
+        return "signed"
+    return "plain"
+
+
+def by_kind(x, k):
+    y = x * k
+    kind = kind_of(y)
+    if kind == "signed":
+        raise ValueError("signed data")
+    return np.sqrt(y) + len(kind)
+
+
+def rarely_untraceable(x, k):
+    y = x * k
+    if y.sum() > 60:
+        y = np.array(
+            [float(text) for text in str(list(y)).strip("[]").replace("np.float64(", "").replace(")", "").split(",")]
+        )
+        note(y[0])
+    return y * 2
+
+
+def two_kinds(x, k):
+    y = x * k
+    if y.max() > 100:
+        y = y[:2]
+    return y.sum() + y
+
+
+@pytest.mark.parametrize("function", [by_kind, rarely_untraceable, two_kinds])
+def test_a_way_that_no_call_took_is_left_to_numpy(function):
+    compiled = tilewright.jit(function, strict=True)
+    for k in (1.0, 2.0, 1.5, 50.0, -1.0, 2.0, 3.0):
+        result, x, log = outcome(compiled, X, k)
+        wanted, after, wanted_log = outcome(function, X, k)
+        assert agree(result, wanted)
+        assert log == wanted_log
+    assert compiled._specializations, "it is compiled"

@@ -4,11 +4,13 @@ change. Loops are branches too, where data may end them."""
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from ..effects import Branch
 from ..errors import TraceError
 from ..symbolic.graph import BOOL, INT64, Block, Value
 from ..symbolic.scalars import RunBool, which_of
@@ -24,7 +26,7 @@ from .carried import (
 )
 from .early_return import VALUE
 from .frame import Leaving, Pending, Return
-from .region import Raises, Region
+from .region import RAISES, Raises, Region
 from .source import inside
 from .staged_cells import Cell, ChangesShape, is_other_size
 from .state import State
@@ -55,10 +57,12 @@ class Branches(Region):
         itself then, and nothing is left to do behind it."""
         outcomes: list[Leaving | None] = []
         tracer = self.tracer
+        branch = self.branch(node) if tracer.takes_effects and tracer.checked is not None else None
 
         def way(body: list[ast.stmt]) -> Callable[[], Any]:
             def run() -> Any:
-                leaving, value = self.run_until_left([*body, *rest])
+                with self._on_way(branch, body is node.body):
+                    leaving, value = self.run_until_left([*body, *rest])
                 outcomes.append(leaving)
                 if leaving is Leaving.BREAK and not self.state.stopped[-1]:
                     raise tracer.unrolled[self.state.unrolling[-1]]  # a while that was to stay a loop
@@ -68,27 +72,47 @@ class Branches(Region):
 
             return run
 
+        def go_one_way(holds: bool, why: str) -> None:
+            outcomes.clear()
+            self.leave_to_numpy(node, condition, not holds, why)
+            value = way(node.body if holds else node.orelse)()
+            self.state.ways_left += any(leaving is not None for leaving in outcomes)
+            if Leaving.RETURN in outcomes:
+                raise Return(value)
+
+        if branch is not None and (only := tracer.one_way.get(branch)) is not None:
+            go_one_way(only, "data take a way of an if that no call took before")
+            return
         try:
-            value = self.choose(node, condition, way(node.body), way(node.orelse))
+            with self._on_way(branch, None):
+                value = self.choose(node, condition, way(node.body), way(node.orelse))
         except Raises as raises:
             if tracer.checked is None or raises.holds is None:
                 raise
-            outcomes.clear()
-            self.leave_to_numpy(node, condition, raises.holds)
-            value = way(node.orelse if raises.holds else node.body)()
+            holds = not raises.holds
+        else:
             self.state.ways_left += any(leaving is not None for leaving in outcomes)
             if Leaving.RETURN in outcomes:
-                raise Return(value) from None
+                if outcomes != [Leaving.RETURN, Leaving.RETURN]:
+                    raise self.error(
+                        node, "loops: an if on data that returns in one branch and not in the other",
+                        "a compiled function returns the same kind of value on every path",
+                        "Return in both branches, or leave it out of the compiled function.",
+                    )  # fmt: skip
+                raise Return(value)
             return
-        self.state.ways_left += any(leaving is not None for leaving in outcomes)
-        if Leaving.RETURN in outcomes:
-            if outcomes != [Leaving.RETURN, Leaving.RETURN]:
-                raise self.error(
-                    node, "loops: an if on data that returns in one branch and not in the other",
-                    "a compiled function returns the same kind of value on every path",
-                    "Return in both branches, or leave it out of the compiled function.",
-                )  # fmt: skip
-            raise Return(value)
+        go_one_way(holds, RAISES)
+
+    @contextmanager
+    def _on_way(self, branch: Branch | None, holds: bool | None) -> Iterator[None]:
+        """What is refused inside may be left to NumPy where calls go the other way."""
+        try:
+            yield
+        except TraceError as error:
+            known = {one for one, _ in error.branches}
+            if branch is not None and branch not in known and not isinstance(error, Raises):
+                error.branches = (*error.branches, (branch, holds))
+            raise
 
     def choose(
         self, node: ast.AST, condition: Any, *ways: Callable[[], Any], skips: bool = False, assigns: bool = True
@@ -267,9 +291,12 @@ class Branches(Region):
         why = "both branches must give an array or a number of the same dtype and shape"
         hint = "Make both branches give the same kind of value."
 
+        branch = self.branch(node) if self.tracer.takes_effects and isinstance(node, ast.If) else None
+
         def refusal() -> ChangesShape:
             self.at(node)
             made = self.tracer.error_of(ChangesShape, f"loops: {what}; {why}.", hint)
+            made.branches = () if branch is None else ((branch, None),)
             if (name.isidentifier() or name == _GIVEN) and is_other_size(*ways):
                 made.cell = ("branch", self.place(node), name)
             return made

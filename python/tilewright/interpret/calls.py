@@ -53,13 +53,12 @@ from .pure import (
     is_pure_numpy,
     look_up,
 )
-from .source import source_of
+from .source import site_of, source_of
 from .staged_draws import DrawsAreStages, GeneratorMethod, StagedGenerator, draw_globally, made_here
 from .staged_lists import FILLING, FilledByLoop, StagedList
 from .staged_texts import ArrayAsBytes, StagedText
 from .state import Part, State
 from .unknown_callees import UnknownCallees
-from .watched import site_of
 
 
 class Followed:

@@ -19,6 +19,8 @@ from .frame import Control, Frame, Pending
 from .plain_arrays import WrittenWithTraced, place_of
 from .state import Part
 
+RAISES = "it raises or warns for these data"
+
 
 class Raises(TraceError):
     """A way of the branch `node` raises, that of the condition being `holds`; None in a branch or loop around it."""
@@ -63,13 +65,13 @@ class Region(Part):
             refusal.node = node
             raise refusal from error
 
-    def leave_to_numpy(self, node: ast.AST, condition: Any, holds: bool) -> None:
+    def leave_to_numpy(self, node: ast.AST, condition: Any, holds: bool, why: str = RAISES) -> None:
         """NumPy runs the calls in which the truth of a condition on data is `holds`."""
         tracer = self.tracer
         truth = self._truth_value(node, condition)
         if holds:
             truth = tracer.add("logical_not", (truth,), {}, BOOL, ())
-        tracer.check(truth, "it raises or warns for these data")
+        tracer.check(truth, why)
         if isinstance(condition, RunBool):
             tracer.facts += condition.facts(not holds)
 

@@ -9,6 +9,9 @@ import linecache
 import operator
 import types
 from collections.abc import Iterable, Iterator
+from typing import Any
+
+from ..effects import Site
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -163,3 +166,8 @@ def _code_column(code: types.CodeType) -> tuple[int, int] | None:
     # RESUME has no width and stands at column 0.
     places = [(line, start) for line, _, start, end in code.co_positions() if line and start is not None and end]
     return min(places, default=None)
+
+
+def site_of(node: Any) -> Site:
+    """Where a call or an if stands in its file."""
+    return node.lineno, node.col_offset, node.end_lineno, node.end_col_offset

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..effects import Branch, Site, Way
 from ..errors import TraceError
 from ..symbolic.arrays import SymArray
 from ..symbolic.scalars import RunScalar, SymInt, described
@@ -18,6 +19,7 @@ from .arguments import Inputs
 from .carried import attributes_of, may_change, memory_of
 from .frame import Frame
 from .plain_arrays import WrittenWithTraced, place_of
+from .source import site_of
 
 
 @dataclass
@@ -56,6 +58,28 @@ class Part:
     @property
     def frame(self) -> Frame:
         return self.state.frame
+
+    def functions(self) -> list[tuple[Site, Any]] | None:
+        """Where each function that runs was called, and itself, outermost first, but for the one that is compiled; None where
+        a watched call does not go there."""
+        found: list[tuple[Site, Any]] = []
+        frame = self.frame
+        while frame.caller is not None:
+            if frame.entered is None:
+                return None
+            found.append(frame.entered)
+            frame = frame.caller
+        return found[::-1] if frame.function is self.tracer.cache["function"] else None  # or a generator's frame
+
+    def way_to(self, site: Site | None) -> Way | None:
+        """To a call in the function that runs."""
+        functions = self.functions()
+        return None if functions is None or site is None else (*(one for one, _ in functions), site)
+
+    def branch(self, node: ast.AST) -> Branch | None:
+        """How an if is called where watched calls come by."""
+        functions = self.functions()
+        return None if functions is None else (tuple(one for one, _ in functions), site_of(node))
 
     def at(self, node: ast.AST) -> None:
         line = getattr(node, "lineno", None)

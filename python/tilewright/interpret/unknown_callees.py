@@ -27,8 +27,9 @@ from ..symbolic.scalars import Symbolic
 from ..symbolic.stages import NoTextError, Stage, argument_text
 from .frame import InterpretedFunction
 from .pure import look_up
+from .source import site_of
 from .state import Part, State
-from .watched import can_be_watched, site_of
+from .watched import can_be_watched
 
 if TYPE_CHECKING:
     from ..symbolic.tracer import Tracer
@@ -49,23 +50,6 @@ class UnknownCallees(Part):
         if called is None or function not in (called[1], getattr(called[1], "__func__", None)):
             return None
         return site_of(called[0]), function
-
-    def functions(self) -> list[tuple[effects.Site, Any]] | None:
-        """Where each function that runs was called, and itself, outermost first, but for the one that is compiled; None where
-        a watched call does not go there."""
-        found: list[tuple[effects.Site, Any]] = []
-        frame = self.frame
-        while frame.caller is not None:
-            if frame.entered is None:
-                return None
-            found.append(frame.entered)
-            frame = frame.caller
-        return found[::-1] if frame.function is self.tracer.cache["function"] else None  # or a generator's frame
-
-    def way_to(self, site: effects.Site | None) -> Way | None:
-        """To a call in the function that runs."""
-        functions = self.functions()
-        return None if functions is None or site is None else (*(one for one, _ in functions), site)
 
     def can_be(self, function: Any, args: list[Any], kwargs: dict[str, Any]) -> bool:
         """Whether such a call may be a stage, as far as its arguments go."""

@@ -6,40 +6,53 @@ import ast
 import copy
 import types
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ..callees import is_decided_by_data, is_pure, watching, watching_effects
-from ..effects import Made, Replay, Site, Way, is_asked
+from ..effects import Branch, Made, Replay, Site, Way, is_asked, watch_branches
 from .pure import is_numpys
-from .source import FUTURE, source_of
+from .source import FUTURE, site_of, source_of
 
 _NAME = "__tilewright_watch__"
+_TRUTH = "__tilewright_truth__"
 _INNER = "__tilewright_watched__"
 
 
 def run_watched(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    return _watched(function, (), _look_at)(*args, **kwargs)
+    root = getattr(function, "__func__", function)
+    look = Look(_look_at, watch_branches(root.__code__)) if isinstance(root, types.FunctionType) else Look(_look_at)
+    return _watched(function, (), look)(*args, **kwargs)
 
 
 def run_again(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], made: Sequence[Made]) -> Any:
     """The function in NumPy, with the calls that were made already."""
-    return _watched(function, (), Replay(made).look)(*args, **kwargs)
+    return _watched(function, (), Look(Replay(made).look))(*args, **kwargs)
 
 
-Look = Callable[[Any, Way], Any]
+def _truth(_: Branch, condition: Any) -> bool:
+    return bool(condition)
+
+
+@dataclass(frozen=True)
+class Look:
+    """How calls and ifs are looked at. `call`: what stands for a function that is called on a way, or None for itself."""
+
+    call: Callable[[Any, Way, Look], Any]
+    truth: Callable[[Branch, Any], bool] = _truth
 
 
 def can_be_watched(function: Any) -> bool:
     """Whether calls inside of a Python function can be looked at."""
-    return not is_numpys(function) and _copy_that_watches(function, (), _look_at) is not None
+    return not is_numpys(function) and _copy_that_watches(function, (), Look(_look_at)) is not None
 
 
-def _look_at(function: Any, way: Way) -> Any:
+def _look_at(function: Any, way: Way, look: Look) -> Any:
     """What looks at the results of a call; None where nothing is to be seen."""
     is_looked_at = is_pure(function) or is_decided_by_data(function)
-    watched = watching(function, _watched(function, way, _look_at)) if is_looked_at else None
+    watched = watching(function, _watched(function, way, look)) if is_looked_at else None
     if is_asked(function, way):
-        return watching_effects(function, watched or _watched(function, way, _look_at), way)
+        return watching_effects(function, watched or _watched(function, way, look), way)
     return watched
 
 
@@ -54,7 +67,7 @@ def _watched(function: Any, way: Way, look: Look) -> Any:
 
 
 class _Calls(ast.NodeTransformer):
-    """`f(x)` as `watch(f, site)(x)`."""
+    """`f(x)` as `watch(f, site)(x)`, `if c` as `if truth(c, site)`."""
 
     def visit_Call(self, node: ast.Call) -> ast.AST:  # noqa: N802
         self.generic_visit(node)
@@ -63,27 +76,33 @@ class _Calls(ast.NodeTransformer):
         ast.copy_location(watched.func, node.func)
         return node
 
+    def visit_If(self, node: ast.If) -> ast.AST:  # noqa: N802
+        site = site_of(node)
+        self.generic_visit(node)
+        asked = ast.Call(ast.Name(_TRUTH, ast.Load()), [node.test, _written(site)], [])
+        node.test = ast.copy_location(asked, node.test)
+        return node
+
 
 def _written(site: Site) -> ast.expr:
     return ast.Tuple([ast.Constant(number) for number in site], ast.Load())
-
-
-def site_of(node: Any) -> Site:
-    return node.lineno, node.col_offset, node.end_lineno, node.end_col_offset
 
 
 def _copy_that_watches(function: types.FunctionType, way: Way, look: Look) -> Callable[..., Any] | None:
     """The function, to which `way` leads, with each call looked at; None without source."""
 
     def watch(called: Any, site: Site) -> Any:
-        instead = look(called, (*way, site))
+        instead = look.call(called, (*way, site), look)
         return _watched(called, (*way, site), look) if instead is None else instead
+
+    def truth(condition: Any, site: Site) -> bool:
+        return look.truth((way, site), condition)
 
     node = source_of(function)
     if node is None or isinstance(node, ast.AsyncFunctionDef):
         return None
     code = function.__code__
-    if _NAME in code.co_freevars:
+    if _NAME in code.co_freevars or _TRUTH in code.co_freevars:
         return None  # a function inside of one whose calls are looked at
     made = _Calls().visit(copy.deepcopy(node))
     if isinstance(made, ast.FunctionDef):
@@ -93,7 +112,7 @@ def _copy_that_watches(function: types.FunctionType, way: Way, look: Look) -> Ca
     else:
         body = [ast.copy_location(ast.Expr(made), made)]
     # Variables of functions around it stay those.
-    names = [*code.co_freevars, _NAME]
+    names = [*code.co_freevars, _NAME, _TRUTH]
     arguments = ast.arguments([], [ast.arg(name) for name in names], None, [], [], None, [])
     around = ast.copy_location(ast.FunctionDef("around", arguments, body, [], None), node)
     module = ast.fix_missing_locations(ast.Module([around], []))
@@ -107,7 +126,7 @@ def _copy_that_watches(function: types.FunctionType, way: Way, look: Look) -> Ca
         return None  # names of a class, which another place would spell in another way
     inner = inner.replace(co_name=code.co_name, co_qualname=code.co_qualname)
     cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
-    cells[_NAME] = types.CellType(watch)
+    cells[_NAME], cells[_TRUTH] = types.CellType(watch), types.CellType(truth)
     closure = tuple(cells[name] for name in inner.co_freevars)
     copied = types.FunctionType(inner, function.__globals__, function.__name__, function.__defaults__, closure)
     copied.__kwdefaults__ = function.__kwdefaults__

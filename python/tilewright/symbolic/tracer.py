@@ -174,6 +174,7 @@ class Tracer:
         self.generators: list[Any] = []  # SymGenerator
         self.draws_are_stages = False
         self.takes_effects = False  # calls of functions that are not known to be pure are stages
+        self.one_way: dict[Any, bool] = {}  # branches on data of which one way is compiled: the truth of its condition
         self.as_stages: dict[Any, TraceError] = {}  # ways to functions that are not followed, and why not
         self.cells: set[Any] = set()  # (place of a branch or loop, variable that a cell holds there)
         self.staged_lists: set[Any] = set()  # places of lists that are stages

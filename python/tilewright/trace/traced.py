@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..devices import UnknownDtype, stand_in
-from ..effects import Way
+from ..effects import Branch, Way, only_way, was_watched
 from ..errors import TraceError
 from ..guards import VALUE_KINDS, Missing, PythonGuard, follow, guard_holds, path_text
 from ..interpret.arguments import Inputs
@@ -38,7 +38,7 @@ from ..symbolic.graph import BOOL, INT64, Value, unchanged
 from ..symbolic.scalars import SymInt, SymScalar, refuse_kinds
 from ..symbolic.sizes import Size
 from ..symbolic.stages import REPRODUCIBLE, Stage, Untaken
-from ..symbolic.tracer import MAX_RANK, Argument, LayoutNeeded, SizeGuard, Tracer
+from ..symbolic.tracer import MAX_RANK, Argument, CalleeNotSeen, LayoutNeeded, SizeGuard, Tracer
 from .emit import Emitter, digest_of, quoted
 
 _INPUTS = ("array", "hidden", "scalar")
@@ -234,15 +234,35 @@ def trace(
     if untaken is None and contract == "reproducible":
         untaken = REPRODUCIBLE
     as_stages: dict[Way, TraceError] | None = {} if effects and untaken is None else None
+    one_way: dict[Branch, bool] = {}
     first: TraceError | None = None
     while True:
         unrolled: dict[tuple[str, int, int], TraceError] = {}
         try:
-            return _trace_decided(function, root, args, kwargs or {}, contract, unrolled, changing, untaken, as_stages)
+            return _trace_decided(
+                function, root, args, kwargs or {}, contract, unrolled, changing, untaken, as_stages, one_way
+            )
         except TraceError as error:
-            if error.not_seen or as_stages is None:
+            if as_stages is None:
                 raise
             first = first or error
+            code = root.__code__
+            branches = [branch for one in (error, *unrolled.values()) for branch in one.branches]
+            if branches and not was_watched(code):
+                raise error if error.not_seen else _not_taken_yet(error) from None
+            way_left = next(
+                (
+                    (branch, only)
+                    for branch, holds in branches
+                    if branch not in one_way and (only := only_way(code, branch)) is not None and holds is not only
+                ),
+                None,
+            )
+            if way_left is not None:
+                one_way[way_left[0]] = way_left[1]
+                continue
+            if error.not_seen:
+                raise
             ways = [way for one in (error, *unrolled.values()) for way in one.ways]
             way = next((way for way in ways if way not in as_stages), None)
             if way is None or len(as_stages) >= _MOST_NOT_FOLLOWED:
@@ -250,10 +270,16 @@ def trace(
             as_stages[way] = error
 
 
+def _not_taken_yet(error: TraceError) -> CalleeNotSeen:
+    seen = CalleeNotSeen(str(error), file=error.file, line=error.line)
+    seen.what = error.what
+    return seen
+
+
 def _trace_decided(  # noqa: PLR0917
     function: Any, root: types.FunctionType, args: Sequence[Any], kwargs: Mapping[str, Any], contract: str,
     unrolled: dict[tuple[str, int, int], TraceError], changing: frozenset[str], untaken: Untaken | None,
-    as_stages: dict[Way, TraceError] | None,
+    as_stages: dict[Way, TraceError] | None, one_way: dict[Branch, bool],
 ) -> Traced:  # fmt: skip
     """As many traces as it takes until all is decided that a trace finds out only on its way."""
     kept: set[tuple[str, int, int]] = set()
@@ -266,7 +292,7 @@ def _trace_decided(  # noqa: PLR0917
         try:
             return _trace_once(
                 function, root, args, kwargs, contract, unrolled, kept, layouts, changing, untaken, staged,
-                staged_lists, cells, written_arrays, as_stages,
+                staged_lists, cells, written_arrays, as_stages, one_way,
             )  # fmt: skip
         except ChangesShape as found:
             if found.cell is None or found.cell in cells:
@@ -334,14 +360,14 @@ def _trace_once(  # noqa: PLR0917
     unrolled: dict[tuple[str, int, int], TraceError], kept: set[tuple[str, int, int]], layouts: set[str], changing: frozenset[str],
     untaken: Untaken | None, staged: set[str], staged_lists: set[tuple[str, int, int]],
     cells: set[tuple[str, tuple[str, int, int], str]], written_arrays: set[tuple[str, int, int]],
-    as_stages: dict[Way, TraceError] | None,
+    as_stages: dict[Way, TraceError] | None, one_way: dict[Branch, bool],
 ) -> Traced:  # fmt: skip
     parameters = bind_call(function, args, kwargs)
     tracer = Tracer(root.__name__, root.__code__.co_filename)
     tracer.unrolled, tracer.kept, tracer.layouts, tracer.untaken = unrolled, kept, layouts, untaken
     tracer.draws_are_stages, tracer.staged_lists, tracer.cells = bool(staged - {"effects"}), staged_lists, cells
     tracer.written_arrays = written_arrays
-    tracer.takes_effects, tracer.as_stages = as_stages is not None, as_stages or {}
+    tracer.takes_effects, tracer.as_stages, tracer.one_way = as_stages is not None, as_stages or {}, one_way
     inputs = Inputs(tracer)
     tracer.cache.update(inputs=inputs, function=root, changing=changing)
     inputs.by_identity[id(root)] = (root, (("function", ""),))
