@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import tilewright
+from tilewright.trace import trace
 
 pytestmark = pytest.mark.compile
 
@@ -122,7 +123,7 @@ def test_as_python_has_it(function):
 
 def test_a_while_that_empties_a_list_is_refused():
     with pytest.raises(tilewright.TraceError, match="loops: the truth of"):
-        tilewright.jit(breaks_out_of_what_it_empties, strict=True)(BOARDS[0])
+        trace(breaks_out_of_what_it_empties, (BOARDS[0],), {})
 
 
 def none_by_a_name(x):
@@ -137,7 +138,7 @@ def none_by_a_name(x):
 
 def test_a_none_that_a_loop_carries_out_is_refused():
     with pytest.raises(tilewright.TraceError) as error:
-        tilewright.jit(none_by_a_name, strict=True)(BOARDS[0])
+        trace(none_by_a_name, (BOARDS[0],), {})
     assert str(error.value).partition("in none_by_a_name: ")[2] == (
         "loops: what the returns in a loop give; one gives None, and another one a value. Make both branches give the same kind "
         "of value."
