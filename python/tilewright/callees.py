@@ -7,6 +7,7 @@ it runs as plain Python, and each function that it calls is looked at when it re
 from __future__ import annotations
 
 import functools
+import inspect
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -64,6 +65,22 @@ def is_pure(function: Any) -> bool:
     name = getattr(function, "__name__", "")
     is_known = module.startswith(_PURE_MODULES) and not module.startswith(("scipy.stats.qmc", "scipy.stats.sampling"))
     return is_known and name not in _NOT_PURE and not isinstance(function, type)
+
+
+def writes_arguments(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> bool:
+    """Whether an option tells a function to write into an array that it is handed: output=a, overwrite_a=True."""
+    named = dict(kwargs)
+    if args and not isinstance(function, PureFunction):
+        try:
+            named.update(zip(inspect.signature(function).parameters, args, strict=False))
+        except (TypeError, ValueError):
+            pass  # of C, which says nothing of its parameters
+    return any(
+        (name in ("out", "output") and hasattr(value, "shape"))
+        or (name.startswith("overwrite") or name in ("in_place", "inplace"))
+        and value is not False
+        for name, value in named.items()
+    )
 
 
 class PureFunction(Generic[P, R]):

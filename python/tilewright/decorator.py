@@ -50,6 +50,8 @@ _MAX_STAYS = 1024
 _MAX_OF_ONE_VALUE = 8
 # So many functions in a row may be called behind branches on what others gave.
 _MAX_WATCHED = 8
+# A watched call takes its time for looking; a first call of a plan finds nothing in the caches.
+_SLOWER_THAN_WATCHED = 2
 
 
 class _Active(threading.local):
@@ -95,6 +97,7 @@ class JitFunction(_face.Dispatcher):
         self._specializations: list[Specialization] = []
         self._refused: dict[tuple[Any, ...], Error] = {}
         self._watched: dict[tuple[Any, ...], int] = {}  # how often such calls ran watched
+        self._watched_ns: dict[tuple[Any, ...], int] = {}  # the shortest of those
         self._stays: set[tuple[Any, ...]] = set()  # calls that NumPy is known to serve best, or alone
         self._lock = forks.Lock()
         self._parts = _parts_of(function)
@@ -324,7 +327,7 @@ class JitFunction(_face.Dispatcher):
         except (TraceError, TranslateError) as error:
             way = "numpy"
             if error.not_seen and self._watch_again(args, kwargs):
-                return self._in_out(_run_watched(self.__wrapped__, args, kwargs), out)
+                return self._in_out(self._in_watched(args, kwargs), out)
             if error.idle != "here":
                 if self.strict:
                     raise
@@ -343,12 +346,12 @@ class JitFunction(_face.Dispatcher):
             # The function's own error, as its trace has it: NumPy raises the one that these data lead to first. Where it
             # raises none, the error is one of the trace alone.
             own_error = raised_while_tracing(error, self.__wrapped__)
-            if self.strict:
-                if self._raises(args, kwargs):
-                    raise
+            if self.strict and not self._raises(args, kwargs):
                 raise own_error from error
             way = "numpy"
         # Outside of the `try`: what the function itself raises here is the caller's, and no reason to run it once more.
+        if way == "plan" and specialization.traced.has_effects:
+            return self._in_first_plan(specialization, bound, args, kwargs, out)
         if way == "plan":
             return self._in_plan(specialization, bound, args, kwargs, out)
         if way == "unserved":
@@ -359,6 +362,30 @@ class JitFunction(_face.Dispatcher):
         if own_error is not None:
             self._refused[_call_key(args, kwargs)] = own_error
             self._fall_back(own_error)
+        return result
+
+    def _in_first_plan(
+        self, specialization: Specialization, bound: Bound, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any
+    ) -> Any:
+        """Where nothing may be done twice, no call is compared with NumPy: the call that was watched tells what that takes."""
+        start_ns = time.perf_counter_ns()
+        result = self._in_plan(specialization, bound, args, kwargs, out)
+        took_ns, watched_ns = time.perf_counter_ns() - start_ns, self._watched_ns.get(_call_key(args, kwargs))
+        if watched_ns is not None and self._loses_to_watched(took_ns, watched_ns):
+            reason = f"plain Python takes {watched_ns / 1e3:.1f} us, compiled code {took_ns / 1e3:.1f} us"
+            specialization.run_in_numpy(bound, reason)
+            self._publish(specialization)
+        return result
+
+    @staticmethod
+    def _loses_to_watched(took_ns: int, watched_ns: int) -> bool:
+        return took_ns > _SLOWER_THAN_WATCHED * watched_ns
+
+    def _in_watched(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        key, start_ns = _call_key(args, kwargs), time.perf_counter_ns()
+        result = _run_watched(self.__wrapped__, args, kwargs)
+        took_ns = time.perf_counter_ns() - start_ns
+        self._watched_ns[key] = min(took_ns, self._watched_ns.get(key, took_ns))
         return result
 
     def _way_of(
@@ -388,6 +415,7 @@ class JitFunction(_face.Dispatcher):
             super().__init__(self.__wrapped__.__name__, _face_parameters(self.__wrapped__))
             self._stays.clear()
             self._watched.clear()
+            self._watched_ns.clear()
             self._refused.clear()
             self._specializations.clear()
 

@@ -15,7 +15,7 @@ from pathlib import Path
 FLOORS: dict[str, str] = {
     "ground": "__init__ callees checks device_code devices effects errors failed_traces forks guards lent logs machine native operations quantities recording settings"
               " signatures structure thread_budget work_folders",
-    "symbolic": "symbolic",
+    "symbolic": "known symbolic",
     "ops": "ops",
     "interpret": "interpret",
     "trace": "trace",

@@ -9,6 +9,7 @@ import pytest
 import tilewright
 from strictly import agree
 from tilewright import callees, effects
+from tilewright.decorator import JitFunction
 
 pytestmark = pytest.mark.fast
 
@@ -256,6 +257,29 @@ def test_no_search_and_no_module_repeats_effects(tmp_path):
         compiled.export(tmp_path / "module")
 
 
+@pytest.mark.numpy_may_win
+def test_what_is_slower_than_a_watched_call_stays_with_numpy(monkeypatch):
+    monkeypatch.setattr(JitFunction, "_loses_to_watched", lambda *_: True)
+
+    def many(x, k):
+        total = 0.0
+        for i in range(3):
+            total = total + one_of(x[:2], i)
+        return total * k
+
+    def one_of(y, i):
+        LOG.append(1.0)
+        return float(y[0]) + i
+
+    compiled = tilewright.jit(many)
+    for _ in range(4):
+        result, _, log = outcome(compiled, X, 2.0)
+        wanted, _, wanted_log = outcome(many, X, 2.0)
+        assert agree(result, wanted)
+        assert log == wanted_log
+    assert "plain Python takes" in str(compiled.explain())
+
+
 def test_explain_names_the_call_and_why_it_is_not_followed():
     compiled = tilewright.jit(writes, strict=True)
     for _ in range(3):
@@ -310,3 +334,25 @@ def test_a_way_that_no_call_took_is_left_to_numpy(function):
         assert agree(result, wanted)
         assert log == wanted_log
     assert compiled._specializations, "it is compiled"
+
+
+def test_options_that_write_arguments_write_them():
+    linalg = pytest.importorskip("scipy.linalg")
+    ndimage = pytest.importorskip("scipy.ndimage")
+
+    def solves(a, b):
+        x = linalg.solve(a * 2.0, b, overwrite_b=True)
+        return x + b
+
+    def filters(a, b):
+        out = np.zeros_like(a)
+        ndimage.gaussian_filter(a, 1.0, output=out)
+        return out + a
+
+    a = np.array([[4.0, 1.0], [2.0, 5.0]])
+    for function in (solves, filters):
+        compiled = tilewright.jit(function)
+        for k in (1.0, 2.0, 3.0, 4.0):
+            mine, theirs = np.array([k, 2.0]), np.array([k, 2.0])
+            assert agree(compiled(a * k, mine), function(a * k, theirs))
+            assert agree(mine, theirs)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from .._face import Dispatcher as JIT
-from ..callees import is_pure
+from ..callees import is_pure, writes_arguments
 from ..errors import TraceError
 from ..ops import apply_ufunc, call_numpy, is_symbolic, scalar_constructor
 from ..ops.callees.draws import DRAWS
@@ -124,7 +124,7 @@ class Calls(Part):
             if function not in TAKE_OBJECTS and not hands_on:
                 self._refuse_objects(node, args, kwargs)
             return special(node, *args, **kwargs)
-        if is_pure(function):
+        if is_pure(function) and not writes_arguments(function, args, kwargs):
             return self._call_stage(node, function, args, kwargs)
         if (computed := of_the_run(self.tracer, function, args, kwargs)) is not None:
             return computed

@@ -25,9 +25,10 @@ from ..ops.stages import materialized
 from ..symbolic import tracer as tracer_module
 from ..symbolic.arrays import SymArray
 from ..symbolic.compressed import Compressed
+from ..symbolic.known import is_known, known_value
 from ..symbolic.scalars import SymInt, size_of
 from ..symbolic.sizes import Size
-from ..symbolic.tracer import Tracer, Undecided, pushed
+from ..symbolic.tracer import CalleeNotSeen, Tracer, Undecided, pushed
 from .arguments import Inputs
 from .branches import Branches
 from .calls import Calls
@@ -290,9 +291,27 @@ class Interpreter(Part):
                     self.branches.leave_to_numpy(node, condition, taken is node.body)
                     self.block([*other, *rest])
                     return
-            self.branches.if_region(node, condition, list(rest))
+            self._branch(node, condition, rest)
         else:
             self.block([*(node.body if self.truth(node.test, condition, "an if") else node.orelse), *rest])
+
+    def _branch(self, node: ast.If, condition: Any, rest: SequenceOf[ast.stmt]) -> None:
+        """A branch on data. One that cannot be, and that sizes and numbers of the call decide, is decided in another run of
+        the trace."""
+        truth = condition.read() if isinstance(condition, SymArray) else getattr(condition, "value", None)
+        if self.place(node) in self.tracer.unrolled and truth is not None:
+            known = known_value(self.tracer, truth)
+            if known is not None:
+                self.block([*(node.body if known else node.orelse), *rest])
+                return
+        try:
+            self.branches.if_region(node, condition, list(rest))
+        except CalleeNotSeen:
+            raise
+        except TraceError as error:
+            if truth is None or self.place(node) in self.tracer.unrolled or not is_known(self.tracer, truth):
+                raise
+            raise BeginAgain(self.place(node), error) from None
 
     def _is_for_numpy(self, body: list[ast.stmt]) -> bool:
         """Whether a way of a branch raises, or warns: where it is taken, NumPy runs the call, with the same error or

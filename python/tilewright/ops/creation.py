@@ -14,6 +14,7 @@ from ..symbolic.arrays import Storage, SymArray, View
 from ..symbolic.fitting import fitting
 from ..symbolic.from_data import is_run_int, size_from_data, value_of_int
 from ..symbolic.graph import WHOLE, Slice, Value
+from ..symbolic.known import known_value
 from ..symbolic.registry import provides, rule
 from ..symbolic.scalars import SymInt, SymScalar, described, int_of, size_of
 from ..symbolic.sizes import Size
@@ -43,11 +44,18 @@ _COPY_MODES = {"ALWAYS": True, "IF_NEEDED": None, "NEVER": False}
 
 
 def sizes_of_shape(tracer: Tracer, shape: Any) -> tuple[Size, ...]:
+    if isinstance(shape, SymArray) and len(shape.sizes) == 1:
+        shape = tuple(shape)
+    parts = []
     for part in shape if isinstance(shape, (tuple, list)) else (shape,):
-        if is_run_int(part):
+        if not is_run_int(part):
+            parts.append(part)
+        elif (known := known_value(tracer, value_of_int(tracer, part))) is not None:
+            parts.append(int(known))
+        else:
             raise tracer.error("an array whose size is known only at run time", "memory is made before the run",
                                "Make it of the largest size, or leave it out of the compiled function.")  # fmt: skip
-    sizes = as_shape(shape)
+    sizes = as_shape(tuple(parts))
     for size in sizes:
         tracer.require(">=", size, 0, "negative dimensions are not allowed", ValueError)
     return tuple(tracer.resolve(size) for size in sizes)

@@ -6,13 +6,15 @@ view on it then sees.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import operator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from .graph import WHOLE, NewAxis, Slice, Value, unchanged
+from .known import known_value
 from .operators import BINARY, COMPARE, COMPARE_UFUNC, UNARY, divmod_of
 from .registry import OPERATIONS
 from .scalars import Symbolic, int_of
@@ -60,11 +62,14 @@ class View:
         return tracer.add(self.operation, (value,), self.attributes, value.dtype, self.shape)
 
 
-def refusing(what: str) -> Any:
-    """A method for what needs the elements themselves."""
+def refusing(what: str, function: Callable[..., Any] | None = None) -> Any:
+    """A method for what needs the elements themselves: that of the array, where no element of another one decides them."""
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        raise self.refused(what)
+        known = None if function is None else self.known()
+        if known is None or function is None:
+            raise self.refused(what)
+        return function(known, *args, **kwargs)
 
     return method
 
@@ -91,8 +96,13 @@ class ArrayLike(Symbolic):
         """The error of what needs the elements themselves."""
         raise NotImplementedError
 
-    __float__, __int__, __index__ = (refusing(f"the {kind} value") for kind in ("float", "int", "index"))
-    __array__, __contains__ = refusing("the contents"), refusing("membership (in)")
+    def known(self) -> Any:
+        """The elements, where sizes and numbers of the call decide them, and no element of another array; else None."""
+        return None
+
+    __float__, __int__ = refusing("the float value", float), refusing("the int value", int)
+    __index__ = refusing("the index value", operator.index)
+    __array__, __contains__ = refusing("the contents", np.array), refusing("membership (in)", operator.contains)
     __divmod__, __rdivmod__ = divmod_of, lambda self, other: divmod_of(other, self)
     sum, prod, max, min, mean, var, std, any, all, dot, round = map(
         _calling, ("sum", "prod", "max", "min", "mean", "var", "std", "any", "all", "dot", "round")
@@ -399,8 +409,11 @@ class SymArray(ArrayLike):
             "Use np.where for a choice between values, or leave the branch or loop out of the compiled function.",
         )
 
-    __bool__, __complex__ = refusing("loops: the truth value"), refusing("the complex value")
-    __round__, tolist = refusing("round()"), refusing(".tolist()")
+    def known(self) -> Any:
+        return known_value(self.tracer, self.read())
+
+    __bool__, __complex__ = refusing("loops: the truth value", bool), refusing("the complex value", complex)
+    __round__, tolist = refusing("round()", round), refusing(".tolist()", lambda known: known.tolist())
     argmax, argmin, argpartition, argsort, choose, cumsum, cumprod, diagonal, nonzero, repeat, searchsorted, take, trace = map(
         _calling,
         ("argmax", "argmin", "argpartition", "argsort", "choose", "cumsum", "cumprod", "diagonal", "nonzero", "repeat", "searchsorted", "take", "trace"),

@@ -14,6 +14,7 @@ import numpy as np
 
 from .fitting import fitting
 from .graph import BOOL, FLOAT64, INT64, Value
+from .known import known_value
 from .operators import (
     BINARY,
     COMPARE,
@@ -646,6 +647,9 @@ class RunScalar(SymScalar):
         return type(self.hint) is int
 
     def concrete(self) -> Any:
+        known = None if self.kinds else known_value(self.tracer, self.value)
+        if known is not None:
+            return type(self.hint)(known)
         raise self.tracer.error(
             f"loops: a Python {type(self.hint).__name__} of the run, where its number itself is needed",
             "it is known only when the compiled function runs",
@@ -767,7 +771,7 @@ class RunScalar(SymScalar):
             if a.low >= 0 and b.low >= 0:
                 return self._bounded(operation, a, b, 0, bits)
             return self._bounded(operation, a, b, -LARGEST_INT, LARGEST_INT)
-        return NotImplemented
+        return python_operator(name)(a.concrete(), b.concrete())
 
     def _clamped(self, value: Value, low: int, high: int) -> Value:
         least = self.tracer.add("maximum", (value, self.tracer.constant(low)), {}, INT64, ())

@@ -15,6 +15,7 @@ import numpy as np
 from ..errors import TraceError
 from ..guards import PythonGuard
 from .graph import BOOL, INT64, Block, Value
+from .known import known_size
 from .operators import COMPARE
 from .sizes import LIMITS, Atom, Interval, Ranges, Size
 from .stages import Stage, Untaken
@@ -816,6 +817,10 @@ class Tracer:
     def fix_symbol(self, symbol: str, message: str = "") -> int:
         """Use the value of the recorded call from here on, under a guard."""
         if symbol in self.reads:
+            known = known_size(self, Size.symbol(symbol))
+            if known is not None:
+                self._replace(symbol, Size.constant(known), message)
+                return known
             raise self.error(
                 "loops: a run-time number where tracing needs its value",
                 "it is known only when the compiled function runs",
