@@ -6,6 +6,7 @@ it runs as plain Python, and each function that it calls is looked at when it re
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import itertools
@@ -71,10 +72,8 @@ def writes_arguments(function: Any, args: Sequence[Any], kwargs: dict[str, Any])
     """Whether an option tells a function to write into an array that it is handed: output=a, overwrite_a=True."""
     named = dict(kwargs)
     if args and not isinstance(function, PureFunction):
-        try:
+        with contextlib.suppress(TypeError, ValueError):  # of C, which says nothing of its parameters
             named.update(zip(inspect.signature(function).parameters, args, strict=False))
-        except (TypeError, ValueError):
-            pass  # of C, which says nothing of its parameters
     return any(
         (name in ("out", "output") and hasattr(value, "shape"))
         or (name.startswith("overwrite") or name in ("in_place", "inplace"))

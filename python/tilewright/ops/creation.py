@@ -46,16 +46,17 @@ _COPY_MODES = {"ALWAYS": True, "IF_NEEDED": None, "NEVER": False}
 def sizes_of_shape(tracer: Tracer, shape: Any) -> tuple[Size, ...]:
     if isinstance(shape, SymArray) and len(shape.sizes) == 1:
         shape = tuple(shape)
-    parts = []
-    for part in shape if isinstance(shape, (tuple, list)) else (shape,):
+
+    def known(part: Any) -> Any:
         if not is_run_int(part):
-            parts.append(part)
-        elif (known := known_value(tracer, value_of_int(tracer, part))) is not None:
-            parts.append(int(known))
-        else:
+            return part
+        number = known_value(tracer, value_of_int(tracer, part))
+        if number is None:
             raise tracer.error("an array whose size is known only at run time", "memory is made before the run",
                                "Make it of the largest size, or leave it out of the compiled function.")  # fmt: skip
-    sizes = as_shape(tuple(parts))
+        return int(number)
+
+    sizes = as_shape(tuple(map(known, shape)) if isinstance(shape, (tuple, list)) else known(shape))
     for size in sizes:
         tracer.require(">=", size, 0, "negative dimensions are not allowed", ValueError)
     return tuple(tracer.resolve(size) for size in sizes)
