@@ -81,10 +81,8 @@ def found_at(x):
     return x * 3, -1, 2
 
 
-COMPILED = [beside_floats, total, untouched, found_at]
-REFUSED = [
-    int_or_float, int_or_element, never_assigned, times_integers, its_type, minus_nothing, in_an_array,
-]  # fmt: skip
+COMPILED = [beside_floats, total, untouched, found_at, int_or_float, int_or_element, never_assigned, in_an_array]
+REFUSED = [times_integers, its_type, minus_nothing]  # fmt: skip
 NARROW = [rounded_in_between, beside_narrow_floats]
 
 
