@@ -16,6 +16,8 @@ from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
 
+from .outside_values import outside_of
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -235,9 +237,9 @@ def _share(one: Any, other: Any) -> bool:
         return True
 
 
-def watching_effects(function: Any, watched: Callable[..., Any], way: Any) -> Callable[..., Any]:
+def watching_effects(function: Any, watched: Callable[..., Any], way: Any, around: Sequence[Any]) -> Callable[..., Any]:
     """What stands for a function that is called on that way, with a look at what it gives and writes. `watched`: itself, or
-    one that looks at its calls."""
+    one that looks at its calls. `around`: the functions that are compiled; what they read by name it may not change."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
@@ -246,12 +248,15 @@ def watching_effects(function: Any, watched: Callable[..., Any], way: Any) -> Ca
             return watched(*args, **kwargs)
         arrays = list(arrays_in((args, kwargs)))
         before = [np.array(one) for one in arrays]
-        contents = contents_of((args, kwargs))
+        contents, outside = contents_of((args, kwargs)), outside_of(around)
         result = watched(*args, **kwargs)
         written = tuple(k for k, one in enumerate(arrays) if before[k].tobytes() != np.array(one).tobytes())
         try:
             if are_changed(contents):
                 raise TypeError("it changes a list or dict that it is handed")
+            after = outside_of(around)
+            if changed := [name for name, state in outside.items() if after.get(name) != state]:
+                raise TypeError(f"it changes {changed[0]}, which is read beside it")
             found = Seen(_described(result, arrays, is_pure=False), written)
             pieces = pieces_of(result, found.gives, arrays)
             if len(pieces) > _MOST_PIECES:

@@ -750,7 +750,10 @@ class JitFunction(_face.Dispatcher):
                 # Plans keep their places: an empty one cannot be, so all are loaded again without it.
                 self._republish_all()
             return
-        binding = c_binding(self.__wrapped__, specialization.traced, specialization.program)
+        # Draws for arrays on a device are refused in Python.
+        is_refused_there = specialization.draws and any(version.build.on_device for version in specialization.versions)
+        traced, program = specialization.traced, specialization.program
+        binding = None if is_refused_there else c_binding(self.__wrapped__, traced, program)
         if binding is None:
             specialization.runner = _function_of(specialization)
             return

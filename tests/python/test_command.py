@@ -339,6 +339,7 @@ def chosen(x, mode="plain", *, shift=1.0):
     """What a mode makes of x."""
     if mode == "plain":
         return np.sqrt(x) + shift
+    shift = shift * memoryview(x).ndim  # what no stage is
     return largest(np.minimum(x, LIMIT), 2) + shift
 
 
@@ -392,7 +393,7 @@ SECRET = object()
 
 
 def odd(x, mode="plain"):
-    return np.sqrt(x) if mode == "plain" else (x[SECRET] if mode is SECRET else x * len(np.array2string(x)))
+    return np.sqrt(x) if mode == "plain" else (x[SECRET] if mode is SECRET else x * memoryview(x).nbytes)
 
 
 def test_a_fallback_that_no_module_can_hold_is_refused(tmp_path):

@@ -475,15 +475,14 @@ def test_loops_over_pairs() -> None:
 # -- what is refused ------------------------------------------------------------------------------
 
 
-def test_what_has_no_translation_runs_in_numpy() -> None:
+def test_a_product_is_a_stage() -> None:
     def product(z: Any) -> Any:
         return np.prod(z) + z
 
     z = numbers(np.complex128, 10)
-    with pytest.warns(tilewright.FallbackWarning):
-        same_bits(tilewright.jit(product)(z), product(z))
-    with pytest.raises(tilewright.TranslateError, match="complex numbers"):
-        tilewright.jit(product, strict=True)(z)
+    same_bits(tilewright.jit(product, strict=True)(z), product(z))
+    with pytest.raises(tilewright.TraceError, match="strict='kernels'"):
+        tilewright.jit(product, strict="kernels")(z)
 
 
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])

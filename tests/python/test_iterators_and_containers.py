@@ -361,7 +361,7 @@ def finally_that_returns(x):
     return inner()
 
 
-COMPILED = [
+COMPILED = [iterator_in_a_branch, 
     generator_expression, of_map, map_that_nobody_asks, any_that_stops, filter_that_stops, zip_that_stops, rows_of_an_array,
     generator_in_another_function, walrus_in_a_generator, names_of_a_generator, array_of_a_closure, array_of_a_default,
     else_that_returns, finally_that_returns, tuple_that_turns, item_of_an_array_of_plain_values,
@@ -369,7 +369,7 @@ COMPILED = [
 ]  # fmt: skip
 IN_NUMPY = [
     enumerate_twice, zip_in_two_parts, lists_of_a_zip, iterator_in_a_loop, counter_in_a_loop, zip_in_a_loop,
-    iterator_in_a_branch, deque_that_turns, item_of_a_deque, bytes_that_change, polynomial,
+    deque_that_turns, item_of_a_deque, bytes_that_change, polynomial,
     part_of_an_array_of_plain_values, view_of_an_array_of_plain_values, list_of_a_closure, list_of_a_default, list_of_a_bound_method, tuple_that_grows,
     tuple_that_grows_inside, tuple_that_loses_its_parts, slice_of_the_last_iteration, range_of_the_last_iteration,
 ]  # fmt: skip

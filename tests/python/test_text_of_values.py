@@ -105,7 +105,7 @@ def test_copies_and_the_text_of_arguments() -> None:
 
 @pytest.mark.parametrize(
     ("function", "words"),
-    [(text_of_an_array, "text (str, repr, format)"), (text_of_a_count, "int of the run"), (hashed, "hash")],
+    [(text_of_an_array, "text (str, repr, format)"), (text_of_a_count, "int of the run")],
 )
 def test_strict_says_why(function: Any, words: str) -> None:
     with pytest.raises(tilewright.TraceError) as error:

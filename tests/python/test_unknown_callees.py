@@ -180,6 +180,34 @@ def test_a_result_of_another_kind_goes_on_in_numpy():
         assert log == LOG
 
 
+STATE = {"calls": 0, "grid": np.zeros(3)}
+
+
+def counts(x):
+    STATE["calls"] += 1
+    STATE["grid"][0] += x[0]
+    return x * 2
+
+
+def test_what_is_read_beside_a_call_may_not_be_changed_by_it():
+    def reads_a_count(x):
+        before = x * STATE["calls"]
+        return counts(x) + STATE["calls"] + before
+
+    def reads_a_grid(x):
+        before = STATE["grid"] * 1.0
+        return counts(x)[:3] + STATE["grid"] + before
+
+    for function in (reads_a_count, reads_a_grid):
+        assert "STATE" in refusal(function, X)
+        loose = tilewright.jit(function)
+        results = []
+        for one in (loose, function):
+            STATE.update(calls=0, grid=np.zeros(3))
+            results.append([one(X * k) for k in range(5)])
+        assert agree(*results)
+
+
 def test_a_nested_compiled_function_keeps_its_own_calls():
     @tilewright.jit
     def inner(x, k):

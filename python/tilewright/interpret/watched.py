@@ -6,7 +6,7 @@ import ast
 import copy
 import types
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..callees import is_decided_by_data, is_pure, watching, watching_effects
@@ -21,7 +21,9 @@ _INNER = "__tilewright_watched__"
 
 def run_watched(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     root = getattr(function, "__func__", function)
-    look = Look(_look_at, watch_branches(root.__code__)) if isinstance(root, types.FunctionType) else Look(_look_at)
+    if not isinstance(root, types.FunctionType):
+        return function(*args, **kwargs)
+    look = Look(_look_at, watch_branches(root.__code__))
     return _watched(function, (), look)(*args, **kwargs)
 
 
@@ -40,6 +42,7 @@ class Look:
 
     call: Callable[[Any, Way, Look], Any]
     truth: Callable[[Branch, Any], bool] = _truth
+    around: tuple[Any, ...] = ()  # the functions whose calls are looked at, outermost first
 
 
 def can_be_watched(function: Any) -> bool:
@@ -52,7 +55,7 @@ def _look_at(function: Any, way: Way, look: Look) -> Any:
     is_looked_at = is_pure(function) or is_decided_by_data(function)
     watched = watching(function, _watched(function, way, look)) if is_looked_at else None
     if is_asked(function, way):
-        return watching_effects(function, watched or _watched(function, way, look), way)
+        return watching_effects(function, watched or _watched(function, way, look), way, look.around)
     return watched
 
 
@@ -90,6 +93,8 @@ def _written(site: Site) -> ast.expr:
 
 def _copy_that_watches(function: types.FunctionType, way: Way, look: Look) -> Callable[..., Any] | None:
     """The function, to which `way` leads, with each call looked at; None without source."""
+
+    look = replace(look, around=(*look.around, function))
 
     def watch(called: Any, site: Site) -> Any:
         instead = look.call(called, (*way, site), look)
