@@ -231,16 +231,16 @@ class Reference:
             return None
 
 
-def raises_in_numpy(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Whether the function raises for this call in NumPy. It runs once, on copies of the arguments."""
+def raised_in_numpy(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Exception | None:
+    """What the function raises for this call in NumPy. It runs once, on copies of the arguments."""
     args, kwargs = copy_arguments(args, kwargs)
     try:
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             function(*args, **kwargs)
-    except Exception:  # noqa: BLE001  (whatever the function raises)
-        return True
-    return False
+    except Exception as error:  # noqa: BLE001  (whatever the function raises)
+        return error
+    return None
 
 
 class TookTooLong(BaseException):

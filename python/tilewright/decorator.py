@@ -141,7 +141,7 @@ class JitFunction(_face.Dispatcher):
         except Error:
             raise
         except Exception as error:
-            if self._raises(args, kwargs):
+            if self._raised_in_numpy(args, kwargs) is not None:
                 raise
             raise raised_while_tracing(error, self.__wrapped__) from error
         if specialization.numpy_reason(bound) is None:
@@ -346,8 +346,8 @@ class JitFunction(_face.Dispatcher):
             # The function's own error, as its trace has it: NumPy raises the one that these data lead to first. Where it
             # raises none, the error is one of the trace alone.
             own_error = raised_while_tracing(error, self.__wrapped__)
-            if self.strict and not self._raises(args, kwargs):
-                raise own_error from error
+            if self.strict:
+                raise self._raised_in_numpy(args, kwargs) or own_error from error
             way = "numpy"
         # Outside of the `try`: what the function itself raises here is the caller's, and no reason to run it once more.
         if way == "plan" and specialization.traced.has_effects:
@@ -816,10 +816,10 @@ class JitFunction(_face.Dispatcher):
         module = self.__module__ or Path(file).stem
         warnings.warn_explicit(f"runs in NumPy: {error}", FallbackWarning, file, line, module=module)
 
-    def _raises(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        from .datasets import raises_in_numpy  # noqa: PLC0415  (only a trace that failed needs it)
+    def _raised_in_numpy(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Exception | None:
+        from .datasets import raised_in_numpy  # noqa: PLC0415  (only a trace that failed needs it)
 
-        return raises_in_numpy(self.__wrapped__, args, kwargs)
+        return raised_in_numpy(self.__wrapped__, args, kwargs)
 
     def _stay(self, args: tuple[Any, ...], kwargs: dict[str, Any], *, at_any_values: bool = True) -> None:
         """Let NumPy serve such calls without another look. That is always right, if not always fastest."""

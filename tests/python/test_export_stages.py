@@ -103,8 +103,7 @@ def test_it_says_what_python_computes(folder: Path) -> None:
         {
             "stage": "numpy.sort($0)",
             "callee": "numpy.sort",
-            "why": "np.sort(); kernels sort along axes of at most 16 elements, whose number the program knows, and not those of "
-            "complex or half precision",
+            "why": "np.sort(); kernels sort along axes of at most 16 elements, a known number, and no complex ones",
             "line": line + 2,
         },
         {

@@ -361,7 +361,7 @@ def finally_that_returns(x):
     return inner()
 
 
-COMPILED = [iterator_in_a_branch, 
+COMPILED = [
     generator_expression, of_map, map_that_nobody_asks, any_that_stops, filter_that_stops, zip_that_stops, rows_of_an_array,
     generator_in_another_function, walrus_in_a_generator, names_of_a_generator, array_of_a_closure, array_of_a_default,
     else_that_returns, finally_that_returns, tuple_that_turns, item_of_an_array_of_plain_values,
@@ -380,6 +380,13 @@ def test_they_are_compiled(function):
     jitted = tilewright.jit(function, strict=True)
     for k in (1.0, 2.0):
         np.testing.assert_array_equal(jitted(X * k), function(X * k))
+
+
+@pytest.mark.filterwarnings("ignore::tilewright.FallbackWarning")
+def test_an_iterator_in_a_branch_is_pythons():
+    jitted = tilewright.jit(iterator_in_a_branch)
+    for k in (1.0, -1.0, 2.0, -2.0):
+        np.testing.assert_array_equal(jitted(X * k), iterator_in_a_branch(X * k))
 
 
 @pytest.mark.parametrize("function", IN_NUMPY)

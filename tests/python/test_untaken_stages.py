@@ -25,7 +25,7 @@ def mean_of_rows(x):
 
 
 LINE = sorted_twice.__code__.co_firstlineno + 1
-SORT = f"{__file__}:{LINE}, in sorted_twice: np.sort(); kernels sort along axes of at most 16 elements, whose number the program knows, and not those of complex or half precision."
+SORT = f"{__file__}:{LINE}, in sorted_twice: np.sort(); kernels sort along axes of at most 16 elements, a known number, and no complex ones."
 KERNELS = (
     "NumPy can compute it between kernels, which strict='kernels' does not take. Use strict=True, or leave it out of the "
     "compiled function."

@@ -81,7 +81,7 @@ def debug_call(
     except Error:
         raise
     except Exception as error:
-        if datasets.raises_in_numpy(function.__wrapped__, args, kwargs):
+        if datasets.raised_in_numpy(function.__wrapped__, args, kwargs) is not None:
             raise
         text = str(raised_while_tracing(error, function.__wrapped__))
         step = Step("trace", "differs", text)

@@ -51,8 +51,7 @@ def exchanges(count: int) -> tuple[tuple[int, int], ...]:
 def _refusal(tracer: Tracer, name: str) -> Exception:
     return tracer.error(
         f"np.{name}()",
-        f"kernels sort along axes of at most {_MOST_SORTED} elements, whose number the program knows, and not those of "
-        "complex or half precision",
+        f"kernels sort along axes of at most {_MOST_SORTED} elements, a known number, and no complex ones",
         "Leave it out of the compiled function.",
     )
 
