@@ -342,7 +342,7 @@ def pieces_of(result: Any, described: Any, arguments: Sequence[Any]) -> list[Any
     if isinstance(described, Array):
         if not isinstance(result, (np.ndarray, np.generic)) or isinstance(result, np.ndarray) != described.is_array:
             raise TypeError
-        if type(result) not in (np.ndarray, result.dtype.type):
+        if type(result) not in (np.ndarray, result.dtype.type) or result.dtype != described.dtype:
             raise TypeError
         if any(isinstance(one, np.ndarray) and np.may_share_memory(one, result) for one in arguments):
             raise TypeError

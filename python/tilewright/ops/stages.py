@@ -335,12 +335,21 @@ def seen_stage(tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dict[
         ) from None
     except TypeError as error:
         raise tracer.error(f"{name}()", f"it is no stage between kernels, for {error}") from None
+    if callees.is_decided_by_data(function) and any(_is_complex(leaf) for leaf in callees.leaves_of(given)):
+        # Its parts are real numbers: a later result that is real would pass for one.
+        raise tracer.error(
+            f"{name}()", "it is no stage between kernels, for data decide whether it gives complex numbers"
+        )
     shapes = [Like(tracer, array).shape for array in callees.arrays_in((args, kwargs))]
     callee = function.__wrapped__ if isinstance(function, callees.PureFunction) else function
     try:
         return add_stage(tracer, name, callee, args, kwargs, _given(given, shapes))
     except NoTextError as error:
         raise tracer.error(f"{name}() between kernels", f"an argument, of type {error}") from None
+
+
+def _is_complex(leaf: Any) -> bool:
+    return isinstance(leaf, callees.Array) and leaf.dtype.kind == "c"
 
 
 def effect_stage(tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dict[str, Any], way: effects.Way) -> Any:
