@@ -219,6 +219,20 @@ def are_changed(contents: Sequence[tuple[Any, Any]]) -> bool:
     )
 
 
+def written_of(before: Sequence[Any], after: Sequence[Any]) -> list[int]:
+    """Which arrays have other bytes than before."""
+    return [k for k, (one, other) in enumerate(zip(before, after, strict=True)) if not _same_bytes(one, other)]
+
+
+def _same_bytes(one: Any, other: Any) -> bool:
+    if not isinstance(one, np.ndarray):
+        return True  # a number does not change
+    if one.shape != other.shape or one.dtype != other.dtype:
+        return False
+    mine, theirs = (np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in (one, other))
+    return bool(np.array_equal(mine, theirs))
+
+
 _MOST_PIECES = 64  # arrays and numbers that one call gives
 
 
@@ -250,7 +264,7 @@ def watching_effects(function: Any, watched: Callable[..., Any], way: Any, aroun
         before = [np.array(one) for one in arrays]
         contents, outside = contents_of((args, kwargs)), outside_of(around)
         result = watched(*args, **kwargs)
-        written = tuple(k for k, one in enumerate(arrays) if before[k].tobytes() != np.array(one).tobytes())
+        written = tuple(written_of(before, arrays))
         try:
             if are_changed(contents):
                 raise TypeError("it changes a list or dict that it is handed")

@@ -13,7 +13,7 @@ import time
 import types
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -96,8 +96,7 @@ class JitFunction(_face.Dispatcher):
         self._only_stored = only_stored
         self._specializations: list[Specialization] = []
         self._refused: dict[tuple[Any, ...], Error] = {}
-        self._watched: dict[tuple[Any, ...], int] = {}  # how often such calls ran watched
-        self._watched_ns: dict[tuple[Any, ...], int] = {}  # the shortest of those
+        self._watched_ns: dict[tuple[Any, ...], list[int]] = {}  # how long such calls took that ran watched
         self._stays: set[tuple[Any, ...]] = set()  # calls that NumPy is known to serve best, or alone
         self._lock = forks.Lock()
         self._parts = _parts_of(function)
@@ -350,10 +349,9 @@ class JitFunction(_face.Dispatcher):
                 raise self._raised_in_numpy(args, kwargs) or own_error from error
             way = "numpy"
         # Outside of the `try`: what the function itself raises here is the caller's, and no reason to run it once more.
-        if way == "plan" and specialization.traced.has_effects:
-            return self._in_first_plan(specialization, bound, args, kwargs, out)
         if way == "plan":
-            return self._in_plan(specialization, bound, args, kwargs, out)
+            run = self._in_first_plan if specialization.traced.has_effects else self._in_plan
+            return run(specialization, bound, args, kwargs, out)
         if way == "unserved":
             return self._unserved(specialization, bound, args, kwargs, out)
         if way == "device":  # by an array from outside of the call
@@ -370,8 +368,8 @@ class JitFunction(_face.Dispatcher):
         """Where nothing may be done twice, no call is compared with NumPy: the call that was watched tells what that takes."""
         start_ns = time.perf_counter_ns()
         result = self._in_plan(specialization, bound, args, kwargs, out)
-        took_ns, watched_ns = time.perf_counter_ns() - start_ns, self._watched_ns.get(_call_key(args, kwargs))
-        if watched_ns is not None and self._loses_to_watched(took_ns, watched_ns):
+        took_ns, watched_ns = time.perf_counter_ns() - start_ns, min(self._watched_ns.get(_call_key(args, kwargs), [0]))
+        if watched_ns and self._loses_to_watched(took_ns, watched_ns):
             reason = f"plain Python takes {watched_ns / 1e3:.1f} us, compiled code {took_ns / 1e3:.1f} us"
             specialization.run_in_numpy(bound, reason)
             self._publish(specialization)
@@ -382,11 +380,11 @@ class JitFunction(_face.Dispatcher):
         return took_ns > _SLOWER_THAN_WATCHED * watched_ns
 
     def _in_watched(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        key, start_ns = _call_key(args, kwargs), time.perf_counter_ns()
-        result = _run_watched(self.__wrapped__, args, kwargs)
-        took_ns = time.perf_counter_ns() - start_ns
-        self._watched_ns[key] = min(took_ns, self._watched_ns.get(key, took_ns))
-        return result
+        times, start_ns = self._watched_ns.setdefault(_call_key(args, kwargs), []), time.perf_counter_ns()
+        try:
+            return _run_watched(self.__wrapped__, args, kwargs)
+        finally:
+            times.append(time.perf_counter_ns() - start_ns)
 
     def _way_of(
         self, specialization: Specialization, bound: Bound, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -404,9 +402,7 @@ class JitFunction(_face.Dispatcher):
 
     def _watch_again(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Whether a call may still show what it calls: each shows some, where branches on data hide others."""
-        key = _call_key(args, kwargs)
-        self._watched[key] = self._watched.get(key, 0) + 1
-        return self._watched[key] <= _MAX_WATCHED
+        return len(self._watched_ns.get(_call_key(args, kwargs), ())) < _MAX_WATCHED
 
     def _take_new_parts(self) -> None:
         """The function has other code or other defaults: nothing that is known of its calls is true any more."""
@@ -414,7 +410,6 @@ class JitFunction(_face.Dispatcher):
             self._parts = _parts_of(self.__wrapped__)
             super().__init__(self.__wrapped__.__name__, _face_parameters(self.__wrapped__))
             self._stays.clear()
-            self._watched.clear()
             self._watched_ns.clear()
             self._refused.clear()
             self._specializations.clear()
@@ -520,10 +515,8 @@ class JitFunction(_face.Dispatcher):
                 return result if is_flat(specialization.traced.results) else self._in_out(result, out)
             except _face.TooLargeError as error:
                 self._say_too_large(TraceError(str(error)), args, kwargs)
-            except (_face.WrittenError, SharedGenerator):
-                return self._in_numpy(
-                    args, kwargs, out
-                )  # arrays share memory with a written one: NumPy's order decides
+            except (_face.WrittenError, SharedGenerator):  # of arrays that share memory NumPy's order of writes decides
+                return self._in_numpy(args, kwargs, out)
             except _face.CheckError:
                 pass  # see _check_failed
             except ValueError:  # a guard does not hold: its formula of these integers needs more than 64 bits
@@ -583,15 +576,17 @@ class JitFunction(_face.Dispatcher):
         kwargs, out = self._without_out(kwargs)
         return self._behind_a_plan(args, kwargs, out)
 
-    def _in_numpy(self, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> Any:
-        return self._in_out(self.__wrapped__(*args, **kwargs), out)
+    def _in_numpy(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any, made: Sequence[effects.Made] = ()
+    ) -> Any:
+        """`made`: the calls that a plan has made already."""
+        result = _run_again(self.__wrapped__, args, kwargs, made) if made else self.__wrapped__(*args, **kwargs)
+        return self._in_out(result, out)
 
     def _behind_a_plan(self, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> Any:
         """In NumPy, for a call whose plan did not come to its end."""
-        made = effects.taken() if any(one.traced.has_effects for one in self._specializations) else []
-        if not made:
-            return self._in_numpy(args, kwargs, out)
-        return self._in_out(_run_again(self.__wrapped__, args, kwargs, made), out)
+        made = effects.taken() if any(one.traced.has_effects for one in self._specializations) else ()
+        return self._in_numpy(args, kwargs, out, made)
 
     def _in_out(self, result: Any, out: Any) -> Any:
         """What a call returns that was given `out`."""

@@ -6,20 +6,15 @@ are replayed. What they gave, raised and wrote is kept until the compiled call i
 
 from __future__ import annotations
 
-import itertools
 import threading
-import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from .callees import are_changed, arrays_in, containers_in, contents_of, pieces_of, refuse_shared
-
-# Where a call stands in the source: line and column of its begin and its end. A way leads from the compiled function to it.
-Site = tuple[int, int, int, int]
-Way = tuple[Site, ...]
+from .callees import are_changed, arrays_in, containers_in, contents_of, pieces_of, refuse_shared, written_of
+from .taken_ways import Way
 
 
 class _Differs(Exception):  # noqa: N818 - it never leaves the call: NumPy goes on behind it
@@ -121,7 +116,7 @@ class Effect:
             raise
         finally:
             del _here.made[calls:]  # of calls inside that were interrupted
-            made.written = [k for k, one in enumerate(before) if not _same_bytes(one, given[k])]
+            made.written = written_of(before, given)
             made.containers = [one for one, _ in contents] if are_changed(contents) else []
             if calls:
                 _here.made[-1].append(made)
@@ -141,43 +136,6 @@ def _copied(value: Any, copies: dict[int, Any]) -> Any:
     if type(value) is dict:
         return {key: _copied(one, copies) for key, one in value.items()}
     return copies.get(id(value), value)
-
-
-def _same_bytes(one: Any, other: Any) -> bool:
-    if not isinstance(one, np.ndarray):
-        return True  # a number does not change
-    if one.shape != other.shape or one.dtype != other.dtype:
-        return False
-    mine, theirs = (np.ascontiguousarray(array.ravel(order="K")).view(np.uint8) for array in (one, other))
-    return bool(np.array_equal(mine, theirs))
-
-
-# An if in the source, by its function's way and its own place.
-Branch = tuple[Way, Site]
-# Of compiled functions whose calls were watched: which ways their ifs have taken.
-_taken: dict[types.CodeType, dict[Branch, set[bool]]] = {}
-
-
-def watch_branches(root: types.CodeType) -> Callable[[Branch, Any], bool]:
-    """Keeps which ways the ifs of a watched call take: truth(branch, condition)."""
-    ways = _taken.setdefault(root, {})
-
-    def truth(branch: Branch, condition: Any) -> bool:
-        holds = bool(condition)
-        ways.setdefault(branch, set()).add(holds)
-        return holds
-
-    return truth
-
-
-def was_watched(root: types.CodeType) -> bool:
-    return root in _taken
-
-
-def only_way(root: types.CodeType, branch: Branch) -> bool | None:
-    """The truth that a condition had whenever it was asked for; None where it had both, or was not."""
-    taken = _taken.get(root, {}).get(branch, set())
-    return next(iter(taken)) if len(taken) == 1 else None
 
 
 class Replay:
@@ -211,30 +169,6 @@ def is_asked(function: Any, way: Way) -> bool:
         return (function, way) in _asked
     except TypeError:  # nothing unhashable was asked for
         return False
-
-
-def rebinds_globals(function: Any) -> bool:
-    """Whether a Python function, or one that it names, assigns to a global variable: the trace has read those before."""
-    seen: set[types.CodeType] = set()
-
-    def of_code(code: types.CodeType, names: dict[str, Any]) -> bool:
-        if code in seen or len(seen) > _MOST_LOOKED_AT:
-            return False
-        seen.add(code)
-        import dis  # noqa: PLC0415  (slow to import, and few calls need it)
-
-        if any(one.opname in ("STORE_GLOBAL", "DELETE_GLOBAL") for one in dis.get_instructions(code)):
-            return True
-        inner = ((one, names) for one in code.co_consts if isinstance(one, types.CodeType))
-        named = (names.get(name) for name in code.co_names)
-        called = ((one.__code__, one.__globals__) for one in named if isinstance(one, types.FunctionType))
-        return any(itertools.starmap(of_code, itertools.chain(inner, called)))
-
-    code = getattr(function, "__code__", None)
-    return code is not None and of_code(code, function.__globals__)
-
-
-_MOST_LOOKED_AT = 200
 
 
 def names_of_effects(stages: Mapping[str, Any]) -> str:

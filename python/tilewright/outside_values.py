@@ -1,8 +1,9 @@
-"""What Python functions find outside of themselves by name, and whether it changes while something else is called."""
+"""What Python functions find outside of themselves by name: whether it changes while something is called, and who rebinds it."""
 
 from __future__ import annotations
 
 import collections
+import itertools
 import types
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 
 _DEEPEST = 4
+_MOST_LOOKED_AT = 200  # pieces of code, of what a function names
 _MOST_ITEMS = 1000  # of a container
 _MOST_BYTES = 1 << 20  # of an array: larger ones are taken for unchanged where they are the same object
 
@@ -63,3 +65,24 @@ def _state_of(value: Any, depth: int = 0) -> Any:
         return id(value), len(value)
     held = getattr(value, "__dict__", None)
     return (id(value), _state_of(held, depth + 1)) if type(held) is dict else id(value)
+
+
+def rebinds_globals(function: Any) -> bool:
+    """Whether a Python function, or one that it names, assigns to a global variable: the trace has read those before."""
+    seen: set[types.CodeType] = set()
+
+    def of_code(code: types.CodeType, names: dict[str, Any]) -> bool:
+        if code in seen or len(seen) > _MOST_LOOKED_AT:
+            return False
+        seen.add(code)
+        import dis  # noqa: PLC0415  (slow to import, and few calls need it)
+
+        if any(one.opname in ("STORE_GLOBAL", "DELETE_GLOBAL") for one in dis.get_instructions(code)):
+            return True
+        inner = ((one, names) for one in code.co_consts if isinstance(one, types.CodeType))
+        named = (names.get(name) for name in code.co_names)
+        called = ((one.__code__, one.__globals__) for one in named if isinstance(one, types.FunctionType))
+        return any(itertools.starmap(of_code, itertools.chain(inner, called)))
+
+    code = getattr(function, "__code__", None)
+    return code is not None and of_code(code, function.__globals__)

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 import tilewright
+from extreme_numbers import extreme_numbers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -23,12 +24,7 @@ def data(dtype, shape, seed, specials=True):
             where = rng.random(shape) < 0.1
             values[where] = rng.choice(SPECIALS, where.sum())
         return values.astype(dtype)
-    if dtype == "bool":
-        return rng.random(shape) < 0.5
-    limits = np.iinfo(dtype)
-    values = rng.integers(limits.min, limits.max, shape, dtype=dtype, endpoint=True)
-    values[rng.random(shape) < 0.2] = limits.max
-    return values
+    return extreme_numbers(dtype, shape, rng)
 
 
 def outcome(f, args):

@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pytest
 import tilewright
+from test_early_ends import breaks_out_of_a_list
 
 pytestmark = pytest.mark.compile
 
@@ -53,14 +54,6 @@ def first_limit(x):
     else:
         total = -1.0
     return total, k
-
-
-def breaks_out_of_a_list(x):
-    for scale in [1.0, 2.0, 3.0]:
-        if x[0] * scale > 1:
-            break
-        x = x * scale
-    return x
 
 
 def vectors(x):

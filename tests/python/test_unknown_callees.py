@@ -189,6 +189,7 @@ def counts(x):
     return x * 2
 
 
+@pytest.mark.filterwarnings("ignore::tilewright.FallbackWarning")
 def test_what_is_read_beside_a_call_may_not_be_changed_by_it():
     def reads_a_count(x):
         before = x * STATE["calls"]

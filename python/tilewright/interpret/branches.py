@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from ..effects import Branch
 from ..errors import TraceError
 from ..symbolic.graph import BOOL, INT64, Block, Value
 from ..symbolic.scalars import RunBool, which_of
+from ..taken_ways import Branch
 from .carried import (
     MISSING,
     Carried,

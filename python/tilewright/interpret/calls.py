@@ -94,16 +94,18 @@ class Calls(Part):
 
     def call_at(self, node: ast.Call, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """A call that the source has. What cannot be followed may be a stage, in another run of the trace."""
-        way = self.unknown.way_to(site_of(node))
-        refusal = self.tracer.as_stages.get(way)
-        if way is not None and refusal is not None:
-            return self.unknown.call(way, function, args, kwargs, refusal)
+        if self.tracer.as_stages:
+            way = self.unknown.way_to(site_of(node))
+            refusal = self.tracer.as_stages.get(way)
+            if way is not None and refusal is not None:
+                return self.unknown.call(way, function, args, kwargs, refusal)
         outer, self.unknown.called = self.unknown.called, (node, function)
         try:
             return self.call(node, function, args, kwargs)
         except TraceError as error:
             is_ours = isinstance(function, (GeneratorMethod, Followed))  # of what stands for an object of the run
-            if way is not None and not is_ours and self.unknown.can_be(function, args, kwargs):
+            may_be = not is_ours and self.unknown.can_be(function, args, kwargs)
+            if may_be and (way := self.unknown.way_to(site_of(node))) is not None:
                 error.ways = (*error.ways, way)
             raise
         finally:

@@ -11,7 +11,7 @@ import types
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ..effects import Site
+from ..taken_ways import Site
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)

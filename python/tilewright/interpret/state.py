@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from ..effects import Branch, Site, Way
 from ..errors import TraceError
 from ..symbolic.arrays import SymArray
 from ..symbolic.scalars import RunScalar, SymInt, described
 from ..symbolic.tracer import LEAVE_IT_OUT, NO_RULE, Tracer
+from ..taken_ways import Branch, Site, Way
 from .arguments import Inputs
 from .carried import attributes_of, may_change, memory_of
 from .frame import Frame

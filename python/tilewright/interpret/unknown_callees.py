@@ -17,14 +17,15 @@ import numpy as np
 
 from .. import effects
 from ..callees import containers_in
-from ..effects import Way, rebinds_globals
 from ..errors import TraceError
 from ..ops.stages import EFFECTS, effect_stage
+from ..outside_values import rebinds_globals
 from ..symbolic.arrays import SymArray
 from ..symbolic.compressed import Compressed
 from ..symbolic.graph import INT64
 from ..symbolic.scalars import Symbolic
 from ..symbolic.stages import NoTextError, Stage, argument_text
+from ..taken_ways import Site, Way
 from .frame import InterpretedFunction
 from .pure import look_up
 from .source import site_of
@@ -44,7 +45,7 @@ class UnknownCallees(Part):
         super().__init__(state)
         self.called: tuple[ast.Call, Any] | None = None  # the call that the source has, and what it calls
 
-    def entered(self, function: Any) -> tuple[effects.Site, Any] | None:
+    def entered(self, function: Any) -> tuple[Site, Any] | None:
         """The call in the source by which a function is run, and itself; None where there is none."""
         called, self.called = self.called, None
         if called is None or function not in (called[1], getattr(called[1], "__func__", None)):

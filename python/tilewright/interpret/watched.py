@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..callees import is_decided_by_data, is_pure, watching, watching_effects
-from ..effects import Branch, Made, Replay, Site, Way, is_asked, watch_branches
+from ..effects import Made, Replay, is_asked
+from ..taken_ways import Branch, Site, Way, watch_branches
 from .pure import is_numpys
 from .source import FUTURE, site_of, source_of
 

@@ -28,6 +28,7 @@ from ..symbolic.scalars import RunScalar, Symbolic, SymInt, SymScalar, number_of
 from ..symbolic.sizes import Size
 from ..symbolic.stages import NoTextError, Operand, Stage, call_of, result_of
 from ..symbolic.tracer import LEAVE_IT_OUT, CalleeNotSeen, Tracer
+from ..taken_ways import Way
 from .elementwise import store_exactly, store_result
 from .operands import NO_VALUE, dtype_of, is_symbolic, operand_of, shape_of, to_value
 from .shapes import as_size
@@ -352,7 +353,7 @@ def _is_complex(leaf: Any) -> bool:
     return isinstance(leaf, callees.Array) and leaf.dtype.kind == "c"
 
 
-def effect_stage(tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dict[str, Any], way: effects.Way) -> Any:
+def effect_stage(tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dict[str, Any], way: Way) -> Any:
     """The result of a call of a function that is not known to be pure: it is made once, behind all others before it."""
     args, kwargs = [_given_to(value) for value in args], {key: _given_to(value) for key, value in kwargs.items()}
     name = _name_of(function)

@@ -118,19 +118,48 @@ class OperandError(TraceError, TypeError):
     """A TraceError for what Python itself refuses with a TypeError."""
 
 
-class Tracer:
+@dataclass
+class Decided:
+    """What the traces of one call have found out on their way: each finding makes the trace begin again."""
+
+    # File, line and column of loops that are unrolled, and why they cannot stay loops.
+    unrolled: dict[tuple[str, int, int], TraceError] = field(default_factory=dict)
+    kept: set[tuple[str, int, int]] = field(default_factory=set)  # and of whiles that keep all iterations
+    layouts: set[str] = field(default_factory=set)  # arguments with a guard that says whether they are C-contiguous
+    cells: set[Any] = field(default_factory=set)  # (place of a branch or loop, variable that a cell holds there)
+    staged_lists: set[Any] = field(default_factory=set)  # places of lists that are stages
+    written_arrays: set[Any] = field(default_factory=set)  # places of calls whose arrays of plain values are written
+    draws_are_stages: bool = False
+    draws_globally: bool = False  # by stages, from the generator of np.random.normal()
+    effects_are_stages: bool = False  # there are calls of functions that are not known to be pure
+    takes_effects: bool = False  # there may be
+    one_way: dict[Any, bool] = field(
+        default_factory=dict
+    )  # branches of which one way is compiled: the condition's truth
+    as_stages: dict[Any, TraceError] = field(
+        default_factory=dict
+    )  # ways to functions that are not followed, and why not
+
+    def stage_too(self, known: set[Any], item: Any, found: TraceError) -> None:
+        """Another thing that is a stage, for which loops are decided anew; or the refusal, where that is no help."""
+        if item is None or item in known:
+            raise found
+        known.add(item)
+        self.unrolled.clear()
+        self.kept.clear()
+
+
+class Tracer(Decided):
     """One trace. `frame_file` and `line` say where in the user's source it is at the moment."""
 
-    def __init__(self, function_name: str, file: str) -> None:
+    def __init__(self, function_name: str, file: str, decided: Decided | None = None) -> None:
+        vars(self).update(vars(decided or Decided()))
         self.function_name = function_name
         self.file = file
         self.made = 0  # values so far
         # The blocks that are being written, outermost first.
         self.blocks: list[Block] = [Block()]
         self.loops: dict[str, LoopIndex] = {}
-        # File, line and column of loops that are, and why they cannot stay loops.
-        self.unrolled: dict[tuple[str, int, int], TraceError] = {}
-        self.kept: set[tuple[str, int, int]] = set()  # and of whiles that keep all iterations
         self.open_loops: set[str] = set()  # those whose bodies are being run
         self.reads: dict[str, Value] = {}  # symbols that are read from values of the run
         self.slices: dict[str, Any] = {}  # the count of a slice by limits of the run: (limits, extent, start, count)
@@ -140,7 +169,6 @@ class Tracer:
         self.check_reasons: list[str] = []
         self.sizes_decide = True
         self.written: dict[str, tuple[Any, ...]] = {}  # arguments, also where they are left as they were: their paths
-        self.layouts: set[str] = set()  # arguments with a guard that says whether they are C-contiguous
         # Memory that a check before a loop takes for unchanged in it: parameters of loops, and storages that are changed.
         self.taken_for_unchanged: set[int] = set()
         self.known_to_change: set[int] = set()
@@ -173,13 +201,6 @@ class Tracer:
         # (function, args, kwargs): a Python function by its source; None where the traced one has none.
         self.follow: Callable[[Any, list[Any], dict[str, Any]], Any] | None = None
         self.generators: list[Any] = []  # SymGenerator
-        self.draws_are_stages = False
-        self.takes_effects = False  # calls of functions that are not known to be pure are stages
-        self.one_way: dict[Any, bool] = {}  # branches on data of which one way is compiled: the truth of its condition
-        self.as_stages: dict[Any, TraceError] = {}  # ways to functions that are not followed, and why not
-        self.cells: set[Any] = set()  # (place of a branch or loop, variable that a cell holds there)
-        self.staged_lists: set[Any] = set()  # places of lists that are stages
-        self.written_arrays: set[Any] = set()  # places of calls whose arrays of plain values are written
         self.lent: list[tuple[str, Any]] = []  # generators of the caller: argument that leads to one, and where it is
         self.orders: list[Any] = []  # SymArray, of StagedGenerator
         self.stages: dict[str, Stage] = {}  # by their texts

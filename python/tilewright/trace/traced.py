@@ -7,12 +7,12 @@ import sys
 import types
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ..devices import UnknownDtype, stand_in
-from ..effects import Branch, Way, only_way, was_watched
 from ..errors import TraceError
 from ..guards import VALUE_KINDS, Missing, PythonGuard, follow, guard_holds, path_text
 from ..interpret.arguments import Inputs
@@ -30,7 +30,7 @@ from ..interpret.unknown_callees import EffectsAreStages, begin_effects, end_eff
 from ..operations import VIEWS
 from ..ops.elementwise import copied
 from ..ops.operands import is_symbolic
-from ..ops.stages import EFFECTS, held_copy, materialized, of_its_kind
+from ..ops.stages import held_copy, materialized, of_its_kind
 from ..signatures import own_signature
 from ..symbolic.arrays import Storage, SymArray
 from ..symbolic.compressed import Compressed
@@ -38,7 +38,8 @@ from ..symbolic.graph import BOOL, INT64, Value, unchanged
 from ..symbolic.scalars import SymInt, SymScalar, refuse_kinds
 from ..symbolic.sizes import Size
 from ..symbolic.stages import REPRODUCIBLE, Stage, Untaken
-from ..symbolic.tracer import MAX_RANK, Argument, CalleeNotSeen, LayoutNeeded, SizeGuard, Tracer
+from ..symbolic.tracer import MAX_RANK, Argument, CalleeNotSeen, Decided, LayoutNeeded, SizeGuard, Tracer
+from ..taken_ways import only_way, was_watched
 from .emit import Emitter, digest_of, quoted
 
 _INPUTS = ("array", "hidden", "scalar")
@@ -233,41 +234,37 @@ def trace(
         )
     if untaken is None and contract == "reproducible":
         untaken = REPRODUCIBLE
-    as_stages: dict[Way, TraceError] | None = {} if effects and untaken is None else None
-    one_way: dict[Branch, bool] = {}
+    once = partial(_trace_once, function, root, args, kwargs or {}, contract, changing, untaken)
+    lasting = Decided(takes_effects=effects and untaken is None)
     first: TraceError | None = None
     while True:
-        unrolled: dict[tuple[str, int, int], TraceError] = {}
+        decided = Decided(takes_effects=lasting.takes_effects, one_way=lasting.one_way, as_stages=lasting.as_stages)
         try:
-            return _trace_decided(
-                function, root, args, kwargs or {}, contract, unrolled, changing, untaken, as_stages, one_way
-            )
+            return _trace_decided(root, once, decided)
         except TraceError as error:
-            if as_stages is None:
+            if not lasting.takes_effects:
                 raise
             first = first or error
-            code = root.__code__
-            branches = [branch for one in (error, *unrolled.values()) for branch in one.branches]
-            if branches and not was_watched(code):
-                raise error if error.not_seen else _not_taken_yet(error) from None
-            way_left = next(
-                (
-                    (branch, only)
-                    for branch, holds in branches
-                    if branch not in one_way and (only := only_way(code, branch)) is not None and holds is not only
-                ),
-                None,
-            )
-            if way_left is not None:
-                one_way[way_left[0]] = way_left[1]
-                continue
-            if error.not_seen:
-                raise
-            ways = [way for one in (error, *unrolled.values()) for way in one.ways]
-            way = next((way for way in ways if way not in as_stages), None)
-            if way is None or len(as_stages) >= _MOST_NOT_FOLLOWED:
-                raise first from None
-            as_stages[way] = error
+            _leave_out(root.__code__, error, decided, first)
+
+
+def _leave_out(code: types.CodeType, error: TraceError, decided: Decided, first: TraceError) -> None:
+    """Decides what is no more followed, so that the next trace goes without what was refused; or raises."""
+    refusals = (error, *decided.unrolled.values())
+    branches = [branch for one in refusals for branch in one.branches]
+    if branches and not was_watched(code):
+        raise error if error.not_seen else _not_taken_yet(error) from None
+    for branch, holds in branches:
+        only = only_way(code, branch)
+        if branch not in decided.one_way and only is not None and holds is not only:
+            decided.one_way[branch] = only
+            return
+    if error.not_seen:
+        raise error
+    way = next((way for one in refusals for way in one.ways if way not in decided.as_stages), None)
+    if way is None or len(decided.as_stages) >= _MOST_NOT_FOLLOWED:
+        raise first from None
+    decided.as_stages[way] = error
 
 
 def _not_taken_yet(error: TraceError) -> CalleeNotSeen:
@@ -276,54 +273,30 @@ def _not_taken_yet(error: TraceError) -> CalleeNotSeen:
     return seen
 
 
-def _trace_decided(  # noqa: PLR0917
-    function: Any, root: types.FunctionType, args: Sequence[Any], kwargs: Mapping[str, Any], contract: str,
-    unrolled: dict[tuple[str, int, int], TraceError], changing: frozenset[str], untaken: Untaken | None,
-    as_stages: dict[Way, TraceError] | None, one_way: dict[Branch, bool],
-) -> Traced:  # fmt: skip
+def _trace_decided(root: types.FunctionType, once: Callable[[Decided], Traced], decided: Decided) -> Traced:
     """As many traces as it takes until all is decided that a trace finds out only on its way."""
-    kept: set[tuple[str, int, int]] = set()
-    layouts: set[str] = set()
-    staged_lists: set[tuple[str, int, int]] = set()
-    cells: set[tuple[str, tuple[str, int, int], str]] = set()
-    written_arrays: set[tuple[str, int, int]] = set()
-    staged: set[str] = set()  # whose draws Python makes: the function's own generators', those from the global one
     while True:
         try:
-            return _trace_once(
-                function, root, args, kwargs, contract, unrolled, kept, layouts, changing, untaken, staged,
-                staged_lists, cells, written_arrays, as_stages, one_way,
-            )  # fmt: skip
+            return once(decided)
         except ChangesShape as found:
-            if found.cell is None or found.cell in cells:
-                raise
-            cells.add(found.cell)
-            unrolled.clear()
-            kept.clear()
+            decided.stage_too(decided.cells, found.cell, found)
         except FilledByLoop as found:
-            if found.place in staged_lists:
-                raise
-            staged_lists.add(found.place)
-            unrolled.clear()
-            kept.clear()
+            decided.stage_too(decided.staged_lists, found.place, found)
         except WrittenWithTraced as found:
-            if found.place is None or found.place in written_arrays:
-                raise
-            written_arrays.add(found.place)
-            unrolled.clear()
-            kept.clear()
+            decided.stage_too(decided.written_arrays, found.place, found)
         except DrawsAreStages as found:
-            staged |= {"own", *["global"] * found.globally}
+            decided.draws_are_stages = True
+            decided.draws_globally |= found.globally
         except EffectsAreStages:
-            staged |= {"effects"}
+            decided.effects_are_stages = True
         except LayoutNeeded as needed:
-            layouts |= needed.names  # more of them each time: need_layout() sees to it
+            decided.layouts |= needed.names  # more of them each time: need_layout() sees to it
         except BeginAgain as loop:
-            _refuse_again(root, loop.place, unrolled if loop.why is not None else kept)
+            _refuse_again(root, loop.place, decided.unrolled if loop.why is not None else decided.kept)
             if loop.why is not None:
-                unrolled[loop.place] = loop.why
+                decided.unrolled[loop.place] = loop.why
             else:
-                kept.add(loop.place)
+                decided.kept.add(loop.place)
         except (RecursionError, MemoryError) as error:
             raise _too_deep(root, error) from None
 
@@ -357,17 +330,11 @@ def _refuse_again(
 
 def _trace_once(  # noqa: PLR0917
     function: Any, root: types.FunctionType, args: Sequence[Any], kwargs: Mapping[str, Any], contract: str,
-    unrolled: dict[tuple[str, int, int], TraceError], kept: set[tuple[str, int, int]], layouts: set[str], changing: frozenset[str],
-    untaken: Untaken | None, staged: set[str], staged_lists: set[tuple[str, int, int]],
-    cells: set[tuple[str, tuple[str, int, int], str]], written_arrays: set[tuple[str, int, int]],
-    as_stages: dict[Way, TraceError] | None, one_way: dict[Branch, bool],
+    changing: frozenset[str], untaken: Untaken | None, decided: Decided,
 ) -> Traced:  # fmt: skip
     parameters = bind_call(function, args, kwargs)
-    tracer = Tracer(root.__name__, root.__code__.co_filename)
-    tracer.unrolled, tracer.kept, tracer.layouts, tracer.untaken = unrolled, kept, layouts, untaken
-    tracer.draws_are_stages, tracer.staged_lists, tracer.cells = bool(staged - {"effects"}), staged_lists, cells
-    tracer.written_arrays = written_arrays
-    tracer.takes_effects, tracer.as_stages, tracer.one_way = as_stages is not None, as_stages or {}, one_way
+    tracer = Tracer(root.__name__, root.__code__.co_filename, decided)
+    tracer.untaken = untaken
     inputs = Inputs(tracer)
     tracer.cache.update(inputs=inputs, function=root, changing=changing)
     inputs.by_identity[id(root)] = (root, (("function", ""),))
@@ -378,9 +345,9 @@ def _trace_once(  # noqa: PLR0917
     if node is not None:
         none_failed = tracer.add("const", (), {"value": True}, BOOL, (), "checked")
         tracer.checked = SymArray.fresh(tracer, none_failed, is_scalar=False)
-    if "global" in staged:
+    if tracer.draws_globally:
         begin(tracer)
-    if "effects" in staged:
+    if tracer.effects_are_stages:
         begin_effects(tracer)
     if root.__code__.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         tracer.frames.append([tracer.file, root.__name__, root.__code__.co_firstlineno])
@@ -605,7 +572,7 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
         )
         + tuple((name, path, Size.constant(0)) for name, path in tracer.lent),
         draws_are_stages=tracer.draws_are_stages,
-        has_effects=EFFECTS in tracer.cache,
+        has_effects=tracer.effects_are_stages,
         stages={name: stage for name, stage in tracer.stages.items() if f"callee={quoted(name)}" in text},
         function=function,
         traced_by=traced_by,
