@@ -37,7 +37,7 @@ from .inspected import SIGNATURES, tells_of, told
 from .iterators import TracedIterator, traced_iterator
 from .loaded import LoadedModules
 from .made import MadeObjects
-from .numbers_of_run import of_the_run
+from .numbers_of_run import OF_FLOATS, of_the_run
 from .object_operators import ObjectOperators
 from .protocols import call_without_source
 from .pure import (
@@ -472,9 +472,11 @@ class Calls(Part):
 
 # Python's functions of a float that are NumPy's: where one raises, NumPy's gives no number.
 _MATH = {
-    math.sin: "sin", math.cos: "cos", math.tan: "tan", math.asin: "arcsin", math.acos: "arccos", math.atan: "arctan",
-    math.sinh: "sinh", math.cosh: "cosh", math.tanh: "tanh", math.exp: "exp", math.expm1: "expm1", math.log: "log",
-    math.log2: "log2", math.log10: "log10", math.log1p: "log1p", math.sqrt: "sqrt", math.fabs: "absolute",
+    function: OF_FLOATS[function].__name__
+    for function in (
+        math.sin, math.cos, math.tan, math.asin, math.acos, math.atan, math.sinh, math.cosh, math.tanh, math.exp, math.expm1,
+        math.log, math.log2, math.log10, math.log1p, math.sqrt, math.fabs,
+    )
 }  # fmt: skip
 _OF_NAMED_TUPLES = frozenset(["_replace", "_asdict", "_make", "_fields", "_field_defaults"])
 # Functions that are followed where code that is not hands them arguments.

@@ -384,12 +384,9 @@ class Interpreter(Part):
                 iteration()
             else:
                 self.branches.choose(node, self.branches.negated(node, held), iteration, lambda: None)
-        held = self.branches.held(stopped) if stopped else False
-        self.frame.variables.pop(stopped, None)
-        if held is False:
-            self.block(node.orelse)
-        elif held is not True and node.orelse:
-            self.branches.choose(node, self.branches.negated(node, held), lambda: self.block(node.orelse), lambda: None)
+        if stopped:
+            self.frame.variables[stopped] = self.branches.held(stopped)
+        self.regions.else_of(node, stopped)
 
     def _limits(self, node: ast.For, value: range | SymRange) -> tuple[Size, Size, int] | None:
         """(first, stop, step) of a range whose loop stays one, None where it is short enough to be unrolled."""

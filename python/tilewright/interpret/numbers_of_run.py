@@ -21,7 +21,7 @@ from ..symbolic.graph import BOOL, FLOAT64
 from ..symbolic.scalars import RunBool, RunScalar, SymInt, SymScalar
 from ..symbolic.tracer import Tracer
 
-_OF_FLOATS: dict[Any, np.ufunc] = {
+OF_FLOATS: dict[Any, np.ufunc] = {
     math.sin: np.sin, math.cos: np.cos, math.tan: np.tan, math.asin: np.arcsin, math.acos: np.arccos, math.atan: np.arctan,
     math.sinh: np.sinh, math.cosh: np.cosh, math.tanh: np.tanh, math.asinh: np.arcsinh, math.acosh: np.arccosh,
     math.atanh: np.arctanh, math.exp: np.exp, math.expm1: np.expm1, math.log: np.log, math.log2: np.log2,
@@ -39,7 +39,7 @@ def of_the_run(tracer: Tracer, function: Callable[..., Any], args: Sequence[Any]
     if kwargs or not args or not any(map(_is_of_the_run, args)) or not all(map(_is_number, args)):
         return None
     try:
-        known = function in _OF_FLOATS or function in _TRUTHS or function in _TO_INT or function in _BY_PYTHON
+        known = function in OF_FLOATS or function in _TRUTHS or function in _TO_INT or function in _BY_PYTHON
     except TypeError:  # no hash
         return None
     if not known or tracer.checked is None:
@@ -55,7 +55,7 @@ def of_the_run(tracer: Tracer, function: Callable[..., Any], args: Sequence[Any]
     if function is math.log and len(floats) == 2:  # noqa: PLR2004 - and a base
         parts = [_checked(tracer, function, apply_ufunc(tracer, np.log, [one])) for one in floats]
         return _checked(tracer, function, apply_ufunc(tracer, np.divide, [_as_float(tracer, one) for one in parts]))
-    ufunc = _OF_FLOATS.get(function)
+    ufunc = OF_FLOATS.get(function)
     if ufunc is None or len(floats) != ufunc.nin:
         return None
     return _checked(tracer, function, apply_ufunc(tracer, ufunc, floats))

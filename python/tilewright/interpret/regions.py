@@ -118,7 +118,7 @@ class Regions(Region):
                 held = value
             self.frame.variables[variable] = self._once_run(node, variable, held, length)
         self._take_from_cells(node)
-        self._else_of(node, stopped)
+        self.else_of(node, stopped)
 
     def _put_into_cells(self, node: ast.For | ast.While) -> bool:
         """Variables that have another size in each iteration; whether there are any."""
@@ -194,7 +194,7 @@ class Regions(Region):
                 self.frame.variables[variable] = self._once_run(node, variable, value, once)
         self._note_unchanged(arrays, self.frame.variables.pop(ran, None))
         self._take_from_cells(node)
-        self._else_of(node, stopped)
+        self.else_of(node, stopped)
 
     def _note_unchanged(self, arrays: dict[str, SymArray], ran: Any) -> None:
         """Where no iteration ran, a variable still is the array that it was."""
@@ -232,10 +232,10 @@ class Regions(Region):
         if leaving is Leaving.BREAK:
             self.frame.variables[self.state.stopped[-1]] = True
 
-    def _else_of(self, node: ast.For | ast.While, stopped: str) -> None:
+    def else_of(self, node: ast.For | ast.While, stopped: str) -> None:
         """The else of a loop, where no break has ended that; `stopped` is the variable that says so."""
         held = self.frame.variables.pop(stopped, False)
-        if not node.orelse:
+        if not node.orelse or held is True:
             return
         if held is False:
             self.block(node.orelse)
