@@ -608,18 +608,18 @@ POOL = """
         return x + 1
     if __name__ == "__main__":
         with multiprocessing.get_context("fork").Pool(2) as pool:
-            results = pool.map(f, [np.ones(3), np.ones(4)], chunksize=1)
+            results = pool.map(f, [np.ones(3)] * 400, chunksize=1)
 """
 
 
 def test_children_of_a_pool_are_left_alone_and_said_so(tmp_path):
     recorder, main = record(tmp_path, POOL, first_only=True)
-    assert [r.tolist() for r in main.results] == [[2.0] * 3, [2.0] * 4]
-    assert not recorder.candidates and recorder.calls_in_children == 2
+    assert [r.tolist() for r in main.results] == [[2.0] * 3] * 400
+    assert not recorder.candidates and recorder.calls_in_children == 400  # of two processes, often at one moment
     with pytest.raises(NothingToTune) as error:
         choose(recorder, "s.py", None, "time", accept)
     assert str(error.value) == (
-        "s.py: 2 calls of its functions with NumPy arrays ran in child processes (multiprocessing), which are left alone. "
+        "s.py: 400 calls of its functions with NumPy arrays ran in child processes (multiprocessing), which are left alone. "
         "Call the function once in the script itself, before the children start."
     )
 

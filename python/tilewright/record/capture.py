@@ -30,6 +30,7 @@ _SETTLED_AFTER_S = 2.0  # of time in candidates, when each signature has been se
 _SEEN_OFTEN = 3
 _MOST_SIGNATURES = 64  # of a function, with a copy of the arguments each: what grows has new sizes at each call
 _LONG_NS = 1_000_000  # of a call from numbers to numbers: shorter ones are the script's bookkeeping
+_CHILD_COUNTS = 1 << 16
 _NUMBERS = (bool, int, float, complex, np.generic)
 _PLAIN = (bool, int, float, complex, np.generic, str, type(None), types.FunctionType)
 
@@ -105,13 +106,14 @@ class Recorder:
         self._kept_bytes = 0
         self.users = Users(os.getcwd())  # of the script; run_script() sets it
         self._owner = os.getpid()
-        # Shared with processes that the script forks: which of them called functions of arrays.
-        self._in_children = mmap.mmap(-1, 8)
+        # Shared with processes that the script forks: their calls of functions of arrays. A count a process, by its pid: children that
+        # count at the same moment lose nothing, and one that is killed leaves no lock behind.
+        self._in_children = np.frombuffer(mmap.mmap(-1, 8 * _CHILD_COUNTS), np.int64)
 
     @property
     def calls_in_children(self) -> int:
         """Calls of candidates in processes that the script forked, where nothing is recorded."""
-        return int.from_bytes(self._in_children[:8], "little")
+        return int(self._in_children.sum())
 
     def wrap(self, function: Callable[..., Any], name: str) -> Callable[..., Any]:
         """A function that behaves as `function` and reports its calls."""
@@ -133,7 +135,7 @@ class Recorder:
         has_arrays = any(True for value in values for _ in arrays_in(value, self.users))
         if os.getpid() != self._owner:
             if has_arrays:
-                self._in_children[:8] = (self.calls_in_children + 1).to_bytes(8, "little")
+                self._in_children[os.getpid() % _CHILD_COUNTS] += 1
             return function(*args, **kwargs)
         if not has_arrays:
             return self._call_without_arrays(function, name, args, kwargs, jitted)
