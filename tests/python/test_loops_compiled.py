@@ -144,6 +144,40 @@ def test_loops_without_iterations_that_write_nothing() -> None:
         np.testing.assert_array_equal(x, expected)
 
 
+def _pairs(b1, b2):
+    if b1 + b2 == 3:
+        return 1
+    else:
+        return 0
+
+
+def _folded(n, seq):
+    """Nussinov's algorithm, as NPBench has it: the first iteration of the outer loop has none of the inner one."""
+    table = np.zeros((n, n), np.int32)
+    for i in range(n - 1, -1, -1):
+        for j in range(i + 1, n):
+            if j - 1 >= 0:
+                table[i, j] = max(table[i, j], table[i, j - 1])
+            if i + 1 < n:
+                table[i, j] = max(table[i, j], table[i + 1, j])
+            if j - 1 >= 0 and i + 1 < n:
+                if i < j - 1:
+                    table[i, j] = max(table[i, j], table[i + 1, j - 1] + _pairs(seq[i], seq[j]))
+                else:
+                    table[i, j] = max(table[i, j], table[i + 1, j - 1])
+            for k in range(i + 1, j):
+                table[i, j] = max(table[i, j], table[i, k] + table[k + 1, j])
+    return table
+
+
+@pytest.mark.parametrize("first", (17, 0, 2))
+def test_an_index_of_a_loop_whose_first_run_has_no_iteration_is_in_bounds(first: int) -> None:
+    compiled = tilewright.jit(_folded, strict=True)
+    for n in (first, 0, 1, 2, 3, 18):
+        seq = np.random.default_rng(n).integers(0, 4, n).astype(np.int32)
+        np.testing.assert_array_equal(compiled(n, seq), _folded(n, seq))
+
+
 def test_python_numbers_are_python_numbers() -> None:
     jitted = tilewright.jit(loops.mixes_numbers, strict=True)
     call = (RNG.random(100), 70, 0.5)

@@ -102,6 +102,8 @@ def _position(tracer: Tracer, part: Any, array: SymArray, axis: int) -> Size:
             inside = tracer.decide_if_same_in_all_iterations(*((">=", moved, 0) if negative else ("<", moved, extent)))
         if inside is None:
             return position(tracer, part, extent, axis)
+        if inside:  # the number of the recorded call is that of a first iteration, which may be none
+            return tracer.resolve(moved)
     index = size
     value = tracer.value_of(index)
     message = f"index {value} is out of bounds for axis {axis} with size {tracer.value_of(extent)}"
