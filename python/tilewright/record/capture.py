@@ -30,7 +30,7 @@ _SETTLED_AFTER_S = 2.0  # of time in candidates, when each signature has been se
 _SEEN_OFTEN = 3
 _MOST_SIGNATURES = 64  # of a function, with a copy of the arguments each: what grows has new sizes at each call
 _LONG_NS = 1_000_000  # of a call from numbers to numbers: shorter ones are the script's bookkeeping
-_CHILD_COUNTS = 1 << 16
+_CHILD_COUNTS = 1 << 16  # of 8 bytes: of processes whose pids differ by as many, one at a time is likely to live
 _NUMBERS = (bool, int, float, complex, np.generic)
 _PLAIN = (bool, int, float, complex, np.generic, str, type(None), types.FunctionType)
 
@@ -106,8 +106,8 @@ class Recorder:
         self._kept_bytes = 0
         self.users = Users(os.getcwd())  # of the script; run_script() sets it
         self._owner = os.getpid()
-        # Shared with processes that the script forks: their calls of functions of arrays. A count a process, by its pid: children that
-        # count at the same moment lose nothing, and one that is killed leaves no lock behind.
+        # Shared with processes that the script forks: their calls of functions of arrays. A count a process, by its pid:
+        # children that count at the same moment lose nothing, and one that is killed leaves no lock behind.
         self._in_children = np.frombuffer(mmap.mmap(-1, 8 * _CHILD_COUNTS), np.int64)
 
     @property
