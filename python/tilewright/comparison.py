@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import time
+import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -61,7 +62,8 @@ def compare(run_compiled: Callable[[Call], Any], reference: Reference, call: Cal
 
     compiled, numpy = runs_of(run_compiled), runs_of(reference.run)
     try:
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the call itself gives them, once
             first = compiled()
             if first <= _SHORT_NS:
                 return Times(_best(compiled, _SHORT_NS), _best(numpy, 20 * _SHORT_NS))

@@ -518,6 +518,9 @@ def laid_out(array: np.ndarray[Any, Any], layout: str) -> np.ndarray[Any, Any]:
 # Whose sums NumPy rounds as the operands lie in memory. Stages are handed complex ones in C order.
 ADDS_UP = re.compile("einsum|matrix_power|convolve|correlate|average|nanvar|nanstd|norm")
 
+# Kernels of ours, which round otherwise than NumPy; calls that NumPy warns of, or refuses, go to NumPy whole.
+ROUNDED = re.compile(r"np\.(average|nanvar|nanstd|logaddexp|nanarg\w+)\(")
+
 
 @dataclass(frozen=True)
 class Example:
@@ -537,7 +540,9 @@ def arguments(line: str, example: Example) -> list[Any]:
             made.append(float(number) if "." in number else int(number))
             continue
         sizes = tuple(example.extents[n] if n in example.extents else int(n) for n in shape.split(",") if n)
-        special = example.special and kind not in "LRc"  # LAPACK prints what it thinks of them
+        special = (
+            example.special and kind not in "LRc" and not ROUNDED.search(line)
+        )  # LAPACK prints what it thinks of them
         dtype = np.dtype(next(dtypes))
         layout = "C" if dtype.kind == "c" and ADDS_UP.search(line) else example.layout
         made.append(laid_out(contents(rng, dtype, sizes, how, special), layout))
@@ -564,6 +569,17 @@ def same(mine: Any, numpys: Any) -> bool:
         return bool(np.array_equal(mine, numpys))
     halves = ((mine.real, numpys.real), (mine.imag, numpys.imag)) if numpys.dtype.kind == "c" else ((mine, numpys),)
     return all(np.array_equal(x, y, equal_nan=True) and np.array_equal(is_below(x), is_below(y)) for x, y in halves)
+
+
+def nearly(mine: Any, numpys: Any) -> bool:
+    """The same types and dtypes, and numbers that differ by the roundings of a short sum."""
+    if isinstance(numpys, tuple):
+        return type(mine) is tuple and all(map(nearly, mine, numpys))
+    if type(mine) is not type(numpys) or mine.dtype != numpys.dtype or mine.shape != numpys.shape:
+        return False
+    unit = np.finfo(numpys.dtype).eps if numpys.dtype.kind in "fc" else 0
+    size = np.nanmax(np.abs(numpys), initial=1.0)
+    return bool(np.allclose(mine, numpys, rtol=64 * unit, atol=64 * unit * size, equal_nan=True))
 
 
 def is_below(x: Any) -> Any:
@@ -616,8 +632,9 @@ def check(line: str, jitted: Any, given_arguments: Any) -> bool:
     got = jitted(*mine)
     shown = f"{line}\narguments {given_arguments()}\nNumPy {want!r}\nhere  {got!r}"
     is_empty = is_written(line) and any(np.size(one) == 0 for one in numpys)  # into no elements nothing is compiled
-    assert InNumPy.count == 0 or is_empty, f"went to NumPy: {shown}"
-    assert same(got, want), shown
+    is_rounded = ROUNDED.search(line) is not None
+    assert InNumPy.count == 0 or is_empty or is_rounded, f"went to NumPy: {shown}"
+    assert (nearly if is_rounded else same)(got, want), shown
     assert all(map(same, mine, numpys)), f"{shown}\nwritten: {mine}\nby NumPy: {numpys}"
     return True
 

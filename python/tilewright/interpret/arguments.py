@@ -55,6 +55,7 @@ _TABLES = (dict, collections.OrderedDict, collections.Counter, collections.defau
 _SINGLE = (
     types.ModuleType, np.ufunc, type(np.sum), types.MethodDescriptorType, types.WrapperDescriptorType,
     types.ClassMethodDescriptorType, types.GetSetDescriptorType, types.MemberDescriptorType, _face.Dispatcher,
+    type(np._NoValue),
 )  # fmt: skip
 # What a member of an enumeration is for good; others of its attributes may be assigned.
 _OF_MEMBERS = frozenset(["name", "value", "_name_", "_value_"])

@@ -17,6 +17,7 @@ from . import (  # noqa: F401  (each fills the registry)
     as_loops,
     callees,
     composites,
+    converters,
     counts,
     creation,
     elementwise,

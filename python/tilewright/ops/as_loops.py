@@ -5,15 +5,16 @@ else is a stage. Loops of a program become vector code over rows, results or que
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from ..symbolic.arrays import SymArray
 from ..symbolic.from_data import gather
-from ..symbolic.registry import rule
+from ..symbolic.registry import provides, rule
 from ..symbolic.tracer import LEAVE_IT_OUT, Tracer
-from .operands import INT64, check_dtype, full, is_symbolic
+from .operands import INT64, NO_VALUE, check_dtype, full, is_symbolic
 from .reductions import reduction_dtype
 from .shapes import as_array, normalize_axis
 
@@ -84,6 +85,66 @@ def _register_scan(function: Any, ufunc: np.ufunc) -> None:
 
 _register_scan(np.cumsum, np.add)
 _register_scan(np.cumprod, np.multiply)
+
+
+# ---- functions of vectors
+
+
+def _along(function: Any, a: Any, axis: int, args: Any, options: Any) -> Any:
+    last = np.moveaxis(a, axis, -1)
+    rows = last.reshape(-1, last.shape[-1])
+    first = np.asanyarray(function(rows[0], *args, **options))
+    out = np.zeros((rows.shape[0], *first.shape), first.dtype)
+    for i in range(rows.shape[0]):
+        out[i] = function(rows[i], *args, **options)
+    results = out.reshape(last.shape[:-1] + first.shape)
+    outer = last.ndim - 1
+    return np.moveaxis(results, tuple(range(outer, results.ndim)), tuple(range(axis, axis + first.ndim)))
+
+
+@rule(np.apply_along_axis)
+def apply_along_axis(tracer: Tracer, func1d: Any, axis: Any, arr: Any, *args: Any, **kwargs: Any) -> Any:
+    """A loop over the vectors along an axis; the dtype of all results is that of the first, as in NumPy."""
+    array = as_array(tracer, arr)
+    k = normalize_axis(axis, array.ndim)
+    for n, size in enumerate(array.sizes):
+        if n != k:
+            tracer.require(">=", size, 1, "Cannot apply_along_axis when any iteration dimensions are 0", ValueError)
+    return followed(tracer, "apply_along_axis", _along, func1d, array, k, args, kwargs)
+
+
+# ---- reductions
+
+
+def _largest_number(a: Any, axis: Any, keepdims: Any) -> Any:
+    found = np.max(np.where(np.isnan(a), -np.inf, a), axis=axis, keepdims=keepdims)
+    if np.any(found == -np.inf):
+        raise ValueError("of elements that are all NaN the result is NaN")
+    return found
+
+
+def _smallest_number(a: Any, axis: Any, keepdims: Any) -> Any:
+    found = np.min(np.where(np.isnan(a), np.inf, a), axis=axis, keepdims=keepdims)
+    if np.any(found == np.inf):
+        raise ValueError("of elements that are all NaN the result is NaN")
+    return found
+
+
+_OF_NUMBERS = {np.fmax: _largest_number, np.fmin: _smallest_number}
+
+
+@provides
+def reduced_by_loop(tracer: Tracer, ufunc: np.ufunc, given: Mapping[str, Any]) -> Any:
+    """fmax.reduce and fmin.reduce of floats; `given`: the parameters of ufunc.reduce. Where a result may be NaN, or an
+    infinity in the place of NaN, NumPy runs the call."""
+    name = f"{ufunc.__name__}.reduce"
+    asked = {key for key, value in given.items() if value is not None and value is not NO_VALUE}
+    if ufunc not in _OF_NUMBERS or not asked <= {"array", "axis", "keepdims"} or tracer.checked is None:
+        raise _refusal(tracer, name, "with these options")
+    array = as_array(tracer, given["array"])
+    if array.dtype.kind != "f" or array.dtype == np.float16:
+        raise _refusal(tracer, name, f"of {array.dtype}")
+    return followed(tracer, name, _OF_NUMBERS[ufunc], array, given.get("axis", 0), given.get("keepdims", False))
 
 
 # ---- searches

@@ -19,7 +19,7 @@ from ..symbolic.operators import check_out
 from ..symbolic.registry import FUNCTIONS, OPERATIONS, PRODUCTS, provides, rule
 from ..symbolic.scalars import LARGEST_INT, RunBool, RunScalar, SymInt, SymScalar, described, later_of, refuse_kinds
 from ..symbolic.tracer import OperandError, Tracer
-from . import under_masks
+from . import composed_ufuncs, under_masks
 from .operands import (
     BOOL,
     FLOAT64,
@@ -88,7 +88,7 @@ def _by_rule(
             tracer, f"np.{ufunc.__name__}", inputs,
             lambda whole: apply_ufunc(tracer, ufunc, whole, dtype=dtype, casting=casting, where=where, **others),
         )  # fmt: skip
-    if where is not True:
+    if where is not True and where is not NO_VALUE:  # which NumPy's own source hands on, and which is true
         raise tracer.error(f"np.{ufunc.__name__}(where=...)", "elements that are left out keep what was in memory",
                      "Use np.where.")  # fmt: skip
     for name, value in others.items():
@@ -103,7 +103,7 @@ def _by_rule(
         result = _generalized(tracer, ufunc, inputs)
     elif ufunc is np.divmod and out is None and dtype is None:
         return apply_ufunc(tracer, np.floor_divide, inputs), apply_ufunc(tracer, np.remainder, inputs)
-    elif ufunc.nout > 1:
+    elif ufunc.nout > 1 and (out is not None or len(inputs) != ufunc.nin):
         raise tracer.error(f"np.{ufunc.__name__}")
     else:
         if len(inputs) != ufunc.nin:
@@ -171,7 +171,7 @@ def _generalized(tracer: Tracer, ufunc: np.ufunc, inputs: Sequence[Any]) -> Any:
 
 def _elementwise(
     tracer: Tracer, ufunc: np.ufunc, operands: list[Any], dtype: np.dtype[Any] | None, casting: str
-) -> SymArray:
+) -> Any:
     name = "divide" if ufunc is np.true_divide else ufunc.__name__
     if any(getattr(x, "kinds", None) for x in operands):
         return _of_some_kind(tracer, ufunc, operands, dtype, casting)
@@ -204,6 +204,14 @@ def _elementwise(
         raise tracer.error(f"np.{name} of {loop[0]} and {loop[1]}", "there is no rule for comparing these two exactly",
                      "Convert one of them with astype.")  # fmt: skip
     values = [within(tracer, to_value(tracer, x, d), shape) for x, d in zip(operands, loop, strict=True)]
+    formula = composed_ufuncs.formula_of(name, loop[0])
+    if formula is not None:
+        with tracer.composite(name):
+            arrays = [SymArray.fresh(tracer, value) for value in values]
+            results = composed_ufuncs.computed(formula, arrays, list(resolved[ufunc.nin :]))
+        return results[0] if ufunc.nout == 1 else tuple(results)
+    if ufunc.nout > 1:
+        raise tracer.error(f"np.{name}")
     c_order = _is_in_c_order(tracer, operands, shape)
     return SymArray.fresh(tracer, _operation(tracer, name, values, result_dtype, shape), c_order=c_order)
 
@@ -218,7 +226,7 @@ def _is_in_c_order(tracer: Tracer, operands: Sequence[Any], shape: Sequence[Any]
 
 def _of_some_kind(
     tracer: Tracer, ufunc: np.ufunc, operands: list[Any], dtype: np.dtype[Any] | None, casting: str
-) -> SymArray:
+) -> Any:
     """Where the data decide the kind of an operand: one program, if NumPy computes the same with each."""
     types: dict[str, Any] = {"float": float, "int": int, "bool": BOOL, "complex": complex}
     ways: list[tuple[Any, ...]] = [()]

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import TraceError
 from ..operations import REDUCED_BY
 from ..symbolic.arrays import SymArray
 from ..symbolic.graph import NEWAXIS, Value
@@ -23,7 +24,6 @@ from .operands import (
     FLOAT64,
     INT64,
     NO_VALUE,
-    broadcast,
     check_dtype,
     chosen,
     dtype_of,
@@ -322,24 +322,6 @@ rule(np.var)(partial(_spread, "var"))
 rule(np.std)(partial(_spread, "std"))
 
 
-@rule(np.average)
-def average(
-    tracer: Tracer, a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = NO_VALUE
-) -> Any:
-    if weights is not None:
-        raise tracer.error("np.average with weights",
-                           "it raises ZeroDivisionError where the weights sum to zero, which depends on the elements",
-                           "Write (a * w).sum(axis) / w.sum(axis).")  # fmt: skip
-    with tracer.composite("average"):
-        result = mean(tracer, a, axis, keepdims=keepdims)
-        if not returned:
-            return result
-        value = result.read()
-        count = count_of(tracer, *_reducing(tracer, a, axis))
-        scale = tracer.cast(to_value(tracer, count, INT64), value.dtype)
-        return result, SymArray.fresh(tracer, broadcast(tracer, scale, value.shape))
-
-
 @rule(np.ptp)
 def ptp(tracer: Tracer, a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE) -> Any:
     with tracer.composite("ptp"):
@@ -359,15 +341,20 @@ def count_nonzero(tracer: Tracer, a: Any, axis: Any = None, *, keepdims: Any = F
 def reduce_ufunc(tracer: Tracer, ufunc: np.ufunc, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """ufunc.reduce(array, axis=0, ...): the NumPy function of that reduction."""
     name = next((name for name, by in REDUCED_BY.items() if getattr(np, by) is ufunc), "")
+    names = ("array", "axis", "dtype", "out", "keepdims", "initial", "where")
+    given = dict(zip(names, args, strict=False)) | kwargs
     if not name:
-        refusal = tracer.error(f"np.{ufunc.__name__}.reduce")
+        before = tracer.made
+        try:
+            return OPERATIONS.reduced_by_loop(tracer, ufunc, given)
+        except TraceError as error:
+            tracer.undone.append(range(before, tracer.made))
+            refusal = error
         with tracer.no_kernel(refusal):
             staged = stage_of(tracer, ufunc.reduce, args, kwargs)
         if staged is NotImplemented:
             raise refusal
         return staged
-    names = ("array", "axis", "dtype", "out", "keepdims", "initial", "where")
-    given = dict(zip(names, args, strict=False)) | kwargs
     out = given.get("out")
     call: dict[str, Any] = {key: given[key] for key in ("keepdims", "where", "initial", "dtype") if key in given}
     call |= {"axis": given.get("axis", 0), "out": out[0] if isinstance(out, tuple) else out}

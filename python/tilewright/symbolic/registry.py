@@ -42,6 +42,9 @@ class Operations:
     item_of: Rule  # (array): its only element, as Python's number
     flatten: Rule  # (tracer, array, order): as the method, for which NumPy has no function
     part_of: Rule  # (what a mask picks out, key)
+    reduced_by_loop: (
+        Rule  # (tracer, ufunc, the parameters of its reduce): a kernel, where the reduction is no operation
+    )
     stage_of: Rule  # (tracer, function, args, kwargs): the result of a call that Python makes, or NotImplemented
     array_of_selected: Rule  # (what a mask picks out): as an array, in NumPy's order
     array_of_items: Rule  # (tracer, a list or tuple in which something is symbolic)

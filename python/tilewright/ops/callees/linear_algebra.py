@@ -161,7 +161,7 @@ def _kron(a: Like, b: Like) -> Any:
     return Gives(common(a, b), [n * k for n, k in zip(first, second, strict=True)])
 
 
-@row(np.cross)
+@row(np.cross, source_first=True)
 def _cross(a: Like, b: Like, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: Any = None) -> Any:  # noqa: PLR0917
     axisa, axisb, axisc = (axisa, axisb, axisc) if axis is None else (axis,) * 3
     outer = []

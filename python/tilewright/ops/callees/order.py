@@ -88,7 +88,7 @@ for _function in (np.percentile, np.quantile, np.nanpercentile, np.nanquantile):
     _quantiles(_function)
 
 
-@row(np.nanargmax, np.nanargmin)
+@row(np.nanargmax, np.nanargmin, source_first=True)
 def _nanargmax(a: Like, axis: Any = None, out: None = None, *, keepdims: bool = False) -> Any:
     return Gives(INT64, without_axes(a, axis, keepdims))
 

@@ -16,7 +16,7 @@ def _cumulated(a: Like, axis: Any = None, dtype: Any = None, out: None = None) -
     return Gives(summed(a, dtype), along(a, axis) if a.ndim else (1,))
 
 
-@row(np.ediff1d)
+@row(np.ediff1d, source_first=True)
 def _ediff1d(ary: Like, to_end: Any = None, to_begin: Any = None) -> Any:
     more = sum(Like(ary.tracer, one).size for one in (to_end, to_begin) if one is not None)
     return Gives(ary.dtype, (max(0, ary.size - 1) + more,))
@@ -27,7 +27,7 @@ def _interp(x: Like, xp: Like, fp: Like, left: Any = None, right: Any = None, pe
     return Gives(COMPLEX128 if fp.dtype.kind == "c" else FLOAT64, x.shape)
 
 
-@row(np.average)
+@row(np.average, source_first=True)
 def _average(
     a: Like, axis: Any = None, weights: Like | None = None, returned: bool = False, *, keepdims: bool = False
 ) -> Any:
@@ -37,7 +37,7 @@ def _average(
     return (mean, mean) if returned else mean
 
 
-@row(np.nanvar, np.nanstd)
+@row(np.nanvar, np.nanstd, source_first=True)
 def _nanvar(  # noqa: PLR0917
     a: Like, axis: Any = None, dtype: Any = None, out: None = None, ddof: Any = 0, keepdims: bool = False, *,
     where: Any = True, mean: Any = None, correction: Any = None,

@@ -91,7 +91,7 @@ def _extract(condition: Like, arr: Like) -> Any:
     return Gives(arr.dtype, (FromData(arr.size),))
 
 
-@row(np.delete)
+@row(np.delete, source_first=True)
 def _delete(arr: Like, obj: Any, axis: Any = None) -> Any:
     total = arr.size if axis is None else extent_of(arr, axis)
     is_one = isinstance(obj, (int, SymInt)) and type(obj) is not bool
@@ -198,7 +198,7 @@ def _unpackbits(a: Like, /, axis: Any = None, count: Any = None, bitorder: str =
     return Gives(np.uint8, (extent,) if axis is None else with_axis(a, axis, extent))
 
 
-@row(np.array_equiv)
+@row(np.array_equiv, source_first=True)
 def _array_equiv(a1: Like, a2: Like) -> Any:
     return Gives(BOOL, (), bool)
 
