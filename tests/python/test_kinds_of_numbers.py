@@ -162,3 +162,33 @@ def test_a_call_that_no_version_takes_says_nothing_of_the_time_of_others():
             f(np.linspace(0, 1, 300_000), 2**40)
     assert [v.label for v in specialization.versions] == versions
     assert not specialization.why_numpy and not specialization.large_reason
+
+
+def remainders(x):
+    s, t = 1.0, 7
+    for i in range(x.shape[0]):
+        s = s // x[i].item() + (t % s if s else 1.0)
+        q, r = divmod(s + float(x[i]), 0.7)
+        s = s - q * r
+    return s
+
+
+def powers(x):
+    s = 1.5
+    for i in range(x.shape[0]):
+        s = abs(s) ** float(x[i]) + 2**-s + float(x[i]) ** 3
+    return s
+
+
+@pytest.mark.parametrize("function", [remainders, powers])
+@pytest.mark.parametrize("change", [1.0, -1.0, 0.0, 1e308, 1e-3])
+def test_python_divides_and_raises_floats_of_the_run(function, change):
+    with np.errstate(all="ignore"):
+        x = np.random.default_rng(3).random(40) * 9 * change
+    try:
+        want = function(x)
+    except (ArithmeticError, TypeError) as error:
+        with pytest.raises(type(error)):
+            tilewright.jit(function, strict=True)(x)
+        return
+    np.testing.assert_allclose(tilewright.jit(function, strict=True)(x), want, rtol=1e-12)

@@ -43,6 +43,7 @@ from .loaded import PATH as PATH_OF_MODULES
 from .loaded import LoadedModules
 from .pure import has_own_operators, is_generic_by_itself, is_named_tuple
 from .staged_draws import StagedGenerator, of_the_caller
+from .vectorized import ATTRIBUTES, vectorized
 
 _INT64 = np.iinfo(np.int64)
 MAX_NESTING = 8  # of containers in which objects and other containers are looked for
@@ -142,6 +143,7 @@ _KINDS: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
     ("a method of C", _of(types.BuiltinMethodType, types.MethodWrapperType), "_method_of_c"),  # its name and self
     ("a static method", _exactly(staticmethod), "_static_method"),  # its function
     ("a partial function", _is_partial, "_partial"),  # function, arguments and keywords
+    ("a function of numbers under np.vectorize", _exactly(np.vectorize), "_vectorized"),  # its function and options
     ("a function behind lru_cache", _exactly(functools._lru_cache_wrapper), "_single"),  # what it gives is an input
     ("a named tuple", lambda value: is_named_tuple(type(value)), "_items"),  # class and length, and each item
     ("a list or a tuple", _exactly(list, tuple), "_items"),  # length, and each item
@@ -397,6 +399,14 @@ class Inputs:
             for name in ("func", "args", "keywords")
         )
         return functools.partial(function, *args, **keywords)
+
+    def _vectorized(self, value: Any, path: Path, is_parameter: bool) -> Any:
+        self._guard(path, "type", type(value))
+        held = [
+            self.make(getattr(value, name), (*path, ("attribute", name)), is_parameter=False) for name in ATTRIBUTES
+        ]
+        made = vectorized(*held)
+        return self._single(value, path, is_parameter) if made is None else made
 
     def _items(self, value: Any, path: Path, is_parameter: bool) -> Any:
         self._guard(path, "length", (type(value), len(value)))

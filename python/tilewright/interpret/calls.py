@@ -59,6 +59,7 @@ from .staged_lists import FILLING, FilledByLoop, StagedList
 from .staged_texts import ArrayAsBytes, StagedText
 from .state import Part, State
 from .unknown_callees import UnknownCallees
+from .vectorized import ATTRIBUTES, Vectorized, applied, vectorized
 
 
 class Followed:
@@ -103,7 +104,9 @@ class Calls(Part):
         try:
             return self.call(node, function, args, kwargs)
         except TraceError as error:
-            is_ours = isinstance(function, (GeneratorMethod, Followed))  # of what stands for an object of the run
+            is_ours = isinstance(
+                function, (GeneratorMethod, Followed, Vectorized)
+            )  # of what stands for an object of the run
             may_be = not is_ours and self.unknown.can_be(function, args, kwargs)
             if may_be and (way := self.unknown.way_to(site_of(node))) is not None:
                 error.ways = (*error.ways, way)
@@ -116,6 +119,9 @@ class Calls(Part):
             return self.call_interpreted(function, args, kwargs)
         if isinstance(function, Followed):
             return self.call(node, function.function, args, kwargs)
+        if isinstance(function, Vectorized) and not kwargs and args:
+            with self.tracer.composite("vectorize"):
+                return self.call_function(applied, [function.function, function.otypes, args], {})
         if isinstance(function, GeneratorMethod):
             self._refuse_objects(node, args, kwargs)
             return function.generator.call(function.name, args, kwargs)
@@ -445,6 +451,12 @@ class Calls(Part):
     # -- classes ------------------------------------------------------------------------------------------------
 
     def _call_class(self, node: ast.Call, cls: type, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        if cls is np.vectorize:
+            asked = inspect.signature(np.vectorize).bind(*args, **kwargs)
+            asked.apply_defaults()
+            made = vectorized(*[asked.arguments[name] for name in ATTRIBUTES])
+            if made is not None:
+                return made
         if issubclass(cls, np.generic):
             if is_symbolic(args):
                 return scalar_constructor(self.tracer, cls, *args)

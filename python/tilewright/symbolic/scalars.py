@@ -617,6 +617,10 @@ def known_exponent(tracer: Tracer, exponent: Any) -> Any:
     return exponent
 
 
+# Python's operators of floats, and the operations that compute the same where the divisor is not zero.
+_DIVISIONS = {"truediv": "divide", "floordiv": "floor_divide", "mod": "remainder"}
+
+
 class RunScalar(SymScalar):
     """A Python float, int or bool that only the running function knows: no value of the recorded call stands for it.
 
@@ -857,20 +861,28 @@ class RunScalar(SymScalar):
             mine, theirs = self._int_of(self), self._int_of(other)
             if mine is not None and theirs is not None:
                 return self._int_arithmetic(name, *((theirs, mine) if swapped else (mine, theirs)))
-        elif name == "truediv" and (number := self._operand(other)) is not None:
+        elif name in _DIVISIONS and (number := self._operand(other)) is not None:
             left, right = (number, self) if swapped else (self, number)
             if not (type(other) in (int, float) and other and not swapped):
                 self._not_zero(right if isinstance(right, RunScalar) else RunScalar(self.tracer, right.value, float))
-            return self._float("divide", left, right, 1.0)
+            return self._float(_DIVISIONS[name], left, right, 1.0)
         elif name == "pow" and type(other) is int and other == 2 and not swapped:
             square = self._float("multiply", self, self, 1.0)
             if self.low < -1 or self.high > 1:
                 square.check_finite("a float power beyond the largest float")
             return square
+        elif name == "pow" and (number := self._operand(other)) is not None:
+            left, right = (number, self) if swapped else (self, number)
+            power = self._float("power", left, right, 1.0)
+            # Python raises where it is no finite number, and of a negative one it may be complex.
+            power.check_finite("a float power that is no finite number")
+            return power
         return super()._arithmetic(other, name, swapped)
 
     def _divide(self, other: Any, name: str, swapped: bool) -> Any:
         return self._arithmetic(other, name, swapped)
+
+    __divmod__, __rdivmod__ = divmod_of, lambda self, other: divmod_of(other, self)
 
     def as_float_value(self) -> Value:
         return self.tracer.cast(self.value, FLOAT64)
