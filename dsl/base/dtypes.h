@@ -8,8 +8,7 @@
 
 namespace tilewright {
 
-/// float16 stands last: programs may name it, kernels and plans do not take it. The others have the numbers of C's enum
-/// tw_dtype.
+/// Numbers of C's enum tw_dtype.
 enum class DType : std::uint8_t {
     boolean,
     int8,
@@ -26,7 +25,7 @@ enum class DType : std::uint8_t {
     complex128,
     float16
 };
-inline constexpr int kDTypeCount = 13; ///< those that plans take
+inline constexpr int kDTypeCount = 14;
 
 enum class DTypeKind : std::uint8_t { boolean, signed_integer, unsigned_integer, floating, complex_number };
 
@@ -36,8 +35,9 @@ struct DTypeInfo {
     DTypeKind kind;
     int bytes;               ///< of an element in memory
     DType part;              ///< of a complex number the dtype of its halves, else the dtype itself
-    std::string_view c_name; ///< in a C prototype; empty for what plans do not take
-    /// halide_type_code_t and bits of an element in memory; complex elements travel as opaque unsigned words.
+    std::string_view c_name; ///< in a C prototype
+    /// halide_type_code_t and bits of an element in memory; complex elements travel as opaque unsigned words, and so do
+    /// those of float16, which kernels compute with as float32 (dsl/passes/half_floats.cpp).
     std::uint8_t halide_code;
     std::uint8_t halide_bits;
 
@@ -64,25 +64,23 @@ inline constexpr DTypeInfo kDTypes[] = {
     {DType::float64, "float64", DTypeKind::floating, 8, DType::float64, "double", 2, 64},
     {DType::complex64, "complex64", DTypeKind::complex_number, 8, DType::float32, "struct tw_complex64", 1, 64},
     {DType::complex128, "complex128", DTypeKind::complex_number, 16, DType::float64, "struct tw_complex128", 1, 128},
-    {DType::float16, "float16", DTypeKind::floating, 2, DType::float16, "", 2, 16},
+    {DType::float16, "float16", DTypeKind::floating, 2, DType::float16, "uint16_t", 1, 16},
 };
 
 constexpr const DTypeInfo& info(DType dtype) {
     return kDTypes[static_cast<int>(dtype)];
 }
 
-/// nullptr for what is no dtype of a program.
+/// nullptr for what is no dtype.
 constexpr const DTypeInfo* find_dtype(std::string_view name) {
     for (const DTypeInfo& each : kDTypes)
         if (each.name == name) return &each;
     return nullptr;
 }
 
-/// nullopt for what is no dtype of a plan.
 constexpr std::optional<DType> dtype_named(std::string_view name) {
     const DTypeInfo* const found = find_dtype(name);
-    if (found == nullptr || static_cast<int>(found->dtype) >= kDTypeCount) return std::nullopt;
-    return found->dtype;
+    return found == nullptr ? std::nullopt : std::optional(found->dtype);
 }
 
 } // namespace tilewright

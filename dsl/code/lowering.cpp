@@ -59,7 +59,8 @@ Halide::Pipeline prepared(const KernelImpl& kernel, const Schedule& schedule, co
     const bool device = target.has_feature(Target::CUDA);
     if (device && target.get_cuda_capability_lower_bound() >= 80)
         add_statement_pass(pipeline, [](const Stmt& statement) { return lower_device_extremes(statement, true); });
-    add_passes(pipeline);
+    if (!device && !target.has_feature(Target::SSE41)) add_statement_pass(pipeline, round_to_even);
+    add_passes(pipeline, device || target.has_feature(Target::F16C));
     std::set<std::string> inputs;
     for (const Halide::Argument& argument : kernel.arguments)
         if (argument.is_input() && argument.is_buffer()) inputs.insert(argument.name);

@@ -75,7 +75,7 @@ Internal::LoweredFunc entry(const CFunction& f, const Plan& plan, bool on_device
     };
     if (on_device) words.push_back(parameter(UInt(64)));
     for (const PlanArgument& a : plan.arguments)
-        if (a.is_array || a.dtype < DType::float32)
+        if (a.is_array || a.dtype < DType::float32 || a.dtype == DType::float16)
             words.push_back(parameter(UInt(64)));
         else
             add_floats((info(a.dtype).bytes + 7) / 8);

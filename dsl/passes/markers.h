@@ -72,6 +72,14 @@ inline Halide::Expr rare(const Halide::Expr& condition, const Halide::Expr& slow
 /// are those of c.
 Halide::Expr mark_alive(const Halide::Expr& condition, const Halide::Expr& iteration);
 
+/// The number whose bits as a float16 these are, as a float32, and the bits of the float16 nearest to a float32.
+/// Kernels know float16 as 16 bits in memory and as float32 else: code generation has arithmetic of its own for its
+/// type, and simplification folds it in other precisions. A pass lowers the markers (lower_half_floats).
+Halide::Expr half_to_float(const Halide::Expr& bits);
+Halide::Expr float_to_half(const Halide::Expr& x);
+/// The number of float16 nearest to a float32.
+Halide::Expr rounded_to_half(const Halide::Expr& x);
+
 /// The larger, or the smaller, of two float32: NaN where either is, 0.0 above -0.0, so that the order of many does not
 /// matter. Passes lower it (lower_device_extremes).
 Halide::Expr device_extreme(bool largest, const Halide::Expr& a, const Halide::Expr& b);

@@ -8,14 +8,14 @@ namespace tilewright::dsl {
 
 using Halide::Internal::Stmt;
 
-void add_passes(Halide::Pipeline& pipeline) {
+void add_passes(Halide::Pipeline& pipeline, bool converts_halves) {
     std::set<std::string> outputs;
     for (const Halide::Func& output : pipeline.outputs())
         for (const Halide::OutputImageParam& buffer : output.output_buffers())
             outputs.insert(buffer.name());
-    add_statement_pass(pipeline, [](const Stmt& statement) {
+    add_statement_pass(pipeline, [converts_halves](const Stmt& statement) {
         const Stmt plain = without_markers(lower_device_extremes(statement, false), kOpaqueMarker, kInKernelMarker);
-        return branch_scalar_predicates(plain);
+        return branch_scalar_predicates(lower_half_floats(plain, converts_halves));
     });
     add_rare_path_pass(pipeline);
     add_statement_pass(pipeline, [outputs](const Stmt& statement) {

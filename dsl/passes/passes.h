@@ -11,7 +11,8 @@
 namespace tilewright::dsl {
 
 /// For emit() and for code that runs stages through Halide's JIT: call it once, after all directives were applied.
-void add_passes(Halide::Pipeline& pipeline);
+/// `converts_halves`: whether the target has instructions between float16 and float32.
+void add_passes(Halide::Pipeline& pipeline, bool converts_halves);
 
 /// Makes a pipeline branch around statements with markers of rare values (markers.h) at the end of its lowering, at
 /// most two copies of each, or takes a plain select where no branch can stand (loop bounds, atomics). Keeps Tuple
@@ -75,6 +76,15 @@ Halide::Internal::Stmt interleave_halves(const Halide::Internal::Stmt& statement
 Halide::Internal::Stmt insert_prefetches(const Halide::Internal::Stmt& statement,
                                          const std::vector<PrefetchLines>& prefetches,
                                          const std::set<std::string>& arguments);
+
+/// What becomes of the markers between float16 and float32 (markers.h): the target's instructions, or the same bits by
+/// arithmetic of integers.
+Halide::Internal::Stmt lower_half_floats(const Halide::Internal::Stmt& statement, bool as_instructions);
+
+/// Code generation for x86-64 before SSE 4.1 rounds by way of integers: what does not fit them becomes their least, and
+/// -0.25 becomes 0.0. This turns, of floats up to 2^52,
+///   round(x)   ->   copysign((|x| + 2^52) - 2^52, x)
+Halide::Internal::Stmt round_to_even(const Halide::Internal::Stmt& statement);
 
 /// Sends dense vector stores of the named outputs, where they turn out to be aligned to a cache line, through the
 /// marked base of memory_hints.h, and puts a fence behind them: at the end of each task of a parallel loop and of the

@@ -23,7 +23,8 @@ enum tw_dtype {
     TW_FLOAT32,
     TW_FLOAT64,
     TW_COMPLEX64,
-    TW_COMPLEX128
+    TW_COMPLEX128,
+    TW_FLOAT16 /* its bits, as uint16_t */
 };
 
 /* An array in the caller's memory. Strides are in bytes and may be negative or zero; results are C-contiguous. An
@@ -68,7 +69,7 @@ void tw_set_num_threads(int n);
 
 /* A C-contiguous array over data. */
 static inline struct tw_array tw_contiguous(void* data, enum tw_dtype dtype, int rank, const int64_t* shape) {
-    static const int64_t bytes[] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 4, 8, 8, 16};
+    static const int64_t bytes[] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 4, 8, 8, 16, 2};
     struct tw_array a;
     int64_t stride = bytes[dtype];
     int k;

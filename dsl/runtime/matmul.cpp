@@ -297,7 +297,7 @@ template <class T> void plain_matmul(const MatrixProducts& products) {
     for_rows(rows, rows * c.columns * inner, row);
 }
 
-/// By dtype. No plan takes float16.
+/// By dtype. Of float16 kernels compute all products.
 constexpr void (*kPlain[])(const MatrixProducts&) = {plain_matmul<bool>,
                                                      plain_matmul<std::uint8_t>,
                                                      plain_matmul<std::uint16_t>,

@@ -38,7 +38,7 @@ def stand_in(value: Any) -> Any:
     if placed is None:
         return value
     _, name, shape, strides, read_only, _, _ = placed
-    if name is None:
+    if name is None or name == "float16":  # of which there are no kernels for devices
         raise UnknownDtype(
             f"{describe_placed(value)}, and kernels take bool, integers, float32, float64, complex64 and complex128. "
             "Convert it in its library: to(torch.float32), astype('float32')."
@@ -124,7 +124,7 @@ def describe_placed(value: Any) -> str:
     if placed is None:
         return type(value).__name__
     ordinal, dtype, shape, _, _, _, _ = placed
-    if dtype is None:  # float16, of whoever has it
+    if dtype is None:
         told = getattr(value, "__cuda_array_interface__", None)
         dtype = (
             getattr(value, "dtype", told.get("typestr") if isinstance(told, dict) else None) or "of an unknown dtype "

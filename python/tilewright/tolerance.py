@@ -15,6 +15,7 @@ from .program import Program
 _ROUNDED = with_trait("rounds")
 # Of complex numbers NumPy rounds these as the machine's vector units suit it: with fused multiply-add or without.
 _ROUNDED_COMPLEX = with_trait("complex_rounds")
+_NARROW = (np.float16, np.float32)
 _ITERATED_INDEX_FRACTION = 1e-3  # of integers and bools that loops over rounded values make
 
 
@@ -24,7 +25,7 @@ class Tolerance:
     For sums and elementary functions: what a change of the inputs in their last place does to NumPy's own answer, what
     another order of its sums and another rounding of its functions does (rounding.py), each times a margin, and how far
     NumPy's float32 answer is from its float64 one (BLAS adds long float32 vectors in few accumulators: 5e-5 off at 20
-    million). That follows the user's function, where a fixed number would not.
+    million; of float16 NumPy rounds each step of sums along some axes). That follows the user's function, where a fixed number would not.
 
     Loops may carry a difference in the last place to any size (orbits at the edge of the Mandelbrot set). Where NumPy's
     own answer does so, elements may differ relative to their size as nine of ten of NumPy's own do, and as many more may
@@ -40,8 +41,8 @@ class Tolerance:
         }
         self._rounds = bool(operations & _ROUNDED or of_complex & _ROUNDED_COMPLEX)
         self._iterates = self._rounds and bool(operations & {"for", "while"})
-        is_single = any(result.dtype in (np.float32, np.complex64) for result in expected.arrays)
-        self._scalar_eps = float(np.finfo(np.float32 if is_single else np.float64).eps) if self._iterates else 0.0
+        of_results = [float(np.finfo(result.dtype).eps) for result in expected.arrays if result.dtype.kind in "fc"]
+        self._scalar_eps = max(of_results, default=float(np.finfo(np.float64).eps)) if self._iterates else 0.0
         floats = [result.dtype for result in expected.arrays if self._rounds and result.dtype.kind in "fc"]
         self._rtol = max((64 * float(np.finfo(dtype).eps) for dtype in floats), default=0.0)
         self._atol = 0.0
@@ -55,7 +56,7 @@ class Tolerance:
         eps = self._scalar_eps
         self._compare(reference.nudged(eps), call, answer, lambda value: _nudge(value, eps), 16)
         self._compare(reference, call, answer, rounding.wrapped, 4)
-        if any(a.dtype == np.float32 for a in answer.arrays):
+        if any(a.dtype in _NARROW for a in answer.arrays):
             self._compare(reference, call, answer, _widened, 2)
 
     def _compare(
@@ -111,8 +112,8 @@ class Tolerance:
 
 
 def _widened(value: Any) -> Any:
-    is_single = isinstance(value, np.ndarray) and value.dtype == np.float32
-    return value.astype(np.float64) if is_single else value
+    is_narrow = isinstance(value, np.ndarray) and value.dtype in _NARROW
+    return value.astype(np.float64) if is_narrow else value
 
 
 def _nudge(value: Any, scalar_eps: float = 0.0) -> Any:

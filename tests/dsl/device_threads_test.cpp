@@ -38,7 +38,7 @@ void add_device_passes(Pipeline& pipeline, std::string* code) {
     add_statement_pass(pipeline, [](const Internal::Stmt& statement) {
         return ThreadLoops(Internal::ForType::GPUThread).mutate(statement);
     });
-    add_passes(pipeline);
+    add_passes(pipeline, false);
     add_statement_pass(pipeline, [code](const Internal::Stmt& statement) {
         const Internal::Stmt threads = whole_threads(statement);
         std::ostringstream text;

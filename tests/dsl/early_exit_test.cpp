@@ -39,7 +39,7 @@ std::vector<float> run(bool marked, const Schedule& schedule, int iterations, st
     schedule(orbit);
     orbit.iterations.set(iterations);
     Pipeline pipeline(orbit.out);
-    add_passes(pipeline);
+    add_passes(pipeline, false);
     Target target = get_jit_target_from_environment().with_feature(Target::StrictFloat);
     Buffer<float> a(117, 31);
     Buffer<float> b(117, 31);

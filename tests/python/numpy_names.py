@@ -233,7 +233,6 @@ LEFT_OUT = {
         __delattr__ __delitem__ __dir__ __dlpack__ __dlpack_device__ __doc__ __getattribute__ __getstate__ __hash__ __init__
         __init_subclass__ __new__ __array__ __reduce__ __reduce_ex__ __setattr__ __setstate__ __sizeof__ __subclasshook__ __buffer__""",
 }
-HALF = "has no translation in this release. Use bool"
 TYPES = "classes of arrays, dtypes, exceptions, constants and submodules"
 
 METHODS_OF_UFUNCS = ("out=", "where=", "dtype=", "casting=", "reduce", "accumulate", "reduceat", "outer", "at")
@@ -523,7 +522,7 @@ def refusals(rows: Sequence[tuple[Name, dict[str, str]]]) -> Iterator[str]:
     for name, row in rows:
         reasons: dict[str, list[str]] = {}
         for where, one in row.items():
-            if one and one not in ORDER and HALF not in one:  # that is told once
+            if one and one not in ORDER:
                 reasons.setdefault(one, []).append(where)
         for one, where in reasons.items():
             yield f"{name.group} {name.name} {name.option} ({', '.join(where)}): {name.call}: {one}"
@@ -535,8 +534,8 @@ def shown(row: dict[str, str]) -> str:
 
 
 def is_whole(row: dict[str, str]) -> bool:
-    """Whether a name compiles for each class but half precision, which no kernel and no plan takes."""
-    return all(cell in ORDER for where, cell in row.items() if cell and where != "float16")
+    """Whether a name compiles for each class."""
+    return all(cell in ORDER for cell in row.values() if cell)
 
 
 def page(rows: Sequence[tuple[Name, dict[str, str]]]) -> str:
@@ -564,7 +563,7 @@ def page(rows: Sequence[tuple[Name, dict[str, str]]]) -> str:
         "The call is one of ordinary arguments; other options of the same name may be a stage, or refused, with a sentence",
         "that says why. Of a class the dtype counts that gets least.",
         "",
-        f"**Kernel, library, view or stage for {100 * whole / len(plain):.1f} % of the names** ({whole} of {len(plain)}), float16 aside.",
+        f"**Kernel, library, view or stage for {100 * whole / len(plain):.1f} % of the names** ({whole} of {len(plain)}).",
         f"All cells: {counts}, {sum(cell not in ORDER for cell in cells)} refused.",
     ]
     titles = {"np": "numpy: functions", "ufuncs": "numpy: ufuncs", "np.linalg": "numpy.linalg", "np.fft": "numpy.fft",
@@ -584,8 +583,6 @@ def page(rows: Sequence[tuple[Name, dict[str, str]]]) -> str:
         "",
         "## Refused, and why",
         "",
-        "* Arrays of float16, as arguments, as results and between kernels, have no translation in this release.",
-        "  It is also what NumPy makes of bool, int8 and uint8 in `np.sqrt` and its like; other integers compile there.",
     ]
     for line in refusals(rows):
         lines += textwrap.wrap(f"* {line}", 150, subsequent_indent="  ", break_on_hyphens=False)

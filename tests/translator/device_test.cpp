@@ -6,6 +6,7 @@
 #include <limits>
 #include <random>
 
+#include "dsl/base/error.h"
 #include "dsl/model/algorithm_impl.h"
 #include "harness.h"
 #include "translator/ir/program.h"
@@ -142,6 +143,27 @@ TEST(OnADevice, ATreeIsCutInTwo) {
         parts.push_back(stage.name + ":" + tilewright::dsl::part_name(stage.part));
     EXPECT_EQ(parts, (std::vector<std::string>{"y_lane:lane", "y_lanes:lanes", "y_fold:fold", "y:block"}));
     EXPECT_EQ(algorithm.info().stages[2].pure.loops.back().extent, "8");
+}
+
+TEST(OnADevice, Float16IsRefusedByName) {
+    TranslateOptions options;
+    options.device = true;
+    const auto refusal = [&](const std::string& text) -> std::string {
+        try {
+            translate(read_program(text), options);
+        } catch (const tilewright::TranslateError& error) {
+            return error.what();
+        }
+        return "";
+    };
+    EXPECT_EQ(refusal("tilewright-program 1\nfunction f \"f.py\"\narg x: float16[x.0]\n"
+                      "y: float16[x.0] = add(x, x) @4\nreturn y\n"),
+              "f.py:4: y = add(x, x): float16 has no translation for a device in this release. "
+              "Use bool, an integer dtype, float32 or float64.");
+    EXPECT_EQ(refusal("tilewright-program 1\nfunction f \"f.py\"\narg x: int8[x.0]\n"
+                      "%1: float16[x.0] = cast(x) @4\ny: float32[x.0] = cast(%1) @4\nreturn y\n"),
+              "f.py:4: %1 = cast(x): float16 has no translation for a device in this release. "
+              "Use bool, an integer dtype, float32 or float64.");
 }
 
 } // namespace

@@ -284,7 +284,7 @@ std::vector<Array> run(const Program& program, const std::map<std::string, Array
                 std::vector<Halide::Func> outputs{first};
                 outputs.insert(outputs.end(), kernel.outputs.begin(), kernel.outputs.end());
                 Halide::Pipeline pipeline(outputs);
-                dsl::add_passes(pipeline);
+                dsl::add_passes(pipeline, target.has_feature(Halide::Target::F16C));
                 callable = pipeline.compile_to_callable(kernel.arguments, target);
             }
             std::vector<Halide::Buffer<>> views;

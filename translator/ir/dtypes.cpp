@@ -1,11 +1,13 @@
 // translator/ir/dtypes.cpp: the Halide types of dtypes, and constants with exact bits.
 #include "translator/ir/dtypes.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
 
 #include "dsl/base/error.h"
+#include "dsl/passes/markers.h"
 
 namespace tilewright::translator {
 namespace {
@@ -24,7 +26,7 @@ std::string real_dtype(const std::string& complex) {
 }
 
 bool has_kernels(const DTypeInfo& dtype) {
-    return !dtype.is_complex() && dtype.dtype != DType::float16;
+    return !dtype.is_complex();
 }
 
 Halide::Type value_type(const DTypeInfo& dtype) {
@@ -36,12 +38,30 @@ Halide::Type value_type(const DTypeInfo& dtype) {
     case DTypeKind::unsigned_integer:
         return Halide::UInt(dtype.bits());
     default:
-        return Halide::Float(dtype.bits());
+        return Halide::Float(std::max(32, dtype.bits()));
     }
 }
 
 Halide::Type storage_type(const DTypeInfo& dtype) {
+    if (dtype.dtype == DType::float16) return Halide::UInt(16);
     return dtype.kind == DTypeKind::boolean ? Halide::UInt(8) : value_type(dtype);
+}
+
+const DTypeInfo& accumulator(const DTypeInfo& dtype) {
+    return dtype.dtype == DType::float16 ? info(DType::float32) : dtype;
+}
+
+Halide::Expr from_memory(const Halide::Expr& element, const DTypeInfo& dtype) {
+    const Halide::Type type = value_type(dtype);
+    if (element.type() == type) return element; // partial results of float16 too
+    if (dtype.dtype == DType::float16) return dsl::half_to_float(element);
+    // Accumulators of signed integers are unsigned in memory; bool is a byte.
+    return type.is_bool() ? element != Halide::Internal::make_zero(element.type()) : Halide::cast(type, element);
+}
+
+Halide::Expr to_memory(const Halide::Expr& value, const DTypeInfo& dtype) {
+    if (dtype.dtype == DType::float16) return dsl::float_to_half(value);
+    return dtype.kind == DTypeKind::boolean ? Halide::cast<uint8_t>(value) : value;
 }
 
 Halide::Type value_type(const std::string& dtype) {

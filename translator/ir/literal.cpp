@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 
+#include "dsl/base/half.h"
 #include "translator/ir/dtypes.h"
 
 namespace tilewright::translator {
@@ -87,6 +88,7 @@ Halide::Expr literal(const std::string& text, const std::string& name) {
     if (dtype.kind == DTypeKind::floating) {
         double value = 0;
         parse_float(text, value);
+        if (dtype.dtype == DType::float16) value = static_cast<double>(half_value(half_bits(value)));
         return float_constant(value_type(dtype), value);
     }
     std::uint64_t bits = 0;

@@ -69,6 +69,7 @@ enum class Signature : std::uint8_t {
 //   ordered         a float result depends on the order of the operand's elements
 //   compares        one of == != < <= > >=
 //   keeps_integers  integers stay what they are
+//   keeps_digits    the result is exact in the dtype of the operands
 //   one_flop        at least one floating-point operation for each element of the result
 //   of_passes       no traced program has it: passes make it
 #define TW_OP_TRAITS(TRAIT)                                                                                            \
@@ -76,7 +77,7 @@ enum class Signature : std::uint8_t {
     TRAIT(real_only)                                                                                                   \
     TRAIT(rounds)                                                                                                      \
     TRAIT(complex_rounds)                                                                                              \
-    TRAIT(ordered) TRAIT(compares) TRAIT(keeps_integers) TRAIT(one_flop) TRAIT(of_passes)
+    TRAIT(ordered) TRAIT(compares) TRAIT(keeps_integers) TRAIT(keeps_digits) TRAIT(one_flop) TRAIT(of_passes)
 enum class Trait : std::uint8_t {
 #define TRAIT(name) name,
     TW_OP_TRAITS(TRAIT)

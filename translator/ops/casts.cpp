@@ -1,6 +1,7 @@
 // translator/ops/casts.cpp: astype between bool, integers and floats, as NumPy on x86-64.
 #include <cmath>
 
+#include "dsl/passes/markers.h"
 #include "translator/ops/rules.h"
 
 namespace tilewright::translator::ops {
@@ -37,6 +38,25 @@ Expr float_to_integer(const Expr& x, Type to) {
     return Halide::select(upper, low ^ top, low);
 }
 
+/// A float64 as a float32 from which rounding goes on as from the number itself: where it is inexact, the last place is
+/// odd, so that it never lies halfway between two numbers of fewer places (Boldo, Melquiond, "When double rounding is
+/// odd", 2005).
+Expr rounded_to_odd(const Expr& x) {
+    const Expr near = Halide::cast<float>(x);
+    const Expr back = Halide::cast<double>(near);
+    const Expr bits = as_bits(near);
+    const Expr one = integer_constant(bits.type(), 1);
+    const Expr is_even = (bits & one) == Halide::Internal::make_zero(bits.type());
+    const Expr odd = Halide::select(Halide::abs(back) < Halide::abs(x), bits + one, bits - one);
+    return Halide::reinterpret<float>(Halide::select(is_even && back != x, odd, bits));
+}
+
+/// To float16, from any dtype but bool. NumPy takes integers there through float32.
+Expr narrowed(const Expr& x) {
+    const bool is_double = x.type() == Halide::Float(64);
+    return dsl::rounded_to_half(is_double ? rounded_to_odd(x) : Halide::cast<float>(x));
+}
+
 } // namespace
 
 Expr convert(Expr x, const DTypeInfo& from, const DTypeInfo& to) {
@@ -46,6 +66,7 @@ Expr convert(Expr x, const DTypeInfo& from, const DTypeInfo& to) {
     if (from.kind == DTypeKind::boolean)
         return Halide::select(x, Halide::Internal::make_one(type), Halide::Internal::make_zero(type));
     if (from.kind == DTypeKind::floating && to.kind != DTypeKind::floating) return float_to_integer(x, type);
+    if (to.dtype == DType::float16) return narrowed(x);
     return Halide::cast(type, x);
 }
 

@@ -8,27 +8,29 @@ using Halide::Expr;
 namespace {
 
 /// The larger one, or the smaller one. `nan_wins`: NaN is the result wherever it is an operand, else only where both
-/// are. Of two equal floats, which are told apart where one is 0.0 and the other -0.0, NumPy gives the second.
-Expr extreme(const Exprs& x, bool largest, bool nan_wins) {
+/// are. Of two equal floats, which are told apart where one is 0.0 and the other -0.0, NumPy gives the second, of
+/// float16 the first.
+Expr extreme(const Exprs& x, const RuleContext& context, bool largest, bool nan_wins) {
     if (x[0].type().is_bool()) return largest ? x[0] || x[1] : x[0] && x[1];
     if (!x[0].type().is_float()) return largest ? Halide::max(x[0], x[1]) : Halide::min(x[0], x[1]);
-    const Expr beats = largest ? x[0] > x[1] : x[0] < x[1];
+    const Expr &higher = x[largest ? 0 : 1], &lower = x[largest ? 1 : 0];
+    const Expr beats = context.to->dtype == DType::float16 ? at_least(higher, lower) : higher > lower;
     return Halide::select(beats || Halide::is_nan(x[nan_wins ? 0 : 1]), x[0], x[1]);
 }
 
 } // namespace
 
-Expr maximum(const Exprs& x, const RuleContext&) {
-    return extreme(x, true, true);
+Expr maximum(const Exprs& x, const RuleContext& context) {
+    return extreme(x, context, true, true);
 }
-Expr minimum(const Exprs& x, const RuleContext&) {
-    return extreme(x, false, true);
+Expr minimum(const Exprs& x, const RuleContext& context) {
+    return extreme(x, context, false, true);
 }
-Expr fmax(const Exprs& x, const RuleContext&) {
-    return extreme(x, true, false);
+Expr fmax(const Exprs& x, const RuleContext& context) {
+    return extreme(x, context, true, false);
 }
-Expr fmin(const Exprs& x, const RuleContext&) {
-    return extreme(x, false, false);
+Expr fmin(const Exprs& x, const RuleContext& context) {
+    return extreme(x, context, false, false);
 }
 
 Expr where(const Exprs& x, const RuleContext&) {

@@ -166,6 +166,8 @@ class Splitter {
     }
 
     bool take_cut(const Operation& operation) {
+        // Sums of parts would be rounded to float16 before they are added.
+        if (operation.type.dtype == "float16" && has_trait(operation.op, Trait::ordered)) return false;
         at_line(operation.line);
         partial_.push_back(operation);
         later_.insert(operation.result);

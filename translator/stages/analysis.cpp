@@ -129,14 +129,20 @@ void Analysis::refuse(const Operation& operation) const {
         if (!is_half(operation.op)) dtypes.push_back(values_.at(operand).type.dtype);
     }
     for (const std::string& dtype : dtypes) {
-        if (!has_kernels(*find_dtype(dtype)))
-            throw TranslateError(where(operation) + ": " + dtype + " has no translation in this release.",
-                                 "Use bool, an integer dtype, float32, float64, complex64 or complex128.");
+        if (!is_translated(dtype))
+            throw TranslateError(where(operation) + ": " + dtype + " has no translation" +
+                                     (options_.device ? " for a device" : "") + " in this release.",
+                                 "Use bool, an integer dtype, float32 or float64.");
     }
     if (operation.type.shape.size() > 12)
         throw TranslateError(where(operation) + ": has " + std::to_string(operation.type.shape.size()) +
                                  " axes; kernels have at most 12.",
                              "Reshape it to fewer axes.");
+}
+
+bool Analysis::is_translated(const std::string& dtype) const {
+    // Devices have the instructions, but nobody has compared what they give with NumPy.
+    return has_kernels(*find_dtype(dtype)) && !(options_.device && dtype == "float16");
 }
 
 /// A named value's own name, unless another segment has it: it is computed in both.
@@ -216,11 +222,11 @@ void Analysis::collect_values() {
         }
     }
     for (const ArrayArgument& argument : program_.arrays) {
-        const DTypeInfo& dtype = *find_dtype(argument.type.dtype);
-        if (!has_kernels(dtype) && !dtype.is_complex())
-            throw TranslateError(program_.function + ": the argument " + argument.name + " is " + argument.type.dtype +
-                                     ", which has no translation in this release.",
-                                 "Use bool, an integer dtype, float32, float64, complex64 or complex128.");
+        const std::string& dtype = argument.type.dtype;
+        if (!is_translated(dtype) && !find_dtype(dtype)->is_complex())
+            throw TranslateError(program_.function + ": the argument " + argument.name + " is " + dtype +
+                                     ", which has no translation for a device in this release.",
+                                 "Use bool, an integer dtype, float32 or float64.");
     }
 }
 

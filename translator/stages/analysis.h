@@ -176,6 +176,7 @@ class Analysis {
     bool reads_through(const StagePlan& reader, const std::string& stage) const;
     void order_stages();
     void refuse(const Operation& operation) const;
+    bool is_translated(const std::string& dtype) const;
     void choose_variants();
     void choose_reduction(const Operation& operation);
     void choose_matmul(const Operation& operation);

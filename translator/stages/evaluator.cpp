@@ -6,6 +6,7 @@
 
 #include "dsl/base/error.h"
 #include "dsl/model/halide_size.h"
+#include "dsl/passes/markers.h"
 #include "translator/ir/attributes.h"
 #include "translator/ir/literal.h"
 #include "translator/ir/values.h"
@@ -36,13 +37,6 @@ Expr plus(const Expr& a, const Expr& b) {
 Expr times(const Expr& a, const Expr& b) {
     if (Halide::Internal::is_const_one(a)) return b;
     return Halide::Internal::is_const_one(b) ? a : a * b;
-}
-
-Expr from_memory(const Expr& loaded, const std::string& dtype) {
-    Halide::Type type = value_type(dtype);
-    if (loaded.type() == type) return loaded;
-    // Accumulators of signed integers are unsigned in memory; bool is a byte.
-    return type.is_bool() ? loaded != Halide::Internal::make_zero(loaded.type()) : Halide::cast(type, loaded);
 }
 
 bool follows_a_number(const Size& tree) {
@@ -198,12 +192,12 @@ Expr Evaluator::at(const std::string& value, const Exprs& index, bool flat) {
 }
 
 Expr Evaluator::read_array(const Halide::ImageParam& array, const std::string& dtype, const Exprs& index) {
-    return from_memory(array(Exprs(index.rbegin(), index.rend())), dtype);
+    return from_memory(array(Exprs(index.rbegin(), index.rend())), *find_dtype(dtype));
 }
 
 Expr Evaluator::read_scalar(const std::string& name) {
     used_.scalars.insert(name);
-    return from_memory(shared_.scalars.at(name), shared_.analysis.value(name).type.dtype);
+    return from_memory(shared_.scalars.at(name), *find_dtype(shared_.analysis.value(name).type.dtype));
 }
 
 Expr Evaluator::read_stage(const std::string& value, const std::string& dtype, const Exprs& index) {
@@ -212,7 +206,7 @@ Expr Evaluator::read_stage(const std::string& value, const std::string& dtype, c
         used_.arrays.insert(source.buffer);
         return read_array(shared_.array(source.buffer), dtype, index);
     }
-    return from_memory(elements_of(shared_.funcs.at(source.stage->name), index)[source.element], dtype);
+    return from_memory(elements_of(shared_.funcs.at(source.stage->name), index)[source.element], *find_dtype(dtype));
 }
 
 /// Whether the last operand is broadcast along the axis on which neighbours of the result lie.
@@ -238,8 +232,10 @@ Expr Evaluator::apply(const Operation& operation, const Exprs& operands) {
     const bool is_cheap = operation.op == Op::power && ops::is_cheap_power(operands, context);
     operations_ += is_cheap ? 4 : cost_of(operation.op);
     try {
-        return is_elementary(operation.op) ? elementary(operation.op, operands, context.contraction)
-                                           : formula_of(operation.op)(operands, context);
+        const Expr value = is_elementary(operation.op) ? elementary(operation.op, operands, context.contraction)
+                                                       : formula_of(operation.op)(operands, context);
+        const bool rounds = context.to->dtype == DType::float16 && !has_trait(operation.op, Trait::keeps_digits);
+        return rounds ? dsl::rounded_to_half(value) : value;
     } catch (const TranslateError& error) {
         throw TranslateError(shared_.analysis.where(operation) + ": " + error.what() + ".",
                              "Let NumPy run this function.");

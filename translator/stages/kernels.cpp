@@ -68,7 +68,7 @@ void build_elementwise(Shared& shared, StageTable& table, Evaluator& evaluator, 
         const std::string& dtype = shared.analysis.value(buffer.value).type.dtype;
         const Expr value = buffer.operation != nullptr ? evaluator.define(*buffer.operation, index, plan.flat)
                                                        : evaluator.at(buffer.value, index, plan.flat);
-        values.push_back(dtype == "bool" ? Halide::cast<uint8_t>(value) : value);
+        values.push_back(to_memory(value, *find_dtype(dtype)));
         stage.dtypes.push_back(dtype);
     }
     stage.define(values, evaluator.operations());

@@ -44,7 +44,8 @@ class LoopStage {
         std::vector<Expr> values;
         for (std::size_t k : plan_.state) {
             narrow_.push_back(fits_32_bits(loop_, k, made_by_));
-            draft_.dtypes.push_back(narrow_.back() ? "int32" : type(k).dtype);
+            draft_.dtypes.push_back(narrow_.back() ? "int32"
+                                                   : std::string(accumulator(*find_dtype(type(k).dtype)).name));
             values.push_back(stored(at(loop_.operands[k]), narrow_.back()));
         }
         draft_.define(values, 0);

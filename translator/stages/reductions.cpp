@@ -96,7 +96,7 @@ std::string ReductionBuilder::with_updates(const Ends& ends, const Size& terms) 
 
 ReductionBuilder::Reduction ReductionBuilder::reduction(Op op) const {
     const std::string& dtype = plan_.operation->type.dtype;
-    const DTypeInfo& info = *find_dtype(dtype);
+    const DTypeInfo& info = accumulator(*find_dtype(dtype));
     const bool is_float = info.kind == DTypeKind::floating;
     Element type = storage_type(info);
     Expr start, identity;
@@ -147,7 +147,7 @@ ReductionBuilder::Reduction ReductionBuilder::reduction(Op op) const {
     if (!step) step = [pair, type](const Expr& sum, const Expr& x) { return pair(sum, Halide::cast(type, x)); };
     if (!tree) tree = [pair](const Exprs& lanes) { return pairwise(lanes, pair); };
     if (!identity.defined()) identity = start;
-    Reduction out{{dtype}, 1, ordered, false, {start}, {}, {}, {}, {}, {}};
+    Reduction out{{std::string(info.name)}, 1, ordered, false, {start}, {}, {}, {}, {}, {}};
     out.identity = [identity](const Expr&) { return Exprs{identity}; };
     out.step = [step, identity](const Exprs& sum, const Exprs& x, const Expr& is_there) {
         const Expr term = dsl::opaque_if_it_rounds(x[0]);
@@ -226,15 +226,14 @@ void ReductionBuilder::serial(const Source& source, const Reduction& op, const E
         [&](const Exprs& kept, const Halide::RDom& domain) { return source.at(kept, domain[0]); }, op, ends);
 }
 
-void ReductionBuilder::serial_over_axes(const Reduction& op) {
+void ReductionBuilder::serial_over_axes(const Reduction& op, const Ends& ends) {
     const Operation& operation = *plan_.operation;
     const std::vector<Size>& shape = shared_.analysis.value(operation.operands[0]).type.shape;
     const ReductionShape reduced = shared_.analysis.reduction_shape(operation);
     const std::vector<int>& axes = reduced.axes;
-    const Ends ends{plan_.name};
     if (axes.empty()) {
         // Nothing is reduced: the result is the operand, after the conversion and the start of the operation.
-        StageDraft stage = draft(plan_.name, op.dtypes);
+        StageDraft stage = draft(ends.name, op.dtypes);
         const Exprs index = stage.axes(operation.type.shape);
         evaluator_.begin_definition();
         const Exprs value = op.step(op.start, operand_at(index), {});
@@ -411,14 +410,14 @@ Halide::Func ReductionBuilder::folded(const std::string& name, dsl::StagePart pa
 
 /// Several axes that are not one loop: innermost first, neighbours of a flat operand among them as one, the others one
 /// at a time.
-void ReductionBuilder::axis_by_axis(const Reduction& op, int levels) {
+void ReductionBuilder::axis_by_axis(const Reduction& op, int levels, const Ends& end) {
     const Operation& operation = *plan_.operation;
     std::vector<int> axes = reduced_axes(operation);
     const std::vector<int> innermost = shared_.analysis.reduction_shape(operation).innermost();
     Source source = source_of(operation.operands[0], innermost, innermost.size() > 1);
     axes.resize(axes.size() - innermost.size() + 1);
     for (std::size_t left = axes.size(); left-- > 0;) {
-        Ends ends{plan_.name};
+        Ends ends = end;
         if (left > 0) {
             ends = {helper("_axis" + std::to_string(axes[left])), false};
             ends.stem = ends.name.substr(plan_.name.size());
@@ -437,7 +436,7 @@ void ReductionBuilder::axis_by_axis(const Reduction& op, int levels) {
     }
 }
 
-void ReductionBuilder::matmul() {
+void ReductionBuilder::matmul(const Ends& ends) {
     const Operation& operation = *plan_.operation;
     const Type& a = shared_.analysis.value(operation.operands[0]).type;
     const Type& b = shared_.analysis.value(operation.operands[1]).type;
@@ -454,19 +453,32 @@ void ReductionBuilder::matmul() {
         const Expr x = evaluator_.at(operation.operands[0], left), y = evaluator_.at(operation.operands[1], right);
         return Exprs{is_bool ? x && y : ops::wrapping_multiply(x, y)};
     };
-    serial(source, reduction(Op::sum), {plan_.name});
+    serial(source, reduction(Op::sum), ends);
 }
 
 void ReductionBuilder::build() {
+    if (is_search(plan_.operation->op)) return search();
+    const Type& type = plan_.operation->type;
+    const DTypeInfo& dtype = *find_dtype(type.dtype);
+    if (accumulator(dtype).dtype == dtype.dtype) return reduce({plan_.name});
+    // Rounded once, where all of it is there.
+    const Ends all{helper("_all"), false};
+    reduce(all);
+    StageDraft result =
+        draft(plan_.name, {type.dtype}, plan_.materialised ? dsl::StagePart::whole : dsl::StagePart::end);
+    const Expr value = elements_of(table_.impls.at(all.name).func, result.axes(type.shape))[0];
+    result.define({to_memory(value, dtype)}, 1);
+    finish(std::move(result), {plan_.name});
+}
+
+void ReductionBuilder::reduce(const Ends& ends) {
     const Operation& operation = *plan_.operation;
-    if (operation.op == Op::matmul) return matmul();
-    if (is_search(operation.op)) return search();
+    if (operation.op == Op::matmul) return matmul(ends);
     const std::string& choice = shared_.analysis.chosen(plan_.name);
     const ReductionShape shape = shared_.analysis.reduction_shape(operation);
     const Reduction op = reduction(operation.op);
-    const Ends ends{plan_.name};
     const int levels = lane_levels(choice);
-    if (!shape.is_one_loop()) return levels > 0 ? axis_by_axis(op, levels) : serial_over_axes(op);
+    if (!shape.is_one_loop()) return levels > 0 ? axis_by_axis(op, levels, ends) : serial_over_axes(op, ends);
     const Source source = source_of(operation.operands[0], shape.axes, shape.joined > 1);
     if (levels > 0) return lanes(source, op, levels, ends);
     rows(source, op, row_levels(choice), ends);

@@ -78,7 +78,7 @@ class ReductionBuilder {
     Source source_of(const std::string& value, const std::vector<int>& axes, bool collapsed);
     Exprs operand_at(const Exprs& index);
     void serial(const Source& source, const Reduction& op, const Ends& ends);
-    void serial_over_axes(const Reduction& op);
+    void serial_over_axes(const Reduction& op, const Ends& ends);
     using ElementAt = std::function<Exprs(const Exprs& kept, const Halide::RDom& domain)>;
     /// One by one over reduced loops, `terms` elements in all.
     void one_by_one(const std::vector<Size>& kept, const std::vector<Loop>& loops, const Size& terms,
@@ -107,13 +107,15 @@ class ReductionBuilder {
     /// stored once (left is count), or the first levels of the tree over them.
     Halide::Func folded(const std::string& name, dsl::StagePart part, const Reduction& op, const Halide::Func& lanes,
                         int count, int left, const std::vector<Size>& kept, const std::optional<Size>& blocks);
-    void axis_by_axis(const Reduction& op, int levels);
+    void axis_by_axis(const Reduction& op, int levels, const Ends& end);
     void search();
     /// `of_roots`: the source gives squares, and the search is among their roots.
     Reduction search_step(bool of_roots) const;
     /// The lanes of a second level, for devices: one block after the other would be one thread's.
     Halide::Func lanes_of_blocks(const Source& blocks, const Reduction& op);
-    void matmul();
+    void matmul(const Ends& ends);
+    /// What is no search, in the dtype that partial results have.
+    void reduce(const Ends& ends);
 
     int lane_count() const { return shared_.analysis.lane_shape(*plan_.operation).lanes; }
     StageDraft draft(const std::string& name, const std::vector<std::string>& dtypes,

@@ -45,7 +45,7 @@ Expr root_beats(bool smallest, const Expr& x, const Expr& best) {
 /// Whether no element can be below zero; NaN may be among them.
 bool is_nonnegative(const Analysis& analysis, const std::string& value) {
     const Operation* operation = analysis.value(value).operation;
-    if (!operation || !storage_type(analysis.value(value).type.dtype).is_float()) return false;
+    if (!operation || !value_type(analysis.value(value).type.dtype).is_float()) return false;
     const auto& operands = operation->operands;
     const Op op = operation->op;
     auto all_operands = [&] {
@@ -89,14 +89,14 @@ Exprs better_of(const Expr& take, const Exprs& candidate, const Exprs& best) {
 ReductionBuilder::Reduction ReductionBuilder::search_step(bool of_roots) const {
     const Operation& operation = *plan_.operation;
     const bool smallest = operation.op == Op::argmin;
-    const std::string& dtype = shared_.analysis.value(operation.operands[0]).type.dtype;
+    const DTypeInfo& dtype = accumulator(*find_dtype(shared_.analysis.value(operation.operands[0]).type.dtype));
     const Element type = storage_type(dtype);
     const Element index_type = index_type_of(type);
     const Expr worst = smallest ? highest(type) : lowest(type); // beats no element
     // An element equal to the start never replaces it, and 0 is then the first index anyway. The start of a search
     // among squares has to have a root, or it would pass for NaN, which nothing beats.
     const Expr start = of_roots && !smallest ? Halide::Internal::make_zero(type) : worst;
-    Reduction out{{dtype, type.bits() == 64 ? "int64" : "int32"},
+    Reduction out{{std::string(dtype.name), type.bits() == 64 ? "int64" : "int32"},
                   3,
                   true, // so that only what is strictly better replaces an earlier one
                   true,
@@ -123,8 +123,9 @@ void ReductionBuilder::search() {
     const std::string& choice = shared_.analysis.chosen(plan_.name);
     const std::string& operand = plan_.operation->operands[0];
     const Operation* from = shared_.analysis.value(operand).operation;
-    const bool of_roots =
-        choice == "serial" && from && from->op == Op::sqrt && is_nonnegative(shared_.analysis, from->operands[0]);
+    // Roots of float16 are rounded to it, and then equal more often than their squares say.
+    const bool of_roots = choice == "serial" && from && from->op == Op::sqrt && from->type.dtype != "float16" &&
+                          is_nonnegative(shared_.analysis, from->operands[0]);
     Source source = source_of(of_roots ? from->operands[0] : operand, shape.axes, false);
     source.at = [values = source.at](const Exprs& kept, const Expr& position) {
         Expr x = values(kept, position)[0];

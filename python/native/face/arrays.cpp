@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "dsl/base/half.h"
 #include "dsl/runtime/memory.h"
 #include "python/native/face/texts.h"
 
@@ -12,9 +13,9 @@ namespace {
 // Below this NumPy's own small-block cache is faster than setting an allocator.
 constexpr std::size_t kPoolFrom = 64u << 10;
 
-constexpr int kNumpyTypes[kDTypeCount] = {NPY_BOOL,    NPY_INT8,      NPY_INT16,     NPY_INT32,  NPY_INT64,
-                                          NPY_UINT8,   NPY_UINT16,    NPY_UINT32,    NPY_UINT64, NPY_FLOAT32,
-                                          NPY_FLOAT64, NPY_COMPLEX64, NPY_COMPLEX128};
+constexpr int kNumpyTypes[kDTypeCount] = {NPY_BOOL,    NPY_INT8,      NPY_INT16,      NPY_INT32,  NPY_INT64,
+                                          NPY_UINT8,   NPY_UINT16,    NPY_UINT32,     NPY_UINT64, NPY_FLOAT32,
+                                          NPY_FLOAT64, NPY_COMPLEX64, NPY_COMPLEX128, NPY_FLOAT16};
 
 /// NumPy's type number -> ours, -1 for none. long and long long are the same to us.
 struct TypeTable {
@@ -53,11 +54,16 @@ std::string type_name(PyObject* object) {
 /// The parts of a number, one behind the other, as its dtype has them.
 void put_reals(DType dtype, std::initializer_list<double> parts, unsigned char* to) {
     for (const double part : parts) {
-        const auto narrow = static_cast<float>(part);
-        const bool is_single = info(dtype).part == DType::float32;
-        const std::size_t bytes = is_single ? sizeof narrow : sizeof part;
-        std::memcpy(to, is_single ? static_cast<const void*>(&narrow) : &part, bytes);
-        to += bytes;
+        const auto put = [&to](auto value) {
+            std::memcpy(to, &value, sizeof value);
+            to += sizeof value;
+        };
+        if (dtype == DType::float16)
+            put(half_bits(part));
+        else if (info(dtype).part == DType::float32)
+            put(static_cast<float>(part));
+        else
+            put(part);
     }
 }
 
@@ -151,6 +157,7 @@ bool read_scalar(PyObject* object, DType dtype, PyTypeObject* exact_type, bool s
         if (!PyBool_Check(object)) return false;
         *to = object == Py_True;
         return true;
+    case DType::float16:
     case DType::float32:
     case DType::float64: {
         if (!PyFloat_CheckExact(object) && (strict || !PyLong_Check(object) || PyBool_Check(object))) return false;

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <limits>
 
+#include "dsl/base/half.h"
 #include "dsl/runtime/parallel.h"
 
 namespace tilewright::native {
@@ -27,7 +28,8 @@ template <class T> bool same_float(T a, T b) {
 
 /// Complex elements have two parts of this dtype.
 bool has_floats(DType dtype) {
-    return info(dtype).part == DType::float32 || info(dtype).part == DType::float64;
+    const DTypeKind kind = info(dtype).kind;
+    return kind == DTypeKind::floating || kind == DTypeKind::complex_number;
 }
 int parts(DType dtype) {
     return info(dtype).is_complex() ? 2 : 1;
@@ -40,6 +42,8 @@ bool elements_agree(DType dtype, const void* ours, const void* theirs, std::int6
     if (!has_floats(dtype))
         return std::memcmp(static_cast<const char*>(ours) + index * bytes,
                            static_cast<const char*>(theirs) + index * bytes, static_cast<std::size_t>(bytes)) == 0;
+    if (dtype == DType::float16)
+        return agree(half_value(load<std::uint16_t>(ours, index)), half_value(load<std::uint16_t>(theirs, index)));
     for (std::int64_t at = index * parts(dtype); at < (index + 1) * parts(dtype); ++at)
         if (info(dtype).part == DType::float32 ? !agree(load<float>(ours, at), load<float>(theirs, at))
                                                : !agree(load<double>(ours, at), load<double>(theirs, at)))
@@ -119,6 +123,8 @@ std::optional<ToleranceDifference> tolerance_difference(DType dtype, const void*
 std::string element_text(DType dtype, const void* data, std::int64_t index) {
     const DTypeInfo& type = info(dtype);
     const auto real = [&](std::int64_t at) {
+        if (dtype == DType::float16)
+            return real_text(static_cast<double>(half_value(load<std::uint16_t>(data, at))), 5);
         return type.part == DType::float32 ? real_text(static_cast<double>(load<float>(data, at)), 9)
                                            : real_text(load<double>(data, at), 17);
     };

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "dsl/base/error.h"
+#include "dsl/base/half.h"
 #include "dsl/runtime/parallel.h"
 
 namespace tilewright::native {
@@ -24,6 +25,7 @@ template <class T> void put(unsigned char* slot, T value) {
 void put_scalar(const JobArgument& argument, DType dtype, unsigned char* slot) {
     const DTypeInfo& type = info(dtype);
     const auto put_float = [&](unsigned char* to, double value) {
+        if (dtype == DType::float16) return put(to, half_bits(value));
         type.part == DType::float32 ? put(to, static_cast<float>(value)) : put(to, value);
     };
     switch (type.kind) {

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <limits>
 
+#include "dsl/base/dtypes.h"
+
 namespace tilewright::native {
 namespace {
 
@@ -30,6 +32,12 @@ template <class T> T special(std::int64_t number) {
     }
 }
 
+/// The same of float16, as bits.
+std::uint16_t special_half(std::int64_t number) {
+    constexpr std::uint16_t kBits[] = {0x7E00, 0x7C00, 0x8000, 0xFC00, 0x0001, 0x7BFF};
+    return kBits[number % 6];
+}
+
 } // namespace
 
 PlantedSpecials::PlantedSpecials(DataSet& set) : set_(set) {
@@ -37,8 +45,8 @@ PlantedSpecials::PlantedSpecials(DataSet& set) : set_(set) {
         memory.make_writable();
     for (std::size_t i = 0; i < set.arguments.size(); ++i) {
         const autotune::JobArgument& argument = set.description->arguments[i];
-        const bool single = argument.dtype == "float32";
-        if (argument.is_scalar || (!single && argument.dtype != "float64")) continue;
+        const DTypeInfo& dtype = *find_dtype(argument.dtype);
+        if (argument.is_scalar || dtype.kind != DTypeKind::floating) continue;
         const std::int64_t elements = elements_of(argument.shape);
         auto plant = [&](std::int64_t index, std::int64_t number) {
             char* place = static_cast<char*>(set.arguments[i].array.data);
@@ -46,15 +54,17 @@ PlantedSpecials::PlantedSpecials(DataSet& set) : set_(set) {
                 place += index % argument.shape[axis] * argument.strides_bytes[axis];
                 index /= argument.shape[axis];
             }
-            Saved saved{place, {}, single ? sizeof(float) : sizeof(double)};
+            Saved saved{place, {}, static_cast<std::size_t>(dtype.bytes)};
             std::memcpy(saved.bytes, place, saved.count);
             saved_.push_back(saved);
-            if (single) {
-                const float value = special<float>(number);
-                std::memcpy(place, &value, sizeof value);
-            } else {
-                const double value = special<double>(number);
-                std::memcpy(place, &value, sizeof value);
+            const auto put = [place](auto value) { std::memcpy(place, &value, sizeof value); };
+            switch (dtype.dtype) {
+            case DType::float16:
+                return put(special_half(number));
+            case DType::float32:
+                return put(special<float>(number));
+            default:
+                return put(special<double>(number));
             }
         };
         // A small argument keeps most of its values, or every result would be NaN.

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "dsl/base/error.h"
+#include "dsl/base/half.h"
 #include "python/native/worker/compare.h"
 
 namespace tilewright::native {
@@ -64,9 +65,10 @@ void for_each_element(const StageArray& array, int axis, char* element, char*& i
 template <class Float> double largest(const char* data, std::int64_t elements) {
     double found = 0;
     for (std::int64_t i = 0; i < elements; ++i) {
-        Float value;
-        std::memcpy(&value, data + i * static_cast<std::int64_t>(sizeof value), sizeof value);
-        if (std::isfinite(value)) found = std::max(found, std::abs(static_cast<double>(value)));
+        Float element;
+        std::memcpy(&element, data + i * static_cast<std::int64_t>(sizeof element), sizeof element);
+        const auto value = static_cast<double>(element);
+        if (std::isfinite(value)) found = std::max(found, std::abs(value));
     }
     return found;
 }
@@ -79,6 +81,7 @@ autotune::JobTolerance of_operand(autotune::JobTolerance tolerance, DType dtype,
     tolerance.index_mismatch_fraction = std::max(tolerance.index_mismatch_fraction, kOperandMismatches);
     const double size = dtype == DType::float64   ? largest<double>(data, elements)
                         : dtype == DType::float32 ? largest<float>(data, elements)
+                        : dtype == DType::float16 ? largest<Half>(data, elements)
                                                   : 0;
     tolerance.atol = std::max(tolerance.atol, kOperandTolerance * size);
     return tolerance;

@@ -65,13 +65,13 @@ def accumulate(
     if ufunc not in _ACCUMULATED or out is not None or axis is None or held.ndim < 2:
         raise _refusal(tracer, name, "but of add, multiply, maximum and minimum along an axis of several")
     k = normalize_axis(axis, held.ndim)
-    if k == held.ndim - 1 or held.dtype.kind not in "biuf" or held.dtype == np.float16:
-        raise _refusal(tracer, name, "along the last axis, nor of complex or half precision")
+    if k == held.ndim - 1 or held.dtype.kind not in "biuf":
+        raise _refusal(tracer, name, "along the last axis, nor of complex numbers")
     if dtype is None:
         kept = reduction_dtype(held.dtype) if ufunc in (np.add, np.multiply) else held.dtype
     else:
         kept = check_dtype(tracer, dtype)
-    if kept.kind not in "iuf" or kept == np.float16:
+    if kept.kind not in "iuf":
         raise _refusal(tracer, name, f"in {kept}")
     moved = held if held.dtype == kept else held.astype(kept)
     return followed(tracer, name, _rows_accumulated, ufunc, moved, k)  # type: ignore[no-any-return]
@@ -142,7 +142,7 @@ def reduced_by_loop(tracer: Tracer, ufunc: np.ufunc, given: Mapping[str, Any]) -
     if ufunc not in _OF_NUMBERS or not asked <= {"array", "axis", "keepdims"} or tracer.checked is None:
         raise _refusal(tracer, name, "with these options")
     array = as_array(tracer, given["array"])
-    if array.dtype.kind != "f" or array.dtype == np.float16:
+    if array.dtype.kind != "f":
         raise _refusal(tracer, name, f"of {array.dtype}")
     return followed(tracer, name, _OF_NUMBERS[ufunc], array, given.get("axis", 0), given.get("keepdims", False))
 
@@ -184,7 +184,7 @@ def searchsorted(tracer: Tracer, a: Any, v: Any, side: str = "left", sorter: Any
     if sorter is not None or side not in ("left", "right") or array.ndim != 1 or not keys.ndim:
         raise _refusal(tracer, "searchsorted", "but of arrays in a vector, without a sorter")
     kept = np.promote_types(array.dtype, keys.dtype)
-    if kept.kind not in "biuf" or kept == np.float16:
+    if kept.kind not in "biuf":
         raise _refusal(tracer, "searchsorted", f"in {kept}")
     if tracer.is_of_data(array.sizes[0]):
         raise _refusal(tracer, "searchsorted", "in as many elements as the data decide")
@@ -261,15 +261,18 @@ def convolve(tracer: Tracer, a: Any, v: Any, mode: str = "full") -> SymArray:
     if signal.ndim != 1 or taps.ndim != 1 or mode not in ("full", "same", "valid"):
         raise _refusal(tracer, "convolve", "but of vectors")
     kept = np.promote_types(signal.dtype, taps.dtype)
-    if kept.kind not in "iuf" or kept == np.float16:
+    if kept.kind not in "iuf":
         raise _refusal(tracer, "convolve", f"in {kept}")
     if any(tracer.is_of_data(one.sizes[0]) or tracer.decide("==", one.sizes[0], 0) for one in (signal, taps)):
         raise _refusal(tracer, "convolve", "of no elements, or as many as the data decide")
     if tracer.decide("<", signal.sizes[0], taps.sizes[0]):
         signal, taps = taps, signal
-    signal, taps = (one if one.dtype == kept else one.astype(kept) for one in (signal, taps))
+    wide = np.dtype(np.float32) if kept == np.float16 else kept  # NumPy adds products of float16 in float32
+    signal, taps = (one if one.dtype == wide else one.astype(wide) for one in (signal, taps))
     n, m = signal.shape[0], taps.shape[0]
     if mode == "valid":
-        return followed(tracer, "convolve", _sums_inside, signal, taps)  # type: ignore[no-any-return]
-    sums = followed(tracer, "convolve", _all_sums, signal, taps)
-    return sums if mode == "full" else sums[(m - 1) // 2 : (m - 1) // 2 + n].copy()  # type: ignore[no-any-return]
+        sums = followed(tracer, "convolve", _sums_inside, signal, taps)
+    else:
+        sums = followed(tracer, "convolve", _all_sums, signal, taps)
+        sums = sums if mode == "full" else sums[(m - 1) // 2 : (m - 1) // 2 + n].copy()
+    return sums if wide == kept else sums.astype(kept)  # type: ignore[no-any-return]

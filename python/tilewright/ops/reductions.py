@@ -35,6 +35,8 @@ from .operands import (
 from .shapes import normalize_axes, reshape_value, with_new_axes
 from .stages import stage_of
 
+HALF: np.dtype[Any] = np.dtype(np.float16)
+
 
 def refuse_initial(tracer: Tracer, name: str, initial: Any) -> None:
     if initial is not NO_VALUE:
@@ -254,10 +256,10 @@ def _sum_dtype(dtype: np.dtype[Any], asked: Any, tracer: Tracer) -> np.dtype[Any
     return FLOAT64 if dtype.kind in "biu" else dtype
 
 
-def _refuse_half(tracer: Tracer, name: str, value: Value) -> None:
-    if value.dtype == np.float16:
-        raise tracer.error(f"np.{name} of float16", "there is no rule for half precision",
-                           "Convert it with astype(np.float32).")  # fmt: skip
+def _mean_of_halves(tracer: Tracer, total: Value, count: Any, is_number: bool) -> Value:
+    """What NumPy's _mean makes of a float32 sum of float16; of a number it rounds the quotient, which is a float64, once."""
+    divided = apply_ufunc(tracer, np.true_divide, (SymArray.fresh(tracer, total), np_count(tracer, count))).read()
+    return tracer.cast(divided if is_number else tracer.cast(divided, total.dtype), HALF)
 
 
 @rule(np.mean)
@@ -267,11 +269,19 @@ def mean(
 ) -> Any:  # fmt: skip
     with tracer.composite("mean"):
         value, axes = _reducing(tracer, a, axis)
-        _refuse_half(tracer, "mean", value)
+        of_halves = value.dtype == HALF and dtype is None
+        if of_halves and out is not None:
+            raise tracer.error("np.mean(out=...) of float16", "NumPy leaves it the sum in float32 and divides that",
+                               "Give it a dtype, or write the result into the array.")  # fmt: skip
         truth = truth_of(tracer, "mean", where, value)
-        kept = chosen(tracer, tracer.cast(value, _sum_dtype(value.dtype, dtype, tracer)), truth, 0)
-        total = reduce_value(tracer, "sum", kept, axes)
-        result = _divide_by_count(tracer, total, _count_chosen(tracer, value, truth, axes))
+        summed = np.dtype(np.float32) if of_halves else _sum_dtype(value.dtype, dtype, tracer)
+        total = reduce_value(tracer, "sum", chosen(tracer, tracer.cast(value, summed), truth, 0), axes)
+        count = _count_chosen(tracer, value, truth, axes)
+        if of_halves:
+            is_number = not total.shape and (keepdims is NO_VALUE or not keepdims)
+            result = _mean_of_halves(tracer, total, count, is_number)
+        else:
+            result = _divide_by_count(tracer, total, count)
         return finish(tracer, result, axes, keepdims, out, "mean")
 
 
@@ -286,7 +296,6 @@ def _spread(
         ddof = correction
     with tracer.composite(name):
         value, axes = _reducing(tracer, a, axis)
-        _refuse_half(tracer, "var", value)
         kept = _sum_dtype(value.dtype, dtype, tracer)
         truth = truth_of(tracer, "var", where, value)
         if mean is NO_VALUE or mean is None:
