@@ -39,7 +39,7 @@ def parts_of(given: Any) -> tuple[bool, tuple[Any, ...]]:
 
 
 @rule(parts_of)
-def _parts_of(_tracer: Tracer, given: Any) -> Any:
+def _parts_of(tracer: Tracer, given: Any) -> Any:
     return parts_of(given)  # asked of a number whose kind the data decide
 
 

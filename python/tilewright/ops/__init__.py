@@ -20,6 +20,7 @@ from . import (  # noqa: F401  (each fills the registry)
     converters,
     counts,
     creation,
+    einsum,
     elementwise,
     indexing,
     linalg,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from string import ascii_letters
 from typing import Any
 
@@ -13,8 +14,17 @@ from ..stages import Gives, Like, row
 from .dtypes import broadcast, common
 
 
-@row(np.einsum)
-def _einsum(*operands: Any, optimize: Any = False, dtype: Any = None, order: str = "K", casting: str = "safe") -> Any:
+@dataclass(frozen=True)
+class Subscripts:
+    """What an einsum is asked for: names of the axes of each operand and of the result, and how long each axis is."""
+
+    terms: list[list[Any]]
+    result: list[Any]
+    sizes: dict[Any, Any]
+
+
+def subscripts_of(operands: Sequence[Any]) -> tuple[Subscripts, list[Like]] | None:
+    """None where no operand is traced."""
     has_text = isinstance(operands[0], str)
     values = operands[1:] if has_text else operands[: len(operands) // 2 * 2 : 2]
     tracer = next((value.tracer for value in values if isinstance(value, Symbolic)), None)
@@ -22,18 +32,27 @@ def _einsum(*operands: Any, optimize: Any = False, dtype: Any = None, order: str
         return None
     arrays = [Like(tracer, value) for value in values]
     inputs, arrow, result = (operands[0] if has_text else _text_of(operands)).replace(" ", "").partition("->")
-    terms = inputs.split(",")
     if not arrow:
         result = "..." * ("..." in inputs) + "".join(x for x in sorted(set(inputs) - set(".,")) if inputs.count(x) == 1)
     sizes: dict[Any, Any] = {}
+    terms = [_names(term, a.ndim) for term, a in zip(inputs.split(","), arrays, strict=True)]
     for term, a in zip(terms, arrays, strict=True):
-        for name, n in zip(_names(term, a.ndim), a.shape, strict=True):
+        for name, n in zip(term, a.shape, strict=True):
             sizes[name] = broadcast(tracer, (sizes[name],), (n,))[0] if name in sizes else n
     hidden = [name for name in sizes if type(name) is int]
     wanted = _names(result, len(result.replace("...", "")) + len(hidden)) if "..." in result else list(result)
-    if len(arrays) == 1 and set(wanted) == set(sizes):
+    return Subscripts(terms, wanted, sizes), arrays
+
+
+@row(np.einsum)
+def _einsum(*operands: Any, optimize: Any = False, dtype: Any = None, order: str = "K", casting: str = "safe") -> Any:
+    found = subscripts_of(operands)
+    if found is None:
+        return None
+    asked, arrays = found
+    if len(arrays) == 1 and set(asked.result) == set(asked.sizes):
         return None  # a view
-    return Gives(common(*arrays) if dtype is None else np.dtype(dtype), [sizes[name] for name in wanted])
+    return Gives(common(*arrays) if dtype is None else np.dtype(dtype), [asked.sizes[name] for name in asked.result])
 
 
 def _names(term: str, rank: int) -> list[Any]:
