@@ -17,6 +17,7 @@ from .program import Program, evaluate, split_sizes
 # Element operations below which a call is small: a version for it has loops without threads and small splits.
 SMALL_WORK = 32768
 _MANY_ITERATIONS = 64  # of a loop: more make no call larger
+_NAMES = re.compile(r"[A-Za-z_]\w*")
 _LIMITS = re.compile(r" in range\((.*)\)$")
 
 
@@ -28,9 +29,11 @@ def is_small(program: Program, bound: Bound) -> bool:
 @lru_cache(maxsize=256)
 def work_of(program: Program) -> str:
     """A size expression for the element operations of a call. Loops that run inside of their elements count with their
-    iterations; the iterations of others are calls of kernels, each of which is small or large by itself."""
+    iterations, where these are known before the call; the iterations of others are calls of kernels, each of which is small
+    or large by itself."""
     loops = compiler().loops(program.text, {}) if program.has_loops else []
-    iterations = [text for loop in loops if (text := _iterations_of(loop))]
+    of_data = {one.name for operation in program.operations for one in operation.results if one.dtype == "size"}
+    iterations = [text for loop in loops if (text := _iterations_of(loop)) and of_data.isdisjoint(_NAMES.findall(text))]
     return " * ".join([f"({program.work})" if iterations else program.work, *iterations[:1]])
 
 

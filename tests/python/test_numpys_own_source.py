@@ -84,11 +84,7 @@ def written_out_inside(x):
 
 
 def largest(x):
-    return x * max(x.T)  # here
-
-
-def total(x):
-    return x * sum(x)  # here
+    return x * max(x, key=abs)  # here
 
 
 def for_ever(x):
@@ -130,10 +126,8 @@ NO_RULE = "this NumPy function has no rule. Leave it out of the compiled functio
 REFUSED = [
     (written_out, f"np.array2string(); {NO_RULE}"),
     (written_out_inside, f"np.array_repr(); {NO_RULE}"),
-    (largest, "loops: max(x.T), Python's max() of 700 rows of an array; it takes them one by one, and at most "
-              "64 are unrolled. Use np.max()."),
-    (total, "loops: sum(x), Python's sum() of 700 rows of an array; it takes them one by one, and at most "
-            "64 are unrolled. Use np.sum()."),
+    (largest, "loops: max(x, key=abs), Python's max() of an array of more than 64 rows; it compares them one by one, with a key "
+              "or each as a whole. Use np.max()."),
     (for_ever, "calling for_ever() from within itself; recursion is not compiled. Write it as a loop, or leave it out of "
                "the compiled function."),
 ]  # fmt: skip

@@ -31,6 +31,23 @@ from .state import Part, State
 
 _NONE: Any = object()
 
+# What builtins do of many elements, of one at least: NumPy runs the calls in which data leave none.
+_SUM = """
+def sum(items, start):
+    total = start + items[0]
+    for item in items[1:]:
+        total = total + item
+    return total
+"""
+_EXTREME = """
+def extreme(items):
+    best = items[0]
+    for item in items:
+        if item {} best:
+            best = item
+    return best
+"""
+
 
 class Builtins(Part):
     """The part of the interpreter that calls builtins."""
@@ -206,20 +223,26 @@ class Builtins(Part):
                 return default[0]
             raise
 
-    def _refuse_long(self, node: ast.Call, items: Any, name: str) -> None:
-        """Python's own functions look at an array's elements one by one."""
-        if isinstance(items, SymArray) and items.sizes:
-            length = self.tracer.value_of(self.tracer.resolve(items.sizes[0]))
-            if length > MAX_UNROLLED_ITERATIONS:
-                raise self.error(
-                    node, f"loops: {ast.unparse(node)[:80]}, Python's {name}() of {length} rows of an array",
-                    f"it takes them one by one, and at most {MAX_UNROLLED_ITERATIONS} are unrolled",
-                    f"Use np.{name}().",
-                )  # fmt: skip
+    def _is_long(self, items: Any) -> bool:
+        """Whether Python's own functions, which look at elements one by one, need a loop for them that stays one."""
+        if not isinstance(items, SymArray) or not items.sizes:
+            return False
+        length = self.tracer.resolve(items.sizes[0])
+        return self.tracer.is_of_data(length) or self.tracer.value_of(length) > MAX_UNROLLED_ITERATIONS
+
+    def _as_written(self, node: ast.Call, text: str, *args: Any) -> Any:
+        """The call of a builtin as the Python that it stands for."""
+        (definition,) = ast.parse(text).body
+        assert isinstance(definition, ast.FunctionDef)
+        for part in ast.walk(definition):
+            ast.copy_location(part, node)
+        return self.call(node, InterpretedFunction(self.call, definition, self.frame, (), {}), list(args), {})
 
     def _sum(self, node: ast.Call, items: Any, start: Any = 0) -> Any:
         # sum() adds from the left, an array's rows too.
-        self._refuse_long(node, items, "sum")
+        items = materialized(items)
+        if self._is_long(items):
+            return self._as_written(node, _SUM, items, start)
         for item in items:
             start = start + item
         return start
@@ -229,8 +252,15 @@ class Builtins(Part):
         if kwargs:
             return function(*args, **kwargs)
         name, compare = function.__name__, operator.lt if function is min else operator.gt
-        if len(args) == 1:
-            self._refuse_long(node, args[0], name)
+        args = tuple(map(materialized, args))
+        if len(args) == 1 and self._is_long(args[0]):
+            if key is not None or args[0].ndim > 1:
+                raise self.error(
+                    node, f"loops: {ast.unparse(node)[:80]}, Python's {name}() of an array of more than "
+                    f"{MAX_UNROLLED_ITERATIONS} rows",
+                    "it compares them one by one, with a key or each as a whole", f"Use np.{name}().",
+                )  # fmt: skip
+            return self._as_written(node, _EXTREME.format("<" if function is min else ">"), args[0])
         best: Any = _NONE
         of_best: Any = _NONE
         for item in args[0] if len(args) == 1 else args:

@@ -163,6 +163,10 @@ class Expressions(Part):
     @staticmethod
     def as_truth(value: Any) -> Any:
         """What has the truth of a value, where that is of the run."""
+        if isinstance(value, SymArray) and value.sizes:
+            sizes = [value.tracer.resolve(size) for size in value.sizes]
+            has_one = all(size.is_constant and value.tracer.value_of(size) == 1 for size in sizes)
+            return value[(0,) * value.ndim] if has_one else value
         return value.length() != 0 if isinstance(value, StagedList) else value
 
     def _truth_of(self, is_and: bool, node: ast.BoolOp, parts: list[ast.expr]) -> Any:
@@ -188,10 +192,11 @@ class Expressions(Part):
         first, rest = self.evaluate(parts[0]), parts[1:]
         if not rest:
             return first
-        if self.is_of_the_run(first):
+        truth = self.as_truth(first)
+        if self.is_of_the_run(truth):
             ways = (lambda: self._and_or(is_and, node, rest), lambda: first)
-            return self.choose(node, first, *(ways if is_and else ways[::-1]))
-        if self.truth(parts[0], first, f"the condition of an {'and' if is_and else 'or'}") != is_and:
+            return self.choose(node, truth, *(ways if is_and else ways[::-1]))
+        if self.truth(parts[0], truth, f"the condition of an {'and' if is_and else 'or'}") != is_and:
             return first
         return self._and_or(is_and, node, rest)
 
@@ -297,7 +302,7 @@ class Expressions(Part):
         return is_one
 
     def _eval_IfExp(self, node: ast.IfExp) -> Any:
-        condition = self.evaluate(node.test)
+        condition = self.condition(node.test)
         if self.is_of_the_run(condition):
             return self.choose(node, condition, lambda: self.evaluate(node.body), lambda: self.evaluate(node.orelse))
         holds = self.truth(node.test, condition, "a conditional expression")
@@ -423,7 +428,7 @@ class Expressions(Part):
         generator = generators[depth]
         for item in self.iterate(generator.iter, self.evaluate(generator.iter)) if items is None else items:
             self.variables.assign(generator.target, item)
-            if all(self.truth(test, self.evaluate(test), "a condition") for test in generator.ifs):
+            if all(self.truth(test, self.as_truth(self.evaluate(test)), "a condition") for test in generator.ifs):
                 yield from self._visit(generators, depth + 1)
 
     def iterate(self, node: ast.AST, value: Any) -> Iterable[Any]:

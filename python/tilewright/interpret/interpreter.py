@@ -21,14 +21,16 @@ import numpy as np
 from ..errors import TraceError
 from ..operations import REDUCTIONS
 from ..ops import indexing
+from ..ops.operands import operand_of
 from ..ops.stages import materialized
 from ..symbolic import tracer as tracer_module
 from ..symbolic.arrays import SymArray
 from ..symbolic.compressed import Compressed
+from ..symbolic.graph import INT64
 from ..symbolic.known import is_known, known_value
 from ..symbolic.scalars import SymInt, size_of
 from ..symbolic.sizes import Size
-from ..symbolic.tracer import CalleeNotSeen, Tracer, Undecided, pushed
+from ..symbolic.tracer import CalleeNotSeen, KeepsLoop, Tracer, Undecided, pushed
 from .arguments import Inputs
 from .branches import Branches
 from .calls import Calls
@@ -75,6 +77,9 @@ class Interpreter(Part):
         self.depth = 0
         self.steps = 0
         self.active: list[Any] = []
+        self.copied: list[
+            tuple[tuple[str, int, int], int]
+        ] = []  # loops being unrolled, and in how many regions each is
         self.rewritten: dict[ast.stmt, tuple[list[ast.stmt], set[str]]] = {}  # loops, and what stands for them
         self.branches = Branches(self.state, self.run_until_left)
         self.calls = Calls(self.state, self.branches.choose, self.run_node)
@@ -345,6 +350,8 @@ class Interpreter(Part):
         value = self.evaluate(node.iter)
         self.at(node)
         value = materialized(value) if isinstance(value, Compressed) else value
+        if type(value) is np.ndarray and value.ndim and len(value) > tracer_module.MAX_SHORT_ITERATIONS:
+            value = self._as_loop(node, value)
         if isinstance(value, (range, SymRange)):
             limits = self._limits(node, value)
             if limits is not None:
@@ -359,6 +366,13 @@ class Interpreter(Part):
                 return
             value = (sequence.item(k) for k in range(self.tracer.fix(sequence.length)))
         self._unroll(node, self.expressions.iterate(node.iter, value))
+
+    def _as_loop(self, node: ast.For, array: np.ndarray[Any, Any]) -> Any:
+        """An array of the trace alone as one of the program, where a loop over it may stay one."""
+        is_of_numbers = array.dtype.kind in "biuf" and array.dtype.itemsize <= INT64.itemsize
+        if not is_of_numbers or self.place(node) in self.tracer.unrolled:
+            return array
+        return operand_of(self.tracer, array)
 
     def _unroll(self, node: ast.For, items: Iterable[Any]) -> None:
         """The iterations one by one. Behind a break on data the next one is a way of a branch: it runs where none was."""
@@ -395,6 +409,7 @@ class Interpreter(Part):
         length = self.tracer.fixed_if_small(stop - first if step > 0 else first - stop)
         iterations = (self.tracer.value_of(length) + abs(step) - 1) // abs(step)
         is_short = length.is_constant and iterations <= tracer_module.MAX_SHORT_ITERATIONS and not has_break(node)
+        is_short &= self.place(node) not in self.tracer.kept
         is_short |= length.is_constant and leaves_at_once(node)
         if iterations <= tracer_module.MAX_UNROLLED_ITERATIONS and (
             is_short or self.place(node) in self.tracer.unrolled
@@ -421,7 +436,12 @@ class Interpreter(Part):
     def ends_with(self, node: ast.For | ast.While, stopped: str = "") -> bool:
         """One round of a loop that is unrolled; whether a break ended the loop. `stopped`: the variable that says of the
         run whether one did."""
-        with pushed(self.state.stopped, stopped), pushed(self.state.unrolling, self.place(node)):
+        here = self.place(node), len(self.tracer.blocks)
+        with (
+            pushed(self.state.stopped, stopped),
+            pushed(self.state.unrolling, self.place(node)),
+            pushed(self.copied, here),
+        ):
             try:
                 self.block(node.body)
                 self._refuse_slow_compile(node)
@@ -432,6 +452,14 @@ class Interpreter(Part):
         return False
 
     def _refuse_slow_compile(self, node: ast.For | ast.While) -> None:
+        depth = len(self.tracer.blocks)
+        outermost = next(place for place, regions in self.copied if regions == depth)
+        why = self.tracer.unrolled.get(outermost)
+        may_stay = why is None or isinstance(why, KeepsLoop)
+        if depth > 1 and may_stay and outermost not in self.tracer.kept:
+            updates = sum(value.operation == "update" for value in self.tracer.blocks[-1].values)
+            if updates > tracer_module.MAX_UNROLLED_UPDATES:
+                raise why or BeginAgain(outermost)
         reductions = sum(value.operation in REDUCTIONS for value in self.tracer.blocks[-1].values)
         if reductions <= tracer_module.MAX_UNROLLED_REDUCTIONS:
             return
@@ -474,7 +502,7 @@ class Interpreter(Part):
             raise BeginAgain(self.place(node), error) from None
 
     def _exec_Assert(self, node: ast.Assert) -> None:
-        condition = self.evaluate(node.test)
+        condition = self.expressions.condition(node.test)
         if self.is_of_the_run(condition) and self.tracer.checked is not None:
             self.branches.leave_to_numpy(node, condition, False)
         elif not self.truth(node.test, condition, "an assert"):

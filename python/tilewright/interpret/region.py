@@ -154,7 +154,7 @@ class Region(Part):
 
     def _mark_chosen(self, made: list[tuple[SymArray, list[Storage]]]) -> None:
         """Arrays that came out of a loop or a branch as values, and that others may see or write into."""
-        seen: dict[int, Storage] = {}
+        seen: dict[int, Storage] = dict(self.tracer.in_lists)
         frame: Frame | None = self.frame
         while frame is not None:
             seen |= {id(memory.storage): memory.storage for memory in memory_of(frame, self.tracer)}

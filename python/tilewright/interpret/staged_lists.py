@@ -18,7 +18,7 @@ from ..symbolic.from_data import size_from_data
 from ..symbolic.graph import INT64, Value
 from ..symbolic.scalars import RunScalar, SymInt, SymScalar, refuse_kinds
 from ..symbolic.sizes import Size
-from ..symbolic.stages import Raw, argument_text, call_of
+from ..symbolic.stages import Raw, call_of
 from ..symbolic.tracer import KeepsLoop
 from .sequences import Sequence as SequenceOfItems
 
@@ -47,17 +47,19 @@ class StagedList:
         self.inner: list[tuple[list[Any], list[Any]]] = []  # lists among its elements, and what they held
         # Arrays of which it holds copies: their memory, and what that was.
         self.elements: list[tuple[Storage, Value]] = []
-        stage = call_of("list", list, [], {}, 1, self.held)
-        number = tracer.constant(0)
-        if part_of is not None:
+        if part_of is None:
+            number = tracer.call(call_of("list", list, [], {}, 1, self.held), [tracer.constant(0)], INT64, ())
+        else:
             whole, part = part_of
-            key = argument_text(part, "$")
-            of = Raw(f"held[{whole.held!r}][{key}]", f"{whole.held}[{key}]")
             whole.refuse_changed()
-            self.forms, self.elements, number = whole.forms, whole.elements, whole.order.read()
-            self.inner = whole.inner
-            stage = call_of("list", list, [of], {}, 1, self.held)
-        self.order: SymArray = SymArray.fresh(tracer, tracer.call(stage, [number], INT64, ()), is_scalar=False)
+            self.forms, self.elements, self.inner = whole.forms, whole.elements, whole.inner
+            of = f"held[{whole.held!r}].__getitem__"
+            number = add_stage(
+                tracer, f"{whole.held}.__getitem__", list, [part], {}, (), Order(whole.order, of), self.held
+            )
+        self.order: SymArray = SymArray.fresh(tracer, number, is_scalar=False)
+        # What an element is a part of; that stays as it was, since nobody writes into elements.
+        self.whole = (SymArray.fresh(tracer, number, is_scalar=False).storage, number)
         tracer.orders.append(self.order)
         for item in items:
             self.append(item)
@@ -102,6 +104,7 @@ class StagedList:
             return type(item)(map(self._kept, item))
         if isinstance(item, SymArray) and item.sizes:
             self.elements.append((item.storage, item.storage.value))
+            self.tracer.in_lists[id(item.storage)] = item.storage
             return Copied(item)
         return item.of_one_kind() if getattr(item, "kinds", None) else item
 
@@ -159,7 +162,7 @@ class StagedList:
     def __getitem__(self, key: Any) -> Any:
         self.refuse_changed()
         self._common("an element")
-        if isinstance(key, slice) and all(type(one) in (int, type(None)) for one in (key.start, key.stop, key.step)):
+        if isinstance(key, slice) and all(map(_is_whole, (key.start, key.stop, key.step))) and key.step != 0:
             return StagedList(self.tracer, [], (self, key))
         if isinstance(key, slice):
             raise self.refused("a part")
@@ -177,11 +180,21 @@ class StagedList:
             return element
         if _holds_lists(form):
             raise self.refused("an element, a list,")
-        given = self._stage(method, args, form)
+        given = self._stage(method, args, self._to_give(form))
         for one in _arrays_in(given):
             # Who writes into it writes into the list's element.
-            one.storage.chosen_from = ((self.order.storage, self.order.storage.value),)
+            one.storage.chosen_from = (self.whole, *self.elements)
         return given
+
+    def _to_give(self, form: Any) -> Any:
+        """An element's form as a stage gives it here: a loop that filled the list may be over."""
+        if isinstance(form, Gives):
+            return Gives(form.dtype, [self._extent_to_give(size) for size in form.shape], form.kind)
+        return type(form)(map(self._to_give, form))
+
+    def _extent_to_give(self, size: Size) -> Any:
+        is_moving = self.tracer.resolve(size).symbols() & self.tracer.loops.keys()
+        return FromData() if is_moving else SymInt(self.tracer, size)
 
     def as_array(self) -> SymArray:
         """As NumPy makes it."""
@@ -190,18 +203,10 @@ class StagedList:
         dtypes = {_dtype_of_array(form) for form in self.forms}
         if len(dtypes) != 1:
             raise self.refused("an array, with elements of several types,")
-        moving = self.tracer.loops.keys()
         extents = _extents(self.forms[0])
         if extents is None:
             raise self.refused("an array, with elements of several lengths,")
-        sizes = [
-            size
-            if isinstance(size, int)
-            else FromData()
-            if self.tracer.resolve(size).symbols() & moving
-            else SymInt(self.tracer, size)
-            for size in extents
-        ]
+        sizes = [size if isinstance(size, int) else self._extent_to_give(size) for size in extents]
         made: SymArray = add_stage(
             self.tracer, "numpy.array", np.array, [Raw(f"held[{self.held!r}]", self.held)], {},
             Gives(dtypes.pop(), (FromData(), *sizes)), Order(self.order, ""),
@@ -220,6 +225,12 @@ class StagedList:
         held = f"r{len(self.tracer.stages) + 1}"
         stage = call_of("list", list, [Raw(f"held[{self.held!r}]", self.held)], {}, 1, held)
         return self.tracer.call(stage, [self.order.read()], INT64, ())
+
+
+def _is_whole(bound: Any) -> bool:
+    """Whether it is a bound of a slice that a stage can be handed."""
+    is_of_the_run = isinstance(bound, RunScalar) and type(bound.hint) is int
+    return bound is None or type(bound) is int or isinstance(bound, SymInt) or is_of_the_run
 
 
 def _shape_of(form: Any) -> Any:

@@ -156,6 +156,7 @@ def _slice(tracer: Tracer, part: slice, extent: Size) -> tuple[Size, int, Size]:
 
 @provides
 def get_item(array: SymArray, key: Any) -> Any:
+    key = _ranges_as_arrays(key)
     before = array.tracer.made
     try:
         return _part(array, key)
@@ -167,6 +168,15 @@ def get_item(array: SymArray, key: Any) -> Any:
         if taken is NotImplemented:
             raise
         return taken
+
+
+def _ranges_as_arrays(key: Any) -> Any:
+    """NumPy takes a range in a key as the array of its numbers."""
+    if isinstance(key, tuple):
+        return tuple(map(_ranges_as_arrays, key))
+    if isinstance(key, range):
+        return np.arange(key.start, key.stop, key.step)
+    return key.as_array() if hasattr(key, "as_array") and hasattr(key, "iterations") else key
 
 
 def _has_arrays(key: Any) -> bool:
@@ -305,6 +315,7 @@ def _gathered(array: SymArray, keys: tuple[Any, ...]) -> Any:
 
 @provides
 def set_item(array: SymArray, key: Any, value: Any) -> None:
+    key = _ranges_as_arrays(key)
     before = array.tracer.made
     try:
         _set_part(array, key, value)

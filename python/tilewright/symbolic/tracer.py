@@ -31,6 +31,9 @@ LEAVE_IT_OUT = "Leave it out of the compiled function."
 MAX_VALUES = 2_000
 # A reduction is several stages, each with its loops: some 0.4 s to compile.
 MAX_UNROLLED_REDUCTIONS = 48
+# Elements that copies of a body write, in a loop or branch that stays one: compiling a chain of those that read each other
+# takes 3 times as long with each further 4.
+MAX_UNROLLED_UPDATES = 24
 MAX_RANK = 8  # of plans, dsl/runtime/plan_text.md
 MAX_UNROLLED_ITERATIONS = 64
 MAX_ROUNDS = 64  # until sizes that guards have made equal are written the same way
@@ -203,6 +206,7 @@ class Tracer(Decided):
         self.generators: list[Any] = []  # SymGenerator
         self.lent: list[tuple[str, Any]] = []  # generators of the caller: argument that leads to one, and where it is
         self.orders: list[Any] = []  # SymArray, of StagedGenerator
+        self.in_lists: dict[int, Any] = {}  # by identity, the memory of arrays that lists which loops fill hold
         self.stages: dict[str, Stage] = {}  # by their texts
         self.untaken: Untaken | None = None  # why none is taken
         self._no_kernel: list[TraceError] = []  # why a stage is asked for, innermost last
