@@ -6,6 +6,7 @@ it runs as plain Python, and each function that it calls is looked at when it re
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import functools
 import inspect
@@ -144,6 +145,15 @@ class Plain:
 
 
 @dataclass(frozen=True)
+class Held:
+    """A list, a text or another container that statements gave, as it is: Python keeps it. `items`: what each item of a list
+    is, where all are numbers or tuples of numbers of one kind; else None."""
+
+    kind: type
+    items: Any = None
+
+
+@dataclass(frozen=True)
 class Seen:
     """What a call of a function that is not known to be pure did: its results, and which arrays it wrote."""
 
@@ -271,8 +281,10 @@ def watching_effects(function: Any, watched: Callable[..., Any], way: Any, aroun
             after = outside_of(around)
             if changed := [name for name, state in outside.items() if after.get(name) != state]:
                 raise TypeError(f"it changes {changed[0]}, which is read beside it")
-            found = Seen(_described(result, arrays, is_pure=False), written)
+            describe = _variables_described if is_part(function) else functools.partial(_described, is_pure=False)
+            found = Seen(describe(result, arrays), written)
             pieces = pieces_of(result, found.gives, arrays)
+            arrays_held(result, found.gives, [*arrays, *pieces])
             if len(pieces) > _MOST_PIECES:
                 raise TypeError(f"it gives {len(pieces)} results")
             refuse_shared(pieces)
@@ -343,8 +355,115 @@ def _described(result: Any, arguments: list[Any], is_pure: bool = True) -> Any:
     return Array(result.dtype.newbyteorder("="), isinstance(result, np.ndarray), extents)
 
 
+def is_part(function: Any) -> bool:
+    """Whether it stands for statements of another function, and gives their variables by name."""
+    return hasattr(function, "__tilewright_part__")
+
+
+_CONTAINERS = (
+    list, tuple, dict, set, frozenset, str, bytes, bytearray, collections.deque, collections.defaultdict, collections.Counter,
+    collections.OrderedDict,
+)  # fmt: skip
+
+
+def _variables_described(variables: dict[str, Any], arguments: list[Any]) -> Any:
+    """What statements set: containers stay Python's own."""
+
+    def is_held(value: Any) -> bool:
+        return type(value) in _CONTAINERS and not (type(value) is tuple and not any(map(is_held, value)))
+
+    return {
+        name: Held(type(value), _kind_of_items(value))
+        if is_held(value)
+        else _described(value, arguments, is_pure=False)
+        for name, value in variables.items()
+    }
+
+
+def _kind_of_items(value: Any) -> Any:
+    """Of a list of numbers of one kind, or of tuples of such; None of all else."""
+    kinds = {_kind_of_item(item) for item in value} if type(value) is list else set()
+    return kinds.pop() if len(kinds) == 1 else None
+
+
+def _are_of_kind(items: Any, kind: Any) -> bool:
+    """As _kind_of_item() has it of each, at the speed of Python's own loops."""
+    if not items:
+        return True
+    types: set[Any] = set(map(type, items))
+    if isinstance(kind, tuple):
+        if types != {tuple} or set(map(len, items)) != {len(kind)}:
+            return False
+        columns: list[Any] = list(zip(*items, strict=True))
+        return all(_are_of_kind(column, one) for column, one in zip(columns, kind, strict=True))
+    if isinstance(kind, str):
+        return types == {np.dtype(kind).type}
+    return types == {kind} and (kind is not int or (min(items) >= -(2**63) and max(items) < 2**63))
+
+
+def _kind_of_item(item: Any) -> Any:
+    if type(item) is tuple:
+        kinds = tuple(map(_kind_of_item, item))
+        return None if None in kinds or not kinds else kinds
+    if type(item) in (bool, int, float):
+        return type(item) if type(item) is not int or -(2**63) <= item < 2**63 else None
+    return item.dtype.str if isinstance(item, np.generic) and item.dtype.kind in "biuf" and item.itemsize <= 8 else None
+
+
+def arrays_held(result: Any, described: Any, arguments: Sequence[Any]) -> list[Any]:
+    """Arrays in what Python keeps of a result. TypeError where they share memory with each other or with arguments, where two
+    containers are one, and where something else is in them."""
+    if type(described) is not dict or type(result) is not dict:
+        return []
+    found: list[Any] = []
+    seen: set[int] = set()
+    for name, held in described.items():
+        if isinstance(held, Held):
+            _look_into(result[name], found, seen, 0)
+    given = [one for one in arguments if isinstance(one, np.ndarray)]
+    bounds = sorted(np.lib.array_utils.byte_bounds(one) for one in (*found, *given) if one.size)
+    if found and any(end > begin for (_, end), (begin, _) in itertools.pairwise(bounds)):
+        raise TypeError("it gives a container in which arrays share memory")
+    return found
+
+
+_DEEPEST_HELD = 20
+_LEAVES = {str, bytes, bool, int, float, complex, type(None), np.float64, np.float32, np.int64, np.bool_}
+
+
+def _look_into(value: Any, found: list[Any], seen: set[int], depth: int) -> None:
+    kind = type(value)
+    if kind is np.ndarray and not value.dtype.hasobject:
+        found.append(value)
+    elif kind in _LEAVES or isinstance(value, np.generic):
+        return
+    elif kind in _CONTAINERS and depth < _DEEPEST_HELD and id(value) not in seen:
+        if kind not in (tuple, frozenset):
+            seen.add(id(value))
+        groups: list[Any] = [value.keys(), value.values()] if isinstance(value, dict) else [value]
+        for items in groups:
+            if not set(map(type, items)) <= _LEAVES:
+                for item in items:
+                    _look_into(item, found, seen, depth + 1)
+    else:
+        raise TypeError(f"it gives a container of a {kind.__name__}, or one twice")
+
+
+def held_of(result: Any, described: Any) -> list[Any]:
+    """What Python keeps of a result, in order."""
+    if type(described) is not dict:
+        return []
+    return [result[name] for name, held in described.items() if isinstance(held, Held)]
+
+
 def pieces_of(result: Any, described: Any, arguments: Sequence[Any]) -> list[Any]:
     """Arrays and numbers of a result, in order. TypeError where it is not as described."""
+    if isinstance(described, Held):
+        if type(result) is not described.kind:
+            raise TypeError
+        if described.items is not None and not _are_of_kind(result, described.items):
+            raise TypeError
+        return []
     if isinstance(described, Argument):
         if result is not arguments[described.position]:
             raise TypeError
@@ -378,7 +497,7 @@ def pieces_of(result: Any, described: Any, arguments: Sequence[Any]) -> list[Any
 
 def leaves_of(described: Any) -> list[Any]:
     """Of what the pieces of such a result are."""
-    if isinstance(described, (Argument, Plain)):
+    if isinstance(described, (Argument, Plain, Held)):
         return []
     if isinstance(described, (Array, type)):
         return [described]
@@ -386,8 +505,11 @@ def leaves_of(described: Any) -> list[Any]:
     return [leaf for part in parts for leaf in leaves_of(part)]
 
 
-def rebuilt(described: Any, pieces: Iterator[Any], arguments: Sequence[Any]) -> Any:
-    """A result as described, of what stands for its pieces and for the arguments."""
+def rebuilt(described: Any, pieces: Iterator[Any], arguments: Sequence[Any], held: Iterator[Any] | None = None) -> Any:
+    """A result as described, of what stands for its pieces, for the arguments and for what Python keeps."""
+    if isinstance(described, Held):
+        assert held is not None
+        return next(held)
     if isinstance(described, Argument):
         return arguments[described.position]
     if isinstance(described, Plain):
@@ -395,7 +517,7 @@ def rebuilt(described: Any, pieces: Iterator[Any], arguments: Sequence[Any]) -> 
     if isinstance(described, (Array, type)):
         return next(pieces)
     if isinstance(described, dict):
-        return {key: rebuilt(one, pieces, arguments) for key, one in described.items()}
+        return {key: rebuilt(one, pieces, arguments, held) for key, one in described.items()}
     items = [rebuilt(one, pieces, arguments) for one in described]
     return type(described)(*items) if hasattr(described, "_fields") else type(described)(items)
 

@@ -13,8 +13,19 @@ from typing import Any
 
 import numpy as np
 
-from .callees import are_changed, arrays_in, containers_in, contents_of, pieces_of, refuse_shared, written_of
-from .taken_ways import Way
+from .callees import (
+    are_changed,
+    arrays_held,
+    arrays_in,
+    containers_in,
+    contents_of,
+    held_of,
+    is_part,
+    pieces_of,
+    refuse_shared,
+    written_of,
+)
+from .taken_ways import Site, Way
 
 
 class _Differs(Exception):  # noqa: N818 - it never leaves the call: NumPy goes on behind it
@@ -124,10 +135,11 @@ class Effect:
             raise _Differs
         try:
             pieces = pieces_of(made.result, self.gives, given)
+            arrays_held(made.result, self.gives, [*given, *pieces])
             refuse_shared(pieces)
         except TypeError:
             raise _Differs from None
-        return [*pieces, *(given[k] for k in self.written)]
+        return [*pieces, *(given[k] for k in self.written), *held_of(made.result, self.gives)]
 
 
 def _copied(value: Any, copies: dict[int, Any]) -> Any:
@@ -144,6 +156,10 @@ class Replay:
     def __init__(self, made: Sequence[Made]) -> None:
         self.rest = list(made)
 
+    def parts(self, _: Any, around: Way) -> list[Site]:
+        """Statements of the function to which a way leads that the compiled call had Python run."""
+        return [made.way[-1] for made in self.rest if made.way[:-1] == around and made.way[-1][1] < 0]
+
     def look(self, function: Any, way: Way, *_: Any) -> Any:
         """What is called instead of a function there; None for itself."""
         if not self.rest or self.rest[0].way != way:
@@ -157,11 +173,20 @@ class Replay:
 
 
 _asked: set[tuple[Any, Way]] = set()
+_asked_parts: dict[tuple[Any, Way], None] = {}  # statements, the last ones asked for last
 
 
 def ask(function: Any, way: Way) -> None:
     """The function is to be looked at when a watched call calls it there."""
     _asked.add((function, way))
+    if is_part(function):
+        _asked_parts.pop((function, way), None)
+        _asked_parts[function, way] = None
+
+
+def parts_of(code: Any, around: Way) -> list[Site]:
+    """Statements of the function to which a way leads that are to be looked at, the last ones asked for first."""
+    return [way[-1] for one, way in reversed(_asked_parts) if way[:-1] == around and one.__tilewright_part__ is code]
 
 
 def is_asked(function: Any, way: Way) -> bool:

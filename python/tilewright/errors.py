@@ -34,6 +34,7 @@ class TraceError(Error, NotImplementedError):
 
     what: str = ""  # the message without where it is and without the hint, where a trace knows it
     ways: tuple[Any, ...] = ()  # to functions around it that may be stages, innermost first
+    parts: tuple[Any, ...] = ()  # to statements around it that may be, innermost first
     # Branches on data around it, innermost first, and the truth of the condition on its way; None where the two disagree.
     branches: tuple[tuple[Any, bool | None], ...] = ()
 

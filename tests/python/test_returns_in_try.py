@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import tilewright
 from tilewright import TraceError
+from tilewright.trace import trace
 
 pytestmark = pytest.mark.fast
 
@@ -89,7 +90,7 @@ def by_case(x, k):
 )  # fmt: skip
 def test_those_without_a_rule_are_refused(function, args, text):
     with pytest.raises(TraceError) as error:
-        tilewright.jit(function).for_args(*args)
+        trace(function, args)
     assert str(error.value).partition(f"in {function.__name__}: ")[2] == text
 
 

@@ -257,8 +257,7 @@ def test_what_no_stage_can_be_is_refused_with_its_own_reason():
         return x * empties(items) + len(items)
 
     def of_one_array_twice(x):
-        y = x + 1
-        return two(y, y)
+        return two(x, x)
 
     def two(a, b):
         LOG.append(1.0)

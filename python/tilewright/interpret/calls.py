@@ -35,6 +35,7 @@ from .frame import InterpretedFunction, parameters_of
 from .generators import SymGenerator
 from .inspected import SIGNATURES, tells_of, told
 from .iterators import TracedIterator, traced_iterator
+from .kept_objects import KeptObject
 from .loaded import LoadedModules
 from .made import MadeObjects
 from .numbers_of_run import OF_FLOATS, of_the_run
@@ -95,6 +96,9 @@ class Calls(Part):
 
     def call_at(self, node: ast.Call, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """A call that the source has. What cannot be followed may be a stage, in another run of the trace."""
+        for given in (*args, *kwargs.values()):
+            if isinstance(given, KeptObject):
+                raise given.refused()
         if self.tracer.as_stages:
             way = self.unknown.way_to(site_of(node))
             refusal = self.tracer.as_stages.get(way)
@@ -369,6 +373,9 @@ class Calls(Part):
     # -- attributes ------------------------------------------------------------------------------------------
 
     def get_attribute(self, node: ast.AST, owner: Any, name: str) -> Any:
+        if isinstance(owner, KeptObject):
+            self.at(node)
+            raise owner.refused()
         if isinstance(owner, (SymGenerator, StagedGenerator)):
             return owner.get_attribute(name)
         if isinstance(owner, StagedList):

@@ -47,6 +47,7 @@ from .early_return import (
 from .expressions import Expressions
 from .frame import Break, Continue, Control, Frame, Leaving, Return
 from .managers import Managers
+from .parts import Parts
 from .regions import Regions
 from .sequences import Sequence, SymRange, sequence_of
 from .source import FUNCTIONS, FunctionNode, inside
@@ -88,6 +89,7 @@ class Interpreter(Part):
         self.evaluate, self.assign = self.expressions.evaluate, self.variables.assign
         self.managers = Managers(self.state, self.expressions, self.block)
         self.regions = Regions(self.state, self.branches, self.expressions, self.block)
+        self.parts = Parts(self.state)
 
     # -- functions -------------------------------------------------------------------------------------
 
@@ -159,29 +161,45 @@ class Interpreter(Part):
 
     def block(self, statements: Iterable[ast.stmt]) -> None:
         statements = list(statements)
-        for position, statement in enumerate(statements):
-            leaves_in_else = isinstance(statement, (ast.For, ast.While)) and self.branches.leaves(statement.orelse)
-            if isinstance(statement, (ast.For, ast.While)) and (leaves_in_else or has_return(statement)):
-                if statement not in self.rewritten:
-                    rewrite = else_behind if leaves_in_else else behind_the_loop
-                    self.rewritten[statement] = rewrite(statement)
-                instead, names = self.rewritten[statement]
-                self.frame.locals |= names
-                self.block([*instead, *statements[position + 1 :]])
-                return
-            if not self.branches.leaves([statement]):
-                self.execute(statement)
-            elif isinstance(statement, ast.If):
-                # What follows belongs to the ways that do not leave.
-                self.count_step(statement)
-                self._exec_If(statement, statements[position + 1 :])
-                return
-            else:
-                before = self.state.ways_left
-                self.execute(statement)
-                if self.state.ways_left != before and not isinstance(statement, (ast.For, ast.While)):
-                    raise self.error(statement, f"loops: leaving a {_statement_name(statement)} by a branch on data",
-                                     "there is no rule for it", "Leave after the statement.")  # fmt: skip
+        position = 0
+        while position < len(statements):
+            try:
+                behind = self.parts.beginning(statements, position)
+                if behind is None:
+                    if self._goes_on_behind(statements, position):
+                        return
+                    behind = position + 1
+            except TraceError as error:
+                self.parts.offer(error, statements, position)
+                raise
+            position = behind
+
+    def _goes_on_behind(self, statements: list[ast.stmt], position: int) -> bool:
+        """Runs one of the statements; whether those behind it have run as well."""
+        statement = statements[position]
+        leaves_in_else = isinstance(statement, (ast.For, ast.While)) and self.branches.leaves(statement.orelse)
+        if isinstance(statement, (ast.For, ast.While)) and (leaves_in_else or has_return(statement)):
+            if statement not in self.rewritten:
+                rewrite = else_behind if leaves_in_else else behind_the_loop
+                self.rewritten[statement] = rewrite(statement)
+            instead, names = self.rewritten[statement]
+            self.frame.locals |= names
+            self.block([*instead, *statements[position + 1 :]])
+            return True
+        if not self.branches.leaves([statement]):
+            self.execute(statement)
+        elif isinstance(statement, ast.If):
+            # What follows belongs to the ways that do not leave.
+            self.count_step(statement)
+            self._exec_If(statement, statements[position + 1 :])
+            return True
+        else:
+            before = self.state.ways_left
+            self.execute(statement)
+            if self.state.ways_left != before and not isinstance(statement, (ast.For, ast.While)):
+                raise self.error(statement, f"loops: leaving a {_statement_name(statement)} by a branch on data",
+                                 "there is no rule for it", "Leave after the statement.")  # fmt: skip
+        return False
 
     def run_until_left(self, statements: list[ast.stmt]) -> tuple[Leaving | None, Any]:
         """How the statements end, and what a return gives."""

@@ -40,14 +40,25 @@ class FilledByLoop(KeepsLoop):
 class StagedList:
     """A list of the traced function."""
 
-    def __init__(self, tracer: Tracer, items: Sequence[Any], part_of: tuple[StagedList, slice] | None = None) -> None:
+    def __init__(
+        self, tracer: Tracer, items: Sequence[Any], part_of: tuple[StagedList, slice] | None = None,
+        given: tuple[str, Value, Any] | None = None,
+    ) -> None:  # fmt: skip
+        """`part_of`: a list, and which of its items. `given`: the expression for a list that a stage gave, the value of that
+        stage, and what each item is."""
         self.tracer = tracer
         self.held = f"l{len(tracer.stages) + 1}"
         self.forms: list[Any] = []  # what its elements are, Gives or tuples and lists of them: each kind once
         self.inner: list[tuple[list[Any], list[Any]]] = []  # lists among its elements, and what they held
         # Arrays of which it holds copies: their memory, and what that was.
         self.elements: list[tuple[Storage, Value]] = []
-        if part_of is None:
+        if given is not None:
+            expression, called, form = given
+            self.forms.append(form)
+            number = tracer.call(
+                call_of("list", list, [Raw(expression, expression)], {}, 1, self.held), [called], INT64, ()
+            )
+        elif part_of is None:
             number = tracer.call(call_of("list", list, [], {}, 1, self.held), [tracer.constant(0)], INT64, ())
         else:
             whole, part = part_of
@@ -144,6 +155,9 @@ class StagedList:
 
     def refuse_changed(self) -> None:
         """Python's list has the arrays themselves, and sees what is written into them."""
+        if not self.tracer.is_visible(self.order.storage.value):
+            raise self.tracer.error("a list that an iteration of a loop of the run makes, behind the loop",
+                                    "it is kept for one iteration alone")  # fmt: skip
         changed = any(
             len(now) != len(then) or any(a is not b for a, b in zip(now, then, strict=True)) for now, then in self.inner
         )

@@ -10,27 +10,35 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..callees import is_decided_by_data, is_pure, watching, watching_effects
-from ..effects import Made, Replay, is_asked
+from ..effects import Made, Replay, is_asked, parts_of
 from ..taken_ways import Branch, Site, Way, watch_branches
+from .outlined import RETURNED, Outline, outline_of, pick, replace_part
 from .pure import is_numpys
 from .source import FUTURE, site_of, source_of
 
 _NAME = "__tilewright_watch__"
 _TRUTH = "__tilewright_truth__"
 _INNER = "__tilewright_watched__"
+_PART, _PICK, _LOCALS, _OUT = (
+    "__tilewright_part__",
+    "__tilewright_pick__",
+    "__tilewright_locals__",
+    "__tilewright_out__",
+)
 
 
 def run_watched(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     root = getattr(function, "__func__", function)
     if not isinstance(root, types.FunctionType):
         return function(*args, **kwargs)
-    look = Look(_look_at, watch_branches(root.__code__))
+    look = Look(_look_at, watch_branches(root.__code__), parts=parts_of)
     return _watched(function, (), look)(*args, **kwargs)
 
 
 def run_again(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], made: Sequence[Made]) -> Any:
     """The function in NumPy, with the calls that were made already."""
-    return _watched(function, (), Look(Replay(made).look))(*args, **kwargs)
+    replay = Replay(made)
+    return _watched(function, (), Look(replay.look, parts=replay.parts))(*args, **kwargs)
 
 
 def _truth(_: Branch, condition: Any) -> bool:
@@ -44,6 +52,8 @@ class Look:
     call: Callable[[Any, Way, Look], Any]
     truth: Callable[[Branch, Any], bool] = _truth
     around: tuple[Any, ...] = ()  # the functions whose calls are looked at, outermost first
+    # Statements of a function, given its code and the way to it, that are called as functions.
+    parts: Callable[[Any, Way], list[Site]] = lambda *_: []
 
 
 def can_be_watched(function: Any) -> bool:
@@ -92,6 +102,38 @@ def _written(site: Site) -> ast.expr:
     return ast.Tuple([ast.Constant(number) for number in site], ast.Load())
 
 
+def _with_parts(node: ast.FunctionDef, function: types.FunctionType, sites: list[Site]) -> list[tuple[Site, Outline]]:
+    """Puts calls in place of statements, of the first of those that overlap."""
+    taken: list[tuple[Site, Outline]] = []
+    for site in sites:
+        outline = outline_of(function, site)
+        if outline is None or any(_overlap(site, other) for other, _ in taken):
+            continue
+        replace_part(node, site, _called(outline))
+        taken.append((site, outline))
+    return taken
+
+
+def _overlap(one: Site, other: Site) -> bool:
+    begins = max((one[0], -1 - one[1]), (other[0], -1 - other[1]))
+    return begins < min(one[2:], other[2:])
+
+
+def _called(outline: Outline) -> list[ast.stmt]:
+    """`out = watch(part[site], site)(**pick(locals(), reads))`, and what came out as the variables that they set."""
+    place = repr(outline.site)
+    text = [f"{_OUT} = {_NAME}({_PART}[{place}], {place})(**{_PICK}({_LOCALS}(), {outline.reads!r}))"]
+    text += [f"if {RETURNED!r} in {_OUT}: return {_OUT}[{RETURNED!r}]"]
+    text += [f"if {name!r} in {_OUT}: {name} = {_OUT}[{name!r}]" for name in outline.gives]
+    statements = ast.parse("\n".join(text)).body
+    for statement in statements:
+        for node in ast.walk(statement):
+            if isinstance(node, (ast.stmt, ast.expr)):
+                node.lineno = node.end_lineno = outline.site[0]
+                node.col_offset = node.end_col_offset = -1 - outline.site[1]
+    return statements
+
+
 def _copy_that_watches(function: types.FunctionType, way: Way, look: Look) -> Callable[..., Any] | None:
     """The function, to which `way` leads, with each call looked at; None without source."""
 
@@ -111,6 +153,7 @@ def _copy_that_watches(function: types.FunctionType, way: Way, look: Look) -> Ca
     if _NAME in code.co_freevars or _TRUTH in code.co_freevars:
         return None  # a function inside of one whose calls are looked at
     made = _Calls().visit(copy.deepcopy(node))
+    parts = _with_parts(made, function, look.parts(code, way)) if isinstance(made, ast.FunctionDef) else []
     if isinstance(made, ast.FunctionDef):
         made.decorator_list = []
         made.name = _INNER  # its own name stays the global that a recursive call reads
@@ -118,7 +161,7 @@ def _copy_that_watches(function: types.FunctionType, way: Way, look: Look) -> Ca
     else:
         body = [ast.copy_location(ast.Expr(made), made)]
     # Variables of functions around it stay those.
-    names = [*code.co_freevars, _NAME, _TRUTH]
+    names = [*code.co_freevars, _NAME, _TRUTH, _PART, _PICK, _LOCALS]
     arguments = ast.arguments([], [ast.arg(name) for name in names], None, [], [], None, [])
     around = ast.copy_location(ast.FunctionDef("around", arguments, body, [], None), node)
     module = ast.fix_missing_locations(ast.Module([around], []))
@@ -128,11 +171,13 @@ def _copy_that_watches(function: types.FunctionType, way: Way, look: Look) -> Ca
         (one for one in outer.co_consts if isinstance(one, types.CodeType) and one.co_name in (_INNER, code.co_name)),
         None,
     )
-    if inner is None or not set(code.co_names) <= {*inner.co_names}:
+    if inner is None or not (parts or set(code.co_names) <= {*inner.co_names}):
         return None  # names of a class, which another place would spell in another way
     inner = inner.replace(co_name=code.co_name, co_qualname=code.co_qualname)
     cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
     cells[_NAME], cells[_TRUTH] = types.CellType(watch), types.CellType(truth)
+    cells[_PART] = types.CellType({site: outline.call for site, outline in parts})
+    cells[_PICK], cells[_LOCALS] = types.CellType(pick), types.CellType(locals)
     closure = tuple(cells[name] for name in inner.co_freevars)
     copied = types.FunctionType(inner, function.__globals__, function.__name__, function.__defaults__, closure)
     copied.__kwdefaults__ = function.__kwdefaults__

@@ -10,6 +10,7 @@ argument lies. No row is for what NumPy gives as a view: writes through it would
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -353,8 +354,12 @@ def _is_complex(leaf: Any) -> bool:
     return isinstance(leaf, callees.Array) and leaf.dtype.kind == "c"
 
 
-def effect_stage(tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dict[str, Any], way: Way) -> Any:
-    """The result of a call of a function that is not known to be pure: it is made once, behind all others before it."""
+def effect_stage(  # noqa: PLR0917
+    tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dict[str, Any], way: Way,
+    kept: Callable[[callees.Held, str, Value], Any] | None = None,
+) -> Any:  # fmt: skip
+    """The result of a call of a function that is not known to be pure: it is made once, behind all others before it. `kept`:
+    what stands for a container in the result, given the expression for it and the value of the call."""
     args, kwargs = [_given_to(value) for value in args], {key: _given_to(value) for key, value in kwargs.items()}
     name = _name_of(function)
     try:
@@ -367,8 +372,12 @@ def effect_stage(tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dic
     except TypeError as error:
         raise tracer.error(f"{name}()", f"it is no stage between kernels, for {error}") from None
     arrays = list(callees.arrays_in((args, kwargs)))
-    memories = [array.storage for array in arrays if isinstance(array, SymArray)]
-    if len(set(map(id, memories))) < len(memories):
+    memories = [
+        {id(array.storage), *(id(storage) for storage, _ in array.storage.chosen_from or ())}
+        for array in arrays
+        if isinstance(array, SymArray) and not array.is_scalar
+    ]
+    if any(not one.isdisjoint(other) for one, other in itertools.combinations(memories, 2)):
         raise tracer.error(f"{name}()", "two of its arguments share memory, and it may write them")
     written = [arrays[k] for k in found.written]
     if any(not isinstance(array, SymArray) or array.is_scalar for array in written):
@@ -378,13 +387,19 @@ def effect_stage(tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dic
     gives += [Gives(array.dtype, array.shape, is_array=True) for array in written]
     effect = effects.Effect(function, way, found.gives, found.written)
     order = Order(tracer.cache[EFFECTS], behind=tracer.checked)
+    result = f"held['r{len(tracer.stages) + 1}']"
     try:
         pieces = add_stage(tracer, name, effect, args, kwargs, gives, order)
     except NoTextError as error:
         raise tracer.error(f"{name}() between kernels", f"an argument, of type {error}") from None
+    called = tracer.cache[EFFECTS].read()
     for array, piece in zip(written, pieces[len(pieces) - len(written) :], strict=True):
         array.write(piece.read())
-    return callees.rebuilt(found.gives, iter(pieces), arrays)
+    if kept is None:
+        return callees.rebuilt(found.gives, iter(pieces), arrays)
+    helds = [one for one in found.gives.values() if isinstance(one, callees.Held)]
+    stands = [kept(one, f"{result}[{len(gives) + k}]", called) for k, one in enumerate(helds)]
+    return callees.rebuilt(found.gives, iter(pieces), arrays, iter(stands))
 
 
 EFFECTS = "effects"  # the order of such calls, in a tracer's cache

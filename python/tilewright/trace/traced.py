@@ -18,6 +18,7 @@ from ..guards import VALUE_KINDS, Missing, PythonGuard, follow, guard_holds, pat
 from ..interpret.arguments import Inputs
 from ..interpret.generators import OFFSET_BITS, at_most
 from ..interpret.interpreter import BeginAgain, Interpreter
+from ..interpret.kept_objects import KeptObject
 from ..interpret.plain_arrays import WrittenWithTraced
 from ..interpret.protocols import call_without_source
 from ..interpret.pure import is_named_tuple
@@ -44,7 +45,9 @@ from .emit import Emitter, digest_of, quoted
 
 _INPUTS = ("array", "hidden", "scalar")
 _PLAIN = (str, bytes, bool, int, float, complex)  # constants that may stand in a result
-_MOST_NOT_FOLLOWED = 8  # functions of one call that Python runs because something in them cannot be traced
+_MOST_NOT_FOLLOWED = (
+    12  # functions and statements of one call that Python runs, since something in them cannot be traced
+)
 _CONTRACTS = ("numpy", "reproducible", "fast")
 
 
@@ -261,10 +264,16 @@ def _leave_out(code: types.CodeType, error: TraceError, decided: Decided, first:
             return
     if error.not_seen:
         raise error
-    way = next((way for one in refusals for way in one.ways if way not in decided.as_stages), None)
+    ways = (way for one in refusals for way in (*one.ways, *_in_order(one.parts)))
+    way = next((way for way in ways if way not in decided.as_stages), None)
     if way is None or len(decided.as_stages) >= _MOST_NOT_FOLLOWED:
         raise first from None
     decided.as_stages[way] = error
+
+
+def _in_order(parts: Sequence[Any]) -> list[Any]:
+    """Statements that may be stages: of the innermost function the outermost ones first, which are called least often."""
+    return sorted(reversed(parts), key=len, reverse=True)
 
 
 def _not_taken_yet(error: TraceError) -> CalleeNotSeen:
@@ -432,6 +441,8 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
                 return held_leaf(item, item.whole.storage, lambda: held_copy(tracer, materialized(selected)))
         if isinstance(item, StagedList):
             return held_leaf(item, item, item.number)
+        if isinstance(item, KeptObject):
+            return held_leaf(item, item, item.number)
         if isinstance(item, StagedText):
             text = item
             return held_leaf(item, item, lambda: text.opened)
@@ -515,7 +526,9 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
         reasons.append("it returns None")
     if values or writes:
         kinds = [kind if kind in ("int", "float", "bool", "held") else "" for kind, _, _ in leaves]
-        is_one = isinstance(result, (SymArray, Compressed, StagedList, StagedText, SymInt, SymScalar, int, float))
+        is_one = isinstance(
+            result, (SymArray, Compressed, StagedList, KeptObject, StagedText, SymInt, SymScalar, int, float)
+        )
         emitter = Emitter(tracer, values, not is_one, memory, writes, kinds)
         text = emitter.text()
         names = [emitter.names[value.number] for value in emitter.results]

@@ -1,0 +1,64 @@
+"""Containers that statements which Python runs have made: Python's own, which a trace hands on and does not look into."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from ..callees import Held
+from ..ops.stages import Gives
+from ..symbolic.graph import INT64, Value
+from ..symbolic.stages import Stage
+from .staged_lists import StagedList
+
+if TYPE_CHECKING:
+    from ..symbolic.tracer import Tracer
+
+
+class KeptObject:
+    """Stands for one of them. Whatever asks for more than itself is refused."""
+
+    def __init__(self, tracer: Tracer, kind: type, expression: str, called: Value) -> None:
+        self.tracer, self.kind, self.expression, self.called = tracer, kind, expression, called
+
+    def number(self) -> Value:
+        """The number under which it is held, to be returned."""
+        if not self.tracer.is_visible(self.called):
+            raise self.tracer.error(
+                f"a {self.kind.__name__} that statements in a loop gave which Python runs, behind the loop",
+                "it is kept for one iteration alone",
+            )
+        held = f"r{len(self.tracer.stages) + 1}"
+        source = f"lambda held, called: (hold(held, {held!r}, {self.expression}), {held[1:]})[1]"
+        return self.tracer.call(Stage(f"{self.expression} as {held}", source), [self.called], INT64, ())
+
+    def refused(self) -> Exception:
+        return self.tracer.error(
+            f"looking into a {self.kind.__name__} that statements gave which Python runs",
+            "what is in it is known only when the compiled function runs",
+        )
+
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+        raise self.refused()
+
+    __len__ = __iter__ = __getitem__ = __setitem__ = __delitem__ = __contains__ = __bool__ = __call__ = _refuse
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __str__ = __format__ = _refuse  # type: ignore[assignment]
+    __add__ = __radd__ = __iadd__ = __mul__ = __rmul__ = __mod__ = __or__ = __ror__ = __and__ = __sub__ = _refuse
+    __array__ = __array_ufunc__ = __array_function__ = __index__ = __int__ = __float__ = _refuse
+    __hash__ = object.__hash__
+
+
+def kept_object(tracer: Tracer, held: Held, expression: str, called: Value) -> Any:
+    """What stands for a container: a list of which all items are of one kind may be read."""
+    if held.items is None:
+        return KeptObject(tracer, held.kind, expression, called)
+    return StagedList(tracer, [], given=(expression, called, _form_of(held.items)))
+
+
+def _form_of(item: Any) -> Any:
+    if isinstance(item, tuple):
+        return tuple(map(_form_of, item))
+    if isinstance(item, str):
+        return Gives(np.dtype(item))
+    return Gives(np.dtype({bool: np.bool_, int: np.int64, float: np.float64}[item]), (), item)

@@ -1,0 +1,306 @@
+"""Statements of a function as a function of their own, which Python can run by itself: the variables that they read go in,
+those that they set come out."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import types
+import weakref
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..taken_ways import Site
+from .source import DEFINITIONS, FUTURE, inside, site_of, source_of
+
+RETURNED = "return"  # what comes out where they return; no variable is called so
+_LOCALS, _PICK = "__tilewright_locals__", "__tilewright_pick__"
+_UNSET: Any = type("_Unset", (), {"__repr__": lambda _: "unset"})()
+# About the function that runs, whose own variables they read.
+_OF_THE_FRAME = frozenset(["super", "locals", "globals", "vars", "dir", "eval", "exec", "__class__"])
+# About where an array's elements lie, where Python has copies of the arrays of the call; and about how NumPy and Python warn.
+_OF_THE_MEMORY = frozenset(
+    [
+        "as_strided", "strides", "base", "ctypes", "data", "flags", "setflags", "resize", "shares_memory", "may_share_memory",
+        "byte_bounds", "__array_interface__", "id", "seterr", "seterrcall", "setbufsize", "errstate", "simplefilter",
+        "filterwarnings", "resetwarnings", "catch_warnings",
+    ]
+)  # fmt: skip
+_NOT_OUTLINED = (
+    ast.Yield, ast.YieldFrom, ast.Await, ast.Global, ast.Nonlocal, ast.Delete, ast.ClassDef, ast.AsyncFunctionDef, ast.AsyncFor,
+    ast.AsyncWith, ast.Match, ast.TryStar,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Outline:
+    """Such statements. `call` takes what they read by name, and gives a dict: {"return": value} where they return."""
+
+    site: Site
+    reads: tuple[str, ...]
+    gives: tuple[str, ...]
+    call: types.FunctionType
+
+
+def part_site(first: ast.stmt, last: ast.stmt) -> Site:
+    """Where such statements stand. A call may begin and end at the same places: its column is not below 0."""
+    begin, end = site_of(first), site_of(last)
+    return begin[0], -1 - begin[1], end[2], end[3]
+
+
+def is_part(site: Site) -> bool:
+    return site[1] < 0
+
+
+def pick(variables: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """Those of the variables that are set."""
+    return {name: variables[name] for name in names if name in variables}
+
+
+_OUTLINES: weakref.WeakKeyDictionary[types.FunctionType, dict[Site, Outline | None]] = weakref.WeakKeyDictionary()
+
+
+def outline_of(function: types.FunctionType, site: Site) -> Outline | None:
+    """The statements at that place; None where they cannot stand alone."""
+    known = _OUTLINES.setdefault(function, {})
+    if site not in known:
+        node = source_of(function)
+        known[site] = _outlined(function, node, site) if isinstance(node, ast.FunctionDef) else None
+    return known[site]
+
+
+def place_in(statements: Sequence[ast.stmt], site: Site) -> tuple[int, int] | None:
+    """From which to which of the statements a part reaches."""
+    begins = [k for k, one in enumerate(statements) if site_of(one)[:2] == (site[0], -1 - site[1])]
+    ends = [k for k, one in enumerate(statements) if site_of(one)[2:] == site[2:]]
+    return (begins[0], ends[0]) if begins and ends and begins[0] <= ends[0] else None
+
+
+def replace_part(node: ast.FunctionDef, site: Site, instead: list[ast.stmt]) -> None:
+    """Other statements in place of those, in the function itself."""
+    for block in blocks_in(node):
+        if (place := place_in(block, site)) is not None:
+            block[place[0] : place[1] + 1] = instead
+            return
+
+
+def blocks_in(node: ast.AST) -> Iterator[list[ast.stmt]]:
+    """Lists of statements that are the function's own."""
+    for item in inside([node], *DEFINITIONS, ast.Lambda) if not isinstance(node, DEFINITIONS) else [node]:
+        for _, value in ast.iter_fields(item):
+            if isinstance(value, list) and value and isinstance(value[0], ast.stmt):
+                yield value
+                for one in value:
+                    if not isinstance(one, DEFINITIONS):
+                        yield from blocks_in(one)
+            elif isinstance(value, list) and value and isinstance(value[0], ast.ExceptHandler):
+                for handler in value:
+                    yield handler.body
+                    for one in handler.body:
+                        yield from blocks_in(one)
+
+
+def _outlined(function: types.FunctionType, node: ast.FunctionDef, site: Site) -> Outline | None:
+    found = next(((block, place) for block in blocks_in(node) if (place := place_in(block, site)) is not None), None)
+    if found is None or _has_private_names(node):
+        return None
+    block, (first, last) = found
+    statements = block[first : last + 1]
+    if not _stands_alone(statements):
+        return None
+    code = function.__code__
+    own = {*code.co_varnames, *code.co_cellvars}
+    reads = sorted(_read_first(statements, set()) & own)
+    # What is read behind them: of a block inside of others anywhere else in the function.
+    if block is node.body:
+        needed = _read_first(block[last + 1 :], set())
+    else:
+        skipped = set(map(id, statements))
+        needed = {name for one in node.body for name in _loads_outside(one, skipped)} | set(reads)
+    # Functions inside of it, made outside of the statements, may be called behind them.
+    there = {id(item) for item in inside(statements)}
+    functions = [
+        item for item in inside(node.body) if isinstance(item, (*DEFINITIONS, ast.Lambda)) and id(item) not in there
+    ]
+    needed |= {name for one in functions for name in _loads(one)}
+    gives = sorted(_stores(statements) & own & needed)
+    call = _compiled(function, node, statements, reads, gives, site)
+    return Outline(site, tuple(reads), tuple(gives), call)
+
+
+def _has_private_names(node: ast.AST) -> bool:
+    """Names that a class spells in another way."""
+    names = (getattr(item, field, None) for item in ast.walk(node) for field in ("id", "attr", "arg", "name"))
+    return any(isinstance(name, str) and name.startswith("__") and not name.endswith("__") for name in names)
+
+
+def _stands_alone(statements: Sequence[ast.stmt]) -> bool:
+    items = [item for one in statements for item in ast.walk(one)]
+    if any(isinstance(item, _NOT_OUTLINED) for item in items):
+        return False
+    names = {getattr(item, field, None) for item in items for field in ("id", "attr", "name")}
+    if names & (_OF_THE_FRAME | _OF_THE_MEMORY):
+        return False
+    return not any(_leaves_a_loop(one) for one in statements)
+
+
+def _leaves_a_loop(node: ast.AST) -> bool:
+    """Whether a break or continue of a loop around is in it."""
+    if isinstance(node, (ast.Break, ast.Continue)):
+        return True
+    if isinstance(node, (*DEFINITIONS, ast.expr)):
+        return False
+    if isinstance(node, (ast.For, ast.While)):
+        return any(map(_leaves_a_loop, node.orelse))
+    return any(map(_leaves_a_loop, ast.iter_child_nodes(node)))
+
+
+def _stores(statements: Iterable[ast.stmt]) -> set[str]:
+    found: set[str] = set()
+    of_comprehensions: set[ast.AST] = set()
+    for item in inside(statements, *DEFINITIONS, ast.Lambda):
+        if isinstance(item, ast.comprehension):
+            of_comprehensions.update(ast.walk(item.target))
+        elif isinstance(item, DEFINITIONS):
+            found.add(item.name)
+        elif isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store):
+            if item not in of_comprehensions:
+                found.add(item.id)
+        elif isinstance(item, (ast.Import, ast.ImportFrom)):
+            found.update((alias.asname or alias.name).split(".")[0] for alias in item.names)
+        elif isinstance(item, ast.ExceptHandler) and item.name:
+            found.add(item.name)
+    return found
+
+
+def _loads(node: ast.AST | None) -> set[str]:
+    """Names that an expression or a simple statement reads, but for those that it binds inside."""
+    if node is None:
+        return set()
+    if isinstance(node, ast.Name):
+        return {node.id} if isinstance(node.ctx, ast.Load) else set()
+    if isinstance(node, (ast.Lambda, ast.FunctionDef)):
+        body = [node.body] if isinstance(node, ast.Lambda) else node.body
+        parameters = {item.arg for item in ast.walk(node.args) if isinstance(item, ast.arg)}
+        own = parameters | (_stores(node.body) if isinstance(node, ast.FunctionDef) else set())
+        defaults = [*node.args.defaults, *(one for one in node.args.kw_defaults if one is not None)]
+        return {name for one in body for name in _loads(one)} - own | {name for one in defaults for name in _loads(one)}
+    found = {name for child in ast.iter_child_nodes(node) for name in _loads(child)}
+    if isinstance(node, (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)):
+        bound = {item.id for one in node.generators for item in ast.walk(one.target) if isinstance(item, ast.Name)}
+        return (found - bound) | _loads(node.generators[0].iter)
+    if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+        found.add(node.target.id)
+    return found
+
+
+def _loads_outside(node: ast.AST, skipped: set[int]) -> set[str]:
+    if id(node) in skipped:
+        return set()
+    if not any(isinstance(child, (ast.stmt, ast.ExceptHandler)) for child in ast.iter_child_nodes(node)):
+        return _loads(node)
+    return {name for child in ast.iter_child_nodes(node) for name in _loads_outside(child, skipped)}
+
+
+def _read_first(statements: Iterable[ast.stmt], known: set[str]) -> set[str]:
+    """What they may read before they set it. `known`: what is set for certain, also behind them."""
+    found: set[str] = set()
+
+    def reads(*nodes: ast.AST | None) -> None:
+        found.update(name for node in nodes for name in _loads(node) if name not in known)
+
+    def inner(block: Iterable[ast.stmt], also: Iterable[str] = ()) -> set[str]:
+        set_there = {*known, *also}
+        found.update(_read_first(block, set_there))
+        return set_there
+
+    for node in statements:
+        if isinstance(node, ast.If):
+            reads(node.test)
+            ways = inner(node.body), inner(node.orelse)
+            known |= ways[0] & ways[1]
+        elif isinstance(node, ast.For):
+            reads(node.iter, node.target)
+            inner(node.body, _stores([ast.Expr(node.target)]))
+            inner(node.orelse)
+        elif isinstance(node, ast.While):
+            reads(node.test)
+            inner(node.body)
+            inner(node.orelse)
+        elif isinstance(node, ast.With):
+            for item in node.items:
+                reads(item.context_expr)
+            known |= {
+                name for item in node.items if item.optional_vars for name in _stores([ast.Expr(item.optional_vars)])
+            }
+            inner(node.body)
+        elif isinstance(node, ast.Try):
+            inner(node.body)
+            for handler in node.handlers:
+                reads(handler.type)
+                inner(handler.body, [handler.name] if handler.name else [])
+            inner(node.orelse)
+            inner(node.finalbody)
+        else:
+            reads(node)
+            known |= _stores([node]) - {
+                item.target.id
+                for item in ast.walk(node)
+                if isinstance(item, ast.NamedExpr) and isinstance(item.target, ast.Name)
+            }
+    return found
+
+
+class _Returns(ast.NodeTransformer):
+    """`return x` as `return {"return": x}`, not in functions inside."""
+
+    def visit_Return(self, node: ast.Return) -> ast.AST:  # noqa: N802
+        given = ast.Dict([ast.Constant(RETURNED)], [node.value or ast.Constant(None)])
+        return ast.copy_location(ast.Return(given), node)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:  # noqa: N802
+        return node
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:  # noqa: N802
+        return node
+
+
+def _compiled(  # noqa: PLR0917
+    function: types.FunctionType, node: ast.FunctionDef, statements: Sequence[ast.stmt], reads: Sequence[str],
+    gives: Sequence[str], site: Site,
+) -> types.FunctionType:  # fmt: skip
+    code = function.__code__
+    name = f"lines_{site[0]}_to_{site[2]}"
+    unset = "__tilewright_unset__"
+    dropped = [
+        ast.If(
+            ast.Compare(ast.Name(one, ast.Load()), [ast.Is()], [ast.Name(unset, ast.Load())]),
+            [ast.Delete([ast.Name(one, ast.Del())])], [],
+        )
+        for one in reads
+    ]  # fmt: skip
+    listed = ast.Tuple([ast.Constant(one) for one in gives], ast.Load())
+    variables = ast.Call(ast.Name(_LOCALS, ast.Load()), [], [])
+    given = ast.Return(ast.Call(ast.Name(_PICK, ast.Load()), [variables, listed], []))
+    body = [*dropped, *(_Returns().visit(copy.deepcopy(one)) for one in statements), given]
+    parameters = ast.arguments([], [], None, [ast.arg(one) for one in reads], [None] * len(reads), None, [])
+    part = ast.FunctionDef(name, parameters, body, [], None)
+    names = [*code.co_freevars, _LOCALS, _PICK, unset]
+    arguments = ast.arguments([], [ast.arg(one) for one in names], None, [], [], None, [])
+    around = ast.copy_location(
+        ast.FunctionDef("around", arguments, [ast.copy_location(part, statements[0])], [], None), node
+    )
+    module = ast.fix_missing_locations(ast.Module([around], []))
+    compiled = compile(module, code.co_filename, "exec", code.co_flags & FUTURE, dont_inherit=True)
+    outer = next(one for one in compiled.co_consts if isinstance(one, types.CodeType))
+    inner = next(one for one in outer.co_consts if isinstance(one, types.CodeType) and one.co_name == name)
+    qualified = f"{function.__qualname__}.{name}"
+    inner = inner.replace(co_qualname=qualified)
+    cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
+    cells |= {_LOCALS: types.CellType(locals), _PICK: types.CellType(pick), unset: types.CellType(_UNSET)}
+    made = types.FunctionType(inner, function.__globals__, name, None, tuple(cells[one] for one in inner.co_freevars))
+    made.__kwdefaults__ = dict.fromkeys(reads, _UNSET)
+    made.__qualname__, made.__module__ = qualified, function.__module__
+    made.__tilewright_part__ = code  # type: ignore[attr-defined]
+    return made

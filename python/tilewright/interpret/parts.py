@@ -1,0 +1,227 @@
+"""Statements that cannot be followed, as stages: Python runs them between kernels, once, as the function has them.
+
+Which statements these are is found where one is refused: itself, with those before it that make the lists, dicts and
+objects which it changes, and with those behind it that look into what it makes.
+"""
+
+from __future__ import annotations
+
+import ast
+import collections
+import types
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import TraceError
+from ..ops.stages import EFFECTS, effect_stage
+from ..outside_values import rebinds_globals
+from ..symbolic.arrays import SymArray
+from ..symbolic.compressed import Compressed
+from ..symbolic.scalars import Symbolic
+from ..symbolic.stages import NoTextError, argument_text
+from .frame import Pending, Return
+from .kept_objects import KeptObject, kept_object
+from .outlined import RETURNED, Outline, is_part, outline_of, part_site, place_in
+from .source import inside, site_of
+from .state import Part, State
+from .unknown_callees import EffectsAreStages
+from .watched import can_be_watched
+
+
+class Parts(Part):
+    """The part of the interpreter that leaves statements to Python."""
+
+    def __init__(self, state: State) -> None:
+        super().__init__(state)
+        self.taken = [way for way in self.tracer.as_stages if is_part(way[-1])]
+
+    def beginning(self, statements: Sequence[ast.stmt], position: int) -> int | None:
+        """Runs the statements that are left to Python from this one on; the position behind them."""
+        if not self.taken:
+            return None
+        way = self._way()
+        begin = site_of(statements[position])[:2]
+        ends = [
+            (place[1], one)
+            for one in self.taken
+            if one[:-1] == way and (one[-1][0], -1 - one[-1][1]) == begin
+            and (place := place_in(statements, one[-1])) is not None and place[0] == position
+        ]  # fmt: skip
+        if not ends:
+            return None
+        last, taken = max(ends, key=lambda end: end[0])
+        self.at(statements[position])
+        self._run(taken)
+        return last + 1
+
+    def offer(self, error: TraceError, statements: Sequence[ast.stmt], position: int) -> None:
+        """Adds to a refusal which statements around it Python may run, if any."""
+        function, way = self.frame.function, self._way()
+        if way is None or function is None or not isinstance(self.frame.node, ast.FunctionDef) or error.not_seen:
+            return
+        if not self.tracer.takes_effects or self.tracer.untaken is not None or self.tracer.checked is None:
+            return
+        line, body = self.tracer.frames[-1][2], self.frame.node.body
+        own = {id(item) for item in inside(body)}  # not those that stand for others
+        begin = site_of(statements[position])[:2]
+        statements = [one for one in statements if id(one) in own]
+        there = [
+            k
+            for k, one in enumerate(statements)
+            if site_of(one)[:2] >= begin and one.lineno <= line <= (one.end_lineno or 0)
+        ]
+        if not there:
+            return
+        found = self._closed(function, statements, there[0], there[0], way)
+        if found is not None:
+            error.parts = (*error.parts, (*way, found.site))
+
+    def _way(self) -> tuple[Any, ...] | None:
+        functions = self.functions()
+        return None if functions is None else tuple(site for site, _ in functions)
+
+    def _closed(
+        self, function: types.FunctionType, statements: Sequence[ast.stmt], first: int, last: int, way: tuple[Any, ...]
+    ) -> Outline | None:
+        """The statements with all that they need of those around them."""
+        known = [
+            place for one in self.taken if one[:-1] == way and (place := place_in(statements, one[-1])) is not None
+        ]
+        around = [(begin, end) for begin, end in known if begin <= first <= end]
+        if around:
+            # Python runs these already, and that is not enough: it runs the next one too, and then all but the return.
+            first, end = min(begin for begin, _ in around), max(end for _, end in around)
+            most = len(statements) - 1 - isinstance(statements[-1], ast.Return)
+            last = max(last, end + 1, most if len(around) > 1 else 0)
+        last = max([last, *(k for k in range(last, len(statements)) if self._looks_into(statements[k]))])
+        if last >= len(statements):
+            return None
+        while True:
+            outline = outline_of(function, part_site(statements[first], statements[last]))
+            if outline is None:
+                return None
+            needed = [name for name in outline.reads if self._is_needed(name, statements[first : last + 1])]
+            if not needed:
+                break
+            before = [k for k in range(first) if any(name in _bound(statements[k]) for name in needed)]
+            if not before or any(name not in _bound_by(statements[:first]) for name in needed):
+                return None
+            first = min(max(k for k in before if name in _bound(statements[k])) for name in needed)
+            first = next((begin for begin, end in known if begin <= first <= end), first)
+        node = self.frame.node
+        assert isinstance(node.body, list)
+        own = [one for one in node.body if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))]
+        is_all = statements[first] is own[0] and statements[last] is own[-1]
+        return None if is_all else outline
+
+    def _looks_into(self, node: ast.stmt) -> bool:
+        """Whether a statement does more with a container that Python keeps than to return it."""
+        value = node.value if isinstance(node, ast.Return) else None
+        handed = [value, *(value.elts if isinstance(value, ast.Tuple) else [])]
+        return any(
+            isinstance(self.frame.variables.get(item.id), KeptObject)
+            for item in ast.walk(node)
+            if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Load) and item not in handed
+        )
+
+    def _is_needed(self, name: str, statements: Sequence[ast.stmt]) -> bool:
+        """Whether what makes a variable belongs to the statements that read it."""
+        value = self.frame.variables.get(name)
+        if isinstance(value, (list, dict, set, bytearray, collections.deque)):
+            return not (_only_read(name, statements) and _can_be_handed(value))
+        return name in self.frame.variables and not _can_be_handed(value)
+
+    def _run(self, way: Any) -> None:
+        tracer, frame = self.tracer, self.frame
+        refusal = tracer.as_stages[way]
+        function = frame.function
+        outline = outline_of(function, way[-1]) if function is not None else None
+        around = [tracer.cache["function"], *(one for _, one in self.functions() or ())]
+        if outline is None or tracer.silenced or "global generator" in tracer.cache:
+            raise refusal
+        if not all(map(can_be_watched, around)) or rebinds_globals(outline.call):
+            raise refusal
+        if EFFECTS not in tracer.cache:
+            raise EffectsAreStages
+        held = {name: self._read(name) for name in outline.reads if name in frame.variables}
+        if self.inputs.objects_in(list(held.values())) is not None:
+            raise refusal
+        self.inputs.pin(outline.call)
+        with tracer.no_kernel(refusal):
+            given = effect_stage(
+                tracer, outline.call, [], held, way, lambda one, text, called: kept_object(tracer, one, text, called)
+            )
+        if RETURNED in given:
+            raise Return(given[RETURNED])
+        for name in outline.gives:
+            if name in given:
+                frame.variables[name] = given[name]
+
+    def _read(self, name: str) -> Any:
+        value = self.frame.variables[name]
+        return value.read() if isinstance(value, Pending) else value
+
+
+def _bound(node: ast.stmt) -> set[str]:
+    """Names to which a statement gives a new value."""
+    if isinstance(node, (ast.Assign, ast.AnnAssign)):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        return {
+            item.id
+            for one in targets
+            for item in ast.walk(one)
+            if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)
+        }
+    if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+        return {node.name}
+    found: set[str] = set()
+    if isinstance(node, (ast.For, ast.While, ast.If, ast.With, ast.Try)):
+        found = {item.id for item in ast.walk(node) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)}
+    return found
+
+
+def _bound_by(statements: Sequence[ast.stmt]) -> set[str]:
+    return {name for one in statements for name in _bound(one)}
+
+
+def _can_be_handed(value: Any) -> bool:
+    if isinstance(value, Pending):
+        return True
+    if isinstance(value, (SymArray, np.ndarray)):
+        return value.ndim > 0 or (isinstance(value, SymArray) and value.is_scalar)
+    if isinstance(value, (Symbolic, Compressed)):
+        return True
+    if isinstance(value, KeptObject):
+        return False
+    if type(value) in (list, tuple):
+        return all(map(_can_be_handed, value))
+    if type(value) is dict:
+        return all(map(_can_be_handed, value.values()))
+    try:
+        argument_text(value, "$")
+    except NoTextError:
+        return False
+    return True
+
+
+def _only_read(name: str, statements: Sequence[ast.stmt]) -> bool:
+    """Whether a container is gone through, indexed and measured there, and nothing else."""
+    reads = {
+        id(part)
+        for one in statements
+        for item in ast.walk(one)
+        for part in (
+            item.value if isinstance(item, ast.Subscript) and isinstance(item.ctx, ast.Load) else None,
+            item.iter if isinstance(item, (ast.For, ast.comprehension)) else None,
+            item.args[0] if isinstance(item, ast.Call) and ast.unparse(item.func) in ("len", "range", "enumerate") and item.args
+            else None,
+        )
+    }  # fmt: skip
+    return all(
+        id(item) in reads
+        for one in statements
+        for item in ast.walk(one)
+        if isinstance(item, ast.Name) and item.id == name
+    )

@@ -1,0 +1,260 @@
+"""Statements that cannot be followed: Python runs them between kernels, once, with what they need around them."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import heapq
+from collections import Counter, deque
+
+import numpy as np
+import pytest
+import tilewright
+from tilewright.interpret.outlined import outline_of, part_site
+from tilewright.interpret.source import source_of
+
+pytestmark = pytest.mark.compile
+
+LOG: list[float] = []
+
+
+def counted_words(x):
+    groups = {}
+    for i in range(len(x)):
+        groups.setdefault(int(x[i]) % 3, []).append(x[i])
+    largest = max(len(group) for group in groups.values())
+    return x * largest, groups
+
+
+def sorted_by_heap(x):
+    heap = []
+    for i in range(len(x)):
+        heapq.heappush(heap, (-x[i], i))
+    order = []
+    while heap:
+        _, i = heapq.heappop(heap)
+        order.append(i)
+    y = x[np.array(order)]
+    return y - y[0], order
+
+
+def filled_from_a_queue(x):
+    seen = np.zeros(len(x), dtype=bool)
+    queue = deque([0])
+    while queue:
+        k = queue.popleft()
+        if seen[k]:
+            continue
+        seen[k] = True
+        x[k] += 1
+        queue.extend(j for j in (2 * k + 1, 2 * k + 2) if j < len(x))
+    return seen, x.sum()
+
+
+def caught(x):
+    best = None
+    try:
+        seen = {}
+        for i in range(len(x)):
+            if int(x[i]) in seen:
+                raise KeyError(i)
+            seen[int(x[i])] = i
+        best = len(seen)
+    except KeyError:
+        best = -5
+    return x * best
+
+
+def left_by_a_return(x, factor):
+    y = x * factor
+    seen = set()
+    for i in range(len(x)):
+        k = int(x[i])
+        if k in seen:
+            return y + i, k
+        seen.add(k)
+    return y, -1
+
+
+def none_before(x):
+    y = np.cumsum(x)
+    start = None
+    found = []
+    for i in range(len(y)):
+        if start is None and y[i] > 2:
+            start = y[i]
+        elif start is not None and y[i] > start + 3:
+            found.append(y[i] - start)
+            start = None
+    return y, np.array(found).sum() + len(found)
+
+
+class Filter:
+    def __init__(self, a):
+        self.a = a
+        self.z = 0.0
+
+    def process(self, x):
+        y = np.zeros_like(x)
+        for i in range(len(x)):
+            self.z = self.a * self.z + x[i]
+            y[i] = self.z
+        return y
+
+
+def filtered(x):
+    y = x - x[3]
+    for a in (0.5, 0.25):
+        y = Filter(a).process(y)
+    return np.abs(y).max(), y
+
+
+def most_common(x, n):
+    labels = np.floor(x / n)
+    counts = Counter()
+    for label in labels:
+        counts[int(label)] += 1
+    best = counts.most_common(1)[0][0]
+    return labels == best, best
+
+
+def in_iterations(x, m):
+    total = 0.0
+    for r in range(m):
+        found = {}
+        for i in range(len(x)):
+            found[int(x[i]) + r] = i
+        total += len(found)
+        x = np.sqrt(x + total)
+    return x, total
+
+
+# More than are unrolled.
+X, Y = np.arange(80.0), np.random.default_rng(0).integers(0, 40, 80) * 1.0
+CALLS = [
+    (counted_words, [(X,), (Y,), (X[::-1],)]),
+    (sorted_by_heap, [(X,), (Y,), (Y[:70],)]),
+    (filled_from_a_queue, [(X,), (Y,), (X[::2],)]),
+    (caught, [(X,), (Y,)]),
+    (left_by_a_return, [(X, 2.0), (Y, 2.0), (X + 1, 3.0)]),
+    (none_before, [(X,), (Y,), (-X,)]),
+    (filtered, [(X,), (Y,)]),
+    (most_common, [(X, 2), (Y, 2), (Y, 3)]),
+    (in_iterations, [(X, 3), (Y, 4), (X, 0)]),
+]
+
+
+@pytest.mark.parametrize(("function", "calls"), CALLS, ids=lambda one: getattr(one, "__name__", ""))
+def test_they_are_run_by_python(function, calls):
+    compiled = tilewright.jit(function, strict=True)
+    for _ in range(8):
+        for args in calls:
+            mine, theirs = copy.deepcopy(args), copy.deepcopy(args)
+            assert repr(compiled(*mine)) == repr(function(*theirs))
+            assert repr(mine) == repr(theirs)
+    assert any("lines_" in one.explain() for one in compiled.specializations)
+
+
+def noted(x):
+    y = x * 2
+    names = {}
+    for i in range(len(y)):
+        print(int(y[i]))
+        names[int(y[i])] = i
+    if y[0] > 0:
+        raise ValueError("first")
+    return y + len(names)
+
+
+def test_what_they_do_happens_once_a_call(capsys):
+    compiled = tilewright.jit(noted, strict=True)
+    for x in (X, X, X, X, X + 1, X):
+        try:
+            expected = repr(noted(x))
+        except ValueError as error:
+            expected = repr(error)
+        printed = capsys.readouterr().out
+        try:
+            got = repr(compiled(x))
+        except ValueError as error:
+            got = repr(error)
+        assert got == expected and capsys.readouterr().out == printed
+    assert compiled.specializations
+
+
+def one_object(x):
+    first = {}
+    for i in range(len(x)):
+        first[int(x[i])] = i
+    second = first
+    second[-1] = 5
+    return x + 1, first, second
+
+
+def memory_of_an_argument(x):
+    rows = []
+    for i in range(len(x)):
+        if {int(x[i])} != {3}:
+            rows.append(x[i : i + 2])
+    return x + 1.0, rows
+
+
+@pytest.mark.parametrize("function", [one_object, memory_of_an_argument])
+def test_objects_that_are_shared_are_numpys(function):
+    compiled = tilewright.jit(function, strict=True)
+    with pytest.raises(tilewright.TraceError):
+        for _ in range(10):
+            assert repr(compiled(X)) == repr(function(X))
+
+
+def all_of_it(x):
+    words = []
+    for i in range(len(x)):
+        words.append(chr(97 + int(x[i])))
+    return "".join(words)
+
+
+def test_a_function_of_nothing_else_is_not_compiled():
+    compiled = tilewright.jit(all_of_it, strict=True)
+    with pytest.raises(tilewright.TraceError):
+        for _ in range(10):
+            assert compiled(X) == all_of_it(X)
+
+
+def reads_and_gives(a, b):
+    for k in range(3):
+        c = a + k
+        if c > 2:
+            d = b
+        a += 1
+    e = [k for k in (c, a)]
+    return e, d
+
+
+def test_what_goes_in_and_comes_out():
+    node = source_of(reads_and_gives)
+    assert isinstance(node, ast.FunctionDef)
+    loop = outline_of(reads_and_gives, part_site(node.body[0], node.body[0]))
+    assert loop is not None and loop.reads == ("a", "b") and loop.gives == ("a", "c", "d")
+    assert loop.call(a=1, b=9) == {"a": 4, "c": 5, "d": 9}
+    assert loop.call(a=-9, b=9) == {"a": -6, "c": -5}
+    rest = outline_of(reads_and_gives, part_site(node.body[1], node.body[2]))
+    assert rest is not None and rest.gives == ()
+    assert rest.call(a=1, c=2, d=3) == {"return": ([2, 1], 3)}
+    with pytest.raises(UnboundLocalError):
+        rest.call(a=1, c=2)
+
+
+def test_statements_that_do_not_stand_alone():
+    def breaks(x):
+        for k in range(3):
+            if x > k:
+                break
+            x = locals()["x"]
+        return x
+
+    node = source_of(breaks)
+    assert isinstance(node, ast.FunctionDef) and isinstance(node.body[0], ast.For)
+    inner = node.body[0].body
+    assert outline_of(breaks, part_site(inner[0], inner[0])) is None
+    assert outline_of(breaks, part_site(inner[1], inner[1])) is None
