@@ -97,6 +97,7 @@ class JitFunction(_face.Dispatcher):
         self._specializations: list[Specialization] = []
         self._refused: dict[tuple[Any, ...], Error] = {}
         self._watched_ns: dict[tuple[Any, ...], list[int]] = {}  # how long such calls took that ran watched
+        self._watched_alike: Counter[tuple[Any, ...]] = Counter()  # how many, by all but their words and numbers
         self._stays: set[tuple[Any, ...]] = set()  # calls that NumPy is known to serve best, or alone
         self._lock = forks.Lock()
         self._parts = _parts_of(function)
@@ -380,6 +381,7 @@ class JitFunction(_face.Dispatcher):
         return took_ns > _SLOWER_THAN_WATCHED * watched_ns
 
     def _in_watched(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        self._watched_alike[_without_values(_shape_key(args, kwargs))] += 1
         times, start_ns = self._watched_ns.setdefault(_call_key(args, kwargs), []), time.perf_counter_ns()
         try:
             return _run_watched(self.__wrapped__, args, kwargs)
@@ -401,8 +403,11 @@ class JitFunction(_face.Dispatcher):
         return "numpy"
 
     def _watch_again(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        """Whether a call may still show what it calls: each shows some, where branches on data hide others."""
-        return len(self._watched_ns.get(_call_key(args, kwargs), ())) < _MAX_WATCHED
+        """Whether a call may still show what it calls: each shows some, where branches on data hide others. Words that are
+        new at each call would be watched for ever."""
+        if len(self._watched_ns.get(_call_key(args, kwargs), ())) >= _MAX_WATCHED:
+            return False
+        return bool(self.strict) or self._watched_alike[_without_values(_shape_key(args, kwargs))] < _MAX_WATCHED
 
     def _take_new_parts(self) -> None:
         """The function has other code or other defaults: nothing that is known of its calls is true any more."""
@@ -411,6 +416,7 @@ class JitFunction(_face.Dispatcher):
             super().__init__(self.__wrapped__.__name__, _face_parameters(self.__wrapped__))
             self._stays.clear()
             self._watched_ns.clear()
+            self._watched_alike.clear()
             self._refused.clear()
             self._specializations.clear()
 
