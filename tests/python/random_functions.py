@@ -23,6 +23,7 @@ from ufuncs import EXACT_BINARY, EXACT_UNARY, ROUNDED_BINARY, ROUNDED_UNARY
 Array = np.ndarray[Any, Any]
 
 FLOATS = ["float64", "float32"]
+HALVES = ["float16"]  # seldom
 INTEGERS = ["int64", "int32", "int16", "int8", "uint64", "uint32", "uint16", "uint8"]
 SIZES = [0, 1, 2, 3, 5, 7, 8, 13, 16, 17, 31, 33, 64, 100]
 SYMBOLS = ("n", "m", "k")
@@ -89,7 +90,14 @@ SYMBOLS_OF = {
     "bitwise_xor": "^", "left_shift": "<<", "right_shift": ">>",
 }  # fmt: skip
 LITERALS = ["2", "0", "1", "-1", "3", "7", "0.5", "-0.0", "1.5", "100", "-3.25", "1e-3", "True", "np.inf"]
-TYPED_LITERALS = ["np.float32(1.5)", "np.float64(0.1)", "np.int8(3)", "np.int64(-2)", "np.uint8(200)"]
+TYPED_LITERALS = [
+    "np.float16(0.3)",
+    "np.float32(1.5)",
+    "np.float64(0.1)",
+    "np.int8(3)",
+    "np.int64(-2)",
+    "np.uint8(200)",
+]
 
 
 class Writer:
@@ -120,7 +128,7 @@ class Writer:
         rng = np.random.default_rng(0)
         for name in ["a", "b", "c"][: choose.integer(1, 3)]:
             dims = tuple(choose.pick(["n", "n", "m", "m", "k", 1]) for _ in range(choose.pick([1, 2, 2, 2, 1, 3, 0])))
-            dtype = choose.pick([*FLOATS * 4, *INTEGERS, "int64", "bool"])
+            dtype = choose.pick([*FLOATS * 4, *HALVES * 2, *INTEGERS, "int64", "bool"])
             self._made.parameters.append(Parameter(name, dtype, dims))
         for name in ["s", "t"][: choose.pick([0, 0, 1, 1, 2])]:
             self._made.parameters.append(Parameter(name, choose.pick(["int", "float", "float", "bool_"])))
@@ -135,11 +143,7 @@ class Writer:
                 value = eval(text, space)
         except Exception:  # noqa: BLE001  (any refusal by NumPy)
             return False
-        if (
-            not isinstance(value, (np.ndarray, np.generic))
-            or value.dtype.kind not in "biuf"
-            or value.dtype == np.float16
-        ):
+        if not isinstance(value, (np.ndarray, np.generic)) or value.dtype.kind not in "biuf":
             return False
         if value.ndim > LARGEST_RANK or value.size > 400:
             return False
@@ -283,7 +287,7 @@ class Writer:
 
     def _cast(self, name: str) -> bool:
         x = self._array()
-        dtype = self._choices.pick([*FLOATS, *INTEGERS, "bool"])
+        dtype = self._choices.pick([*FLOATS, *HALVES, *INTEGERS, "bool"])
         if self._values[x].dtype.kind == "f" and dtype[0] in "iu":
             # Out of range is undefined in C, and differs between NumPy's own loops.
             limit = 100
@@ -431,7 +435,12 @@ class PerturbedNumPy:
             if of_floats and np.asarray(args[0]).dtype.kind != "f":
                 args = (np.asarray(args[0], np.float64), *args[1:])
             shaken = [self._shaken(x, 2) for x in args]
-            return self._flipped(self._shaken(original(*shaken, **kwargs), 3))
+            result = original(*shaken, **kwargs)
+            if getattr(result, "dtype", None) == np.float16 and self._rng.random() < 0.5:
+                # NumPy rounds each step along some axes, and other sums once.
+                wide = (np.asarray(x, np.float32) if np.asarray(x).dtype == np.float16 else x for x in shaken)
+                result = np.asarray(original(*wide, **kwargs)).astype(np.float16)[()]
+            return self._flipped(self._shaken(result, 3))
 
         return perturbed
 

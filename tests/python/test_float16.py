@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -426,6 +429,101 @@ def test_loops_round_each_step() -> None:
     answers(serial, x)
 
 
+def along_rows(m):
+    for _ in range(3):
+        for a in range(1, m.shape[0] - 1):
+            for b in range(1, m.shape[1] - 1):
+                m[a, b] = (m[a - 1, b] + m[a + 1, b] + m[a, b - 1] + m[a, b + 1]) * np.float16(0.25)
+    return m
+
+
+def until_small(x):
+    n = 0
+    while x.sum() > 1:
+        x = x * 0.5
+        n += 1
+    return x, n
+
+
+def by_sign(x):
+    if x[0] > 0:
+        return x * 2
+    return x - 1
+
+
+def test_loops_and_branches_on_data() -> None:
+    x = np.random.default_rng(6).random(24).astype(np.float16)
+    answers(lambda m: along_rows(m.copy()), x.reshape(4, 6))
+    answers(until_small, x)
+    answers(by_sign, x)
+    answers(by_sign, -x)
+    answers(lambda x: (float(x[0]), int(x[1] * 9), x[2].item() * 0.1, bool(x[3])), x)
+
+
+def made(n):
+    return (
+        np.arange(n, dtype=np.float16),
+        np.arange(0, n, 0.3, dtype=np.float16),
+        np.linspace(0, 1, n, dtype=np.float16),
+        np.full(n, 0.1, np.float16),
+    )
+
+
+def composed(x):
+    return (
+        np.round(x, 2),
+        np.isclose(x, x + np.float16(0.001)),
+        np.nan_to_num(np.log(x)),
+        np.diff(x),
+        np.gradient(x),
+        np.ptp(x),
+        np.select([x > 1], [x], 0),
+    )
+
+
+def of_bits(u, x):
+    return u.view(np.float16) + np.float16(1), x.view(np.uint16) + 1, (x * 2).view(np.int16) > 0
+
+
+def roots(x, a, h):
+    return (
+        x**0.5,
+        np.power(x, 0.5),
+        x**a,
+        np.power(x, a),
+        x ** np.float16(0.5),
+        x ** np.float64(0.5),
+        np.power(x, h),
+        x[0] ** 0.5,
+        x[1] ** 0.5,
+    )
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_a_power_of_one_half_is_a_root_where_numpys_is(dtype: Any) -> None:
+    """Of -0.0 and minus infinity; which of them `**` and np.power take differs for float16 and for numbers."""
+    x = np.array([-np.inf, -0.0, 0.0, np.inf, -1.0, np.nan, 4.0], dtype)
+    made = compiled(roots)
+    for a in (1.5, 0.5, -0.5):
+        with np.errstate(all="ignore"):
+            for ours, theirs in zip(made(x, a, np.array(a)), roots(x, a, np.array(a)), strict=True):
+                a_, b_ = same_kind(ours, theirs)
+                assert np.array_equal(a_, b_, equal_nan=True) or np.allclose(a_, b_, equal_nan=True)
+                assert np.array_equal(np.signbit(a_[a_ == 0]), np.signbit(b_[b_ == 0]))
+
+
+def test_what_is_made_and_composed() -> None:
+    x = (np.random.default_rng(7).normal(size=24) * 4).astype(np.float16)
+    answers(made, 30)
+    answers(composed, x, strict=True)
+    answers(of_bits, x.view(np.uint16).copy(), x, strict=True)
+    answers(
+        lambda x, c: (np.where(c > 0, x, 0.1), np.where(c > 0, x, c), np.minimum(x, 0.1)),
+        x,
+        np.arange(-12, 12).astype(np.int8),
+    )
+
+
 # -- stages ---------------------------------------------------------------------------------------
 
 
@@ -444,3 +542,59 @@ def staged(x):
 
 def test_stages_take_and_give_it() -> None:
     answers(staged, np.random.default_rng(5).permutation(200).astype(np.float16) / 8, strict=True)
+
+
+# -- modules, searches, texts ---------------------------------------------------------------------
+
+C_PROGRAM = """
+#include <stdio.h>
+#include "kernels.h"
+int main(void) {
+    uint16_t x[4] = {0x3C00, 0x3555, 0x7BFF, 0x8001}, y[4];
+    struct tw_array X = tw_contiguous(x, TW_FLOAT16, 1, (int64_t[]){4});
+    struct tw_array Y = tw_contiguous(y, TW_FLOAT16, 1, (int64_t[]){4});
+    if (scaled(&X, 3.0, &Y) != TW_OK) { puts(tw_last_error()); return 1; }
+    for (int i = 0; i < 4; ++i) printf("%d ", y[i]);
+}
+"""
+
+
+def scaled(x, a):
+    return x * a + np.float16(0.1)
+
+
+def test_a_module_and_a_c_program(tmp_path: Path) -> None:
+    f = tilewright.jit(scaled, strict=True)
+    f(EVERY, 0.3)
+    folder = f.export(tmp_path / "scaled_tuned")
+    code = (
+        "import numpy as np, scaled_tuned; x = np.arange(65536, dtype=np.uint16).view(np.float16);"
+        "y = scaled_tuned.scaled(x, 0.3); e = x * 0.3 + np.float16(0.1);"
+        "assert y.dtype == np.float16 and np.array_equal(y, e, equal_nan=True)"
+    )
+    for isa in ("x86-64", "x86-64-v3", "x86-64-v4"):
+        environment = {**os.environ, "PYTHONPATH": str(tmp_path), "TILEWRIGHT_ISA": isa}
+        done = subprocess.run(
+            [sys.executable, "-W", "ignore", "-c", code], env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+    (tmp_path / "main.c").write_text(C_PROGRAM)
+    command = ["gcc", "-o", "main", "main.c", f"-I{folder}", f"-L{folder}", "-lkernels", "-lpthread", "-ldl", "-lm"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    got = subprocess.run([tmp_path / "main"], capture_output=True, text=True, check=True).stdout
+    expected = scaled(np.array([0x3C00, 0x3555, 0x7BFF, 0x8001], np.uint16).view(np.float16), 3.0)
+    assert [int(text) for text in got.split()] == expected.view(np.uint16).tolist()
+
+
+def test_a_search() -> None:
+    """Each candidate is compared with NumPy on nudged and special numbers of float16."""
+    made = tilewright.jit(lambda m, s: np.exp((m - m.max(axis=1, keepdims=True)) * s).sum(axis=1), strict=True)
+    x = np.random.default_rng(0).normal(size=(300, 200)).astype(np.float16)
+    made.tune(x, 0.5, budget=4)
+    assert "float16[:, :]" in str(made.explain())
+    within(
+        1,
+        made(x, 0.5),
+        np.exp((x - x.max(axis=1, keepdims=True)) * 0.5).astype(np.float64).sum(axis=1).astype(np.float16),
+    )

@@ -18,6 +18,7 @@ from ..symbolic.graph import Value
 from ..symbolic.operators import check_out
 from ..symbolic.registry import FUNCTIONS, OPERATIONS, PRODUCTS, provides, rule
 from ..symbolic.scalars import LARGEST_INT, RunBool, RunScalar, SymInt, SymScalar, described, later_of, refuse_kinds
+from ..symbolic.sizes import Size
 from ..symbolic.tracer import OperandError, Tracer
 from . import composed_ufuncs, under_masks
 from .operands import (
@@ -312,15 +313,60 @@ def _power(tracer: Tracer, operands: list[Any], loop: Sequence[np.dtype[Any]], s
     if isinstance(number, (int, float)) and not isinstance(number, bool):
         value = to_value(tracer, base, dtype)
         kinds, operation = _POWERS.get(number, ("", ""))
-        if dtype.kind in kinds:
+        # np.power has a root for 0.5 in its loops, but for that of float16.
+        if dtype.kind in kinds and (operation != "sqrt" or dtype.itemsize > 2):
             return tracer.add(operation, (value,), {}, dtype, shape, "power")
         if dtype.kind == "f" and number == 0:
             return full(tracer, 1, dtype, shape)
+    elif dtype.kind == "f" and dtype.itemsize > 2 and _is_one_number(tracer, exponent):
+        by = to_value(tracer, exponent, dtype)
+        return _power_or_root(tracer, to_value(tracer, base, dtype), by, by, shape)
     if dtype.kind == "c" and not (isinstance(number, (int, float)) and abs(number) < 100 and number == int(number)):
         raise tracer.error(
             "np.power of complex numbers", "it has a kernel for whole exponents between -100 and 100 alone"
         )
     return None
+
+
+def _is_one_number(tracer: Tracer, exponent: Any) -> bool:
+    if isinstance(exponent, SymArray):
+        return all(tracer.resolve(size) == Size.constant(1) for size in exponent.sizes)
+    return isinstance(exponent, SymScalar)
+
+
+def _power_or_root(tracer: Tracer, base: Value, exponent: Value, given: Value, shape: Sequence[Any]) -> Value:
+    """The power by one number for all elements, which the call brings: NumPy takes the root if that (`given`) is 0.5, which
+    differs from the power for -0.0 and minus infinity."""
+    dtype = base.dtype
+
+    def add(operation: str, *values: Value, of: Sequence[Any] = base.shape, to: np.dtype[Any] = BOOL) -> Value:
+        return tracer.add(operation, values, {}, to, of)
+
+    low, zero = (tracer.constant(dtype.type(number), dtype) for number in (-np.inf, 0.0))
+    half = tracer.constant(given.dtype.type(0.5), given.dtype)
+    differs = add("logical_or", add("equal", base, low), add("equal", base, zero))
+    takes_root = add("logical_and", differs, add("equal", given, half, of=given.shape), of=shape)
+    power = tracer.add("power", (base, exponent), {}, dtype, shape, "power")
+    return add("where", takes_root, add("sqrt", base, to=dtype), power, of=shape, to=dtype)
+
+
+def _power_by_operator(tracer: Tracer, base: Any, exponent: Any) -> SymArray | None:
+    """Where ** is not np.power: of arrays of float16 by Python's 0.5, and of NumPy's numbers by any 0.5."""
+    if not isinstance(base, SymArray) or base.dtype.kind != "f":
+        return None
+    if not base.is_scalar:
+        if base.dtype.itemsize > 2 or weak_type(exponent) is not float:
+            return None
+        if isinstance(exponent, SymScalar):
+            value, given = base.read(), to_value(tracer, exponent)
+            power = _power_or_root(tracer, value, tracer.cast(given, base.dtype), given, value.shape)
+            return SymArray.fresh(tracer, power)
+        return apply_ufunc(tracer, np.sqrt, [base]) if exponent == 0.5 else None  # type: ignore[no-any-return]
+    if not isinstance(exponent, (float, np.floating)) or exponent != 0.5:
+        return None
+    loop = resolve_ufunc(np.power, (base.dtype, weak_type(exponent) or dtype_of(exponent)), None, "same_kind")
+    values = [to_value(tracer, x, loop[0]) for x in (base, exponent)]
+    return SymArray.fresh(tracer, tracer.add("power", values, {}, loop[2], (), "power"))
 
 
 def _compare_out_of_range(tracer: Tracer, name: str, operands: list[Any], kinds: list[type | None]) -> SymArray | None:
@@ -359,7 +405,9 @@ def apply_operator(tracer: Tracer, ufunc: np.ufunc, inputs: Sequence[Any]) -> An
         exponent = inputs[1].__index__() if isinstance(inputs[1], SymInt) else inputs[1]
         if type(exponent) is int and exponent == 2:
             return apply_ufunc(tracer, np.square, inputs[:1])
-    result = apply_ufunc(tracer, ufunc, inputs)
+    result = _power_by_operator(tracer, *inputs) if ufunc is np.power else None
+    if result is None:
+        result = apply_ufunc(tracer, ufunc, inputs)
     some = [getattr(x, "kinds", None) for x in inputs]
     if any(some) and all(
         kinds or isinstance(x, (SymInt, SymScalar)) or type(x) in (bool, int, float)
