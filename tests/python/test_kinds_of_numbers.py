@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import warnings
 from typing import Any
 
@@ -192,3 +193,17 @@ def test_python_divides_and_raises_floats_of_the_run(function, change):
             tilewright.jit(function, strict=True)(x)
         return
     np.testing.assert_allclose(tilewright.jit(function, strict=True)(x), want, rtol=1e-12)
+
+
+def picked(c, x):
+    k = operator.index(c[0])
+    return x[k] * k
+
+
+def test_an_element_is_an_index_where_it_is_an_integer():
+    compiled, x = tilewright.jit(picked, strict=True), np.arange(5.0)
+    for dtype in (np.int64, np.uint8):
+        c = np.array([3, 1], dtype)
+        assert compiled(c, x) == picked(c, x)
+    with pytest.raises(TypeError, match="cannot be interpreted as an integer"):
+        compiled(np.array([2.0]), x)

@@ -7,6 +7,7 @@ call, and the function raises as it does.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -40,10 +41,13 @@ def of_the_run(tracer: Tracer, function: Callable[..., Any], args: Sequence[Any]
         return None
     try:
         known = function in OF_FLOATS or function in _TRUTHS or function in _TO_INT or function in _BY_PYTHON
+        known = known or function is operator.index
     except TypeError:  # no hash
         return None
     if not known or tracer.checked is None:
         return None
+    if function is operator.index:
+        return _integer(tracer, np.trunc, args[0]) if len(args) == 1 and _is_integer(args[0]) else None
     if function in _TO_INT:
         return _integer(tracer, _TO_INT[function], args[0]) if len(args) == 1 else None
     floats = [_as_float(tracer, one) for one in args]
@@ -71,6 +75,10 @@ def _is_number(value: Any) -> bool:
     if isinstance(value, SymScalar):
         return type(value.hint) is not complex
     return isinstance(value, (SymInt, bool, int, float, np.bool_, np.integer, np.floating))
+
+
+def _is_integer(value: Any) -> bool:
+    return value.dtype.kind in "iu" if isinstance(value, SymArray) else type(getattr(value, "hint", value)) is int
 
 
 def _as_float(tracer: Tracer, number: Any) -> SymArray:

@@ -23,6 +23,7 @@ from . import (  # noqa: F401  (each fills the registry)
     einsum,
     elementwise,
     indexing,
+    layouts,
     linalg,
     order,
     parts,

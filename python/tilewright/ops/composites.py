@@ -37,9 +37,11 @@ def round_rule(tracer: Tracer, a: Any, decimals: Any = 0, out: Any = None) -> An
     places = decimals.__index__()
     with tracer.composite("round"):
         if array.dtype.kind in "biu":
-            if places < 0 or array.dtype == BOOL:
+            if places < 0 or (places and array.dtype == BOOL):
                 raise tracer.error(f"np.round(decimals={places}) of {array.dtype}", "there is no rule for it",
                                    "Convert it with astype(float).")  # fmt: skip
+            if array.dtype == BOOL:
+                array = array.astype(np.float16)  # as NumPy's rint has it
             result: Any = SymArray(tracer, Storage(copied(tracer, array.read())), is_scalar=array.is_scalar)
         elif array.dtype.kind == "c":
             parts = [round_rule(tracer, part, places) for part in (array.real, array.imag)]

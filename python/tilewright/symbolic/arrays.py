@@ -189,6 +189,14 @@ class SymArray(ArrayLike):
             strides.append(strides[-1] * number)
         return tuple(strides[::-1]) if sizes else ()
 
+    @property
+    def flags(self) -> Any:
+        return OPERATIONS.flags_of(self)
+
+    @property
+    def flat(self) -> Any:
+        return OPERATIONS.flat_of(self)
+
     def is_c_contiguous(self) -> bool:
         """For certain, in each call that the guards admit."""
         if not self.is_scalar and not self.storage.is_c_contiguous:

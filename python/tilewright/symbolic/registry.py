@@ -40,6 +40,8 @@ class Operations:
     get_item: Rule  # (array, key)
     set_item: Rule  # (array, key, value)
     item_of: Rule  # (array): its only element, as Python's number
+    flags_of: Rule  # (array): what array.flags is
+    flat_of: Rule  # (array): what array.flat is
     flatten: Rule  # (tracer, array, order): as the method, for which NumPy has no function
     part_of: Rule  # (what a mask picks out, key)
     reduced_by_loop: (
