@@ -37,6 +37,7 @@ from .signatures import own_signature, takes_out
 from .specialization import Specialization
 from .structure import is_flat, is_given_by_plans
 from .symbolic.stages import ON_DEVICE, ONLY_KERNELS, Untaken, functions_of
+from .trials import Trial
 from .work import is_one_library_call, is_small
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ _MAX_STAYS = 1024
 _MAX_OF_ONE_VALUE = 8
 # So many functions in a row may be called behind branches on what others gave.
 _MAX_WATCHED = 8
+_MOST_OTHERS = 16  # calls of other shapes, while some of one shape are NumPy's
 # A watched call takes its time for looking; a first call of a plan finds nothing in the caches.
 _SLOWER_THAN_WATCHED = 2
 
@@ -71,6 +73,7 @@ class JitFunction(_face.Dispatcher):
     __name__: str
     __qualname__: str
     __wrapped__: Callable[..., Any]
+    compares = True  # calls that cannot be repeated, with NumPy
 
     def __new__(cls, function: Callable[..., Any], *_: Any, **__: Any) -> JitFunction:
         made: JitFunction = super().__new__(cls, function.__name__, _face_parameters(function))
@@ -351,7 +354,8 @@ class JitFunction(_face.Dispatcher):
             way = "numpy"
         # Outside of the `try`: what the function itself raises here is the caller's, and no reason to run it once more.
         if way == "plan":
-            run = self._in_first_plan if specialization.traced.has_effects else self._in_plan
+            is_first = specialization.traced.has_effects or specialization.trial is not None
+            run = self._in_first_plan if is_first else self._in_plan
             return run(specialization, bound, args, kwargs, out)
         if way == "unserved":
             return self._unserved(specialization, bound, args, kwargs, out)
@@ -366,15 +370,40 @@ class JitFunction(_face.Dispatcher):
     def _in_first_plan(
         self, specialization: Specialization, bound: Bound, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any
     ) -> Any:
-        """Where nothing may be done twice, no call is compared with NumPy: the call that was watched tells what that takes."""
+        """Where nothing may be done twice, no call is compared with NumPy: the call that was watched tells what that takes,
+        and of the next calls some are compiled code's and some NumPy's."""
+        trial, alike = specialization.trial, _without_values(_shape_key(args, kwargs))
+        if trial is not None and trial.plan_ns and trial.alike != alike:
+            trial.others += 1
+            if trial.others > _MOST_OTHERS:
+                self._end_trial(specialization, bound, "")
+            return self._in_plan(specialization, bound, args, kwargs, out)
+        if trial is not None and len(trial.numpy_ns) < len(trial.plan_ns):
+            start_ns = time.perf_counter_ns()
+            result = self._in_numpy(args, kwargs, out)
+            trial.numpy_ns.append(time.perf_counter_ns() - start_ns)
+            return result
         start_ns = time.perf_counter_ns()
         result = self._in_plan(specialization, bound, args, kwargs, out)
         took_ns, watched_ns = time.perf_counter_ns() - start_ns, min(self._watched_ns.get(_call_key(args, kwargs), [0]))
         if watched_ns and self._loses_to_watched(took_ns, watched_ns):
-            reason = f"plain Python takes {watched_ns / 1e3:.1f} us, compiled code {took_ns / 1e3:.1f} us"
-            specialization.run_in_numpy(bound, reason)
-            self._publish(specialization)
+            self._end_trial(
+                specialization,
+                bound,
+                f"plain Python takes {watched_ns / 1e3:.1f} us, compiled code {took_ns / 1e3:.1f} us",
+            )
+        elif trial is not None:
+            trial.alike = alike
+            trial.plan_ns.append(took_ns)
+            if trial.is_over:
+                self._end_trial(specialization, bound, trial.why_numpy)
         return result
+
+    def _end_trial(self, specialization: Specialization, bound: Bound, reason: str) -> None:
+        specialization.trial = specialization.runner = None
+        if reason:
+            specialization.run_in_numpy(bound, reason)
+        self._publish(specialization)
 
     @staticmethod
     def _loses_to_watched(took_ns: int, watched_ns: int) -> bool:
@@ -738,6 +767,9 @@ class JitFunction(_face.Dispatcher):
             if is_new and not specialization.fits(bound):
                 specialization.add_version(bound)
             if specialization.add_partials(bound) or is_new:
+                cannot_repeat = specialization.traced.has_effects or specialization.traced.draws_are_stages
+                if is_new and cannot_repeat and self.compares and not bound.on_device:
+                    specialization.trial = Trial()
                 self._publish(specialization)
         return is_new
 
@@ -756,6 +788,9 @@ class JitFunction(_face.Dispatcher):
         traced, program = specialization.traced, specialization.program
         binding = None if is_refused_there else c_binding(self.__wrapped__, traced, program)
         if binding is None:
+            specialization.runner = _function_of(specialization)
+            return
+        if specialization.trial is not None:  # its calls come by here
             specialization.runner = _function_of(specialization)
             return
         text, objects = specialization.plan_text(), specialization.objects()

@@ -25,6 +25,7 @@ from .partials import Partials, beyond_limit, partials_for
 from .program import Program, ScalarArgument, evaluate, holds
 from .signatures import own_signature
 from .stage_shares import StageShare, shares
+from .trials import Trial
 from .work import SMALL_WORK, is_small, moved_bytes, work_condition, work_of
 from .workload import signature
 
@@ -60,6 +61,7 @@ class Specialization:
         self.plan_index: int | None = None
         self.function: Callable[..., Any] | None = None  # the jitted one
         self.runner: Callable[[Mapping[str, Any], Any], Any] | None = None
+        self.trial: Trial | None = None  # against NumPy, of calls that cannot be repeated
         self.out_runner: Callable[[Mapping[str, Any], Any], Any] | None = None
         self.why_numpy: dict[str, str] = {}  # of kinds of calls
         self.large_from = SMALL_WORK  # large calls below this much work lose against NumPy

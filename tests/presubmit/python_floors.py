@@ -21,7 +21,7 @@ FLOORS: dict[str, str] = {
     "trace": "trace",
     "scripts": "record script",
     "programs": "binding builder cache comparison datasets device_profile dispatch draws figures flops partials plan program"
-                " rounding stage_shares tolerance work workload",
+                " rounding stage_shares tolerance trials work workload",
     "specializations": "debug explain jitted placement result_table specialization stage_records stored tuning",
     "export": "export",
     "functions": "bound_method decorator patched_run",

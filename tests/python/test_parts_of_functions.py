@@ -12,6 +12,7 @@ import pytest
 import tilewright
 from tilewright.interpret.outlined import outline_of, part_site
 from tilewright.interpret.source import source_of
+from tilewright.trials import Trial
 
 pytestmark = pytest.mark.compile
 
@@ -258,3 +259,26 @@ def test_statements_that_do_not_stand_alone():
     inner = node.body[0].body
     assert outline_of(breaks, part_site(inner[0], inner[0])) is None
     assert outline_of(breaks, part_site(inner[1], inner[1])) is None
+
+
+def slow_between(x):
+    y = np.sqrt(x) + 1
+    found = {}
+    for i in range(len(y)):
+        found[float(y[i])] = i
+    return y, found
+
+
+@pytest.mark.numpy_may_win
+def test_calls_that_cannot_be_repeated_are_made_by_either_until_one_is_faster():
+    compiled = tilewright.jit(slow_between, strict=True)
+    for _ in range(14):
+        assert repr(compiled(Y)) == repr(slow_between(Y))
+    (specialization,) = compiled.specializations
+    assert specialization.trial is None
+    times = Trial(plan_ns=[900, 100], numpy_ns=[200])
+    assert times.is_over and times.why_numpy == ""
+    times = Trial(plan_ns=[900, 190], numpy_ns=[200])
+    assert not times.is_over
+    times = Trial(plan_ns=[900, 250, 230, 260], numpy_ns=[200, 210, 205])
+    assert times.is_over and times.why_numpy == "NumPy takes 0.2 us, compiled code 0.2 us"

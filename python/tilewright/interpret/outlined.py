@@ -20,11 +20,11 @@ _UNSET: Any = type("_Unset", (), {"__repr__": lambda _: "unset"})()
 # About the function that runs, whose own variables they read.
 _OF_THE_FRAME = frozenset(["super", "locals", "globals", "vars", "dir", "eval", "exec", "__class__"])
 # About where an array's elements lie, where Python has copies of the arrays of the call; and about how NumPy and Python warn.
-_OF_THE_MEMORY = frozenset(
+_OF_THE_MEMORY = frozenset(["strides", "base", "ctypes", "data", "flags", "setflags", "resize", "__array_interface__"])
+_OF_NO_CALL = frozenset(
     [
-        "as_strided", "strides", "base", "ctypes", "data", "flags", "setflags", "resize", "shares_memory", "may_share_memory",
-        "byte_bounds", "__array_interface__", "id", "seterr", "seterrcall", "setbufsize", "errstate", "simplefilter",
-        "filterwarnings", "resetwarnings", "catch_warnings",
+        "as_strided", "shares_memory", "may_share_memory", "byte_bounds", "id", "seterr", "seterrcall", "setbufsize", "errstate",
+        "simplefilter", "filterwarnings", "resetwarnings", "catch_warnings",
     ]
 )  # fmt: skip
 _NOT_OUTLINED = (
@@ -139,8 +139,9 @@ def _stands_alone(statements: Sequence[ast.stmt]) -> bool:
     items = [item for one in statements for item in ast.walk(one)]
     if any(isinstance(item, _NOT_OUTLINED) for item in items):
         return False
-    names = {getattr(item, field, None) for item in items for field in ("id", "attr", "name")}
-    if names & (_OF_THE_FRAME | _OF_THE_MEMORY):
+    attributes = {item.attr for item in items if isinstance(item, ast.Attribute)}
+    names = {getattr(item, field, None) for item in items for field in ("id", "name")}
+    if attributes & _OF_THE_MEMORY or (attributes | names) & (_OF_THE_FRAME | _OF_NO_CALL):
         return False
     return not any(_leaves_a_loop(one) for one in statements)
 

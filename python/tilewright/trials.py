@@ -1,0 +1,35 @@
+"""Whether NumPy is faster than a version that is new, where no call may be made twice: the calls themselves are made by one
+and by the other in turn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+_TRIED = 3  # calls of each side, where none may be made twice
+_WORTH = 1.02  # compiled code may take that much longer: a call's noise
+_CLEAR = 0.8  # compiled code needs no more of them that takes that share of NumPy's time
+
+
+@dataclass
+class Trial:
+    """Calls that nobody may repeat, one by compiled code and one by NumPy in turn. The first compiled one finds nothing in the
+    caches, and does not count."""
+
+    plan_ns: list[int] = field(default_factory=list)
+    numpy_ns: list[int] = field(default_factory=list)
+    alike: Any = None  # what is the same in all of them
+    others: int = 0  # calls that were not such
+
+    @property
+    def is_over(self) -> bool:
+        warm = self.plan_ns[1:]
+        return bool(warm) and (len(warm) >= _TRIED or min(warm) < _CLEAR * min(self.numpy_ns))
+
+    @property
+    def why_numpy(self) -> str:
+        """Why NumPy is to take such calls; "" where it is not."""
+        compiled_ns, numpy_ns = min(self.plan_ns[1:]), min(self.numpy_ns)
+        if compiled_ns <= _WORTH * numpy_ns:
+            return ""
+        return f"NumPy takes {numpy_ns / 1e3:.1f} us, compiled code {compiled_ns / 1e3:.1f} us"
