@@ -228,7 +228,17 @@ def test_functions_of_two() -> None:
 
 
 def of_integers(b, i, u):
-    return np.sqrt(b), np.sqrt(i), np.exp(u), np.arctan(i), i / np.float16(3), b * np.float16(0.1), np.sin(b)
+    return (
+        np.round(b),
+        b.round(),
+        np.sqrt(b),
+        np.sqrt(i),
+        np.exp(u),
+        np.arctan(i),
+        i / np.float16(3),
+        b * np.float16(0.1),
+        np.sin(b),
+    )
 
 
 def test_small_integers_are_computed_in_float16() -> None:
@@ -238,10 +248,6 @@ def test_small_integers_are_computed_in_float16() -> None:
 
 
 # -- numbers of other kinds beside it -------------------------------------------------------------
-
-
-def promoted(x, f, d, i, c):
-    return x + f, x + d, x + i, x * c, x < d, x == f, np.maximum(x, f)
 
 
 def test_promotion() -> None:
@@ -357,6 +363,30 @@ def test_products_add_in_float32(n: int) -> None:
     for ours, theirs in both(products, a, b, v):
         a_, b_ = same_kind(ours, theirs)
         np.testing.assert_allclose(a_.astype(np.float64), b_.astype(np.float64), rtol=2e-3, atol=2e-2)
+
+
+def sums_of_products(a, b, v):
+    return (
+        np.einsum("ij,jk->ik", a, b),
+        np.einsum("i,ij,j->", v, a, v),
+        np.einsum("ij->i", a),
+        np.einsum("i,j->ij", v, v),
+        np.einsum("ij->ji", a) * 1,
+    )
+
+
+def test_sums_of_products_are_rounded_once() -> None:
+    """NumPy's einsum rounds at each step of some sums."""
+    rng = np.random.default_rng(8)
+    a, b, v = (rng.normal(size=s).astype(np.float16) for s in ((30, 30), (30, 50), (30,)))
+    for ours, theirs, truth in zip(
+        compiled(sums_of_products)(a, b, v),
+        sums_of_products(a, b, v),
+        sums_of_products(*(x.astype(np.float64) for x in (a, b, v))),
+        strict=True,
+    ):
+        same_kind(ours, theirs)
+        np.testing.assert_allclose(np.asarray(ours, np.float64), truth, rtol=6e-4, atol=1e-4)
 
 
 def gathers(x, i, m):

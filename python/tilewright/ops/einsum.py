@@ -84,7 +84,7 @@ def einsum(tracer: Tracer, *operands: Any, optimize: Any = False, dtype: Any = N
     asked, likes = found
     arrays = [as_array(tracer, like.value) for like in likes]
     kept = common_dtype(*arrays) if dtype is None else check_dtype(tracer, dtype)
-    if kept.kind not in "iufc" or kept == np.float16:
+    if kept.kind not in "iufc":
         raise _refusal(tracer, f"in {kept}")
     if any(len(set(names)) < len(names) for names in asked.terms):
         raise _refusal(tracer, "along diagonals")
@@ -94,9 +94,13 @@ def einsum(tracer: Tracer, *operands: Any, optimize: Any = False, dtype: Any = N
         wanted = [size_of(asked.sizes[name]) for name in names]
         if any(tracer.resolve(x) != tracer.resolve(y) for x, y in zip(wanted, array.sizes, strict=True)):
             raise _refusal(tracer, "where one element stands for an axis")
-    terms = [_Term(x if x.dtype == kept else x.astype(kept), n) for x, n in zip(arrays, asked.terms, strict=True)]
+    computes = len(arrays) > 1 or len(asked.result) < len(asked.terms[0])
+    # Of float16 NumPy adds products in float32.
+    wide = np.dtype(np.float32) if kept == np.float16 and computes else kept
+    terms = [_Term(x if x.dtype == wide else x.astype(wide), n) for x, n in zip(arrays, asked.terms, strict=True)]
     term = terms[0]
     for k, other in enumerate(terms[1:], 1):
         later = {name for one in terms[k + 1 :] for name in one.names}
         term = _contracted(term, other, later | set(asked.result), asked.sizes)
-    return term.without([name for name in term.names if name not in asked.result]).ordered(asked.result)
+    result = term.without([name for name in term.names if name not in asked.result]).ordered(asked.result)
+    return result if wide == kept else result.astype(kept)
