@@ -63,7 +63,10 @@ class Parts(Part):
             return
         if not self.tracer.takes_effects or self.tracer.untaken is not None or self.tracer.checked is None:
             return
-        line, body = self.tracer.frames[-1][2], self.frame.node.body
+        line, node = self.tracer.frames[-1][2], self.frame.node
+        if not node.lineno <= line <= (node.end_lineno or 0):
+            line = statements[position].lineno  # what is refused is a function that is called there
+        body = node.body
         own = {id(item) for item in inside(body)}  # not those that stand for others
         begin = site_of(statements[position])[:2]
         statements = [one for one in statements if id(one) in own]
@@ -129,6 +132,8 @@ class Parts(Part):
     def _is_needed(self, name: str, statements: Sequence[ast.stmt]) -> bool:
         """Whether what makes a variable belongs to the statements that read it."""
         value = self.frame.variables.get(name)
+        if type(value) is list and self.inputs.is_outer(value):
+            return not _can_be_handed(value)  # where they change it, NumPy goes on: the caller's list is changed
         if isinstance(value, (list, dict, set, bytearray, collections.deque)):
             return not (_only_read(name, statements) and _can_be_handed(value))
         return name in self.frame.variables and not _can_be_handed(value)

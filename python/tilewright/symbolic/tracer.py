@@ -143,6 +143,10 @@ class Decided:
         default_factory=dict
     )  # ways to functions that are not followed, and why not
 
+    given_up: set[Any] = field(
+        default_factory=set
+    )  # of those, functions that are followed after all, but for statements
+
     def stage_too(self, known: set[Any], item: Any, found: TraceError) -> None:
         """Another thing that is a stage, for which loops are decided anew; or the refusal, where that is no help."""
         if item is None or item in known:

@@ -19,6 +19,7 @@ from ..interpret.arguments import Inputs
 from ..interpret.generators import OFFSET_BITS, at_most
 from ..interpret.interpreter import BeginAgain, Interpreter
 from ..interpret.kept_objects import KeptObject
+from ..interpret.outlined import is_part
 from ..interpret.plain_arrays import WrittenWithTraced
 from ..interpret.protocols import call_without_source
 from ..interpret.pure import is_named_tuple
@@ -241,7 +242,12 @@ def trace(
     lasting = Decided(takes_effects=effects and untaken is None)
     first: TraceError | None = None
     while True:
-        decided = Decided(takes_effects=lasting.takes_effects, one_way=lasting.one_way, as_stages=lasting.as_stages)
+        decided = Decided(
+            takes_effects=lasting.takes_effects,
+            one_way=lasting.one_way,
+            as_stages=lasting.as_stages,
+            given_up=lasting.given_up,
+        )
         try:
             return _trace_decided(root, once, decided)
         except TraceError as error:
@@ -265,10 +271,23 @@ def _leave_out(code: types.CodeType, error: TraceError, decided: Decided, first:
     if error.not_seen:
         raise error
     ways = (way for one in refusals for way in (*one.ways, *_in_order(one.parts)))
-    way = next((way for way in ways if way not in decided.as_stages), None)
-    if way is None or len(decided.as_stages) >= _MOST_NOT_FOLLOWED:
+    way = next((way for way in ways if way not in decided.as_stages and way not in decided.given_up), None)
+    if way is None:
+        way, error = _inside_of_a_stage(decided, first)
+    if len(decided.as_stages) >= _MOST_NOT_FOLLOWED:
         raise first from None
     decided.as_stages[way] = error
+
+
+def _inside_of_a_stage(decided: Decided, first: TraceError) -> tuple[Any, TraceError]:
+    """Statements of a function that can be no stage as a whole."""
+    for way, refusal in reversed(decided.as_stages.items()):
+        parts = [one for one in _in_order(refusal.parts) if one[: len(way)] == way and one not in decided.as_stages]
+        if parts and not is_part(way[-1]):
+            del decided.as_stages[way]
+            decided.given_up.add(way)
+            return parts[0], refusal
+    raise first from None
 
 
 def _in_order(parts: Sequence[Any]) -> list[Any]:
