@@ -227,6 +227,13 @@ class Calls(Part):
         self.inputs.pin(function)
         if not is_symbolic(args) and not is_symbolic(kwargs):
             return function(*args, **kwargs)
+        before = self.tracer.made
+        if isinstance(function, types.FunctionType) and not _has_arrays([args, kwargs]):
+            # Of sizes and numbers the result is known while tracing, which that of a stage is not.
+            try:
+                return self.call_function(function, args, kwargs)
+            except TraceError:
+                self.tracer.undone.append(range(before, self.tracer.made))
         try:
             return seen_stage(self.tracer, function, args, kwargs)
         except TraceError as refusal:
@@ -487,6 +494,14 @@ class Calls(Part):
             "its class decides itself how objects are made, or how their attributes are found",
             "Make it at the caller and pass it in, or use plain arrays and tuples.",
         )
+
+
+def _has_arrays(value: Any) -> bool:
+    if isinstance(value, dict):
+        return any(map(_has_arrays, value.values()))
+    if isinstance(value, (list, tuple)):
+        return any(map(_has_arrays, value))
+    return isinstance(value, (SymArray, Compressed, np.ndarray))
 
 
 # Python's functions of a float that are NumPy's: where one raises, NumPy's gives no number.

@@ -15,7 +15,7 @@ from ..ops.grids import built, is_builder
 from ..symbolic.arrays import SymArray
 from ..symbolic.compressed import Compressed
 from ..symbolic.operators import BINARY, python_operator
-from ..symbolic.scalars import RunBool, Symbolic, SymInt, SymScalar, known_exponent
+from ..symbolic.scalars import RunBool, RunScalar, Symbolic, SymInt, SymScalar, known_exponent
 from .branches import Branches
 from .calls import Calls
 from .frame import InterpretedFunction
@@ -212,7 +212,9 @@ class Expressions(Part):
             return self._go_on(node, position, right, by_method)
         if isinstance(operation, (ast.Is, ast.IsNot, ast.Eq, ast.NotEq, ast.In, ast.NotIn)):
             if isinstance(operation, (ast.Is, ast.IsNot)):
-                self._refuse_identity(node, left, right)
+                same = self._is_same_object(node, left, right)
+                if same is not None:
+                    return self._go_on(node, position, right, same == isinstance(operation, ast.Is))
                 if isinstance(left, SymArray) and isinstance(right, SymArray):
                     is_one = self._one_or_two(node, left, right)
                     return self._go_on(node, position, right, is_one == isinstance(operation, ast.Is))
@@ -278,7 +280,9 @@ class Expressions(Part):
                 self.refuse_object(node, right)
 
     def _says_what_it_contains(self, value: Any) -> bool:
-        return self.tracer.is_made(value) and isinstance(getattr(type(value), "__contains__", None), types.FunctionType)
+        """Whether `in` asks a method of the object's class, in Python, which is followed."""
+        is_an_object = self.tracer.is_made(value) or self.inputs.is_object(value)
+        return is_an_object and isinstance(getattr(type(value), "__contains__", None), types.FunctionType)
 
     def _refuse_no_numbers(self, node: ast.AST, array: Any, other: Any) -> None:
         """NumPy compares each element with None or a text, where Python compares the objects."""
@@ -286,11 +290,22 @@ class Expressions(Part):
             raise self.error(node, f"{ast.unparse(node)}, an array beside a {type(other).__name__}",
                              "only numbers are compared in compiled code", "Use is None, or compare numbers.")  # fmt: skip
 
-    def _refuse_identity(self, node: ast.AST, left: Any, right: Any) -> None:
-        numbers = [x for x in (left, right) if isinstance(x, Symbolic) and not isinstance(x, (SymArray, Compressed))]
-        if numbers and left is not right and all(x is not None for x in (left, right)):
+    def _is_same_object(self, node: ast.AST, left: Any, right: Any) -> bool | None:
+        """Whether a number is the other object; None where Python itself tells."""
+        for number, other in ((left, right), (right, left)):
+            if not isinstance(number, Symbolic) or isinstance(number, (SymArray, Compressed)) or number is other:
+                continue
+            if not isinstance(other, (Symbolic, bool, int, float, complex, np.generic)):
+                return False
+            kind = int if isinstance(number, SymInt) else type(getattr(number, "hint", None))
+            if isinstance(other, bool) and not getattr(number, "kinds", None):
+                if kind is not bool:
+                    return False
+                if isinstance(number, SymScalar) and not isinstance(number, RunScalar):
+                    return number.concrete() is other
             raise self.error(node, f"{ast.unparse(node)}, the identity of numbers",
                              "equal numbers need not be one object", "Compare with ==.")  # fmt: skip
+        return None
 
     def _one_or_two(self, node: ast.AST, left: SymArray, right: SymArray) -> bool:
         """Whether two arrays are one object."""

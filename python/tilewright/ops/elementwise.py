@@ -44,6 +44,7 @@ from .operands import (
 _ALWAYS_FOR_INTEGERS = {"isnan": False, "isinf": False, "isfinite": True}
 # The ufunc behind np.clip has no public name.
 _CLIP: np.ufunc = getattr(np, "_core").umath.clip  # noqa: B009
+_ALONG_ONE_AXIS = (np.vecdot,)  # generalized ufuncs that take axis=
 _ANGLES = {
     "degrees": (180.0, math.pi), "rad2deg": (180.0, math.pi), "radians": (math.pi, 180.0), "deg2rad": (math.pi, 180.0),
 }  # fmt: skip
@@ -92,6 +93,10 @@ def _by_rule(
     if where is not True and where is not NO_VALUE:  # which NumPy's own source hands on, and which is true
         raise tracer.error(f"np.{ufunc.__name__}(where=...)", "elements that are left out keep what was in memory",
                      "Use np.where.")  # fmt: skip
+    if ufunc in _ALONG_ONE_AXIS and "axis" in others:
+        axis = others.pop("axis")
+        operands = [operand_of(tracer, x) for x in inputs]
+        inputs = [FUNCTIONS[np.moveaxis](tracer, x, axis, -1) if isinstance(x, SymArray) else x for x in operands]
     for name, value in others.items():
         if name == "subok" or (name == "order" and value in ("K", "C", "A")):
             continue

@@ -30,7 +30,7 @@ def built(tracer: Tracer, builder: Any, key: Any) -> Any:
     with tracer.composite(name):
         if name in ("r_", "c_"):
             return _joined(tracer, name, key if isinstance(key, tuple) else (key,))
-        return _grid(tracer, name, key)
+        return _grid(tracer, name, tuple(key) if isinstance(key, list) else key)
 
 
 def _joined(tracer: Tracer, name: str, key: tuple[Any, ...]) -> Any:
