@@ -1,4 +1,5 @@
 // tests/autotune/test_worker_parts.cpp: guard pages that kill, comparisons that see one element of twenty million.
+#include <algorithm>
 #include <cmath>
 #include <csignal>
 #include <cstdio>
@@ -121,6 +122,44 @@ TEST(Compare, ToleranceIsRelativeToNumPyAndStrictAboutSpecials) {
     EXPECT_TRUE(tolerance_difference(DType::float32, ours, numpy, 4, {0, 0, 1, 0.2}));
     EXPECT_FALSE(tolerance_difference(DType::float32, ours, numpy, 4, {0, 0, 0, 0.25})) << "one of four may differ";
     EXPECT_FALSE(differs(-0.0f, 0.0f, 0, 0)) << "against NumPy the sign of zero is within any tolerance";
+}
+
+TEST(Compare, KnowsFloat16ByItsBits) {
+    const std::vector<std::uint16_t> a = {0x3C00, 0x7E00, 0x0000, 0x7C00}, b = {0x3C00, 0xFE01, 0x0000, 0x7C00},
+                                     c = {0x3C01, 0x7E00, 0x8000, 0x7C00}, d = {0x3C00, 0x7E00, 0x0000, 0x7BFF};
+    EXPECT_FALSE(first_bit_difference(DType::float16, a.data(), b.data(), 4));
+    EXPECT_EQ(first_bit_difference(DType::float16, a.data(), c.data(), 4), 0);
+    EXPECT_FALSE(tolerance_difference(DType::float16, c.data(), a.data(), 4, {1e-3, 0, 0}));
+    EXPECT_TRUE(tolerance_difference(DType::float16, c.data(), a.data(), 4, {9e-4, 0, 0}));
+    EXPECT_TRUE(tolerance_difference(DType::float16, d.data(), a.data(), 4, {1, 1e5, 0}));
+    EXPECT_EQ(element_text(DType::float16, d.data(), 3), "65504");
+    EXPECT_EQ(element_text(DType::float16, a.data(), 3), "inf");
+}
+
+TEST(PlantedSpecials, AreThoseOfFloat16) {
+    const std::vector<double> bytes(250); // a thousand zeros of float16
+    const std::string file = ::testing::TempDir() + "tw-planted-halves";
+    autotune::testing::write_file(file, bytes);
+    autotune::JobArgument x;
+    x.name = "X";
+    x.dtype = "float16";
+    x.shape = {1000};
+    x.strides_bytes = {2};
+    x.file = file;
+    autotune::JobDataSet set;
+    set.arguments = {x};
+    autotune::Job job;
+    job.datasets = {set};
+    std::vector<DataSet> sets = load_data_sets(job);
+    const auto* first = static_cast<const std::uint16_t*>(sets[0].arguments[0].array.data);
+    {
+        const PlantedSpecials specials(sets[0]);
+        EXPECT_TRUE(specials.any());
+        for (const std::uint16_t bits : {0x7E00, 0x7C00, 0x8000, 0xFC00, 0x0001, 0x7BFF})
+            EXPECT_GT(std::count(first, first + 1000, bits), 5) << bits;
+    }
+    EXPECT_EQ(std::count(first, first + 1000, 0), 1000);
+    std::remove(file.c_str());
 }
 
 TEST(Compare, EveryDtypeHasAWord) {
