@@ -142,3 +142,20 @@ def test_what_is_refused_is_named(function: Any, message: str) -> None:
     with pytest.raises(tilewright.TraceError) as error:
         trace(function, (X,), {})
     assert str(error.value) == f"{__file__}:{line}, in {function.__name__}: {message}"
+
+
+@pytest.mark.parametrize("axis", [-1, 0, 1])
+def test_products_of_vectors_along_any_axis(axis):
+    a = np.random.default_rng(0).random((4, 5, 3))
+    for one, other in ((a, a[::-1]), (a + 1j, a - 2j)):
+        got = tilewright.jit(lambda x, y: np.vecdot(x, y, axis=axis), strict=True)(one, other)
+        np.testing.assert_allclose(got, np.vecdot(one, other, axis=axis), rtol=1e-14)
+
+
+def test_grids_of_a_list_of_slices():
+    def grids(x):
+        return np.ogrid[[slice(0, n) for n in x.shape]][0] + x, np.mgrid[[slice(0, n) for n in x.shape]][1]
+
+    x = np.ones((3, 4))
+    for got, want in zip(tilewright.jit(grids, strict=True)(x), grids(x), strict=True):
+        np.testing.assert_array_equal(got, want)

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import tilewright
 import trace_helpers
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -623,63 +622,3 @@ def nearly_same(got: Any, expected: Any) -> None:
 
 
 assert isinstance(kmeans, types.FunctionType)
-
-
-def is_asked(x, keep=False, count=3, limit=None):
-    if keep is not False:
-        x = x + 1
-    if count is True:
-        x = x * 5
-    if keep is is_asked or count is int:
-        x = x * 7
-    return x * (2 if limit is None else 3)
-
-
-@pytest.mark.compile
-def test_a_number_is_no_other_object_and_a_truth_is_itself():
-    compiled, x = tilewright.jit(is_asked, strict=True), np.ones(3)
-    for options in ({}, {"keep": True}, {"keep": 1}, {"keep": 0}, {"count": True}, {"count": 1}, {"limit": 3.0}):
-        np.testing.assert_array_equal(compiled(x, **options), is_asked(x, **options))
-
-
-class Limits:
-    def __init__(self, low, high):
-        self.low, self.high = low, high
-
-    def __contains__(self, value):
-        return self.low <= value < self.high
-
-
-LIMITS = Limits(1, 4)
-
-
-@pytest.mark.compile
-def test_in_asks_the_class_of_an_object_from_outside():
-    def inside(x, n):
-        return x * 2 if n in LIMITS else x * 3
-
-    compiled, x = tilewright.jit(inside, strict=True), np.ones(3)
-    for n in (0, 1, 3, 4):
-        np.testing.assert_array_equal(compiled(x, n), inside(x, n))
-    LIMITS.high = 9
-    np.testing.assert_array_equal(compiled(x, 5), inside(x, 5))
-    LIMITS.high = 4
-
-
-@pytest.mark.compile
-@pytest.mark.parametrize("axis", [-1, 0, 1])
-def test_products_of_vectors_along_any_axis(axis):
-    a = np.random.default_rng(0).random((4, 5, 3))
-    for one, other in ((a, a[::-1]), (a + 1j, a - 2j)):
-        got = tilewright.jit(lambda x, y: np.vecdot(x, y, axis=axis), strict=True)(one, other)
-        np.testing.assert_allclose(got, np.vecdot(one, other, axis=axis), rtol=1e-14)
-
-
-@pytest.mark.compile
-def test_grids_of_a_list_of_slices():
-    def grids(x):
-        return np.ogrid[[slice(0, n) for n in x.shape]][0] + x, np.mgrid[[slice(0, n) for n in x.shape]][1]
-
-    x = np.ones((3, 4))
-    for got, want in zip(tilewright.jit(grids, strict=True)(x), grids(x), strict=True):
-        np.testing.assert_array_equal(got, want)
