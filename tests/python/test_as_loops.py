@@ -8,6 +8,7 @@ import tilewright
 from extreme_numbers import extreme_numbers
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tilewright.ops import counts
 
 pytestmark = pytest.mark.compile
 
@@ -230,6 +231,34 @@ def test_elements_on_edges_and_beside_them(bins, dtype, seed):
 
 
 HISTOGRAM = tilewright.jit(lambda x, bins, low, high: np.histogram(x, bins, (low, high)))
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    st.sampled_from(FLOATS),
+    st.sampled_from([1, 3, 100]),
+    st.integers(0, 2**32 - 1),
+    st.sampled_from([-322, -310, -42, -38, 0, 7, 30, 300]),
+    st.sampled_from([0.0, 1.0, -3.0]),
+)
+def test_histograms_of_numbers_of_any_size_and_close_to_each_other(dtype, bins, seed, exponent, centre):
+    """Extents of no normal number, of a few ULP and near the largest number: the edges decide, or NumPy counts."""
+    rng = np.random.default_rng(seed)
+    with np.errstate(all="ignore"):
+        x = (rng.integers(-50, 51, 60) * 10.0**exponent).astype(dtype)
+        close = (centre + rng.integers(-3 * bins, 3 * bins + 1, 60) * np.spacing(np.dtype(dtype).type(2))).astype(dtype)
+    check(counted, x, bins, strict=True)
+    check(counted, close, bins, strict=True)
+
+
+def test_more_bins_than_floats_count_are_looked_up(monkeypatch):
+    monkeypatch.setattr(counts, "_BINS_IN_FLOATS", 1)
+    looked_up = tilewright.jit(lambda x, bins, low, high: np.histogram(x, bins, (low, high)), strict=True)
+    for dtype in FLOATS:
+        edges = np.linspace(-1.5, 2.0, 31).astype(dtype)
+        x = np.concatenate([data(dtype, 50, 1), edges, np.nextafter(edges, edges - 1), np.nextafter(edges, edges + 1)])
+        for got, wanted in zip(looked_up(x, 30, -1.5, 2.0), np.histogram(x, 30, (-1.5, 2.0)), strict=True):
+            np.testing.assert_array_equal(got, wanted)
 
 
 def test_histograms_that_numpy_refuses():
