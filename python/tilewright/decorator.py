@@ -829,7 +829,8 @@ class JitFunction(_face.Dispatcher):
                 # As later calls go: what this one takes in Python is no part of them.
                 in_plan(*call.args, **call.kwargs)
                 return
-            own = bound if call.args is args else self._bind(traced, program, call.args, call.kwargs)
+            # Later calls come by Python, which looks for the program that serves them.
+            _, own = self.specialize(call.args, call.kwargs)
             self._in_plan(specialization, own, call.args, call.kwargs, None)
 
         with _marked_active(self):

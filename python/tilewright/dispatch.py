@@ -111,6 +111,11 @@ def _pcg64_words(generator: Any) -> Any:
     return pcg64_words(generator)
 
 
+def _called(args: list[Any], keywords: dict[str, Any], function: Callable[..., Any]) -> Any:
+    """What a function behind lru_cache gives."""
+    return function(*args, **keywords)
+
+
 class _Places:
     """Paths as the runtime goes along them: each place begins at one before it."""
 
@@ -151,6 +156,10 @@ class _Places:
             return self._object(self.function)
         if kind == "object":
             return self._object(key.value)
+        if kind == "cached":
+            called, args, keywords = key
+            again = functools.partial(_called, [held.value for held in args], {k: held.value for k, held in keywords})
+            return self._add(self._object(called.value), "call", again)
         if kind == "default_rng":  # nobody else has it: it is made for the call
             seed = self.of(key) if isinstance(key, tuple) else self._object(key)
             return self._add(seed, "call", np.random.default_rng)
