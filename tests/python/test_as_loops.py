@@ -269,3 +269,47 @@ def test_histograms_that_numpy_refuses():
     check(counted, np.array([1.0, np.nextafter(1.0, 2.0)]), 10, strict=True)
     check(counted, np.ones(5), 4, strict=True)
     check(counted, np.ones(5) > 0, 4, strict=True)
+
+
+# ---- elements at positions
+
+
+def taken(a, i):
+    return np.take(a, i)
+
+
+def rows_taken(a, i):
+    return np.take(a, i, axis=0)
+
+
+@settings(max_examples=10, deadline=None)
+@given(
+    st.sampled_from([*NUMBERS, "bool", "complex64", "complex128", "float16"]),
+    st.sampled_from(["int64", "int32", "int8", "uint8", "uint32"]),
+    st.tuples(st.sampled_from([(7,), (1,), (0,), (3, 4), (2, 0)]), st.sampled_from([(5,), (0,), (1,), (2, 3)])),
+    st.integers(0, 2**32 - 1),
+    st.booleans(),
+)
+def test_take(dtype, index, shapes, seed, is_backwards):
+    shape, count = shapes
+    rng = np.random.default_rng(seed)
+    a = rng.integers(-3, 4, shape).astype(dtype)
+    low = -2 if np.dtype(index).kind == "i" else 0
+    i = rng.integers(low, 8 if seed % 2 else 2, count).astype(index)
+    if is_backwards:
+        a, i = a[::-1], i[::-1]
+    strict = "kernels" if a.size and dtype in NUMBERS else True
+    check(taken, a, i, strict=strict)
+    check(rows_taken, a, i, strict=strict)
+
+
+def test_what_take_leaves_to_numpy():
+    a, i = np.arange(12.0).reshape(3, 4), np.array([0, 5, -9])
+    check(lambda a, i: np.take(a, i, mode="wrap"), a, i, strict=True)
+    check(lambda a, i: np.take(a, i, mode="clip"), a, i, strict=True)
+    check(lambda a, i: np.take(a, i, axis=1), a, np.array([0, 3]), strict=True)
+    check(lambda a, i: np.take(a, i, axis=-2), a, np.array([0, 2]), strict="kernels")
+    check(taken, a, np.array([True, False]), strict=True)
+    check(taken, a, np.array([0, 1], np.uint64), strict=True)
+    check(lambda a, i: np.take(a[a > 3], i), a, np.array([0, 3]), strict=True)
+    check(lambda a, m: np.take(a, np.flatnonzero(m)), a, np.array([0, 3]), strict=True)

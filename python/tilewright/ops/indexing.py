@@ -13,10 +13,10 @@ from ..symbolic.compressed import Compressed
 from ..symbolic.from_data import data_slice, is_run_int, position
 from ..symbolic.graph import NEWAXIS, WHOLE, Slice
 from ..symbolic.operators import check_out
-from ..symbolic.registry import provides
+from ..symbolic.registry import provides, rule
 from ..symbolic.scalars import SymInt, SymScalar, size_of
 from ..symbolic.sizes import Size
-from ..symbolic.tracer import OperandError, Tracer
+from ..symbolic.tracer import LEAVE_IT_OUT, OperandError, Tracer
 from . import selections
 from .elementwise import ONE_ELEMENT_IS_A_NUMBER, apply_ufunc
 from .operands import (
@@ -30,7 +30,7 @@ from .operands import (
     shape_of,
     to_value,
 )
-from .shapes import index_view, written_out
+from .shapes import as_array, index_view, written_out
 from .stages import materialized, stage_of, write_by_stage
 
 
@@ -407,3 +407,22 @@ def update_item(array: SymArray, key: Any, ufunc: np.ufunc, other: Any) -> None:
     if isinstance(target, SymArray) and not is_scalar and not fits_into(array.tracer, result.sizes, target.sizes):
         raise ValueError("non-broadcastable output operand")
     set_item(array, key, result)
+
+
+@rule(np.take)
+def take(tracer: Tracer, a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
+    """Elements, or parts along the first axis, as a gather that vectors and threads make."""
+    array = as_array(tracer, a)
+    is_index = isinstance(indices, SymArray) and bool(indices.sizes) and np.can_cast(indices.dtype, np.intp)
+    first = axis is None or (type(axis) is int and axis in (0, -array.ndim))
+    if out is not None or mode != "raise" or not is_index or indices.dtype == BOOL or not first or not array.ndim:
+        raise tracer.error("np.take()", "kernels take what an array of integers picks along the first axis, or of all "
+                           "elements, with mode='raise'", LEAVE_IT_OUT)  # fmt: skip
+    if any(tracer.is_of_data(size) for size in (*array.sizes, *indices.sizes)):
+        raise tracer.error("np.take()", "no kernel takes from, or picks, as many as the data decide", LEAVE_IT_OUT)
+    if tracer.decide("==", tracer.total(array.sizes), 0):
+        raise tracer.error("np.take()", "no kernel takes of no elements", LEAVE_IT_OUT)
+    source: Any = array
+    if axis is None and array.ndim > 1:
+        source = np.ravel(source)
+    return get_item(source, indices)
