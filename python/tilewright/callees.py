@@ -17,7 +17,7 @@ from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
 
-from .outside_values import outside_of
+from .outside_values import outside_of, same_bytes
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -231,16 +231,11 @@ def are_changed(contents: Sequence[tuple[Any, Any]]) -> bool:
 
 def written_of(before: Sequence[Any], after: Sequence[Any]) -> list[int]:
     """Which arrays have other bytes than before."""
-    return [k for k, (one, other) in enumerate(zip(before, after, strict=True)) if not _same_bytes(one, other)]
-
-
-def _same_bytes(one: Any, other: Any) -> bool:
-    if not isinstance(one, np.ndarray):
-        return True  # a number does not change
-    if one.shape != other.shape or one.dtype != other.dtype:
-        return False
-    mine, theirs = (np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in (one, other))
-    return bool(np.array_equal(mine, theirs))
+    return [
+        k
+        for k, (one, other) in enumerate(zip(before, after, strict=True))
+        if isinstance(one, np.ndarray) and not same_bytes(one, other)
+    ]
 
 
 _MOST_PIECES = 64  # arrays and numbers that one call gives

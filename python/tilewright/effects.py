@@ -7,6 +7,7 @@ are replayed. What they gave, raised and wrote is kept until the compiled call i
 from __future__ import annotations
 
 import threading
+import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,6 +26,7 @@ from .callees import (
     refuse_shared,
     written_of,
 )
+from .outside_values import Change, Places, changes_since
 from .taken_ways import Site, Way
 
 
@@ -42,6 +44,7 @@ class Made:
     containers: list[Any] = field(default_factory=list)  # lists, dicts and sets in the arguments, where it changed one
     result: Any = None
     error: BaseException | None = None
+    outside: list[Change] = field(default_factory=list)  # of what the compiled function reads beside it
 
     def again(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Its effects on the arguments of the same call in NumPy, and its result."""
@@ -55,6 +58,8 @@ class Made:
             else:
                 theirs.clear()
                 theirs.update(items)
+        for change in self.outside:
+            change.redo()
         if self.error is not None:
             raise self.error
         return self._with(self.result, arguments)
@@ -103,9 +108,13 @@ def taken() -> list[Made]:
 class Effect:
     """What a stage calls: the function, with arrays of their own, and its results piece by piece, then what it wrote."""
 
-    def __init__(self, function: Callable[..., Any], way: Way, gives: Any, written: Sequence[int]) -> None:
-        """`gives` and `written`: as callees.Seen has them."""
+    def __init__(  # noqa: PLR0917
+        self, function: Callable[..., Any], way: Way, gives: Any, written: Sequence[int], places: Places
+    ) -> None:
+        """`gives` and `written`: as callees.Seen has them. `places`: what the compiled function reads beside it, which the
+        function may not change, or NumPy goes on; one of C's has its arguments alone to change."""
         self.function, self.way, self.gives, self.written = function, way, gives, written
+        self.places = Places() if isinstance(function, types.BuiltinFunctionType) else places
 
     def behind(self, checked: Any) -> Effect:
         """NumPy stops at a check that failed before."""
@@ -119,7 +128,7 @@ class Effect:
         args, kwargs = _copied(args, copies), _copied(kwargs, copies)
         given, contents = list(arrays_in((args, kwargs))), contents_of((args, kwargs))
         made = Made(self.way, given, [])
-        calls = len(_here.made)
+        calls, outside = len(_here.made), self.places.as_they_are()
         try:
             made.result = self.function(*args, **kwargs)
         except BaseException as error:
@@ -129,9 +138,12 @@ class Effect:
             del _here.made[calls:]  # of calls inside that were interrupted
             made.written = written_of(before, given)
             made.containers = [one for one, _ in contents] if are_changed(contents) else []
+            made.outside = changes_since(outside)
+            for change in made.outside:
+                change.undo()  # NumPy, which goes on, reads it before this call too
             if calls:
                 _here.made[-1].append(made)
-        if made.containers or not set(made.written) <= set(self.written):
+        if made.containers or made.outside or not set(made.written) <= set(self.written):
             raise _Differs
         try:
             pieces = pieces_of(made.result, self.gives, given)

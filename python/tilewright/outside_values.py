@@ -6,6 +6,7 @@ import collections
 import itertools
 import types
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -86,3 +87,123 @@ def rebinds_globals(function: Any) -> bool:
 
     code = getattr(function, "__code__", None)
     return code is not None and of_code(code, function.__globals__)
+
+
+_MODULES_AND_FUNCTIONS = (types.ModuleType, types.FunctionType, types.BuiltinFunctionType, np.ufunc, type)
+
+
+@dataclass(frozen=True)
+class Change:
+    """One thing that a call changed: where, and what is there before and behind the call."""
+
+    where: Any  # an array, a container, a cell, or (namespace, name)
+    before: Any
+    after: Any
+
+    def undo(self) -> None:
+        _put(self.where, self.before)
+
+    def redo(self) -> None:
+        _put(self.where, self.after)
+
+
+class Places:
+    """Variables of modules and of functions around that a trace has read."""
+
+    def __init__(self) -> None:
+        self.found: dict[Any, Any] = {}
+
+    def add(self, namespace: dict[str, Any], name: str) -> None:
+        if not isinstance(namespace.get(name), _MODULES_AND_FUNCTIONS):
+            self.found[id(namespace), name] = namespace, name
+
+    def add_cell(self, cell: types.CellType) -> None:
+        if not isinstance(cell.cell_contents, _MODULES_AND_FUNCTIONS):
+            self.found[id(cell)] = cell
+
+    def as_they_are(self) -> list[tuple[Any, Any]]:
+        """What is there now, with a copy of what is in it: for changes_since()."""
+        found: dict[int, tuple[Any, Any]] = {}
+        pairs = [(place, _get(place)) for place in list(self.found.values())]
+        for _, value in pairs:
+            _keep(value, found)
+        return [*pairs, *found.values()]
+
+
+def changes_since(kept: Sequence[tuple[Any, Any]]) -> list[Change]:
+    found = []
+    for where, before in kept:
+        now = _get(where)
+        if not _is_same(now, before):
+            found.append(Change(where, before, now.copy() if isinstance(where, np.ndarray) else now))
+    return found
+
+
+def _keep(value: Any, found: dict[int, tuple[Any, Any]], depth: int = 0) -> None:
+    """Adds what in a value may change, and a copy of it."""
+    if id(value) in found or isinstance(value, _MODULES_AND_FUNCTIONS):
+        return
+    inside: Any = ()
+    if isinstance(value, np.ndarray):
+        if not value.dtype.hasobject:
+            found[id(value)] = value, value.copy(order="K")
+    elif type(value) in (list, set, collections.deque) or isinstance(value, dict):
+        found[id(value)] = value, _get(value)
+        inside = value.values() if isinstance(value, dict) else value
+    elif isinstance(value, (tuple, frozenset)):
+        inside = value
+    elif type(held := getattr(value, "__dict__", None)) is dict:
+        inside = [held]
+    if not set(map(type, inside)) <= _NEVER_CHANGE:
+        for one in list(inside):
+            if depth < _DEEPEST or isinstance(one, np.ndarray):
+                _keep(one, found, depth + 1)
+
+
+_NEVER_CHANGE = frozenset([type(None), bool, int, float, complex, str, bytes, np.float64, np.int64, np.bool_])
+
+
+def _get(where: Any) -> Any:
+    """What is there now: an array itself, of a container a copy."""
+    if isinstance(where, np.ndarray):
+        return where
+    if isinstance(where, types.CellType):
+        return where.cell_contents
+    return where[0].get(where[1]) if type(where) is tuple else where.copy()
+
+
+def _put(where: Any, value: Any) -> None:
+    if isinstance(where, np.ndarray):
+        np.copyto(where, value)
+    elif isinstance(where, types.CellType):
+        where.cell_contents = value
+    elif type(where) is tuple:
+        where[0][where[1]] = value
+    elif isinstance(where, list):
+        where[:] = value
+    else:
+        where.clear()
+        (where.extend if isinstance(where, collections.deque) else where.update)(value)
+
+
+def _is_same(now: Any, before: Any) -> bool:
+    if now is before:
+        return True
+    if type(now) is not type(before):
+        return False
+    if isinstance(now, np.ndarray):
+        return same_bytes(now, before)
+    if isinstance(now, dict):
+        return len(now) == len(before) and all(
+            one is other and now[one] is before[other] for one, other in zip(now, before, strict=True)
+        )
+    if isinstance(now, (list, collections.deque)):
+        return len(now) == len(before) and all(one is other for one, other in zip(now, before, strict=True))
+    return bool(now == before) if isinstance(now, set) or type(now) in _NEVER_CHANGE else False
+
+
+def same_bytes(one: Any, other: Any) -> bool:
+    if one.shape != other.shape or one.dtype != other.dtype:
+        return False
+    mine, theirs = (np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in (one, other))
+    return bool(np.array_equal(mine, theirs))

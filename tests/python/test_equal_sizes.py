@@ -167,7 +167,9 @@ def test_the_formula_of_an_integer_has_an_end(g: int) -> None:
 
 def test_a_formula_that_is_too_long_is_an_error_that_says_what_to_do() -> None:
     with at_most(20), pytest.raises(tilewright.TraceError) as error:
-        tilewright.jit(squared_and_again, strict=True)(np.arange(64.0), 2**62)
+        compiled = tilewright.jit(squared_and_again, strict=True)
+        for _ in range(6):  # the statement, the loop and what is around it are looked at first
+            compiled(np.arange(64.0), 2**62)
     line = squared_and_again.__code__.co_firstlineno + 6
     assert str(error.value) == (
         f"{__file__}:{line}, in squared_and_again: a Python integer whose formula has more than {MAX_WEIGHT} symbols; "

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 pytestmark = pytest.mark.compile
 
 DTYPES = [np.float64, np.float32, np.int64, np.int32, np.uint8, np.complex128]
+NARROWEST_VECTOR_BYTES = 32  # of AVX2
 ROWS = (0, 1, 2, 3, 7, 8, 9, 16, 17, 31, 64, 701)
 
 
@@ -109,7 +110,9 @@ def test_they_have_the_bits_of_single_elements(function, dtype):
     for rows, last in ((1000, 3), (1000, 7), (50, 2), (40_000, 3)):
         args = (rng.random((rows, last)) + 0.5).astype(dtype), rng.random(last).astype(dtype)
         vectors, elements = (tilewright.jit(function, strict=True) for _ in range(2))
-        assert "reorder(ix, j, iv" in vectors.for_args(*args).schedule
+        # A longer row fills a vector of some machines, which then goes along it.
+        if last < NARROWEST_VECTOR_BYTES // args[0].itemsize:
+            assert "reorder(ix, j, iv" in vectors.for_args(*args).schedule
         elements.for_args(*args).schedule = f"tilewright-schedule 1\nschedule {function.__name__} for x86-64\n"
         np.testing.assert_array_equal(vectors(*args), elements(*args))
         np.testing.assert_allclose(vectors(*args), function(*args), rtol=1e-5 if dtype is np.float32 else 1e-12)

@@ -103,15 +103,13 @@ def test_copies_and_the_text_of_arguments() -> None:
             np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.parametrize(
-    ("function", "words"),
-    [(text_of_an_array, "text (str, repr, format)"), (text_of_a_count, "int of the run")],
-)
-def test_strict_says_why(function: Any, words: str) -> None:
+def test_strict_says_why() -> None:
+    compiled = tilewright.jit(strict=True)(text_of_an_array)
     with pytest.raises(tilewright.TraceError) as error:
-        tilewright.jit(strict=True)(function)(ARRAYS[0])
-    assert words in str(error.value)
-    assert f"test_text_of_values.py:{function.__code__.co_firstlineno}" not in str(error.value)
+        for _ in range(6):  # a call that nothing is known of is looked at first, and then the statements around it
+            compiled(ARRAYS[0])
+    assert "text (str, repr, format)" in str(error.value)
+    assert f"test_text_of_values.py:{text_of_an_array.__code__.co_firstlineno}" not in str(error.value)
 
 
 def truth_that_is_one(x):

@@ -307,7 +307,7 @@ def test_numpy_raises_where_too_little_is_picked_out(wanted: int, function: Any)
 
 
 REFUSED = {
-    "iterating over the elements": lambda x, m: sum(x[m]),
+    "iterating over the elements": lambda x, m: tuple(x[m]),
     "the float value": lambda x, m: float(x[m]),
     "the truth value": lambda x, m: 1.0 if x[m] else 2.0,
     "storing the elements elsewhere": lambda x, m: x.__setitem__(slice(None), x[m]),

@@ -209,6 +209,54 @@ def test_what_is_read_beside_a_call_may_not_be_changed_by_it():
         assert agree(*results)
 
 
+GRID = np.zeros(3)
+SETTINGS = {"scale": 1.0, "steps": [1.0, 2.0]}
+
+
+def changes_when_large(x, way):
+    LOG.append(float(x[0]))
+    if x[0] > 3:
+        if way == "grid":
+            GRID[1] += x[0]
+        elif way == "item":
+            SETTINGS["scale"] = float(x[0])
+        elif way == "list":
+            SETTINGS["steps"][1] = float(x[0])
+        else:
+            GRID[0], SETTINGS["scale"] = 7.0, 8.0
+            if x[0] < 7:
+                raise KeyError("changed")
+    return x.sum()
+
+
+def of_a_follower(x):
+    return x[:3] * GRID * SETTINGS["steps"][1]
+
+
+def reads_beside(x, way):
+    before = GRID * SETTINGS["scale"]
+    try:
+        y = changes_when_large(x, way)
+    except KeyError:
+        y = -1.0
+    return of_a_follower(x) + y * SETTINGS["scale"] + GRID, before
+
+
+@pytest.mark.parametrize("way", ["grid", "item", "list", "raises"])
+def test_what_a_later_call_changes_is_read_as_it_is_then(way):
+    """The calls that were looked at changed nothing."""
+
+    def from_the_start(function):
+        GRID[:] = 0.5
+        SETTINGS.update(scale=1.0, steps=[1.0, 2.0])
+        results = [function(X + k, way) for k in (0, 0, 0, 5, 0, 0, 8, 5)]
+        return results, GRID.copy(), SETTINGS["scale"], list(SETTINGS["steps"])
+
+    compiled = tilewright.jit(reads_beside)
+    assert agree(from_the_start(compiled), from_the_start(reads_beside))
+    assert agree(from_the_start(compiled), from_the_start(reads_beside))
+
+
 def test_a_nested_compiled_function_keeps_its_own_calls():
     @tilewright.jit
     def inner(x, k):

@@ -109,7 +109,9 @@ def _outlined(function: types.FunctionType, node: ast.FunctionDef, site: Site) -
     statements = block[first : last + 1]
     if not _stands_alone(statements):
         return None
-    declared = {name for item in inside(node.body) if isinstance(item, (ast.Global, ast.Nonlocal)) for name in item.names}
+    declared = {
+        name for item in inside(node.body) if isinstance(item, (ast.Global, ast.Nonlocal)) for name in item.names
+    }
     if _stores(statements) & declared:
         return None  # as a function of their own they would set a variable of that
     code = function.__code__

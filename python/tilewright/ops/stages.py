@@ -385,7 +385,7 @@ def effect_stage(  # noqa: PLR0917
     shapes = [Like(tracer, array).shape for array in arrays]
     gives = [_given(leaf, shapes) for leaf in callees.leaves_of(found.gives)]
     gives += [Gives(array.dtype, array.shape, is_array=True) for array in written]
-    effect = effects.Effect(function, way, found.gives, found.written)
+    effect = effects.Effect(function, way, found.gives, found.written, tracer.places)
     order = Order(tracer.cache[EFFECTS], behind=tracer.checked)
     result = f"held['r{len(tracer.stages) + 1}']"
     try:

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..errors import TraceError
 from ..guards import PythonGuard
+from ..outside_values import Places
 from .graph import BOOL, INT64, Block, Value
 from .known import known_size
 from .operators import COMPARE
@@ -185,6 +186,7 @@ class Tracer(Decided):
         self.facts: list[Size] = []
         self.sizes: dict[str, int] = {}
         self.extents: set[str] = set()
+        self.places = Places()  # variables outside of the function that are read
         self.outer: set[str] = set()  # scalars that are no arguments of the call: globals, attributes
         self.settled: set[str] = set()  # those of them that were never seen to change
         self.symbol_order: dict[str, int] = {}
