@@ -17,7 +17,7 @@ from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
 
-from .outside_values import outside_of, same_bytes
+from .outside_values import Variable, outside_of, same_bytes
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -155,10 +155,12 @@ class Held:
 
 @dataclass(frozen=True)
 class Seen:
-    """What a call of a function that is not known to be pure did: its results, and which arrays it wrote."""
+    """What a call of a function that is not known to be pure did: its results, which arrays it wrote, and which variables
+    it changed that the compiled functions name."""
 
     gives: Any
     written: tuple[int, ...]
+    changed: tuple[Variable, ...]
 
 
 class NotSeen(Exception):  # noqa: N818 - the message is another exception's
@@ -258,7 +260,7 @@ def _share(one: Any, other: Any) -> bool:
 
 def watching_effects(function: Any, watched: Callable[..., Any], way: Any, around: Sequence[Any]) -> Callable[..., Any]:
     """What stands for a function that is called on that way, with a look at what it gives and writes. `watched`: itself, or
-    one that looks at its calls. `around`: the functions that are compiled; what they read by name it may not change."""
+    one that looks at its calls. `around`: the functions that are compiled, whose variables outside are looked at too."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
@@ -274,10 +276,9 @@ def watching_effects(function: Any, watched: Callable[..., Any], way: Any, aroun
             if are_changed(contents):
                 raise TypeError("it changes a list or dict that it is handed")
             after = outside_of(around)
-            if changed := [name for name, state in outside.items() if after.get(name) != state]:
-                raise TypeError(f"it changes {changed[0]}, which is read beside it")
+            changed = tuple(variable for variable, state in outside.items() if after.get(variable) != state)
             describe = _variables_described if is_part(function) else functools.partial(_described, is_pure=False)
-            found = Seen(describe(result, arrays), written)
+            found = Seen(describe(result, arrays), written, changed)
             pieces = pieces_of(result, found.gives, arrays)
             arrays_held(result, found.gives, [*arrays, *pieces])
             if len(pieces) > _MOST_PIECES:

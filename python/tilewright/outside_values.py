@@ -1,9 +1,8 @@
-"""What Python functions find outside of themselves by name: whether it changes while something is called, and who rebinds it."""
+"""What Python functions find outside of themselves by name, and whether it changes while something is called."""
 
 from __future__ import annotations
 
 import collections
-import itertools
 import types
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,24 +11,27 @@ from typing import Any
 import numpy as np
 
 _DEEPEST = 4
-_MOST_LOOKED_AT = 200  # pieces of code, of what a function names
 _MOST_ITEMS = 1000  # of a container
 _MOST_BYTES = 1 << 20  # of an array: larger ones are taken for unchanged where they are the same object
 
 
-def outside_of(functions: Sequence[Any]) -> dict[str, Any]:
-    """Variables of modules and of functions around, by their names, as they are now: each with all that is in it."""
-    found: dict[str, Any] = {}
+# A variable of a module or of a function around: which namespace or cell, and its name.
+Variable = tuple[int, str]
+
+
+def outside_of(functions: Sequence[Any]) -> dict[Variable, Any]:
+    """Variables of modules and of functions around, as they are now: each with all that is in it."""
+    found: dict[Variable, Any] = {}
     for function in functions:
         code = getattr(function, "__code__", None)
         if not isinstance(code, types.CodeType):
             continue
         for name in _names_in(code):
             if name in function.__globals__:
-                found[f"{name} of {function.__module__}"] = _state_of(function.__globals__[name])
+                found[id(function.__globals__), name] = _state_of(function.__globals__[name])
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
             try:
-                found[f"{name} around {function.__qualname__}"] = _state_of(cell.cell_contents)
+                found[id(cell), name] = _state_of(cell.cell_contents)
             except ValueError:
                 continue  # it has no value yet
     return found
@@ -68,27 +70,6 @@ def _state_of(value: Any, depth: int = 0) -> Any:
     return (id(value), _state_of(held, depth + 1)) if type(held) is dict else id(value)
 
 
-def rebinds_globals(function: Any) -> bool:
-    """Whether a Python function, or one that it names, assigns to a global variable: the trace has read those before."""
-    seen: set[types.CodeType] = set()
-
-    def of_code(code: types.CodeType, names: dict[str, Any]) -> bool:
-        if code in seen or len(seen) > _MOST_LOOKED_AT:
-            return False
-        seen.add(code)
-        import dis  # noqa: PLC0415  (slow to import, and few calls need it)
-
-        if any(one.opname in ("STORE_GLOBAL", "DELETE_GLOBAL") for one in dis.get_instructions(code)):
-            return True
-        inner = ((one, names) for one in code.co_consts if isinstance(one, types.CodeType))
-        named = (names.get(name) for name in code.co_names)
-        called = ((one.__code__, one.__globals__) for one in named if isinstance(one, types.FunctionType))
-        return any(itertools.starmap(of_code, itertools.chain(inner, called)))
-
-    code = getattr(function, "__code__", None)
-    return code is not None and of_code(code, function.__globals__)
-
-
 _MODULES_AND_FUNCTIONS = (types.ModuleType, types.FunctionType, types.BuiltinFunctionType, np.ufunc, type)
 
 
@@ -108,23 +89,15 @@ class Change:
 
 
 class Places:
-    """Variables of modules and of functions around that a trace has read."""
+    """Variables of modules and of functions around that a trace has read: of each a cell, or (namespace, name)."""
 
     def __init__(self) -> None:
-        self.found: dict[Any, Any] = {}
-
-    def add(self, namespace: dict[str, Any], name: str) -> None:
-        if not isinstance(namespace.get(name), _MODULES_AND_FUNCTIONS):
-            self.found[id(namespace), name] = namespace, name
-
-    def add_cell(self, cell: types.CellType) -> None:
-        if not isinstance(cell.cell_contents, _MODULES_AND_FUNCTIONS):
-            self.found[id(cell)] = cell
+        self.found: dict[Variable, Any] = {}
 
     def as_they_are(self) -> list[tuple[Any, Any]]:
         """What is there now, with a copy of what is in it: for changes_since()."""
         found: dict[int, tuple[Any, Any]] = {}
-        pairs = [(place, _get(place)) for place in list(self.found.values())]
+        pairs = [(place, _get(place)) for place in self.found.values()]
         for _, value in pairs:
             _keep(value, found)
         return [*pairs, *found.values()]

@@ -195,6 +195,19 @@ def test_python_divides_and_raises_floats_of_the_run(function, change):
     np.testing.assert_allclose(tilewright.jit(function, strict=True)(x), want, rtol=1e-12)
 
 
+X = np.arange(1.0, 6.0)
+
+
+@pytest.mark.parametrize(("c", "n"), [(2.5, 3), (-7.25, -2), (-0.0, 5), (1e300, 7), (True, 2)])
+def test_python_divides_numbers_of_the_call(c, n):
+    def function(x, c, n):
+        (q, r), (p, s), (_, t) = divmod(c, 3.0), divmod(7.5, n), divmod(c, n)
+        return x * q + r, p + s * x, t * x
+
+    for got, want in zip(tilewright.jit(function, strict=True)(X, c, n), function(X, c, n), strict=True):
+        np.testing.assert_array_equal(got, want)
+
+
 def picked(c, x):
     k = operator.index(c[0])
     return x[k] * k

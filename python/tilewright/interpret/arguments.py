@@ -190,7 +190,7 @@ class Inputs:
         if type(value) in _NUMBERS and module.__name__.split(".")[0] in CONSTANT_MODULES:
             self._guard(path, "equal", value)
             return value
-        self.tracer.places.add(vars(module), name)
+        self.tracer.reads_outside((id(vars(module)), name), (vars(module), name))
         return self.outside(path, value)
 
     def builtin(self, function: Any, name: str, value: Any) -> Any:

@@ -109,11 +109,9 @@ def _outlined(function: types.FunctionType, node: ast.FunctionDef, site: Site) -
     statements = block[first : last + 1]
     if not _stands_alone(statements):
         return None
-    declared = {
-        name for item in inside(node.body) if isinstance(item, (ast.Global, ast.Nonlocal)) for name in item.names
-    }
-    if _stores(statements) & declared:
+    if _stores(statements) & _declared(inside(node.body), ast.Nonlocal):
         return None  # as a function of their own they would set a variable of that
+    globals_set = sorted(_stores(statements) & _declared(inside(node.body, *DEFINITIONS), ast.Global))
     code = function.__code__
     own = {*code.co_varnames, *code.co_cellvars}
     reads = sorted(_read_first(statements, set()) & own)
@@ -130,8 +128,12 @@ def _outlined(function: types.FunctionType, node: ast.FunctionDef, site: Site) -
     ]
     needed |= {name for one in functions for name in _loads(one)}
     gives = sorted(_stores(statements) & own & needed)
-    call = _compiled(function, node, statements, reads, gives, site)
+    call = _compiled(function, node, statements, reads, gives, globals_set, site)
     return Outline(site, tuple(reads), tuple(gives), call)
+
+
+def _declared(nodes: Iterable[ast.AST], kind: type[ast.Global | ast.Nonlocal]) -> set[str]:
+    return {name for one in nodes if isinstance(one, kind) for name in one.names}
 
 
 def _has_private_names(node: ast.AST) -> bool:
@@ -274,7 +276,7 @@ class _Returns(ast.NodeTransformer):
 
 def _compiled(  # noqa: PLR0917
     function: types.FunctionType, node: ast.FunctionDef, statements: Sequence[ast.stmt], reads: Sequence[str],
-    gives: Sequence[str], site: Site,
+    gives: Sequence[str], globals_set: Sequence[str], site: Site,
 ) -> types.FunctionType:  # fmt: skip
     code = function.__code__
     name = f"lines_{site[0]}_to_{site[2]}"
@@ -289,7 +291,8 @@ def _compiled(  # noqa: PLR0917
     listed = ast.Tuple([ast.Constant(one) for one in gives], ast.Load())
     variables = ast.Call(ast.Name(_LOCALS, ast.Load()), [], [])
     given = ast.Return(ast.Call(ast.Name(_PICK, ast.Load()), [variables, listed], []))
-    body = [*dropped, *(_Returns().visit(copy.deepcopy(one)) for one in statements), given]
+    declared = [ast.Global(list(globals_set))] if globals_set else []
+    body = [*declared, *dropped, *(_Returns().visit(copy.deepcopy(one)) for one in statements), given]
     parameters = ast.arguments([], [], None, [ast.arg(one) for one in reads], [None] * len(reads), None, [])
     part = ast.FunctionDef(name, parameters, body, [], None)
     names = [*code.co_freevars, _LOCALS, _PICK, unset]

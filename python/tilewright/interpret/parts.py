@@ -12,21 +12,14 @@ import types
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from ..errors import TraceError
 from ..ops.stages import EFFECTS, effect_stage
-from ..outside_values import rebinds_globals
-from ..symbolic.arrays import SymArray
-from ..symbolic.compressed import Compressed
-from ..symbolic.scalars import Symbolic
-from ..symbolic.stages import NoTextError, argument_text
 from .frame import Pending, Return
 from .kept_objects import KeptObject, kept_object
 from .outlined import RETURNED, Outline, is_part, outline_of, part_site, place_in
 from .source import inside, site_of
 from .state import Part, State
-from .unknown_callees import EffectsAreStages
+from .unknown_callees import EffectsAreStages, has_text
 from .watched import can_be_watched
 
 
@@ -146,7 +139,7 @@ class Parts(Part):
         around = [tracer.cache["function"], *(one for _, one in self.functions() or ())]
         if outline is None or tracer.silenced or "global generator" in tracer.cache:
             raise refusal
-        if not all(map(can_be_watched, around)) or rebinds_globals(outline.call):
+        if not all(map(can_be_watched, around)):
             raise refusal
         if EFFECTS not in tracer.cache:
             raise EffectsAreStages
@@ -192,23 +185,7 @@ def _bound_by(statements: Sequence[ast.stmt]) -> set[str]:
 
 
 def _can_be_handed(value: Any) -> bool:
-    if isinstance(value, Pending):
-        return True
-    if isinstance(value, (SymArray, np.ndarray)):
-        return value.ndim > 0 or (isinstance(value, SymArray) and value.is_scalar)
-    if isinstance(value, (Symbolic, Compressed)):
-        return True
-    if isinstance(value, KeptObject):
-        return False
-    if type(value) in (list, tuple):
-        return all(map(_can_be_handed, value))
-    if type(value) is dict:
-        return all(map(_can_be_handed, value.values()))
-    try:
-        argument_text(value, "$")
-    except NoTextError:
-        return False
-    return True
+    return isinstance(value, Pending) or has_text(value)
 
 
 def _only_read(name: str, statements: Sequence[ast.stmt]) -> bool:

@@ -19,7 +19,6 @@ from .. import effects
 from ..callees import containers_in
 from ..errors import TraceError
 from ..ops.stages import EFFECTS, effect_stage
-from ..outside_values import rebinds_globals
 from ..symbolic.arrays import SymArray
 from ..symbolic.compressed import Compressed
 from ..symbolic.graph import INT64
@@ -63,7 +62,7 @@ class UnknownCallees(Part):
         given = [*args, *kwargs.values()]
         if any(type(one) is not list and self.inputs.is_outer(one) for one in containers_in(given)):
             return False  # of which only what is read is guarded
-        return self.inputs.objects_in([function, *given]) is None and all(map(_has_text, given))
+        return self.inputs.objects_in([function, *given]) is None and all(map(has_text, given))
 
     def call(self, way: Way | None, function: Any, args: list[Any], kwargs: dict[str, Any], refusal: TraceError) -> Any:
         """The call as a stage, or the refusal to follow it."""
@@ -77,7 +76,7 @@ class UnknownCallees(Part):
             or not self.can_be(function, args, kwargs)
         ):
             raise refusal
-        if "global generator" in tracer.cache or not all(map(can_be_watched, functions)) or rebinds_globals(function):
+        if "global generator" in tracer.cache or not all(map(can_be_watched, functions)):
             raise refusal
         if EFFECTS not in tracer.cache:
             raise EffectsAreStages
@@ -97,7 +96,7 @@ _NEVER = dict.fromkeys(
 )  # fmt: skip
 
 
-def _has_text(value: Any) -> bool:
+def has_text(value: Any) -> bool:
     """Whether a stage's text can hold an argument, or it is handed over."""
     if isinstance(value, (SymArray, np.ndarray)):
         return value.ndim > 0 or (
@@ -106,9 +105,9 @@ def _has_text(value: Any) -> bool:
     if isinstance(value, (Symbolic, Compressed)):
         return True
     if type(value) in (list, tuple):
-        return all(map(_has_text, value))
+        return all(map(has_text, value))
     if type(value) is dict:
-        return all(map(_has_text, value.values()))
+        return all(map(has_text, value.values()))
     try:
         argument_text(value, "$")
     except NoTextError:

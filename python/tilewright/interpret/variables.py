@@ -64,14 +64,15 @@ class Variables(Part):
                 contents = cell.cell_contents
             except ValueError:
                 raise NameError(f"cannot access free variable '{name}'") from None
-            self.tracer.places.add_cell(cell)
+            self.tracer.reads_outside((id(cell), name), cell)
             if function is self.tracer.cache.get("function"):
                 return self.inputs.outside((("closure", name),), contents)
             return self.inputs.outside((*self.inputs.path_of_function(function), ("cell", name)), contents)
         if is_numpys(function):
             return function.__globals__[name] if name in function.__globals__ else getattr(builtins, name)
         if name in function.__globals__:
-            self.tracer.places.add(function.__globals__, name)
+            namespace = function.__globals__
+            self.tracer.reads_outside((id(namespace), name), (namespace, name))
             return self.inputs.outside(self.inputs.global_path(function, name), function.__globals__[name])
         if hasattr(builtins, name):
             return self.inputs.builtin(function, name, getattr(builtins, name))

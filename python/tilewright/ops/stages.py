@@ -385,6 +385,8 @@ def effect_stage(  # noqa: PLR0917
     shapes = [Like(tracer, array).shape for array in arrays]
     gives = [_given(leaf, shapes) for leaf in callees.leaves_of(found.gives)]
     gives += [Gives(array.dtype, array.shape, is_array=True) for array in written]
+    for one in found.changed:
+        tracer.changes_outside(name, one)
     effect = effects.Effect(function, way, found.gives, found.written, tracer.places)
     order = Order(tracer.cache[EFFECTS], behind=tracer.checked)
     result = f"held['r{len(tracer.stages) + 1}']"

@@ -229,6 +229,7 @@ class _Number(Symbolic):  # noqa: PLW1641 - __hash__ is one of the methods below
     __mul__, __rmul__ = operator_pair("_arithmetic", "mul")
     __floordiv__, __rfloordiv__ = operator_pair("_arithmetic", "floordiv")
     __mod__, __rmod__ = operator_pair("_arithmetic", "mod")
+    __divmod__, __rdivmod__ = divmod_of, lambda self, other: divmod_of(other, self)
     __truediv__, __rtruediv__ = operator_pair("_divide", "truediv")
     __and__, __rand__ = operator_pair("_bits", "and")
     __or__, __ror__ = operator_pair("_bits", "or")
@@ -328,8 +329,6 @@ class SymInt(_Number):
         if isinstance(other, (list, tuple, str, bytes)) and name == "mul":
             return other * self.__index__()
         return NotImplemented
-
-    __divmod__, __rdivmod__ = divmod_of, lambda self, other: divmod_of(other, self)
 
     def _divide(self, other: Any, name: str, swapped: bool) -> Any:
         if isinstance(other, (SymInt, int)):
@@ -881,8 +880,6 @@ class RunScalar(SymScalar):
 
     def _divide(self, other: Any, name: str, swapped: bool) -> Any:
         return self._arithmetic(other, name, swapped)
-
-    __divmod__, __rdivmod__ = divmod_of, lambda self, other: divmod_of(other, self)
 
     def as_float_value(self) -> Value:
         return self.tracer.cast(self.value, FLOAT64)

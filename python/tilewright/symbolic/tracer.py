@@ -8,13 +8,13 @@ import sys
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
 from ..errors import TraceError
 from ..guards import PythonGuard
-from ..outside_values import Places
+from ..outside_values import Places, Variable
 from .graph import BOOL, INT64, Block, Value
 from .known import known_size
 from .operators import COMPARE
@@ -187,6 +187,7 @@ class Tracer(Decided):
         self.sizes: dict[str, int] = {}
         self.extents: set[str] = set()
         self.places = Places()  # variables outside of the function that are read
+        self.changed: dict[Variable, str] = {}  # those that callees change which may do anything, and which callee
         self.outer: set[str] = set()  # scalars that are no arguments of the call: globals, attributes
         self.settled: set[str] = set()  # those of them that were never seen to change
         self.symbol_order: dict[str, int] = {}
@@ -255,6 +256,23 @@ class Tracer(Decided):
         for ours, theirs in _USERS_WORDS.items():
             text = text.replace(ours, theirs)
         return self.error_of(OperandError, f"{text}.", "Pass numbers and arrays of numbers.")
+
+    def reads_outside(self, variable: Variable, place: Any) -> None:
+        """`place`: as outside_values.Places has it."""
+        self.places.found[variable] = place
+        if variable in self.changed:
+            self._refuse_change(variable)
+
+    def changes_outside(self, callee: str, variable: Variable) -> None:
+        self.changed[variable] = callee
+        if variable in self.places.found:
+            self._refuse_change(variable)
+
+    def _refuse_change(self, variable: Variable) -> NoReturn:
+        raise self.error(
+            f"{self.changed[variable]}()",
+            f"it is no stage between kernels, for it changes {variable[1]}, which is read beside it",
+        )
 
     def is_made(self, value: Any) -> bool:
         """Whether it is an object of a user's class that the function makes."""
