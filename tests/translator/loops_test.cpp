@@ -249,6 +249,21 @@ TEST(Groups, ASizeThatAnIterationReadsIsItsOwn) {
     EXPECT_EQ(loop.own[0], "n");
 }
 
+TEST(Groups, ANumberThatIterationsCarryBesideAnArrayIsCopied) {
+    const Program program = read_program(
+        "tilewright-program 1\nfunction f\narg x: float64[x.0]\narg w: int64[x.0]\nt: bool[] = const() "
+        "{value=true}\nzero: int64[] = const() {value=0}\n"
+        "ok: bool[], C: float64[x.0] = for i in range(0, x.0, 1) carry (o: bool[] = t, A: float64[x.0] = x) {\n"
+        "  %1: int64[] = index(w) {index=[i]} @4\n  %2: bool[] = greater_equal(%1, zero) @4\n"
+        "  p: bool[] = logical_and(o, %2) @4\n  n: int64[] = maximum(%1, zero) @4\n"
+        "  m: size = read(n) {min=0, max=x.0 - 1} @4\n"
+        "  %3: float64[] = index(A) {index=[m]} @4\n  %4: float64[] = multiply(%3, %3) @4\n"
+        "  B: float64[x.0] = update(A, %4) {index=[m]} @4\n  yield p, B\n} @3\n"
+        "check ok \"outside\"\nwrite x = C\nreturn none\n");
+    const dsl::Algorithm algorithm = translate(program, {});
+    EXPECT_EQ(algorithm.impl().groups.size(), 1U) << runtime::print_body(algorithm.impl().plan.versions[0]);
+}
+
 /// A loop that fills an array of its own by columns, and what happens to it afterwards.
 std::string columns(const std::string& inside, const std::string& after, const std::string& returned) {
     return "tilewright-program 1\nfunction f\narg x: float64[x.0, x.1]\narg v: float64[x.1]\n"

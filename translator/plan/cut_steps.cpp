@@ -416,9 +416,12 @@ class Cutter {
             if (std::ranges::find(homes, from) != homes.end())
                 from = saved_copy(from, "_last", cut_.type_of_buffer(from), steps);
         for (const auto& [from, to] : moves) {
-            const bool both = cut_.is_temporary(from) && cut_.is_temporary(to) && uses[from] <= 1 &&
-                              made_inside(from) &&
-                              same_shape(cut_.type_of_buffer(from).shape, cut_.type_of_buffer(to).shape);
+            // One element costs nothing to copy on the host, and a group of kernels, which are the host's, swaps no
+            // memory.
+            const std::vector<Size>& shape = cut_.type_of_buffer(to).shape;
+            const bool both = (cut_.device || !shape.empty()) && cut_.is_temporary(from) && cut_.is_temporary(to) &&
+                              uses[from] <= 1 && made_inside(from) &&
+                              same_shape(cut_.type_of_buffer(from).shape, shape);
             if (both) buffer(from).swapped = buffer(to).swapped = true;
             steps.push_back(step_of(both ? Step::Kind::swap : Step::Kind::copy, {from, to}));
         }

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from ..symbolic.arrays import SymArray
-from ..symbolic.from_data import gather
+from ..symbolic.from_data import clamped_position, gather, value_of_int
 from ..symbolic.registry import provides, rule
+from ..symbolic.scalars import SymInt, size_of
 from ..symbolic.tracer import LEAVE_IT_OUT, Tracer
 from .operands import INT64, NO_VALUE, check_dtype, full, is_symbolic
 from .reductions import reduction_dtype
@@ -42,6 +43,16 @@ def inside(array: Any, positions: Any) -> Any:
 @rule(inside)
 def _inside(tracer: Tracer, array: Any, positions: Any) -> SymArray:
     return gather(array, as_array(tracer, positions).read(), 0, is_inside=True)
+
+
+def clamped(position: Any, extent: Any) -> Any:
+    """A position in an axis of so many elements, the nearest one where it is outside: nothing checks it."""
+    return min(max(position, 0), extent - 1)
+
+
+@rule(clamped)
+def _clamped(tracer: Tracer, position: Any, extent: Any) -> SymInt:
+    return SymInt(tracer, clamped_position(tracer, value_of_int(tracer, position), size_of(extent)))
 
 
 # ---- scans

@@ -1,4 +1,4 @@
-"""Histograms of equal bins: kernels say which bin each element is in, by NumPy's own arithmetic, and NumPy counts."""
+"""Histograms of equal bins: kernels say which bin each element is in, by NumPy's own arithmetic, and count; many bins NumPy counts."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..symbolic.registry import rule
-from ..symbolic.scalars import Symbolic, SymInt
+from ..symbolic.scalars import Symbolic, SymInt, size_of
 from ..symbolic.tracer import LEAVE_IT_OUT, Tracer
-from .as_loops import followed, inside
+from .as_loops import clamped, followed, inside
 from .operands import FLOAT64, INT64
 from .shapes import as_array
 from .stages import Gives, add_stage
@@ -41,6 +41,22 @@ def _places_in_floats(x: Any, first: Any, last: Any, bins: Any) -> Any:
     at = np.where(x < (at * step + first).astype(x.dtype), at - 1, at)
     at = np.where((x >= ((at + 1) * step + first).astype(x.dtype)) & (at != bins - 1), at + 1, at)
     return np.where(is_in, at, bins).astype(np.int32).astype(np.int64)  # processors have vectors of the first cast
+
+
+# Each part of the elements has counts of its own, in the caches: then parts run in parallel. Integers add up to the same in
+# any order.
+_PARTS = 16
+_MOST_BINS_OF_PARTS = 1024
+
+
+def _counts(places: Any, bins: Any, parts: Any) -> Any:
+    """How many places are each number below `bins`. Places of what fails a check, infinities say, may be any number."""
+    counts = np.zeros((parts, bins + 1), np.int64)
+    size = (len(places) + parts - 1) // parts
+    for part in range(parts):
+        for i in range(part * size, min(len(places), (part + 1) * size)):
+            counts[part, clamped(places[i], bins + 1)] += 1
+    return counts.sum(axis=0)[:bins]
 
 
 def _ends_of(x: Any) -> Any:
@@ -107,8 +123,11 @@ def histogram(
             places = followed(tracer, "histogram", _places_in_floats, x, first, last, bins)
         else:
             places = followed(tracer, "histogram", _places, x, edges, first, last, bins)
-        gives = Gives(INT64, (bins + 1,))
-        counts = add_stage(tracer, "numpy.bincount", np.bincount, [places], {"minlength": bins + 1}, gives)[:bins]
+        if tracer.decide("<=", size_of(bins), _MOST_BINS_OF_PARTS):
+            counts = followed(tracer, "histogram", _counts, places, bins, _PARTS)
+        else:
+            gives = Gives(INT64, (bins + 1,))
+            counts = add_stage(tracer, "numpy.bincount", np.bincount, [places], {"minlength": bins + 1}, gives)[:bins]
         if density:
             counts = followed(tracer, "histogram", _densities, counts, edges)
         return counts, edges

@@ -59,8 +59,12 @@ def size_from_data(tracer: Tracer, value: Value, name: str, least: Size | None, 
 def position(tracer: Tracer, part: Any, extent: Size, axis: int) -> Size:
     """Where an integer of the run points in an axis, with NumPy's meaning of negative ones."""
     value = _checked(tracer, value_of_int(tracer, part), extent, axis)
-    wrapped = _wrap(tracer, value, _size(tracer, extent))
-    clamped = _binary(tracer, "maximum", _binary(tracer, "minimum", wrapped, _size(tracer, extent - 1)), 0)
+    return clamped_position(tracer, _wrap(tracer, value, _size(tracer, extent)), extent)
+
+
+def clamped_position(tracer: Tracer, value: Value, extent: Size) -> Size:
+    """The place in an axis that is nearest to an int64 value."""
+    clamped = _binary(tracer, "maximum", _binary(tracer, "minimum", value, _size(tracer, extent - 1)), 0)
     last = tracer.resolve(extent) - 1
     # Data may make the axis an empty one, in which the first place stands for none.
     most = last.maximum(Size.constant(0)) if tracer.is_of_data(extent) else last
