@@ -53,6 +53,8 @@ def _state_of(value: Any, depth: int = 0) -> Any:
             value.shape,
             value.tobytes() if value.nbytes <= _MOST_BYTES and not value.dtype.hasobject else b"",
         )
+    if isinstance(value, type) and _can_change(value) and depth < _DEEPEST:
+        return id(value), [(name, _state_of(one, depth + 1)) for name, one in vars(value).items()]
     if depth >= _DEEPEST or isinstance(value, (types.ModuleType, types.FunctionType, types.BuiltinFunctionType, type)):
         return id(value)
     if isinstance(value, (list, tuple, collections.deque)):
@@ -70,14 +72,19 @@ def _state_of(value: Any, depth: int = 0) -> Any:
     return (id(value), _state_of(held, depth + 1)) if type(held) is dict else id(value)
 
 
-_MODULES_AND_FUNCTIONS = (types.ModuleType, types.FunctionType, types.BuiltinFunctionType, np.ufunc, type)
+def _can_change(value: type) -> bool:
+    """Whether attributes of a class can be set: not of one of C's."""
+    return bool(value.__flags__ & _HEAP_TYPE and not value.__flags__ & _IMMUTABLE_TYPE)
+
+
+_IMMUTABLE_TYPE, _HEAP_TYPE = 1 << 8, 1 << 9  # Py_TPFLAGS_…
 
 
 @dataclass(frozen=True)
 class Change:
     """One thing that a call changed: where, and what is there before and behind the call."""
 
-    where: Any  # an array, a container, a cell, or (namespace, name)
+    where: Any  # an array, a container, a class, a cell, or (namespace, name)
     before: Any
     after: Any
 
@@ -114,7 +121,7 @@ def changes_since(kept: Sequence[tuple[Any, Any]]) -> list[Change]:
 
 def _keep(value: Any, found: dict[int, tuple[Any, Any]], depth: int = 0) -> None:
     """Adds what in a value may change, and a copy of it."""
-    if id(value) in found or isinstance(value, _MODULES_AND_FUNCTIONS):
+    if id(value) in found or isinstance(value, (types.ModuleType, types.BuiltinFunctionType, np.ufunc)):
         return
     inside: Any = ()
     if isinstance(value, np.ndarray):
@@ -125,8 +132,12 @@ def _keep(value: Any, found: dict[int, tuple[Any, Any]], depth: int = 0) -> None
         inside = value.values() if isinstance(value, dict) else value
     elif isinstance(value, (tuple, frozenset)):
         inside = value
+    elif isinstance(value, type):
+        if _can_change(value):
+            found[id(value)] = value, _get(value)
+            inside = vars(value).values()
     elif type(held := getattr(value, "__dict__", None)) is dict:
-        inside = [held]
+        inside = [held] if isinstance(value, types.FunctionType) else [held, type(value)]
     if not set(map(type, inside)) <= _NEVER_CHANGE:
         for one in list(inside):
             if depth < _DEEPEST or isinstance(one, np.ndarray):
@@ -137,11 +148,13 @@ _NEVER_CHANGE = frozenset([type(None), bool, int, float, complex, str, bytes, np
 
 
 def _get(where: Any) -> Any:
-    """What is there now: an array itself, of a container a copy."""
+    """What is there now: an array itself, of a container and of a class's attributes a copy."""
     if isinstance(where, np.ndarray):
         return where
     if isinstance(where, types.CellType):
         return where.cell_contents
+    if isinstance(where, type):
+        return dict(vars(where))
     return where[0].get(where[1]) if type(where) is tuple else where.copy()
 
 
@@ -152,6 +165,12 @@ def _put(where: Any, value: Any) -> None:
         where.cell_contents = value
     elif type(where) is tuple:
         where[0][where[1]] = value
+    elif isinstance(where, type):
+        for name in vars(where).keys() - value.keys():
+            delattr(where, name)
+        for name, one in value.items():
+            if vars(where).get(name) is not one:
+                setattr(where, name, one)
     elif isinstance(where, list):
         where[:] = value
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -213,10 +214,18 @@ GRID = np.zeros(3)
 SETTINGS = {"scale": 1.0, "steps": [1.0, 2.0]}
 
 
+class Scale:
+    of_all = 1.5
+    steps: ClassVar[list[float]] = [1.0]
+
+
 def changes_when_large(x, way):
     LOG.append(float(x[0]))
     if x[0] > 3:
-        if way == "grid":
+        if way == "class":
+            Scale.of_all += 1.0
+            Scale.steps.append(2.0)
+        elif way == "grid":
             GRID[1] += x[0]
         elif way == "item":
             SETTINGS["scale"] = float(x[0])
@@ -234,21 +243,22 @@ def of_a_follower(x):
 
 
 def reads_beside(x, way):
-    before = GRID * SETTINGS["scale"]
+    before = GRID * SETTINGS["scale"] * Scale.of_all
     try:
         y = changes_when_large(x, way)
     except KeyError:
         y = -1.0
-    return of_a_follower(x) + y * SETTINGS["scale"] + GRID, before
+    return of_a_follower(x) + y * SETTINGS["scale"] + GRID, before * Scale.of_all + len(Scale.steps)
 
 
-@pytest.mark.parametrize("way", ["grid", "item", "list", "raises"])
+@pytest.mark.parametrize("way", ["grid", "item", "list", "class", "raises"])
 def test_what_a_later_call_changes_is_read_as_it_is_then(way):
     """The calls that were looked at changed nothing."""
 
     def from_the_start(function):
         GRID[:] = 0.5
         SETTINGS.update(scale=1.0, steps=[1.0, 2.0])
+        Scale.of_all, Scale.steps = 1.5, [1.0]
         results = [function(X + k, way) for k in (0, 0, 0, 5, 0, 0, 8, 5)]
         return results, GRID.copy(), SETTINGS["scale"], list(SETTINGS["steps"])
 
