@@ -782,11 +782,14 @@ def test_an_array_outside_of_the_function_is_written_by_python():
             np.put(outside, [k], outside[k] + a[k])
         return a + outside
 
-    compiled = tilewright.jit(puts, strict=True)
-    for k in range(4):
-        assert same(compiled(np.full(3, k)), np.full(3, k + 1))
-        assert outside[0] == k
-    assert "writing into outside, which lives outside of the function" in refused(puts_each, np.ones(3))
+    for function in (puts, puts_each):
+        compiled = tilewright.jit(function, strict=True)
+        for k in range(9):
+            outside[:] = 0.5
+            want, written = function(np.full(3, k)), outside.copy()
+            outside[:] = 0.5
+            assert same(compiled(np.full(3, k)), want)
+            assert same(outside, written)
 
 
 def test_extents_of_stages_follow_the_sizes_of_the_call():
