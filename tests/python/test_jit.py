@@ -319,7 +319,7 @@ def test_an_error_of_the_trace_alone_is_said_once_and_no_call_is_traced_again(mo
 
 def by_mode(x, mode="plain"):
     if mode in ("log", 1):
-        seen.append(mode)
+        seen.append(id(x))  # Python has another array there than the caller
     return x * 2 + 1
 
 
