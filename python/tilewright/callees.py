@@ -11,6 +11,7 @@ import contextlib
 import functools
 import inspect
 import itertools
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, ParamSpec, TypeVar
@@ -22,10 +23,12 @@ from .outside_values import Variable, outside_of, same_bytes
 P = ParamSpec("P")
 R = TypeVar("R")
 
-# Their functions give new arrays, write nothing that they are handed, and read nothing else.
+# Their public functions give new arrays, write nothing that they are handed, and read nothing else. Those that they call
+# themselves may write: scipy.linalg.expm() has its work done in an array that it hands on.
 _PURE_MODULES = (
     "scipy.fft", "scipy.fftpack", "scipy.integrate", "scipy.interpolate", "scipy.linalg", "scipy.ndimage", "scipy.signal",
-    "scipy.spatial", "scipy.special", "scipy.stats",
+    "scipy.signal.windows", "scipy.spatial", "scipy.spatial.distance", "scipy.special", "scipy.stats", "scipy.stats.contingency",
+    "scipy.stats.mstats",
 )  # fmt: skip
 
 
@@ -67,8 +70,10 @@ def is_pure(function: Any) -> bool:
         return True
     module = getattr(function, "__module__", None) or ""
     name = getattr(function, "__name__", "")
-    is_known = module.startswith(_PURE_MODULES) and not module.startswith(("scipy.stats.qmc", "scipy.stats.sampling"))
-    return is_known and name not in _NOT_PURE and not isinstance(function, type)
+    if not module.startswith("scipy.") or name in _NOT_PURE or isinstance(function, type):
+        return False
+    places = (sys.modules.get(one) for one in _PURE_MODULES if module.startswith(one))
+    return any(getattr(place, name, None) is function for place in places if not name.startswith("_"))
 
 
 def writes_arguments(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import collections
+import sys
+import types
 
 import numpy as np
 import pytest
@@ -185,3 +187,31 @@ def test_stage_takes_functions_alone():
         tilewright.stage(3)
     assert spread.__name__ == "spread"
     assert spread(X).shape == (3,)
+
+
+def test_what_a_library_calls_inside_may_write(monkeypatch):
+    def solve(a):
+        return a * 2
+
+    def works_in_place(a):
+        a *= 2
+
+    public = types.ModuleType("scipy.linalg")
+    for function in (solve, works_in_place):
+        function.__module__ = "scipy.linalg._basic"
+    public.solve = solve
+    monkeypatch.setitem(sys.modules, "scipy.linalg", public)
+    assert callees.is_pure(solve)
+    assert not callees.is_pure(works_in_place)
+
+
+def test_a_librarys_function_whose_parts_write():
+    linalg = pytest.importorskip("scipy.linalg")
+
+    def grows(a):
+        return linalg.expm(a) + 1
+
+    compiled = tilewright.jit(grows, strict=True)
+    for k in range(1, 8):
+        a = np.array([[0.5, 0.2, 0.1], [0.3, 0.4, 0.2], [0.1, 0.6, 0.3]]) * k
+        assert agree(compiled(a), grows(a), bits=False)

@@ -207,8 +207,9 @@ EXPECTED: dict[str, tuple[str, str, str]] = {
     ),
     "generates": (
         "trace_refused.py",
-        "generates",
-        "inner() uses yield; generators are not compiled. Return arrays, or leave it out of the compiled function.",
+        "inner",
+        "generators: an if on data around a yield or a return; a generator is gone through while tracing. Return a "
+        "list or an array, or leave it out of the compiled function.",
     ),
     "catches": (
         "trace_refused.py",

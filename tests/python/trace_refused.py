@@ -150,7 +150,8 @@ def makes_object(x):
 
 def generates(x):
     def inner():
-        yield x  # here
+        if x[0] > 0:  # here
+            yield x
 
     return sum(inner())
 

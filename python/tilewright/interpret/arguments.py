@@ -271,6 +271,19 @@ class Inputs:
             parts = (value.func, value.args, value.keywords)
         return next((found for part in parts if (found := self.objects_in(part, depth + 1)) is not None), None)
 
+    def items_of(self, value: Any) -> list[Any] | None:
+        """The items of an object from outside whose class is a list or a tuple with more methods; None of all else."""
+        path = self.path_of(value)
+        if path is None or not self.is_object(value) or not isinstance(value, (list, tuple)):
+            return None
+        kind = list if isinstance(value, list) else tuple
+        # An empty one has no item that its class could give in another way.
+        own = ("__iter__", "__len__", "__getitem__") if len(value) else ("__iter__", "__len__")
+        if any(getattr(type(value), name) is not getattr(kind, name) for name in own):
+            return None
+        self._guard(path, "length", (type(value), len(value)))
+        return [self.outside((*path, ("item", k)), item) for k, item in enumerate(value)]
+
     def know(self, value: Any) -> None:
         """An object of the user's that no path leads to (of a set, the class of an object) is found as itself."""
         if isinstance(value, (tuple, frozenset)):

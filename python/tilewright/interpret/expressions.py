@@ -449,6 +449,8 @@ class Expressions(Part):
     def iterate(self, node: ast.AST, value: Any) -> Iterable[Any]:
         """What a for visits, one by one."""
         self.at(node)
+        if (items := self.inputs.items_of(value)) is not None:
+            return items
         self.refuse_object(node, value)
         return sequence_of(self.tracer, value) if isinstance(value, SymArray) else value
 

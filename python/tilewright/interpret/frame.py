@@ -74,6 +74,7 @@ class Frame:
         self.function = function
         self.parent = parent
         self.caller: Frame | None = None
+        self.block: Any = None  # of the program, that was written into when it began
         self.entered: tuple[Any, Any] | None = None  # by which call in the source, and the function
         self.at_yield: Callable[[Any], None] | None = None  # of a context manager's generator
         self.variables: dict[str, Any] = {}
@@ -83,6 +84,7 @@ class Frame:
         """The frame of a generator expression in this one."""
         nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
         frame = Frame(ast.Lambda(nothing, node), None, self)
+        frame.block = self.block
         frame.nonlocals = frame.locals  # of := alone
         frame.locals = {n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
         return frame

@@ -46,6 +46,8 @@ from .early_return import (
 )
 from .expressions import Expressions
 from .frame import Break, Continue, Control, Frame, Leaving, Return
+from .generator_functions import GeneratorFunctions, yields_in
+from .iterators import END, LoopItems
 from .managers import Managers
 from .parts import Parts
 from .regions import Regions
@@ -87,6 +89,7 @@ class Interpreter(Part):
         self.expressions = Expressions(self.state, self.branches, self.calls)
         self.variables = self.expressions.variables
         self.evaluate, self.assign = self.expressions.evaluate, self.variables.assign
+        self.generators = GeneratorFunctions(self.state, self.expressions, self.block)
         self.managers = Managers(self.state, self.expressions, self.block)
         self.regions = Regions(self.state, self.branches, self.expressions, self.block)
         self.parts = Parts(self.state)
@@ -118,10 +121,13 @@ class Interpreter(Part):
             )
         at_yield, self.state.at_yield = self.state.at_yield, None
         entered, self.state.entered = self.state.entered, None
-        self._refuse_generator(node, name, at_yield is not None)
+        self._refuse_coroutine(node, name)
         frame = Frame(node, function, parent)
+        frame.block = self.tracer.blocks[-1]
         frame.at_yield, frame.entered = at_yield, entered
         frame.variables.update(variables)
+        if at_yield is None and yields_in(node):
+            return self.generators.made(frame, name, file)
         previous = frame.caller = self.frame
         self.state.frame = frame
         self.depth += 1
@@ -143,17 +149,14 @@ class Interpreter(Part):
             self.depth -= 1
             self.state.frame = previous
 
-    def _refuse_generator(self, node: FunctionNode, name: str, is_manager: bool) -> None:
+    def _refuse_coroutine(self, node: FunctionNode, name: str) -> None:
         body = node.body if isinstance(node.body, list) else [node.body]
         for item in inside(body, *FUNCTIONS, ast.ClassDef):
-            if isinstance(item, (ast.Yield, ast.YieldFrom, ast.Await)) and not (
-                is_manager and isinstance(item, ast.Yield)
-            ):
-                word = "async functions are" if isinstance(item, ast.Await) else "generators are"
+            if isinstance(item, ast.Await):
                 self.at(item)
                 raise self.tracer.error(
-                    f"{name}() uses {type(item).__name__.lower()}",
-                    f"{word} not compiled",
+                    f"{name}() uses await",
+                    "async functions are not compiled",
                     "Return arrays, or leave it out of the compiled function.",
                 )
 
@@ -397,7 +400,8 @@ class Interpreter(Part):
         stopped = f" break of line {node.lineno}" if has_break(node) and self.tracer.checked is not None else ""
         if stopped:
             self.frame.variables[stopped] = False
-        for item in items:
+        waiting, held = LoopItems(self.state, node, items), False
+        while held is not True and (item := waiting.take(is_certain=held is False)) is not END:
 
             def iteration(item: Any = item) -> None:
                 self.assign(node.target, item)
@@ -409,13 +413,12 @@ class Interpreter(Part):
                 if self.ends_with(node):
                     return
                 continue
-            held = self.branches.held(stopped)
-            if held is True:
-                break
             if held is False:
                 iteration()
             else:
                 self.branches.choose(node, self.branches.negated(node, held), iteration, lambda: None)
+            held = self.branches.held(stopped)
+        waiting.end()
         if stopped:
             self.frame.variables[stopped] = self.branches.held(stopped)
         self.regions.else_of(node, stopped)

@@ -42,6 +42,7 @@ class State:
     )
     # Of each context manager around: dicts from outside that it changes, as they were before, and why not to leave them so.
     changes: list[dict[int, tuple[Any, Any, TraceError]]] = field(default_factory=list)
+    advanced: list[Any] | None = None  # iterators of which a loop takes items that Python may not ask for
     raised: list[Exception] = field(default_factory=list)  # by raise statements
     handled: list[Exception] = field(default_factory=list)  # of except clauses around
     ways_left: int = 0  # branches on data where a way left its block

@@ -185,7 +185,7 @@ class Variables(Part):
             frame = frame.parent
             while frame is not None and target.id not in frame.locals:
                 frame = frame.parent
-            if len(self.tracer.blocks) > 1:
+            if frame is not None and frame.block is not self.tracer.blocks[-1]:
                 raise self.error(target, f"loops: assigning the outer variable {target.id} in a run-time loop or branch",
                                  "only the variables of the function that the loop is in are carried",
                                  "Return the value, and assign it in the loop.")  # fmt: skip
