@@ -12,6 +12,7 @@ import functools
 import inspect
 import itertools
 import sys
+import types
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, ParamSpec, TypeVar
@@ -263,9 +264,16 @@ def _share(one: Any, other: Any) -> bool:
         return True
 
 
-def watching_effects(function: Any, watched: Callable[..., Any], way: Any, around: Sequence[Any]) -> Callable[..., Any]:
+def watching_effects(
+    function: Any,
+    watched: Callable[..., Any],
+    way: Any,
+    around: Sequence[Any],
+    is_worth_it: Callable[[int], bool] = lambda _: True,
+) -> Callable[..., Any]:
     """What stands for a function that is called on that way, with a look at what it gives and writes. `watched`: itself, or
-    one that looks at its calls. `around`: the functions that are compiled, whose variables outside are looked at too."""
+    one that looks at its calls. `around`: the functions that are compiled, whose variables outside are looked at too.
+    `is_worth_it`: whether to look at a call that is handed so many bytes."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
@@ -273,6 +281,8 @@ def watching_effects(function: Any, watched: Callable[..., Any], way: Any, aroun
         except TypeError:
             return watched(*args, **kwargs)
         arrays = list(arrays_in((args, kwargs)))
+        if not is_worth_it(sum(getattr(one, "nbytes", 0) for one in arrays)):
+            return watched(*args, **kwargs)
         before = [np.array(one) for one in arrays]
         contents, outside = contents_of((args, kwargs)), outside_of(around)
         result = watched(*args, **kwargs)
@@ -303,7 +313,7 @@ def arrays_in(value: Any) -> Iterator[Any]:
         value = list(value.values())
     if isinstance(value, (list, tuple)):
         yield from itertools.chain.from_iterable(map(arrays_in, value))
-    elif hasattr(value, "dtype") and hasattr(value, "shape") and not isinstance(value, type):
+    elif hasattr(value, "dtype") and hasattr(value, "shape") and not isinstance(value, (type, types.ModuleType)):
         yield value
 
 

@@ -99,6 +99,7 @@ class JitFunction(_face.Dispatcher):
         self._only_stored = only_stored
         self._specializations: list[Specialization] = []
         self._refused: dict[tuple[Any, ...], Error] = {}
+        self._begun: dict[tuple[Any, ...], Any] = {}  # traces that wait for what a watched call shows
         self._watched_ns: dict[tuple[Any, ...], list[int]] = {}  # how long such calls took that ran watched
         self._watched_alike: Counter[tuple[Any, ...]] = Counter()  # how many, by all but their words and numbers
         self._stays: set[tuple[Any, ...]] = set()  # calls that NumPy is known to serve best, or alone
@@ -444,6 +445,7 @@ class JitFunction(_face.Dispatcher):
             self._parts = _parts_of(self.__wrapped__)
             super().__init__(self.__wrapped__.__name__, _face_parameters(self.__wrapped__))
             self._stays.clear()
+            self._begun.clear()
             self._watched_ns.clear()
             self._watched_alike.clear()
             self._refused.clear()
@@ -707,13 +709,19 @@ class JitFunction(_face.Dispatcher):
         self, args: tuple[Any, ...], kwargs: dict[str, Any], changing: frozenset[str]
     ) -> tuple[Specialization, Bound]:
         forks.check_compiler()  # before anything is imported: a lock of that may be lost too
-        from .trace import trace  # noqa: PLC0415  (the slowest import of all)
+        from .trace import Begun, trace  # noqa: PLC0415  (the slowest import of all)
 
         start = time.perf_counter()
         untaken = self._untaken(args, kwargs)
-        traced = trace(
-            self.__wrapped__, args, kwargs, contract=self.contract, changing=changing, untaken=untaken, effects=True
-        )
+        key = untaken, _call_key(args, kwargs)
+        begun = self._begun.pop(key, None) or Begun()
+        options: dict[str, Any] = {"contract": self.contract, "changing": changing, "untaken": untaken}
+        try:
+            traced = trace(self.__wrapped__, args, kwargs, effects=True, begun=begun, **options)
+        except TraceError as refusal:
+            if refusal.not_seen:
+                self._begun[key] = begun
+            raise
         if traced.fallback_reason is not None:
             placed = places_among((*args, *kwargs.values()))
             other = "such calls are not compiled, for arrays on a device" if placed else "NumPy does that itself"

@@ -144,8 +144,12 @@ def through_itertools(x: Any) -> Any:
 
 def handed_on(x: Any) -> Any:
     def twice(items: Any) -> Iterator[Any]:
+        def both(item: Any) -> Iterator[Any]:
+            yield item
+            yield item
+
         for item in items:
-            yield item * 2
+            yield sum(both(item))
 
     return sum(twice(twice(finite(x, 3))))
 

@@ -86,7 +86,7 @@ class Frame:
         frame = Frame(ast.Lambda(nothing, node), None, self)
         frame.block = self.block
         frame.nonlocals = frame.locals  # of := alone
-        frame.locals = {n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
+        frame.locals = frozenset(n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name))
         return frame
 
     def globals_of(self) -> dict[str, Any]:
@@ -98,7 +98,8 @@ class Frame:
         return {}
 
 
-def _scopes(node: FunctionNode) -> tuple[set[str], set[str], set[str]]:
+@lru_cache(maxsize=8192)
+def _scopes(node: FunctionNode) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
     """Names that the function binds, and those it declares nonlocal or global."""
     bound = set(_binding(node).co_varnames)
     nonlocals: set[str] = set()
@@ -120,7 +121,7 @@ def _scopes(node: FunctionNode) -> tuple[set[str], set[str], set[str]]:
             bound.update((alias.asname or alias.name).split(".")[0] for alias in item.names)
         elif isinstance(item, ast.ExceptHandler) and item.name:
             bound.add(item.name)
-    return bound - nonlocals - declared_global, nonlocals, declared_global
+    return frozenset(bound - nonlocals - declared_global), frozenset(nonlocals), frozenset(declared_global)
 
 
 _LOCALS = "<locals>"  # no parameter has this name

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Generator, Sequence
-from functools import lru_cache
 from typing import Any
 
 from .branches import Branches
@@ -12,7 +11,7 @@ from .expressions import Expressions
 from .frame import Break, Continue, Frame, Return
 from .iterators import TracedIterator
 from .sequences import TRAVERSED, sequence_of
-from .source import FUNCTIONS, inside
+from .source import FUNCTIONS, first_in
 from .state import Part, State
 
 Items = Generator[Any, None, Any]  # what it gives at its end is what a `return` has
@@ -47,7 +46,7 @@ class GeneratorFunctions(Part):
 
     def _statements(self, statements: Sequence[ast.stmt]) -> Items:
         for statement in statements:
-            if not yields_in(statement) and not Branches.leaves([statement]):
+            if not _yields(statement) and not Branches.leaves([statement]):
                 self.block([statement])
                 continue
             self.at(statement)
@@ -79,7 +78,7 @@ class GeneratorFunctions(Part):
     def _value(self, node: ast.expr) -> Items:
         """Of an expression that is a yield; of `yield x` it is None, since nothing is sent."""
         inner = getattr(node, "value", None)
-        if not isinstance(node, (ast.Yield, ast.YieldFrom)) or (inner is not None and yields_in(inner)):
+        if not isinstance(node, (ast.Yield, ast.YieldFrom)) or (inner is not None and _yields(inner)):
             raise self._refused(node, "a yield inside of an expression")
         given = None if inner is None else self.expressions.evaluate(inner)
         if isinstance(node, ast.Yield):
@@ -134,9 +133,6 @@ class GeneratorFunctions(Part):
         )
 
 
-@lru_cache(maxsize=4096)
-def yields_in(node: ast.AST) -> bool:
-    """Whether a statement, an expression or the body of a function yields."""
-    body = getattr(node, "body", None)
-    parts = body if isinstance(node, FUNCTIONS) and isinstance(body, list) else [node]
-    return any(isinstance(item, (ast.Yield, ast.YieldFrom)) for item in inside(parts, *FUNCTIONS, ast.ClassDef))
+def _yields(node: ast.AST) -> bool:
+    """Whether a statement or an expression does: a function that it defines is another one."""
+    return not isinstance(node, FUNCTIONS) and first_in(node, ast.Yield, ast.YieldFrom) is not None

@@ -46,13 +46,13 @@ from .early_return import (
 )
 from .expressions import Expressions
 from .frame import Break, Continue, Control, Frame, Leaving, Return
-from .generator_functions import GeneratorFunctions, yields_in
+from .generator_functions import GeneratorFunctions
 from .iterators import END, LoopItems
 from .managers import Managers
 from .parts import Parts
 from .regions import Regions
 from .sequences import Sequence, SymRange, sequence_of
-from .source import FUNCTIONS, FunctionNode, inside
+from .source import FUNCTIONS, FunctionNode, first_in, inside
 from .staged_cells import ChangesShape
 from .staged_lists import StagedList
 from .state import Part, State
@@ -126,7 +126,7 @@ class Interpreter(Part):
         frame.block = self.tracer.blocks[-1]
         frame.at_yield, frame.entered = at_yield, entered
         frame.variables.update(variables)
-        if at_yield is None and yields_in(node):
+        if at_yield is None and first_in(node, ast.Yield, ast.YieldFrom) is not None:
             return self.generators.made(frame, name, file)
         previous = frame.caller = self.frame
         self.state.frame = frame
@@ -150,15 +150,13 @@ class Interpreter(Part):
             self.state.frame = previous
 
     def _refuse_coroutine(self, node: FunctionNode, name: str) -> None:
-        body = node.body if isinstance(node.body, list) else [node.body]
-        for item in inside(body, *FUNCTIONS, ast.ClassDef):
-            if isinstance(item, ast.Await):
-                self.at(item)
-                raise self.tracer.error(
-                    f"{name}() uses await",
-                    "async functions are not compiled",
-                    "Return arrays, or leave it out of the compiled function.",
-                )
+        if (waits := first_in(node, ast.Await)) is not None:
+            self.at(waits)
+            raise self.tracer.error(
+                f"{name}() uses await",
+                "async functions are not compiled",
+                "Return arrays, or leave it out of the compiled function.",
+            )
 
     # -- statements --------------------------------------------------------------------------------------
 

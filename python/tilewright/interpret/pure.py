@@ -3,9 +3,11 @@ call of code that is not followed would happen once, while tracing, and its resu
 
 from __future__ import annotations
 
+import inspect
 import operator
 import sys
 import types
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -175,3 +177,25 @@ def is_pure_method(function: Any, owner: Any) -> bool:
 def changes_first(function: Any) -> bool:
     """Whether a function of the operator module changes its first argument."""
     return any(function is one for one in _CHANGES_FIRST)
+
+
+def may_be_stage(function: Any) -> bool:
+    """Whether Python may call a function between kernels, whatever it does: not a method of something that the call makes or
+    is handed, which no later call has, and nothing that goes on behind the call."""
+    owner = getattr(function, "__self__", None)
+    if isinstance(function, (types.MethodType, type)) or not (
+        owner is None or isinstance(owner, (types.ModuleType, type))
+    ):
+        return False
+    return look_up(_NEVER_STAGES, function) is None and not inspect.isgeneratorfunction(function)
+
+
+# They are about the function that calls them, go on later, or set what compiled code does not look at.
+_NEVER_STAGES = dict.fromkeys(
+    [
+        np.seterr, np.seterrcall, np.setbufsize, np.lib.stride_tricks.as_strided, warnings.simplefilter, warnings.filterwarnings,
+        warnings.resetwarnings, super, locals, globals, vars, dir, exec, eval, compile, breakpoint, __import__, iter, next, map,
+        filter, zip, enumerate, reversed, setattr, delattr, id, type, isinstance, issubclass, callable, range, slice, memoryview, object,
+    ],
+    True,
+)  # fmt: skip

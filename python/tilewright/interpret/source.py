@@ -17,8 +17,10 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
-# (file, text, flags) -> the nodes and the code objects of a module, since one file often has several traced functions.
-_MODULES: dict[tuple[str, int, int], tuple[ast.Module, types.CodeType]] = {}
+# Where a function begins, decorators too, and its name.
+_Start = tuple[int, str]
+# (file, text, flags) -> what begins where in a module: nodes and code objects, since one file often has many traced functions.
+_MODULES: dict[tuple[str, int, int], dict[_Start, tuple[list[FunctionNode], list[types.CodeType]]]] = {}
 # Of code: what `from __future__ import` sets, also where the code that compiles it has that.
 # The flag of nested_scopes, which Python has always, says of code that it is a nested function.
 FUTURE = functools.reduce(
@@ -27,8 +29,11 @@ FUTURE = functools.reduce(
 )
 
 
-# id of a code object -> itself (kept alive), the text's hash and its node: searching a long module takes milliseconds.
-_FOUND: dict[int, tuple[types.CodeType, int, FunctionNode | None]] = {}
+# id of a code object -> itself (kept alive), the lines of its file and its node: searching a long module takes milliseconds.
+_FOUND: dict[int, tuple[types.CodeType, list[str], FunctionNode | None]] = {}
+
+
+_MOST_FOUND, _MOST_MODULES = 8192, 128  # of each some kilobytes, or some megabytes for a long module
 
 
 def inside(nodes: Iterable[ast.AST], *closed: type[ast.AST]) -> Iterator[ast.AST]:
@@ -41,6 +46,14 @@ def inside(nodes: Iterable[ast.AST], *closed: type[ast.AST]) -> Iterator[ast.AST
             pending += ast.iter_child_nodes(item)
 
 
+@functools.lru_cache(maxsize=16384)
+def first_in(node: ast.AST, *kinds: type[ast.AST]) -> ast.AST | None:
+    """A node of these kinds in a statement, an expression or the body of a function, but in no function or class inside."""
+    parts: Any = [node] if not isinstance(node, FUNCTIONS) else node.body
+    parts = parts if isinstance(parts, list) else [parts]  # of a lambda it is an expression
+    return next((one for one in inside(parts, *FUNCTIONS, ast.ClassDef) if isinstance(one, kinds)), None)
+
+
 def source_of(function: types.FunctionType) -> FunctionNode | None:
     """The syntax tree of `function`, or None: no source, or the file has changed since it was imported."""
     code = function.__code__
@@ -50,14 +63,13 @@ def source_of(function: types.FunctionType) -> FunctionNode | None:
         lines = linecache.getlines(code.co_filename, function.__globals__)
     if not lines:
         return None
-    text = "".join(lines)
     known = _FOUND.get(id(code))
-    if known is not None and known[1] == hash(text):
+    if known is not None and (known[1] is lines or known[1] == lines):
         return known[2]
-    if len(_FOUND) > 1024:
+    if len(_FOUND) > _MOST_FOUND:
         _FOUND.clear()
-    node = _find(code, text)
-    _FOUND[id(code)] = (code, hash(text), node)
+    node = _find(code, "".join(lines))
+    _FOUND[id(code)] = (code, lines, node)
     return node
 
 
@@ -70,26 +82,28 @@ def _find(code: types.CodeType, text: str) -> FunctionNode | None:
             module_code = compile(text, code.co_filename, "exec", flags, dont_inherit=True)
         except (SyntaxError, ValueError):
             return None
-        if len(_MODULES) > 64:
+        if len(_MODULES) > _MOST_MODULES:
             _MODULES.clear()
-        _MODULES[key] = (tree, module_code)
-    tree, module_code = _MODULES[key]
-    nodes = [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, FUNCTIONS) and _first_line(node) == code.co_firstlineno and _name(node) == code.co_name
-    ]
-    codes = [
-        found
-        for found in code_objects(module_code)
-        if found.co_firstlineno == code.co_firstlineno and found.co_name == code.co_name
-    ]
+        _MODULES[key] = _by_start(tree, module_code)
+    nodes, codes = _MODULES[key].get((code.co_firstlineno, code.co_name), ([], []))
     if len(nodes) != len(codes):
         return None
     for node, candidate in _pairs(nodes, codes):
         if _same_code(candidate, code) and (len(nodes) == 1 or _same_place(candidate, code)):
             return node
     return None
+
+
+def _by_start(
+    tree: ast.Module, module_code: types.CodeType
+) -> dict[_Start, tuple[list[FunctionNode], list[types.CodeType]]]:
+    found: dict[_Start, tuple[list[FunctionNode], list[types.CodeType]]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, FUNCTIONS):
+            found.setdefault((_first_line(node), _name(node)), ([], []))[0].append(node)
+    for code in code_objects(module_code):
+        found.setdefault((code.co_firstlineno, code.co_name), ([], []))[1].append(code)
+    return found
 
 
 def _pairs(nodes: list[FunctionNode], codes: list[types.CodeType]) -> Iterator[tuple[FunctionNode, types.CodeType]]:

@@ -8,9 +8,6 @@ goes the same ways.
 from __future__ import annotations
 
 import ast
-import inspect
-import types
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +23,7 @@ from ..symbolic.scalars import Symbolic
 from ..symbolic.stages import NoTextError, Stage, argument_text
 from ..taken_ways import Site, Way
 from .frame import InterpretedFunction
-from .pure import look_up
+from .pure import may_be_stage
 from .source import site_of
 from .state import Part, State
 from .watched import can_be_watched
@@ -53,9 +50,7 @@ class UnknownCallees(Part):
 
     def can_be(self, function: Any, args: list[Any], kwargs: dict[str, Any]) -> bool:
         """Whether such a call may be a stage, as far as its arguments go."""
-        if not self.tracer.takes_effects or not _is_found(function) or inspect.isgeneratorfunction(function):
-            return False
-        if isinstance(function, (InterpretedFunction, type)) or look_up(_NEVER, function) is not None:
+        if not self.tracer.takes_effects or isinstance(function, InterpretedFunction) or not may_be_stage(function):
             return False
         if self.tracer.silenced:
             return False  # it may warn, where the function catches warnings
@@ -85,17 +80,6 @@ class UnknownCallees(Part):
             return effect_stage(tracer, function, args, kwargs, way)
 
 
-# They are about the function that calls them, go on later, or set what compiled code does not look at.
-_NEVER = dict.fromkeys(
-    [
-        np.seterr, np.seterrcall, np.setbufsize, np.lib.stride_tricks.as_strided, warnings.simplefilter, warnings.filterwarnings,
-        warnings.resetwarnings, super, locals, globals, vars, dir, exec, eval, compile, breakpoint, __import__, iter, next, map,
-        filter, zip, enumerate, reversed, setattr, delattr, id, type, isinstance, issubclass, callable, range, slice, memoryview, object,
-    ],
-    True,
-)  # fmt: skip
-
-
 def has_text(value: Any) -> bool:
     """Whether a stage's text can hold an argument, or it is handed over."""
     if isinstance(value, (SymArray, np.ndarray)):
@@ -113,12 +97,6 @@ def has_text(value: Any) -> bool:
     except NoTextError:
         return False
     return True
-
-
-def _is_found(function: Any) -> bool:
-    """Not a method of something that the call makes or is handed."""
-    owner = getattr(function, "__self__", None)
-    return not isinstance(function, types.MethodType) and (owner is None or isinstance(owner, (types.ModuleType, type)))
 
 
 def begin_effects(tracer: Tracer) -> None:

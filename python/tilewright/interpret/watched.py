@@ -13,7 +13,7 @@ from ..callees import is_decided_by_data, is_pure, watching, watching_effects
 from ..effects import Made, Replay, is_asked, parts_of
 from ..taken_ways import Branch, Site, Way, watch_branches
 from .outlined import RETURNED, Outline, outline_of, pick, replace_part
-from .pure import is_numpys
+from .pure import is_numpys, may_be_stage
 from .source import FUTURE, site_of, source_of
 
 _NAME = "__tilewright_watch__"
@@ -31,7 +31,7 @@ def run_watched(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     root = getattr(function, "__func__", function)
     if not isinstance(root, types.FunctionType):
         return function(*args, **kwargs)
-    look = Look(_look_at, watch_branches(root.__code__), parts=parts_of)
+    look = Look(_look_at, watch_branches(root.__code__), parts=parts_of, limits=Limits())
     return _watched(function, (), look)(*args, **kwargs)
 
 
@@ -45,6 +45,17 @@ def _truth(_: Branch, condition: Any) -> bool:
     return bool(condition)
 
 
+class Limits:
+    """How much is looked at that no trace has asked for: the next one may, and would have to wait for another call."""
+
+    def __init__(self) -> None:
+        self.calls, self.bytes = 2000, 1 << 26
+
+    def take(self, number_of_bytes: int) -> bool:
+        self.calls, self.bytes = self.calls - 1, self.bytes - number_of_bytes
+        return self.calls >= 0 and self.bytes >= 0
+
+
 @dataclass(frozen=True)
 class Look:
     """How calls and ifs are looked at. `call`: what stands for a function that is called on a way, or None for itself."""
@@ -52,6 +63,7 @@ class Look:
     call: Callable[[Any, Way, Look], Any]
     truth: Callable[[Branch, Any], bool] = _truth
     around: tuple[Any, ...] = ()  # the functions whose calls are looked at, outermost first
+    limits: Limits | None = None  # of looking at calls that no trace asked for
     # Statements of a function, given its code and the way to it, that are called as functions.
     parts: Callable[[Any, Way], list[Site]] = lambda *_: []
 
@@ -67,7 +79,13 @@ def _look_at(function: Any, way: Way, look: Look) -> Any:
     watched = watching(function, _watched(function, way, look)) if is_looked_at else None
     if is_asked(function, way):
         return watching_effects(function, watched or _watched(function, way, look), way, look.around)
+    if watched is None and look.limits is not None and may_be_stage(function) and not _is_of_numpy(function):
+        return watching_effects(function, _watched(function, way, look), way, look.around, look.limits.take)
     return watched
+
+
+def _is_of_numpy(function: Any) -> bool:
+    return (getattr(function, "__module__", None) or "").split(".")[0] in ("numpy", "builtins")
 
 
 def _watched(function: Any, way: Way, look: Look) -> Any:
@@ -134,18 +152,23 @@ def _called(outline: Outline) -> list[ast.stmt]:
     return statements
 
 
-def _copy_that_watches(function: types.FunctionType, way: Way, look: Look) -> Callable[..., Any] | None:
-    """The function, to which `way` leads, with each call looked at; None without source."""
+_Watching = tuple[types.CodeType, dict[Site, Any]]  # the code, and the statements that it calls as functions
+_made: dict[
+    int, tuple[types.CodeType, _Watching | None]
+] = {}  # by the identity of a function's code, which it keeps alive
 
-    look = replace(look, around=(*look.around, function))
 
-    def watch(called: Any, site: Site) -> Any:
-        instead = look.call(called, (*way, site), look)
-        return _watched(called, (*way, site), look) if instead is None else instead
+def _code_that_watches(function: types.FunctionType, sites: list[Site]) -> _Watching | None:
+    """The function's code with each call looked at; None without source."""
+    if sites:  # which are of this function, with what is around it
+        return _compiled(function, sites)
+    code = function.__code__
+    if id(code) not in _made:
+        _made[id(code)] = code, _compiled(function, [])
+    return _made[id(code)][1]
 
-    def truth(condition: Any, site: Site) -> bool:
-        return look.truth((way, site), condition)
 
+def _compiled(function: types.FunctionType, sites: list[Site]) -> _Watching | None:
     node = source_of(function)
     if node is None or isinstance(node, ast.AsyncFunctionDef):
         return None
@@ -153,7 +176,7 @@ def _copy_that_watches(function: types.FunctionType, way: Way, look: Look) -> Ca
     if _NAME in code.co_freevars or _TRUTH in code.co_freevars:
         return None  # a function inside of one whose calls are looked at
     made = _Calls().visit(copy.deepcopy(node))
-    parts = _with_parts(made, function, look.parts(code, way)) if isinstance(made, ast.FunctionDef) else []
+    parts = _with_parts(made, function, sites) if isinstance(made, ast.FunctionDef) else []
     if isinstance(made, ast.FunctionDef):
         made.decorator_list = []
         made.name = _INNER  # its own name stays the global that a recursive call reads
@@ -174,9 +197,29 @@ def _copy_that_watches(function: types.FunctionType, way: Way, look: Look) -> Ca
     if inner is None or not (parts or set(code.co_names) <= {*inner.co_names}):
         return None  # names of a class, which another place would spell in another way
     inner = inner.replace(co_name=code.co_name, co_qualname=code.co_qualname)
+    return inner, {site: outline.call for site, outline in parts}
+
+
+def _copy_that_watches(function: types.FunctionType, way: Way, look: Look) -> Callable[..., Any] | None:
+    """The function, to which `way` leads, with each call looked at; None without source."""
+
+    look = replace(look, around=(*look.around, function))
+
+    def watch(called: Any, site: Site) -> Any:
+        instead = look.call(called, (*way, site), look)
+        return _watched(called, (*way, site), look) if instead is None else instead
+
+    def truth(condition: Any, site: Site) -> bool:
+        return look.truth((way, site), condition)
+
+    code = function.__code__
+    found = _code_that_watches(function, look.parts(code, way))
+    if found is None:
+        return None
+    inner, parts = found
     cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
     cells[_NAME], cells[_TRUTH] = types.CellType(watch), types.CellType(truth)
-    cells[_PART] = types.CellType({site: outline.call for site, outline in parts})
+    cells[_PART] = types.CellType(parts)
     cells[_PICK], cells[_LOCALS] = types.CellType(pick), types.CellType(locals)
     closure = tuple(cells[name] for name in inner.co_freevars)
     copied = types.FunctionType(inner, function.__globals__, function.__name__, function.__defaults__, closure)

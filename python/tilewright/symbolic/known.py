@@ -149,6 +149,8 @@ class _Known:
 
     def _argument(self, value: Value) -> Any:
         found = next((one for one in self.tracer.arguments if one.program_value is value), None)
+        if found is not None and found.kind == "hidden" and found.path[0][0] == "constant":
+            return np.array(found.value)[()]
         if found is None or found.kind not in ("scalar", "constant"):
             raise _Unknown
         (self.symbols if found.name in self.tracer.sizes else self.scalars).add(found.name)

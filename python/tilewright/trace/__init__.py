@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from ..guards import PythonGuard
 from ..symbolic.tracer import Argument, SizeGuard
-from .traced import Result, Traced, root_function, trace
+from .traced import Begun, Result, Traced, root_function, trace
 
-__all__ = ["Argument", "PythonGuard", "Result", "SizeGuard", "Traced", "root_function", "trace"]
+__all__ = ["Argument", "Begun", "PythonGuard", "Result", "SizeGuard", "Traced", "root_function", "trace"]

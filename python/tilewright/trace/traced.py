@@ -214,12 +214,14 @@ def trace(
     changing: frozenset[str] = frozenset(),
     untaken: Untaken | None = None,
     effects: bool = False,
+    begun: Begun | None = None,
 ) -> Traced:
     """The program of `function(*args, **kwargs)`. The call itself is not made and its arrays are not touched.
 
     changing: values from outside of the call, as path_text() calls them, that were seen to change.
     untaken: why the program may have no stages; else they are taken, save where the contract is reproducible.
     effects: whether functions that are not known to be pure are called, between kernels too.
+    begun: what earlier traces of the same kind of call decided, which ended where a callee was not seen yet.
 
     Raises
     ------
@@ -239,8 +241,8 @@ def trace(
     if untaken is None and contract == "reproducible":
         untaken = REPRODUCIBLE
     once = partial(_trace_once, function, root, args, kwargs or {}, contract, changing, untaken)
-    lasting = Decided(takes_effects=effects and untaken is None)
-    first: TraceError | None = None
+    begun = begun or Begun()
+    lasting = begun.resumed(root.__code__, effects and untaken is None)
     while True:
         decided = Decided(
             takes_effects=lasting.takes_effects,
@@ -253,8 +255,30 @@ def trace(
         except TraceError as error:
             if not lasting.takes_effects:
                 raise
-            first = first or error
-            _leave_out(root.__code__, error, decided, first)
+            if not error.not_seen:
+                begun.first = begun.first or error
+            _leave_out(root.__code__, error, decided, begun.first or error)
+
+
+@dataclass
+class Begun:
+    """What the traces of one kind of call decided: the next one begins with it."""
+
+    decided: Decided = field(default_factory=Decided)
+    first: TraceError | None = None  # of all refusals
+
+    def resumed(self, code: types.CodeType, takes_effects: bool) -> Decided:
+        before = self.decided
+        for error in (*before.as_stages.values(), *filter(None, [self.first])):
+            error.__traceback__ = error.__context__ = error.__cause__ = None  # they hold the frames of whole traces
+        self.decided = Decided(
+            takes_effects=takes_effects,
+            # Calls since then may have taken the other way.
+            one_way={branch: holds for branch, holds in before.one_way.items() if only_way(code, branch) is holds},
+            as_stages=before.as_stages,
+            given_up=before.given_up,
+        )
+        return self.decided
 
 
 def _leave_out(code: types.CodeType, error: TraceError, decided: Decided, first: TraceError) -> None:

@@ -17,7 +17,7 @@ def _roll(a: Like, shift: Any, axis: Any = None) -> Any:
     return Gives(a.dtype, a.shape, is_array=True)
 
 
-@row(np.pad)
+@row(np.pad, source_first=True)
 def _pad(array: Like, pad_width: Any, mode: str = "constant", **kwargs: Any) -> Any:
     if callable(mode) or not array.ndim:
         return None
