@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import enum
 import functools
 import inspect
 import itertools
@@ -61,6 +62,20 @@ _NOT_PURE = frozenset(
 _DECIDED_BY_DATA = (np.linalg.eig, np.linalg.eigvals, np.poly, np.roots)
 
 
+_OF_DISTRIBUTIONS = frozenset(
+    ["pdf", "logpdf", "pmf", "logpmf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf", "moment", "entropy", "median", "mean",
+     "var", "std", "interval", "support", "fit"]
+)  # fmt: skip
+
+
+def distribution_of(method: types.MethodType) -> str | None:
+    """The name of SciPy's distribution of which it is a method: scipy.stats.norm."""
+    owner = method.__self__
+    name = getattr(owner, "name", None)
+    place = sys.modules.get("scipy.stats")
+    return f"scipy.stats.{name}" if isinstance(name, str) and getattr(place, name, None) is owner else None
+
+
 def is_decided_by_data(function: Any) -> bool:
     return any(function is one for one in _DECIDED_BY_DATA)
 
@@ -73,6 +88,8 @@ def is_pure(function: Any) -> bool:
     name = getattr(function, "__name__", "")
     if not module.startswith("scipy.") or name in _NOT_PURE or isinstance(function, type):
         return False
+    if isinstance(function, types.MethodType):
+        return distribution_of(function) is not None and name in _OF_DISTRIBUTIONS
     places = (sys.modules.get(one) for one in _PURE_MODULES if module.startswith(one))
     return any(getattr(place, name, None) is function for place in places if not name.startswith("_"))
 
@@ -129,11 +146,11 @@ def stage(function: Callable[P, R]) -> PureFunction[P, R]:
 
 @dataclass(frozen=True)
 class Array:
-    """A result that was seen. An extent is (argument, axis), the literal 1, or None where no argument has it."""
+    """A result that was seen. Of each extent what it may be, the likeliest first: (argument, axis), or the literal 1."""
 
     dtype: np.dtype[Any]
     is_array: bool  # also without dimensions
-    extents: tuple[tuple[int, int] | int | None, ...]
+    extents: tuple[tuple[tuple[int, int] | int, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -152,8 +169,8 @@ class Plain:
 
 @dataclass(frozen=True)
 class Held:
-    """A list, a text or another container that statements gave, as it is: Python keeps it. `items`: what each item of a list
-    is, where all are numbers or tuples of numbers of one kind; else None."""
+    """A list, a text or another container that statements gave, or an object, as it is: Python keeps it. `items`: what each
+    item of a list is, where all are numbers or tuples of numbers of one kind; else None."""
 
     kind: type
     items: Any = None
@@ -202,7 +219,7 @@ def watching(function: Callable[..., Any], watched: Callable[..., Any]) -> Calla
         try:
             found = _described(result, list(arrays_in((args, kwargs))))
             refuse_shared(list(arrays_in(result)))
-            _SEEN[key] = found
+            _keep(key, found)
         except TypeError as error:
             _SEEN[key] = str(error)
         return result
@@ -283,8 +300,12 @@ def watching_effects(
         arrays = list(arrays_in((args, kwargs)))
         if not is_worth_it(sum(getattr(one, "nbytes", 0) for one in arrays)):
             return watched(*args, **kwargs)
-        before = [np.array(one) for one in arrays]
-        contents, outside = contents_of((args, kwargs)), outside_of(around)
+        try:
+            before = [np.array(one) for one in arrays]
+            contents, outside = contents_of((args, kwargs)), outside_of(around)
+        except Exception as error:  # noqa: BLE001 - of classes that cannot be looked into
+            _SEEN[key] = str(error)
+            return watched(*args, **kwargs)
         result = watched(*args, **kwargs)
         written = tuple(written_of(before, arrays))
         try:
@@ -299,16 +320,35 @@ def watching_effects(
             if len(pieces) > _MOST_PIECES:
                 raise TypeError(f"it gives {len(pieces)} results")
             refuse_shared(pieces)
-            _SEEN[key] = found
-        except TypeError as error:
+            _keep(key, found)
+        except Exception as error:  # noqa: BLE001 - of classes that cannot be looked into; the call itself is made
             _SEEN[key] = str(error)
         return result
 
     return call
 
 
+def is_object(value: Any) -> bool:
+    """Whether it is an object of a class that Python code defines, which is told from others by its class alone: what calls
+    and iterates, what is raised, members of enumerations and our own objects are something else."""
+    kind = type(value)
+    if not kind.__flags__ & _HEAP_TYPE or str(kind.__module__).split(".")[0] in ("builtins", "tilewright", "numpy"):
+        return False
+    if callable(value) or hasattr(kind, "__next__") or isinstance(value, (BaseException, enum.Enum)):
+        return False
+    if isinstance(value, tuple) and hasattr(value, "_fields") and not getattr(value, "__dict__", None):
+        return False
+    plain = (object, tuple, list, dict)  # all that may be in one is found by Python's own ways
+    return all(base in plain or base.__flags__ & _HEAP_TYPE for base in kind.__mro__)
+
+
+_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class statement made it
+
+
 def arrays_in(value: Any) -> Iterator[Any]:
     """Arrays among arguments, those inside of containers too, in order."""
+    if is_object(value):
+        return
     if isinstance(value, dict):
         value = list(value.values())
     if isinstance(value, (list, tuple)):
@@ -339,12 +379,22 @@ def _kind_of(value: Any) -> Any:
         raise TypeError
     if isinstance(value, (np.ndarray, np.generic)):
         return "array", value.dtype.str, value.ndim
+    if is_object(value):
+        return kind_of_object(type(value))
     return kind_of_plain(value, _kind_of)
+
+
+def kind_of_object(kind: type) -> Any:
+    return "object", kind
 
 
 def _described(result: Any, arguments: list[Any], is_pure: bool = True) -> Any:
     if type(result) is dict and all(type(key) in (str, int) for key in result):
         return {key: _described(item, arguments, is_pure) for key, item in result.items()}
+    if is_object(result):
+        if is_pure:
+            raise TypeError(f"it gives a {type(result).__name__}")
+        return Held(type(result))
     if type(result) in (list, tuple) or hasattr(result, "_fields"):
         items = [_described(item, arguments, is_pure) for item in result]
         return type(result)(*items) if hasattr(result, "_fields") else type(result)(items)
@@ -362,7 +412,7 @@ def _described(result: Any, arguments: list[Any], is_pure: bool = True) -> Any:
         raise TypeError(f"it gives {result.dtype}")
     if any(isinstance(one, np.ndarray) and np.may_share_memory(one, result) for one in arguments):
         raise TypeError("it gives memory of its argument")
-    extents = tuple(_extent(result, axis, arguments) for axis in range(result.ndim))
+    extents = tuple(_extents(result, axis, arguments) for axis in range(result.ndim))
     return Array(result.dtype.newbyteorder("="), isinstance(result, np.ndarray), extents)
 
 
@@ -371,7 +421,7 @@ def is_part(function: Any) -> bool:
     return hasattr(function, "__tilewright_part__")
 
 
-_CONTAINERS = (
+CONTAINERS = (
     list, tuple, dict, set, frozenset, str, bytes, bytearray, collections.deque, collections.defaultdict, collections.Counter,
     collections.OrderedDict,
 )  # fmt: skip
@@ -381,7 +431,7 @@ def _variables_described(variables: dict[str, Any], arguments: list[Any]) -> Any
     """What statements set: containers stay Python's own."""
 
     def is_held(value: Any) -> bool:
-        return type(value) in _CONTAINERS and not (type(value) is tuple and not any(map(is_held, value)))
+        return type(value) in CONTAINERS and not (type(value) is tuple and not any(map(is_held, value)))
 
     return {
         name: Held(type(value), _kind_of_items(value))
@@ -424,13 +474,10 @@ def _kind_of_item(item: Any) -> Any:
 def arrays_held(result: Any, described: Any, arguments: Sequence[Any]) -> list[Any]:
     """Arrays in what Python keeps of a result. TypeError where they share memory with each other or with arguments, where two
     containers are one, and where something else is in them."""
-    if type(described) is not dict or type(result) is not dict:
-        return []
     found: list[Any] = []
     seen: set[int] = set()
-    for name, held in described.items():
-        if isinstance(held, Held):
-            _look_into(result[name], found, seen, 0)
+    for one in held_of(result, described):
+        _look_into(one, found, seen, 0)
     given = [one for one in arguments if isinstance(one, np.ndarray)]
     bounds = sorted(np.lib.array_utils.byte_bounds(one) for one in (*found, *given) if one.size)
     if found and any(end > begin for (_, end), (begin, _) in itertools.pairwise(bounds)):
@@ -438,17 +485,33 @@ def arrays_held(result: Any, described: Any, arguments: Sequence[Any]) -> list[A
     return found
 
 
-_DEEPEST_HELD = 20
+_DEEPEST_HELD, _MOST_HELD = 20, 10_000
+_NEVER_HOLD_ARRAYS = (types.ModuleType, types.BuiltinFunctionType, type, np.dtype, np.ufunc, slice, range)
 _LEAVES = {str, bytes, bool, int, float, complex, type(None), np.float64, np.float32, np.int64, np.bool_}
 
 
 def _look_into(value: Any, found: list[Any], seen: set[int], depth: int) -> None:
     kind = type(value)
+    if len(seen) > _MOST_HELD:
+        raise TypeError(f"it gives a container of more than {_MOST_HELD:,} others")
     if kind is np.ndarray and not value.dtype.hasobject:
         found.append(value)
-    elif kind in _LEAVES or isinstance(value, np.generic):
+    elif kind in _LEAVES or isinstance(value, (np.generic, *_NEVER_HOLD_ARRAYS)):
         return
-    elif kind in _CONTAINERS and depth < _DEEPEST_HELD and id(value) not in seen:
+    elif is_object(value) and depth < _DEEPEST_HELD and id(value) not in seen:
+        seen.add(id(value))
+        parts = [*getattr(value, "__dict__", {}).values()]
+        for slot in (one for cls in kind.__mro__ for one in vars(cls).values()):
+            if isinstance(slot, types.MemberDescriptorType):
+                with contextlib.suppress(AttributeError):  # nothing is in it yet
+                    parts.append(slot.__get__(value))
+        if isinstance(value, dict):
+            parts += [*dict.keys(value), *dict.values(value)]
+        elif isinstance(value, (list, tuple)):
+            parts += (list if isinstance(value, list) else tuple).__iter__(value)  # type: ignore[arg-type]
+        for part in parts:
+            _look_into(part, found, seen, depth + 1)
+    elif kind in CONTAINERS and depth < _DEEPEST_HELD and id(value) not in seen:
         if kind not in (tuple, frozenset):
             seen.add(id(value))
         groups: list[Any] = [value.keys(), value.values()] if isinstance(value, dict) else [value]
@@ -462,9 +525,23 @@ def _look_into(value: Any, found: list[Any], seen: set[int], depth: int) -> None
 
 def held_of(result: Any, described: Any) -> list[Any]:
     """What Python keeps of a result, in order."""
-    if type(described) is not dict:
+    if isinstance(described, Held):
+        return [result]
+    if type(described) in (Array, Argument, Plain) or isinstance(described, type):
         return []
-    return [result[name] for name, held in described.items() if isinstance(held, Held)]
+    if isinstance(described, dict):
+        return [one for name, like in described.items() for one in held_of(result[name], like)]
+    return [one for part, like in zip(result, described, strict=True) for one in held_of(part, like)]
+
+
+def helds_in(described: Any) -> list[Held]:
+    """Of what those are."""
+    if isinstance(described, Held):
+        return [described]
+    if type(described) in (Array, Argument, Plain) or isinstance(described, type):
+        return []
+    parts = described.values() if isinstance(described, dict) else described
+    return [held for part in parts for held in helds_in(part)]
 
 
 def pieces_of(result: Any, described: Any, arguments: Sequence[Any]) -> list[Any]:
@@ -529,20 +606,43 @@ def rebuilt(described: Any, pieces: Iterator[Any], arguments: Sequence[Any], hel
         return next(pieces)
     if isinstance(described, dict):
         return {key: rebuilt(one, pieces, arguments, held) for key, one in described.items()}
-    items = [rebuilt(one, pieces, arguments) for one in described]
+    items = [rebuilt(one, pieces, arguments, held) for one in described]
     return type(described)(*items) if hasattr(described, "_fields") else type(described)(items)
 
 
-def _extent(result: Any, axis: int, arguments: list[Any]) -> tuple[int, int] | int | None:
-    """Whose extent it is: of an argument of the same rank the same axis, rather than any other."""
+def _extents(result: Any, axis: int, arguments: list[Any]) -> tuple[tuple[int, int] | int, ...]:
+    """Whose extent it may be: of an argument of the same rank the same axis, rather than any other."""
     extent = result.shape[axis]
     same = [
-        (one.ndim == result.ndim and own == axis, k, own)
+        (one.ndim != result.ndim or own != axis, k, own)
         for k, one in enumerate(arguments)
         for own in range(one.ndim)
         if one.shape[own] == extent
     ]
-    if same:
-        best = max(same, key=lambda place: place[0])
-        return best[1], best[2]
-    return 1 if extent == 1 else None
+    places: list[tuple[int, int] | int] = [(k, own) for _, k, own in sorted(same)]
+    return (*places, 1) if extent == 1 else tuple(places)
+
+
+def _keep(key: Any, found: Any) -> None:
+    """What one more call gave, of which only that is known which held of all."""
+    before = _SEEN.get(key)
+    _SEEN[key] = found if before is None else _common(before, found)
+
+
+def _common(before: Any, found: Any) -> Any:
+    if isinstance(found, Seen) and isinstance(before, Seen):
+        written = tuple(sorted({*before.written, *found.written}))
+        changed = tuple({*before.changed, *found.changed})
+        return Seen(_common(before.gives, found.gives), written, changed)
+    if isinstance(found, Array) and isinstance(before, Array) and len(found.extents) == len(before.extents):
+        pairs = zip(before.extents, found.extents, strict=True)
+        extents = tuple(tuple(one for one in mine if one in theirs) for mine, theirs in pairs)
+        return Array(found.dtype, found.is_array, extents)
+    if type(found) is not type(before) or isinstance(found, type):
+        return found
+    if type(found) is dict and list(found) == list(before):
+        return {name: _common(before[name], one) for name, one in found.items()}
+    if isinstance(found, (list, tuple)) and len(found) == len(before):
+        items = [_common(one, other) for one, other in zip(before, found, strict=True)]
+        return type(found)(*items) if hasattr(found, "_fields") else type(found)(items)
+    return found

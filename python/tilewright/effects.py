@@ -21,6 +21,7 @@ from .callees import (
     containers_in,
     contents_of,
     held_of,
+    is_object,
     is_part,
     pieces_of,
     refuse_shared,
@@ -69,6 +70,8 @@ class Made:
         for mine, theirs in zip(self.given, arguments, strict=True):
             if value is mine:
                 return theirs
+        if is_object(value):
+            return value
         if type(value) in (list, tuple):
             return type(value)(self._with(one, arguments) for one in value)
         if hasattr(value, "_fields"):

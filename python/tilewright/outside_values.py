@@ -51,7 +51,7 @@ def _state_of(value: Any, depth: int = 0) -> Any:
         return (
             id(value),
             value.shape,
-            value.tobytes() if value.nbytes <= _MOST_BYTES and not value.dtype.hasobject else b"",
+            bytes_of(value) if value.nbytes <= _MOST_BYTES and not value.dtype.hasobject else b"",
         )
     if isinstance(value, type) and _can_change(value) and depth < _DEEPEST:
         return id(value), [(name, _state_of(one, depth + 1)) for name, one in vars(value).items()]
@@ -194,8 +194,15 @@ def _is_same(now: Any, before: Any) -> bool:
     return bool(now == before) if isinstance(now, set) or type(now) in _NEVER_CHANGE else False
 
 
+def bytes_of(array: Any) -> bytes:
+    """Of an array of any class: some refuse it of themselves, as those with units do."""
+    return np.ndarray.tobytes(array)
+
+
 def same_bytes(one: Any, other: Any) -> bool:
     if one.shape != other.shape or one.dtype != other.dtype:
         return False
+    if one.dtype.hasobject:
+        return list(map(id, np.asarray(one).ravel().tolist())) == list(map(id, np.asarray(other).ravel().tolist()))
     mine, theirs = (np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in (one, other))
     return bool(np.array_equal(mine, theirs))

@@ -231,7 +231,8 @@ class Inputs:
     def is_object(self, value: Any) -> bool:
         """Whether it is an object from outside, where only the class is guarded, or one that the function makes: Python's
         operators on it run code that is not followed."""
-        return (id(value) in self.objects and self.is_outer(value)) or self.tracer.is_made(value)
+        is_made = self.tracer.is_made(value) and not isinstance(value, tuple)  # whose parts Python finds as a tuple's
+        return is_made or (id(value) in self.objects and self.is_outer(value))
 
     def is_one(self, left: SymArray, right: SymArray) -> bool | None:
         """Whether two arrays are one object; None where that differs from call to call."""

@@ -207,6 +207,8 @@ class Builtins(Part):
             return range(0)
         if isinstance(value, SymGenerator):
             return np.random.default_rng(0)
+        if isinstance(value, StagedGenerator):
+            return np.random.default_rng(0) if value.kind is np.random.Generator else np.random.RandomState(0)
         if isinstance(value, TracedIterator):
             return value.inner
         if isinstance(value, (Sequence, InterpretedFunction, GeneratorMethod)):

@@ -96,9 +96,8 @@ class Calls(Part):
 
     def call_at(self, node: ast.Call, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """A call that the source has. What cannot be followed may be a stage, in another run of the trace."""
-        for given in (*args, *kwargs.values()):
-            if isinstance(given, KeptObject):
-                raise given.refused()
+        while type(function) is functools.partial:
+            args, kwargs, function = [*function.args, *args], {**function.keywords, **kwargs}, function.func
         if self.tracer.as_stages:
             way = self.unknown.way_to(site_of(node))
             refusal = self.tracer.as_stages.get(way)
@@ -106,6 +105,9 @@ class Calls(Part):
                 return self.unknown.call(way, function, args, kwargs, refusal)
         outer, self.unknown.called = self.unknown.called, (node, function)
         try:
+            for given in (*args, *kwargs.values()):
+                if isinstance(given, KeptObject):
+                    raise given.refused()
             return self.call(node, function, args, kwargs)
         except TraceError as error:
             is_ours = isinstance(

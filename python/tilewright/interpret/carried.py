@@ -167,7 +167,13 @@ def may_change(value: Any) -> bool:
 
 def containers_of(frame: Frame | None, tracer: Tracer) -> dict[int, Any]:
     """Python's and NumPy's own containers, and objects that the function makes, that its variables lead to, by identity."""
-    return {id(item): item for _, item in _reached(frame, tracer) if may_change(item) or tracer.is_made(item)}
+    found: dict[int, Any] = {}
+    for _, item in _reached(frame, tracer):
+        if may_change(item) or tracer.is_made(item):
+            found[id(item)] = item
+        if tracer.is_made(item) and hasattr(item, "__dict__"):
+            found[id(vars(item))] = vars(item)
+    return found
 
 
 def attributes_of(made: Any) -> dict[str, Any]:
@@ -205,7 +211,8 @@ def _reached(frame: Frame | None, tracer: Tracer, *first: tuple[str, Any]) -> It
 
 
 def _slots_of(cls: type) -> list[str]:
-    return [name for name, held in vars(cls).items() if isinstance(held, types.MemberDescriptorType)]
+    slots = [name for name, held in vars(cls).items() if isinstance(held, types.MemberDescriptorType)]
+    return [name for name in slots if name != "__dict__"]  # as classes of C have it
 
 
 def _variables(frame: Frame | None) -> Iterator[tuple[str, Any]]:

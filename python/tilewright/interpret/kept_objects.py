@@ -1,4 +1,5 @@
-"""Containers that statements which Python runs have made: Python's own, which a trace hands on and does not look into."""
+"""Containers and objects that statements and functions which Python runs have made: Python's own, which a trace hands on
+and does not look into."""
 
 from __future__ import annotations
 
@@ -6,10 +7,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from ..callees import Held
+from ..callees import CONTAINERS, Held
 from ..ops.stages import Gives
 from ..symbolic.graph import INT64, Value
-from ..symbolic.stages import Stage
+from ..symbolic.stages import Raw, Stage
 from .staged_lists import StagedList
 
 if TYPE_CHECKING:
@@ -22,20 +23,33 @@ class KeptObject:
     def __init__(self, tracer: Tracer, kind: type, expression: str, called: Value) -> None:
         self.tracer, self.kind, self.expression, self.called = tracer, kind, expression, called
 
-    def number(self) -> Value:
-        """The number under which it is held, to be returned."""
+    @property
+    def is_container(self) -> bool:
+        """Whether what is in it decides what a function does that is handed it: it is told by that."""
+        return self.kind in CONTAINERS
+
+    def _refuse_elsewhere(self) -> None:
         if not self.tracer.is_visible(self.called):
             raise self.tracer.error(
                 f"a {self.kind.__name__} that statements in a loop gave which Python runs, behind the loop",
                 "it is kept for one iteration alone",
             )
+
+    def handed(self) -> Raw:
+        """As another call that Python makes is handed it."""
+        self._refuse_elsewhere()
+        return Raw(self.expression, self.expression.replace("held['", "").replace("']", "", 1), self.kind)
+
+    def number(self) -> Value:
+        """The number under which it is held, to be returned."""
+        self._refuse_elsewhere()
         held = f"r{len(self.tracer.stages) + 1}"
         source = f"lambda held, called: (hold(held, {held!r}, {self.expression}), {held[1:]})[1]"
         return self.tracer.call(Stage(f"{self.expression} as {held}", source), [self.called], INT64, ())
 
     def refused(self) -> Exception:
         return self.tracer.error(
-            f"looking into a {self.kind.__name__} that statements gave which Python runs",
+            f"looking into a {self.kind.__name__} that statements or a function gave which Python runs",
             "what is in it is known only when the compiled function runs",
         )
 
@@ -49,8 +63,19 @@ class KeptObject:
     __hash__ = object.__hash__
 
 
+def handed(value: Any) -> Any:
+    """An argument of a call that Python makes, in which what is kept is the stages' own."""
+    if isinstance(value, KeptObject):
+        return value.handed()
+    if type(value) in (list, tuple):
+        return type(value)(map(handed, value))
+    if type(value) is dict:
+        return {key: handed(one) for key, one in value.items()}
+    return value
+
+
 def kept_object(tracer: Tracer, held: Held, expression: str, called: Value) -> Any:
-    """What stands for a container: a list of which all items are of one kind may be read."""
+    """What stands for a container or an object: a list of which all items are of one kind may be read."""
     if held.items is None:
         return KeptObject(tracer, held.kind, expression, called)
     return StagedList(tracer, [], given=(expression, called, _form_of(held.items)))

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..guards import Same
+from .pure import is_of_namedtuple
 from .source import source_of
 from .state import Part, State
 
@@ -30,6 +31,8 @@ class MadeObjects(Part):
 
     def can_make(self, cls: type) -> bool:
         """Whether making an object is running __init__, and its attributes are what is set."""
+        if is_bunch(cls) or cls is types.SimpleNamespace:
+            return True
         own_ways = [
             name for name in _OWN_WAYS if inspect.getattr_static(cls, name, None) is not getattr(object, name, None)
         ]
@@ -39,6 +42,12 @@ class MadeObjects(Part):
         return type(cls) in (type, abc.ABCMeta) and not own_ways and of_statements
 
     def make(self, node: ast.Call, cls: type, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        if is_bunch(cls):
+            return self._make_bunch(cls, args, kwargs)
+        if cls is types.SimpleNamespace:
+            namespace = cls(*args, **kwargs)
+            self.tracer.made_objects[id(namespace)] = namespace
+            return namespace
         made: Any = object.__new__(cls)  # or Python's own TypeError of an abstract class
         self.tracer.made_objects[id(made)] = made
         method = inspect.getattr_static(cls, "__init__")
@@ -49,6 +58,14 @@ class MadeObjects(Part):
             self._fill_fields(node, made, method, args, kwargs)
         else:
             self.call_function(self.inputs.of_class(cls, "__init__"), [made, *args], kwargs)
+        return made
+
+    def _make_bunch(self, cls: type, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """A tuple with attributes beside its parts, whose class SciPy writes as collections.namedtuple does."""
+        made = cls.__new__(cls, *args, **kwargs)
+        self.tracer.made_objects[id(made)] = made
+        init = self.inputs.of_class(cls, "__init__")
+        self.call_function(init, [made, *args], kwargs)
         return made
 
     def _fill_fields(self, node: ast.Call, made: Any, method: types.FunctionType, args: Any, kwargs: Any) -> None:
@@ -76,6 +93,8 @@ class MadeObjects(Part):
         """An attribute, found as Python finds it; what the class has is read at each call."""
         kind = type(owner)
         held = inspect.getattr_static(kind, name, None)
+        if name == "__dict__":
+            return vars(owner)  # or Python's own error
         if type(held) is property and isinstance(held.fget, types.FunctionType):
             return self.call_function(self.inputs.getter(kind, name, held), [owner], {})
         if held is None or name in getattr(owner, "__dict__", {}) or isinstance(held, types.MemberDescriptorType):
@@ -117,6 +136,17 @@ class MadeObjects(Part):
         if base is None:
             return getattr(owner, name)  # Python's own error
         raise self.error(node, f"super().{name}", "only methods are followed through it", "Call it by name.")
+
+
+def is_bunch(cls: type) -> bool:
+    """Whether objects of the class are tuples with names for their parts, and an __init__ sets attributes beside those."""
+    if not issubclass(cls, tuple) or not hasattr(cls, "_fields") or type(cls) is not type:
+        return False
+    new, init, sets = (inspect.getattr_static(cls, name) for name in ("__new__", "__init__", "__setattr__"))
+    new = getattr(new, "__func__", new)
+    reads = cls.__getattribute__ is tuple.__getattribute__ and not hasattr(cls, "__getattr__")
+    written = all(isinstance(one, types.FunctionType) and is_of_namedtuple(one) for one in (new, sets))
+    return written and reads and isinstance(init, types.FunctionType)
 
 
 def _is_frozen(cls: type) -> bool:

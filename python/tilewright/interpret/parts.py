@@ -10,12 +10,13 @@ import ast
 import collections
 import types
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from ..errors import TraceError
 from ..ops.stages import EFFECTS, effect_stage
 from .frame import Pending, Return
-from .kept_objects import KeptObject, kept_object
+from .kept_objects import KeptObject, handed, kept_object
 from .outlined import RETURNED, Outline, is_part, outline_of, part_site, place_in
 from .source import inside, site_of
 from .state import Part, State
@@ -117,7 +118,7 @@ class Parts(Part):
         value = node.value if isinstance(node, ast.Return) else None
         handed = [value, *(value.elts if isinstance(value, ast.Tuple) else [])]
         return any(
-            isinstance(self.frame.variables.get(item.id), KeptObject)
+            isinstance(kept := self.frame.variables.get(item.id), KeptObject) and kept.is_container
             for item in ast.walk(node)
             if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Load) and item not in handed
         )
@@ -143,14 +144,12 @@ class Parts(Part):
             raise refusal
         if EFFECTS not in tracer.cache:
             raise EffectsAreStages
-        held = {name: self._read(name) for name in outline.reads if name in frame.variables}
+        held = {name: handed(self._read(name)) for name in outline.reads if name in frame.variables}
         if self.inputs.objects_in(list(held.values())) is not None:
             raise refusal
         self.inputs.pin(outline.call)
         with tracer.no_kernel(refusal):
-            given = effect_stage(
-                tracer, outline.call, [], held, way, lambda one, text, called: kept_object(tracer, one, text, called)
-            )
+            given = effect_stage(tracer, outline.call, [], held, way, partial(kept_object, tracer))
         if RETURNED in given:
             raise Return(given[RETURNED])
         for name in outline.gives:

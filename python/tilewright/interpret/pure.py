@@ -154,12 +154,12 @@ def is_named_tuple(cls: type) -> bool:
     for base in cls.__mro__[: cls.__mro__.index(tuple)]:
         for name, held in vars(base).items():
             function = held.__func__ if isinstance(held, staticmethod) else held  # __new__ is one
-            if name.startswith("__") and isinstance(function, types.FunctionType) and not _is_of_namedtuple(function):
+            if name.startswith("__") and isinstance(function, types.FunctionType) and not is_of_namedtuple(function):
                 return False
     return True
 
 
-def _is_of_namedtuple(function: types.FunctionType) -> bool:
+def is_of_namedtuple(function: types.FunctionType) -> bool:
     module = str(function.__globals__.get("__name__"))
     return module == "collections" or module.startswith("namedtuple_")
 

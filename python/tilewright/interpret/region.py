@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import TraceError
+from ..outside_values import bytes_of
 from ..symbolic.arrays import Storage, SymArray
 from ..symbolic.graph import BOOL, FLOAT64, INT64, Value
 from ..symbolic.scalars import LARGEST_INT, RunBool, RunScalar, SymInt, SymScalar, described
@@ -36,10 +37,10 @@ class Region(Part):
     def keeping_containers(self, node: ast.AST) -> Iterator[None]:
         """A region: what it changes of Python's and NumPy's own containers from outside, it would change once."""
         held = containers_of(self.frame, self.tracer)
-        arrays = [(item, item.tobytes()) for item in held.values() if isinstance(item, np.ndarray)]
+        arrays = [(item, bytes_of(item)) for item in held.values() if isinstance(item, np.ndarray)]
         with pushed(self.state.containers, held):
             yield
-        changed = [array for array, before in arrays if array.tobytes() != before]
+        changed = [array for array, before in arrays if bytes_of(array) != before]
         if changed:
             self.at(node)
             refusal = self.tracer.error_of(

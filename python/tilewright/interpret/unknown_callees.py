@@ -8,6 +8,7 @@ goes the same ways.
 from __future__ import annotations
 
 import ast
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from ..symbolic.scalars import Symbolic
 from ..symbolic.stages import NoTextError, Stage, argument_text
 from ..taken_ways import Site, Way
 from .frame import InterpretedFunction
+from .kept_objects import KeptObject, handed, kept_object
 from .pure import may_be_stage
 from .source import site_of
 from .state import Part, State
@@ -77,7 +79,7 @@ class UnknownCallees(Part):
             raise EffectsAreStages
         self.inputs.pin(function)
         with tracer.no_kernel(refusal):
-            return effect_stage(tracer, function, args, kwargs, way)
+            return effect_stage(tracer, function, handed(args), handed(kwargs), way, partial(kept_object, tracer))
 
 
 def has_text(value: Any) -> bool:
@@ -88,6 +90,8 @@ def has_text(value: Any) -> bool:
         )  # stages are handed numbers for those
     if isinstance(value, (Symbolic, Compressed)):
         return True
+    if isinstance(value, KeptObject):
+        return not value.is_container
     if type(value) in (list, tuple):
         return all(map(has_text, value))
     if type(value) is dict:

@@ -98,6 +98,11 @@ class Variables(Part):
                 self.name_value(target.value.id, owner)
         elif isinstance(target, ast.Attribute):
             owner = self.evaluate(target.value)
+            if isinstance(owner, SymArray) and target.attr in ("real", "imag", "flat") and not owner.is_scalar:
+                if target.attr == "imag" and owner.dtype.kind != "c":
+                    raise TypeError("array does not have imaginary part to set")
+                getattr(owner, target.attr)[slice(None) if target.attr == "flat" else ...] = value
+                return
             if isinstance(owner, SymArray):
                 raise self.error(target, f"assigning the attribute {target.attr} of an array",
                                  "there is no rule for it", "Use reshape or astype.")  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import functools
 import types
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -206,6 +207,8 @@ def _copy_that_watches(function: types.FunctionType, way: Way, look: Look) -> Ca
     look = replace(look, around=(*look.around, function))
 
     def watch(called: Any, site: Site) -> Any:
+        if type(called) is functools.partial:
+            return functools.partial(watch(called.func, site), *called.args, **called.keywords)
         instead = look.call(called, (*way, site), look)
         return _watched(called, (*way, site), look) if instead is None else instead
 

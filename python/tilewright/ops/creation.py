@@ -350,9 +350,10 @@ def arange(tracer: Tracer, *args: Any, dtype: Any = None, **others: Any) -> Any:
     values = [_number(tracer, a, "np.arange") for a in args] + limits
     if len(values) == 4:
         dtype = values.pop()
-    start, stop, step = (0, values[0], 1) if len(values) == 1 else (*values, 1)[:3]
-    if step is None:
-        step = 1
+    start, stop, step = (*values, None, None)[:3]
+    if stop is None:
+        start, stop = 0, start
+    step = 1 if step is None else step
     for limit in (start, stop, step):
         if isinstance(limit, int) and not -(2**63) <= limit < 2**63:
             raise tracer.error(f"np.arange with {limit}", "a compiled int has 64 bits", "Use floats.")

@@ -215,6 +215,7 @@ def _elementwise(
         with tracer.composite(name):
             arrays = [SymArray.fresh(tracer, value) for value in values]
             results = composed_ufuncs.computed(formula, arrays, list(resolved[ufunc.nin :]))
+            results = [result if shape else SymArray.fresh(tracer, result.read()) for result in results]  # no array
         return results[0] if ufunc.nout == 1 else tuple(results)
     if ufunc.nout > 1:
         raise tracer.error(f"np.{name}")

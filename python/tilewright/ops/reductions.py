@@ -30,6 +30,7 @@ from .operands import (
     fits_into,
     full,
     operand_of,
+    shape_of,
     to_value,
 )
 from .shapes import normalize_axes, reshape_value, with_new_axes
@@ -366,7 +367,8 @@ def reduce_ufunc(tracer: Tracer, ufunc: np.ufunc, args: Sequence[Any], kwargs: d
         return staged
     out = given.get("out")
     call: dict[str, Any] = {key: given[key] for key in ("keepdims", "where", "initial", "dtype") if key in given}
-    call |= {"axis": given.get("axis", 0), "out": out[0] if isinstance(out, tuple) else out}
+    of_number = not shape_of(operand_of(tracer, given["array"]))  # in which the first axis is none
+    call |= {"axis": given.get("axis", None if of_number else 0), "out": out[0] if isinstance(out, tuple) else out}
     handler = FUNCTIONS[getattr(np, name)]
     taken = signature(handler).parameters
     if "initial" not in taken:

@@ -111,8 +111,8 @@ def reshape(
 def reshaped(tracer: Tracer, array: SymArray, shape: tuple[Size, ...]) -> SymArray:
     """A view where NumPy makes one for certain, else one that refuses to be told from a copy."""
     old = _resolved(tracer, array.sizes)
-    if array.is_scalar:
-        return SymArray.fresh(tracer, reshape_value(tracer, array.read(), shape), is_scalar=False)
+    if array.is_scalar:  # whose method gives a scalar where the shape is one's
+        return SymArray.fresh(tracer, reshape_value(tracer, array.read(), shape), is_scalar=not shape)
     certain = _without_ones(old) == _without_ones(shape) or array.is_c_contiguous()
     return array.seen_as(View("reshape", {}, shape, uncertain=not certain))
 
@@ -177,6 +177,8 @@ def transpose(tracer: Tracer, a: Any, axes: Any = None) -> Any:
         order = [normalize_axis(axis, rank) for axis in axes]
         if len(set(order)) != rank:
             raise ValueError("repeated axis in transpose")
+    if array.is_scalar:
+        return array
     return array.seen_as(View("transpose", {"axes": order}, tuple(array.sizes[k] for k in order)))
 
 

@@ -15,6 +15,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from inspect import BoundArguments, Parameter
+from types import MethodType
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from ..symbolic.graph import INT64, Value
 from ..symbolic.registry import provides, signature
 from ..symbolic.scalars import RunScalar, Symbolic, SymInt, SymScalar, number_of_the_call, refuse_kinds
 from ..symbolic.sizes import Size
-from ..symbolic.stages import NoTextError, Operand, Stage, call_of, result_of
+from ..symbolic.stages import NoTextError, Operand, Raw, Stage, call_of, result_of
 from ..symbolic.tracer import LEAVE_IT_OUT, CalleeNotSeen, Tracer
 from ..taken_ways import Way
 from .elementwise import store_exactly, store_result
@@ -214,6 +215,8 @@ def _name_of(function: Any) -> str:
         modules = ("numpy", "scipy.special")
         homes = [m for m in modules if getattr(sys.modules.get(m), function.__name__, None) is function]
         return f"{homes[0] if homes else 'unknown'}.{function.__name__}"
+    if isinstance(function, MethodType) and (distribution := callees.distribution_of(function)) is not None:
+        return f"{distribution}.{function.__name__}"
     module = getattr(function, "__module__", "") or "numpy"
     public = ".".join(part for part in module.split(".") if part[0] != "_")
     return f"{public or module}.{getattr(function, '__qualname__', function.__name__)}"
@@ -356,10 +359,10 @@ def _is_complex(leaf: Any) -> bool:
 
 def effect_stage(  # noqa: PLR0917
     tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dict[str, Any], way: Way,
-    kept: Callable[[callees.Held, str, Value], Any] | None = None,
+    kept: Callable[[callees.Held, str, Value], Any],
 ) -> Any:  # fmt: skip
     """The result of a call of a function that is not known to be pure: it is made once, behind all others before it. `kept`:
-    what stands for a container in the result, given the expression for it and the value of the call."""
+    what stands for a container or an object in the result, given the expression for it and the value of the call."""
     args, kwargs = [_given_to(value) for value in args], {key: _given_to(value) for key, value in kwargs.items()}
     name = _name_of(function)
     try:
@@ -397,9 +400,7 @@ def effect_stage(  # noqa: PLR0917
     called = tracer.cache[EFFECTS].read()
     for array, piece in zip(written, pieces[len(pieces) - len(written) :], strict=True):
         array.write(piece.read())
-    if kept is None:
-        return callees.rebuilt(found.gives, iter(pieces), arrays)
-    helds = [one for one in found.gives.values() if isinstance(one, callees.Held)]
+    helds = callees.helds_in(found.gives)
     stands = [kept(one, f"{result}[{len(gives) + k}]", called) for k, one in enumerate(helds)]
     return callees.rebuilt(found.gives, iter(pieces), arrays, iter(stands))
 
@@ -419,6 +420,8 @@ def _kind_of(tracer: Tracer, value: Any) -> Any:
         return "array", value.dtype.str, value.ndim
     if isinstance(value, SymInt):
         return int
+    if isinstance(value, Raw):
+        return callees.kind_of_object(value.kind)
     if isinstance(value, SymScalar):
         refuse_kinds(value, "handing it to a call that Python makes")
         return type(value.hint)
@@ -427,7 +430,8 @@ def _kind_of(tracer: Tracer, value: Any) -> Any:
 
 def _given(seen: Any, shapes: Sequence[Sequence[Any]]) -> Any:
     if isinstance(seen, callees.Array):
-        sizes = [FromData() if e is None else e if isinstance(e, int) else shapes[e[0]][e[1]] for e in seen.extents]
+        likeliest = [places[0] if places else None for places in seen.extents]
+        sizes = [FromData() if e is None else e if isinstance(e, int) else shapes[e[0]][e[1]] for e in likeliest]
         return Gives(seen.dtype, sizes, is_array=seen.is_array)
     if isinstance(seen, type):
         return Gives(np.dtype({bool: np.bool_, int: np.int64, float: np.float64}[seen]), (), seen)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .graph import WHOLE, NewAxis, Slice, Value, unchanged
+from .graph import WHOLE, Block, NewAxis, Slice, Value, unchanged
 from .known import known_value
 from .operators import BINARY, COMPARE, COMPARE_UFUNC, UNARY, divmod_of
 from .registry import OPERATIONS
@@ -33,6 +33,7 @@ class Storage:
     version: int = 0
     read_only: bool = False  # in the recorded call
     part_of: str = ""  # real or imag: NumPy has a view there, and this is none
+    whole: tuple[SymArray, Block] | None = None  # whose part that is, and the block in which it was taken
     # What a loop or a branch on data chose among arrays that others see: those arrays, and their values then.
     chosen_from: tuple[tuple[Storage, Value], ...] | None = None
     # Of what a branch chose: memory that it is where a truth of the run holds.
@@ -286,6 +287,9 @@ class SymArray(ArrayLike):
             )
         if self.storage.read_only:
             raise ValueError("assignment destination is read-only")
+        if self.storage.whole is not None and self.storage.whole[1] is self.tracer.blocks[-1]:
+            self._write_part(self.storage.whole[0], value)
+            return
         if self.storage.part_of:
             raise self.tracer.error(
                 f"writing into .{self.storage.part_of} of an array",
@@ -313,6 +317,17 @@ class SymArray(ArrayLike):
             self.tracer.written[argument.name] = argument.path
         self.storage.value = self._rebuilt(self.storage.value, self.chain, value)
         self.storage.version += 1
+
+    def _write_part(self, whole: SymArray, value: Value) -> None:
+        """Of a view that is the real or the imaginary part: the array itself is written."""
+        tracer, name = self.tracer, self.storage.part_of
+        self._refuse_stale(self.storage.chosen_from or ())
+        part, held = self._rebuilt(self.storage.value, self.chain, value), whole.read()
+        other = tracer.add("imag" if name == "real" else "real", (held,), {}, part.dtype, held.shape)
+        parts = (part, other) if name == "real" else (other, part)
+        whole.write(tracer.add("complex", parts, {}, held.dtype, held.shape))
+        self.storage.value, self.storage.version = part, self.storage.version + 1
+        self.storage.chosen_from = ((whole.storage, whole.storage.value),)
 
     def _rebuilt(self, base: Value, chain: tuple[View, ...], value: Value) -> Value:
         if not chain:
@@ -379,6 +394,7 @@ class SymArray(ArrayLike):
         made.storage.part_of = name
         if not self.is_scalar:
             made.storage.chosen_from = ((self.storage, self.storage.value),)
+            made.storage.whole = self, self.tracer.blocks[-1]
         return made
 
     def _call(self, function: Any, *args: Any, **kwargs: Any) -> Any:

@@ -98,6 +98,10 @@ class _Known:
 
     def _computed(self, value: Value, shape: tuple[int, ...]) -> Any:
         operation, attributes, dtype = value.operation, value.attributes, value.dtype
+        if operation == "result" and attributes["of"].operation == "if":
+            branch = attributes["of"]
+            taken = branch.blocks[0 if self.value(branch.operands[0]) else 1]
+            return self.value(taken.yields[attributes["position"]])
         if value.blocks or operation in ("parameter", "result") or operation.startswith(("pcg64", "magnitude")):
             raise _Unknown
         if value.is_argument:

@@ -42,10 +42,11 @@ class Operand:
 
 @dataclass(frozen=True)
 class Raw:
-    """An argument that stages hold: the expression, and its name in programs."""
+    """An argument that stages hold: the expression, its name in programs, and its class."""
 
     source: str
     name: str
+    kind: type = object
 
 
 @dataclass(frozen=True)

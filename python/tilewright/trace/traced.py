@@ -8,6 +8,7 @@ import types
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from ..devices import UnknownDtype, stand_in
 from ..errors import TraceError
 from ..guards import VALUE_KINDS, Missing, PythonGuard, follow, guard_holds, path_text
 from ..interpret.arguments import Inputs
+from ..interpret.carried import attributes_of
 from ..interpret.generators import OFFSET_BITS, at_most
 from ..interpret.interpreter import BeginAgain, Interpreter
 from ..interpret.kept_objects import KeptObject
@@ -34,12 +36,13 @@ from ..ops.elementwise import copied
 from ..ops.operands import is_symbolic
 from ..ops.stages import held_copy, materialized, of_its_kind
 from ..signatures import own_signature
+from ..structure import ZERO_DIMENSIONAL, Made
 from ..symbolic.arrays import Storage, SymArray
 from ..symbolic.compressed import Compressed
 from ..symbolic.graph import BOOL, INT64, Value, unchanged
 from ..symbolic.scalars import SymInt, SymScalar, refuse_kinds
 from ..symbolic.sizes import Size
-from ..symbolic.stages import REPRODUCIBLE, Stage, Untaken
+from ..symbolic.stages import ON_DEVICE, REPRODUCIBLE, Stage, Untaken
 from ..symbolic.tracer import MAX_RANK, Argument, CalleeNotSeen, Decided, LayoutNeeded, SizeGuard, Tracer
 from ..taken_ways import only_way, was_watched
 from .emit import Emitter, digest_of, quoted
@@ -56,7 +59,7 @@ _CONTRACTS = ("numpy", "reproducible", "fast")
 class Result:
     """One leaf of what the function returns.
 
-    `kind`: array, scalar (a NumPy scalar), argument (that very object), view (of an argument), held (an array whose size
+    `kind`: array, array of no dimensions, scalar (a NumPy scalar), argument (that very object), view (of an argument), held (an array whose size
     the data decide), int, float or bool (a Python number that the program computes), constant (a Python value, in `value`).
     `name` is the program's value, "" for constants; `argument` names the argument of an argument or a view.
     """
@@ -77,7 +80,7 @@ class Traced:
     arguments: tuple[Argument, ...]
     guards: tuple[PythonGuard, ...]
     size_guards: tuple[SizeGuard, ...]
-    # Result leaves in the structure that the function returns: a Result, a tuple, a list or a dict.
+    # Result leaves in the structure that the function returns: a Result, a tuple, a list, a dict, or a Made.
     results: Any
     # Why NumPy has to run the call although it was traced; None when the program serves it.
     fallback_reason: str | None
@@ -460,6 +463,7 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
         memory.append(of)
         return ("leaf", len(leaves) - 1)
 
+    objects: dict[int, Any] = {}  # that the function made, and returns
     # What is held, by its memory, and its leaf: twice in the result, it is one object.
     held_leaves: dict[int, tuple[Any, Value]] = {}
 
@@ -513,8 +517,10 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
                 if whole.argument is not None:
                     reasons.append(f"it returns a view of {whole.argument.name}")
             returned.append(item)
-            if not value.shape:
+            if not value.shape and tracer.untaken is ON_DEVICE:
                 reasons.append("it returns an array of no dimensions")
+            elif not value.shape:
+                kind = ZERO_DIMENSIONAL
             of = id(item.storage)
             if arrays.setdefault(of, item) is not item:
                 reasons.append("it returns several views of one array")
@@ -525,6 +531,14 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
             if any(value is other and of != owner for (_, other, _), owner in zip(leaves, memory, strict=True)):
                 value = copied(tracer, value)
             return add_leaf(kind, value, argument, of)
+        if tracer.is_made(item) or (is_named_tuple(type(item)) and getattr(item, "__dict__", None)):
+            if id(item) in objects:
+                reasons.append(f"it returns one {type(item).__name__} object twice")
+                return ("constant", None)
+            objects[id(item)] = item
+            parts = [collect(part) for part in item] if isinstance(item, tuple) else None
+            attributes = {name: collect_attribute(held) for name, held in attributes_of(item).items()}
+            return ("made", type(item), parts, attributes)
         if isinstance(item, SymInt):
             return add_leaf("int", item.as_value(), "")
         if isinstance(item, SymScalar) and type(item.hint) is complex:
@@ -533,6 +547,7 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
         if isinstance(item, SymScalar):
             return add_leaf(type(item.hint).__name__, item.value, "")
         own = item is not result and not tracer.cache["inputs"].is_outer(item)  # made at each call
+        own = own or _holds_made(tracer, item)
         if isinstance(item, (tuple, list)) and (own or is_symbolic(item)):
             if type(item) not in (tuple, list) and not is_named_tuple(type(item)):
                 reasons.append(f"it returns a {type(item).__name__}")
@@ -557,6 +572,10 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
         )
         return ("constant", item)
 
+    def collect_attribute(item: Any) -> Any:
+        """What an object of the function's holds beside what functions return: what guards keep as it is."""
+        return ("constant", item) if isinstance(item, (ModuleType, type, np.dtype)) else collect(item)
+
     shape = collect(result)
     _refuse_shared(tracer, returned)
     end(tracer)  # behind the last check
@@ -569,9 +588,7 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
         reasons.append("it returns None")
     if values or writes:
         kinds = [kind if kind in ("int", "float", "bool", "held") else "" for kind, _, _ in leaves]
-        is_one = isinstance(
-            result, (SymArray, Compressed, StagedList, KeptObject, StagedText, SymInt, SymScalar, int, float)
-        )
+        is_one = shape[0] == "leaf" and leaves[shape[1]][0] != ZERO_DIMENSIONAL
         emitter = Emitter(tracer, values, not is_one, memory, writes, kinds)
         text = emitter.text()
         names = [emitter.names[value.number] for value in emitter.results]
@@ -592,6 +609,9 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
         if isinstance(item, tuple):
             if item[0] == "constant":
                 return Result("constant", value=item[1])
+            if item[0] == "made":
+                items = None if item[2] is None else tuple(map(restore, item[2]))
+                return Made(item[1], items, {name: restore(part) for name, part in item[3].items()})
             kind, value, argument = leaves[item[1]]
             return Result(kind, names[item[1]], str(value.dtype), argument)
         cls, parts = item
@@ -633,6 +653,12 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
         function=function,
         traced_by=traced_by,
     )
+
+
+def _holds_made(tracer: Tracer, item: Any) -> bool:
+    """Whether an object of the function's own is in a container, which is then its own too."""
+    parts = item.values() if isinstance(item, dict) else item if isinstance(item, (tuple, list)) else ()
+    return any(tracer.is_made(part) or _holds_made(tracer, part) for part in parts)
 
 
 def _refuse_shared(tracer: Tracer, returned: list[SymArray]) -> None:
