@@ -516,3 +516,81 @@ def test_a_constant_that_is_nan_hides_no_source():
 
 def test_a_parameter_may_be_called_locals():
     assert np.array_equal(tilewright.jit(locals_inside, strict=True)(np.arange(5.0), 3), np.arange(5.0) * 2 + 3)
+
+
+class Names(list):
+    """Has a way of its own to its items, as importlib's EntryPoints."""
+
+    def __getitem__(self, name):
+        raise KeyError(name)
+
+
+class Numbers(list):
+    pass
+
+
+NONE, SOME = Names(), Numbers([2.0, 3.0])
+
+
+def goes_through_lists(x):
+    for name in NONE:
+        x = x * name
+    for number in SOME:
+        x = x * number
+    return x
+
+
+def test_lists_of_classes_of_their_own_are_gone_through():
+    compiled = tilewright.jit(goes_through_lists, strict=True)
+    assert np.array_equal(compiled(np.arange(3.0)), np.arange(3.0) * 6)
+    SOME.append(2.0)
+    try:
+        assert np.array_equal(compiled(np.arange(3.0)), np.arange(3.0) * 12)
+    finally:
+        SOME.pop()
+
+
+def largest_above(values, limit):
+    return any((found := value) > limit for value in values) and found
+
+
+def names_in_a_branch(x):
+    y = x * 2
+    if x[0] > 0:
+        y = y + largest_above((1.0, 5.0, 9.0), 4.0)
+    return y
+
+
+def test_a_generator_in_a_branch_names_what_it_found():
+    compiled = tilewright.jit(names_in_a_branch, strict="kernels")
+    for first in (1.0, -1.0):
+        x = np.array([first, 2.0])
+        assert np.array_equal(compiled(x), names_in_a_branch(x))
+
+
+def ranges(x):
+    return np.arange(3, None) + x[:3], np.arange(1, None, 2), np.arange(2.0, None, None) + x[0]
+
+
+def test_a_range_without_an_end_begins_at_zero():
+    got = tilewright.jit(ranges, strict=True)(np.arange(4.0))
+    for ours, theirs in zip(got, ranges(np.arange(4.0)), strict=True):
+        assert np.array_equal(ours, theirs) and ours.dtype == theirs.dtype
+
+
+def in_interval(x, low):
+    def inside(value):
+        if np.isnan(value):
+            return False
+        return not value < 0
+
+    if not inside(low):
+        raise ValueError("low")
+    return np.zeros(3) + x if inside(low) else x
+
+
+def test_a_number_of_the_call_decides_through_branches():
+    compiled = tilewright.jit(in_interval, strict=True)
+    assert np.array_equal(compiled(np.arange(3.0), 0.5), np.arange(3.0))
+    with pytest.raises(ValueError, match="low"):
+        compiled(np.arange(3.0), -1.0)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tilewright
+from from_text import function_of
 from strictly import check
 from tilewright.errors import TraceError
 
@@ -43,14 +44,7 @@ PLACES = {
 
 def made(statement: str, place: str) -> Any:
     lines = ["y = x * (1 + 2j)", *place.replace("#", statement).splitlines(), "return y, y.imag + 1"]
-    text = "def written(x):\n" + textwrap.indent("\n".join(lines), "    ")
-    space: dict[str, Any] = {"np": np}
-    name = f"<written {hash(text)}>"
-    import linecache  # noqa: PLC0415
-
-    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
-    exec(compile(text, name, "exec"), space)
-    return space["written"]
+    return function_of("def written(x):\n" + textwrap.indent("\n".join(lines), "    "))
 
 
 @pytest.mark.parametrize("place", PLACES)
