@@ -625,8 +625,17 @@ def _extents(result: Any, axis: int, arguments: list[Any]) -> tuple[tuple[int, i
 
 def _keep(key: Any, found: Any) -> None:
     """What one more call gave, of which only that is known which held of all."""
-    before = _SEEN.get(key)
-    _SEEN[key] = found if before is None else _common(before, found)
+    for one in {key, _of_any_truth(key)}:
+        before = _SEEN.get(one)
+        _SEEN[one] = found if before is None else _common(before, found)
+
+
+def _of_any_truth(key: Any) -> Any:
+    """The key of such calls where a bool is known only in the run: elsewhere its value is an option."""
+    if type(key) is tuple:
+        is_truth = len(key) == 2 and key[0] is bool and type(key[1]) is bool  # noqa: PLR2004
+        return bool if is_truth else tuple(map(_of_any_truth, key))
+    return key
 
 
 def _common(before: Any, found: Any) -> Any:

@@ -332,9 +332,9 @@ class JitFunction(_face.Dispatcher):
             way = "numpy"
             if error.not_seen and self._watch_again(args, kwargs):
                 return self._in_out(self._in_watched(args, kwargs), out)
-            if error.idle != "here":
-                if self.strict:
-                    raise
+            if self.strict and not error.idle:
+                raise
+            if not self.strict and error.idle != "here":
                 self._fall_back(error)
             # f(x, 1) of no iterations says nothing of f(x, 1000).
             self._stay(args, kwargs, at_any_values=error.idle != "here")
@@ -920,7 +920,8 @@ def jit(
         default host code for NumPy arrays and CUDA code for arrays that lie on a device. With `cuda` alone NumPy arrays
         are copied to the device, and results back.
     strict : raise TraceError instead of running the function in NumPy where it cannot be compiled. Calls without a kernel
-        (np.sort) are stages of what is compiled: NumPy computes them between kernels. "kernels": those are errors too.
+        (np.sort) are stages of what is compiled: NumPy computes them between kernels. "kernels": those are errors too. A
+        call that computes nothing, and returns its arguments or views of them, is Python's in any case.
     contract : numpy (default), reproducible or fast; what a result promises.
     db : the store of tuned schedules, instead of the usual one.
     """

@@ -594,3 +594,41 @@ def test_a_number_of_the_call_decides_through_branches():
     assert np.array_equal(compiled(np.arange(3.0), 0.5), np.arange(3.0))
     with pytest.raises(ValueError, match="low"):
         compiled(np.arange(3.0), -1.0)
+
+
+def crops(x, n):
+    x = np.asarray(x)
+    return x[n:-n].reshape(-1), x
+
+
+def test_a_call_that_computes_nothing_is_pythons():
+    x = np.arange(12.0).reshape(4, 3)
+    compiled = tilewright.jit(crops, strict=True)
+    for _ in range(2):
+        part, whole = compiled(x, 1)
+        assert whole is x and np.shares_memory(part, x)
+
+
+def toeplitz(c, r):
+    values = np.concatenate((c[::-1], r[1:]))
+    n = values.strides[0]
+    return np.lib.stride_tricks.as_strided(values[len(c) - 1 :], (len(c), len(r)), (-n, n)).copy()
+
+
+def test_strides_fall_within_a_vector():
+    c, r = np.arange(4.0), np.arange(5.0) + 10
+    assert np.array_equal(tilewright.jit(toeplitz, strict=True)(c, r), toeplitz(c, r))
+
+
+def pads_where_needed(x):
+    widths = [(0, 1 if n % 2 else 0) for n in x.shape]
+    if np.any(np.asarray(widths)):
+        x = np.pad(x, widths)
+    return x.strides[0] * x
+
+
+def test_constants_decide():
+    compiled = tilewright.jit(pads_where_needed, strict=True)
+    for shape in ((4, 6), (3, 5), (3, 4)):
+        x = np.ones(shape)
+        assert np.array_equal(compiled(x), pads_where_needed(x))

@@ -14,6 +14,7 @@ from ..ops.elementwise import apply_ufunc, python_scalar_cast
 from ..ops.grids import built, is_builder
 from ..symbolic.arrays import SymArray
 from ..symbolic.compressed import Compressed
+from ..symbolic.known import constant_value
 from ..symbolic.operators import BINARY, python_operator
 from ..symbolic.scalars import RunBool, RunScalar, Symbolic, SymInt, SymScalar, known_exponent
 from .branches import Branches
@@ -152,13 +153,20 @@ class Expressions(Part):
     def condition(self, node: ast.expr) -> Any:
         """An expression of which only the truth counts: the parts of an `and` may be of any kinds."""
         if not isinstance(node, ast.BoolOp):
-            return self.as_truth(self.evaluate(node))
+            return self._decided(self.as_truth(self.evaluate(node)))
         undo = self.undoing()
         try:
             return self.evaluate(node)
         except ChangesShape:
             undo()
         return self._truth_of(isinstance(node.op, ast.And), node, node.values)
+
+    def _decided(self, condition: Any) -> Any:
+        """A truth that is the same in every call, as a bool: np.any() of constants."""
+        if isinstance(condition, SymArray) and not condition.sizes and not condition.kinds:
+            known = constant_value(self.tracer, condition.read())
+            return condition if known is None else bool(known)
+        return condition
 
     @staticmethod
     def as_truth(value: Any) -> Any:

@@ -179,13 +179,17 @@ def changes_first(function: Any) -> bool:
     return any(function is one for one in _CHANGES_FIRST)
 
 
+def _is_record(kind: type) -> bool:
+    """What functions that pybind11 makes have in the place of their module."""
+    return kind.__name__ == "PyCapsule" or kind.__module__.startswith("pybind11")
+
+
 def may_be_stage(function: Any) -> bool:
     """Whether Python may call a function between kernels, whatever it does: not a method of something that the call makes or
     is handed, which no later call has, and nothing that goes on behind the call."""
     owner = getattr(function, "__self__", None)
-    if isinstance(function, (types.MethodType, type)) or not (
-        owner is None or isinstance(owner, (types.ModuleType, type))
-    ):
+    is_of_module = owner is None or isinstance(owner, (types.ModuleType, type)) or _is_record(type(owner))
+    if isinstance(function, (types.MethodType, type)) or not is_of_module:
         return False
     return look_up(_NEVER_STAGES, function) is None and not inspect.isgeneratorfunction(function)
 

@@ -10,9 +10,9 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from ..symbolic.arrays import SymArray
 from ..symbolic.from_data import gather
-from ..symbolic.graph import Value
+from ..symbolic.graph import Slice, Value
 from ..symbolic.registry import rule
-from ..symbolic.scalars import SymInt
+from ..symbolic.scalars import SymInt, int_of
 from ..symbolic.tracer import Tracer
 from .creation import arange
 from .shapes import as_array, flip, moveaxis, normalize_axis, swapaxes
@@ -129,31 +129,45 @@ def sliding_window_view(
 def as_strided(
     tracer: Tracer, x: Any, shape: Any = None, strides: Any = None, subok: bool = False, writeable: bool = True
 ) -> Any:
-    """Elements of C-contiguous memory by positions that grow along each axis."""
+    """Elements of C-contiguous memory by positions that grow or fall along each axis."""
     array = as_array(tracer, x)
     own = array.strides  # or why they are not known
+    memory, begin = _memory_around(array)
     extents = array.shape if shape is None else (shape if isinstance(shape, (tuple, list)) else (shape,))
     steps = own if strides is None else (strides if isinstance(strides, (tuple, list)) else (strides,))
     if len(extents) != len(steps):
         raise ValueError("mismatch in length of strides and shape")
     positions: Any = arange(tracer, 1).reshape((1,) * len(extents))
-    last: Any = 0
+    first: Any = begin
+    last: Any = begin
     for k, (extent, stride) in enumerate(zip(extents, steps, strict=True)):
         step = stride // array.itemsize
-        if stride < 0 or stride % array.itemsize or extent < 1:
-            raise tracer.error("np.lib.stride_tricks.as_strided() with strides below 0 or between elements, or no elements",
+        if stride % array.itemsize or extent < 1:
+            raise tracer.error("np.lib.stride_tricks.as_strided() with strides between elements, or no elements",
                                "there is no rule for it", "Use slices.")  # fmt: skip
         along = [1] * len(extents)
         along[k] = -1
         positions = positions + (arange(tracer, extent) * step).reshape(along)
-        last = last + (extent - 1) * step
-    if last >= array.size:
+        if step < 0:
+            first = first + (extent - 1) * step
+        else:
+            last = last + (extent - 1) * step
+    if first < 0 or last >= memory.size:
         raise tracer.error("np.lib.stride_tricks.as_strided() beyond the array", "it would read memory of others",
                            "Make the shape smaller.")  # fmt: skip
-    made = gather(array.reshape(-1), positions.read(), 0, is_inside=True)
+    made = gather(memory.reshape(-1), (positions + begin).read(), 0, is_inside=True)
     view = _overlapping(array, made.read(), "as_strided()")
     view.storage.read_only = not writeable
     return view
+
+
+def _memory_around(array: SymArray) -> tuple[SymArray, Any]:
+    """The memory in which an array lies, and which of its elements is the first one: a slice of a vector has others before it."""
+    whole = SymArray(array.tracer, array.storage)
+    if len(array.chain) != 1 or array.chain[0].operation != "index" or whole.ndim != 1 or not whole.is_c_contiguous():
+        return array, 0
+    (item,) = array.chain[0].attributes["index"]
+    return (whole, int_of(array.tracer, item.start)) if isinstance(item, Slice) and item.step == 1 else (array, 0)
 
 
 def _overlapping(array: SymArray, value: Value, name: str) -> SymArray:

@@ -44,8 +44,13 @@ def is_known(tracer: Tracer, value: Value) -> bool:
     return _found(tracer, lambda known: known.value(value), guards=False) is not None
 
 
-def _found(tracer: Tracer, asked: Callable[[_Known], Any], guards: bool = True) -> Any:
-    known = _Known(tracer)
+def constant_value(tracer: Tracer, value: Value) -> Any:
+    """What the value is in every call, as a number of NumPy's; None where anything of the call decides."""
+    return _found(tracer, lambda known: known.value(value), guards=False, known=_Constant(tracer))
+
+
+def _found(tracer: Tracer, asked: Callable[[_Known], Any], guards: bool = True, known: _Known | None = None) -> Any:
+    known = known or _Known(tracer)
     try:
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -183,3 +188,19 @@ class _Known:
             else:
                 key.append(self.size(item))
         return tuple(key)
+
+
+class _Constant(_Known):
+    """Knows what no call decides."""
+
+    def size(self, size: Size) -> int:
+        size = self.tracer.resolve(size)
+        if not size.is_constant:
+            raise _Unknown
+        return size.constant_part
+
+    def _argument(self, value: Value) -> Any:
+        found = next((one for one in self.tracer.arguments if one.program_value is value), None)
+        if found is None or found.path[0][0] != "constant":
+            raise _Unknown
+        return super()._argument(value)
