@@ -20,7 +20,7 @@ from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
 
-from .outside_values import Variable, outside_of, same_bytes
+from .outside_values import Variable, is_of_a_statement, outside_of, same_bytes
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -332,17 +332,14 @@ def is_object(value: Any) -> bool:
     """Whether it is an object of a class that Python code defines, which is told from others by its class alone: what calls
     and iterates, what is raised, members of enumerations and our own objects are something else."""
     kind = type(value)
-    if not kind.__flags__ & _HEAP_TYPE or str(kind.__module__).split(".")[0] in ("builtins", "tilewright", "numpy"):
+    if not is_of_a_statement(kind) or str(kind.__module__).split(".")[0] in ("builtins", "tilewright", "numpy"):
         return False
     if callable(value) or hasattr(kind, "__next__") or isinstance(value, (BaseException, enum.Enum)):
         return False
     if isinstance(value, tuple) and hasattr(value, "_fields") and not getattr(value, "__dict__", None):
         return False
     plain = (object, tuple, list, dict)  # all that may be in one is found by Python's own ways
-    return all(base in plain or base.__flags__ & _HEAP_TYPE for base in kind.__mro__)
-
-
-_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class statement made it
+    return all(base in plain or is_of_a_statement(base) for base in kind.__mro__)
 
 
 def arrays_in(value: Any) -> Iterator[Any]:

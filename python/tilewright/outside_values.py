@@ -55,6 +55,8 @@ def _state_of(value: Any, depth: int = 0) -> Any:
         )
     if isinstance(value, type) and _can_change(value) and depth < _DEEPEST:
         return id(value), [(name, _state_of(one, depth + 1)) for name, one in vars(value).items()]
+    if callable(value) and not isinstance(getattr(type(value), "__call__", None), types.FunctionType):  # noqa: B004
+        return id(value)  # of C: what it keeps is no variable's
     if depth >= _DEEPEST or isinstance(value, (types.ModuleType, types.FunctionType, types.BuiltinFunctionType, type)):
         return id(value)
     if isinstance(value, (list, tuple, collections.deque)):
@@ -72,9 +74,14 @@ def _state_of(value: Any, depth: int = 0) -> Any:
     return (id(value), _state_of(held, depth + 1)) if type(held) is dict else id(value)
 
 
+def is_of_a_statement(kind: type) -> bool:
+    """Whether a class statement made a class, or Python code that does the same: none of C's."""
+    return bool(kind.__flags__ & _HEAP_TYPE)
+
+
 def _can_change(value: type) -> bool:
     """Whether attributes of a class can be set: not of one of C's."""
-    return bool(value.__flags__ & _HEAP_TYPE and not value.__flags__ & _IMMUTABLE_TYPE)
+    return is_of_a_statement(value) and not value.__flags__ & _IMMUTABLE_TYPE
 
 
 _IMMUTABLE_TYPE, _HEAP_TYPE = 1 << 8, 1 << 9  # Py_TPFLAGS_…

@@ -7,6 +7,7 @@ import dataclasses
 import enum
 import functools
 import importlib.util
+import inspect
 import operator
 import types
 from pathlib import Path
@@ -197,6 +198,11 @@ KINDS: dict[str, tuple[str, Any, Any]] = {
     "object with a property": ("x * v.twice", Scaled(2.0), Scaled(5.0)),
     "object of another class": ("v.method(x)", Scaled(2.0), More(2.0)),
     "operator": ("v(x, 2.0)", operator.add, operator.mul),
+    "signature": (
+        "x * v.bind(1.0, c=3.0).arguments.get('c', 2.0)",
+        inspect.signature(lambda a, **c: a),
+        inspect.signature(lambda a, c: a),
+    ),
     "itemgetter": ("v(x)", operator.itemgetter(3), operator.itemgetter(5)),
     "attrgetter": ("v(x.reshape(30, -1)) * 1.0", operator.attrgetter("T"), operator.attrgetter("real")),
     "methodcaller": ("v(x)", operator.methodcaller("sum"), operator.methodcaller("max")),

@@ -1066,3 +1066,25 @@ def test_a_call_of_no_iterations_says_nothing_of_others():
     assert np.array_equal(compiled(np.ones(3), 1), np.ones(3))
     assert np.array_equal(compiled(np.ones(3), 3), np.full(3, 7.0))
     assert compiled.specializations
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda y, n: (y[:n], y[n:]),
+        lambda y, n: (y[1::2], y[::2], y.sum()),
+        lambda y, n: tuple(y.reshape(5, 2).T),
+        lambda y, n: np.split(y, 5),
+        lambda y, n: (y[1:][:n], y[0], y[1:][n:][::-1]),
+        lambda y, n: [row for row in y.reshape(2, 5)],
+    ],
+)
+def test_results_that_share_no_element_are_made(function):
+    def f(x, n):
+        return function(x * 2, n)
+
+    compiled = tilewright.jit(f, strict=True)
+    for n in (3, 4, 1, 0):
+        for ours, theirs in zip(compiled(np.arange(10.0), n), f(np.arange(10.0), n), strict=True):
+            same(ours, theirs)
+    assert compiled.specializations

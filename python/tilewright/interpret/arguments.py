@@ -12,6 +12,7 @@ import collections
 import copy
 import enum
 import functools
+import inspect
 import sys
 import types
 from collections.abc import Callable
@@ -145,6 +146,7 @@ _KINDS: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
     ("a partial function", _is_partial, "_partial"),  # function, arguments and keywords
     ("a function of numbers under np.vectorize", _exactly(np.vectorize), "_vectorized"),  # its function and options
     ("a function behind lru_cache", _exactly(functools._lru_cache_wrapper), "_single"),  # what it gives is an input
+    ("a signature", _of(inspect.Signature, inspect.Parameter), "_single"),  # its identity
     ("a named tuple", lambda value: is_named_tuple(type(value)), "_items"),  # class and length, and each item
     ("a list or a tuple", _exactly(list, tuple), "_items"),  # length, and each item
     ("a deque", _exactly(collections.deque), "_items"),  # length, and each item

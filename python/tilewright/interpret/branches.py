@@ -12,6 +12,7 @@ from typing import Any
 
 from ..errors import TraceError
 from ..symbolic.graph import BOOL, INT64, Block, Value
+from ..symbolic.known import is_known
 from ..symbolic.scalars import RunBool, which_of
 from ..taken_ways import Branch
 from .carried import (
@@ -25,7 +26,7 @@ from .carried import (
     storages_of,
 )
 from .early_return import VALUE
-from .frame import Leaving, Pending, Return
+from .frame import BeginAgain, Leaving, Pending, Return
 from .region import RAISES, Raises, Region
 from .source import inside
 from .staged_cells import Cell, ChangesShape, is_other_size
@@ -179,7 +180,7 @@ class Branches(Region):
             self._note_memory(truth, [one for one in settled if one.made is not None])
         for name, one in merged.items():
             if one is None:
-                frame.variables[name] = self._differs(node, name, [side.found.get(name) for side in sides])
+                frame.variables[name] = self._differs(node, truth, name, [side.found.get(name) for side in sides])
         for name, cell in cells.items():
             frame.variables[name] = cell.take()
         if _GIVEN in frame.variables:
@@ -285,7 +286,7 @@ class Branches(Region):
         name = f" kind of {number.text}"
         merged[name] = Carried(codes[0], Form("int", INT64), self.frame, name, kind_of=number)
 
-    def _differs(self, node: ast.AST, name: str, ways: list[Any]) -> Pending:
+    def _differs(self, node: ast.AST, truth: Value, name: str, ways: list[Any]) -> Pending:
         what = f"{name} after an if on data" if name != _GIVEN else "what an if on data gives"
         what = "what the returns in a loop give" if name.startswith(VALUE) else what
         why = "both branches must give an array or a number of the same dtype and shape"
@@ -293,12 +294,16 @@ class Branches(Region):
 
         branch = self.branch(node) if self.tracer.takes_effects and isinstance(node, ast.If) else None
 
-        def refusal() -> ChangesShape:
+        place = self.place(node) if isinstance(node, ast.If) else None
+
+        def refusal() -> BaseException:
             self.at(node)
             made = self.tracer.error_of(ChangesShape, f"loops: {what}; {why}.", hint)
             made.branches = () if branch is None else ((branch, None),)
             if (name.isidentifier() or name == _GIVEN) and is_other_size(*ways):
                 made.cell = ("branch", self.place(node), name)
+            if place is not None and place not in self.tracer.unrolled and is_known(self.tracer, truth):
+                return BeginAgain(place, made)  # sizes and numbers of the call decide it then
             return made
 
         return Pending.refused(refusal)

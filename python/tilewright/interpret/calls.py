@@ -24,6 +24,7 @@ from ..ops import apply_ufunc, call_numpy, is_symbolic, scalar_constructor
 from ..ops.callees.draws import DRAWS
 from ..ops.reductions import reduce_ufunc
 from ..ops.stages import seen_stage
+from ..outside_values import is_of_a_statement
 from ..symbolic.arrays import SymArray
 from ..symbolic.compressed import Compressed
 from ..symbolic.graph import FLOAT64
@@ -131,6 +132,8 @@ class Calls(Part):
         if isinstance(function, GeneratorMethod):
             self._refuse_objects(node, args, kwargs)
             return function.generator.call(function.name, args, kwargs)
+        if len(args) == 1 and not kwargs:
+            _refuse_as_python(function, args[0])
         special = self.builtins.find(function)
         if special is not None:
             hands_on = function in HAND_ON_OBJECTS and not any(map(self.inputs.is_object, args))
@@ -496,6 +499,17 @@ class Calls(Part):
             "its class decides itself how objects are made, or how their attributes are found",
             "Make it at the caller and pass it in, or use plain arrays and tuples.",
         )
+
+
+def _refuse_as_python(function: Any, value: Any) -> None:
+    """Python's own TypeError for an object whose class has no length, or no items."""
+    kind = type(value)
+    if not is_of_a_statement(kind) or kind.__module__.split(".")[0] == "tilewright":
+        return
+    if function is len and not hasattr(kind, "__len__"):
+        raise TypeError(f"object of type '{kind.__name__}' has no len()")
+    if function is iter and not hasattr(kind, "__iter__") and not hasattr(kind, "__getitem__"):
+        raise TypeError(f"'{kind.__name__}' object is not iterable")
 
 
 def _has_arrays(value: Any) -> bool:

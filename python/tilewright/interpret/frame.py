@@ -11,6 +11,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import Any, NoReturn
 
+from ..errors import TraceError
 from .source import DEFINITIONS, FunctionNode, inside
 
 
@@ -52,13 +53,23 @@ class Pending:
     leads_to: Callable[[], list[Any]] = list  # objects whose memory may be written through it
 
     @classmethod
-    def refused(cls, error: Callable[[], Exception]) -> Pending:
+    def refused(cls, error: Callable[[], BaseException]) -> Pending:
         """Of a variable that has no value: reading it raises the error."""
 
         def read() -> NoReturn:
             raise error()
 
         return cls(read)
+
+
+class BeginAgain(BaseException):
+    """The trace begins again with a loop decided otherwise: unrolled because of `why`, or, without one, kept as a while
+    whose condition is of the run but for the first iterations."""
+
+    def __init__(self, place: tuple[str, int, int], why: TraceError | None = None) -> None:
+        super().__init__(place)
+        self.place = place
+        self.why = why
 
 
 class Frame:

@@ -45,7 +45,7 @@ from .early_return import (
     leaves_at_once,
 )
 from .expressions import Expressions
-from .frame import Break, Continue, Control, Frame, Leaving, Return
+from .frame import BeginAgain, Break, Continue, Control, Frame, Leaving, Return
 from .generator_functions import GeneratorFunctions
 from .iterators import END, LoopItems
 from .managers import Managers
@@ -60,16 +60,6 @@ from .state import Part, State
 MAX_DEPTH = 32
 MAX_RECURSION = 2  # a helper that maps itself over a tuple; what data end would go on for ever
 MAX_STATEMENTS = 200_000
-
-
-class BeginAgain(BaseException):
-    """The trace begins again with a loop decided otherwise: unrolled because of `why`, or, without one, kept as a while
-    whose condition is of the run but for the first iterations."""
-
-    def __init__(self, place: tuple[str, int, int], why: TraceError | None = None) -> None:
-        super().__init__(place)
-        self.place = place
-        self.why = why
 
 
 class Interpreter(Part):

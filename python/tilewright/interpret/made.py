@@ -11,13 +11,13 @@ from collections.abc import Callable
 from typing import Any
 
 from ..guards import Same
+from ..outside_values import is_of_a_statement
 from .pure import is_of_namedtuple
 from .source import source_of
 from .state import Part, State
 
 # Methods by which a class decides itself what making an object, or reading and setting its attributes, means.
 _OWN_WAYS = ("__new__", "__getattribute__", "__getattr__", "__setattr__", "__delattr__", "__del__")
-_HEAP_TYPE = 1 << 9  # of type.__flags__: a class that a class statement made
 
 
 class MadeObjects(Part):
@@ -38,7 +38,7 @@ class MadeObjects(Part):
         ]
         if _is_frozen(cls):
             own_ways = [name for name in own_ways if name not in ("__setattr__", "__delattr__")]
-        of_statements = all(base is object or base.__flags__ & _HEAP_TYPE for base in cls.__mro__)
+        of_statements = all(base is object or is_of_a_statement(base) for base in cls.__mro__)
         return type(cls) in (type, abc.ABCMeta) and not own_ways and of_statements
 
     def make(self, node: ast.Call, cls: type, args: list[Any], kwargs: dict[str, Any]) -> Any:

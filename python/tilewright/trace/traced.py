@@ -18,8 +18,9 @@ from ..errors import TraceError
 from ..guards import VALUE_KINDS, Missing, PythonGuard, follow, guard_holds, path_text
 from ..interpret.arguments import Inputs
 from ..interpret.carried import attributes_of
+from ..interpret.frame import BeginAgain
 from ..interpret.generators import OFFSET_BITS, at_most
-from ..interpret.interpreter import BeginAgain, Interpreter
+from ..interpret.interpreter import Interpreter
 from ..interpret.kept_objects import KeptObject
 from ..interpret.outlined import is_part
 from ..interpret.plain_arrays import WrittenWithTraced
@@ -45,6 +46,7 @@ from ..symbolic.sizes import Size
 from ..symbolic.stages import ON_DEVICE, REPRODUCIBLE, Stage, Untaken
 from ..symbolic.tracer import MAX_RANK, Argument, CalleeNotSeen, Decided, LayoutNeeded, SizeGuard, Tracer
 from ..taken_ways import only_way, was_watched
+from .disjoint import are_disjoint
 from .emit import Emitter, digest_of, quoted
 
 _INPUTS = ("array", "hidden", "scalar")
@@ -446,7 +448,7 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
         at_most(tracer, generator.drawn, 2**OFFSET_BITS - 1, "in one call")
     leaves: list[tuple[str, Value, str]] = []
     memory: list[int | None] = []  # of each leaf: what tells its array from others
-    arrays: dict[int, SymArray] = {}  # the arrays that are returned, by their memory
+    arrays: dict[int, list[SymArray]] = {}  # the arrays that are returned, by their memory
     reasons: list[str] = []
     writes = {
         array.storage.argument.name: array.storage.value
@@ -522,12 +524,14 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
             elif not value.shape:
                 kind = ZERO_DIMENSIONAL
             of = id(item.storage)
-            if arrays.setdefault(of, item) is not item:
+            others = arrays.setdefault(of, [])
+            if any(one is not item and not are_disjoint(tracer, one, item) for one in others):
                 reasons.append("it returns several views of one array")
             elif any(view.operation == "broadcast_to" for view in item.chain):
                 reasons.append("it returns a read-only view, of np.broadcast_to")
             elif item.storage.read_only:
                 reasons.append(f"it returns a read-only view, {item.storage.part_of} of an array")
+            others.append(item)
             if any(value is other and of != owner for (_, other, _), owner in zip(leaves, memory, strict=True)):
                 value = copied(tracer, value)
             return add_leaf(kind, value, argument, of)
