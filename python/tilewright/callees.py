@@ -292,38 +292,40 @@ def watching_effects(
     one that looks at its calls. `around`: the functions that are compiled, whose variables outside are looked at too.
     `is_worth_it`: whether to look at a call that is handed so many bytes."""
 
+    # Classes may refuse to be looked into in any way of their own: the call itself is made as ever.
     def call(*args: Any, **kwargs: Any) -> Any:
+        key = before = None
         try:
             key = _key((function, way), args, kwargs, _kind_of)
-        except TypeError:
-            return watched(*args, **kwargs)
-        arrays = list(arrays_in((args, kwargs)))
-        if not is_worth_it(sum(getattr(one, "nbytes", 0) for one in arrays)):
-            return watched(*args, **kwargs)
-        try:
-            before = [np.array(one) for one in arrays]
-            contents, outside = contents_of((args, kwargs)), outside_of(around)
-        except Exception as error:  # noqa: BLE001 - of classes that cannot be looked into
-            _SEEN[key] = str(error)
-            return watched(*args, **kwargs)
+            arrays = list(arrays_in((args, kwargs)))
+            if is_worth_it(sum(getattr(one, "nbytes", 0) for one in arrays)):
+                copies = [np.array(one) for one in arrays]
+                before = arrays, copies, contents_of((args, kwargs)), outside_of(around)
+        except Exception as error:  # noqa: BLE001
+            if key is not None:
+                _SEEN[key] = str(error)
         result = watched(*args, **kwargs)
-        written = tuple(written_of(before, arrays))
-        try:
-            if are_changed(contents):
-                raise TypeError("it changes a list or dict that it is handed")
-            after = outside_of(around)
-            changed = tuple(variable for variable, state in outside.items() if after.get(variable) != state)
-            describe = _variables_described if is_part(function) else functools.partial(_described, is_pure=False)
-            found = Seen(describe(result, arrays), written, changed)
-            pieces = pieces_of(result, found.gives, arrays)
-            arrays_held(result, found.gives, [*arrays, *pieces])
-            if len(pieces) > _MOST_PIECES:
-                raise TypeError(f"it gives {len(pieces)} results")
-            refuse_shared(pieces)
-            _keep(key, found)
-        except Exception as error:  # noqa: BLE001 - of classes that cannot be looked into; the call itself is made
-            _SEEN[key] = str(error)
+        if before is not None:
+            try:
+                _keep(key, seen_of(result, *before))
+            except Exception as error:  # noqa: BLE001
+                _SEEN[key] = str(error)
         return result
+
+    def seen_of(result: Any, arrays: list[Any], copies: list[Any], contents: Any, outside: dict[Variable, Any]) -> Seen:
+        written = tuple(written_of(copies, arrays))
+        if are_changed(contents):
+            raise TypeError("it changes a list or dict that it is handed")
+        after = outside_of(around)
+        changed = tuple(variable for variable, state in outside.items() if after.get(variable) != state)
+        describe = _variables_described if is_part(function) else functools.partial(_described, is_pure=False)
+        found = Seen(describe(result, arrays), written, changed)
+        pieces = pieces_of(result, found.gives, arrays)
+        arrays_held(result, found.gives, [*arrays, *pieces])
+        if len(pieces) > _MOST_PIECES:
+            raise TypeError(f"it gives {len(pieces)} results")
+        refuse_shared(pieces)
+        return found
 
     return call
 
