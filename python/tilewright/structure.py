@@ -31,7 +31,7 @@ def is_flat(structure: Any) -> bool:
     items = structure if type(structure) in (tuple, list) else [structure]
     if any(type(item) in (tuple, list, dict, Made) or hasattr(item, "_fields") for item in items):
         return False
-    if any(item.kind == ZERO_DIMENSIONAL for item in items):
+    if any(item is not None and item.kind == ZERO_DIMENSIONAL for item in items):
         return False
     return items is not structure or not any(item.kind == "constant" for item in items)
 

@@ -519,7 +519,7 @@ def laid_out(array: np.ndarray[Any, Any], layout: str) -> np.ndarray[Any, Any]:
 ADDS_UP = re.compile("einsum|matrix_power|convolve|correlate|average|nanvar|nanstd|norm")
 
 # Kernels of ours, which round otherwise than NumPy; calls that NumPy warns of, or refuses, go to NumPy whole.
-ROUNDED = re.compile(r"np\.(average|nanvar|nanstd|logaddexp|nanarg\w+|einsum)\(")
+ROUNDED = re.compile(r"np\.(average|corrcoef|nanvar|nanstd|logaddexp|nanarg\w+|einsum)\(")
 
 
 @dataclass(frozen=True)

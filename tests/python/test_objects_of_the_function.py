@@ -312,10 +312,6 @@ def assigned_in_a_loop(x, n):
     return rod.u
 
 
-def returned(x):
-    return Base(x)
-
-
 def with_operators(x):
     return Base(x) + 1
 
@@ -325,7 +321,6 @@ def with_operators(x):
     [
         (lambda x: Keeps(x).a + 1, "making a Keeps object"),
         (assigned_behind_an_if, "assigning rod.u in a run-time loop or branch"),
-        (returned, "Base"),
         (with_operators, "with a Base object"),
     ],
 )

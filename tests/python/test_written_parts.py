@@ -78,7 +78,7 @@ def test_real_arrays_have_no_imaginary_part_to_set() -> None:
         x.imag = 3
         return x * 2
 
-    with pytest.raises(TypeError, match="array does not have imaginary part to set"):
+    with pytest.raises(TypeError, match="imaginary part"):
         tilewright.jit(sets, strict=True)(np.arange(3.0))
 
 

@@ -100,7 +100,7 @@ class Variables(Part):
             owner = self.evaluate(target.value)
             if isinstance(owner, SymArray) and target.attr in ("real", "imag", "flat") and not owner.is_scalar:
                 if target.attr == "imag" and owner.dtype.kind != "c":
-                    raise TypeError("array does not have imaginary part to set")
+                    np.zeros(1, owner.dtype).imag = 0  # NumPy's own error
                 getattr(owner, target.attr)[slice(None) if target.attr == "flat" else ...] = value
                 return
             if isinstance(owner, SymArray):

@@ -67,6 +67,7 @@ class Gives:
     view_of: Like | None = None  # what NumPy gives is a view of that
     is_writeable: bool = True  # of a view
     view_name: str = ""
+    is_in_c_order: bool = False  # for certain, in each call
 
 
 class UnknownError(Exception):
@@ -118,6 +119,7 @@ class Like:
         self.shape = tuple(SymInt(tracer, n) for n in self.sizes)
         self.ndim = len(self.shape)
         self.size = SymInt(tracer, tracer.total(self.sizes))
+        self.is_in_c_order = isinstance(held, SymArray) and held.is_c_contiguous()
 
 
 @provides
@@ -508,7 +510,8 @@ def _opened(  # noqa: PLR0917
 def _result(tracer: Tracer, leaf: Gives, value: Value) -> Any:
     if leaf.kind is not None:
         return RunScalar(tracer, value, leaf.kind)
-    made = SymArray.fresh(tracer, value, is_scalar=not value.shape and not leaf.is_array)
+    is_scalar = not value.shape and not leaf.is_array
+    made = SymArray.fresh(tracer, value, is_scalar=is_scalar, c_order=leaf.is_in_c_order)
     if leaf.view_of is not None and not made.is_scalar:
         made.storage.read_only, made.storage.part_of = not leaf.is_writeable, leaf.view_name
         if isinstance(whole := leaf.view_of.value, SymArray):

@@ -17,7 +17,7 @@ def _roll(a: Like, shift: Any, axis: Any = None) -> Any:
     return Gives(a.dtype, a.shape, is_array=True)
 
 
-@row(np.pad, source_first=True)
+@row(np.pad)
 def _pad(array: Like, pad_width: Any, mode: str = "constant", **kwargs: Any) -> Any:
     if callable(mode) or not array.ndim:
         return None
@@ -30,7 +30,8 @@ def _pad(array: Like, pad_width: Any, mode: str = "constant", **kwargs: Any) -> 
         if type(given[0]) not in (tuple, list):
             given = [(given[0], given[-1])]
     pairs = list(given) * array.ndim if len(given) == 1 else given
-    return Gives(array.dtype, [n + pair[0] + pair[-1] for n, pair in zip(array.shape, pairs, strict=True)])
+    extents = [n + pair[0] + pair[-1] for n, pair in zip(array.shape, pairs, strict=True)]
+    return Gives(array.dtype, extents, is_in_c_order=array.is_in_c_order)
 
 
 def _listed(value: Any) -> Any:
