@@ -114,3 +114,14 @@ def flattened(structure: Any, result: Any) -> list[Any]:
     if structure.kind == ZERO_DIMENSIONAL:
         return [result[()]]
     return [] if structure.kind == "constant" else [result]
+
+
+def leaves_of(structure: Any) -> list[Any]:
+    """What says of each of those what it is."""
+    if type(structure) is dict:
+        return [leaf for item in structure.values() for leaf in leaves_of(item)]
+    if isinstance(structure, Made):
+        return leaves_of(structure.items or ()) + leaves_of(structure.attributes)
+    if type(structure) in (tuple, list) or hasattr(structure, "_fields"):
+        return [leaf for item in structure for leaf in leaves_of(item)]
+    return [] if structure is None or structure.kind == "constant" else [structure]

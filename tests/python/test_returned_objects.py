@@ -262,3 +262,16 @@ def test_what_is_an_object() -> None:
     assert callees.is_object(WithDf(1.0, 2.0, df=3.0))
     no_objects = [1, None, "a", X, np.float64(1), [1], {}, len, Box, ValueError(), iter([1]), (k for k in "a"), np]
     assert not any(map(callees.is_object, no_objects))
+
+
+def test_debug_compares_what_is_in_objects() -> None:
+    report = tilewright.jit(in_containers).debug(X)
+    assert not report.differs, str(report)
+
+
+def test_explain_and_tune_take_objects() -> None:
+    compiled = tilewright.jit(fits, strict=True)
+    compiled(X)
+    assert "fits" in compiled.explain()
+    compiled.tune(X, trials=2, budget=5)
+    assert agree(parts(compiled(X)), parts(fits(X)), bits=False)

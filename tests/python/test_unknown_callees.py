@@ -468,3 +468,35 @@ def test_options_that_write_arguments_write_them():
             mine, theirs = np.array([k, 2.0]), np.array([k, 2.0])
             assert agree(compiled(a * k, mine), function(a * k, theirs))
             assert agree(mine, theirs)
+
+
+def one_array(a, b, *, c=None):
+    LOG.append("one_array")
+    return (a * b).sum() + (c is a), a is b
+
+
+def writes_first(a, b):
+    LOG.append("writes_first")
+    a[0] = 7.0
+    return b[0] + b[1]
+
+
+def given_twice(x):
+    y = x * 2
+    total, is_one = one_array(y, np.asarray(y), c=y)
+    return x * total, is_one
+
+
+def given_twice_and_written(x):
+    y = x * 2
+    return writes_first(y, y) + y + writes_first(x, x)
+
+
+@pytest.mark.parametrize("function", [given_twice, given_twice_and_written])
+def test_an_array_that_is_handed_twice_is_one(function):
+    compiled = tilewright.jit(function, strict=True)
+    for k in (1.0, 2.0, 3.0):
+        mine, theirs = X * k, X * k
+        assert agree(compiled(mine), function(theirs))
+        assert agree(mine, theirs)
+    assert compiled.specializations

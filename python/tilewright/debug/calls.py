@@ -27,6 +27,7 @@ from ..machine import is_cuda_isa
 from ..partials import is_beyond_limit
 from ..record.capture import copy_arguments
 from ..specialization import Specialization
+from ..structure import flattened, leaves_of
 from ..tolerance import Tolerance
 from ..work_folders import work_folder
 from ..workload import describe_call
@@ -232,9 +233,9 @@ class _Call:
 
     def _results(self, result: Any) -> tuple[Array, ...]:
         """What the function returns, as the program lists it."""
-        several = isinstance(self.traced.results, (tuple, list))
-        pairs = zip(self.traced.results, result, strict=True) if several else [(self.traced.results, result)]
-        found = {leaf.name: value for leaf, value in pairs if leaf is not None}
+        structure = self.traced.results
+        pairs = [] if structure is None else zip(leaves_of(structure), flattened(structure, result), strict=True)
+        found = {leaf.name: value for leaf, value in pairs}
         arrays = []
         for name, number in zip(self.program.results, self.program.result_numbers, strict=True):
             dtype = self.program.type_of(name)[0] if number and number != "held" else None

@@ -272,8 +272,9 @@ def add_stage(  # noqa: PLR0917
             f"{name}() between kernels", "it may warn, where the function catches warnings", LEAVE_IT_OUT
         )
     operands: list[Value] = []
-    given = [_handed(tracer, value, operands) for value in args]
-    named = {key: _handed(tracer, value, operands) for key, value in kwargs.items()}
+    once: dict[int, Any] | None = {} if order is not None and order.behind is not None else None
+    given = [_handed(tracer, value, operands, once) for value in args]
+    named = {key: _handed(tracer, value, operands, once) for key, value in kwargs.items()}
     if order is not None or not operands:
         operands.append(tracer.constant(0) if order is None else order.before.read())
     of = order.of if order is not None and order.of else "callee"
@@ -333,6 +334,7 @@ def of_its_kind(tracer: Tracer, value: Any, after: Value | None = None) -> Value
 def seen_stage(tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """The result of a call that Python makes, of a function that has no row: as it gave it before."""
     args, kwargs = [_given_to(value) for value in args], {key: _given_to(value) for key, value in kwargs.items()}
+    args, kwargs = _one_for_each_array([args, kwargs], [])
     name = _name_of(function)
     try:
         given = callees.seen(function, args, kwargs, lambda value: _kind_of(tracer, value))
@@ -366,6 +368,7 @@ def effect_stage(  # noqa: PLR0917
     """The result of a call of a function that is not known to be pure: it is made once, behind all others before it. `kept`:
     what stands for a container or an object in the result, given the expression for it and the value of the call."""
     args, kwargs = [_given_to(value) for value in args], {key: _given_to(value) for key, value in kwargs.items()}
+    args, kwargs = _one_for_each_array([args, kwargs], [])
     name = _name_of(function)
     try:
         found = callees.seen((function, way), args, kwargs, lambda value: _kind_of(tracer, value))
@@ -379,8 +382,7 @@ def effect_stage(  # noqa: PLR0917
     arrays = list(callees.arrays_in((args, kwargs)))
     memories = [
         {id(array.storage), *(id(storage) for storage, _ in array.storage.chosen_from or ())}
-        for array in arrays
-        if isinstance(array, SymArray) and not array.is_scalar
+        for array in {id(one): one for one in arrays if _is_in_memory(one)}.values()
     ]
     if any(not one.isdisjoint(other) for one, other in itertools.combinations(memories, 2)):
         raise tracer.error(f"{name}()", "two of its arguments share memory, and it may write them")
@@ -405,6 +407,24 @@ def effect_stage(  # noqa: PLR0917
     helds = callees.helds_in(found.gives)
     stands = [kept(one, f"{result}[{len(gives) + k}]", called) for k, one in enumerate(helds)]
     return callees.rebuilt(found.gives, iter(pieces), arrays, iter(stands))
+
+
+def _is_in_memory(value: Any) -> bool:
+    return isinstance(value, SymArray) and not value.is_scalar
+
+
+def _one_for_each_array(value: Any, seen: list[SymArray]) -> Any:
+    """Arguments in which an array that is there twice is one object, as it is for the callee: f(x, x)."""
+    if type(value) in (list, tuple):
+        return type(value)(_one_for_each_array(one, seen) for one in value)
+    if type(value) is dict:
+        return {key: _one_for_each_array(one, seen) for key, one in value.items()}
+    if not _is_in_memory(value) or value.dtype.kind == "c":  # whose parts are two operands
+        return value
+    same = (one for one in seen if one.storage is value.storage and one.chain == value.chain)
+    first = next(same, value)
+    seen.append(first)
+    return first
 
 
 EFFECTS = "effects"  # the order of such calls, in a tracer's cache
@@ -453,14 +473,15 @@ def write_by_stage(  # noqa: PLR0917
     array.write(add_stage(tracer, name, function, given, kwargs, gives, order).read())
 
 
-def _handed(tracer: Tracer, value: Any, operands: list[Value]) -> Any:
-    """An argument of the call, in which what is symbolic has become operands."""
+def _handed(tracer: Tracer, value: Any, operands: list[Value], once: dict[int, Any] | None = None) -> Any:
+    """An argument of the call, in which what is symbolic has become operands. `once`: those of arrays that may be handed
+    twice as one object, by their identity."""
     if type(value) in (list, tuple):
-        return type(value)(_handed(tracer, one, operands) for one in value)
+        return type(value)(_handed(tracer, one, operands, once) for one in value)
     if type(value) is dict:
-        return {key: _handed(tracer, one, operands) for key, one in value.items()}
+        return {key: _handed(tracer, one, operands, once) for key, one in value.items()}
     if type(value) is slice:
-        return slice(*(_handed(tracer, one, operands) for one in (value.start, value.stop, value.step)))
+        return slice(*(_handed(tracer, one, operands, once) for one in (value.start, value.stop, value.step)))
     if type(value) is np.ndarray:
         value = operand_of(tracer, value)
     if isinstance(value, Copied):
@@ -468,11 +489,16 @@ def _handed(tracer: Tracer, value: Any, operands: list[Value]) -> Any:
         return Operand(array.position, array.kind, is_written=True)
     if not isinstance(value, Symbolic):
         return value
+    if once is not None and id(value) in once:
+        return once[id(value)]
     held, kind = _value_of(tracer, value)
     first = len(operands)
     if held.dtype.kind != "c":
         operands.append(held)
-        return Operand(first, kind)
+        made = Operand(first, kind)
+        if once is not None and _is_in_memory(value):
+            once[id(value)] = made
+        return made
     half = np.dtype(f"f{held.dtype.itemsize // 2}")
     operands.extend(tracer.add(part, (held,), {}, half, held.shape) for part in ("real", "imag"))
     return Operand(first, "complex" if kind == "complex" else "joined")
