@@ -199,7 +199,9 @@ KINDS: dict[str, tuple[str, Any, Any]] = {
     "object of another class": ("v.method(x)", Scaled(2.0), More(2.0)),
     "operator": ("v(x, 2.0)", operator.add, operator.mul),
     "signature": (
-        "x * v.bind(1.0, 2.0).arguments['b']", inspect.signature(lambda a, b: a), inspect.signature(lambda b, a: a)
+        "x * v.bind(1.0, 2.0).arguments['b']",
+        inspect.signature(lambda a, b: a),
+        inspect.signature(lambda b, a: a),
     ),
     "itemgetter": ("v(x)", operator.itemgetter(3), operator.itemgetter(5)),
     "attrgetter": ("v(x.reshape(30, -1)) * 1.0", operator.attrgetter("T"), operator.attrgetter("real")),

@@ -1,6 +1,7 @@
 """In-place writes and numbers of loops that a stranger's attack once found wrong, through `tilewright.jit` against NumPy."""
 
 import copy
+import math
 import warnings
 from typing import Any
 
@@ -632,3 +633,34 @@ def test_constants_decide():
     for shape in ((4, 6), (3, 5), (3, 4)):
         x = np.ones(shape)
         assert np.array_equal(compiled(x), pads_where_needed(x))
+
+
+def clipped(a, low, high):
+    kept, delta = np.ravel(a), 1
+    while delta:
+        spread, middle, size = kept.std(), kept.mean(), kept.size
+        lower, upper = middle - spread * low, middle + spread * high
+        kept = kept[(kept >= lower) & (kept <= upper)]
+        delta = size - kept.size
+    return kept, lower, upper
+
+
+def test_a_while_sets_what_it_needs_behind_it():
+    compiled = tilewright.jit(clipped, strict=True)
+    rng = np.random.default_rng(0)
+    for shape, scale in (((20, 10), 1.0), ((300,), 5.0), ((2, 3), 0.1)):
+        a = rng.standard_normal(shape) * scale + rng.random(shape) ** 9 * 50
+        for ours, theirs in zip(compiled(a, 2.0, 1.5), clipped(a, 2.0, 1.5), strict=True):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+            assert type(ours) is type(theirs)
+    assert compiled.specializations
+
+
+def how_many(x):
+    count = x[x > 0].size
+    return x * (2 if math.isnan(count) else 3), math.isfinite(count), math.isinf(len(x))
+
+
+def test_integers_are_finite():
+    got, want = tilewright.jit(how_many, strict="kernels")(np.arange(4.0)), how_many(np.arange(4.0))
+    assert np.array_equal(got[0], want[0]) and got[1:] == want[1:]

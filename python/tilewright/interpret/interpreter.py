@@ -481,8 +481,8 @@ class Interpreter(Part):
 
     def _exec_While(self, node: ast.While) -> None:
         # Iterations whose condition is known now are unrolled, as those of a short range are.
-        unrolled = self.place(node) in self.tracer.unrolled
-        stays = not unrolled and (has_break(node) or self.place(node) in self.tracer.kept)
+        unrolled, peeled = (self.place(node) in places for places in (self.tracer.unrolled, self.tracer.peeled))
+        stays = not unrolled and not peeled and (has_break(node) or self.place(node) in self.tracer.kept)
         for iteration in range(0 if stays else tracer_module.MAX_UNROLLED_ITERATIONS):
             undo = self.undoing()  # the condition is evaluated again, as a region's
             try:
@@ -492,7 +492,7 @@ class Interpreter(Part):
                 undo()
                 break
             if self.is_of_the_run(condition):
-                if iteration and not unrolled:
+                if iteration and not unrolled and not peeled:
                     # The first iterations too: one loop is better than two copies of its body.
                     raise BeginAgain(self.place(node))
                 undo()

@@ -37,6 +37,9 @@ _BY_PYTHON = (math.erf, math.erfc)  # which raise for no float
 
 def of_the_run(tracer: Tracer, function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """What such a function gives; None where it is another one, or no number is of the run."""
+    is_integer = len(args) == 1 and (isinstance(args[0], SymInt) or (_is_of_the_run(args[0]) and _is_integer(args[0])))
+    if is_integer and any(function is one for one in _TRUTHS):
+        return function is math.isfinite  # as all integers are
     if kwargs or not args or not any(map(_is_of_the_run, args)) or not all(map(_is_number, args)):
         return None
     try:

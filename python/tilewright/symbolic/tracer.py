@@ -129,6 +129,8 @@ class Decided:
     # File, line and column of loops that are unrolled, and why they cannot stay loops.
     unrolled: dict[tuple[str, int, int], TraceError] = field(default_factory=dict)
     kept: set[tuple[str, int, int]] = field(default_factory=set)  # and of whiles that keep all iterations
+    # Of those, whiles of which the first iteration stands before the loop all the same: what it sets is set then.
+    peeled: set[tuple[str, int, int]] = field(default_factory=set)
     layouts: set[str] = field(default_factory=set)  # arguments with a guard that says whether they are C-contiguous
     cells: set[Any] = field(default_factory=set)  # (place of a branch or loop, variable that a cell holds there)
     staged_lists: set[Any] = field(default_factory=set)  # places of lists that are stages
@@ -150,6 +152,9 @@ class Decided:
 
     def stage_too(self, known: set[Any], item: Any, found: TraceError) -> None:
         """Another thing that is a stage, for which loops are decided anew; or the refusal, where that is no help."""
+        if (item is None or item in known) and self.kept - self.peeled:
+            self.peeled |= self.kept
+            return
         if item is None or item in known:
             raise found
         known.add(item)
