@@ -775,7 +775,7 @@ class JitFunction(_face.Dispatcher):
             if is_new and not specialization.fits(bound):
                 specialization.add_version(bound)
             if specialization.add_partials(bound) or is_new:
-                cannot_repeat = specialization.traced.has_effects or specialization.traced.draws_are_stages
+                cannot_repeat = not specialization.traced.may_be_repeated
                 if is_new and cannot_repeat and self.compares and not bound.on_device:
                     specialization.trial = Trial()
                 self._publish(specialization)
@@ -822,7 +822,7 @@ class JitFunction(_face.Dispatcher):
         self, specialization: Specialization, bound: Bound, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> bool:
         """Whether NumPy is faster at a call whose version is new; then calls of this size stay with NumPy."""
-        if specialization.traced.draws_are_stages or specialization.traced.has_effects:
+        if not specialization.traced.may_be_repeated:
             return False  # nothing may be drawn or done twice
         with forks.compiling():  # imports take locks
             from .comparison import compare  # noqa: PLC0415  (slow to import, and only new versions are compared)

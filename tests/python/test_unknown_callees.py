@@ -500,3 +500,49 @@ def test_an_array_that_is_handed_twice_is_one(function):
         assert agree(compiled(mine), function(theirs))
         assert agree(mine, theirs)
     assert compiled.specializations
+
+
+class Levels:
+    level = 0.5
+
+
+LEVELS = Levels()
+
+
+def level_in_an_array(x, y):
+    total = one_array(x, y)[0]
+    y[0] = LEVELS.level
+    return [y, y[0], total]
+
+
+def rarely_logs(x, n):
+    if x[1] > 1.0:
+        LOG.append(float(format(n, ".3f")))
+        x[0] += 1
+    return x * n
+
+
+@pytest.mark.parametrize("function", [level_in_an_array, rarely_logs])
+def test_what_a_first_compiled_call_gives_and_does_is_numpys(function):
+    compiled = tilewright.jit(function)
+    for k in (0.25, 5.0, 0.5, 5.0, 7.0, 0.125, 3.0):
+        x = np.array([1.0, k, 3.0])
+        mine, theirs = (np.arange(3.0), np.arange(3.0)) if function is level_in_an_array else (2.0, 2.0)
+        result, after, log = outcome(compiled, x, mine)
+        wanted, expected, wanted_log = outcome(function, x, theirs)
+        assert agree(result, wanted)
+        assert agree(after, expected)
+        assert log == wanted_log
+    assert compiled.specializations
+
+
+def test_an_error_with_traced_values_has_no_text():
+    def raises(x, limit):
+        if limit > 3:
+            raise ValueError("bad", x[1])
+        return x * 2
+
+    for compiled in (tilewright.jit(raises), tilewright.jit(raises, strict=True)):
+        with pytest.raises(ValueError, match="bad") as caught:
+            compiled(X, 5)
+        assert caught.value.args == ("bad", X[1])

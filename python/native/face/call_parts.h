@@ -117,4 +117,26 @@ inline Ref python_number(const std::string& type, const void* from) {
     return Ref(PyBool_FromLong(*static_cast<const unsigned char*>(from)));
 }
 
+/// NumPy's number in the place of one of Python's, which a call was handed and which an array had in it; all else as it is.
+/// An int has 64 bits here: plans take no other.
+inline Ref numpy_number(PyObject* own) {
+    const auto scalar = [](void* value, int type) {
+        const Ref descr(reinterpret_cast<PyObject*>(PyArray_DescrFromType(type)));
+        return Ref(PyArray_Scalar(value, reinterpret_cast<PyArray_Descr*>(descr.get()), nullptr));
+    };
+    if (PyBool_Check(own)) {
+        npy_bool value = own == Py_True;
+        return scalar(&value, NPY_BOOL);
+    }
+    if (PyFloat_CheckExact(own)) {
+        double value = PyFloat_AsDouble(own);
+        return scalar(&value, NPY_DOUBLE);
+    }
+    if (PyLong_CheckExact(own)) {
+        npy_int64 value = PyLong_AsLongLong(own);
+        return scalar(&value, NPY_INT64);
+    }
+    return Ref::borrowed(own);
+}
+
 } // namespace tilewright::face

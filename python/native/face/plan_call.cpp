@@ -471,8 +471,10 @@ LoadedPlan::Attempt LoadedPlan::give_back(const HostCall& call, HostResults& mem
         put_together(plan.returns_tuple, returns_.size(), [&](std::size_t r) {
             const auto& [is_result, index, number] = returns_[r];
             const auto i = static_cast<std::size_t>(index);
-            if (!is_result && number.empty()) // the caller's very object, whatever was made of it here
-                return Ref::borrowed(sources_[i].parameter >= 0 ? call.values[sources_[i].parameter] : call.arrays[i]);
+            if (!is_result && number.empty()) { // the caller's very object, whatever was made of it here
+                PyObject* own = sources_[i].parameter >= 0 ? call.values[sources_[i].parameter] : call.arrays[i];
+                return plan.arguments[i].is_array ? Ref::borrowed(own) : numpy_number(own);
+            }
             if (!is_result && plan.arguments[i].is_array)
                 return python_number(number, PyArray_DATA(numpy_array(call.arrays[i])));
             if (!is_result) return python_number(number, call.frame.arguments[i].scalar);

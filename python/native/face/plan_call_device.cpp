@@ -254,9 +254,10 @@ LoadedPlan::Attempt LoadedPlan::run_on_device(const DeviceCall& call, PyObject**
                 [&] { return cuda::copy_to_host(place, value, from, static_cast<std::size_t>(bytes)), true; });
             return is_read ? python_number(number, value) : Ref();
         }
-        if (argument) // the caller's very object
-            return Ref::borrowed(sources_[i].parameter >= 0 ? call.values[sources_[i].parameter]
-                                                            : call.arguments.object(i));
+        if (argument) { // the caller's very object
+            PyObject* own = sources_[i].parameter >= 0 ? call.values[sources_[i].parameter] : call.arguments.object(i);
+            return plan.arguments[i].is_array ? Ref::borrowed(own) : numpy_number(own);
+        }
         return given[i] ? Ref::borrowed(given[i]) : hand_over(like, Ref::borrowed(made[i]));
     });
     *result = all.release();

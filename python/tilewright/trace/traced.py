@@ -97,9 +97,15 @@ class Traced:
     generators: tuple[tuple[str, tuple[Any, ...], Size], ...]
     draws_are_stages: bool  # from the generators themselves, in the order of the program
     has_effects: bool  # it calls functions that are not known to be pure
+    leaves_ways: bool  # ways of branches that no call took are NumPy's: what they do is not known
     stages: Mapping[str, Stage]  # by their texts in the program
     function: Any = field(repr=False)
     traced_by: str = "source"
+
+    @property
+    def may_be_repeated(self) -> bool:
+        """Whether a call may be made again, by the program or by NumPy, without anybody seeing it."""
+        return not (self.has_effects or self.draws_are_stages or self.leaves_ways)
 
     @property
     def contiguous(self) -> tuple[str, ...]:
@@ -653,6 +659,7 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
         + tuple((name, path, Size.constant(0)) for name, path in tracer.lent),
         draws_are_stages=tracer.draws_are_stages,
         has_effects=tracer.effects_are_stages,
+        leaves_ways=bool(tracer.one_way),
         stages={name: stage for name, stage in tracer.stages.items() if f"callee={quoted(name)}" in text},
         function=function,
         traced_by=traced_by,
