@@ -467,25 +467,24 @@ LoadedPlan::Attempt LoadedPlan::run(const HostCall& call, PyObject** result) con
 LoadedPlan::Attempt LoadedPlan::give_back(const HostCall& call, HostResults& memory, const StageCalls* calls,
                                           PyObject** result) const {
     const runtime::Plan& plan = executable_->plan();
-    *result =
-        put_together(plan.returns_tuple, returns_.size(), [&](std::size_t r) {
-            const auto& [is_result, index, number] = returns_[r];
-            const auto i = static_cast<std::size_t>(index);
-            if (!is_result && number.empty()) { // the caller's very object, whatever was made of it here
-                PyObject* own = sources_[i].parameter >= 0 ? call.values[sources_[i].parameter] : call.arrays[i];
-                return plan.arguments[i].is_array ? Ref::borrowed(own) : numpy_number(own);
-            }
-            if (!is_result && plan.arguments[i].is_array)
-                return python_number(number, PyArray_DATA(numpy_array(call.arrays[i])));
-            if (!is_result) return python_number(number, call.frame.arguments[i].scalar);
-            PyObject *given = memory.given[i], *made = memory.made[i];
-            if (given && made && PyArray_CopyInto(numpy_array(given), numpy_array(made)) != 0) return Ref();
-            if (given || made) return Ref::borrowed(given ? given : made);
-            if (number == "held") return calls->held(memory.scalar(i));
-            if (!number.empty()) return python_number(number, memory.scalar(i));
-            auto* descr = reinterpret_cast<PyArray_Descr*>(result_descrs_[i].get());
-            return Ref(PyArray_Scalar(memory.scalar(i), descr, nullptr));
-        }).release();
+    *result = put_together(plan.returns_tuple, returns_.size(), [&](std::size_t r) {
+                  const auto& [is_result, index, number] = returns_[r];
+                  const auto i = static_cast<std::size_t>(index);
+                  if (!is_result && number.empty()) { // the caller's very object, whatever was made of it here
+                      PyObject* own = sources_[i].parameter >= 0 ? call.values[sources_[i].parameter] : call.arrays[i];
+                      return plan.arguments[i].is_array ? Ref::borrowed(own) : numpy_number(own);
+                  }
+                  if (!is_result && plan.arguments[i].is_array)
+                      return python_number(number, PyArray_DATA(numpy_array(call.arrays[i])));
+                  if (!is_result) return python_number(number, call.frame.arguments[i].scalar);
+                  PyObject *given = memory.given[i], *made = memory.made[i];
+                  if (given && made && PyArray_CopyInto(numpy_array(given), numpy_array(made)) != 0) return Ref();
+                  if (given || made) return Ref::borrowed(given ? given : made);
+                  if (number == "held") return calls->held(memory.scalar(i));
+                  if (!number.empty()) return python_number(number, memory.scalar(i));
+                  auto* descr = reinterpret_cast<PyArray_Descr*>(result_descrs_[i].get());
+                  return Ref(PyArray_Scalar(memory.scalar(i), descr, nullptr));
+              }).release();
     return *result ? Attempt::done : Attempt::error;
 }
 
