@@ -117,8 +117,8 @@ inline Ref python_number(const std::string& type, const void* from) {
     return Ref(PyBool_FromLong(*static_cast<const unsigned char*>(from)));
 }
 
-/// NumPy's number in the place of one of Python's, which a call was handed and an array had in it; all else as it is. An int
-/// has 64 bits here: plans take no other.
+/// NumPy's number in the place of one of Python's, which a call was handed and an array had in it; all else as it is.
+/// An int has 64 bits here: plans take no other.
 inline Ref numpy_number(PyObject* own) {
     const auto scalar = [](void* value, int type) {
         const Ref descr(reinterpret_cast<PyObject*>(PyArray_DescrFromType(type)));
