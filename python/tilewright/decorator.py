@@ -224,10 +224,28 @@ class JitFunction(_face.Dispatcher):
                 "many times.",
                 "Declare a pure function so with @tilewright.stage, or leave the call out of the compiled function.",
             )
+        if specialization.traced.leaves_ways and not self._takes_known_ways(specialization, bound):
+            raise self._refusal(
+                "these arguments take a way of an if that no call took before, which NumPy runs; what it does is not known, "
+                "and a search makes a call many times.",
+                "Tune it with arguments that take the usual way.",
+            )
         options.on_device = bound.on_device
         if observer is None:
             observer = self._log_warnings
         return tune_call(specialization, self.__wrapped__, args, kwargs, options, compiled=self, observer=observer)
+
+    def _takes_known_ways(self, specialization: Specialization, bound: Bound) -> bool:
+        """Whether compiled code serves a call to its end."""
+        if bound.on_device or specialization.traced.generators:
+            return True  # no copies of those are made
+        self._compile_for(specialization, bound)
+        copies = {name: np.array(one) if isinstance(one, np.ndarray) else one for name, one in bound.values.items()}
+        try:
+            _function_of(specialization)(copies, None)
+        except ValueError:  # a check
+            return False
+        return True
 
     def _log_warnings(self, event: dict[str, Any]) -> None:
         """Of a search that nobody watches: a store that cannot be written, say."""

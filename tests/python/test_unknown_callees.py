@@ -536,6 +536,19 @@ def test_what_a_first_compiled_call_gives_and_does_is_numpys(function):
     assert compiled.specializations
 
 
+def test_a_search_makes_no_call_whose_way_is_not_known():
+    compiled = tilewright.jit(rarely_logs, strict=True)
+    for _ in range(3):
+        compiled(np.array([1.0, 0.5, 3.0]), 2.0)
+    LOG.clear()
+    x = np.array([1.0, 5.0, 3.0])
+    with pytest.raises(tilewright.TraceError, match="a way of an if that no call took before"):
+        compiled.tune(x, 2.0, trials=2, budget=2)
+    assert LOG == [] and x[0] == 1.0
+    compiled.tune(np.array([1.0, 0.5, 3.0]), 2.0, trials=2, budget=2)
+    assert LOG == []
+
+
 def test_an_error_with_traced_values_has_no_text():
     def raises(x, limit):
         if limit > 3:
