@@ -415,6 +415,9 @@ def _described(result: Any, arguments: list[Any], is_pure: bool = True) -> Any:
     return Array(result.dtype.newbyteorder("="), isinstance(result, np.ndarray), extents)
 
 
+_LEAF_KINDS = (Array, Argument, Plain, Held, type)
+
+
 def is_part(function: Any) -> bool:
     """Whether it stands for statements of another function, and gives their variables by name."""
     return hasattr(function, "__tilewright_part__")
@@ -526,7 +529,7 @@ def held_of(result: Any, described: Any) -> list[Any]:
     """What Python keeps of a result, in order."""
     if isinstance(described, Held):
         return [result]
-    if type(described) in (Array, Argument, Plain) or isinstance(described, type):
+    if isinstance(described, _LEAF_KINDS):
         return []
     if isinstance(described, dict):
         return [one for name, like in described.items() for one in held_of(result[name], like)]
@@ -535,12 +538,7 @@ def held_of(result: Any, described: Any) -> list[Any]:
 
 def helds_in(described: Any) -> list[Held]:
     """Of what those are."""
-    if isinstance(described, Held):
-        return [described]
-    if type(described) in (Array, Argument, Plain) or isinstance(described, type):
-        return []
-    parts = described.values() if isinstance(described, dict) else described
-    return [held for part in parts for held in helds_in(part)]
+    return [leaf for leaf in _all_leaves(described) if isinstance(leaf, Held)]
 
 
 def pieces_of(result: Any, described: Any, arguments: Sequence[Any]) -> list[Any]:
@@ -584,12 +582,15 @@ def pieces_of(result: Any, described: Any, arguments: Sequence[Any]) -> list[Any
 
 def leaves_of(described: Any) -> list[Any]:
     """Of what the pieces of such a result are."""
-    if isinstance(described, (Argument, Plain, Held)):
-        return []
-    if isinstance(described, (Array, type)):
-        return [described]
-    parts = described.values() if isinstance(described, dict) else described
-    return [leaf for part in parts for leaf in leaves_of(part)]
+    return [leaf for leaf in _all_leaves(described) if isinstance(leaf, (Array, type))]
+
+
+def _all_leaves(described: Any) -> Iterator[Any]:
+    if isinstance(described, _LEAF_KINDS):
+        yield described
+        return
+    for part in described.values() if isinstance(described, dict) else described:
+        yield from _all_leaves(part)
 
 
 def rebuilt(described: Any, pieces: Iterator[Any], arguments: Sequence[Any], held: Iterator[Any] | None = None) -> Any:

@@ -6,13 +6,13 @@ A case computes several expressions in one function, so that one compilation ser
 
 from __future__ import annotations
 
-import linecache
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
+from from_text import function_of
 from ufuncs import EXACT_BINARY, EXACT_UNARY, ROUNDED_BINARY, ROUNDED_UNARY
 
 Array = np.ndarray[Any, Any]
@@ -54,18 +54,6 @@ class Case:
 
     def function(self) -> Callable[..., Any]:
         return function_of(self.source)
-
-
-def function_of(source: str) -> Callable[..., Any]:
-    """A function whose source the tracer finds."""
-    import hashlib
-
-    name = f"<device case {hashlib.sha1(source.encode()).hexdigest()[:16]}>"
-    linecache.cache[name] = (len(source), None, source.splitlines(True), name)
-    space: dict[str, Any] = {"np": np}
-    exec(compile(source, name, "exec"), space)
-    made: Callable[..., Any] = space["f"]
-    return made
 
 
 # ---- values ----------------------------------------------------------------------------------------------------------

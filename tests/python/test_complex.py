@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tilewright
+from from_text import function_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from plain_numpy import PlainNumPy
@@ -381,16 +382,6 @@ def expressions(draw: Any) -> str:
     return "\n".join([*lines, f"    return ({', '.join(results)},)"])
 
 
-def made_of(source: str) -> Any:
-    import linecache
-
-    name = f"<random complex {abs(hash(source))}>"
-    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
-    scope: dict[str, Any] = {"np": np}
-    exec(compile(source, name, "exec"), scope)
-    return scope["f"]
-
-
 @settings(max_examples=25, deadline=None)
 @given(expressions(), st.sampled_from(DTYPES), st.sampled_from([0.0, 0.3]), st.integers(2, 20))
 def test_random_expressions(source: str, dtype: Any, nasty: float, n: int) -> None:
@@ -400,7 +391,7 @@ def test_random_expressions(source: str, dtype: Any, nasty: float, n: int) -> No
         numbers(dtype, (n, n), 1, nasty),
         numbers(dtype, (n, n), 2).real.astype(real),
     )
-    answers(made_of(source), PLAIN, *args)
+    answers(function_of(source), PLAIN, *args)
 
 
 PLAIN = PlainNumPy()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import linecache
 import re
 import sys
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tilewright
+from from_text import function_of
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -47,14 +47,6 @@ THEN = ["return v * 2", "v[0] = 5\n    return v * 2", "v += 1\n    return a.sum(
         "a[...] = 2\n    return v.copy()"]  # fmt: skip
 
 
-def made(text: str) -> Any:
-    file = f"<contiguous {hash(text)}>"
-    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    namespace: dict[str, Any] = {"np": np}
-    exec(compile(text, file, "exec"), namespace)  # noqa: S102
-    return namespace["f"]
-
-
 def outcome(run: Any, a: Any) -> Any:
     try:
         result = run(a)
@@ -74,7 +66,7 @@ def outcome(run: Any, a: Any) -> Any:
 @example(MADE[6], THEN[3], ["f", "c", "line", "strided line"])
 @settings(max_examples=25, deadline=None, derandomize=True)
 def test_each_layout_gives_what_numpy_gives(how: str, then: str, layouts: list[str]) -> None:
-    function = made(f"def f(a):\n    v = {how}\n    {then}\n")
+    function = function_of(f"def f(a):\n    v = {how}\n    {then}\n")
     compiled = tilewright.jit(function)
     for name in layouts:
         assert outcome(compiled, LAYOUTS[name]()) == outcome(function, LAYOUTS[name]()), name
@@ -131,7 +123,7 @@ WRITES = ["a[...] = a", "np.copyto(a, a)", "a[0] = a[0]", "a += 0", "a[:] = a * 
 
 @pytest.mark.parametrize("statement", WRITES)
 def test_read_only_arguments_are_not_written(statement: str) -> None:
-    function = made(f"def f(a):\n    {statement}\n    return a * 2\n")
+    function = function_of(f"def f(a):\n    {statement}\n    return a * 2\n")
     compiled = tilewright.jit(function)
     for name in ("read-only", "c", "read-only", "read-only f", "c"):
         assert outcome(compiled, LAYOUTS[name]()) == outcome(function, LAYOUTS[name]()), name
@@ -142,13 +134,13 @@ def test_read_only_arguments_are_not_written(statement: str) -> None:
 )
 def test_the_imaginary_part_of_real_numbers_is_read_only(view: str) -> None:
     for then in ("return v", "v[0] = 1\n    return v * 1", "return v + 1", "v += 1\n    return v"):
-        function = made(f"def f(a):\n    v = {view}\n    {then}\n")
+        function = function_of(f"def f(a):\n    v = {view}\n    {then}\n")
         assert outcome(tilewright.jit(function), LAYOUTS["c"]()) == outcome(function, LAYOUTS["c"]()), then
 
 
 def test_views_of_no_dimensions_are_new_arrays() -> None:
     for text in ("a.T", "a.squeeze()", "a.ravel()", "a.reshape(())", "a[...]", "a.transpose()", "a.real", "a.conj()"):
-        function = made(f"def f(a, x):\n    return {text}, x + 1\n")
+        function = function_of(f"def f(a, x):\n    return {text}, x + 1\n")
         a, x = np.array(2.5), np.arange(700.0)
         got, expected = tilewright.jit(function)(a, x)[0], function(a, x)[0]
         assert (got is a, got.shape, np.shares_memory(got, a)) == (

@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import linecache
 import re
 from typing import Any
 
 import numpy as np
 import pytest
 import tilewright
+from from_text import function_of
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 pytestmark = pytest.mark.compile
 
 RNG = np.random.default_rng(6)
-
-
-def function_of(source: str) -> Any:
-    name = f"<unread starts {abs(hash(source))}>"
-    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
-    scope: dict[str, Any] = {"np": np}
-    exec(compile(source, name, "exec"), scope)
-    return scope["f"]
 
 
 def whole_columns(a):

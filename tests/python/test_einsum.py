@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import linecache
 from itertools import permutations
 from typing import Any
 
 import numpy as np
 import pytest
 import tilewright
+from from_text import function_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -23,12 +23,7 @@ KERNELS = [
 
 def calling(subscripts: str, count: int, options: str = "") -> Any:
     names = ", ".join("abc"[:count])
-    source = f"def f({names}):\n    return np.einsum({subscripts!r}, {names}{options})\n"
-    file = f"<einsum {subscripts} {options}>"
-    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
-    held: dict[str, Any] = {"np": np}
-    exec(compile(source, file, "exec"), held)
-    return held["f"]
+    return function_of(f"def f({names}):\n    return np.einsum({subscripts!r}, {names}{options})\n")
 
 
 COMPILED = {text: tilewright.jit(calling(text, text.count(",") + 1), strict="kernels") for text in KERNELS}

@@ -44,7 +44,7 @@ PLACES = {
 
 def made(statement: str, place: str) -> Any:
     lines = ["y = x * (1 + 2j)", *place.replace("#", statement).splitlines(), "return y, y.imag + 1"]
-    return function_of("def written(x):\n" + textwrap.indent("\n".join(lines), "    "))
+    return function_of("def f(x):\n" + textwrap.indent("\n".join(lines), "    "))
 
 
 @pytest.mark.parametrize("place", PLACES)

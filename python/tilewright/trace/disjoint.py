@@ -54,6 +54,4 @@ def _lie_apart(tracer: Tracer, one: _Range, other: _Range) -> bool:
     if one.step == other.step and between.is_constant and between.constant_part % one.step:
         return True
     ends = [(tracer.resolve(a.end), tracer.resolve(b.begin)) for a, b in ((one, other), (other, one))]
-    if any((begin - end).is_constant and (begin - end).constant_part >= 0 for end, begin in ends):
-        return True
     return any(tracer.decide_if_same_in_all_iterations("<=", end, begin) is True for end, begin in ends)

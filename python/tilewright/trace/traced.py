@@ -8,7 +8,6 @@ import types
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -584,7 +583,7 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
 
     def collect_attribute(item: Any) -> Any:
         """What an object of the function's holds beside what functions return: what guards keep as it is."""
-        return ("constant", item) if isinstance(item, (ModuleType, type, np.dtype)) else collect(item)
+        return ("constant", item) if isinstance(item, (types.ModuleType, type, np.dtype)) else collect(item)
 
     shape = collect(result)
     _refuse_shared(tracer, returned)
