@@ -166,6 +166,33 @@ def test_convolutions(dtype, seed, taps):
     check(convolved, a[::-2], v)
 
 
+def correlated(a, v):
+    return (
+        np.correlate(a, v),
+        np.correlate(v, a),
+        np.correlate(a, v, "full"),
+        np.correlate(a, v, "same"),
+        np.correlate(v, a, "same"),
+    )
+
+
+@settings(max_examples=4, deadline=None)
+@given(
+    st.sampled_from(["float64", "float32", "int16"]), st.integers(0, 2**32 - 1), st.sampled_from([1, 2, 5, 17, 40, 51])
+)
+def test_correlations(dtype, seed, taps):
+    rng = np.random.default_rng(seed)
+    a, v = (rng.integers(1, 9, n).astype(dtype) for n in (40, taps))  # exact sums
+    check(correlated, a, v)
+    check(correlated, a[::-2], v)
+
+
+def test_convolutions_are_searched():
+    rng = np.random.default_rng(4)
+    tuned = tilewright.jit(np_convolve)
+    tuned.tune(rng.normal(size=5000), rng.normal(size=64), budget=1)  # NumPy adds in another order: no wrong answer
+
+
 def test_convolution_is_as_accurate_as_numpys():
     rng = np.random.default_rng(3)
     a, v = rng.normal(size=3000), rng.normal(size=100)
@@ -183,6 +210,7 @@ def test_convolutions_with_specials():
     a[[7, 20, 21]] = np.inf, -np.inf, np.nan
     check(np_convolve, a, np.ones(4))
     check(np_convolve, np.ones(20), np.array([1.0, np.inf, 2.0]), strict=True)
+    check(np_convolve, np.array([np.nan, 1.0]), np.ones(20), strict=True)
     check(np_convolve, np.ones(20), np.zeros(0), strict=True)
     check(np_convolve, np.zeros(0), np.ones(3), strict=True)
 

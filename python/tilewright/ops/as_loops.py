@@ -239,31 +239,31 @@ def _in_order(bins: Any) -> Any:
 
 
 def _all_sums(a: Any, v: Any) -> Any:
-    """All sums of products; v is no longer than a. Sixteen products are added one by one, then these sums: so many
-    roundings fewer. (The number stands in the code, since globals are values of the call.)"""
+    """All sums of products; v is no longer than a, and finite: beside the ends of a its numbers are multiplied by zero."""
     taps, n = v.shape[0], a.shape[0]
-    count = n + taps - 1
-    padded = np.zeros(count + taps - 1, a.dtype)
+    padded = np.zeros(n + 2 * (taps - 1), a.dtype)
     padded[taps - 1 : taps - 1 + n] = a
-    places = np.arange(count)
-    total, part = np.zeros(count, a.dtype), np.zeros(count, a.dtype)
-    for k in range(taps):
-        product = padded[taps - 1 - k : taps - 1 - k + count] * v[k]
-        product = np.where((k <= places) & (places - n < k), product, 0)  # 0 times infinity would be NaN
-        part = np.where(k % 16 == 0, 0, part) + product
-        total = np.where((k % 16 == 15) | (k == taps - 1), total + part, total)
-    return total
+    return _sums_inside(padded, v)
 
 
 def _sums_inside(a: Any, v: Any) -> Any:
-    """Those in which all of v takes part."""
+    """Those in which all of v takes part. Sixteen products are added one by one, then these sums: so many roundings fewer.
+    (The number stands in the code, since globals are values of the call.)"""
     taps = v.shape[0]
     count = a.shape[0] - taps + 1
     total, part = np.zeros(count, a.dtype), np.zeros(count, a.dtype)
     for k in range(taps):
-        part = np.where(k % 16 == 0, 0, part) + a[taps - 1 - k : taps - 1 - k + count] * v[k]
-        total = np.where((k % 16 == 15) | (k == taps - 1), total + part, total)
-    return total
+        product = a[taps - 1 - k : taps - 1 - k + count] * v[k]
+        if k % 16 == 0:
+            total, part = total + part, product
+        else:
+            part = part + product
+    return total + part
+
+
+def _are_finite(v: Any) -> Any:
+    """By a sum, which tells the tolerance of a search (tolerance.py) that the program adds as NumPy need not."""
+    return np.sum(v - v) == 0
 
 
 @rule(np.convolve)
@@ -281,9 +281,22 @@ def convolve(tracer: Tracer, a: Any, v: Any, mode: str = "full") -> SymArray:
     wide = np.dtype(np.float32) if kept == np.float16 else kept  # NumPy adds products of float16 in float32
     signal, taps = (one if one.dtype == wide else one.astype(wide) for one in (signal, taps))
     n, m = signal.shape[0], taps.shape[0]
+    if wide.kind == "f":
+        finite = followed(tracer, "convolve", _are_finite, taps)
+        tracer.check(finite.read(), "numbers of np.convolve()'s shorter argument that are not finite")
     if mode == "valid":
         sums = followed(tracer, "convolve", _sums_inside, signal, taps)
     else:
         sums = followed(tracer, "convolve", _all_sums, signal, taps)
         sums = sums if mode == "full" else sums[(m - 1) // 2 : (m - 1) // 2 + n].copy()
     return sums if wide == kept else sums.astype(kept)  # type: ignore[no-any-return]
+
+
+@rule(np.correlate)
+def correlate(tracer: Tracer, a: Any, v: Any, mode: str = "valid") -> SymArray:
+    """As np.correlate() has it: of a longer v, what the two give the other way round, backwards."""
+    one, other = as_array(tracer, a), as_array(tracer, v)
+    if one.ndim == 1 and other.ndim == 1 and not any(tracer.is_of_data(each.sizes[0]) for each in (one, other)):
+        if tracer.decide("<", one.sizes[0], other.sizes[0]):
+            return convolve(tracer, other, one[::-1], mode)[::-1].copy()  # type: ignore[no-any-return]
+    return convolve(tracer, one, other[::-1], mode)
