@@ -18,6 +18,7 @@
 #include "python/native/face/face_types.h"
 #include "python/native/face/recycled_memory.h"
 #include "python/native/face/texts.h"
+#include "python/native/face/twins.h"
 
 namespace tilewright::face {
 namespace {
@@ -192,6 +193,11 @@ PyMethodDef kMethods[] = {
      METH_NOARGS, "machine_isa($module)\n--\n\nThe x86-64 level whose code runs here."},
     {"target_names", target_names, METH_NOARGS,
      "target_names($module)\n--\n\nThe targets that code is made for, the most demanding first."},
+    {"twin", twin, METH_VARARGS,
+     "twin($module, name, callee, /)\n--\n\nWhat computes large calls of a function of NumPy's on all threads, and "
+     "hands "
+     "others on to the callee; the callee itself where nothing of ours does."},
+    {"twins", twins, METH_NOARGS, "twins($module)\n--\n\nThe names of the functions that have a twin."},
     {"to_device", with_keywords(to_device), METH_VARARGS | METH_KEYWORDS,
      "to_device(array, device='cuda')\n--\n\n"
      "A DeviceArray with a copy of a NumPy array; device: 'cuda', 'cuda:1' or device(...)."},
@@ -288,7 +294,8 @@ int execute(PyObject* module) {
     if (!g_missing) g_missing = PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type));
     if (!g_missing || PyModule_AddObjectRef(module, "MISSING", g_missing) != 0) return -1;
     const Ref kernel(make_kernel_type());
-    if (!kernel) return -1;
+    const Ref twin_type(make_twin_type());
+    if (!kernel || !twin_type) return -1;
     const std::pair<const char*, PyObject* (*)()> types[] = {{"Dispatcher", make_dispatcher_type},
                                                              {"threads", make_threads_type},
                                                              {"DeviceArray", make_device_array_type},

@@ -6,6 +6,7 @@
 
 #include "python/native/face/arrays.h"
 #include "python/native/face/face_errors.h"
+#include "python/native/face/twins.h"
 
 namespace tilewright::face {
 
@@ -114,12 +115,20 @@ StageOutcome StageCalls::call_python(const Stage& stage, const StageArray* array
         if (!view) return raised();
         PyTuple_SetItem(given.get(), k + 1, view.release());
     }
-    Ref result(PyObject_Call(stage.callee.get(), given.get(), nullptr));
+    Ref result;
+    {
+        const Destination destination(arrays, count);
+        result = Ref(PyObject_Call(stage.callee.get(), given.get(), nullptr));
+    }
     if (result && !PyArray_Check(result.get())) result = Ref(PyArray_FromAny(result.get(), nullptr, 0, 0, 0, nullptr));
     if (!result) return raised();
     if (!is_like(result.get(), wanted)) return StageOutcome::refused;
-    const Ref memory = view_of(wanted, true);
-    if (!memory || PyArray_CopyInto(numpy_array(memory.get()), numpy_array(result.get())) != 0) return raised();
+    const bool is_there =
+        PyArray_DATA(numpy_array(result.get())) == wanted.data && PyArray_ISCARRAY(numpy_array(result.get()));
+    if (!is_there) { // by a twin
+        const Ref memory = view_of(wanted, true);
+        if (!memory || PyArray_CopyInto(numpy_array(memory.get()), numpy_array(result.get())) != 0) return raised();
+    }
     result = Ref();
     bool keeps = false;
     for (int k = 1; k < count; ++k) {

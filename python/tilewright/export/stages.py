@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from .._face import twins
 from ..effects import names_of_effects
 from ..errors import ExportError
 from ..symbolic import held
@@ -62,7 +63,7 @@ def write_stages(folder: Path, function: str, stages: Mapping[str, Stage]) -> No
     """The file, and what it imports beside the callees."""
     shutil.copyfile(str(held.__file__), folder / HELD)
     lines = [f'"""What is computed between the kernels of {function}, by whom."""', "", "import numpy", ""]
-    lines += ["from ._held import hold, joined", ""]
+    lines += ["from ._face import twin", "from ._held import hold, joined", ""]
     names: dict[str, str] = {}
     for text, stage in stages.items():
         if stage.name and stage.name not in names:
@@ -86,6 +87,7 @@ def _import_lines(function: str, text: str, name: str, local: str) -> list[str]:
         "try:",
         f"    from {module} import {first} as {local}",
         *([f"    {local} = {local}.{'.'.join(others)}"] if others else []),
+        *([f"    {local} = twin({name!r}, {local})"] if name in twins() else []),
         "except (ImportError, AttributeError) as error:",
         f"    raise ImportError({needs!r} + f'{{error}}. Install {package}{had}.') from error",
         "",
