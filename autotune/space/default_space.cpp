@@ -178,7 +178,8 @@ class SpaceBuilder {
     bool inline_by_default(const dsl::StageInfo& stage) const {
         if (stage.part == StagePart::block) return false;
         const auto& uses = graph_.uses(stage.name);
-        if (stage.operations <= kCheapOps) return true;
+        const bool is_mask = stage.dtypes == std::vector<std::string>{"bool"};
+        if (stage.operations <= (is_mask ? kCheapMaskOps : kCheapOps)) return true;
         for (const Use& use : uses) {
             if (use.read->broadcast) return false; // it would be computed again for each step of a loop of its reader
             if (use.reader->part == StagePart::loop && is_looked_up(stage, *use.read))

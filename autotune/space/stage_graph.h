@@ -88,6 +88,8 @@ class StageGraph {
 
 /// An expression this cheap is computed again rather than kept.
 inline constexpr int kCheapOps = 3;
+/// The same of a bool: in memory it is a byte, which is packed from a vector's mask and spread to one again.
+inline constexpr int kCheapMaskOps = 12;
 
 /// Whether a loop's extent is a size of the program, 2 to 8 at the sizes translated for: worth a copy of the loop with
 /// the length known. A condition on an extent such as X.0 // 2 would not make the extent of the loop a constant.

@@ -49,6 +49,12 @@ Halide::Internal::Stmt forget_alignment(const Halide::Internal::Stmt& statement,
 ///   a / 0.0   ->   a / reinterpret(float, bits of 0.0)
 Halide::Internal::Stmt hide_zero_divisors(const Halide::Internal::Stmt& statement);
 
+/// A bool is a byte in memory. Of a stage that is inlined nothing goes through memory, but Halide keeps the
+/// conversions, for which vectors of bits are packed and spread again. This turns
+///   uint8(condition) != 0   ->   condition
+///   select(!condition, a, b)   ->   select(condition, b, a)
+Halide::Internal::Stmt plain_truths(const Halide::Internal::Stmt& statement);
+
 /// Halide's loops have no exit. Once vectors and unrolled iterations stand (a "visit" is one run of the innermost
 /// serial loop's body that holds markers), this turns
 ///   for t in a .. a + n { visit }

@@ -392,6 +392,46 @@ Expr Evaluator::reshape_view(const Operation& operation, const Exprs& index) {
     return at(operation.operands[0], inner);
 }
 
+std::optional<Evaluator::OfLoops> Evaluator::of_loops(const std::string& value, const Exprs& index) const {
+    const ValueInfo& info = shared_.analysis.value(value);
+    if (info.kind != ValueInfo::Kind::expression || info.operation == nullptr || given_.count(value) != 0) return {};
+    const Operation& operation = *info.operation;
+    const auto operand = [&](std::size_t k) {
+        const std::vector<Size>& shape = shared_.analysis.value(operation.operands[k]).type.shape;
+        return of_loops(operation.operands[k], broadcast(shape, operation.type.shape, index));
+    };
+    switch (operation.op) {
+    case Op::iota: {
+        const auto axis = static_cast<std::size_t>(operation.attributes.at(attr::axis));
+        return OfLoops{index[axis], Size::integer(0), operation.type.shape[axis] - Size::integer(1)};
+    }
+    case Op::constant: {
+        const Expr number = literal(operation.attributes.at(attr::value), operation.type.dtype);
+        const std::optional<std::int64_t> place = Halide::Internal::as_const_int(number);
+        if (!place || *place < INT32_MIN || *place > INT32_MAX) return {};
+        return OfLoops{static_cast<std::int32_t>(*place), Size::integer(*place), Size::integer(*place)};
+    }
+    case Op::broadcast_to:
+        return operand(0);
+    case Op::index: {
+        Exprs inner;
+        for (std::size_t axis = 0; const IndexEntry& entry : operation.attributes.at(attr::index)) {
+            if (entry.kind != IndexEntry::Kind::newaxis && entry != IndexEntry::all()) return {};
+            if (entry.kind != IndexEntry::Kind::newaxis) inner.push_back(index[axis]);
+            ++axis;
+        }
+        return of_loops(operation.operands[0], inner);
+    }
+    case Op::add: {
+        const auto a = operand(0), b = operand(1);
+        if (operation.type.dtype != "int64" || !a || !b) return {};
+        return OfLoops{a->at + b->at, a->least + b->least, a->most + b->most};
+    }
+    default:
+        return {};
+    }
+}
+
 /// The element that a position names: from the end where it is negative, the nearest one where it is outside.
 Expr Evaluator::taken(const Operation& operation, const Exprs& index) {
     const auto axis = static_cast<std::size_t>(operation.attributes.at(attr::axis));
@@ -399,6 +439,15 @@ Expr Evaluator::taken(const Operation& operation, const Exprs& index) {
     const auto first = index.begin() + static_cast<std::ptrdiff_t>(axis);
     const auto behind = first + static_cast<std::ptrdiff_t>(rank);
     const Expr extent = shared_.size(shared_.analysis.value(operation.operands[0]).type.shape[axis]);
+    const Size& elements = shared_.analysis.value(operation.operands[0]).type.shape[axis];
+    if (const auto place = of_loops(operation.operands[1], Exprs(first, behind));
+        place && constant_difference(place->least, Size::integer(0)).value_or(-1) >= 0 &&
+        constant_difference(elements, place->most).value_or(0) > 0) {
+        Exprs inner(index.begin(), first);
+        inner.push_back(place->at);
+        inner.insert(inner.end(), behind, index.end());
+        return at(operation.operands[0], inner);
+    }
     const Expr wide = Halide::cast<int64_t>(extent);
     const Expr position = at(operation.operands[1], Exprs(first, behind));
     const auto* cast = position.as<Halide::Internal::Cast>();

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -96,6 +97,13 @@ class Evaluator {
     Halide::Expr windows_view(const Operation& operation, const Exprs& index);
     Halide::Expr reshape_view(const Operation& operation, const Exprs& index);
     Halide::Expr taken(const Operation& operation, const Exprs& index);
+    /// A position that sums of iotas and constants give, such as np.arange(n)[:, None] + np.arange(3).
+    struct OfLoops {
+        Halide::Expr at; ///< int32
+        Size least, most;
+    };
+    /// Nothing for any other value.
+    std::optional<OfLoops> of_loops(const std::string& value, const Exprs& index) const;
     Halide::Expr updated(const Operation& operation, const Exprs& index);
     Halide::Expr linear(const std::vector<Size>& shape, const Exprs& index) const;
 

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "dsl/runtime/twins/bin_counts.h"
+#include "dsl/runtime/twins/padded.h"
 #include "dsl/runtime/twins/row_quantiles.h"
 #include "dsl/runtime/twins/running_sums.h"
 #include "dsl/runtime/twins/scattered_sums.h"
@@ -62,8 +63,7 @@ template <class T> T* data_of(PyArrayObject* array) {
     return static_cast<T*>(PyArray_DATA(array));
 }
 
-Ref result_of(int type, int rank, const npy_intp* shape) {
-    const DType dtype = type == NPY_FLOAT ? DType::float32 : type == NPY_DOUBLE ? DType::float64 : DType::int64;
+Ref result_of(DType dtype, int rank, const npy_intp* shape) {
     if (Ref there = Destination::array(dtype, rank, shape)) return there;
     bool is_pooled = false;
     return Ref(
@@ -93,7 +93,9 @@ bool is_last_axis(PyObject* axis, int rank) {
 }
 
 template <class T> Ref sums_of(PyArrayObject* a, npy_intp rows, npy_intp length) {
-    Ref result = result_of(PyArray_TYPE(a), PyArray_NDIM(a), PyArray_DIMS(a));
+    DType dtype;
+    if (!dtype_of(a, dtype)) return {};
+    Ref result = result_of(dtype, PyArray_NDIM(a), PyArray_DIMS(a));
     if (!result) return {};
     const auto* const from = data_of<const T>(a);
     auto* const to = data_of<T>(numpy_array(result.get()));
@@ -146,7 +148,7 @@ template <class T> Ref counts_of(PyArrayObject* x, npy_intp least) {
     if (counts.empty()) return {};
     const auto last = std::find_if(counts.rbegin(), counts.rend(), [](std::int64_t count) { return count != 0; });
     const npy_intp used = counts.rend() - last, length = std::max(used, least);
-    Ref result = result_of(NPY_INT64, 1, &length);
+    Ref result = result_of(DType::int64, 1, &length);
     if (!result) return {};
     auto* const to = data_of<std::int64_t>(numpy_array(result.get()));
     std::copy_n(counts.begin(), used, to);
@@ -229,7 +231,9 @@ Ref add_at(TwinCall given) {
 template <class T> Ref quantiles_of(PyArrayObject* a, double place) {
     const int rank = PyArray_NDIM(a) - 1;
     const npy_intp length = PyArray_DIM(a, rank), rows = PyArray_SIZE(a) / length;
-    Ref result = result_of(PyArray_TYPE(a), rank, PyArray_DIMS(a));
+    DType dtype;
+    if (!dtype_of(a, dtype)) return {};
+    Ref result = result_of(dtype, rank, PyArray_DIMS(a));
     if (!result) return {};
     const auto* const from = data_of<const T>(a);
     auto* const to = data_of<T>(numpy_array(result.get()));
@@ -265,13 +269,107 @@ Ref percentile(TwinCall given) {
     return quantile_of(given, 100);
 }
 
+/// A width of np.pad(); nothing for what is no integer that is small enough.
+std::optional<npy_intp> width_of(PyObject* object) {
+    if (!object || !PyLong_CheckExact(object)) return std::nullopt;
+    const npy_intp width = PyLong_AsSsize_t(object);
+    if (PyErr_Occurred()) PyErr_Clear();
+    return width >= 0 && width < NPY_MAX_INT32 ? std::optional(width) : std::nullopt;
+}
+
+/// 2, (2, 3), ((2, 3),) or a pair for each axis.
+std::vector<std::pair<npy_intp, npy_intp>> widths_of(PyObject* object, int rank) {
+    using Pair = std::pair<npy_intp, npy_intp>;
+    if (const auto width = width_of(object)) return std::vector<Pair>(static_cast<std::size_t>(rank), {*width, *width});
+    const auto pair_of = [](PyObject* pair) -> std::optional<Pair> {
+        if (!pair || !PyTuple_CheckExact(pair) || PyTuple_Size(pair) != 2) return std::nullopt;
+        const auto before = width_of(PyTuple_GetItem(pair, 0)), behind = width_of(PyTuple_GetItem(pair, 1));
+        return before && behind ? std::optional(Pair(*before, *behind)) : std::nullopt;
+    };
+    if (!object || !PyTuple_CheckExact(object)) return {};
+    if (const auto pair = pair_of(object)) return std::vector<Pair>(static_cast<std::size_t>(rank), *pair);
+    std::vector<Pair> widths;
+    for (Py_ssize_t k = 0; k < PyTuple_Size(object); ++k) {
+        const auto pair = pair_of(PyTuple_GetItem(object, k));
+        if (!pair) return {};
+        widths.push_back(*pair);
+    }
+    if (widths.size() == 1) widths.resize(static_cast<std::size_t>(rank), widths[0]);
+    return widths;
+}
+
+/// How a mode of np.pad() pads an axis of n elements with no more of each than lie beside its ends; nothing for another
+/// mode or more of them.
+std::optional<runtime::PaddedAxis> padded_axis(const std::string& mode, npy_intp n, npy_intp before, npy_intp behind) {
+    const npy_intp most = mode == "reflect" ? n - 1 : mode == "symmetric" || mode == "wrap" ? n : NPY_MAX_INT32;
+    const bool repeats = mode != "constant";
+    if ((repeats && n == 0) || std::max(before, behind) > most) return std::nullopt;
+    runtime::PaddedAxis axis;
+    for (npy_intp at = -before; at < n + behind; ++at) {
+        npy_intp place = at;
+        if (at < 0 || at >= n) {
+            if (mode == "constant")
+                place = -1;
+            else if (mode == "edge")
+                place = at < 0 ? 0 : n - 1;
+            else if (mode == "reflect")
+                place = at < 0 ? -at : 2 * (n - 1) - at;
+            else if (mode == "symmetric")
+                place = at < 0 ? -1 - at : 2 * n - 1 - at;
+            else if (mode == "wrap")
+                place = at < 0 ? at + n : at - n;
+            else
+                return std::nullopt;
+        }
+        axis.push_back(place);
+    }
+    return axis;
+}
+
+/// numpy.pad(array, pad_width, mode="constant")
+Ref padded(TwinCall given) {
+    PyArrayObject* const array = plain(given.take("array"));
+    PyObject* const pad_width = given.take("pad_width");
+    const std::string mode = text_or(given.take("mode"), "constant");
+    DType dtype;
+    if (!given.is_all() || !array || PyArray_SIZE(array) < kLargeCall || !dtype_of(array, dtype)) return {};
+    const int rank = PyArray_NDIM(array);
+    const auto widths = widths_of(pad_width, rank);
+    if (widths.size() != static_cast<std::size_t>(rank)) return {};
+    runtime::Padding padding;
+    std::vector<npy_intp> shape;
+    for (int k = 0; k < rank; ++k) {
+        const auto& [before, behind] = widths[static_cast<std::size_t>(k)];
+        const npy_intp n = PyArray_DIM(array, k);
+        std::optional<runtime::PaddedAxis> axis = padded_axis(mode, n, before, behind);
+        if (!axis) return {};
+        shape.push_back(n + before + behind);
+        padding.extents.push_back(n);
+        padding.inside.push_back(before);
+        padding.axes.push_back(*std::move(axis));
+    }
+    padding.item_bytes = static_cast<std::size_t>(PyArray_ITEMSIZE(array));
+    padding.number.resize(padding.item_bytes);
+    Ref result = result_of(dtype, rank, shape.data());
+    if (!result) return {};
+    const auto* const from = data_of<const std::byte>(array);
+    auto* const to = data_of<std::byte>(numpy_array(result.get()));
+    return without_gil([&] { runtime::pad(from, to, padding); }) ? result : Ref();
+}
+
 struct TwinRow {
     std::string_view name;
     Ref (*compute)(TwinCall); ///< nothing, without an error: the callee's to compute
 };
-constexpr TwinRow kTwinRows[] = {{"numpy.add.accumulate", accumulated}, {"numpy.add.at", add_at},
-                                 {"numpy.bincount", bincount},          {"numpy.cumsum", cumsum},
-                                 {"numpy.percentile", percentile},      {"numpy.quantile", quantile}};
+constexpr TwinRow kTwinRows[] = {
+    {"numpy.add.accumulate", accumulated},
+    {"numpy.add.at", add_at},
+    {"numpy.bincount", bincount},
+    {"numpy.cumsum", cumsum},
+    {"numpy.pad", padded},
+    {"numpy.percentile", percentile},
+    {"numpy.quantile", quantile},
+};
 
 struct TwinObject {
     PyObject_HEAD PyObject* callee;

@@ -156,7 +156,7 @@ class Expressions(Part):
             return self._decided(self.as_truth(self.evaluate(node)))
         undo = self.undoing()
         try:
-            return self.evaluate(node)
+            return self._decided(self.as_truth(self.evaluate(node)))
         except ChangesShape:
             undo()
         return self._truth_of(isinstance(node.op, ast.And), node, node.values)
@@ -383,7 +383,16 @@ class Expressions(Part):
             return self.operators.call(node, owner, "__getitem__", key)
         self.refuse_object(node, owner, *self.variables.in_key(owner, key))
         self.inputs.pin(key)
-        return built(self.tracer, owner, key) if is_builder(owner) else owner[key]
+        if is_builder(owner):
+            return built(self.tracer, owner, key)
+        return self._constant_or_held(owner[key]) if isinstance(owner, SymArray) else owner[key]
+
+    def _constant_or_held(self, element: Any) -> Any:
+        """An integer of an array that the function itself makes of constants is that integer: widths of pads are sizes."""
+        if not isinstance(element, SymArray) or not element.is_scalar or element.kinds or element.dtype.kind not in "iu":
+            return element
+        known = constant_value(self.tracer, element.read())
+        return element if known is None else element.dtype.type(known)
 
     def _eval_Slice(self, node: ast.Slice) -> slice:
         parts = [None if part is None else self.evaluate(part) for part in (node.lower, node.upper, node.step)]

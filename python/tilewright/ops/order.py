@@ -80,8 +80,22 @@ def _along_few(tracer: Tracer, array: SymArray, axes: Sequence[int], name: str) 
         items: list[Any] = [WHOLE] * array.ndim
         for axis, k in zip(axes, place, strict=True):
             items[axis] = Size.constant(k)
-        elements.append(tracer.add("index", (value,), {"index": items}, array.dtype, shape))
+        stacked = _stacked(value, items)
+        elements.append(stacked or tracer.add("index", (value,), {"index": items}, array.dtype, shape))
     return elements
+
+
+def _stacked(value: Value, items: Sequence[Any]) -> Value | None:
+    """What np.stack() has put where `items` point; None where the value is no stack along these axes."""
+    while value.operation == "update":
+        written: list[Any] = value.attributes["index"]
+        constant = all((a is WHOLE) == (b is WHOLE) for a, b in zip(written, items, strict=True))
+        if not constant or not all(a is WHOLE or a.is_constant for a in written):
+            return None
+        if written == list(items):
+            return value.operands[1]
+        value = value.operands[0]
+    return None
 
 
 def _exchanged(tracer: Tracer, elements: list[Value], pairs: Sequence[tuple[int, int]]) -> list[Value]:
