@@ -11,6 +11,7 @@
 #include "dsl/runtime/twins/row_quantiles.h"
 #include "dsl/runtime/twins/running_sums.h"
 #include "dsl/runtime/twins/scattered_sums.h"
+#include "dsl/runtime/twins/selected.h"
 #include "python/native/face/arrays.h"
 #include "python/native/face/face_types.h"
 #include "python/native/face/texts.h"
@@ -357,6 +358,31 @@ Ref padded(TwinCall given) {
     return without_gil([&] { runtime::pad(from, to, padding); }) ? result : Ref();
 }
 
+/// numpy.ndarray.__getitem__(a, (mask,)), of a mask over all axes of the array, or the first ones.
+Ref picked_out(TwinCall given) {
+    PyArrayObject* const a = plain(given.take("self"));
+    PyObject* const key = given.take("key");
+    if (!given.is_all() || !a || !key || !PyTuple_CheckExact(key) || PyTuple_Size(key) != 1) return {};
+    PyArrayObject* const mask = plain(PyTuple_GetItem(key, 0));
+    DType dtype;
+    if (!mask || PyArray_TYPE(mask) != NPY_BOOL || PyArray_SIZE(mask) < kLargeCall || !dtype_of(a, dtype)) return {};
+    const int over = PyArray_NDIM(mask), rank = PyArray_NDIM(a) - over + 1;
+    if (rank < 1 || !std::equal(PyArray_DIMS(mask), PyArray_DIMS(mask) + over, PyArray_DIMS(a))) return {};
+    const auto* const chosen = data_of<const std::uint8_t>(mask);
+    const npy_intp count = PyArray_SIZE(mask);
+    std::vector<std::int64_t> up_to;
+    if (!without_gil([&] { up_to = runtime::selected_up_to(chosen, count); })) return {};
+    std::vector<npy_intp> shape{up_to.back()};
+    shape.insert(shape.end(), PyArray_DIMS(a) + over, PyArray_DIMS(a) + PyArray_NDIM(a));
+    Ref result = result_of(dtype, rank, shape.data());
+    if (!result) return {};
+    const npy_intp items = PyArray_MultiplyList(shape.data() + 1, rank - 1);
+    const auto item_bytes = static_cast<std::size_t>(PyArray_ITEMSIZE(a) * items);
+    const auto* const from = data_of<const std::byte>(a);
+    auto* const to = data_of<std::byte>(numpy_array(result.get()));
+    return without_gil([&] { runtime::select(from, item_bytes, chosen, count, up_to, to); }) ? result : Ref();
+}
+
 struct TwinRow {
     std::string_view name;
     Ref (*compute)(TwinCall); ///< nothing, without an error: the callee's to compute
@@ -366,6 +392,7 @@ constexpr TwinRow kTwinRows[] = {
     {"numpy.add.at", add_at},
     {"numpy.bincount", bincount},
     {"numpy.cumsum", cumsum},
+    {"numpy.ndarray.__getitem__", picked_out},
     {"numpy.pad", padded},
     {"numpy.percentile", percentile},
     {"numpy.quantile", quantile},

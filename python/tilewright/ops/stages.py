@@ -245,11 +245,22 @@ def array_of_selected(selected: Compressed) -> SymArray:
 
 
 def held_copy(tracer: Tracer, array: SymArray) -> Value:
-    """The number under which a copy of an array is held, to be returned: its size is not known before the call."""
+    """The number under which a copy of an array is held, to be returned: its size is not known before the call. What a
+    mask has picked out is such a copy."""
     held = f"r{len(tracer.stages) + 1}"
+    value = array.read()
+    if value.operation == "call" and (own := _picked_out(tracer, value.attributes["callee"])):
+        source = f"lambda held, opened: (hold(held, {held!r}, held[{own!r}]), {held[1:]})[1]"
+        return tracer.call(Stage(f"{own} as {held}", source), value.operands, INT64, ())
     operands: list[Value] = []
     stage = call_of("numpy.array", np.array, [_handed(tracer, array, operands)], {}, len(operands), held)
     return tracer.call(stage, operands, INT64, ())
+
+
+def _picked_out(tracer: Tracer, text: str) -> str:
+    """What the elements that a mask picks out are held under, of a stage that gives them as they are; else ""."""
+    held = next((one for one in tracer.stages if one.endswith(f" as {text}")), "")
+    return text if held and tracer.stages[held].callee is np.ndarray.__getitem__ else ""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,17 @@
+// dsl/runtime/twins/selected.h: what a boolean mask picks out of an array, in parallel.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace tilewright::runtime {
+
+/// For each block of a mask of `count` bytes, each 0 or 1, how many of it and of the blocks before it are 1.
+std::vector<std::int64_t> selected_up_to(const std::uint8_t* mask, std::int64_t count);
+
+/// Writes the items of `item_bytes` each for which the mask is 1, one after the other. `up_to` is of the same mask.
+void select(const std::byte* from, std::size_t item_bytes, const std::uint8_t* mask, std::int64_t count,
+            const std::vector<std::int64_t>& up_to, std::byte* to);
+
+} // namespace tilewright::runtime
