@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from ._face import twins
 from .symbolic.stages import Stage
 
 _OURS = "tilewright."  # what begins and ends a call
@@ -22,6 +23,7 @@ class StageShare:
     why: str
     line: int
     share: float | None = None
+    has_twin: bool = False
 
     def text(self) -> str:
         """numpy.sort($0) (61 % of a call; this NumPy function has no rule)"""
@@ -47,7 +49,13 @@ def shares(stages: Mapping[str, Stage], after: Times | None, before: Times | Non
             if owner in found:
                 found[owner] += ns - (before[1][text][1] if before else 0)
     return [
-        StageShare(text.partition(" as r")[0], stages[text].why, stages[text].line, ns / whole if whole > 0 else None)
+        StageShare(
+            text.partition(" as r")[0],
+            stages[text].why,
+            stages[text].line,
+            ns / whole if whole > 0 else None,
+            stages[text].name in twins(),
+        )
         for text, ns in found.items()
     ]
 

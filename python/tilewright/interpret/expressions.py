@@ -389,7 +389,12 @@ class Expressions(Part):
 
     def _constant_or_held(self, element: Any) -> Any:
         """An integer of an array that the function itself makes of constants is that integer: widths of pads are sizes."""
-        if not isinstance(element, SymArray) or not element.is_scalar or element.kinds or element.dtype.kind not in "iu":
+        if (
+            not isinstance(element, SymArray)
+            or not element.is_scalar
+            or element.kinds
+            or element.dtype.kind not in "iu"
+        ):
             return element
         known = constant_value(self.tracer, element.read())
         return element if known is None else element.dtype.type(known)

@@ -296,7 +296,7 @@ def convolve(tracer: Tracer, a: Any, v: Any, mode: str = "full") -> SymArray:
 def correlate(tracer: Tracer, a: Any, v: Any, mode: str = "valid") -> SymArray:
     """As np.correlate() has it: of a longer v, what the two give the other way round, backwards."""
     one, other = as_array(tracer, a), as_array(tracer, v)
-    if one.ndim == 1 and other.ndim == 1 and not any(tracer.is_of_data(each.sizes[0]) for each in (one, other)):
-        if tracer.decide("<", one.sizes[0], other.sizes[0]):
-            return convolve(tracer, other, one[::-1], mode)[::-1].copy()  # type: ignore[no-any-return]
+    known = one.ndim == other.ndim == 1 and not any(tracer.is_of_data(each.sizes[0]) for each in (one, other))
+    if known and tracer.decide("<", one.sizes[0], other.sizes[0]):
+        return convolve(tracer, other, one[::-1], mode)[::-1].copy()  # type: ignore[no-any-return]
     return convolve(tracer, one, other[::-1], mode)

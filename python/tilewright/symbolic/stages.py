@@ -65,7 +65,12 @@ class Stage:
     def function(self) -> Callable[..., Any]:
         """Of a stage that was read from a file, the callee is imported."""
         callee = imported(self.name) if self.callee is None and self.name else self.callee
-        names = {"callee": callee if callee is None else twin(self.name, callee), "numpy": np, "joined": joined, "hold": hold}
+        names = {
+            "callee": callee if callee is None else twin(self.name, callee),
+            "numpy": np,
+            "joined": joined,
+            "hold": hold,
+        }
         made: Callable[..., Any] = eval(self.source, names)  # noqa: S307 - composed below, of literals
         return made
 

@@ -1,0 +1,359 @@
+"""Functions of NumPy's that our own code computes where they are stages: as NumPy has them, and NumPy's where they are not of the kind."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import numpy as np
+import pytest
+import tilewright
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tilewright._face import threads, twin, twins
+from tilewright.symbolic.stages import imported
+
+pytestmark = pytest.mark.compile
+
+LARGE = 1 << 15  # elements, from which on twins compute
+SEEDS = st.integers(0, 2**32 - 1)
+SIZES = st.sampled_from([LARGE - 1, LARGE, LARGE + 1, 3 * LARGE + 7, 20 * LARGE + 13])
+
+
+class Called(Exception):  # noqa: N818 - no error: the function itself was called
+    pass
+
+
+def own(name):
+    """A twin whose callee must not be called."""
+
+    def callee(*args, **kwargs):
+        raise Called
+
+    return twin(name, callee)
+
+
+def same(got, wanted):
+    assert type(got) is type(wanted)
+    assert got.dtype == wanted.dtype
+    assert got.shape == wanted.shape
+    np.testing.assert_array_equal(got, wanted)
+    assert np.array_equal(np.signbit(got), np.signbit(wanted)) if got.dtype.kind == "f" else True
+
+
+def test_each_twin_stands_for_a_function():
+    for name in twins():
+        assert callable(imported(name))
+        assert type(twin(name, imported(name))).__name__ == "Twin"
+    assert twin("numpy.sort", np.sort) is np.sort
+
+
+# ---- running sums
+
+
+@settings(max_examples=8, deadline=None)
+@given(SIZES, st.sampled_from(["float64", "float32", "int64"]), SEEDS)
+def test_running_sums(size, dtype, seed):
+    x = np.random.default_rng(seed).integers(-9, 9, size).astype(dtype)  # exact sums
+    x[:3] = -0.0
+    for name in ("numpy.cumsum", "numpy.add.accumulate"):
+        same(twin(name, np.cumsum)(x), np.cumsum(x))
+        rows = x[: size // 7 * 7].reshape(7, -1)
+        same(twin(name, np.cumsum)(rows, axis=1), np.cumsum(rows, axis=1))
+        same(twin(name, np.cumsum)(rows.T.copy(), -1), np.cumsum(rows.T.copy(), -1))
+
+
+def test_running_sums_never_fall_and_do_not_depend_on_threads():
+    x = np.random.default_rng(1).random(1_000_003)
+    sums = own("numpy.cumsum")(x)
+    assert np.all(np.diff(sums) >= 0)
+    np.testing.assert_allclose(sums, np.cumsum(x), rtol=1e-12)
+    with threads(1):
+        same(own("numpy.cumsum")(x), sums)
+    exact = np.cumsum(x.astype(np.longdouble))
+    assert np.abs(sums - exact).max() <= np.abs(np.cumsum(x) - exact).max()
+
+
+def test_running_sums_of_integers_wrap():
+    x = np.full(LARGE * 3, 2**62)
+    same(own("numpy.cumsum")(x), np.cumsum(x))
+
+
+@pytest.mark.parametrize("specials", [[np.nan], [np.inf, -np.inf], [np.inf]])
+def test_running_sums_of_specials(specials):
+    x = np.ones(2 * LARGE)
+    x[40_000 : 40_000 + len(specials)] = specials
+    same(own("numpy.cumsum")(x), np.cumsum(x))
+
+
+# ---- counts
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    SIZES,
+    st.sampled_from(["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64"]),
+    st.sampled_from([1, 3, 100, 20_000]),
+    SEEDS,
+)
+def test_counts(size, dtype, bins, seed):
+    x = np.random.default_rng(seed).integers(0, min(bins, np.iinfo(dtype).max), size, endpoint=True).astype(dtype)
+    counts = twin("numpy.bincount", np.bincount)
+    same(counts(x), np.bincount(x))
+    same(counts(x, minlength=bins + 50), np.bincount(x, minlength=bins + 50))
+    same(counts(x, None, 2), np.bincount(x, None, 2))
+
+
+def test_counts_that_grow_late():
+    x = np.zeros(10 * LARGE, np.int64)
+    x[-1] = 200_000
+    x[LARGE] = 5_000
+    same(own("numpy.bincount")(x), np.bincount(x))
+
+
+def test_counts_that_are_numpys():
+    x = np.arange(LARGE)
+    x[77] = -1
+    with pytest.raises(ValueError, match="negative"):
+        twin("numpy.bincount", np.bincount)(x)
+    for args in (
+        (np.array([2**40] * LARGE),),
+        (x[::2],),
+        (np.ones(LARGE),),
+        (x, x),
+        (x[:5],),
+        ([1, 2],),
+        (x.reshape(2, -1),),
+    ):
+        with pytest.raises(Called):
+            own("numpy.bincount")(*args)
+
+
+# ---- scattered sums
+
+
+@settings(max_examples=8, deadline=None)
+@given(SIZES, st.sampled_from([1, 7, 1000, 100_000]), st.sampled_from(["float64", "float32", "int32", "int64"]), SEEDS)
+def test_scattered_sums(count, size, dtype, seed):
+    rng = np.random.default_rng(seed)
+    at = rng.integers(-size, size, count)
+    terms, start = rng.integers(-9, 9, count).astype(dtype), rng.integers(-9, 9, size).astype(dtype)
+    start[0] = -0.0
+    for b in (terms, 3):
+        ours, theirs = start.copy(), start.copy()
+        assert twin("numpy.add.at", np.add.at)(ours, at, b) is None
+        np.add.at(theirs, at, b)
+        same(ours, theirs)
+
+
+def test_few_terms_of_a_sum_are_added_in_numpys_order():
+    rng = np.random.default_rng(2)
+    at, terms = rng.integers(0, 50_000, 100_000), rng.normal(size=100_000)
+    ours, theirs = np.zeros(50_000), np.zeros(50_000)
+    own("numpy.add.at")(ours, at, terms)
+    np.add.at(theirs, at, terms)
+    same(ours, theirs)
+
+
+def test_scattered_sums_do_not_depend_on_threads():
+    rng = np.random.default_rng(3)
+    at, terms = rng.integers(0, 1_000, 300_000), rng.normal(size=300_000)
+    ours, alone = np.full(1_000, -0.0), np.full(1_000, -0.0)
+    own("numpy.add.at")(ours, at, terms)
+    with threads(1):
+        own("numpy.add.at")(alone, at, terms)
+    same(ours, alone)
+    np.testing.assert_allclose(ours, np.bincount(at, terms, 1_000), rtol=1e-9)
+
+
+def test_nothing_is_added_where_a_position_is_outside():
+    y, at = np.zeros(9), np.zeros(LARGE, int)
+    at[-1] = 9
+    with pytest.raises(IndexError):
+        twin("numpy.add.at", np.add.at)(y, at, 1.0)
+    assert y[0] in (0, LARGE - 1)  # NumPy's own way to fail
+
+
+def test_scattered_sums_that_are_numpys():
+    y, at = np.zeros(LARGE), np.zeros(LARGE, int)
+    for args in (
+        (y, at, y),
+        (y, at, np.ones(LARGE, "f4")),
+        (y, at[::2], 1.0),
+        (at, at, at),
+        (y, at, 1j),
+        (y, (at,), 1.0),
+        (at.copy(), at, 2**70),
+    ):
+        with pytest.raises(Called):
+            own("numpy.add.at")(*args)
+
+
+# ---- quantiles
+
+
+@settings(max_examples=10, deadline=None)
+@given(
+    st.sampled_from([1, 2, 3, 10, 101, 1000]), st.sampled_from(["float64", "float32"]),
+    st.sampled_from([0, 100, 50, 90, 12.5, 33.3, 99.99]), SEEDS,
+)  # fmt: skip
+def test_quantiles(length, dtype, share, seed):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(LARGE // length + 1, length)).astype(dtype)
+    x[0] = 1
+    x[-1, 0] = rng.choice([np.inf, -np.inf, np.nan, 5])
+    got = own("numpy.percentile")(x, share, axis=1)
+    same(got, np.percentile(x, share, axis=1))
+    same(
+        own("numpy.quantile")(x.reshape(-1, 1, length), share / 100, -1),
+        np.quantile(x.reshape(-1, 1, length), share / 100, -1),
+    )
+
+
+def test_quantiles_that_are_numpys():
+    x = np.ones((2, LARGE))
+    for args in (
+        (x, 101, 1),
+        (x, -1, 1),
+        (x, 5, 0),
+        (x, [5], 1),
+        (x.T, 5, 1),
+        (x[0], 5),
+        (x.astype(int), 5, 1),
+        (x, np.nan, 1),
+    ):
+        with pytest.raises(Called):
+            own("numpy.percentile")(*args)
+
+
+# ---- pads
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    st.sampled_from(["constant", "edge", "reflect", "symmetric", "wrap"]), st.sampled_from(["bool", "int16", "float32", "complex128"]),
+    st.sampled_from([1, (2, 0), ((0, 3),), ((1, 2), (3, 4), (0, 0)), 0]), SEEDS,
+)  # fmt: skip
+def test_pads(mode, dtype, widths, seed):
+    x = np.random.default_rng(seed).integers(0, 99, (11, 300, 12)).astype(dtype)
+    got = twin("numpy.pad", np.pad)(x, widths, mode)
+    same(got, np.pad(x, widths, mode))
+
+
+def test_pads_that_are_numpys():
+    x = np.ones((LARGE, 2))
+    for args in (
+        (x, 2, "reflect"),
+        (x, 3, "wrap"),
+        (x, 1, "mean"),
+        (x, -1),
+        (x, [1, 2]),
+        (x, ((1, 2),) * 3),
+        (x.T, 1),
+        (x[:0], 1, "edge"),
+    ):
+        with pytest.raises(Called):
+            own("numpy.pad")(*args)
+
+
+# ---- what a mask picks out
+
+
+@settings(max_examples=10, deadline=None)
+@given(
+    SIZES,
+    st.sampled_from(["bool", "int16", "float32", "float64", "complex128"]),
+    st.sampled_from([0, 0.01, 0.5, 1]),
+    SEEDS,
+)
+def test_masks(size, dtype, share, seed):
+    rng = np.random.default_rng(seed)
+    x, mask = rng.integers(0, 99, (size, 3)).astype(dtype), rng.random(size) < share
+    pick = twin("numpy.ndarray.__getitem__", np.ndarray.__getitem__)
+    same(pick(x, (mask,)), x[mask])
+    same(pick(x[:, 0].copy(), (mask,)), x[:, 0][mask])
+    whole = rng.random((size, 3)) < share
+    same(pick(x, (whole,)), x[whole])
+
+
+def test_items_that_are_numpys():
+    x, mask = np.ones((LARGE, 2)), np.ones(LARGE, bool)
+    for key in (mask, (mask, 0), (mask[:-1],), (mask[::2],), (0,), (slice(None),), (np.zeros(LARGE, int),)):
+        with pytest.raises(Called):
+            own("numpy.ndarray.__getitem__")(x, key)
+
+
+# ---- in functions
+
+
+def everything(x, at, y, rows):
+    np.add.at(y, at, x * 2)
+    kept = x[x > 0.5]
+    padded = np.pad(rows, 1, mode="edge")
+    sums = np.cumsum(x + 1) - 1
+    return sums, np.bincount(at % 50), kept, padded[1:] - padded[:-1], np.percentile(rows + 1, 25, axis=-1)
+
+
+def data(seed=0, size=2 * LARGE):
+    rng = np.random.default_rng(seed)
+    x = np.round(rng.random(size) * 64) / 64  # exact sums
+    return x, rng.integers(0, 900, size), np.zeros(900), x.reshape(-1, 64)
+
+
+def test_functions_with_twins(tmp_path, monkeypatch):
+    compiled = tilewright.jit(everything, strict=True)
+    for seed in (0, 1):
+        given, wanted = data(seed), data(seed)
+        for got, ours in zip(everything(*wanted), compiled(*given), strict=True):
+            same(ours, got)
+        same(given[2], wanted[2])
+    compiled.export(tmp_path / "twins_module")
+    monkeypatch.syspath_prepend(tmp_path)
+    module = importlib.import_module("twins_module")
+    given, wanted = data(2), data(2)
+    for got, ours in zip(everything(*wanted), module.everything(*given), strict=True):
+        same(ours, got)
+    sys.modules.pop("twins_module")
+
+
+def scan_in_place(x):
+    x[:] = np.cumsum(x)
+    return x
+
+
+def test_a_twin_whose_operand_is_written_behind_it():
+    compiled = tilewright.jit(scan_in_place, strict=True)
+    ours, theirs = np.ones(2 * LARGE), np.ones(2 * LARGE)
+    scan_in_place(theirs)
+    assert compiled(ours) is ours
+    same(ours, theirs)
+
+
+def picked_and_changed(x):
+    kept = x[x > 0.5]
+    other = kept
+    kept[:2] = 7
+    return kept, other, kept + 1
+
+
+def test_what_a_mask_picks_out_is_changed():
+    compiled = tilewright.jit(picked_and_changed, strict=True)
+    x = data()[0]
+    for got, ours in zip(picked_and_changed(x.copy()), compiled(x), strict=True):
+        same(ours, got)
+
+
+def kept_of_calls(x):
+    return x[x > 0.5]
+
+
+def test_results_of_calls_are_apart():
+    compiled = tilewright.jit(kept_of_calls, strict=True)
+    x = data()[0]
+    first = compiled(x)
+    before = first.copy()
+    second = compiled(x * 0.75)
+    assert not np.shares_memory(first, second)
+    same(first, before)
+    assert first.flags.owndata
+    assert first.flags.writeable
