@@ -21,6 +21,7 @@ _OPERATION = re.compile(
     r"| (?P<condition>%?\w+) \{)(?: @\d+)?"
 )
 _QUOTED = re.compile(r'("(?:[^"\\]|\\.)*")')
+_PICKED_OUT = re.compile(r'"?(r\d+) as r\d+"?$')
 _RETURNED = re.compile(r"(?:(int|float|bool|held)\()?(%?\w+)")
 
 
@@ -135,15 +136,25 @@ class Program:
         return tuple((m[2], m[1] or "") for line in lines for m in _RETURNED.finditer(line))
 
     def type_of_result(self, name: str, number: str) -> tuple[str, int]:
-        """dtype and rank of a result; what a call holds is a copy of the call's operand."""
+        """dtype and rank of a result; what a call holds is a copy of the call's operand, or what a mask picked out."""
         dtype, shape = self.type_of(name)
         if number == "held":
-            operands = next(o.operands for o in self.operations if any(value.name == name for value in o.results))
+            call = next(o for o in self.operations if any(value.name == name for value in o.results))
+            operands = call.operands
+            if picked := _PICKED_OUT.match(call.attributes["callee"]):
+                array, mask = self._operands_of(picked[1])
+                dtype, shape = self.type_of(array)
+                return dtype, len(shape) - len(self.type_of(mask)[1]) + 1
             dtype, shape = self.type_of(operands[0])
             if len(operands) == 2 and dtype.startswith("float") and self.type_of(operands[1])[0] == dtype:
                 # The halves of complex numbers; beside a number of any kind lies its kind.
                 dtype = f"complex{2 * int(dtype.removeprefix('float'))}"
         return dtype, len(shape)
+
+    def _operands_of(self, held: str) -> tuple[str, ...]:
+        """Of the call whose result is held under a name."""
+        calls = [o for o in self.operations if o.name == "call"]
+        return next(o.operands for o in calls if o.attributes["callee"].rstrip('"').endswith(f") as {held}"))
 
     @property
     def returns_tuple(self) -> bool:
