@@ -125,8 +125,9 @@ def _sorted(tracer: Tracer, elements: list[Value]) -> list[Value]:
     for value in elements:
         is_nan = _isnan(tracer, value)
         numbers.append(chosen(tracer, value, tracer.add("logical_not", (is_nan,), {}, BOOL, value.shape), np.inf))
-        one = tracer.cast(is_nan, np.dtype(np.int8))
-        nans = one if nans is None else tracer.add("add", (nans, one), {}, one.dtype, value.shape)
+        # Counted in numbers as wide as the elements: vectors of other widths are packed and spread.
+        one = tracer.cast(is_nan, dtype)
+        nans = one if nans is None else tracer.add("add", (nans, one), {}, dtype, value.shape)
     assert nans is not None
     placed = _exchanged(tracer, numbers, exchanges(count))
     return [chosen(tracer, value, tracer.truth("less", nans, count - k), np.nan) for k, value in enumerate(placed)]
