@@ -805,3 +805,21 @@ def test_extents_of_stages_follow_the_sizes_of_the_call():
         args = np.random.default_rng(0).random(shape).round(1), 20
         assert all(map(same, jitted_transforms(*args), transforms(*args)))
     assert len(jitted_transforms.specializations) == 1
+
+
+def spectra(x, n=8):
+    window, starts = np.hanning(n), range(0, len(x) - n, n)
+    return np.array([np.fft.rfft(window * x[s : s + n]) for s in starts])
+
+
+def sum_of_spectra(x):
+    frames = spectra(x)
+    return np.abs(frames[0]) + len(frames)
+
+
+@pytest.mark.parametrize("size", [400, 1920])
+def test_a_list_of_more_results_than_a_stage_takes_is_filled_in_a_loop(size):
+    compiled = tilewright.jit(sum_of_spectra, strict=True)
+    x = np.random.default_rng(0).normal(size=size)
+    for _ in range(4):
+        np.testing.assert_array_equal(compiled(x), sum_of_spectra(x))

@@ -201,6 +201,7 @@ def array_of_items(tracer: Tracer, items: Any) -> SymArray:
     """np.array of a list that has traced values in it."""
     parts = [operand_of(tracer, _of_its_dtype(item)) for item in items]
     if len(parts) > 64:
+        tracer.keep_a_loop()
         raise tracer.error(f"np.array of {len(parts)} traced items", "each would be a separate operation",
                            "Compute it with array operations.")  # fmt: skip
     return join(tracer, parts)

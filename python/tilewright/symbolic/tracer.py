@@ -30,6 +30,7 @@ NO_RULE = "there is no rule for it"
 LEAVE_IT_OUT = "Leave it out of the compiled function."
 # Beyond this, compiling takes minutes: loops that are unrolled too far.
 MAX_VALUES = 2_000
+MOST_STAGE_OPERANDS = 31  # kMaxStageArrays of dsl/runtime/executor.h, without the result
 # A reduction is several stages, each with its loops: some 0.4 s to compile.
 MAX_UNROLLED_REDUCTIONS = 48
 # Elements that copies of a body write, in a loop or branch that stays one: compiling a chain of those that read each other
@@ -323,9 +324,7 @@ class Tracer(Decided):
         blocks: tuple[Block, ...] = (),
     ) -> Value:
         if self.made >= MAX_VALUES:
-            for why in self.unrolled.values():
-                if isinstance(why, KeepsLoop):
-                    raise why  # the loop that it is about need not be unrolled
+            self.keep_a_loop()
             raise self.error(
                 f"loops: more than {MAX_VALUES} operations were traced",
                 "a program that is unrolled this far does not compile in useful time",
@@ -351,12 +350,25 @@ class Tracer(Decided):
         (value.home.parameters if operation == "parameter" else value.home.values).append(value)
         return value
 
+    def keep_a_loop(self) -> None:
+        """Ends an unrolling that leads too far, where the loop that it is about need not be unrolled."""
+        for why in self.unrolled.values():
+            if isinstance(why, KeepsLoop):
+                raise why
+
     def call(self, stage: Stage, operands: Sequence[Value], dtype: np.dtype[Any], shape: Sequence[Size]) -> Value:
         """What Python computes when the program runs. Kernels hand over no complex numbers."""
         self.refuse_dtype(dtype, f"a value of dtype {dtype}")
         why = self._no_kernel[-1].what if self._no_kernel else f"{stage.text.partition('(')[0]}(); {NO_RULE}."
         if self.untaken is not None:
             raise self.error_of(TraceError, f"{why} {self.untaken.why}.", self.untaken.what_to_do)
+        if len(operands) > MOST_STAGE_OPERANDS:
+            self.keep_a_loop()
+            raise self.error(
+                f"{stage.text.partition('(')[0]}() of {len(operands)} arrays",
+                f"a call between kernels takes at most {MOST_STAGE_OPERANDS}",
+                "Write them into one array in a loop, or leave the call out of the compiled function.",
+            )
         file, line, function = self.location()
         while (other := self.stages.get(stage.text)) is not None and other.callee is not stage.callee:
             stage = replace(stage, text=f"{stage.text}'")  # another function of that name
