@@ -18,7 +18,7 @@ void select_items(const std::byte* from, const std::uint8_t* mask, std::int64_t 
     for (std::int64_t i = 0, written = 0; written < wanted; ++i) {
         std::memcpy(to + static_cast<std::size_t>(written) * sizeof(T), from + static_cast<std::size_t>(i) * sizeof(T),
                     sizeof(T));
-        written += mask[i];
+        written += mask[i] != 0;
     }
 }
 
@@ -51,7 +51,7 @@ std::vector<std::int64_t> selected_up_to(const std::uint8_t* mask, std::int64_t 
         const std::int64_t begin = block * kSelectedBlock, end = std::min(count, begin + kSelectedBlock);
         std::uint32_t here = 0;
         for (std::int64_t i = begin; i < end; ++i)
-            here += mask[i];
+            here += mask[i] != 0;
         up_to[static_cast<std::size_t>(block)] = here;
     });
     for (std::size_t block = 1; block < up_to.size(); ++block)

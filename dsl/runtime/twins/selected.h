@@ -7,10 +7,10 @@
 
 namespace tilewright::runtime {
 
-/// For each block of a mask of `count` bytes, each 0 or 1, how many of it and of the blocks before it are 1.
+/// For each block of a mask of `count` bytes, how many of it and of the blocks before it are not 0.
 std::vector<std::int64_t> selected_up_to(const std::uint8_t* mask, std::int64_t count);
 
-/// Writes the items of `item_bytes` each for which the mask is 1, one after the other. `up_to` is of the same mask.
+/// Writes the items of `item_bytes` each for which the mask is not 0, one after the other. `up_to` is of the same mask.
 void select(const std::byte* from, std::size_t item_bytes, const std::uint8_t* mask, std::int64_t count,
             const std::vector<std::int64_t>& up_to, std::byte* to);
 

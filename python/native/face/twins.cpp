@@ -229,15 +229,13 @@ Ref add_at(TwinCall given) {
     }
 }
 
-template <class T> Ref quantiles_of(PyArrayObject* a, double place) {
+Ref quantiles_of(PyArrayObject* a, double place) {
     const int rank = PyArray_NDIM(a) - 1;
     const npy_intp length = PyArray_DIM(a, rank), rows = PyArray_SIZE(a) / length;
-    DType dtype;
-    if (!dtype_of(a, dtype)) return {};
-    Ref result = result_of(dtype, rank, PyArray_DIMS(a));
+    Ref result = result_of(DType::float64, rank, PyArray_DIMS(a));
     if (!result) return {};
-    const auto* const from = data_of<const T>(a);
-    auto* const to = data_of<T>(numpy_array(result.get()));
+    const auto* const from = data_of<const double>(a);
+    auto* const to = data_of<double>(numpy_array(result.get()));
     return without_gil([&] { runtime::row_quantiles(from, rows, length, place, to); }) ? result : Ref();
 }
 
@@ -249,19 +247,13 @@ Ref quantile_of(TwinCall given, double whole) {
     PyObject* const axis = given.take("axis");
     if (!given.is_all() || !a || !axis || PyArray_SIZE(a) < kLargeCall || !is_last_axis(axis, PyArray_NDIM(a)))
         return {};
+    if (PyArray_TYPE(a) != NPY_DOUBLE) return {}; // versions of NumPy place quantiles of float32 each in its own way
     if (!q || !(PyFloat_CheckExact(q) || PyLong_CheckExact(q))) return {};
     const double share = PyFloat_AsDouble(q) / whole; // as numpy.percentile() divides
     if (PyErr_Occurred()) return PyErr_Clear(), Ref();
     if (!(share >= 0 && share <= 1)) return {};
     const double place = static_cast<double>(PyArray_DIM(a, PyArray_NDIM(a) - 1) - 1) * share;
-    switch (PyArray_TYPE(a)) {
-    case NPY_FLOAT:
-        return quantiles_of<float>(a, place);
-    case NPY_DOUBLE:
-        return quantiles_of<double>(a, place);
-    default:
-        return {};
-    }
+    return quantiles_of(a, place);
 }
 Ref quantile(TwinCall given) {
     return quantile_of(given, 1);
