@@ -256,3 +256,32 @@ def test_what_a_loop_does_not_overwrite_keeps_its_first_value(function: Callable
         # Memory that is not zero by chance: the pool gives back what the call before left in it.
         for _ in range(2):
             np.testing.assert_allclose(compiled(a), function(a), rtol=1e-12)
+
+
+def framed(x, size, hop):
+    starts = np.arange((len(x) - size) // hop + 1)
+    return x[starts[:, None] + np.arange(4)], x[np.arange(len(x) - 1) + 1] - x[np.arange(len(x) - 1)]
+
+
+def behind_the_end(x):
+    return x[np.arange(len(x)) + 1]
+
+
+def from_the_end(x):
+    return x[np.arange(len(x)) - 1], x[np.arange(3) - 3]
+
+
+def on_two_axes(x):
+    rows, columns = np.arange(x.shape[0] - 2)[:, None], np.arange(x.shape[1] - 1)
+    return x[rows + 2, columns + 1] + x[rows, columns] - x[rows + 1, 0]
+
+
+@pytest.mark.parametrize("count", [4, 5, 13, 97])
+def test_positions_that_loops_give(count):
+    x = np.random.default_rng(count).normal(size=count)
+    for function, args in ((framed, (x, 4, 1)), (from_the_end, (x,)), (on_two_axes, (np.outer(x, x),))):
+        got, wanted = tilewright.jit(function, strict=True)(*args), function(*args)
+        for one, other in zip(got, wanted, strict=True):  # of one array its rows
+            np.testing.assert_array_equal(one, other)
+    with pytest.raises(IndexError):
+        tilewright.jit(behind_the_end, strict=True)(x)
