@@ -178,14 +178,14 @@ class SpaceBuilder {
     bool inline_by_default(const dsl::StageInfo& stage) const {
         if (stage.part == StagePart::block) return false;
         const auto& uses = graph_.uses(stage.name);
-        const bool is_mask = stage.dtypes == std::vector<std::string>{"bool"};
-        if (stage.operations <= (is_mask ? kCheapMaskOps : kCheapOps)) return true;
+        if (stage.operations <= kCheapOps) return true;
         for (const Use& use : uses) {
             if (use.read->broadcast) return false; // it would be computed again for each step of a loop of its reader
             if (use.reader->part == StagePart::loop && is_looked_up(stage, *use.read))
                 return false; // again in each iteration
         }
-        return uses.size() == 1;
+        const bool is_mask = stage.dtypes == std::vector<std::string>{"bool"};
+        return uses.size() == 1 || (is_mask && stage.operations <= kCheapMaskOps);
     }
 
     /// Read at places that no loop gives: a table.

@@ -57,15 +57,24 @@ class PlainTruths : public IRMutator {
         return is_const_zero(zero) ? truth_of(value, named_) : Expr();
     }
 
+    /// What is said of a name holds for the body of its let, and not for that of another one inside of it.
     template <class Node, class Code> Code let(const Node* op) {
+        const bool was_named = named_.count(op->name) != 0;
         const Expr truth = truth_of(op->value, named_);
-        if (!truth.defined()) return IRMutator::visit(op);
-        const Expr value = mutate(truth);
-        const std::string name = op->name + kTruth;
-        named_.insert(op->name);
+        const Expr value = mutate(truth.defined() ? truth : op->value);
+        if (truth.defined())
+            named_.insert(op->name);
+        else
+            named_.erase(op->name);
         const Code body = mutate(op->body);
-        return Node::make(name, value,
-                          Node::make(op->name, Cast::make(op->value.type(), Variable::make(value.type(), name)), body));
+        if (was_named)
+            named_.insert(op->name);
+        else
+            named_.erase(op->name);
+        if (!truth.defined()) return Node::make(op->name, value, body);
+        const std::string name = op->name + kTruth;
+        const Expr byte = Cast::make(op->value.type(), Variable::make(value.type(), name));
+        return Node::make(name, value, Node::make(op->name, byte, body));
     }
 };
 

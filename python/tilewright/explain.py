@@ -146,7 +146,7 @@ def _numpy_stages(specialization: Specialization) -> list[str]:
     lines = []
     for stage in specialization.numpy_stages:
         share = "" if stage.share is None else f"; {100 * stage.share:.0f} % of a call"
-        by = "NumPy computes it, and tilewright's twin of it large calls" if stage.has_twin else "NumPy computes it"
+        by = "NumPy computes it, or a twin on all threads" if stage.has_twin else "NumPy computes it"
         lines.append(f"  {stage.stage}  line {stage.line}  {by}: {stage.why}{share}")
     return ["between kernels:", *lines] if lines else []
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ._face import twins
 from .symbolic.stages import Stage
 
 _OURS = "tilewright."  # what begins and ends a call
@@ -54,7 +53,7 @@ def shares(stages: Mapping[str, Stage], after: Times | None, before: Times | Non
             stages[text].why,
             stages[text].line,
             ns / whole if whole > 0 else None,
-            stages[text].name in twins(),
+            stages[text].has_twin,
         )
         for text, ns in found.items()
     ]

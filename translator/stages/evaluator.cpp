@@ -392,13 +392,17 @@ Expr Evaluator::reshape_view(const Operation& operation, const Exprs& index) {
     return at(operation.operands[0], inner);
 }
 
-std::optional<Evaluator::OfLoops> Evaluator::of_loops(const std::string& value, const Exprs& index) const {
+constexpr int kDeepestPosition = 12; // of sums of sums
+
+std::optional<Evaluator::OfLoops> Evaluator::of_loops(const std::string& value, const Exprs& index, int depth) const {
     const ValueInfo& info = shared_.analysis.value(value);
-    if (info.kind != ValueInfo::Kind::expression || info.operation == nullptr || given_.count(value) != 0) return {};
+    if (depth > kDeepestPosition || info.kind != ValueInfo::Kind::expression || info.operation == nullptr ||
+        given_.count(value) != 0)
+        return {};
     const Operation& operation = *info.operation;
     const auto operand = [&](std::size_t k) {
         const std::vector<Size>& shape = shared_.analysis.value(operation.operands[k]).type.shape;
-        return of_loops(operation.operands[k], broadcast(shape, operation.type.shape, index));
+        return of_loops(operation.operands[k], broadcast(shape, operation.type.shape, index), depth + 1);
     };
     switch (operation.op) {
     case Op::iota: {
@@ -420,7 +424,7 @@ std::optional<Evaluator::OfLoops> Evaluator::of_loops(const std::string& value, 
             if (entry.kind != IndexEntry::Kind::newaxis) inner.push_back(index[axis]);
             ++axis;
         }
-        return of_loops(operation.operands[0], inner);
+        return of_loops(operation.operands[0], inner, depth + 1);
     }
     case Op::add: {
         const auto a = operand(0), b = operand(1);
@@ -438,10 +442,11 @@ Expr Evaluator::taken(const Operation& operation, const Exprs& index) {
     const std::size_t rank = shared_.analysis.value(operation.operands[1]).type.shape.size();
     const auto first = index.begin() + static_cast<std::ptrdiff_t>(axis);
     const auto behind = first + static_cast<std::ptrdiff_t>(rank);
-    const Expr extent = shared_.size(shared_.analysis.value(operation.operands[0]).type.shape[axis]);
     const Size& elements = shared_.analysis.value(operation.operands[0]).type.shape[axis];
+    const Expr extent = shared_.size(elements);
+    // A part that may be empty is read inside its bounds also where it is.
     if (const auto place = of_loops(operation.operands[1], Exprs(first, behind));
-        place && constant_difference(place->least, Size::integer(0)).value_or(-1) >= 0 &&
+        !part_may_be_empty_ && place && constant_difference(place->least, Size::integer(0)).value_or(-1) >= 0 &&
         constant_difference(elements, place->most).value_or(0) > 0) {
         Exprs inner(index.begin(), first);
         inner.push_back(place->at);

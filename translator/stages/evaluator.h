@@ -103,7 +103,7 @@ class Evaluator {
         Size least, most;
     };
     /// Nothing for any other value.
-    std::optional<OfLoops> of_loops(const std::string& value, const Exprs& index) const;
+    std::optional<OfLoops> of_loops(const std::string& value, const Exprs& index, int depth = 0) const;
     Halide::Expr updated(const Operation& operation, const Exprs& index);
     Halide::Expr linear(const std::vector<Size>& shape, const Exprs& index) const;
 

@@ -94,7 +94,7 @@ class CountedPart {
 } // namespace
 
 template <class T> std::vector<std::int64_t> bin_counts(const T* x, std::int64_t count, std::int64_t most) {
-    if (count > kMostNumbers) return {};
+    if (count >= kMostNumbers) return {};
     std::deque<CountedPart> parts; // as many as threads that count
     std::vector<CountedPart*> idle;
     std::mutex guard;

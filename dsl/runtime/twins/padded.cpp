@@ -1,4 +1,4 @@
-// dsl/runtime/twins/padded.cpp: a row of the padded array at a time.
+// dsl/runtime/twins/padded.cpp: pieces of rows, the elements of which are copied together where they lie together.
 #include "dsl/runtime/twins/padded.h"
 
 #include <algorithm>
@@ -9,52 +9,74 @@
 namespace tilewright::runtime {
 namespace {
 
-constexpr std::size_t kPaddedPiece = 1 << 17; ///< bytes of one iteration
+constexpr std::int64_t kPaddedPiece = 1 << 17; ///< bytes of one iteration
+
+/// Part of one row of the padded array.
+class PaddedRow {
+  public:
+    PaddedRow(const PaddedAxis& axis, const std::byte* from, std::byte* to, std::size_t item_bytes)
+        : axis_(axis), from_(from), to_(to), item_(item_bytes) {}
+
+    void write(std::int64_t begin, std::int64_t end) const {
+        const auto first = static_cast<std::int64_t>(axis_.before.size()), last = first + axis_.extent;
+        margin(begin, std::min(end, first));
+        const std::int64_t inside = std::max(begin, first), count = std::min(end, last) - inside;
+        if (count > 0) std::memcpy(to(inside), from(inside - first), static_cast<std::size_t>(count) * item_);
+        margin(std::max(begin, last), end);
+    }
+    void clear(std::int64_t begin, std::int64_t end) const {
+        std::memset(to(begin), 0, static_cast<std::size_t>(end - begin) * item_);
+    }
+
+  private:
+    void margin(std::int64_t begin, std::int64_t end) const {
+        for (std::int64_t at = begin; at < end; ++at) {
+            const std::int64_t place = axis_.place(at);
+            if (place < 0)
+                clear(at, at + 1);
+            else
+                std::memcpy(to(at), from(place), item_);
+        }
+    }
+    std::byte* to(std::int64_t at) const { return to_ + static_cast<std::size_t>(at) * item_; }
+    const std::byte* from(std::int64_t at) const { return from_ + static_cast<std::size_t>(at) * item_; }
+
+    const PaddedAxis& axis_;
+    const std::byte* from_;
+    std::byte* to_;
+    std::size_t item_;
+};
 
 } // namespace
 
-void pad(const std::byte* from, std::byte* to, const Padding& padding) {
-    const std::size_t rank = padding.axes.size(), item = padding.item_bytes;
-    const PaddedAxis& last = padding.axes.back();
-    const auto width = static_cast<std::int64_t>(last.size()), own = padding.extents.back();
+void pad(const std::byte* from, std::byte* to, const std::vector<PaddedAxis>& axes, std::size_t item_bytes) {
+    const PaddedAxis& last = axes.back();
+    const std::int64_t width = last.padded_extent();
     std::int64_t rows = 1;
-    for (std::size_t k = 0; k + 1 < rank; ++k)
-        rows *= static_cast<std::int64_t>(padding.axes[k].size());
-    const std::size_t row_bytes = last.size() * item;
-    const auto fill = [&](std::byte* at, std::int64_t count) {
-        for (; count > 0; --count, at += item)
-            std::memcpy(at, padding.number.data(), item);
-    };
-    const auto write_row = [&](std::int64_t row) {
-        std::byte* const out = to + static_cast<std::size_t>(row) * row_bytes;
+    for (std::size_t k = 0; k + 1 < axes.size(); ++k)
+        rows *= axes[k].padded_extent();
+    const auto write = [&](std::int64_t row, std::int64_t begin, std::int64_t end) {
+        std::byte* const out = to + static_cast<std::size_t>(row * width) * item_bytes;
         std::int64_t source = 0, stride = 1;
-        for (std::size_t k = rank - 1; k-- > 0;) {
-            const auto extent = static_cast<std::int64_t>(padding.axes[k].size());
-            const std::int64_t place = padding.axes[k][static_cast<std::size_t>(row % extent)];
-            if (place < 0) return fill(out, width);
+        for (std::size_t k = axes.size() - 1; k-- > 0;) {
+            const std::int64_t place = axes[k].place(row % axes[k].padded_extent());
+            if (place < 0) return PaddedRow(last, nullptr, out, item_bytes).clear(begin, end);
             source += place * stride;
-            stride *= padding.extents[k];
-            row /= extent;
+            stride *= axes[k].extent;
+            row /= axes[k].padded_extent();
         }
-        const std::byte* const in = from + static_cast<std::size_t>(source * own) * item;
-        const auto mapped = [&](std::int64_t begin, std::int64_t end) {
-            for (std::int64_t j = begin; j < end; ++j) {
-                const std::int64_t place = last[static_cast<std::size_t>(j)];
-                const std::byte* const element =
-                    place < 0 ? padding.number.data() : in + static_cast<std::size_t>(place) * item;
-                std::memcpy(out + static_cast<std::size_t>(j) * item, element, item);
-            }
-        };
-        const std::int64_t before = padding.inside.back();
-        mapped(0, before);
-        std::memcpy(out + static_cast<std::size_t>(before) * item, in, static_cast<std::size_t>(own) * item);
-        mapped(before + own, width);
+        const std::byte* const in = from + static_cast<std::size_t>(source * last.extent) * item_bytes;
+        PaddedRow(last, in, out, item_bytes).write(begin, end);
     };
-    const auto together =
-        static_cast<std::int64_t>(std::max<std::size_t>(1, kPaddedPiece / std::max<std::size_t>(1, row_bytes)));
-    parallel_for(static_cast<int>((rows + together - 1) / together), [&](int piece) {
-        for (std::int64_t row = piece * together; row < std::min(rows, (piece + 1) * together); ++row)
-            write_row(row);
+    const std::int64_t items = std::max<std::int64_t>(1, kPaddedPiece / static_cast<std::int64_t>(item_bytes));
+    const std::int64_t rows_together = std::max<std::int64_t>(1, items / std::max<std::int64_t>(1, width));
+    const std::int64_t pieces_of_a_row = std::max<std::int64_t>(1, (width + items - 1) / items);
+    const std::int64_t groups = (rows + rows_together - 1) / rows_together;
+    parallel_for(static_cast<int>(groups * pieces_of_a_row), [&](int index) {
+        const std::int64_t group = index / pieces_of_a_row, begin = index % pieces_of_a_row * items;
+        const std::int64_t end = pieces_of_a_row == 1 ? width : std::min(width, begin + items);
+        for (std::int64_t row = group * rows_together; row < std::min(rows, (group + 1) * rows_together); ++row)
+            write(row, begin, end);
     });
 }
 

@@ -7,18 +7,24 @@
 
 namespace tilewright::runtime {
 
-/// For each place along an axis of a padded array, the place in the array that is padded; -1 for the number that pads.
-using PaddedAxis = std::vector<std::int64_t>;
+/// One axis of an array that is padded. A margin has a place of the axis for each of its elements, or -1 for zero.
+struct PaddedAxis {
+    std::int64_t extent = 0; ///< before it is padded
+    std::vector<std::int64_t> before, behind;
 
-/// Elements of `item_bytes` each, both arrays contiguous and apart from each other. `extents`: of the array that is
-/// padded. `inside[k]`: how many places of axis k stand before its own elements.
-struct Padding {
-    std::vector<std::int64_t> extents;
-    std::vector<std::int64_t> inside;
-    std::vector<PaddedAxis> axes;
-    std::size_t item_bytes = 0;
-    std::vector<std::byte> number; ///< item_bytes of it
+    std::int64_t padded_extent() const {
+        return extent + static_cast<std::int64_t>(before.size()) + static_cast<std::int64_t>(behind.size());
+    }
+    /// Of an element of the padded axis.
+    std::int64_t place(std::int64_t at) const {
+        const auto first = static_cast<std::int64_t>(before.size());
+        if (at < first) return before[static_cast<std::size_t>(at)];
+        at -= first;
+        return at < extent ? at : behind[static_cast<std::size_t>(at - extent)];
+    }
 };
-void pad(const std::byte* from, std::byte* to, const Padding& padding);
+
+/// Elements of `item_bytes` each. Both arrays are contiguous, in C order, and apart from each other.
+void pad(const std::byte* from, std::byte* to, const std::vector<PaddedAxis>& axes, std::size_t item_bytes);
 
 } // namespace tilewright::runtime

@@ -43,15 +43,14 @@ template <class T> void long_row(const T* from, T* to, std::int64_t length) {
             sum_blocks(from + at, to + at, some, static_cast<int>((some + kBlockOfSums - 1) / kBlockOfSums));
         });
         T before[kBlocksTogether];
-        for (int b = 0; b < blocks; ++b) {
-            const std::int64_t last = begin + b * kBlockOfSums - 1; // of the block before
-            if (b > 0)
-                before[b] = wrapping_sum(before[b - 1], to[last]);
-            else
-                before[b] = begin > 0 ? to[last] : T{};
+        // Nothing comes before the first block of a row: not even 0, which would end a -0.0.
+        const int first = begin > 0 ? 0 : 1;
+        for (int b = first; b < blocks; ++b) {
+            const T own = to[begin + b * kBlockOfSums - 1]; // of the block before
+            before[b] = b > first ? wrapping_sum(before[b - 1], own) : own;
         }
         parallel_for(blocks, [&](int b) {
-            if (begin == 0 && b == 0) return; // nothing came before: not even 0, which would end a -0.0
+            if (b < first) return;
             T* const block = to + begin + b * kBlockOfSums;
             const std::int64_t count = std::min(kBlockOfSums, begin + here - (begin + b * kBlockOfSums));
             for (std::int64_t j = 0; j < count; ++j)

@@ -55,7 +55,7 @@ void add_in_order(T* sums, std::int64_t size, const std::int64_t* positions, std
             int found = 0;
             for (std::int64_t i = 0; i < here; ++i) { // no branch: whether an element goes here is anybody's guess
                 const std::int64_t at = place_of(positions[begin + i], size);
-                __builtin_prefetch(sums + at, 1);
+                __builtin_prefetch(sums + at);
                 chosen[found] = static_cast<std::uint16_t>(i);
                 found += at >= first && at < last;
             }

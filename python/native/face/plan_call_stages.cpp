@@ -123,9 +123,10 @@ StageOutcome StageCalls::call_python(const Stage& stage, const StageArray* array
     if (result && !PyArray_Check(result.get())) result = Ref(PyArray_FromAny(result.get(), nullptr, 0, 0, 0, nullptr));
     if (!result) return raised();
     if (!is_like(result.get(), wanted)) return StageOutcome::refused;
+    // A twin has written it there.
     const bool is_there =
         PyArray_DATA(numpy_array(result.get())) == wanted.data && PyArray_ISCARRAY(numpy_array(result.get()));
-    if (!is_there) { // by a twin
+    if (!is_there) {
         const Ref memory = view_of(wanted, true);
         if (!memory || PyArray_CopyInto(numpy_array(memory.get()), numpy_array(result.get())) != 0) return raised();
     }

@@ -1,20 +1,15 @@
-// python/native/face/twins.cpp: which calls of NumPy's functions dsl/runtime/twins computes, and with what arrays.
+// python/native/face/twins.cpp: what stands for a callee in stages, and where results of stages go.
 #include "python/native/face/twins.h"
 
 #include <algorithm>
-#include <cmath>
-#include <optional>
-#include <string_view>
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
 
-#include "dsl/runtime/twins/bin_counts.h"
-#include "dsl/runtime/twins/padded.h"
-#include "dsl/runtime/twins/row_quantiles.h"
-#include "dsl/runtime/twins/running_sums.h"
-#include "dsl/runtime/twins/scattered_sums.h"
-#include "dsl/runtime/twins/selected.h"
 #include "python/native/face/arrays.h"
-#include "python/native/face/face_types.h"
 #include "python/native/face/texts.h"
+#include "python/native/face/twin_calls.h"
 
 namespace tilewright::face {
 
@@ -22,373 +17,7 @@ using runtime::StageArray;
 
 namespace {
 
-constexpr npy_intp kLargeCall = 1 << 15; ///< elements, from which on threads are worth their start
-
 thread_local Destination* t_destination = nullptr;
-
-/// The arguments of one call, by place and name; all must be asked for.
-class TwinCall {
-  public:
-    TwinCall(PyObject* args, PyObject* kwargs) : args_(args), kwargs_(kwargs) {}
-
-    /// Null where it is not given, or None.
-    PyObject* take(const char* name) {
-        PyObject* found = nullptr;
-        if (place_ < PyTuple_Size(args_)) found = PyTuple_GetItem(args_, place_);
-        ++place_;
-        if (PyObject* const named = kwargs_ ? PyDict_GetItemString(kwargs_, name) : nullptr) {
-            ++named_;
-            found = named;
-        }
-        return found == Py_None ? nullptr : found;
-    }
-    bool is_all() const { return PyTuple_Size(args_) <= place_ && (!kwargs_ || PyDict_Size(kwargs_) == named_); }
-
-  private:
-    PyObject *args_, *kwargs_;
-    Py_ssize_t place_ = 0, named_ = 0;
-};
-
-/// A contiguous ndarray in this machine's byte order; nothing for any other object.
-PyArrayObject* plain(PyObject* object, int least_rank = 1) {
-    if (!object || !PyArray_CheckExact(object)) return nullptr;
-    auto* const array = numpy_array(object);
-    const bool fits = PyArray_ISCARRAY_RO(array) && PyArray_NDIM(array) >= least_rank;
-    return fits ? array : nullptr;
-}
-bool is_vector(PyArrayObject* array, int type) {
-    return array && PyArray_NDIM(array) == 1 && PyArray_TYPE(array) == type;
-}
-
-template <class T> T* data_of(PyArrayObject* array) {
-    return static_cast<T*>(PyArray_DATA(array));
-}
-
-Ref result_of(DType dtype, int rank, const npy_intp* shape) {
-    if (Ref there = Destination::array(dtype, rank, shape)) return there;
-    bool is_pooled = false;
-    return Ref(
-        reinterpret_cast<PyObject*>(new_result(dtype, rank, shape, PyArray_MultiplyList(shape, rank), &is_pooled)));
-}
-
-/// Runs without the GIL. Where memory is short, the callee is called, and says so.
-template <class F> bool without_gil(F&& compute) {
-    bool is_done = true;
-    Py_BEGIN_ALLOW_THREADS;
-    try {
-        compute();
-    } catch (const std::bad_alloc&) {
-        is_done = false;
-    }
-    Py_END_ALLOW_THREADS;
-    return is_done;
-}
-
-/// The last axis, of `axis` or of None where there is one alone.
-bool is_last_axis(PyObject* axis, int rank) {
-    if (!axis) return rank == 1;
-    if (!PyLong_CheckExact(axis)) return false;
-    const long k = PyLong_AsLong(axis);
-    if (PyErr_Occurred()) return PyErr_Clear(), false;
-    return k == -1 || k == rank - 1;
-}
-
-template <class T> Ref sums_of(PyArrayObject* a, npy_intp rows, npy_intp length) {
-    DType dtype;
-    if (!dtype_of(a, dtype)) return {};
-    Ref result = result_of(dtype, PyArray_NDIM(a), PyArray_DIMS(a));
-    if (!result) return {};
-    const auto* const from = data_of<const T>(a);
-    auto* const to = data_of<T>(numpy_array(result.get()));
-    return without_gil([&] { runtime::running_sums(from, to, rows, length); }) ? result : Ref();
-}
-
-/// numpy.cumsum(a, axis=None, dtype=None, out=None)
-Ref cumsum(TwinCall given) {
-    PyArrayObject* const a = plain(given.take("a"));
-    PyObject* const axis = given.take("axis");
-    if (given.take("dtype") || given.take("out") || !given.is_all()) return {};
-    if (!a || PyArray_SIZE(a) < kLargeCall || !is_last_axis(axis, PyArray_NDIM(a))) return {};
-    const npy_intp length = PyArray_DIM(a, PyArray_NDIM(a) - 1), rows = PyArray_SIZE(a) / length;
-    switch (PyArray_TYPE(a)) {
-    case NPY_FLOAT:
-        return sums_of<float>(a, rows, length);
-    case NPY_DOUBLE:
-        return sums_of<double>(a, rows, length);
-    case NPY_INT64:
-        return sums_of<std::int64_t>(a, rows, length);
-    default:
-        return {};
-    }
-}
-
-/// numpy.add.accumulate(array, axis=0, dtype=None, out=None)
-Ref accumulated(TwinCall given) {
-    PyObject* const array = given.take("array");
-    PyObject* const axis = given.take("axis");
-    if (given.take("dtype") || given.take("out") || !given.is_all() || !plain(array)) return {};
-    if (axis ? !is_last_axis(axis, PyArray_NDIM(numpy_array(array))) : PyArray_NDIM(numpy_array(array)) != 1) return {};
-    const Ref args(PyTuple_Pack(2, array, axis ? axis : Py_None));
-    return args ? cumsum(TwinCall(args.get(), nullptr)) : Ref();
-}
-
-std::optional<npy_intp> length_of(PyObject* minlength) {
-    if (!minlength) return 0;
-    if (!PyLong_CheckExact(minlength)) return std::nullopt;
-    const npy_intp length = PyLong_AsSsize_t(minlength);
-    if (PyErr_Occurred()) PyErr_Clear();
-    return length >= 0 && length < NPY_MAX_INT32 ? std::optional(length) : std::nullopt;
-}
-
-template <class T> Ref counts_of(PyArrayObject* x, npy_intp least) {
-    std::vector<std::int64_t> counts;
-    const npy_intp size = PyArray_SIZE(x);
-    const auto* const numbers = data_of<const T>(x);
-    if (!without_gil([&] { counts = runtime::bin_counts(numbers, size, std::max<npy_intp>(size, 1 << 16)); }))
-        return {};
-    if (counts.empty()) return {};
-    const auto last = std::find_if(counts.rbegin(), counts.rend(), [](std::int64_t count) { return count != 0; });
-    const npy_intp used = counts.rend() - last, length = std::max(used, least);
-    Ref result = result_of(DType::int64, 1, &length);
-    if (!result) return {};
-    auto* const to = data_of<std::int64_t>(numpy_array(result.get()));
-    std::copy_n(counts.begin(), used, to);
-    std::fill(to + used, to + length, 0);
-    return result;
-}
-
-/// numpy.bincount(x, weights=None, minlength=0)
-Ref bincount(TwinCall given) {
-    PyArrayObject* const x = plain(given.take("x"));
-    PyObject* const weights = given.take("weights");
-    const std::optional<npy_intp> least = length_of(given.take("minlength"));
-    if (weights || !least || !given.is_all() || !x || PyArray_NDIM(x) != 1 || PyArray_SIZE(x) < kLargeCall) return {};
-    switch (PyArray_TYPE(x)) {
-    case NPY_INT8:
-        return counts_of<std::int8_t>(x, *least);
-    case NPY_UINT8:
-        return counts_of<std::uint8_t>(x, *least);
-    case NPY_INT16:
-        return counts_of<std::int16_t>(x, *least);
-    case NPY_UINT16:
-        return counts_of<std::uint16_t>(x, *least);
-    case NPY_INT32:
-        return counts_of<std::int32_t>(x, *least);
-    case NPY_UINT32:
-        return counts_of<std::uint32_t>(x, *least);
-    case NPY_INT64:
-        return counts_of<std::int64_t>(x, *least);
-    default:
-        return {};
-    }
-}
-
-template <class T> Ref added(PyArrayObject* sums, PyArrayObject* positions, PyArrayObject* terms) {
-    const npy_intp size = PyArray_SIZE(sums), count = PyArray_SIZE(positions);
-    auto* const to = data_of<T>(sums);
-    const auto* const at = data_of<const std::int64_t>(positions);
-    const auto* const from = data_of<const T>(terms);
-    const int step = PyArray_NDIM(terms);
-    bool is_inside = false;
-    without_gil([&] {
-        is_inside = runtime::are_inside(at, count, size);
-        if (is_inside) runtime::add_scattered(to, size, at, count, from, step);
-    });
-    return is_inside ? Ref::borrowed(Py_None) : Ref();
-}
-
-/// numpy.add.at(a, indices, b)
-Ref add_at(TwinCall given) {
-    PyArrayObject* const sums = plain(given.take("a"));
-    PyArrayObject* const positions = plain(given.take("indices"));
-    PyObject* b = given.take("b");
-    if (!given.is_all() || !sums || !b || !PyArray_ISWRITEABLE(sums) || !is_vector(positions, NPY_INT64)) return {};
-    const int type = PyArray_TYPE(sums);
-    if (!is_vector(sums, type) || PyArray_SIZE(positions) < kLargeCall) return {};
-    Ref one;
-    if (PyLong_CheckExact(b) || (PyFloat_CheckExact(b) && PyTypeNum_ISFLOAT(type))) {
-        one = Ref(PyArray_FromAny(b, PyArray_DescrFromType(type), 0, 0, NPY_ARRAY_CARRAY, nullptr));
-        if (!one) return PyErr_Clear(), Ref(); // an integer that the dtype does not hold
-        b = one.get();
-    }
-    PyArrayObject* const terms = plain(b, 0);
-    if (!terms || PyArray_TYPE(terms) != type) return {};
-    if (!one && (PyArray_NDIM(terms) != 1 || PyArray_SIZE(terms) != PyArray_SIZE(positions))) return {};
-    if (overlap(sums, positions) || overlap(sums, terms)) return {};
-    switch (type) {
-    case NPY_FLOAT:
-        return added<float>(sums, positions, terms);
-    case NPY_DOUBLE:
-        return added<double>(sums, positions, terms);
-    case NPY_INT32:
-        return added<std::int32_t>(sums, positions, terms);
-    case NPY_INT64:
-        return added<std::int64_t>(sums, positions, terms);
-    default:
-        return {};
-    }
-}
-
-Ref quantiles_of(PyArrayObject* a, double place) {
-    const int rank = PyArray_NDIM(a) - 1;
-    const npy_intp length = PyArray_DIM(a, rank), rows = PyArray_SIZE(a) / length;
-    Ref result = result_of(DType::float64, rank, PyArray_DIMS(a));
-    if (!result) return {};
-    const auto* const from = data_of<const double>(a);
-    auto* const to = data_of<double>(numpy_array(result.get()));
-    return without_gil([&] { runtime::row_quantiles(from, rows, length, place, to); }) ? result : Ref();
-}
-
-/// numpy.quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, …); `whole`: what
-/// stands for all elements, 1 or 100.
-Ref quantile_of(TwinCall given, double whole) {
-    PyArrayObject* const a = plain(given.take("a"), 2);
-    PyObject* const q = given.take("q");
-    PyObject* const axis = given.take("axis");
-    if (!given.is_all() || !a || !axis || PyArray_SIZE(a) < kLargeCall || !is_last_axis(axis, PyArray_NDIM(a)))
-        return {};
-    if (PyArray_TYPE(a) != NPY_DOUBLE) return {}; // versions of NumPy place quantiles of float32 each in its own way
-    if (!q || !(PyFloat_CheckExact(q) || PyLong_CheckExact(q))) return {};
-    const double share = PyFloat_AsDouble(q) / whole; // as numpy.percentile() divides
-    if (PyErr_Occurred()) return PyErr_Clear(), Ref();
-    if (!(share >= 0 && share <= 1)) return {};
-    const double place = static_cast<double>(PyArray_DIM(a, PyArray_NDIM(a) - 1) - 1) * share;
-    return quantiles_of(a, place);
-}
-Ref quantile(TwinCall given) {
-    return quantile_of(given, 1);
-}
-Ref percentile(TwinCall given) {
-    return quantile_of(given, 100);
-}
-
-/// A width of np.pad(); nothing for what is no integer that is small enough.
-std::optional<npy_intp> width_of(PyObject* object) {
-    if (!object || !PyLong_CheckExact(object)) return std::nullopt;
-    const npy_intp width = PyLong_AsSsize_t(object);
-    if (PyErr_Occurred()) PyErr_Clear();
-    return width >= 0 && width < NPY_MAX_INT32 ? std::optional(width) : std::nullopt;
-}
-
-/// 2, (2, 3), ((2, 3),) or a pair for each axis.
-std::vector<std::pair<npy_intp, npy_intp>> widths_of(PyObject* object, int rank) {
-    using Pair = std::pair<npy_intp, npy_intp>;
-    if (const auto width = width_of(object)) return std::vector<Pair>(static_cast<std::size_t>(rank), {*width, *width});
-    const auto pair_of = [](PyObject* pair) -> std::optional<Pair> {
-        if (!pair || !PyTuple_CheckExact(pair) || PyTuple_Size(pair) != 2) return std::nullopt;
-        const auto before = width_of(PyTuple_GetItem(pair, 0)), behind = width_of(PyTuple_GetItem(pair, 1));
-        return before && behind ? std::optional(Pair(*before, *behind)) : std::nullopt;
-    };
-    if (!object || !PyTuple_CheckExact(object)) return {};
-    if (const auto pair = pair_of(object)) return std::vector<Pair>(static_cast<std::size_t>(rank), *pair);
-    std::vector<Pair> widths;
-    for (Py_ssize_t k = 0; k < PyTuple_Size(object); ++k) {
-        const auto pair = pair_of(PyTuple_GetItem(object, k));
-        if (!pair) return {};
-        widths.push_back(*pair);
-    }
-    if (widths.size() == 1) widths.resize(static_cast<std::size_t>(rank), widths[0]);
-    return widths;
-}
-
-/// How a mode of np.pad() pads an axis of n elements with no more of each than lie beside its ends; nothing for another
-/// mode or more of them.
-std::optional<runtime::PaddedAxis> padded_axis(const std::string& mode, npy_intp n, npy_intp before, npy_intp behind) {
-    const npy_intp most = mode == "reflect" ? n - 1 : mode == "symmetric" || mode == "wrap" ? n : NPY_MAX_INT32;
-    const bool repeats = mode != "constant";
-    if ((repeats && n == 0) || std::max(before, behind) > most) return std::nullopt;
-    runtime::PaddedAxis axis;
-    for (npy_intp at = -before; at < n + behind; ++at) {
-        npy_intp place = at;
-        if (at < 0 || at >= n) {
-            if (mode == "constant")
-                place = -1;
-            else if (mode == "edge")
-                place = at < 0 ? 0 : n - 1;
-            else if (mode == "reflect")
-                place = at < 0 ? -at : 2 * (n - 1) - at;
-            else if (mode == "symmetric")
-                place = at < 0 ? -1 - at : 2 * n - 1 - at;
-            else if (mode == "wrap")
-                place = at < 0 ? at + n : at - n;
-            else
-                return std::nullopt;
-        }
-        axis.push_back(place);
-    }
-    return axis;
-}
-
-/// numpy.pad(array, pad_width, mode="constant")
-Ref padded(TwinCall given) {
-    PyArrayObject* const array = plain(given.take("array"));
-    PyObject* const pad_width = given.take("pad_width");
-    const std::string mode = text_or(given.take("mode"), "constant");
-    DType dtype;
-    if (!given.is_all() || !array || PyArray_SIZE(array) < kLargeCall || !dtype_of(array, dtype)) return {};
-    const int rank = PyArray_NDIM(array);
-    const auto widths = widths_of(pad_width, rank);
-    if (widths.size() != static_cast<std::size_t>(rank)) return {};
-    runtime::Padding padding;
-    std::vector<npy_intp> shape;
-    for (int k = 0; k < rank; ++k) {
-        const auto& [before, behind] = widths[static_cast<std::size_t>(k)];
-        const npy_intp n = PyArray_DIM(array, k);
-        std::optional<runtime::PaddedAxis> axis = padded_axis(mode, n, before, behind);
-        if (!axis) return {};
-        shape.push_back(n + before + behind);
-        padding.extents.push_back(n);
-        padding.inside.push_back(before);
-        padding.axes.push_back(*std::move(axis));
-    }
-    padding.item_bytes = static_cast<std::size_t>(PyArray_ITEMSIZE(array));
-    padding.number.resize(padding.item_bytes);
-    Ref result = result_of(dtype, rank, shape.data());
-    if (!result) return {};
-    const auto* const from = data_of<const std::byte>(array);
-    auto* const to = data_of<std::byte>(numpy_array(result.get()));
-    return without_gil([&] { runtime::pad(from, to, padding); }) ? result : Ref();
-}
-
-/// numpy.ndarray.__getitem__(a, (mask,)), of a mask over all axes of the array, or the first ones.
-Ref picked_out(TwinCall given) {
-    PyArrayObject* const a = plain(given.take("self"));
-    PyObject* const key = given.take("key");
-    if (!given.is_all() || !a || !key || !PyTuple_CheckExact(key) || PyTuple_Size(key) != 1) return {};
-    PyArrayObject* const mask = plain(PyTuple_GetItem(key, 0));
-    DType dtype;
-    if (!mask || PyArray_TYPE(mask) != NPY_BOOL || PyArray_SIZE(mask) < kLargeCall || !dtype_of(a, dtype)) return {};
-    const int over = PyArray_NDIM(mask), rank = PyArray_NDIM(a) - over + 1;
-    if (rank < 1 || !std::equal(PyArray_DIMS(mask), PyArray_DIMS(mask) + over, PyArray_DIMS(a))) return {};
-    const auto* const chosen = data_of<const std::uint8_t>(mask);
-    const npy_intp count = PyArray_SIZE(mask);
-    std::vector<std::int64_t> up_to;
-    if (!without_gil([&] { up_to = runtime::selected_up_to(chosen, count); })) return {};
-    std::vector<npy_intp> shape{up_to.back()};
-    shape.insert(shape.end(), PyArray_DIMS(a) + over, PyArray_DIMS(a) + PyArray_NDIM(a));
-    Ref result = result_of(dtype, rank, shape.data());
-    if (!result) return {};
-    const npy_intp items = PyArray_MultiplyList(shape.data() + 1, rank - 1);
-    const auto item_bytes = static_cast<std::size_t>(PyArray_ITEMSIZE(a) * items);
-    const auto* const from = data_of<const std::byte>(a);
-    auto* const to = data_of<std::byte>(numpy_array(result.get()));
-    return without_gil([&] { runtime::select(from, item_bytes, chosen, count, up_to, to); }) ? result : Ref();
-}
-
-struct TwinRow {
-    std::string_view name;
-    Ref (*compute)(TwinCall); ///< nothing, without an error: the callee's to compute
-};
-constexpr TwinRow kTwinRows[] = {
-    {"numpy.add.accumulate", accumulated},
-    {"numpy.add.at", add_at},
-    {"numpy.bincount", bincount},
-    {"numpy.cumsum", cumsum},
-    {"numpy.ndarray.__getitem__", picked_out},
-    {"numpy.pad", padded},
-    {"numpy.percentile", percentile},
-    {"numpy.quantile", quantile},
-};
 
 struct TwinObject {
     PyObject_HEAD PyObject* callee;
@@ -402,7 +31,11 @@ TwinObject* twin_of(PyObject* self) {
 }
 
 PyObject* call_twin(PyObject* self, PyObject* args, PyObject* kwargs) {
-    Ref result = twin_of(self)->compute(TwinCall(args, kwargs));
+    Ref result;
+    try {
+        result = twin_of(self)->compute(TwinCall(args, kwargs));
+    } catch (const std::bad_alloc&) { // the callee needs less, or says so
+    }
     if (result || PyErr_Occurred()) return result.release();
     return PyObject_Call(twin_of(self)->callee, args, kwargs);
 }
@@ -449,9 +82,9 @@ PyObject* twin(PyObject*, PyObject* args) {
     const char* name = nullptr;
     PyObject* callee = nullptr;
     if (!PyArg_ParseTuple(args, "sO:twin", &name, &callee)) return nullptr;
-    const auto* const row =
-        std::find_if(std::begin(kTwinRows), std::end(kTwinRows), [&](const TwinRow& r) { return r.name == name; });
-    if (row == std::end(kTwinRows)) return Py_NewRef(callee);
+    const std::vector<TwinRow>& rows = twin_rows();
+    const auto row = std::ranges::find(rows, std::string_view(name), &TwinRow::name);
+    if (row == rows.end()) return Py_NewRef(callee);
     PyObject* const made = PyType_GenericAlloc(reinterpret_cast<PyTypeObject*>(g_twin_type), 0);
     if (!made) return nullptr;
     twin_of(made)->callee = Py_NewRef(callee);
@@ -461,7 +94,7 @@ PyObject* twin(PyObject*, PyObject* args) {
 
 PyObject* twins(PyObject*, PyObject*) {
     std::vector<std::string> names;
-    for (const TwinRow& row : kTwinRows)
+    for (const TwinRow& row : twin_rows())
         names.emplace_back(row.name);
     return tuple_of(names).release();
 }

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from .._face import twins
 from ..effects import names_of_effects
 from ..errors import ExportError
 from ..symbolic import held
@@ -68,7 +67,7 @@ def write_stages(folder: Path, function: str, stages: Mapping[str, Stage]) -> No
     for text, stage in stages.items():
         if stage.name and stage.name not in names:
             names[stage.name] = f"_callee{len(names)}"
-            lines += _import_lines(function, text, stage.name, names[stage.name])
+            lines += _import_lines(function, text, stage, names[stage.name])
     lines.append("stages = {")
     lines += [
         f"    {text!r}: (lambda callee: {stage.source})({names.get(stage.name)})," for text, stage in stages.items()
@@ -76,7 +75,8 @@ def write_stages(folder: Path, function: str, stages: Mapping[str, Stage]) -> No
     (folder / FILE).write_text("\n".join([*lines, "}", _RAISED_HERE]), encoding="utf-8")
 
 
-def _import_lines(function: str, text: str, name: str, local: str) -> list[str]:
+def _import_lines(function: str, text: str, stage: Stage, local: str) -> list[str]:
+    name = stage.name
     module, attributes = module_of(name)
     first, *others = attributes
     package = module.partition(".")[0]
@@ -87,7 +87,7 @@ def _import_lines(function: str, text: str, name: str, local: str) -> list[str]:
         "try:",
         f"    from {module} import {first} as {local}",
         *([f"    {local} = {local}.{'.'.join(others)}"] if others else []),
-        *([f"    {local} = twin({name!r}, {local})"] if name in twins() else []),
+        *([f"    {local} = twin({name!r}, {local})"] if stage.has_twin else []),
         "except (ImportError, AttributeError) as error:",
         f"    raise ImportError({needs!r} + f'{{error}}. Install {package}{had}.') from error",
         "",

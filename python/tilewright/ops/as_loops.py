@@ -262,32 +262,37 @@ def _sums_inside(a: Any, v: Any) -> Any:
 
 
 def _are_finite(v: Any) -> Any:
-    """By a sum, which tells the tolerance of a search (tolerance.py) that the program adds as NumPy need not."""
+    """Said by a sum, since searches allow other roundings than NumPy's where a program has one (tolerance.py): these sums
+    of products are loops, which otherwise have NumPy's very bits."""
     return np.sum(v - v) == 0
 
 
 @rule(np.convolve)
 def convolve(tracer: Tracer, a: Any, v: Any, mode: str = "full") -> SymArray:
+    return _products_summed(tracer, "convolve", a, v, mode)
+
+
+def _products_summed(tracer: Tracer, name: str, a: Any, v: Any, mode: str) -> SymArray:
     signal, taps = as_array(tracer, a), as_array(tracer, v)
     if signal.ndim != 1 or taps.ndim != 1 or mode not in ("full", "same", "valid"):
-        raise _refusal(tracer, "convolve", "but of vectors")
+        raise _refusal(tracer, name, "but of vectors")
     kept = np.promote_types(signal.dtype, taps.dtype)
     if kept.kind not in "iuf":
-        raise _refusal(tracer, "convolve", f"in {kept}")
+        raise _refusal(tracer, name, f"in {kept}")
     if any(tracer.is_of_data(one.sizes[0]) or tracer.decide("==", one.sizes[0], 0) for one in (signal, taps)):
-        raise _refusal(tracer, "convolve", "of no elements, or as many as the data decide")
+        raise _refusal(tracer, name, "of no elements, or as many as the data decide")
     if tracer.decide("<", signal.sizes[0], taps.sizes[0]):
         signal, taps = taps, signal
     wide = np.dtype(np.float32) if kept == np.float16 else kept  # NumPy adds products of float16 in float32
     signal, taps = (one if one.dtype == wide else one.astype(wide) for one in (signal, taps))
     n, m = signal.shape[0], taps.shape[0]
     if wide.kind == "f":
-        finite = followed(tracer, "convolve", _are_finite, taps)
-        tracer.check(finite.read(), "numbers of np.convolve()'s shorter argument that are not finite")
+        finite = followed(tracer, name, _are_finite, taps)
+        tracer.check(finite.read(), f"numbers of np.{name}()'s shorter argument that are not finite")
     if mode == "valid":
-        sums = followed(tracer, "convolve", _sums_inside, signal, taps)
+        sums = followed(tracer, name, _sums_inside, signal, taps)
     else:
-        sums = followed(tracer, "convolve", _all_sums, signal, taps)
+        sums = followed(tracer, name, _all_sums, signal, taps)
         sums = sums if mode == "full" else sums[(m - 1) // 2 : (m - 1) // 2 + n].copy()
     return sums if wide == kept else sums.astype(kept)  # type: ignore[no-any-return]
 
@@ -298,5 +303,5 @@ def correlate(tracer: Tracer, a: Any, v: Any, mode: str = "valid") -> SymArray:
     one, other = as_array(tracer, a), as_array(tracer, v)
     known = one.ndim == other.ndim == 1 and not any(tracer.is_of_data(each.sizes[0]) for each in (one, other))
     if known and tracer.decide("<", one.sizes[0], other.sizes[0]):
-        return convolve(tracer, other, one[::-1], mode)[::-1].copy()  # type: ignore[no-any-return]
-    return convolve(tracer, one, other[::-1], mode)
+        return _products_summed(tracer, "correlate", other, one[::-1], mode)[::-1].copy()  # type: ignore[no-any-return]
+    return _products_summed(tracer, "correlate", one, other[::-1], mode)

@@ -89,9 +89,10 @@ def _stacked(value: Value, items: Sequence[Any]) -> Value | None:
     """What np.stack() has put where `items` point; None where the value is no stack along these axes."""
     while value.operation == "update":
         written: list[Any] = value.attributes["index"]
-        constant = all((a is WHOLE) == (b is WHOLE) for a, b in zip(written, items, strict=True))
-        if not constant or not all(a is WHOLE or a.is_constant for a in written):
-            return None
+        for there, asked in zip(written, items, strict=True):
+            is_place = isinstance(there, Size) and there.is_constant
+            if not (there is WHOLE if asked is WHOLE else is_place):
+                return None
         if written == list(items):
             return value.operands[1]
         value = value.operands[0]

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .._face import twin
+from .._face import twin, twins
 from .held import hold, joined
 
 
@@ -62,11 +62,16 @@ class Stage:
     line: int = 0  # of the user's function that asks for it first
     where: str = ""  # file, line and function, as errors begin
 
+    @property
+    def has_twin(self) -> bool:
+        """Whether code of ours may stand for the callee: for NumPy's own function, and no other one under its name."""
+        return self.name in twins() and self.callee in (None, imported(self.name))
+
     def function(self) -> Callable[..., Any]:
         """Of a stage that was read from a file, the callee is imported."""
         callee = imported(self.name) if self.callee is None and self.name else self.callee
         names = {
-            "callee": callee if callee is None else twin(self.name, callee),
+            "callee": twin(self.name, callee) if callee is not None and self.has_twin else callee,
             "numpy": np,
             "joined": joined,
             "hold": hold,

@@ -30,7 +30,7 @@ NO_RULE = "there is no rule for it"
 LEAVE_IT_OUT = "Leave it out of the compiled function."
 # Beyond this, compiling takes minutes: loops that are unrolled too far.
 MAX_VALUES = 2_000
-MOST_STAGE_OPERANDS = 31  # kMaxStageArrays of dsl/runtime/executor.h, without the result
+MOST_STAGE_OPERANDS = 31  # kMaxStageArrays of dsl/runtime/plan.h, without the result
 # A reduction is several stages, each with its loops: some 0.4 s to compile.
 MAX_UNROLLED_REDUCTIONS = 48
 # Elements that copies of a body write, in a loop or branch that stays one: compiling a chain of those that read each other
