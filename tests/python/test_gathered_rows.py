@@ -276,6 +276,20 @@ def on_two_axes(x):
     return x[rows + 2, columns + 1] + x[rows, columns] - x[rows + 1, 0]
 
 
+def written_behind_the_first(x):
+    y = np.zeros(len(x))
+    y[1:] = x[np.arange(len(x) - 1) + 1]
+    return y
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_positions_of_a_part_that_is_empty(count):
+    compiled = tilewright.jit(written_behind_the_first)
+    for size in (97, count):
+        x = np.random.default_rng(size).normal(size=size)
+        np.testing.assert_array_equal(compiled(x), written_behind_the_first(x))
+
+
 @pytest.mark.parametrize("count", [4, 5, 13, 97])
 def test_positions_that_loops_give(count):
     x = np.random.default_rng(count).normal(size=count)

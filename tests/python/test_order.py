@@ -169,3 +169,19 @@ def test_kind_and_stable_change_nothing():
     check(f, data("int32", (20, 3), 8))
     with pytest.raises(ValueError, match="bubble"):
         tilewright.jit(wrong, strict=True)(np.ones((20, 3)))
+
+
+def sorted_parts(x, s):
+    y = np.empty((4, x.shape[0]))
+    y[:2] = x[:, :2].T
+    y[2] = s
+    y[3] = x[:, 2]
+    stacked = np.stack([x[:, 1], x[:, 0], x[:, 2]])
+    stacked[1] = 2.5
+    return np.sort(y, axis=0), np.median(stacked, axis=0), np.sort(np.concatenate([x[:, :1], x[:, 1:]], axis=1), axis=1)
+
+
+def test_arrays_that_are_written_in_parts_are_sorted():
+    x = np.random.default_rng(8).normal(size=(40, 3))
+    for got, wanted in zip(tilewright.jit(sorted_parts, strict=True)(x, 0.25), sorted_parts(x, 0.25), strict=True):
+        np.testing.assert_array_equal(got, wanted)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import sys
 
@@ -11,7 +12,7 @@ import tilewright
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tilewright._face import threads, twin, twins
-from tilewright.symbolic.stages import imported
+from tilewright.symbolic.stages import Stage, imported
 
 pytestmark = pytest.mark.compile
 
@@ -74,6 +75,13 @@ def test_running_sums_never_fall_and_do_not_depend_on_threads():
     assert np.abs(sums - exact).max() <= np.abs(np.cumsum(x) - exact).max()
 
 
+def test_running_sums_keep_the_sign_of_zero():
+    x = np.full(3 * LARGE, -0.0)
+    same(own("numpy.cumsum")(x), np.cumsum(x))
+    x[2 * LARGE] = 0.0
+    same(own("numpy.cumsum")(x), np.cumsum(x))
+
+
 def test_running_sums_of_integers_wrap():
     x = np.full(LARGE * 3, 2**62)
     same(own("numpy.cumsum")(x), np.cumsum(x))
@@ -117,6 +125,7 @@ def test_counts_that_are_numpys():
     with pytest.raises(ValueError, match="negative"):
         twin("numpy.bincount", np.bincount)(x)
     for args in (
+        (np.abs(x), None, None),
         (np.array([2**40] * LARGE),),
         (x[::2],),
         (np.ones(LARGE),),
@@ -182,6 +191,7 @@ def test_scattered_sums_that_are_numpys():
         (y, at[::2], 1.0),
         (at, at, at),
         (y, at, 1j),
+        (y.astype(np.float32), at, 2**24 + 1),
         (y, (at,), 1.0),
         (at.copy(), at, 2**70),
     ):
@@ -235,12 +245,23 @@ def test_pads(mode, dtype, widths, seed):
     same(got, np.pad(x, widths, mode))
 
 
+def test_pads_of_long_rows():
+    x = np.arange(1_000_003.0)
+    for mode in ("constant", "edge", "reflect", "symmetric", "wrap"):
+        same(own("numpy.pad")(x, (3, 70_000), mode=mode), np.pad(x, (3, 70_000), mode=mode))
+    wide = x[:1_000_000].reshape(2, -1)
+    same(own("numpy.pad")(wide, ((1, 0), (5, 2)), "edge"), np.pad(wide, ((1, 0), (5, 2)), "edge"))
+
+
 def test_pads_that_are_numpys():
     x = np.ones((LARGE, 2))
     for args in (
         (x, 2, "reflect"),
         (x, 3, "wrap"),
         (x, 1, "mean"),
+        (x, 1, None),
+        (x, 1, lambda *given: None),
+        (x, ((0, 0), (0, 10**6))),
         (x, -1),
         (x, [1, 2]),
         (x, ((1, 2),) * 3),
@@ -314,6 +335,19 @@ def test_functions_with_twins(tmp_path, monkeypatch):
     for got, ours in zip(everything(*wanted), module.everything(*given), strict=True):
         same(ours, got)
     sys.modules.pop("twins_module")
+
+
+@functools.wraps(np.cumsum)
+def under_another_name(a):
+    return np.cumsum(a) * 2
+
+
+def test_a_function_that_is_called_as_numpys_has_no_twin():
+    stage = Stage("numpy.cumsum($0)", "lambda held, a0: callee(a0)", "numpy.cumsum", under_another_name)
+    assert not stage.has_twin
+    x = np.ones(2 * LARGE)
+    same(stage.function()({}, x), under_another_name(x))
+    assert Stage("numpy.cumsum($0)", "lambda held, a0: callee(a0)", "numpy.cumsum", np.cumsum).has_twin
 
 
 def scan_in_place(x):
