@@ -30,7 +30,8 @@ class StageShare:
         return f"{self.stage} ({share}{self.why.rpartition('; ')[2]})"
 
     def as_evidence(self) -> dict[str, Any]:
-        return asdict(self) | ({} if self.share is None else {"share": round(self.share, 3)})
+        told = asdict(self) | ({} if self.share is None else {"share": round(self.share, 3)})
+        return told if self.has_twin else {key: value for key, value in told.items() if key != "has_twin"}
 
 
 def shares(stages: Mapping[str, Stage], after: Times | None, before: Times | None = None) -> list[StageShare]:

@@ -252,7 +252,7 @@ def test_explain_says_what_numpy_computes_and_how_much_of_a_call() -> None:
     told = (
         "between kernels:\n"
         f"  numpy.sort($0)  line {line + 1}  NumPy computes it: {sorts}{{}}\n"
-        f"  numpy.cumsum($0)  line {line + 2}  NumPy computes it: {sums}{{}}\n"
+        f"  numpy.cumsum($0)  line {line + 2}  NumPy computes it, or a twin on all threads: {sums}{{}}\n"
     )
     assert told.format("", "") in compiled.explain()
     specialization.stage_times = lambda: ((2, 1000), {"numpy.sort($0)": (2, 614), "numpy.cumsum($0)": (2, 40)})  # type: ignore[method-assign]
