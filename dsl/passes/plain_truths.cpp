@@ -1,7 +1,6 @@
 // dsl/passes/plain_truths.cpp: the pass that takes bools of stages that were inlined for what they are.
 #include "dsl/passes/passes.h"
 
-#include <set>
 #include <string>
 
 #include "dsl/passes/walk.h"
@@ -14,15 +13,6 @@ using Halide::Expr;
 namespace {
 
 constexpr char kTruth[] = ".truth";
-
-/// The bool of which `e` is the byte; undefined for any other expression. `named`: variables that hold such bytes.
-Expr truth_of(const Expr& e, const std::set<std::string>& named) {
-    if (const Cast* cast = e.as<Cast>())
-        return e.type().is_uint() && e.type().bits() == 8 && cast->value.type().is_bool() ? cast->value : Expr();
-    const Variable* variable = e.as<Variable>();
-    if (variable == nullptr || named.count(variable->name) == 0) return {};
-    return Variable::make(Halide::Bool(e.type().lanes()), variable->name + kTruth);
-}
 
 class PlainTruths : public IRMutator {
   public:
@@ -51,26 +41,23 @@ class PlainTruths : public IRMutator {
     Stmt visit(const LetStmt* op) override { return let<LetStmt, Stmt>(op); }
 
   private:
-    std::set<std::string> named_;
+    Scope<bool> is_byte_; ///< whether a name stands for the byte of a bool, in the let around
 
-    Expr compared(const Expr& value, const Expr& zero) const {
-        return is_const_zero(zero) ? truth_of(value, named_) : Expr();
+    /// The bool of which `e` is the byte; undefined for any other expression.
+    Expr truth_of(const Expr& e) const {
+        if (const Cast* cast = e.as<Cast>())
+            return e.type().is_uint() && e.type().bits() == 8 && cast->value.type().is_bool() ? cast->value : Expr();
+        const Variable* variable = e.as<Variable>();
+        if (variable == nullptr || !is_byte_.contains(variable->name) || !is_byte_.get(variable->name)) return {};
+        return Variable::make(Halide::Bool(e.type().lanes()), variable->name + kTruth);
     }
+    Expr compared(const Expr& value, const Expr& zero) const { return is_const_zero(zero) ? truth_of(value) : Expr(); }
 
-    /// What is said of a name holds for the body of its let, and not for that of another one inside of it.
     template <class Node, class Code> Code let(const Node* op) {
-        const bool was_named = named_.count(op->name) != 0;
-        const Expr truth = truth_of(op->value, named_);
+        const Expr truth = truth_of(op->value);
         const Expr value = mutate(truth.defined() ? truth : op->value);
-        if (truth.defined())
-            named_.insert(op->name);
-        else
-            named_.erase(op->name);
+        const ScopedBinding<bool> bound(is_byte_, op->name, truth.defined());
         const Code body = mutate(op->body);
-        if (was_named)
-            named_.insert(op->name);
-        else
-            named_.erase(op->name);
         if (!truth.defined()) return Node::make(op->name, value, body);
         const std::string name = op->name + kTruth;
         const Expr byte = Cast::make(op->value.type(), Variable::make(value.type(), name));

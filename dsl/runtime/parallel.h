@@ -41,11 +41,11 @@ template <class F> void parallel_for(int count, F&& function) {
     if (closure.error) std::rethrow_exception(closure.error);
 }
 
-/// Calls body(begin, bytes) for pieces of so many bytes.
-template <class Body> void parallel_pieces(std::size_t bytes, std::size_t piece, const Body& body) {
-    parallel_for(static_cast<int>((bytes + piece - 1) / piece), [&](int i) {
-        const std::size_t begin = static_cast<std::size_t>(i) * piece;
-        body(begin, std::min(piece, bytes - begin));
+/// Calls body(begin, count of this piece) for pieces of so many bytes, elements or rows.
+template <class Size, class Body> void parallel_pieces(Size count, std::type_identity_t<Size> piece, const Body& body) {
+    parallel_for(static_cast<int>((count + piece - 1) / piece), [&](int i) {
+        const Size begin = static_cast<Size>(i) * piece;
+        body(begin, std::min(piece, count - begin));
     });
 }
 

@@ -3,6 +3,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, TypedDict, final
 
 MISSING: Any
+MOST_STAGE_ARRAYS: int  # its result counted
 # The plan of a part of the rows, that of the total, the arguments in parts, what the total calls the parts' results.
 Partials = tuple[str, str, Sequence[str], Sequence[str], tuple[str, Sequence[str], Sequence[int], Any] | None]
 

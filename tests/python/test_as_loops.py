@@ -155,17 +155,6 @@ def convolved(a, v):
     return np.convolve(a, v), np.convolve(v, a, mode="same"), np.convolve(a, v, mode="valid")
 
 
-@settings(max_examples=4, deadline=None)
-@given(
-    st.sampled_from(["float64", "float32", "int32"]), st.integers(0, 2**32 - 1), st.sampled_from([1, 2, 5, 16, 40, 50])
-)
-def test_convolutions(dtype, seed, taps):
-    rng = np.random.default_rng(seed)
-    a, v = (rng.integers(1, 9, n).astype(dtype) for n in (40, taps))  # exact sums
-    check(convolved, a, v)
-    check(convolved, a[::-2], v)
-
-
 def correlated(a, v):
     return (
         np.correlate(a, v),
@@ -176,15 +165,17 @@ def correlated(a, v):
     )
 
 
+@pytest.mark.parametrize("function", [convolved, correlated])
 @settings(max_examples=4, deadline=None)
 @given(
-    st.sampled_from(["float64", "float32", "int16"]), st.integers(0, 2**32 - 1), st.sampled_from([1, 2, 5, 17, 40, 51])
-)
-def test_correlations(dtype, seed, taps):
+    st.sampled_from(["float64", "float32", "int32", "int16"]), st.integers(0, 2**32 - 1),
+    st.sampled_from([1, 2, 5, 16, 17, 40, 50, 51]),
+)  # fmt: skip
+def test_convolutions_and_correlations(function, dtype, seed, taps):
     rng = np.random.default_rng(seed)
     a, v = (rng.integers(1, 9, n).astype(dtype) for n in (40, taps))  # exact sums
-    check(correlated, a, v)
-    check(correlated, a[::-2], v)
+    check(function, a, v)
+    check(function, a[::-2], v)
 
 
 def test_convolutions_are_searched():

@@ -159,3 +159,15 @@ def test_grids_of_a_list_of_slices():
     x = np.ones((3, 4))
     for got, want in zip(tilewright.jit(grids, strict=True)(x), grids(x), strict=True):
         np.testing.assert_array_equal(got, want)
+
+
+def padded_on_each_side(a):
+    return np.pad(a, 1, mode="edge"), np.pad(a, 2), np.pad(a, (1, 3), mode="reflect")
+
+
+def test_widths_of_pads_that_are_numbers_compile():
+    a = np.random.default_rng(1).normal(size=(6, 7))
+    for got, wanted in zip(
+        tilewright.jit(padded_on_each_side, strict="kernels")(a), padded_on_each_side(a), strict=True
+    ):
+        np.testing.assert_array_equal(got, wanted)

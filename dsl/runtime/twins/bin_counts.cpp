@@ -99,7 +99,7 @@ template <class T> std::vector<std::int64_t> bin_counts(const T* x, std::int64_t
     std::vector<CountedPart*> idle;
     std::mutex guard;
     std::atomic<bool> is_right = true;
-    parallel_for(static_cast<int>((count + kCountedPiece - 1) / kCountedPiece), [&](int piece) {
+    parallel_pieces(count, kCountedPiece, [&](std::int64_t begin, std::int64_t here) {
         if (!is_right) return;
         CountedPart* part = nullptr;
         {
@@ -108,8 +108,7 @@ template <class T> std::vector<std::int64_t> bin_counts(const T* x, std::int64_t
             part = idle.back();
             idle.pop_back();
         }
-        const std::int64_t begin = piece * kCountedPiece;
-        if (!part->add(x + begin, std::min(kCountedPiece, count - begin), most)) is_right = false;
+        if (!part->add(x + begin, here, most)) is_right = false;
         const std::lock_guard lock(guard);
         idle.push_back(part);
     });
@@ -119,9 +118,9 @@ template <class T> std::vector<std::int64_t> bin_counts(const T* x, std::int64_t
         bins = std::max(bins, part.bins());
     std::vector<std::int64_t> counts(static_cast<std::size_t>(bins));
     constexpr std::int64_t kTogether = 1 << 14;
-    parallel_for(static_cast<int>((bins + kTogether - 1) / kTogether), [&](int piece) {
+    parallel_pieces(bins, kTogether, [&](std::int64_t begin, std::int64_t here) {
         for (const CountedPart& part : parts)
-            for (std::int64_t bin = piece * kTogether; bin < std::min(part.bins(), (piece + 1) * kTogether); ++bin)
+            for (std::int64_t bin = begin; bin < std::min(part.bins(), begin + here); ++bin)
                 counts[static_cast<std::size_t>(bin)] += part.at(bin);
     });
     return counts;

@@ -23,10 +23,9 @@ void row_quantiles(const double* rows, std::int64_t count, std::int64_t length, 
     const double below = std::floor(place);
     const auto k = static_cast<std::int64_t>(below);
     const double share = place - below;
-    const std::int64_t together = std::max<std::int64_t>(1, 8192 / length);
-    parallel_for(static_cast<int>((count + together - 1) / together), [&](int piece) {
+    parallel_pieces(count, std::max<std::int64_t>(1, 8192 / length), [&](std::int64_t begin, std::int64_t here) {
         std::vector<double> row(static_cast<std::size_t>(length));
-        for (std::int64_t r = piece * together; r < std::min(count, (piece + 1) * together); ++r) {
+        for (std::int64_t r = begin; r < begin + here; ++r) {
             const double* const from = rows + r * length;
             bool has_nan = false;
             for (std::int64_t j = 0; j < length; ++j) {

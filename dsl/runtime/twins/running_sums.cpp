@@ -12,9 +12,9 @@ namespace {
 constexpr int kChains = 4; ///< blocks that one thread adds side by side: an addition takes several cycles
 constexpr std::int64_t kBlocksTogether = 32; ///< blocks that are moved while caches still hold them
 
-/// The running sums of `count` <= kChains blocks that follow each other and are whole, but for the last.
-template <class T> void sum_blocks(const T* from, T* to, std::int64_t length, int count) {
-    if (count == kChains && length == kChains * kBlockOfSums) {
+/// The running sums of blocks that follow each other and are whole, but for the last: kChains at most.
+template <class T> void sum_blocks(const T* from, T* to, std::int64_t length) {
+    if (length == kChains * kBlockOfSums) {
         T sums[kChains];
         for (int c = 0; c < kChains; ++c)
             to[c * kBlockOfSums] = sums[c] = from[c * kBlockOfSums];
@@ -37,10 +37,8 @@ template <class T> void long_row(const T* from, T* to, std::int64_t length) {
     for (std::int64_t begin = 0; begin < length; begin += kBlocksTogether * kBlockOfSums) {
         const std::int64_t here = std::min(kBlocksTogether * kBlockOfSums, length - begin);
         const auto blocks = static_cast<int>((here + kBlockOfSums - 1) / kBlockOfSums);
-        parallel_for((blocks + kChains - 1) / kChains, [&](int chain) {
-            const std::int64_t at = begin + chain * kChains * kBlockOfSums;
-            const std::int64_t some = std::min<std::int64_t>(kChains * kBlockOfSums, begin + here - at);
-            sum_blocks(from + at, to + at, some, static_cast<int>((some + kBlockOfSums - 1) / kBlockOfSums));
+        parallel_pieces(here, kChains * kBlockOfSums, [&](std::int64_t at, std::int64_t some) {
+            sum_blocks(from + begin + at, to + begin + at, some);
         });
         T before[kBlocksTogether];
         // Nothing comes before the first block of a row: not even 0, which would end a -0.0.
@@ -49,12 +47,11 @@ template <class T> void long_row(const T* from, T* to, std::int64_t length) {
             const T own = to[begin + b * kBlockOfSums - 1]; // of the block before
             before[b] = b > first ? wrapping_sum(before[b - 1], own) : own;
         }
-        parallel_for(blocks, [&](int b) {
+        parallel_pieces(here, kBlockOfSums, [&](std::int64_t at, std::int64_t some) {
+            const std::int64_t b = at / kBlockOfSums;
             if (b < first) return;
-            T* const block = to + begin + b * kBlockOfSums;
-            const std::int64_t count = std::min(kBlockOfSums, begin + here - (begin + b * kBlockOfSums));
-            for (std::int64_t j = 0; j < count; ++j)
-                block[j] = wrapping_sum(block[j], before[b]);
+            for (std::int64_t j = begin + at; j < begin + at + some; ++j)
+                to[j] = wrapping_sum(to[j], before[b]);
         });
     }
 }
@@ -68,10 +65,9 @@ template <class T> void running_sums(const T* from, T* to, std::int64_t rows, st
         return;
     }
     if (length == 0) return;
-    const std::int64_t together = std::max<std::int64_t>(1, kBlockOfSums / length); // rows of one iteration
-    parallel_for(static_cast<int>((rows + together - 1) / together), [&](int piece) {
-        for (std::int64_t r = piece * together; r < std::min(rows, (piece + 1) * together); ++r)
-            sum_blocks(from + r * length, to + r * length, length, 1);
+    parallel_pieces(rows, kBlockOfSums / length, [&](std::int64_t begin, std::int64_t here) {
+        for (std::int64_t r = begin; r < begin + here; ++r)
+            sum_blocks(from + r * length, to + r * length, length);
     });
 }
 

@@ -24,10 +24,9 @@ constexpr std::int64_t kLookedAt = 1 << 16;
 
 bool are_inside(const std::int64_t* positions, std::int64_t count, std::int64_t size) {
     std::atomic<bool> inside = true;
-    parallel_for(static_cast<int>((count + kLookedAt - 1) / kLookedAt), [&](int piece) {
-        const std::int64_t end = std::min(count, (piece + 1) * kLookedAt);
+    parallel_pieces(count, kLookedAt, [&](std::int64_t begin, std::int64_t here) {
         bool outside = false;
-        for (std::int64_t i = piece * kLookedAt; i < end; ++i)
+        for (std::int64_t i = begin; i < begin + here; ++i)
             outside |= positions[i] < -size || positions[i] >= size;
         if (outside) inside = false;
     });
@@ -84,10 +83,9 @@ void add_in_parts(T* sums, std::int64_t size, const std::int64_t* positions, std
             sum = wrapping_sum(sum, terms[i * step]);
         }
     });
-    parallel_for(static_cast<int>((size + kSortedOut - 1) / kSortedOut), [&](int piece) {
-        const std::int64_t end = std::min(size, (piece + 1) * kSortedOut);
+    parallel_pieces(size, kSortedOut, [&](std::int64_t begin, std::int64_t here) {
         for (int part = 1; part < parts; ++part)
-            for (std::int64_t at = piece * kSortedOut; at < end; ++at)
+            for (std::int64_t at = begin; at < begin + here; ++at)
                 sums[at] = wrapping_sum(sums[at], own[static_cast<std::size_t>((part - 1) * size + at)]);
     });
 }

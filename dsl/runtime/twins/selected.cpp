@@ -47,21 +47,19 @@ void select_items_of(std::size_t item_bytes, const std::byte* from, const std::u
 
 std::vector<std::int64_t> selected_up_to(const std::uint8_t* mask, std::int64_t count) {
     std::vector<std::int64_t> up_to(static_cast<std::size_t>((count + kSelectedBlock - 1) / kSelectedBlock));
-    parallel_for(static_cast<int>(up_to.size()), [&](int block) {
-        const std::int64_t begin = block * kSelectedBlock, end = std::min(count, begin + kSelectedBlock);
-        std::uint32_t here = 0;
-        for (std::int64_t i = begin; i < end; ++i)
-            here += mask[i] != 0;
-        up_to[static_cast<std::size_t>(block)] = here;
+    parallel_pieces(count, kSelectedBlock, [&](std::int64_t begin, std::int64_t here) {
+        std::uint32_t selected = 0;
+        for (std::int64_t i = begin; i < begin + here; ++i)
+            selected += mask[i] != 0;
+        up_to[static_cast<std::size_t>(begin / kSelectedBlock)] = selected;
     });
     for (std::size_t block = 1; block < up_to.size(); ++block)
         up_to[block] += up_to[block - 1];
     return up_to;
 }
 
-void select(const std::byte* from, std::size_t item_bytes, const std::uint8_t* mask, std::int64_t count,
+void select(const std::byte* from, std::size_t item_bytes, const std::uint8_t* mask,
             const std::vector<std::int64_t>& up_to, std::byte* to) {
-    if (count == 0) return;
     parallel_for(static_cast<int>(up_to.size()), [&](int block) {
         const std::int64_t begin = block * kSelectedBlock;
         const std::int64_t before = block > 0 ? up_to[static_cast<std::size_t>(block) - 1] : 0;

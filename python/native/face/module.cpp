@@ -293,6 +293,7 @@ int execute(PyObject* module) {
     if (!add_errors(module) || !prepare_allocator()) return -1;
     if (!g_missing) g_missing = PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type));
     if (!g_missing || PyModule_AddObjectRef(module, "MISSING", g_missing) != 0) return -1;
+    if (PyModule_AddIntConstant(module, "MOST_STAGE_ARRAYS", runtime::kMaxStageArrays) != 0) return -1;
     const Ref kernel(make_kernel_type());
     const Ref twin_type(make_twin_type());
     if (!kernel || !twin_type) return -1;

@@ -46,9 +46,10 @@ template <class T> T* data_of(PyArrayObject* array) {
 
 Ref result_of(DType dtype, int rank, const npy_intp* shape) {
     if (Ref there = Destination::array(dtype, rank, shape)) return there;
+    const npy_intp elements = PyArray_OverflowMultiplyList(shape, rank);
     bool is_pooled = false;
-    return Ref(
-        reinterpret_cast<PyObject*>(new_result(dtype, rank, shape, PyArray_MultiplyList(shape, rank), &is_pooled)));
+    if (elements < 0) return {}; // too many to be counted: NumPy says so
+    return Ref(reinterpret_cast<PyObject*>(new_result(dtype, rank, shape, elements, &is_pooled)));
 }
 
 /// Lets other threads run Python meanwhile; std::bad_alloc comes through.
@@ -80,9 +81,9 @@ template <class T> Ref sums_of(PyArrayObject* a, npy_intp rows, npy_intp length)
     return result;
 }
 
-/// numpy.cumsum(a, axis=None, dtype=None, out=None)
-Ref cumsum(TwinCall given) {
-    PyArrayObject* const a = plain(given.take("a"));
+/// Of an array, and the axis, dtype and out behind it.
+Ref sums_along_last(TwinCall given, const char* array) {
+    PyArrayObject* const a = plain(given.take(array));
     PyObject* const axis = given.take("axis");
     if (!is_none(given.take("dtype")) || !is_none(given.take("out")) || !given.is_all()) return {};
     if (!a || PyArray_SIZE(a) < kLargeCall || !is_last_axis(axis, PyArray_NDIM(a))) return {};
@@ -98,21 +99,19 @@ Ref cumsum(TwinCall given) {
         return {};
     }
 }
-
+/// numpy.cumsum(a, axis=None, dtype=None, out=None)
+Ref cumsum(TwinCall given) {
+    return sums_along_last(given, "a");
+}
 /// numpy.add.accumulate(array, axis=0, dtype=None, out=None)
 Ref accumulated(TwinCall given) {
-    PyObject* const array = given.take("array");
-    PyObject* const axis = given.take("axis");
-    if (!is_none(given.take("dtype")) || !is_none(given.take("out")) || !given.is_all() || !plain(array)) return {};
-    if (axis ? !is_last_axis(axis, PyArray_NDIM(numpy_array(array))) : PyArray_NDIM(numpy_array(array)) != 1) return {};
-    const Ref args(PyTuple_Pack(2, array, axis ? axis : Py_None));
-    return args ? cumsum(TwinCall(args.get(), nullptr)) : Ref();
+    return sums_along_last(given, "array");
 }
 
-std::optional<npy_intp> length_of(PyObject* minlength) {
-    if (!minlength) return 0;
-    if (!PyLong_CheckExact(minlength)) return std::nullopt;
-    const npy_intp length = PyLong_AsSsize_t(minlength);
+/// A length or width; nothing for what is no integer, or is negative or large.
+std::optional<npy_intp> length_of(PyObject* object) {
+    if (!object || !PyLong_CheckExact(object)) return std::nullopt;
+    const npy_intp length = PyLong_AsSsize_t(object);
     if (PyErr_Occurred()) PyErr_Clear();
     return length >= 0 && length < NPY_MAX_INT32 ? std::optional(length) : std::nullopt;
 }
@@ -137,7 +136,8 @@ template <class T> Ref counts_of(PyArrayObject* x, npy_intp least) {
 Ref bincount(TwinCall given) {
     PyArrayObject* const x = plain(given.take("x"));
     PyObject* const weights = given.take("weights");
-    const std::optional<npy_intp> least = length_of(given.take("minlength"));
+    PyObject* const minlength = given.take("minlength");
+    const std::optional<npy_intp> least = minlength ? length_of(minlength) : 0;
     if (!is_none(weights) || !least || !given.is_all() || !x || PyArray_NDIM(x) != 1 || PyArray_SIZE(x) < kLargeCall)
         return {};
     switch (PyArray_TYPE(x)) {
@@ -210,17 +210,6 @@ Ref add_at(TwinCall given) {
     }
 }
 
-Ref quantiles_of(PyArrayObject* a, double place) {
-    const int rank = PyArray_NDIM(a) - 1;
-    const npy_intp length = PyArray_DIM(a, rank), rows = PyArray_SIZE(a) / length;
-    Ref result = result_of(DType::float64, rank, PyArray_DIMS(a));
-    if (!result) return {};
-    const auto* const from = data_of<const double>(a);
-    auto* const to = data_of<double>(numpy_array(result.get()));
-    without_gil([&] { runtime::row_quantiles(from, rows, length, place, to); });
-    return result;
-}
-
 /// numpy.quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, …); `whole`: what
 /// stands for all elements, 1 or 100.
 Ref quantile_of(TwinCall given, double whole) {
@@ -234,8 +223,15 @@ Ref quantile_of(TwinCall given, double whole) {
     const double share = PyFloat_AsDouble(q) / whole; // as numpy.percentile() divides
     if (PyErr_Occurred()) return PyErr_Clear(), Ref();
     if (!(share >= 0 && share <= 1)) return {};
-    const double place = static_cast<double>(PyArray_DIM(a, PyArray_NDIM(a) - 1) - 1) * share;
-    return quantiles_of(a, place);
+    const int rank = PyArray_NDIM(a) - 1;
+    const npy_intp length = PyArray_DIM(a, rank), rows = PyArray_SIZE(a) / length;
+    Ref result = result_of(DType::float64, rank, PyArray_DIMS(a));
+    if (!result) return {};
+    const auto* const from = data_of<const double>(a);
+    auto* const to = data_of<double>(numpy_array(result.get()));
+    const double place = static_cast<double>(length - 1) * share;
+    without_gil([&] { runtime::row_quantiles(from, rows, length, place, to); });
+    return result;
 }
 Ref quantile(TwinCall given) {
     return quantile_of(given, 1);
@@ -244,21 +240,14 @@ Ref percentile(TwinCall given) {
     return quantile_of(given, 100);
 }
 
-/// A width of np.pad(); nothing for what is no integer that is small enough.
-std::optional<npy_intp> width_of(PyObject* object) {
-    if (!object || !PyLong_CheckExact(object)) return std::nullopt;
-    const npy_intp width = PyLong_AsSsize_t(object);
-    if (PyErr_Occurred()) PyErr_Clear();
-    return width >= 0 && width < NPY_MAX_INT32 ? std::optional(width) : std::nullopt;
-}
-
 /// 2, (2, 3), ((2, 3),) or a pair for each axis.
 std::vector<std::pair<npy_intp, npy_intp>> widths_of(PyObject* object, int rank) {
     using Pair = std::pair<npy_intp, npy_intp>;
-    if (const auto width = width_of(object)) return std::vector<Pair>(static_cast<std::size_t>(rank), {*width, *width});
+    if (const auto width = length_of(object))
+        return std::vector<Pair>(static_cast<std::size_t>(rank), {*width, *width});
     const auto pair_of = [](PyObject* pair) -> std::optional<Pair> {
         if (!pair || !PyTuple_CheckExact(pair) || PyTuple_Size(pair) != 2) return std::nullopt;
-        const auto before = width_of(PyTuple_GetItem(pair, 0)), behind = width_of(PyTuple_GetItem(pair, 1));
+        const auto before = length_of(PyTuple_GetItem(pair, 0)), behind = length_of(PyTuple_GetItem(pair, 1));
         return before && behind ? std::optional(Pair(*before, *behind)) : std::nullopt;
     };
     if (!object || !PyTuple_CheckExact(object)) return {};
@@ -346,7 +335,7 @@ Ref picked_out(TwinCall given) {
     const auto item_bytes = static_cast<std::size_t>(PyArray_ITEMSIZE(a) * items);
     const auto* const from = data_of<const std::byte>(a);
     auto* const to = data_of<std::byte>(numpy_array(result.get()));
-    runtime::select(from, item_bytes, chosen, count, up_to, to);
+    runtime::select(from, item_bytes, chosen, up_to, to);
     return result;
 }
 

@@ -71,7 +71,7 @@ class Stage:
         """Of a stage that was read from a file, the callee is imported."""
         callee = imported(self.name) if self.callee is None and self.name else self.callee
         names = {
-            "callee": twin(self.name, callee) if callee is not None and self.has_twin else callee,
+            "callee": twin(self.name, callee) if callee and self.has_twin else callee,
             "numpy": np,
             "joined": joined,
             "hold": hold,

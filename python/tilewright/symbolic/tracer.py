@@ -12,6 +12,7 @@ from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
+from .._face import MOST_STAGE_ARRAYS
 from ..errors import TraceError
 from ..guards import PythonGuard
 from ..outside_values import Places, Variable
@@ -30,7 +31,7 @@ NO_RULE = "there is no rule for it"
 LEAVE_IT_OUT = "Leave it out of the compiled function."
 # Beyond this, compiling takes minutes: loops that are unrolled too far.
 MAX_VALUES = 2_000
-MOST_STAGE_OPERANDS = 31  # kMaxStageArrays of dsl/runtime/plan.h, without the result
+MOST_STAGE_OPERANDS = MOST_STAGE_ARRAYS - 1
 # A reduction is several stages, each with its loops: some 0.4 s to compile.
 MAX_UNROLLED_REDUCTIONS = 48
 # Elements that copies of a body write, in a loop or branch that stays one: compiling a chain of those that read each other
