@@ -8,11 +8,8 @@ namespace tilewright::runtime {
 /// Whether all of the positions are in -size … size - 1.
 bool are_inside(const std::int64_t* positions, std::int64_t count, std::int64_t size);
 
-/// sums[positions[i]] += terms[i * step] for all i. A negative position counts from the end; all are inside. `step` is
-/// 0 for one term. The arrays are apart from each other.
-///
-/// The order does not depend on threads: terms are added one after the other, as NumPy adds them, or in parts of which
-/// each does so, as many as `sums` is short beside them; then the parts are added.
+/// sums[positions[i]] += terms[i * step], for one i after the other: the bits are NumPy's. A negative position counts
+/// from the end; all are inside. `step` is 0 for one term. The arrays are apart from each other.
 template <class T>
 void add_scattered(T* sums, std::int64_t size, const std::int64_t* positions, std::int64_t count, const T* terms,
                    int step);
