@@ -28,6 +28,12 @@ constexpr std::int64_t kMostAccumulators = 8;
 constexpr double kMostRowOps = 160;
 // Results from this size on are written past the caches, arguments fetched ahead: twice what the L2 of a big core has.
 constexpr std::int64_t kStreamedBytes = 4 << 20;
+// Rows and columns of a matrix whose columns are added up row by row: with fewer of either, a vector of sums may as
+// well be in registers. So many sums of a task and what they read stay in L1; so many rows are added at once.
+constexpr std::int64_t kFewRows = 16;
+constexpr std::int64_t kFewColumns = 64;
+constexpr std::int64_t kStreamedColumns = 1024;
+constexpr std::int64_t kRowsAtOnce = 8;
 
 class SpaceBuilder {
   public:
@@ -49,10 +55,10 @@ class SpaceBuilder {
     /// The first rule that fits a stage decides its place; what no rule takes gets a separate nest.
     void place(const dsl::StageInfo& stage) {
         using Rule = bool (SpaceBuilder::*)(const dsl::StageInfo&);
-        static constexpr Rule kRules[] = {&SpaceBuilder::place_result,       &SpaceBuilder::place_loop,
-                                          &SpaceBuilder::place_inlined,      &SpaceBuilder::place_rows,
-                                          &SpaceBuilder::place_in_reduction, &SpaceBuilder::place_lanes,
-                                          &SpaceBuilder::place_in_root};
+        static constexpr Rule kRules[] = {&SpaceBuilder::place_result,  &SpaceBuilder::place_loop,
+                                          &SpaceBuilder::place_inlined, &SpaceBuilder::place_rows,
+                                          &SpaceBuilder::place_columns, &SpaceBuilder::place_in_reduction,
+                                          &SpaceBuilder::place_lanes,   &SpaceBuilder::place_in_root};
         for (const Rule rule : kRules)
             if ((this->*rule)(stage)) return;
         place_root(stage, true);
@@ -121,6 +127,61 @@ class SpaceBuilder {
         if (stage.part != StagePart::rows || extent_of(stage.pure.loops.front(), 1) <= 1) return false;
         place_root(stage, true);
         return true;
+    }
+
+    /// Sums of the columns of a matrix that no cache holds go along its rows, in the tasks of the stage that reads
+    /// them: a vector of columns at a time would touch one line of each row, on a page of its own, and come back for
+    /// the rest of the line when it is gone.
+    bool place_columns(const dsl::StageInfo& stage) {
+        if (!sums_streamed_columns(stage)) return false;
+        const StagePlan plan = graph_.follow(stage, plans_);
+        if (plan.root == nullptr || plan.in_update || roots_.at(plan.root->name).streams.empty() ||
+            !follows_every_axis(plan))
+            return false;
+        attach(stage, plan, *plan.root, roots_.at(plan.root->name).streams);
+        return true;
+    }
+
+    bool sums_streamed_columns(const dsl::StageInfo& stage) const {
+        if (stage.part != StagePart::whole || stage.updates.size() != 1 || stage.pure.loops.size() != 1) return false;
+        const auto& loops = stage.updates.front().loops;
+        const auto row = std::ranges::find(loops, true, &dsl::LoopInfo::reduced);
+        const dsl::LoopInfo& column = stage.pure.loops.front();
+        if (loops.size() != 2 || row == loops.end() || extent_of(*row, 1) < kFewRows ||
+            extent_of(column, 1) < kFewColumns)
+            return false;
+        return iterations_of(loops) * bytes_of(stage) > static_cast<double>(machine_.l2_bytes) &&
+               std::ranges::any_of(stage.reads, [&](const dsl::ReadInfo& read) {
+                   return read.definition == 0 && is_matrix_of_memory(read, row->name, column.name);
+               });
+    }
+
+    /// Whether a read moves along both loops, in memory or in what is computed from that at once.
+    bool is_matrix_of_memory(const dsl::ReadInfo& read, const std::string& row, const std::string& column) const {
+        if (read.innermost != column || std::ranges::find(read.axes, row) == read.axes.end()) return false;
+        const dsl::StageInfo* from = graph_.find(read.from);
+        if (from == nullptr || from->output) return true;
+        const auto& loops = from->pure.loops;
+        return loops.size() == 2 && may_inline(*from) && inline_by_default(*from) &&
+               std::ranges::any_of(from->reads, [&](const dsl::ReadInfo& inner) {
+                   return is_matrix_of_memory(inner, loops.front().name, loops.back().name);
+               });
+    }
+
+    /// The columns of a task of `root` that reads such sums, 0 where it reads none.
+    std::int64_t streamed_tile(const dsl::StageInfo& root) const {
+        if (root.pure.loops.size() != 1 || root.scans ||
+            !graph_.reads(root, [&](const dsl::StageInfo& from) { return sums_streamed_columns(from); }))
+            return 0;
+        return tile_of_columns(root);
+    }
+
+    /// An even share of the columns for each core, as far as their sums stay in L1.
+    std::int64_t tile_of_columns(const dsl::StageInfo& stage) const {
+        const std::int64_t lanes = 2 * default_lanes(stage, graph_, machine_);
+        const std::int64_t columns = extent_of(stage.pure.loops.front(), 1);
+        const std::int64_t share = (columns + machine_.cores - 1) / machine_.cores;
+        return std::min({columns, (share + lanes - 1) / lanes * lanes, kStreamedColumns});
     }
 
     /// Lanes go into the loops of the stage that adds them up.
@@ -250,8 +311,9 @@ class SpaceBuilder {
         const double chain = chain_operations(stage);
         const std::size_t place = vector_place(stage, graph_, info_, machine_, chain);
         const double work = work_per_element(stage);
-        RootLoops result = root_rule(stage, graph_, machine_, work, chain, widths_, place,
-                                     grouped_axis(stage, graph_, info_), least_task(stage, info_, machine_, work));
+        RootLoops result =
+            root_rule(stage, graph_, machine_, work, chain, widths_, place, grouped_axis(stage, graph_, info_),
+                      least_task(stage, info_, machine_, work), streamed_tile(stage));
         // Of a row of known length, vectors across rows are loaded and stored without gaps, several at once.
         const dsl::LoopInfo& row = loops.back();
         if (!knows_row(stage, place, info_)) return result;
@@ -382,11 +444,19 @@ class SpaceBuilder {
             const std::string outer = vector_loop + "o";
             const std::string middle = vector_loop + "i";
             const std::int64_t extent = extent_of(loops.front(), 1 << 20);
-            const std::int64_t tile = std::max<std::int64_t>(root.vector_lanes * 4, 256);
-            if (extent >= tile * 2)
-                line.add("split", vector_loop, outer, middle,
-                         hole(stage.name + "_part" + std::to_string(update), tile, {tile / 2, tile * 4, tile * 16},
-                              root.vector_lanes, extent))
+            const bool streams = sums_streamed_columns(stage);
+            const std::int64_t tile =
+                streams ? tile_of_columns(stage) : std::max<std::int64_t>(root.vector_lanes * 4, 256);
+            const auto tiles = [&] {
+                return hole(stage.name + "_part" + std::to_string(update), tile, {tile / 2, tile * 4, tile * 16},
+                            root.vector_lanes, extent);
+            };
+            if (streams) {
+                line = along_rows(stage, line.add("split", vector_loop, outer, middle, tiles()), middle,
+                                  root.vector_factor, {outer});
+                if (extent > tile) line.add("parallel", outer);
+            } else if (extent >= tile * 2)
+                line.add("split", vector_loop, outer, middle, tiles())
                     .add("reorder", middle, inside, outer)
                     .add("vectorize", middle, root.vector_factor)
                     .add("parallel", outer);
@@ -468,6 +538,27 @@ class SpaceBuilder {
         lines_.insert(lines_.end(), body.begin(), body.end());
     }
 
+    /// Sums of columns that go along rows, those along `columns` in vectors, several rows at once: a sum is loaded and
+    /// stored once for these.
+    static Line along_rows(const dsl::StageInfo& stage, Line line, const std::string& columns, const Factor& width,
+                           const std::vector<std::string>& around = {}) {
+        const std::string row = std::ranges::find(stage.updates.front().loops, true, &dsl::LoopInfo::reduced)->name;
+        const Factor at_once = hole(stage.name + "_rows", kRowsAtOnce, {1, 2, 4, 8}, 1, 16);
+        return line.add("split", columns, columns + "v", columns + "x", width)
+            .add("split", row, row + "o", row + "i", at_once)
+            .add("reorder", columns + "x", row + "i", columns + "v", row + "o", around)
+            .add("vectorize", columns + "x")
+            .add("unroll", row + "i");
+    }
+
+    /// Whether the sums of a stage go along rows in the tasks of its root.
+    bool runs_in_tasks(const dsl::StageInfo& stage) const {
+        const StagePlan& plan = plans_.at(stage.name);
+        const auto root = plan.root == nullptr ? roots_.end() : roots_.find(plan.root->name);
+        return root != roots_.end() && !root->second.streams.empty() && plan.attach_loop == root->second.streams &&
+               sums_streamed_columns(stage);
+    }
+
     void emit_attached_update(const dsl::StageInfo& stage, std::size_t update, const VectorLoop& vectors,
                               const std::string& group, std::vector<Line>* body) const {
         const auto& loops = stage.updates[update].loops;
@@ -477,6 +568,10 @@ class SpaceBuilder {
         const auto last = std::find_if(loops.rbegin(), loops.rend(), [](const auto& loop) { return loop.reduced; });
         const dsl::LoopInfo* last_reduced = last == loops.rend() ? nullptr : &*last;
         const Line head = line_of(stage.name, static_cast<int>(update));
+        if (runs_in_tasks(stage)) {
+            body->push_back(along_rows(stage, head, vectors.loop, vectors.factor));
+            return;
+        }
         Line line = head;
         const std::vector<std::string> rows(group.empty() ? 0 : 1, group);
         if (has_vector_loop && !reduced.empty()) line.add("reorder", vectors.loop, rows, reduced);

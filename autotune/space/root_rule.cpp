@@ -345,7 +345,7 @@ std::string grouped_axis(const dsl::StageInfo& root, const StageGraph& graph, co
 
 RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const Machine& machine, double element_ops,
                     double chain_ops, Widths widths, std::size_t vector_place, const std::string& grouped_axis,
-                    std::int64_t least_task) {
+                    std::int64_t least_task, std::int64_t streamed_tile) {
     RootLoops result = RootLoops::of(root);
     const auto& loops = root.pure.loops;
     if (loops.empty()) return result;
@@ -389,7 +389,13 @@ RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const M
         Factor tiles;
         const std::int64_t whole = power_of_two_below(elements);
         // A tile of less than one vector: Halide may fail to lower that, and it would be slower than no tiles.
-        if (parallel && (!vectorize || whole >= wanted)) {
+        if (streamed_tile > 0) {
+            tiles = hole(name + "_tile", streamed_tile, {128, 256, 512, 1024, 2048, 4096}, lanes, inner_extent);
+            split(inner, inner + "o", inner + "i", tiles, false);
+            if (parallel) line.add("parallel", inner + "o");
+            tile_loop = inner + "i";
+            result.outermost = result.streams = inner + "o";
+        } else if (parallel && (!vectorize || whole >= wanted)) {
             std::int64_t tile = std::max<std::int64_t>(
                 task_elements(elements, element_ops, machine, root.part == StagePart::block), vectorize ? lanes : 1);
             tile = std::min(tile, whole);

@@ -32,6 +32,7 @@ struct RootLoops {
     std::string grouped_axis; ///< a few rows of this axis run inside of each vector; "" for none
     Factor group_factor;      ///< how many: ?sum_group
     std::string outermost;    ///< the outermost loop after splits and fusions
+    std::string streams;      ///< the loop over tasks in which columns of a matrix are added up row by row; "" for none
     std::vector<Line> lines;
 
     /// Before any directive, with no place for other stages.
@@ -63,9 +64,11 @@ bool knows_row(const dsl::StageInfo& root, std::size_t place, const dsl::Algorit
 /// `element_ops` is the work per element of everything that will run inside, `chain_ops` what of it is one chain.
 /// `grouped_axis`: several rows of this axis are to run side by side; "" for none (see grouped_axis()).
 /// `least_task`: the elements that a parallel task has at least (see least_task()).
+/// `streamed_tile`: the columns of a task of a root with one axis, in whose tasks columns of a matrix are added up row
+/// by row; 0 for none.
 RootLoops root_rule(const dsl::StageInfo& root, const StageGraph& graph, const Machine& machine, double element_ops,
                     double chain_ops, Widths widths, std::size_t vector_place, const std::string& grouped_axis = "",
-                    std::int64_t least_task = 0);
+                    std::int64_t least_task = 0, std::int64_t streamed_tile = 0);
 
 /// 0, or how many elements of `root` a task should have at least: what fills the cache of one core. Between the steps
 /// of a loop that also writes borders and the like, which one thread does, whatever a second core has touched travels

@@ -203,6 +203,19 @@ TEST(DefaultSpace, BlocksOfASumAreSharedOutAndItsLanesAreVectors) {
                 HasSubstr("\nsum_rows.compute_root()\nsum_rows.split(b, bo, bi, "));
 }
 
+TEST(DefaultSpace, ColumnsOfALargeMatrixAreAddedUpAlongItsRows) {
+    const std::string large = space_of(kColumnSums, {{"x.0", 500}, {"x.1", 4000}});
+    EXPECT_THAT(large, HasSubstr("\nsum.split(i, io, ii, ?sum_tile{504, "));
+    EXPECT_THAT(large, HasSubstr("\nsum_all.compute_at(sum, io).vectorize(i, ?sum_all_vec{"));
+    EXPECT_THAT(
+        large,
+        HasSubstr(".split(r, ro, ri, ?sum_all_rows{8, 1, 2, 4}).reorder(ix, ri, iv, ro).vectorize(ix).unroll(ri)"));
+    // What a cache holds, or a few columns: a vector of sums in registers.
+    for (const auto& [rows, columns] : {std::pair{40, 400}, std::pair{500, 40}})
+        EXPECT_THAT(space_of(kColumnSums, {{"x.0", rows}, {"x.1", columns}}),
+                    HasSubstr("\nsum_all.compute_at(sum, iv)"));
+}
+
 TEST(DefaultSpace, BlocksOfRowsOfOneVectorKeepTheirSumsInRegisters) {
     const std::string by_rows = "sum_rows.update(0).reorder(i, r).vectorize(i, ?sum_rows_vec).parallel(b)";
     const std::string by_columns = "sum_rows.update(0).reorder(r, i).vectorize(i, ?sum_rows_vec).parallel(b)";

@@ -235,6 +235,33 @@ def test_histograms(dtype, seed, bins, shape):
     check(densities, x, strict=True)
 
 
+WEIGHED = tilewright.jit(lambda x, bins, weights: np.histogram(x, bins, weights=weights), strict="kernels")
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    st.sampled_from(["float32", "float64", "int16"]),
+    st.sampled_from(["float32", "float64", "int32", "uint32", "int64"]),
+    st.sampled_from([1, 10, 1024]),
+    st.sampled_from([1, 3, 2000, 65536, 65537, 140_000]),
+    st.integers(0, 2**32 - 1),
+)
+def test_histograms_of_weights(dtype, weight_dtype, bins, size, seed):
+    """NumPy's bits: it adds up the sums of blocks of 65,536 elements."""
+    rng = np.random.default_rng(seed)
+    x = (rng.normal(size=size) * 100).astype(dtype)
+    weights = (rng.random(size) * 50).astype(weight_dtype)
+    for got, wanted in zip(WEIGHED(x, bins, weights), np.histogram(x, bins, weights=weights), strict=True):
+        assert got.dtype == wanted.dtype
+        np.testing.assert_array_equal(got, wanted)
+
+
+def test_weights_of_another_shape():
+    for x, weights in [(np.ones(3), np.ones(4)), (np.ones((3, 1)), np.ones(3))]:
+        with pytest.raises(ValueError, match="weights should have the same shape as a"):
+            WEIGHED(x, 4, weights)
+
+
 @settings(max_examples=20, deadline=None)
 @given(st.integers(1, 400), st.sampled_from(FLOATS), st.integers(0, 2**32 - 1))
 def test_elements_on_edges_and_beside_them(bins, dtype, seed):

@@ -175,3 +175,78 @@ def test_no_copy_on_each_iteration_for_a_branch_that_writes(function: Callable[.
     body = loops[: loops.find("\n}\n")]
     assert "copy y" not in body
     assert "swap y" not in body
+
+
+def lu(a):
+    for i in range(len(a)):
+        for j in range(i):
+            a[i, j] -= a[i, :j] @ a[:j, j]
+            a[i, j] /= a[j, j]
+        for j in range(i, len(a)):
+            a[i, j] -= a[i, :i] @ a[:i, j]
+
+
+def best_pairs(a):
+    for i in range(len(a) - 2, -1, -1):
+        for j in range(i + 1, len(a)):
+            a[i, j] = max(a[i, j], a[i, j - 1])
+            a[i, j] = max(a[i, j], a[i + 1, j])
+            for k in range(i + 1, j):
+                a[i, j] = max(a[i, j], a[i, k] + a[k + 1, j])
+
+
+def written_twice_and_read_as_it_was(a):
+    for i in range(1, len(a)):
+        before = a[i - 1, 0]
+        a[i, 0] = a[i, 0] * 2 + before
+        a[i, 0] = a[i, 0] + a[i - 1, 0] * a[0, 0]
+        a[i, 1] = a[i, 0] - before
+
+
+def reversed_rows(a):
+    for i in range(len(a) // 2):
+        row = a[i].copy()
+        a[i] = a[len(a) - 1 - i]
+        a[len(a) - 1 - i] = row
+
+
+def sorted_by_swaps(a):
+    for i in range(len(a)):
+        for j in range(len(a) - 1 - i):
+            if a[j, 0] > a[j + 1, 0]:
+                a[j, 0], a[j + 1, 0] = a[j + 1, 0], a[j, 0]
+
+
+def shifted_around_a_kept_element(a):
+    for i in range(len(a)):
+        first = a[i, 0]
+        for j in range(len(a) - 1):
+            a[i, j] = a[i, j + 1] + first * 0.5
+        a[i, -1] = first
+
+
+def rotations(a):
+    for i in range(len(a) - 1):
+        x, y = a[i, 0], a[i + 1, 0]
+        a[i, 0] = 0.6 * x + 0.8 * y
+        a[i + 1, 0] = 0.6 * y - 0.8 * x
+
+
+TWICE: list[Callable[..., Any]] = [
+    lu, best_pairs, written_twice_and_read_as_it_was, reversed_rows, sorted_by_swaps, shifted_around_a_kept_element, rotations,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("function", TWICE)
+def test_no_copy_of_an_array_whose_parts_are_read_and_then_overwritten(function: Callable[..., Any]) -> None:
+    compiled = tilewright.jit(function, strict=True)
+    rng = np.random.default_rng(3)
+    for size in (2, 3, 7, 40, 61):
+        a = rng.random((size, size)) + size * np.eye(size)
+        mine, expected = a.copy(), a.copy()
+        compiled(mine)
+        function(expected)
+        np.testing.assert_allclose(mine, expected, rtol=1e-12)
+    plan = compiled.for_args(a).plan_text()
+    copies = [line for line in plan.splitlines() if line.startswith("temp ") and line.endswith("[a.0, a.1]")]
+    assert not copies

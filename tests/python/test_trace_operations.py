@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from typing import Any
 
 import numpy as np
 import pytest
+import tilewright
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from trace_cases import check, raises_like_numpy
@@ -362,6 +364,29 @@ def test_nan_to_num_isclose(dtype: str) -> None:
         )
 
     check(f, x)
+
+
+def test_isclose_of_numbers_of_python_compares_in_the_dtype_of_the_array() -> None:
+    x = np.float32([1, 1.5, 0.5, 3, np.nan])
+    half = float(1 - np.finfo("f8").epsneg) / 2
+    check(lambda x, k: (np.isclose(x, 2, half, 0), np.isclose(x, 2.0, half, 0), np.isclose(x, k, half, 0)), x, 2)
+
+
+def test_isclose_warns_of_tolerances_as_numpy_does() -> None:
+    compiled = tilewright.jit(lambda x: np.isclose(x, 1.0, rtol=np.nan), strict=True)
+    for _ in range(3):
+        with pytest.warns(RuntimeWarning, match="rtol or atol"):
+            assert compiled(np.ones(3)).all()  # equal numbers are close all the same
+
+
+def test_whether_arrays_share_memory_is_asked_of_the_arguments() -> None:
+    for ask in (np.may_share_memory, np.shares_memory):
+        compiled = tilewright.jit(lambda x, y, ask=ask: ask(x, y))
+        d = np.ones((6, 5))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for one in (d.copy(), d, d[::-1], d[:3], d[::-1, ::2], d):
+                assert compiled(d, one) == ask(d, one)
 
 
 def test_uint64_beside_int64_is_compared_exactly() -> None:

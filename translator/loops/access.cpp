@@ -156,16 +156,28 @@ bool moves(const Size& tree, const std::vector<MovingSize>& moving) {
                        [&](const MovingSize& size) { return used.count(size.name) != 0; });
 }
 
-std::optional<Size> largest(const Size& tree, const std::vector<MovingSize>& moving) {
-    Size out = tree;
-    for (auto size = moving.rbegin(); size != moving.rend(); ++size) {
-        if (!moves(out, {*size})) continue;
-        const Size next = substitute(out, size->name, Size::symbol(size->name) + Size::integer(1));
-        const auto slope = multiplied_out(next - out);
-        // Where it goes up or down all the way, one of the ends is the largest.
-        if (!slope || moves(*slope, {*size}) || !size->bounded) return std::nullopt;
-        out = larger_of(substitute(out, size->name, size->first), substitute(out, size->name, size->last));
+namespace {
+
+/// The larger end of `tree` where one symbol moves; of a maximum, that of either side.
+std::optional<Size> largest_of_one(const Size& tree, const MovingSize& size) {
+    if (!moves(tree, {size})) return tree;
+    if (!tree.is_constant() && tree.op() == Size::Op::max) {
+        const auto a = largest_of_one(tree.operands()[0], size), b = largest_of_one(tree.operands()[1], size);
+        return a && b ? std::optional(larger_of(*a, *b)) : std::nullopt;
     }
+    const Size next = substitute(tree, size.name, Size::symbol(size.name) + Size::integer(1));
+    const auto slope = multiplied_out(next - tree);
+    // Where it goes up or down all the way, one of the ends is the largest.
+    if (!slope || moves(*slope, {size}) || !size.bounded) return std::nullopt;
+    return larger_of(substitute(tree, size.name, size.first), substitute(tree, size.name, size.last));
+}
+
+} // namespace
+
+std::optional<Size> largest(const Size& tree, const std::vector<MovingSize>& moving) {
+    std::optional<Size> out = tree;
+    for (auto size = moving.rbegin(); out && size != moving.rend(); ++size)
+        out = largest_of_one(*out, *size);
     return out;
 }
 

@@ -74,6 +74,26 @@ class Forwarder {
                });
     }
 
+    /// One array that would be needed as it was before the update and as it is behind it: the later write reads other
+    /// elements of it, and would compute the stored value, which reads it too, once more. One of the two would be a
+    /// copy.
+    bool needs_both(const Operation& read, const Operation& update, const std::string& stored) const {
+        std::set<std::string> needed, written, seen;
+        arrays_read(stored, needed, seen);
+        seen.clear();
+        arrays_written(read.result, written, seen);
+        const std::string own = array_of(update.result);
+        if (needed.count(own) == 0 || written.count(own) == 0) return false;
+        return std::ranges::any_of(values_.users(update.result), [&](const Operation* reader) {
+            return reader->op == Op::index && !is_same_element(*reader, update);
+        });
+    }
+
+    bool is_same_element(const Operation& read, const Operation& update) const {
+        return overlap(read.attributes.at(attr::index), read.type.shape, update.attributes.at(attr::index),
+                       values_.type(update.operands[1]).shape) == Overlap::same;
+    }
+
     void forward(const Operation& read) {
         const std::vector<IndexEntry>& wanted = read.attributes.at(attr::index);
         const bool has_newaxis = std::ranges::any_of(
@@ -85,8 +105,7 @@ class Forwarder {
         // Of arrays, what was written is read back: to compute it again would cost more.
         const Type& part = values_.type(stored);
         if (!part.shape.empty() || !read.type.shape.empty()) return;
-        if (overlap(wanted, read.type.shape, update->attributes.at(attr::index), part.shape) == Overlap::same &&
-            !crosses(read, *update, stored))
+        if (is_same_element(read, *update) && !crosses(read, *update, stored) && !needs_both(read, *update, stored))
             replaced_[read.result] = stored;
     }
 };

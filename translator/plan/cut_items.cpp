@@ -111,7 +111,113 @@ class Items {
                 }
             }
         }
+        std::ranges::for_each(parts_read_late(wanted), want);
         return wanted;
+    }
+
+    // ---- parts of arrays that are read before others overwrite them ----
+
+    /// What one operation of the block that makes memory takes over and reads.
+    struct Use {
+        Names takes;                        ///< arrays that it changes, if nobody needs them any more
+        std::map<std::string, Names> parts; ///< array -> elements, rows, … of it
+        Names whole;                        ///< arrays
+        std::set<const Operation*> before;  ///< operations that it waits for
+    };
+
+    /// Elements, rows and other parts of fewer dimensions that are read of an array and needed when some operation has
+    /// changed it: `t = a[i]; a[i] = a[j]; a[j] = t`. Those are kept, or the change would need a copy of the array.
+    Names parts_read_late(const Names& wanted) const {
+        std::map<const Operation*, Use> uses;
+        std::map<std::string, const Operation*> makers;
+        for (const Operation& operation : block_.operations) {
+            const bool makes = is_region(operation) || operation.op == Op::update || operation.op == Op::read ||
+                               operation.op == Op::call || is_wanted(operation, wanted);
+            if (!makes) continue;
+            uses[&operation] = use_of(operation, makers);
+            for (const auto& [name, type] : results_of(operation))
+                makers[name] = &operation;
+        }
+        Names found;
+        for (const auto& [changing, change] : uses) {
+            for (const std::string& array : change.takes) {
+                if (makers.count(array) == 0 && takeable_.count(array) == 0) continue;
+                Names late;
+                bool whole = false;
+                for (const auto& [reading, use] : uses) {
+                    const bool is_late = reading == changing ? is_region(*reading) : waits_for(reading, changing, uses);
+                    if (!is_late) continue;
+                    whole = whole || use.whole.count(array) != 0;
+                    if (const auto parts = use.parts.find(array); parts != use.parts.end())
+                        late.insert(parts->second.begin(), parts->second.end());
+                }
+                if (!whole) found.merge(late);
+            }
+        }
+        return found;
+    }
+
+    Use use_of(const Operation& operation, const std::map<std::string, const Operation*>& makers) const {
+        Use use;
+        if (operation.op == Op::update) use.takes.insert(operation.operands[0]);
+        if (operation.op == Op::if_else) {
+            for (const auto& [result, array] : changed_in_place(cut_, operation))
+                use.takes.insert(array);
+        } else if (is_region(operation)) {
+            use.takes.insert(operation.operands.begin(), operation.operands.end());
+        }
+        Names seen;
+        const bool carries = is_region(operation) && operation.op != Op::if_else;
+        if (!carries)
+            for (const std::string& operand : operation.operands)
+                collect_parts(operand, makers, use, seen, use.takes.count(operand) == 0);
+        for (const std::string& name : cut_.free_names(operation))
+            collect_parts(name, makers, use, seen, use.takes.count(name) == 0);
+        for (const std::string& operand : operation.operands)
+            if (const auto maker = makers.find(operand); maker != makers.end()) use.before.insert(maker->second);
+        return use;
+    }
+
+    /// What `value` reads of arrays; of itself, as a whole, where `counts`.
+    void collect_parts(const std::string& value, const std::map<std::string, const Operation*>& makers, Use& use,
+                       Names& seen, bool counts = true) const {
+        if (!seen.insert(value).second) return;
+        const auto maker = makers.find(value);
+        if (maker != makers.end()) use.before.insert(maker->second);
+        const Operation* operation = cut_.operation_of(value);
+        if (maker != makers.end() || operation == nullptr) {
+            if (counts) use.whole.insert(value);
+            return;
+        }
+        std::string array = value;
+        const Operation* view = operation;
+        while (view != nullptr && is_view(view->op) && makers.count(array) == 0) {
+            array = view->operands[0];
+            view = cut_.operation_of(array);
+        }
+        if (cut_.values.type(value).shape.size() < cut_.values.type(array).shape.size()) {
+            use.parts[array].insert(value);
+            if (const auto made = makers.find(array); made != makers.end()) use.before.insert(made->second);
+            return;
+        }
+        for (const std::string& operand : operation->operands)
+            collect_parts(operand, makers, use, seen);
+        for (const std::string& name : cut_.free_names(*operation))
+            collect_parts(name, makers, use, seen);
+    }
+
+    static bool waits_for(const Operation* later, const Operation* first, const std::map<const Operation*, Use>& uses) {
+        std::set<const Operation*> seen{later};
+        std::vector<const Operation*> pending{later};
+        while (!pending.empty()) {
+            const Operation* operation = pending.back();
+            pending.pop_back();
+            for (const Operation* before : uses.at(operation).before) {
+                if (before == first) return true;
+                if (seen.insert(before).second) pending.push_back(before);
+            }
+        }
+        return false;
     }
 
     // ---- in which order ----

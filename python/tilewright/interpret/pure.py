@@ -57,13 +57,13 @@ _NUMPY_NAMES = _words("""
     fromfunction fromiter fromstring full full_like geomspace gradient hamming hanning histogram histogram2d
     histogram_bin_edges histogramdd hsplit hstack i0 identity imag in1d indices inner insert interp intersect1d is_busday
     isclose iscomplex iscomplexobj isdtype isfortran isin isneginf isposinf isreal isrealobj isscalar issubdtype iterable
-    ix_ kaiser kron lexsort linspace logspace mask_indices matrix_transpose max may_share_memory mean median meshgrid min
+    ix_ kaiser kron lexsort linspace logspace mask_indices matrix_transpose max mean median meshgrid min
     min_scalar_type mintypecode moveaxis nan_to_num nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmedian
     nanmin nanpercentile nanprod nanquantile nanstd nansum nanvar ndim nonzero ones ones_like outer packbits pad
     partition percentile permute_dims piecewise place poly polyadd polyder polydiv polyfit polyint polymul polysub polyval
     prod promote_types ptp put put_along_axis putmask quantile ravel ravel_multi_index real real_if_close repeat require
     reshape resize result_type roll rollaxis roots rot90 round row_stack searchsorted select setdiff1d setxor1d shape
-    shares_memory sinc size sort sort_complex split squeeze stack std sum swapaxes take take_along_axis tensordot tile
+    sinc size sort sort_complex split squeeze stack std sum swapaxes take take_along_axis tensordot tile
     trace transpose trapezoid trapz tri tril tril_indices tril_indices_from trim_zeros triu triu_indices
     triu_indices_from typename union1d unique unique_all unique_counts unique_inverse unique_values unpackbits
     unravel_index unstack unwrap vander var vdot vsplit vstack where zeros zeros_like
@@ -194,10 +194,10 @@ def may_be_stage(function: Any) -> bool:
     return look_up(_NEVER_STAGES, function) is None and not inspect.isgeneratorfunction(function)
 
 
-# They are about the function that calls them, go on later, or set what compiled code does not look at.
+# They are about the function that calls them or about where elements lie, go on later, or set what compiled code does not look at.
 _NEVER_STAGES = dict.fromkeys(
     [
-        np.seterr, np.seterrcall, np.setbufsize, np.lib.stride_tricks.as_strided, warnings.simplefilter, warnings.filterwarnings,
+        np.shares_memory, np.may_share_memory, np.lib.array_utils.byte_bounds, np.seterr, np.seterrcall, np.setbufsize, np.lib.stride_tricks.as_strided, warnings.simplefilter, warnings.filterwarnings,
         warnings.resetwarnings, super, locals, globals, vars, dir, exec, eval, compile, breakpoint, __import__, iter, next, map,
         filter, zip, enumerate, reversed, setattr, delattr, id, type, isinstance, issubclass, callable, range, slice, memoryview, object,
     ],

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..symbolic.arrays import SymArray
 from ..symbolic.registry import rule
 from ..symbolic.scalars import Symbolic, SymInt, size_of
 from ..symbolic.tracer import LEAVE_IT_OUT, Tracer
@@ -59,6 +60,20 @@ def _counts(places: Any, bins: Any, parts: Any) -> Any:
     return counts.sum(axis=0)[:bins]
 
 
+# NumPy adds up the weights of so many elements, and then the sums of these.
+_BLOCK = 65536
+
+
+def _sums_of_blocks(places: Any, weights: Any, bins: Any, block: Any) -> Any:
+    """Of each block of elements, the sums of the weights at each place below `bins`: blocks run in parallel."""
+    blocks = (len(places) + block - 1) // block
+    sums = np.zeros((blocks, bins + 1))
+    for part in range(blocks):
+        for i in range(part * block, min(len(places), (part + 1) * block)):
+            sums[part, clamped(places[i], bins + 1)] += weights[i]
+    return sums[:, :bins]
+
+
 def _ends_of(x: Any) -> Any:
     first, last = np.min(x), np.max(x)
     is_one = first == last
@@ -76,7 +91,7 @@ def _densities(counts: Any, edges: Any) -> Any:
 def _refusal(tracer: Tracer) -> Exception:
     return tracer.error(
         "np.histogram()",
-        "kernels know equal bins alone, of floats and integers of up to 32 bits, without weights",
+        "kernels know equal bins alone, of floats and integers of up to 32 bits; up to 1,024 of them with weights, which are real",
         LEAVE_IT_OUT,
     )
 
@@ -93,13 +108,28 @@ def _given_ends(tracer: Tracer, given: Any) -> tuple[float, float]:
     return (first - 0.5, last + 0.5) if first == last else (float(first), float(last))
 
 
+def _weights(tracer: Tracer, weights: Any, array: SymArray) -> Any:
+    """One after the other, of the shape of the array."""
+    given = as_array(tracer, weights)
+    if given.dtype.kind not in "iuf" or given.dtype.itemsize < 4:
+        raise _refusal(tracer)
+    if given.ndim != array.ndim:
+        raise ValueError("weights should have the same shape as a.")
+    for a, b in zip(given.sizes, array.sizes, strict=True):
+        tracer.match(a, b, "weights should have the same shape as a.")
+    return np.ravel(given)  # type: ignore[call-overload]  # one of ours
+
+
 @rule(np.histogram)
 def histogram(
     tracer: Tracer, a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None  # noqa: A002
 ) -> Any:  # fmt: skip
     array = as_array(tracer, a)
     is_counted = isinstance(bins, (int, SymInt)) and not isinstance(bins, bool)
-    if weights is not None or not is_counted or density not in (None, False, True):
+    if not is_counted or density not in (None, False, True):
+        raise _refusal(tracer)
+    added = None if weights is None else _weights(tracer, weights, array)
+    if added is not None and not tracer.decide("<=", size_of(bins), _MOST_BINS_OF_PARTS):
         raise _refusal(tracer)
     is_short = array.dtype.kind in "iu" and array.dtype.itemsize <= 4
     if not is_short and array.dtype not in (np.float32, np.float64):
@@ -123,7 +153,10 @@ def histogram(
             places = followed(tracer, "histogram", _places_in_floats, x, first, last, bins)
         else:
             places = followed(tracer, "histogram", _places, x, edges, first, last, bins)
-        if tracer.decide("<=", size_of(bins), _MOST_BINS_OF_PARTS):
+        if added is not None:
+            sums = followed(tracer, "histogram", _sums_of_blocks, places, added.astype(FLOAT64), bins, _BLOCK)
+            counts = np.sum(sums.astype(added.dtype), axis=0, dtype=added.dtype)
+        elif tracer.decide("<=", size_of(bins), _MOST_BINS_OF_PARTS):
             counts = followed(tracer, "histogram", _counts, places, bins, _PARTS)
         else:
             gives = Gives(INT64, (bins + 1,))

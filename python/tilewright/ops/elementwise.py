@@ -19,7 +19,7 @@ from ..symbolic.operators import check_out
 from ..symbolic.registry import FUNCTIONS, OPERATIONS, PRODUCTS, provides, rule
 from ..symbolic.scalars import LARGEST_INT, RunBool, RunScalar, SymInt, SymScalar, described, later_of, refuse_kinds
 from ..symbolic.sizes import Size
-from ..symbolic.tracer import OperandError, Tracer
+from ..symbolic.tracer import LEAVE_IT_OUT, OperandError, Tracer
 from . import composed_ufuncs, under_masks
 from .operands import (
     BOOL,
@@ -564,11 +564,17 @@ rule(np.isneginf)(partial(_is_infinite, -math.inf))
 
 @rule(np.isclose)
 def isclose(tracer: Tracer, a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Any:
+    for tolerance in (rtol, atol):
+        if isinstance(tolerance, (int, float)) and not math.isfinite(tolerance):
+            raise tracer.error("np.isclose()", "NumPy warns of a tolerance that is not finite", LEAVE_IT_OUT)
     with tracer.composite("isclose"):
-        x, y = operand_of(tracer, a), operand_of(tracer, b)
-        if dtype_of(y).kind != "f":
+        # Python's integers become Python's floats, which leave the other side its dtype.
+        x, y = operand_of(tracer, a), operand_of(tracer, float(b) if isinstance(b, int) else b)
+        if weak_type(y) is int:
+            y = y * 1.0
+        elif weak_type(y) is None and dtype_of(y).kind != "f":
             y = SymArray.fresh(tracer, to_value(tracer, y, np.result_type(dtype_of(y), 1.0)))
-        limit = atol + rtol * apply_ufunc(tracer, np.absolute, (y,))
+        limit = atol + rtol * abs(y)
         near = apply_ufunc(tracer, np.less_equal, (apply_ufunc(tracer, np.absolute, (x - y,)), limit))
         result = (near & apply_ufunc(tracer, np.isfinite, (y,))) | apply_ufunc(tracer, np.equal, (x, y))
         if equal_nan:
