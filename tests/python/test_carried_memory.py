@@ -250,3 +250,46 @@ def test_no_copy_of_an_array_whose_parts_are_read_and_then_overwritten(function:
     plan = compiled.for_args(a).plan_text()
     copies = [line for line in plan.splitlines() if line.startswith("temp ") and line.endswith("[a.0, a.1]")]
     assert not copies
+
+
+def row_of_a_branch(a, c):
+    for i in range(len(a)):
+        row = a[i].copy()
+        if c[i] > 0:
+            a[i] = row * 2 + 1
+
+
+def test_a_row_that_a_branch_alone_reads_is_not_kept_for_it() -> None:
+    compiled = tilewright.jit(row_of_a_branch, strict=True)
+    rng = np.random.default_rng(4)
+    a, c = rng.random((30, 40)), rng.normal(size=30)
+    mine, expected = a.copy(), a.copy()
+    compiled(mine, c)
+    row_of_a_branch(expected, c)
+    np.testing.assert_array_equal(mine, expected)
+    assert "temp index" not in compiled.for_args(a, c).plan_text()
+
+
+def read_with_a_new_axis(a):
+    for i in range(1, len(a)):
+        a[i] = a[i] * 2 + a[i - 1]
+        column = a[:, None]
+        a[i] = a[i] + column.max()
+
+
+def unrolled_swaps(a):
+    for k in range(1, 60):
+        kept = a[k]
+        a[k] = a[k - 1]
+        a[k - 1] = kept
+
+
+@pytest.mark.parametrize("function", [read_with_a_new_axis, unrolled_swaps])
+def test_elements_that_are_written_twice(function: Callable[..., Any]) -> None:
+    compiled = tilewright.jit(function, strict=True)
+    for _ in range(2):
+        mine, expected = np.random.default_rng(6).random((2, 61))
+        expected[:] = mine
+        compiled(mine)
+        function(expected)
+        np.testing.assert_allclose(mine, expected, rtol=1e-14)

@@ -61,52 +61,64 @@ class Forwarder {
         }
     }
 
+    /// What a store's value reads, and what is computed from a read of it.
+    struct Ends {
+        std::set<std::string> needed, written;
+        std::string own; ///< the array that is stored to
+    };
+
+    Ends ends_of(const Operation& read, const Operation& update, const std::string& stored) const {
+        Ends out;
+        std::set<std::string> seen;
+        arrays_read(stored, out.needed, seen);
+        out.written = arrays_written_from(read.result);
+        out.own = array_of(update.result);
+        return out;
+    }
+
+    std::set<std::string> arrays_written_from(const std::string& value) const {
+        std::set<std::string> found, seen;
+        arrays_written(value, found, seen);
+        return found;
+    }
+
     /// Two arrays that read each other: what would write the second one would need the first one as it was, and the
     /// other way round, so that one of them would be a copy.
-    bool crosses(const Operation& read, const Operation& update, const std::string& stored) const {
-        std::set<std::string> needed, written, seen;
-        arrays_read(stored, needed, seen);
-        seen.clear();
-        arrays_written(read.result, written, seen);
-        const std::string own = array_of(update.result);
-        return needed.count(own) != 0 && std::any_of(written.begin(), written.end(), [&](const std::string& array) {
-                   return array != own && needed.count(array) != 0;
+    static bool crosses(const Ends& ends) {
+        return ends.needed.count(ends.own) != 0 && std::ranges::any_of(ends.written, [&](const std::string& array) {
+                   return array != ends.own && ends.needed.count(array) != 0;
                });
     }
 
-    /// One array that would be needed as it was before the update and as it is behind it: the later write reads other
-    /// elements of it, and would compute the stored value, which reads it too, once more. One of the two would be a
-    /// copy.
-    bool needs_both(const Operation& read, const Operation& update, const std::string& stored) const {
-        std::set<std::string> needed, written, seen;
-        arrays_read(stored, needed, seen);
-        seen.clear();
-        arrays_written(read.result, written, seen);
-        const std::string own = array_of(update.result);
-        if (needed.count(own) == 0 || written.count(own) == 0) return false;
+    /// An array that would be needed as it was before the update and as it is behind it: some later write of it reads
+    /// other elements of what the update left, and the stored value, computed once more for a later write, reads what
+    /// was there before. One of the two would be a copy.
+    bool needs_both(const Ends& ends, const Operation& update) const {
+        if (ends.needed.count(ends.own) == 0 || ends.written.count(ends.own) == 0) return false;
         return std::ranges::any_of(values_.users(update.result), [&](const Operation* reader) {
-            return reader->op == Op::index && !is_same_element(*reader, update);
+            return reader->op == Op::index && !is_same_element(*reader, update) &&
+                   arrays_written_from(reader->result).count(ends.own) != 0;
         });
     }
 
     bool is_same_element(const Operation& read, const Operation& update) const {
-        return overlap(read.attributes.at(attr::index), read.type.shape, update.attributes.at(attr::index),
+        const std::vector<IndexEntry>& wanted = read.attributes.at(attr::index);
+        const bool has_newaxis = std::ranges::any_of(
+            wanted, [](const IndexEntry& entry) { return entry.kind == IndexEntry::Kind::newaxis; });
+        return !has_newaxis &&
+               overlap(read.attributes.at(attr::index), read.type.shape, update.attributes.at(attr::index),
                        values_.type(update.operands[1]).shape) == Overlap::same;
     }
 
     void forward(const Operation& read) {
-        const std::vector<IndexEntry>& wanted = read.attributes.at(attr::index);
-        const bool has_newaxis = std::ranges::any_of(
-            wanted, [](const IndexEntry& entry) { return entry.kind == IndexEntry::Kind::newaxis; });
         const Operation* const update = values_.made_by(read.operands[0], Op::update);
-        if (has_newaxis || update == nullptr) return;
+        if (update == nullptr) return;
         const auto again = replaced_.find(update->operands[1]);
         const std::string& stored = again == replaced_.end() ? update->operands[1] : again->second;
         // Of arrays, what was written is read back: to compute it again would cost more.
-        const Type& part = values_.type(stored);
-        if (!part.shape.empty() || !read.type.shape.empty()) return;
-        if (is_same_element(read, *update) && !crosses(read, *update, stored) && !needs_both(read, *update, stored))
-            replaced_[read.result] = stored;
+        if (!values_.type(stored).shape.empty() || !read.type.shape.empty() || !is_same_element(read, *update)) return;
+        const Ends ends = ends_of(read, *update, stored);
+        if (!crosses(ends) && !needs_both(ends, *update)) replaced_[read.result] = stored;
     }
 };
 

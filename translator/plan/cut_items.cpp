@@ -117,78 +117,110 @@ class Items {
 
     // ---- parts of arrays that are read before others overwrite them ----
 
-    /// What one operation of the block that makes memory takes over and reads.
+    /// What an operation of the block that makes memory takes over and reads.
     struct Use {
-        Names takes;                        ///< arrays that it changes, if nobody needs them any more
-        std::map<std::string, Names> parts; ///< array -> elements, rows, … of it
-        Names whole;                        ///< arrays
-        std::set<const Operation*> before;  ///< operations that it waits for
+        const Operation* operation = nullptr;
+        Names takes = {};                        ///< arrays that it changes, if nobody needs them any more
+        std::map<std::string, Names> parts = {}; ///< array -> elements, rows, … of it
+        Names elements = {};                     ///< of these parts
+        Names whole = {};                        ///< arrays
+        std::set<std::size_t> before = {};       ///< those that it waits for, all earlier in the text
     };
+    using Makers = std::map<std::string, std::size_t>; ///< value -> its place among the uses
 
     /// Elements, rows and other parts of fewer dimensions that are read of an array and needed when some operation has
     /// changed it: `t = a[i]; a[i] = a[j]; a[j] = t`. Those are kept, or the change would need a copy of the array.
     Names parts_read_late(const Names& wanted) const {
-        std::map<const Operation*, Use> uses;
-        std::map<std::string, const Operation*> makers;
+        Makers makers;
+        std::vector<Use> uses;
+        std::map<std::string, std::set<std::size_t>> readers; // of arrays, and of their parts
+        Names in_parts;
         for (const Operation& operation : block_.operations) {
             const bool makes = is_region(operation) || operation.op == Op::update || operation.op == Op::read ||
                                operation.op == Op::call || is_wanted(operation, wanted);
             if (!makes) continue;
-            uses[&operation] = use_of(operation, makers);
+            const std::size_t place = uses.size();
+            uses.push_back(use_of(operation, makers));
             for (const auto& [name, type] : results_of(operation))
-                makers[name] = &operation;
+                makers[name] = place;
+            for (const std::string& array : uses.back().whole)
+                readers[array].insert(place);
+            for (const auto& [array, parts] : uses.back().parts) {
+                readers[array].insert(place);
+                in_parts.insert(array);
+            }
         }
         Names found;
-        for (const auto& [changing, change] : uses) {
-            for (const std::string& array : change.takes) {
-                if (makers.count(array) == 0 && takeable_.count(array) == 0) continue;
-                Names late;
-                bool whole = false;
-                for (const auto& [reading, use] : uses) {
-                    const bool is_late = reading == changing ? is_region(*reading) : waits_for(reading, changing, uses);
-                    if (!is_late) continue;
-                    whole = whole || use.whole.count(array) != 0;
-                    if (const auto parts = use.parts.find(array); parts != use.parts.end())
-                        late.insert(parts->second.begin(), parts->second.end());
-                }
-                if (!whole) found.merge(late);
+        for (std::size_t place = 0; place < uses.size(); ++place) {
+            for (const std::string& array : uses[place].takes) {
+                const bool is_ours = makers.count(array) != 0 || takeable_.count(array) != 0;
+                if (is_ours && in_parts.count(array) != 0)
+                    found.merge(late_parts(array, place, uses, readers.at(array)));
             }
         }
         return found;
     }
 
-    Use use_of(const Operation& operation, const std::map<std::string, const Operation*>& makers) const {
-        Use use;
+    /// The parts of `array` that are needed behind the operation at `place`, which changes it; none where some other
+    /// operation needs all of it there.
+    static Names late_parts(const std::string& array, std::size_t place, const std::vector<Use>& uses,
+                            const std::set<std::size_t>& readers) {
+        Names found;
+        const auto add = [&](const Use& use, bool elements_alone) {
+            const auto parts = use.parts.find(array);
+            if (parts == use.parts.end()) return;
+            for (const std::string& part : parts->second)
+                if (!elements_alone || use.elements.count(part) != 0) found.insert(part);
+        };
+        // Its own blocks may need them behind a change of theirs. A branch need not be taken: of that an element alone.
+        const Operation& changing = *uses[place].operation;
+        if (is_region(changing)) {
+            if (uses[place].whole.count(array) != 0) return {};
+            add(uses[place], changing.op == Op::if_else);
+        }
+        std::set<std::size_t> behind{place};
+        for (std::size_t later = place + 1; later <= *readers.rbegin(); ++later) {
+            if (std::ranges::none_of(uses[later].before, [&](std::size_t one) { return behind.count(one) != 0; }))
+                continue;
+            behind.insert(later);
+            if (uses[later].whole.count(array) != 0) return {};
+            add(uses[later], false);
+        }
+        return found;
+    }
+
+    Use use_of(const Operation& operation, const Makers& makers) const {
+        Use use{.operation = &operation};
+        const bool is_branch = operation.op == Op::if_else;
         if (operation.op == Op::update) use.takes.insert(operation.operands[0]);
-        if (operation.op == Op::if_else) {
+        if (is_branch) {
             for (const auto& [result, array] : changed_in_place(cut_, operation))
                 use.takes.insert(array);
         } else if (is_region(operation)) {
             use.takes.insert(operation.operands.begin(), operation.operands.end());
         }
-        Names seen;
-        const bool carries = is_region(operation) && operation.op != Op::if_else;
-        if (!carries)
-            for (const std::string& operand : operation.operands)
-                collect_parts(operand, makers, use, seen, use.takes.count(operand) == 0);
-        for (const std::string& name : cut_.free_names(operation))
-            collect_parts(name, makers, use, seen, use.takes.count(name) == 0);
         for (const std::string& operand : operation.operands)
             if (const auto maker = makers.find(operand); maker != makers.end()) use.before.insert(maker->second);
+        Names seen;
+        // What a loop begins with is what it changes.
+        if (!is_region(operation) || is_branch)
+            for (const std::string& operand : operation.operands)
+                if (use.takes.count(operand) == 0) collect_parts(operand, makers, use, seen);
+        for (const std::string& name : cut_.free_names(operation))
+            if (!is_branch || use.takes.count(name) == 0) collect_parts(name, makers, use, seen);
         return use;
     }
 
-    /// What `value` reads of arrays; of itself, as a whole, where `counts`.
-    void collect_parts(const std::string& value, const std::map<std::string, const Operation*>& makers, Use& use,
-                       Names& seen, bool counts = true) const {
-        if (!seen.insert(value).second) return;
+    /// What the value of an expression reads of arrays.
+    void collect_parts(const std::string& value, const Makers& makers, Use& use, Names& seen) const {
         const auto maker = makers.find(value);
         if (maker != makers.end()) use.before.insert(maker->second);
         const Operation* operation = cut_.operation_of(value);
         if (maker != makers.end() || operation == nullptr) {
-            if (counts) use.whole.insert(value);
+            use.whole.insert(value);
             return;
         }
+        if (!seen.insert(value).second) return;
         std::string array = value;
         const Operation* view = operation;
         while (view != nullptr && is_view(view->op) && makers.count(array) == 0) {
@@ -197,6 +229,7 @@ class Items {
         }
         if (cut_.values.type(value).shape.size() < cut_.values.type(array).shape.size()) {
             use.parts[array].insert(value);
+            if (cut_.values.type(value).shape.empty()) use.elements.insert(value);
             if (const auto made = makers.find(array); made != makers.end()) use.before.insert(made->second);
             return;
         }
@@ -204,20 +237,6 @@ class Items {
             collect_parts(operand, makers, use, seen);
         for (const std::string& name : cut_.free_names(*operation))
             collect_parts(name, makers, use, seen);
-    }
-
-    static bool waits_for(const Operation* later, const Operation* first, const std::map<const Operation*, Use>& uses) {
-        std::set<const Operation*> seen{later};
-        std::vector<const Operation*> pending{later};
-        while (!pending.empty()) {
-            const Operation* operation = pending.back();
-            pending.pop_back();
-            for (const Operation* before : uses.at(operation).before) {
-                if (before == first) return true;
-                if (seen.insert(before).second) pending.push_back(before);
-            }
-        }
-        return false;
     }
 
     // ---- in which order ----
