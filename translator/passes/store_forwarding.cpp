@@ -105,9 +105,8 @@ class Forwarder {
         const std::vector<IndexEntry>& wanted = read.attributes.at(attr::index);
         const bool has_newaxis = std::ranges::any_of(
             wanted, [](const IndexEntry& entry) { return entry.kind == IndexEntry::Kind::newaxis; });
-        return !has_newaxis &&
-               overlap(read.attributes.at(attr::index), read.type.shape, update.attributes.at(attr::index),
-                       values_.type(update.operands[1]).shape) == Overlap::same;
+        return !has_newaxis && overlap(wanted, read.type.shape, update.attributes.at(attr::index),
+                                       values_.type(update.operands[1]).shape) == Overlap::same;
     }
 
     void forward(const Operation& read) {

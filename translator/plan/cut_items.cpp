@@ -51,7 +51,7 @@ class Items {
                 item.kind = Item::Kind::store;
             else if (operation.op == Op::read)
                 item.kind = Item::Kind::read;
-            else if (operation.op != Op::call && !is_wanted(operation, wanted))
+            else if (!is_item(operation, wanted))
                 continue;
             for (const auto& [name, type] : results_of(operation)) {
                 maker_[name] = items.size();
@@ -62,6 +62,12 @@ class Items {
         if (!outermost_) return;
         for (const Check& check : cut_.program.checks)
             items.push_back({.kind = Item::Kind::check, .check = &check});
+    }
+
+    /// Whether something happens at an operation; all else is computed where it is read.
+    static bool is_item(const Operation& operation, const Names& wanted) {
+        return is_region(operation) || operation.op == Op::update || operation.op == Op::read ||
+               operation.op == Op::call || is_wanted(operation, wanted);
     }
 
     /// Values that have to be in memory by themselves.
@@ -133,20 +139,18 @@ class Items {
     Names parts_read_late(const Names& wanted) const {
         Makers makers;
         std::vector<Use> uses;
-        std::map<std::string, std::set<std::size_t>> readers; // of arrays, and of their parts
+        std::map<std::string, std::size_t> last_readers; // of arrays, or of their parts
         Names in_parts;
         for (const Operation& operation : block_.operations) {
-            const bool makes = is_region(operation) || operation.op == Op::update || operation.op == Op::read ||
-                               operation.op == Op::call || is_wanted(operation, wanted);
-            if (!makes) continue;
+            if (!is_item(operation, wanted)) continue;
             const std::size_t place = uses.size();
             uses.push_back(use_of(operation, makers));
             for (const auto& [name, type] : results_of(operation))
                 makers[name] = place;
             for (const std::string& array : uses.back().whole)
-                readers[array].insert(place);
+                last_readers[array] = place;
             for (const auto& [array, parts] : uses.back().parts) {
-                readers[array].insert(place);
+                last_readers[array] = place;
                 in_parts.insert(array);
             }
         }
@@ -155,7 +159,7 @@ class Items {
             for (const std::string& array : uses[place].takes) {
                 const bool is_ours = makers.count(array) != 0 || takeable_.count(array) != 0;
                 if (is_ours && in_parts.count(array) != 0)
-                    found.merge(late_parts(array, place, uses, readers.at(array)));
+                    found.merge(late_parts(array, place, uses, last_readers.at(array)));
             }
         }
         return found;
@@ -164,7 +168,7 @@ class Items {
     /// The parts of `array` that are needed behind the operation at `place`, which changes it; none where some other
     /// operation needs all of it there.
     static Names late_parts(const std::string& array, std::size_t place, const std::vector<Use>& uses,
-                            const std::set<std::size_t>& readers) {
+                            std::size_t last_reader) {
         Names found;
         const auto add = [&](const Use& use, bool elements_alone) {
             const auto parts = use.parts.find(array);
@@ -179,7 +183,7 @@ class Items {
             add(uses[place], changing.op == Op::if_else);
         }
         std::set<std::size_t> behind{place};
-        for (std::size_t later = place + 1; later <= *readers.rbegin(); ++later) {
+        for (std::size_t later = place + 1; later <= last_reader; ++later) {
             if (std::ranges::none_of(uses[later].before, [&](std::size_t one) { return behind.count(one) != 0; }))
                 continue;
             behind.insert(later);
