@@ -46,7 +46,7 @@ void collect_kinds(const Stepped& stepped, const std::vector<Step>& steps, Kinds
                                             : scans     ? "scan: " + why + "; along the other axes elements are apart"
                                                         : "serial: " + why;
         } else if (step.kind == Step::Kind::loop) {
-            kinds[step.operation->result] = "driver: how many iterations there are is known at the last";
+            kinds[step.operation->result] = "serial: how many iterations there are is known at the last";
         }
         collect_kinds(stepped, step.body, kinds);
         collect_kinds(stepped, step.otherwise, kinds);

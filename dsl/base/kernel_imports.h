@@ -23,6 +23,9 @@ inline constexpr const char* kPrefetchBase = "tilewright_prefetch_base";
 /// it does not move the displacement into a register in front of the loop.
 inline constexpr const char* kOpaqueZero = "tilewright_opaque_zero";
 
+/// -> 0; leaves the kernel where the call is interrupted. For loops whose end nobody knows.
+inline constexpr const char* kAskInterrupt = "tilewright_ask_interrupt";
+
 /// Name, and the runtime's function behind it. HOST: of any kernel. DEVICE: of kernels for CUDA devices too.
 #define TW_KERNEL_IMPORTS(HOST, DEVICE)                                                                                \
     HOST("halide_do_par_for", kernel_parallel_loop)                                                                    \
@@ -31,6 +34,7 @@ inline constexpr const char* kOpaqueZero = "tilewright_opaque_zero";
     HOST("memcpy", std::memcpy)                                                                                        \
     HOST("memmove", std::memmove)                                                                                      \
     HOST("memset", std::memset)                                                                                        \
+    HOST(kAskInterrupt, kernel_ask_interrupt)                                                                          \
     HOST(kOpaqueZero, kernel_opaque_zero)                                                                              \
     HOST(kPrefetchBase, kernel_prefetch_base)                                                                          \
     HOST(kStreamBase, kernel_stream_base)                                                                              \

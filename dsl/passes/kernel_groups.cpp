@@ -9,6 +9,7 @@
 #include "dsl/model/halide_size.h"
 #include "dsl/passes/walk.h"
 #include "dsl/passes/wavefront.h"
+#include "dsl/passes/while_loop.h"
 
 namespace tilewright::dsl {
 namespace {
@@ -256,19 +257,27 @@ class Composer {
                     note(kernel.argument_names[k], kernel.arguments[k].name, kernel.arguments[k].type);
             std::size_t output = 0;
             for (const Halide::Func& func : kernel.outputs)
-                for (const Halide::OutputImageParam& buffer : func.output_buffers())
+                for (const Halide::OutputImageParam& buffer : func.output_buffers()) {
+                    if (buffer.dimensions() == 0) numbers_.insert(kernel.output_names[output]);
                     note(kernel.output_names[output++], buffer.name(), buffer.type());
+                }
         }
+        note_copied(group.steps);
         runtime::for_each_step(group.steps, [&](const PlanStep& step) {
             if (step.in_group)
                 for (const std::string& name : step.in_group->own)
                     own_.insert(memory(name).symbol);
         });
+        for (const std::string& name : numbers_)
+            if (own_.insert(memory(name).symbol).second) held_.push_back(name);
     }
 
     Stmt compose(const std::vector<PlanStep>& steps) {
         const Piece piece = sequence(steps, 0);
-        return within(piece.outside, piece.code);
+        Stmt code = within(piece.outside, piece.code);
+        for (const std::string& name : held_)
+            code = on_the_stack(memory(name), code);
+        return code;
     }
 
   private:
@@ -284,9 +293,43 @@ class Composer {
     std::map<std::string, Memory> memory_;       ///< by its name in the plan
     std::map<std::string, std::string> symbols_; ///< every name of it -> that name
     std::set<std::string> own_;                  ///< names of what lies on the stack
+    std::set<std::string> numbers_; ///< by their names in the plan: those of no dimensions that kernels write
+    std::vector<std::string> held_; ///< of these: what lies on the stack while the group runs
+    std::string alive_;             ///< of the innermost `loop`
+    int loops_ = 0;
+
+    /// Loaded before the code and stored behind it: the compiler keeps in registers what has no address that others
+    /// know.
+    static Stmt on_the_stack(const Memory& number, const Stmt& code) {
+        const std::string& name = number.symbol;
+        const std::string there = name + ".there";
+        const Expr all = const_true();
+        const Stmt held = Block::make({store_of(name, load_of(there, number.type, 0, all), 0, all), code,
+                                       store_of(there, load_of(name, number.type, 0, all), 0, all)});
+        return LetStmt::make(there, address_of(name),
+                             Allocate::make(name, number.type, Halide::MemoryType::Stack, {1}, all, held));
+    }
+
+    static Expr address_of(const std::string& symbol) {
+        const Expr buffer = Variable::make(Halide::type_of<halide_buffer_t*>(), symbol + ".buffer");
+        return Call::make(Halide::type_of<void*>(), Call::buffer_get_host, {buffer}, Call::Extern);
+    }
 
     void note(const std::string& plan_name, const std::string& symbol, Halide::Type type) {
         symbols_[symbol] = memory_.try_emplace(plan_name, Memory{symbol, type}).first->second.symbol;
+    }
+    /// What no kernel reads or writes has the type of that which is copied into it, or from it.
+    void note_copied(const std::vector<PlanStep>& steps) {
+        for (std::size_t before = 0; before != memory_.size();) {
+            before = memory_.size();
+            runtime::for_each_step(steps, [&](const PlanStep& step) {
+                if (step.kind != StepKind::copy) return;
+                const std::string &from = step.arguments[0].name(), &to = step.arguments[1].name();
+                for (const auto& [known, other] : {std::pair(from, to), std::pair(to, from)})
+                    if (const auto found = memory_.find(known); found != memory_.end() && memory_.count(other) == 0)
+                        note(other, other + "_copied", found->second.type);
+            });
+        }
     }
     const Memory& memory(const std::string& plan_name) const { return memory_.at(plan_name); }
 
@@ -302,6 +345,7 @@ class Composer {
         const PlanStep& step = steps[first];
         Piece rest = sequence(steps, first + 1);
         if (step.kind == StepKind::read) return read(step, std::move(rest));
+        if (step.kind == StepKind::leave_unless) return leave(step, std::move(rest));
         Piece piece = one(step);
         if (first + 1 == steps.size()) return piece;
         add_missing(rest.outside, piece);
@@ -324,6 +368,8 @@ class Composer {
             return kernel(kernels_of({step}, kernels_).front());
         case StepKind::for_range:
             return loop(step);
+        case StepKind::loop:
+            return unbounded_loop(step);
         case StepKind::branch:
             return branch(step);
         case StepKind::copy:
@@ -365,14 +411,34 @@ class Composer {
         return split(with_names(statements_.at(number), symbols_), ".k" + std::to_string(number));
     }
 
-    /// The code of one iteration, which reads the iteration's value as a variable.
-    Piece iteration(const PlanStep& step, const KernelLoop& loop) {
+    /// The code of one iteration, with memory of its own.
+    Piece iteration(const PlanStep& step) {
         Piece body = sequence(step.body, 0);
-        replace(body, loop.variable, loop.variable + ".value");
-        for (const std::string& name : loop.own)
+        for (const std::string& name : step.in_group->own)
             body.code = Allocate::make(memory(name).symbol, memory(name).type, Halide::MemoryType::Stack, {1},
                                        const_true(), body.code);
         return body;
+    }
+    /// It reads the iteration's value as a variable.
+    Piece iteration(const PlanStep& step, const KernelLoop& loop) {
+        Piece body = iteration(step);
+        replace(body, loop.variable, loop.variable + ".value");
+        return body;
+    }
+
+    Piece unbounded_loop(const PlanStep& step) {
+        const std::string outer = std::exchange(alive_, "alive" + std::to_string(loops_++));
+        Piece body = iteration(step);
+        body.code = while_loop(std::exchange(alive_, outer), body.code, step.in_group->iterations_between_asks);
+        return body;
+    }
+
+    /// What follows in an iteration is for those that go on.
+    Piece leave(const PlanStep& step, Piece rest) const {
+        Piece piece;
+        const Stmt goes_on = with_arithmetic(rest, piece);
+        piece.code = leave_unless(alive_, differs_from_zero(element(step, piece)), goes_on);
+        return piece;
     }
 
     Piece rows_together(const PlanStep& step, KernelLoop rows) {
@@ -419,10 +485,7 @@ class Composer {
     }
 
     void add_address(const std::string& symbol, Piece& piece) const {
-        if (own_.count(symbol) != 0) return;
-        const Expr buffer = Variable::make(Halide::type_of<halide_buffer_t*>(), symbol + ".buffer");
-        piece.outside.insert(piece.outside.begin(), {symbol, Call::make(Halide::type_of<void*>(), Call::buffer_get_host,
-                                                                        {buffer}, Call::Extern)});
+        if (own_.count(symbol) == 0) piece.outside.insert(piece.outside.begin(), {symbol, address_of(symbol)});
     }
 
     Piece read(const PlanStep& step, Piece rest) const {
@@ -473,7 +536,13 @@ class Composer {
             return Variable::make(Halide::type_of<void*>(), of.symbol);
         };
         const Memory& from = memory(step.arguments[0].name());
-        const Expr target = address(memory(step.arguments[1].name())), source = address(from);
+        const Memory& to = memory(step.arguments[1].name());
+        const Expr target = address(to), source = address(from);
+        if (step.in_group->count == SizeExpression::integer(1)) {
+            const Expr number = load_of(from.symbol, from.type, 0, const_true());
+            piece.code = store_of(to.symbol, Halide::cast(to.type, number), 0, const_true());
+            return piece;
+        }
         const Expr bytes =
             Halide::cast<std::uint64_t>(size(step.in_group->count)) * make_const(Halide::UInt(64), from.type.bytes());
         piece.code = Evaluate::make(

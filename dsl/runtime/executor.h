@@ -13,6 +13,7 @@
 #include "dsl/runtime/cuda/device.h"
 #include "dsl/runtime/object_loader.h"
 #include "dsl/runtime/plan.h"
+#include "dsl/runtime/watch.h"
 
 namespace tilewright::runtime {
 
@@ -66,12 +67,6 @@ class CallMemory {
 /// that does not fit; the plan sees to it that nothing was written into arguments. device_error: what a device refused
 /// or reported, perhaps of an earlier call.
 enum class RunStatus { done, out_of_memory, failed, out_of_range, interrupted, check_failed, device_error };
-
-/// Asked about every millisecond while the loops of a plan run.
-struct Interrupt {
-    bool (*occurred)(void* context);
-    void* context;
-};
 
 /// An array that a stage of Python's is given, or the one that it fills: shape in NumPy's order, strides in bytes.
 struct StageArray {

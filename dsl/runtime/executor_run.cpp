@@ -2,11 +2,11 @@
 // iteration of a loop changes is prepared once.
 #include <HalideRuntime.h>
 #include <alloca.h>
-#include <x86intrin.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "dsl/base/error.h"
 #include "dsl/runtime/cuda/blas.h"
@@ -22,35 +22,6 @@
 
 namespace tilewright::runtime {
 namespace {
-
-/// Asks the caller about every millisecond, by the processor's own clock; that is looked at every few iterations where
-/// they are short.
-class Watch {
-  public:
-    explicit Watch(const Interrupt* interrupt) : interrupt_(interrupt) {}
-
-    bool interrupted() { return interrupt_ && --countdown_ == 0 && look(); }
-
-  private:
-    static constexpr std::uint64_t kTicks = 2'000'000; // around a millisecond
-
-    __attribute__((noinline)) bool look() {
-        std::uint64_t now = __rdtsc();
-        if (due_ == 0) due_ = now + kTicks, seen_ = now;
-        countdown_ = now - seen_ > kTicks / 4 ? 1 : 16;
-        seen_ = now;
-        if (now < due_) return false;
-        bool yes = interrupt_->occurred(interrupt_->context);
-        // Asking may wait for others; it must not become the main part of the work.
-        seen_ = __rdtsc();
-        due_ = seen_ + std::max(kTicks, 16 * (seen_ - now));
-        return yes;
-    }
-
-    const Interrupt* interrupt_;
-    std::uint32_t countdown_ = 1;
-    std::uint64_t seen_ = 0, due_ = 0;
-};
 
 /// `fits`: into 32 bits.
 std::int64_t read_integer(DType dtype, const std::uint8_t* from, bool& fits) {
@@ -264,6 +235,7 @@ class Executable::Run {
     }
 
   public:
+    Watch& watch() { return watch_; }
     RunStatus status() const { return status_; }
     /// Of the version's failures.
     int failure() const { return failure_; }
@@ -513,12 +485,15 @@ RunStatus Executable::run_steps(const Frame& frame, const Version& v, const Inte
                 static_cast<std::int32_t*>(alloca((v.sizes.size() + 1) * sizeof(std::int32_t))),
                 static_cast<void**>(alloca((v.operands.size() + 1) * sizeof(void*))), memory,
                 static_cast<Run::Iterations*>(alloca((v.ranges.size() + 1) * sizeof(Run::Iterations))));
+    Watch* const around = std::exchange(watch_of_thread(), &run.watch());
     int rc = with_memory_exit([&] { return run.execute(); });
+    watch_of_thread() = around;
     if (call && !call->error().empty()) {
         if (failed) *failed = call->error();
         return RunStatus::device_error;
     }
     if (rc == kOutOfMemory) return RunStatus::out_of_memory;
+    if (rc == kInterrupted) return RunStatus::interrupted;
     if (rc != 0) return RunStatus::failed;
     if (failed && run.status() == RunStatus::check_failed)
         *failed = v.failures[static_cast<std::size_t>(run.failure())];

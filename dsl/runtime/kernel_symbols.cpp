@@ -8,9 +8,11 @@
 
 #include "dsl/base/kernel_imports.h"
 #include "dsl/runtime/cuda/kernels.h"
+#include "dsl/runtime/loop_state.h"
 #include "dsl/runtime/memory.h"
 #include "dsl/runtime/out_of_memory.h"
 #include "dsl/runtime/parallel.h"
+#include "dsl/runtime/watch.h"
 
 namespace tilewright::runtime {
 namespace {
@@ -61,6 +63,14 @@ void* kernel_stream_base(const halide_buffer_t* output, std::int64_t min_bytes) 
 
 void* kernel_prefetch_base(const halide_buffer_t* argument) {
     return argument->host - kHintOffset;
+}
+
+int kernel_ask_interrupt() {
+    Watch* const watch = watch_of_thread();
+    const LoopState* const loop = LoopState::of_thread(); // whose caller asks for the others
+    if ((watch != nullptr && watch->interrupted()) || (loop != nullptr && loop->error() != 0))
+        leave_kernel(kInterrupted);
+    return 0;
 }
 
 int kernel_opaque_zero() {

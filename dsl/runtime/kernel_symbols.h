@@ -12,7 +12,8 @@ namespace tilewright::runtime {
 /// from a fixed list. The process's other symbols are never looked at.
 void* kernel_symbol(std::string_view name);
 
-// What kernels with memory hints call (dsl/passes/memory_hints.h):
+// What kernels call: loops whose end nobody knows (dsl/passes/while_loop.h), and memory hints
+// (dsl/passes/memory_hints.h).
 
 /// The second base address of an output for stores that go past the caches; 1, which no vector is aligned to, where
 /// they must not: the array is smaller than `min_bytes` (its reader finds it in a cache), its pages are not there yet
@@ -20,6 +21,8 @@ void* kernel_symbol(std::string_view name);
 void* kernel_stream_base(const halide_buffer_t* output, std::int64_t min_bytes);
 /// Makes this thread's non-temporal stores visible before its next stores.
 int kernel_stream_fence();
+/// 0; where the call is interrupted, leaves the kernel.
+int kernel_ask_interrupt();
 /// 0.
 int kernel_opaque_zero();
 /// The second base address of an argument for prefetches.

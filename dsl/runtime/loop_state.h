@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <utility>
 
 #include "dsl/runtime/parallel.h"
+#include "dsl/runtime/watch.h"
 
 namespace tilewright::runtime {
 
@@ -15,8 +17,10 @@ class LoopState {
   public:
     static constexpr int kMaxParticipants = 256;
 
-    LoopState(void* context, LoopBody body, int first, int count, std::uint8_t* closure, int participants)
-        : context_(context), body_(body), first_(first), closure_(closure), participants_(participants) {
+    /// `watch`: of the caller, where an interrupt may end the loop; else null.
+    LoopState(void* context, LoopBody body, int first, int count, std::uint8_t* closure, int participants,
+              Watch* watch = nullptr)
+        : context_(context), body_(body), first_(first), closure_(closure), participants_(participants), watch_(watch) {
         for (int p = 0; p < participants; ++p) {
             auto begin = static_cast<std::uint32_t>(static_cast<std::int64_t>(count) * p / participants);
             auto end = static_cast<std::uint32_t>(static_cast<std::int64_t>(count) * (p + 1) / participants);
@@ -31,14 +35,14 @@ class LoopState {
     /// The same, but ends where `goes_on()`, asked between iterations now and then, is false. Whether iterations may be
     /// left.
     template <class GoesOn> bool participate_while(int self, GoesOn goes_on) {
+        const Entered entered(this);
         do {
             std::uint32_t index = 0, end = 0;
             while (take(self, index, end)) {
                 for (; index < end; ++index) {
                     if (error_.load(std::memory_order_relaxed) != 0) return false;
                     if (int rc = body_(context_, first_ + static_cast<int>(index), closure_)) {
-                        int none = 0;
-                        error_.compare_exchange_strong(none, rc);
+                        fail(rc);
                         return false;
                     }
                 }
@@ -48,13 +52,36 @@ class LoopState {
         return false;
     }
 
+    /// The first error stays.
+    void fail(int error) {
+        int none = 0;
+        error_.compare_exchange_strong(none, error);
+    }
     int error() const { return error_.load(std::memory_order_acquire); }
     int participants() const { return participants_; }
+    bool is_watched() const { return watch_ != nullptr; }
 
-    /// Helpers that are done; used by the backends.
-    std::atomic<std::uint32_t> finished{0};
+    /// Of a helper that has participated: its last touch, behind which the caller may leave and this may be gone.
+    void finish();
+    /// Returns to the caller when so many helpers have finished. Asks for an interrupt meanwhile, which fails the loop.
+    void wait_for(std::uint32_t helpers);
+
+    /// The one that this thread participates in, or null.
+    static const LoopState* of_thread() { return entered(); }
 
   private:
+    static const LoopState*& entered() {
+        static thread_local const LoopState* loop = nullptr;
+        return loop;
+    }
+    struct Entered {
+        const LoopState* before;
+        explicit Entered(const LoopState* loop) : before(std::exchange(entered(), loop)) {}
+        ~Entered() { entered() = before; }
+        Entered(const Entered&) = delete;
+        Entered& operator=(const Entered&) = delete;
+    };
+
     // Plain words behind atomic_ref: std::atomic would clear all of them for every loop.
     struct alignas(64) Range {
         std::uint64_t packed;
@@ -107,7 +134,9 @@ class LoopState {
     int first_;
     std::uint8_t* closure_;
     int participants_;
+    Watch* const watch_;
     std::atomic<int> error_{0};
+    std::atomic<std::uint32_t> finished_{0}; ///< helpers, and a bit that says whether the caller sleeps
     Range ranges_[kMaxParticipants];
 };
 

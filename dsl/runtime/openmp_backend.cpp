@@ -13,14 +13,16 @@ namespace {
 struct Gomp {
     void (*parallel)(void (*function)(void*), void* data, unsigned threads, unsigned flags) = nullptr;
     int (*thread_num)() = nullptr;
+    int (*threads)() = nullptr;
     int (*max_threads)() = nullptr;
 };
 
 bool resolve(void* library, Gomp& gomp) {
     gomp.parallel = reinterpret_cast<decltype(gomp.parallel)>(dlsym(library, "GOMP_parallel"));
     gomp.thread_num = reinterpret_cast<decltype(gomp.thread_num)>(dlsym(library, "omp_get_thread_num"));
+    gomp.threads = reinterpret_cast<decltype(gomp.threads)>(dlsym(library, "omp_get_num_threads"));
     gomp.max_threads = reinterpret_cast<decltype(gomp.max_threads)>(dlsym(library, "omp_get_max_threads"));
-    return gomp.parallel && gomp.thread_num && gomp.max_threads;
+    return gomp.parallel && gomp.thread_num && gomp.threads && gomp.max_threads;
 }
 
 const Gomp& gomp() {
@@ -48,8 +50,15 @@ void OpenMpBackend::run(LoopState& loop) {
             // A thread of OpenMP may run other regions later: the mark is taken back.
             bool before = inside_loop();
             inside_loop() = true;
-            static_cast<LoopState*>(data)->participate(gomp().thread_num());
+            auto& mine = *static_cast<LoopState*>(data);
+            const int self = gomp().thread_num();
+            mine.participate(self);
             inside_loop() = before;
+            if (!mine.is_watched()) return; // the end of the region waits as well, but hears of no interrupt
+            if (self == 0)
+                mine.wait_for(static_cast<std::uint32_t>(gomp().threads() - 1));
+            else
+                mine.finish();
         },
         &loop, static_cast<unsigned>(loop.participants()), 0);
 }

@@ -1,12 +1,13 @@
-// dsl/runtime/out_of_memory.h: a way out of a kernel whose allocation or parallel loop failed. Kernels are built
-// without asserts, so they look neither at what halide_malloc returns nor at the error of a loop.
+// dsl/runtime/out_of_memory.h: a way out of a kernel whose allocation or parallel loop failed, or that is interrupted.
+// Kernels are built without asserts, so they look neither at what halide_malloc returns nor at the error of a loop.
 #pragma once
 
 #include <csetjmp>
 
 namespace tilewright::runtime {
 
-inline constexpr int kOutOfMemory = -11; // halide_error_code_out_of_memory
+inline constexpr int kOutOfMemory = -11;   // halide_error_code_out_of_memory
+inline constexpr int kInterrupted = -1000; // none of Halide's
 
 /// The innermost exit of this thread, or null. Only compiled kernels, which have no destructors, lie between it and
 /// the allocation.

@@ -1,18 +1,15 @@
 // dsl/runtime/own_pool.cpp: worker threads with a mailbox each; they spin shortly, then sleep on a futex.
-#include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
 #include <new>
 
 #include "dsl/runtime/backends.h"
+#include "dsl/runtime/futex.h"
 #include "dsl/runtime/helper_trust.h"
 #include "dsl/runtime/thread_budget.h"
 
@@ -22,24 +19,6 @@ namespace {
 // How long an idle worker stays awake: waking one costs 50 us and more, and the scheduler may put it on the caller's
 // CPU. libgomp spins for several milliseconds.
 constexpr std::int64_t kSpinNs = 1'000'000;
-// While waiting for a helper's last iteration a caller spins this long, then sleeps: where the helper has lost its
-// processor to others, it may then have the caller's.
-constexpr std::int64_t kCallerSpinNs = 50'000;
-// Spinning in steps of this many pauses between two looks at the clock.
-constexpr int kPausesPerLook = 32;
-constexpr std::uint32_t kCallerSleeps = 1u << 31;
-
-std::int64_t now_ns() {
-    timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * 1'000'000'000LL + t.tv_nsec;
-}
-void futex_wait(std::atomic<std::uint32_t>* word, std::uint32_t expected) {
-    syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(word), FUTEX_WAIT_PRIVATE, expected, nullptr, nullptr, 0);
-}
-void futex_wake(std::atomic<std::uint32_t>* word) {
-    syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(word), FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
-}
 
 /// One worker and its mailbox. `loop` goes null -> a loop (by a caller) -> null (taken by the worker, or called back).
 struct alignas(64) Worker {
@@ -84,10 +63,7 @@ void* worker_main(void* argument) {
         // Read only now: the reservation keeps other callers from writing it.
         loop->participate(worker->participant);
         worker->reserved.store(false, std::memory_order_release);
-        // The last touch: afterwards the caller may leave and the loop's memory with it. Waking an address that is
-        // no longer a futex is harmless.
-        std::atomic<std::uint32_t>* finished = &loop->finished;
-        if (finished->fetch_add(1, std::memory_order_acq_rel) & kCallerSleeps) futex_wake(finished);
+        loop->finish();
     }
     return nullptr;
 }
@@ -183,23 +159,6 @@ class Invitations {
     Worker* invited_[LoopState::kMaxParticipants];
 };
 
-void wait_for(LoopState& loop, std::uint32_t to_come) {
-    if (loop.finished.load(std::memory_order_acquire) == to_come) return;
-    std::int64_t until = now_ns() + kCallerSpinNs;
-    for (;;) {
-        for (int i = 0; i < kPausesPerLook; ++i) {
-            if (loop.finished.load(std::memory_order_acquire) == to_come) return;
-            __builtin_ia32_pause();
-        }
-        if (now_ns() >= until) break;
-    }
-    std::uint32_t seen = loop.finished.fetch_or(kCallerSleeps, std::memory_order_acq_rel) | kCallerSleeps;
-    while ((seen & ~kCallerSleeps) != to_come) {
-        futex_wait(&loop.finished, seen);
-        seen = loop.finished.load(std::memory_order_acquire);
-    }
-}
-
 } // namespace
 
 void OwnPool::run(LoopState& loop) {
@@ -226,7 +185,7 @@ void OwnPool::run(LoopState& loop) {
     if (more) loop.participate(0);
     const std::uint32_t to_come = invitations.take_back();
     const std::uint64_t worked = ticks();
-    if (to_come != 0) wait_for(loop, to_come);
+    if (to_come != 0) loop.wait_for(to_come);
     const std::uint64_t end = ticks();
     t_trust.note(end, worked - start, end - worked);
     if (t_trust.looks_at(end)) t_trust.lost_processor(end, lost_processor());

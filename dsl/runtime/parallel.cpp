@@ -10,6 +10,7 @@
 #include "dsl/runtime/backends.h"
 #include "dsl/runtime/out_of_memory.h"
 #include "dsl/runtime/thread_budget.h"
+#include "dsl/runtime/watch.h"
 
 namespace tilewright::runtime {
 namespace {
@@ -47,7 +48,7 @@ bool& inside_loop() {
     return t_inside_loop;
 }
 
-int parallel_loop(void* context, LoopBody body, int first, int count, std::uint8_t* closure) {
+int parallel_loop(void* context, LoopBody body, int first, int count, std::uint8_t* closure, Watch* watch) {
     if (count <= 1 || t_inside_loop) return run_inline(context, body, first, count, closure);
     int wanted = std::min({count, LoopState::kMaxParticipants, openmp_thread_limit()}) - 1;
     int helpers = take_helpers(wanted);
@@ -62,7 +63,7 @@ int parallel_loop(void* context, LoopBody body, int first, int count, std::uint8
     if (helpers == 0) return run_inline(context, body, first, count, closure);
     Backend backend = g_backend.load(std::memory_order_relaxed);
     if (backend == Backend::undecided) backend = decide();
-    LoopState loop(context, body, first, count, closure, helpers + 1);
+    LoopState loop(context, body, first, count, closure, helpers + 1, watch);
     if (backend == Backend::openmp)
         OpenMpBackend::run(loop);
     else
@@ -95,7 +96,7 @@ int kernel_parallel_loop(void* context, LoopBody body, int first, int count, std
             auto* k = static_cast<Kernel*>(data);
             return with_memory_exit([&] { return k->body(k->context, index, k->closure); });
         },
-        first, count, nullptr);
+        first, count, nullptr, watch_of_thread());
     if (error != 0) leave_kernel(error);
     return error;
 }

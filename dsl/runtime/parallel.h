@@ -9,13 +9,15 @@
 
 namespace tilewright::runtime {
 
+class Watch;
+
 /// One iteration; not 0 is an error, which ends the loop.
 using LoopBody = int (*)(void* context, int index, std::uint8_t* closure);
 
 /// Runs body(context, i, closure) for first <= i < first + count, in any order, on this thread and on helpers as
 /// the thread budget allows; returns the first error seen, or 0. Inside another loop, or for one iteration,
-/// it runs on this thread alone and starts nothing.
-int parallel_loop(void* context, LoopBody body, int first, int count, std::uint8_t* closure);
+/// it runs on this thread alone and starts nothing. `watch`: of this thread, where an interrupt is an error; or null.
+int parallel_loop(void* context, LoopBody body, int first, int count, std::uint8_t* closure, Watch* watch = nullptr);
 
 /// The same for a callable; an exception of an iteration ends the loop and is rethrown here.
 template <class F> void parallel_for(int count, F&& function) {

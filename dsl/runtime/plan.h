@@ -118,7 +118,8 @@ template <class Step> struct StepOf {
 struct InGroup {
     SizeExpression count; ///< of a loop its iterations, of a copy its elements
     bool parallel = false;
-    std::int64_t iterations_per_task = 1; ///< of a parallel loop, at least
+    std::int64_t iterations_per_task = 1;     ///< of a parallel loop, at least
+    std::int64_t iterations_between_asks = 1; ///< for an interrupt, of a loop that data end
     /// Elements of the output's other axes do not need each other: around one kernel the loop may run inside the
     /// outermost loops of that.
     bool may_go_inside = false;

@@ -29,6 +29,9 @@ __attribute__((visibility("default"))) void* tilewright_stream_base(const halide
 __attribute__((visibility("default"))) void* tilewright_prefetch_base(const halide_buffer_t* argument) {
     return argument->host - tilewright::kHintOffset;
 }
+__attribute__((visibility("default"))) int tilewright_ask_interrupt() {
+    return 0;
+}
 __attribute__((visibility("default"))) int tilewright_opaque_zero() {
     return 0;
 }

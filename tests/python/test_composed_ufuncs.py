@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tilewright
+from examples import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -137,7 +138,9 @@ COMPILED = {name: tilewright.jit(function, strict=True) for name, function in WI
 
 
 @pytest.mark.parametrize("name", WITHOUT_NAN)
-@settings(max_examples=12, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(
+    max_examples=examples(12), deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck)
+)
 @given(
     st.tuples(st.integers(1, 6), st.integers(1, 6)), st.integers(0, 99), st.sampled_from([0.0, 0.3, 1.0]), st.booleans()
 )

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tilewright
+from examples import examples
 from from_text import function_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -39,7 +40,9 @@ def operands(text: str, sizes: dict[str, int], dtype: Any, rng: Any, order: str)
 
 
 @pytest.mark.parametrize("text", KERNELS)
-@settings(max_examples=8, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(
+    max_examples=examples(8), deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck)
+)
 @given(
     st.lists(st.sampled_from([4, 3, 2, 1, 0, 7]), min_size=12, max_size=12), st.sampled_from("dfilD"),
     st.integers(0, 99), st.sampled_from("CF"),

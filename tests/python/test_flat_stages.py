@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import tilewright
+from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -53,7 +54,7 @@ def laid_out(array, layout):
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 @given(data=st.data())
 def test_answers_are_numpys_for_every_dtype_layout_and_size(function, data):
     dtype = data.draw(st.sampled_from(DTYPES))

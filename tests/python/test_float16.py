@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tilewright
+from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -185,7 +186,7 @@ def test_all_pairs_of_unusual_numbers(isa: str, monkeypatch: pytest.MonkeyPatch)
 halves = st.integers(0, 65535)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(st.lists(halves, max_size=70), st.integers(0, 2**32 - 1))
 def test_pairs(bits: list[int], seed: int) -> None:
     x = np.array(bits, np.uint16).view(np.float16)
@@ -302,7 +303,7 @@ def extremes(x):
             np.any(x), np.all(x, axis=0), np.count_nonzero(x))  # fmt: skip
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(st.integers(1, 9), st.integers(1, 200), st.integers(0, 2**32 - 1), st.booleans())
 def test_searches(rows: int, columns: int, seed: int, few: bool) -> None:
     rng = np.random.default_rng(seed)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tilewright
+from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tilewright.errors import TraceError
@@ -243,7 +244,7 @@ def of_items(x: Any, items: Any) -> Any:
     return [x * value for value in running()]
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(items=st.lists(st.integers(-2, 9), max_size=6))
 def test_any_items(items: list[int]) -> None:
     got, want = tilewright.jit(of_items)(X, tuple(items)), of_items(X, tuple(items))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import linecache
 import math
-import os
 import re
 import types
 import warnings
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tilewright
+from examples import examples
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -78,9 +78,7 @@ def made(expression: str, parameters: str = "x", **names: Any) -> Any:
     return function
 
 
-some = settings(
-    max_examples=int(os.environ.get("TW_EXAMPLES", "50")), deadline=None, derandomize="TW_EXAMPLES" not in os.environ
-)
+some = settings(max_examples=examples(50), deadline=None, derandomize=True)
 X = np.linspace(-3.0, 4.0, 700)
 NUMBERS = [
     2 - 3j, 3, -4, 2.5, -0.0, 0.0, True, math.inf, math.nan, complex(math.nan, math.inf), np.float32(1.5), np.int8(-3),

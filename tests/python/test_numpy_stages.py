@@ -1,13 +1,12 @@
 """Calls of NumPy that Python makes between kernels: results are NumPy's, bit for bit, and no call goes to NumPy as a whole.
 
 A line each says a call and its arguments: `a:*[n,m]` is a matrix of each kind of number, `k=3` a Python number. What the
-extents are, how arrays lie in memory and what is in them Hypothesis says. TILEWRIGHT_STAGE_EXAMPLES=200 is a long run.
+extents are, how arrays lie in memory and what is in them Hypothesis says. TILEWRIGHT_EXAMPLES=200 is a long run.
 """
 
 from __future__ import annotations
 
 import linecache
-import os
 import re
 import warnings
 import zlib
@@ -19,6 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tilewright
+from examples import examples
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from tilewright.decorator import JitFunction
@@ -28,7 +28,6 @@ from tilewright.symbolic.registry import FUNCTIONS
 
 pytestmark = pytest.mark.compile
 
-EXAMPLES = int(os.environ.get("TILEWRIGHT_STAGE_EXAMPLES", "5"))
 
 KINDS = {
     "*": "? b B h l L f d F D",  # every kind of number
@@ -645,7 +644,7 @@ LAYOUTS = st.sampled_from(("C", "F", "negative", "sliced"))
 
 @pytest.mark.parametrize("line", LINES)
 @settings(
-    max_examples=EXAMPLES, deadline=None, database=None, derandomize=True,
+    max_examples=examples(5), deadline=None, database=None, derandomize=True,
     phases=(Phase.explicit, Phase.generate), suppress_health_check=list(HealthCheck),
 )  # fmt: skip  # seeds do not shrink
 @given(data=st.data())

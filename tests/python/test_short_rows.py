@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import tilewright
+from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -70,7 +71,7 @@ def as_tuple(result):
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=examples(10), deadline=None)
 @given(data=st.data())
 def test_answers_are_numpys_for_every_dtype_layout_and_size(function, data):
     dtype = data.draw(st.sampled_from(DTYPES[:-1] if function is of_the_largest else DTYPES))

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tilewright
+from examples import examples
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tilewright.builder import default_schedule
@@ -18,7 +19,7 @@ from tilewright.native import compiler
 
 pytestmark = pytest.mark.compile
 
-SETTINGS = settings(max_examples=60, deadline=None)
+SETTINGS = settings(max_examples=examples(60), deadline=None)
 CONTRACTS = ["numpy", "reproducible", "fast"]
 
 

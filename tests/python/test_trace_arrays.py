@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from examples import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tilewright import TraceError
@@ -15,7 +16,7 @@ from trace_cases import check, raises_like_numpy
 
 pytestmark = pytest.mark.fast
 
-COMMON = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+COMMON = settings(max_examples=examples(150), deadline=None, suppress_health_check=list(HealthCheck))
 BOUND = st.one_of(st.none(), st.integers(-9, 9))
 KEY = st.one_of(
     st.builds(slice, BOUND, BOUND, st.sampled_from([None, 1, 2, 3, -1, -2, -3])),

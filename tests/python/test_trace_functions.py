@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 import trace_helpers
+from examples import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tilewright import TraceError
@@ -571,7 +572,7 @@ def expressions(draw: Any, depth: int = 4) -> str:
     return draw(st.sampled_from(_BINARY)).format(draw(expressions(depth - 1)), draw(expressions(depth - 1)))
 
 
-@settings(max_examples=250, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(250), deadline=None, suppress_health_check=list(HealthCheck))
 @given(body=expressions(), dtypes=st.lists(st.sampled_from(["float64", "float32", "int32", "int64", "bool", "uint8"]), min_size=3, max_size=3),
        shape=st.sampled_from([(4, 3), (1, 5), (2, 1), (7, 2)]))  # fmt: skip
 def test_random_expressions(body: str, dtypes: list[str], shape: tuple[int, int]) -> None:

@@ -10,6 +10,7 @@ import sys
 import numpy as np
 import pytest
 import tilewright
+from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tilewright._face import threads, twin, twins
@@ -53,7 +54,7 @@ def test_each_twin_stands_for_a_function():
 # ---- running sums
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=examples(8), deadline=None)
 @given(SIZES, st.sampled_from(["float64", "float32", "int64"]), SEEDS)
 def test_running_sums(size, dtype, seed):
     x = np.random.default_rng(seed).integers(-9, 9, size).astype(dtype)  # exact sums
@@ -98,7 +99,7 @@ def test_running_sums_of_specials(specials):
 # ---- counts
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 @given(
     SIZES,
     st.sampled_from(["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64"]),
@@ -142,7 +143,7 @@ def test_counts_that_are_numpys():
 # ---- scattered sums
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=examples(8), deadline=None)
 @given(SIZES, st.sampled_from([1, 7, 1000, 100_000]), st.sampled_from(["float64", "float32", "int32", "int64"]), SEEDS)
 def test_scattered_sums(count, size, dtype, seed):
     rng = np.random.default_rng(seed)
@@ -204,7 +205,7 @@ def test_scattered_sums_that_are_numpys():
 # ---- quantiles
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=examples(10), deadline=None)
 @given(st.sampled_from([1, 2, 3, 10, 101, 1000]), st.sampled_from([0, 100, 50, 90, 12.5, 33.3, 99.99]), SEEDS)
 def test_quantiles(length, share, seed):
     rng = np.random.default_rng(seed)
@@ -236,7 +237,7 @@ def test_quantiles_that_are_numpys():
 # ---- pads
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 @given(
     st.sampled_from(["constant", "edge", "reflect", "symmetric", "wrap"]), st.sampled_from(["bool", "int16", "float32", "complex128"]),
     st.sampled_from([1, (2, 0), ((0, 3),), ((1, 2), (3, 4), (0, 0)), 0]), SEEDS,
@@ -277,7 +278,7 @@ def test_pads_that_are_numpys():
 # ---- what a mask picks out
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=examples(10), deadline=None)
 @given(
     SIZES,
     st.sampled_from(["bool", "int16", "float32", "float64", "complex128"]),

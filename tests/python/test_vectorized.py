@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tilewright
+from examples import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -65,7 +66,9 @@ def same(mine: Any, numpys: Any) -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-@settings(max_examples=8, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(
+    max_examples=examples(8), deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck)
+)
 @given(
     st.lists(st.integers(1, 5), min_size=1, max_size=3), st.sampled_from("dfbiBq?"), st.integers(0, 99),
     st.sampled_from(["C", "F", "negative"]),

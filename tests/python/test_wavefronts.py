@@ -1,13 +1,12 @@
 """Nests whose rows are under way together: stencils that may and that must not, of any distances, beside NumPy bit by bit.
 
-`TILEWRIGHT_RANDOM_NESTS=1000 pytest tests/python/test_wavefronts.py` tries so many random ones.
+`TILEWRIGHT_EXAMPLES=1000 pytest tests/python/test_wavefronts.py` tries so many random ones.
 """
 
 from __future__ import annotations
 
 import copy
 import linecache
-import os
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -15,12 +14,13 @@ from typing import Any
 import numpy as np
 import pytest
 import tilewright
+from examples import examples
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 pytestmark = pytest.mark.compile
 
-NESTS = int(os.environ.get("TILEWRIGHT_RANDOM_NESTS", "60"))
+NESTS = examples(60)
 RNG = np.random.default_rng(5)
 # Around the number of rows under way and that many skews; none, one and two of each.
 SHAPES = [(40, 60), (13, 21), (8, 40), (20, 3), (5, 4), (6, 5), (4, 30), (4, 4), (5, 33), (23, 9), (12, 36)]

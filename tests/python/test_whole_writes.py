@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tilewright
+from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -133,7 +134,7 @@ def compare(function: Callable[..., Any], make: Callable[[], tuple[Any, Any]]) -
             np.testing.assert_array_equal(ours, numpys)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     st.sampled_from(FUNCTIONS),
     st.sampled_from(DTYPES),

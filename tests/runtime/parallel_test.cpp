@@ -1,6 +1,4 @@
 // tests/runtime/parallel_test.cpp: loops on both backends, budgets, nesting, errors and forks.
-#include "dsl/runtime/helper_trust.h"
-#include "dsl/runtime/loop_state.h"
 #include "dsl/runtime/parallel.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +13,12 @@
 #include <thread>
 #include <vector>
 
+#include "dsl/runtime/helper_trust.h"
+#include "dsl/runtime/kernel_symbols.h"
+#include "dsl/runtime/loop_state.h"
+#include "dsl/runtime/out_of_memory.h"
 #include "dsl/runtime/thread_budget.h"
+#include "dsl/runtime/watch.h"
 
 namespace tilewright::runtime {
 namespace {
@@ -79,6 +82,39 @@ TEST_P(ParallelLoop, ErrorsEndTheLoopAndComeBack) {
                                   if (i == 50) throw std::runtime_error("fifty");
                               }),
                  std::runtime_error);
+    std::atomic<int> after{0};
+    parallel_for(100, [&](int) { after.fetch_add(1); });
+    EXPECT_EQ(after.load(), 100);
+}
+
+TEST_P(ParallelLoop, AnInterruptReachesHelpersThatNeverEnd) {
+    if (num_threads() < 2) GTEST_SKIP() << "one core";
+    struct Context {
+        std::thread::id caller = std::this_thread::get_id();
+        std::atomic<int> asked{0};
+        std::atomic<bool> helped{false};
+    } context;
+    const Interrupt interrupt{[](void* c) { return static_cast<Context*>(c)->asked.fetch_add(1) == 3; }, &context};
+    Watch watch(&interrupt);
+    watch_of_thread() = &watch;
+    const int rc = with_memory_exit([&] {
+        return kernel_parallel_loop(
+            &context,
+            [](void* data, int, std::uint8_t*) {
+                auto& c = *static_cast<Context*>(data);
+                if (std::this_thread::get_id() == c.caller)
+                    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                else
+                    for (c.helped = true;;)
+                        kernel_ask_interrupt();
+                return 0;
+            },
+            0, 200, nullptr);
+    });
+    watch_of_thread() = nullptr;
+    EXPECT_TRUE(context.helped);
+    EXPECT_EQ(rc, kInterrupted);
+    EXPECT_EQ(context.asked, 4) << "it is not asked again";
     std::atomic<int> after{0};
     parallel_for(100, [&](int) { after.fetch_add(1); });
     EXPECT_EQ(after.load(), 100);

@@ -1,7 +1,9 @@
 // translator/plan/dependence_test.cpp: the dependence test between the iterations of a loop that stays one.
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "translator/plan/steps.h"
@@ -11,20 +13,69 @@ namespace {
 
 using Names = std::set<std::string>;
 
-void collect_fresh(const std::vector<Step>& steps, Names& fresh, Names& others) {
-    for (const Step& step : steps) {
-        for (const Target& target : step.segment.targets) {
-            const bool single = target.fresh && target.type.shape.empty();
-            (single ? fresh : others).insert(target.buffer);
-        }
-        if (step.kind == Step::Kind::copy) others.insert(step.to());
-        if (step.kind == Step::Kind::swap) others.insert({step.from(), step.to()});
-        if (step.kind == Step::Kind::branch) {
-            collect_fresh(step.body, fresh, others);
-            collect_fresh(step.otherwise, fresh, others);
+/// What an iteration reads of the one before it, in memory of no dimensions: a walk in the order of the text.
+class FirstUses {
+  public:
+    explicit FirstUses(const std::vector<Step>& body) { walk(body, true); }
+
+    /// Written by the iteration's own steps, those of branches too, and never read before.
+    Names written_first() const {
+        Names out;
+        std::ranges::set_difference(written_, read_first_, std::inserter(out, out.end()));
+        return out;
+    }
+
+  private:
+    Names written_;    ///< somewhere in the iteration, inner loops apart
+    Names read_first_; ///< perhaps before it was written
+    Names known_;      ///< written whichever way the iteration goes
+
+    void read(const std::string& name) {
+        if (known_.count(name) == 0) read_first_.insert(name);
+    }
+    void write(const std::string& name, bool here) {
+        known_.insert(name);
+        if (here) written_.insert(name);
+    }
+
+    /// `here`: not in an inner loop.
+    void walk(const std::vector<Step>& steps, bool here) {
+        for (const Step& step : steps) {
+            for (const ArrayArgument& array : step.segment.program.arrays)
+                read(array.name);
+            for (const Target& target : step.segment.targets)
+                target.type.shape.empty() ? write(target.buffer, here) : read(target.buffer);
+            switch (step.kind) {
+            case Step::Kind::copy:
+                read(step.from());
+                write(step.to(), here);
+                break;
+            case Step::Kind::branch:
+                branch(step, here);
+                break;
+            case Step::Kind::for_range:
+            case Step::Kind::loop: { // it may have no iterations
+                const Names before = known_;
+                walk(step.body, false);
+                known_ = before;
+                break;
+            }
+            default:
+                for (const std::string& name : memory_of(step))
+                    read(name);
+            }
         }
     }
-}
+
+    void branch(const Step& step, bool here) {
+        if (step.looks_at_memory()) read(step.from());
+        const Names before = known_;
+        walk(step.body, here);
+        const Names then = std::exchange(known_, before);
+        walk(step.otherwise, here);
+        std::erase_if(known_, [&](const std::string& name) { return then.count(name) == 0; });
+    }
+};
 
 class Test {
   public:
@@ -87,10 +138,14 @@ class Test {
                 write(target);
             break;
         case Step::Kind::for_range:
+        case Step::Kind::loop:
+        case Step::Kind::leave_unless: // of the loop inside
         case Step::Kind::branch:
         case Step::Kind::read:
             break;
         case Step::Kind::copy:
+            if (own_.count(step.to()) != 0) break;
+            [[fallthrough]];
         case Step::Kind::swap:
             depends("each iteration needs all of " + step.from() + " of the one before");
             break;
@@ -131,23 +186,23 @@ void collect_elsewhere(const std::vector<Step>& steps, const Step& range, Names&
 
 } // namespace
 
-std::set<std::string> own_of_each_iteration(const Stepped& stepped, const Step& range) {
-    Names fresh, others;
-    collect_fresh(range.body, fresh, others);
-    collect_elsewhere(stepped.steps, range, others);
-    std::erase_if(fresh, [&](const std::string& name) {
+std::set<std::string> own_of_each_iteration(const Stepped& stepped, const Step& loop) {
+    Names own = FirstUses(loop.body).written_first(), elsewhere;
+    collect_elsewhere(stepped.steps, loop, elsewhere);
+    std::erase_if(own, [&](const std::string& name) {
         const BufferPlan* buffer = stepped.buffer(name);
-        const bool is_own = buffer != nullptr && buffer->kind == BufferPlan::Kind::temporary && !buffer->swapped;
-        return others.count(name) != 0 || !is_own;
+        const bool is_number = buffer != nullptr && buffer->kind == BufferPlan::Kind::temporary && !buffer->swapped &&
+                               buffer->type.shape.empty();
+        return elsewhere.count(name) != 0 || !is_number;
     });
-    return fresh;
+    return own;
 }
 
 std::string why_not_independent(const Stepped& stepped, const Step& range) {
-    // What the iterations of the range, and of the ranges in it, have for themselves.
+    // What the iterations of the range, and of the loops in it, have for themselves.
     Names own = own_of_each_iteration(stepped, range);
     runtime::for_each_step(range.body, [&](const Step& step) {
-        if (step.is_range()) own.merge(own_of_each_iteration(stepped, step));
+        if (step.is_loop()) own.merge(own_of_each_iteration(stepped, step));
     });
     return Test(range, own).reason;
 }

@@ -27,6 +27,12 @@ constexpr double kCallOperations = 1e7;
 /// A task of a parallel loop should do about so many operations: handing it out then costs nothing.
 constexpr double kTaskOperations = 100'000;
 
+/// Of a loop whose end nobody knows.
+constexpr double kGuessedIterations = 16;
+
+/// Asking costs a few ns.
+constexpr std::int64_t kMostBetweenAsks = 4096;
+
 /// So many rows of a wavefront are under way at once: of seidel_2d 2, 4, 8 and 12 of them take 3.3, 1.9, 1.6 and 1.5 ns
 /// an element, one after the other 4.7.
 constexpr int kRowsTogether = 8;
@@ -46,7 +52,7 @@ class GroupArguments {
         : group_(group) {
         std::vector<std::string> looked_at;
         runtime::for_each_step(group.steps, [&](const PlanStep& step) {
-            if (step.is_loop() || step.kind == StepKind::read) inside_.insert(step.symbol);
+            if (!step.symbol.empty() && step.kind != StepKind::call) inside_.insert(step.symbol);
             if (step.in_group) inside_.insert(step.in_group->own.begin(), step.in_group->own.end());
             if (step.kind == StepKind::call || step.is_loop()) return;
             for (const Size& argument : step.arguments)
@@ -117,6 +123,11 @@ bool Groups::admit(const Step& step, PlanStep& planned) {
         if (!step.step().is_constant()) return false;
         planned.in_group = order_of(step, planned);
         return true;
+    case StepKind::loop:
+        planned.in_group = order_of_unbounded(step, planned);
+        return true;
+    case StepKind::leave_unless:
+        return context_.stepped.buffer(step.from()) != nullptr;
     case StepKind::read: // what has limits fits 32 bits
         return step.limits && context_.stepped.buffer(step.from()) != nullptr;
     case StepKind::branch:
@@ -132,7 +143,7 @@ bool Groups::admit(const Step& step, PlanStep& planned) {
 
 void Groups::form(std::vector<PlanStep>& steps) {
     for (PlanStep& step : steps) {
-        if (step.kind == StepKind::for_range && step.in_group && has_call(step.body)) {
+        if (step.is_loop() && step.in_group && has_call(step.body)) {
             step = call_group(std::move(step));
             continue;
         }
@@ -142,12 +153,13 @@ void Groups::form(std::vector<PlanStep>& steps) {
 }
 
 PlanStep Groups::call_group(PlanStep loop) {
+    const bool in_blocks = loop.kind == StepKind::for_range; // others ask themselves whether they are interrupted
     PlanStep blocks{{.kind = StepKind::for_range, .arguments = loop.arguments}};
     dsl::KernelGroup group;
     group.steps.push_back(std::move(loop));
     std::set<std::string> limits, others; ///< sizes that loops need to know their limits; those made or compared inside
     runtime::for_each_step(group.steps, [&](const PlanStep& step) {
-        if (step.is_loop() || step.kind == StepKind::read) others.insert(step.symbol);
+        if (!step.symbol.empty() && step.kind != StepKind::call) others.insert(step.symbol);
         if (step.kind == StepKind::copy) step.in_group->count.collect_symbols(limits);
         if (step.is_loop() || is_choice_by_size(step))
             for (const Size& size : step.arguments)
@@ -156,7 +168,7 @@ PlanStep Groups::call_group(PlanStep loop) {
     for (const std::string& name : others)
         context_.symbol(name);
     std::int64_t iterations_in_block = 1;
-    blocks.symbol = in_blocks(group.steps[0], iterations_in_block);
+    if (in_blocks) blocks.symbol = cut_into_blocks(group.steps[0], iterations_in_block);
     if (!blocks.symbol.empty()) limits.insert(blocks.symbol);
     const std::vector<int> kernels = dsl::kernels_of(group.steps, context_.kernels);
     group.name = context_.kernels[static_cast<std::size_t>(std::ranges::min(kernels))].name;
@@ -175,7 +187,7 @@ PlanStep Groups::call_group(PlanStep loop) {
 }
 
 /// Iterations in blocks; the plan gives the first of a block. The size that says which one, "" where one block is all.
-std::string Groups::in_blocks(PlanStep& loop, std::int64_t& iterations_in_block) {
+std::string Groups::cut_into_blocks(PlanStep& loop, std::int64_t& iterations_in_block) {
     const Size all = loop.in_group->count;
     const Size &stop = loop.arguments[1], &step = loop.arguments[2];
     const double work = operations(loop) / static_cast<double>(iterations_here(loop));
@@ -197,13 +209,26 @@ std::int64_t Groups::iterations_here(const PlanStep& loop) const {
     return std::max<std::int64_t>(1, evaluate(count, context_.options.sizes_here).value_or(1));
 }
 
+std::vector<std::string> Groups::own_numbers(const Step& loop) const {
+    const std::set<std::string> own = own_of_each_iteration(context_.stepped, loop);
+    return {own.begin(), own.end()};
+}
+
+InGroup Groups::order_of_unbounded(const Step& step, const PlanStep& loop) const {
+    InGroup order;
+    order.own = own_numbers(step);
+    const double work = std::max(1.0, operations(loop) / kGuessedIterations);
+    order.iterations_between_asks =
+        std::clamp(static_cast<std::int64_t>(kCallOperations / work), std::int64_t{1}, kMostBetweenAsks);
+    return order;
+}
+
 InGroup Groups::order_of(const Step& step, PlanStep& loop) {
     InGroup order;
     order.count = iterations(step.first(), step.stop(), step.step().constant());
     order.may_go_inside = step.body.size() == 1 && step.body[0].segment.lanes_apart && !loop.body.empty() &&
                           loop.body[0].kind == StepKind::call;
-    const std::set<std::string> own = own_of_each_iteration(context_.stepped, step);
-    order.own.assign(own.begin(), own.end());
+    order.own = own_numbers(step);
     order.parallel = why_not_independent(context_.stepped, step).empty();
     if (order.parallel) {
         // Iterations of the outermost loop are most.
@@ -253,6 +278,7 @@ double Groups::operations(const PlanStep& step) const {
     for (const auto* steps : {&step.body, &step.otherwise})
         for (const PlanStep& inner : *steps)
             sum += operations(inner);
+    if (step.kind == StepKind::loop) return sum * kGuessedIterations;
     return step.kind == StepKind::for_range ? sum * static_cast<double>(iterations_here(step)) : sum;
 }
 

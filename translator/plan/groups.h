@@ -36,9 +36,11 @@ class Groups {
     GroupContext context_;
 
     runtime::PlanStep call_group(runtime::PlanStep loop);
-    std::string in_blocks(runtime::PlanStep& loop, std::int64_t& iterations_in_block);
+    std::string cut_into_blocks(runtime::PlanStep& loop, std::int64_t& iterations_in_block);
     bool is_flat_copy(const Step& step) const;
     std::int64_t iterations_here(const runtime::PlanStep& loop) const;
+    std::vector<std::string> own_numbers(const Step& loop) const;
+    runtime::InGroup order_of_unbounded(const Step& step, const runtime::PlanStep& loop) const;
     runtime::InGroup order_of(const Step& step, runtime::PlanStep& loop);
     void order_as_wavefront(const Wavefront& wavefront, runtime::InGroup& order, runtime::PlanStep& rows);
     double operations(const runtime::PlanStep& step) const;

@@ -101,9 +101,9 @@ struct Stepped {
 /// translation. For a device there are no wavefronts, and what sizes decide is decided by the plan.
 Stepped cut_into_steps(const Program& program, bool device = false);
 
-/// Buffers of no dimensions that each iteration of a range makes and nothing else needs: each iteration may have its
-/// own.
-std::set<std::string> own_of_each_iteration(const Stepped& stepped, const Step& range);
+/// Temporaries of no dimensions that each iteration of a loop writes before it reads them, and that nothing else needs:
+/// each iteration may have its own.
+std::set<std::string> own_of_each_iteration(const Stepped& stepped, const Step& loop);
 
 /// Why the iterations of a range cannot run at the same time, "" where they can: every buffer that it writes has an
 /// axis along which each iteration keeps to one position, in all that it writes and reads.
