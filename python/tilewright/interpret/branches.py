@@ -26,7 +26,7 @@ from .carried import (
     storages_of,
 )
 from .early_return import VALUE
-from .frame import BeginAgain, Leaving, Pending, Return
+from .frame import BeginAgain, Leaving, Pending, ReadBehind, Return
 from .region import RAISES, Raises, Region
 from .source import inside
 from .staged_cells import Cell, ChangesShape, is_other_size
@@ -296,7 +296,11 @@ class Branches(Region):
 
         place = self.place(node) if isinstance(node, ast.If) else None
 
+        needs = next((way.needs for way in ways if isinstance(way, Pending) and way.needs), None)
+
         def refusal() -> BaseException:
+            if needs is not None:
+                return ReadBehind(needs)
             self.at(node)
             made = self.tracer.error_of(ChangesShape, f"loops: {what}; {why}.", hint)
             made.branches = () if branch is None else ((branch, None),)

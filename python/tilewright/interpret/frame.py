@@ -51,6 +51,8 @@ class Pending:
     of_last_iteration: bool = False
     was_set: bool = False  # before the loop
     leads_to: Callable[[], list[Any]] = list  # objects whose memory may be written through it
+    # Of what a loop may have left as it was before: the loop's place and the variable, which its iterations have to begin with.
+    needs: tuple[tuple[str, int, int], str] | None = None
 
     @classmethod
     def refused(cls, error: Callable[[], BaseException]) -> Pending:
@@ -70,6 +72,14 @@ class BeginAgain(BaseException):
         super().__init__(place)
         self.place = place
         self.why = why
+
+
+class ReadBehind(BaseException):
+    """A variable is read behind a loop that may have left it as it was: the trace begins again, and each iteration begins with it."""
+
+    def __init__(self, needs: tuple[tuple[str, int, int], str]) -> None:
+        super().__init__(needs)
+        self.needs = needs
 
 
 class Frame:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import replace
 from typing import Any
 
 from ..errors import TraceError
@@ -37,7 +38,7 @@ from .carried import (
 )
 from .early_return import VALUE, has_break, test_as_break
 from .expressions import Expressions
-from .frame import Leaving, Pending
+from .frame import Leaving, Pending, ReadBehind
 from .generators import Drawing
 from .region import Raises, Region
 from .sequences import SymRange
@@ -98,6 +99,7 @@ class Regions(Region):
             return drawing.differs()
 
         self._put_into_cells(node)
+        was_set = self._set_names()
         tracer.open_loops.add(symbol)
         try:
             with self._breaking(node) as stopped, self.keeping_containers(node):
@@ -116,9 +118,12 @@ class Regions(Region):
                 held: Any = SymInt(tracer, tracer.resolve(value.size.substitute({symbol: last})))
             else:
                 held = value
-            self.frame.variables[variable] = self._once_run(node, variable, held, length)
+            self.frame.variables[variable] = self._once_run(node, variable, held, length, variable in was_set)
         self._take_from_cells(node)
         self.else_of(node, stopped)
+
+    def _set_names(self) -> set[str]:
+        return {name for name, held in self.frame.variables.items() if is_set(held)}
 
     def _put_into_cells(self, node: ast.For | ast.While) -> bool:
         """Variables that have another size in each iteration; whether there are any."""
@@ -140,6 +145,7 @@ class Regions(Region):
         tracer = self.tracer
         test = Block()
         arrays = {name: held for name, held in self.frame.variables.items() if isinstance(held, SymArray)}
+        was_set = self._set_names()
         ran = f" ran of line {node.lineno}"
         self.frame.variables[ran] = False
 
@@ -191,7 +197,7 @@ class Regions(Region):
         once = Size.constant(1) if isinstance(node.test, ast.Constant) else None
         for variable, value in after.items():
             if not variable.startswith(VALUE):
-                self.frame.variables[variable] = self._once_run(node, variable, value, once)
+                self.frame.variables[variable] = self._once_run(node, variable, value, once, variable in was_set)
         self._note_unchanged(arrays, self.frame.variables.pop(ran, None))
         self._take_from_cells(node)
         self.else_of(node, stopped)
@@ -385,6 +391,10 @@ class Regions(Region):
         for one, memory in zip(carried, memories, strict=True):
             one.parameter = self._parameter(one)
             memory.set(one.parameter)
+        for name in before:
+            if (self.place(node), name) in tracer.read_behind:
+                with suppress(TraceError):  # it has no value then; who reads it behind the loop hears why
+                    frame.variables[name].read()
 
     def _refuse_other_tuples(self, node: ast.stmt, tuples: dict[str, Any]) -> None:
         """What a tuple holds is carried part by part: it ends an iteration with the parts that it began with."""
@@ -432,8 +442,10 @@ class Regions(Region):
                 continue
             assert one.frame is not None
             held = one.frame.variables.get(one.name)
-            if isinstance(held, Pending) and held.of_last_iteration:
-                held = held.read()
+            if isinstance(held, Pending):
+                if held.needs is not None:
+                    raise ReadBehind(held.needs)
+                held = held.read() if held.of_last_iteration else held
             held = one.present(held)
             if one.kind_of is not None:
                 code = which_of(self.tracer, held, one.kind_of.form.dtype)
@@ -575,11 +587,11 @@ class Regions(Region):
         if not isinstance(held, Pending) or held.of_last_iteration:
             return held
         try:
-            with self.tracer.without_decisions():
+            with self.tracer.without_decisions(), self.tracer.without_checks():
                 return held.read()
-        except TraceError as error:
+        except (TraceError, ReadBehind) as error:
             refusal = error
-            return Pending.refused(lambda: refusal)
+            return replace(Pending.refused(lambda: refusal), needs=held.needs)
         except (Undecided, UnboundLocalError):
             return self._lost(name, "which a loop in it may not have set")
 
@@ -590,12 +602,16 @@ class Regions(Region):
         asked = f"loops: {name} after the loop that made it, {what}"
         return Pending.refused(lambda: self.tracer.error(asked, why, what_to_do))
 
-    def _once_run(self, node: ast.stmt, name: str, value: Any, length: Size | None) -> Any:
-        """A variable that only an iteration sets, read after the loop, whose range has that length."""
+    def _once_run(self, node: ast.stmt, name: str, value: Any, length: Size | None, was_set: bool) -> Any:
+        """A variable that only an iteration sets, read after the loop, whose range has that length; whether it was set before."""
         tracer = self.tracer
         made = self.frame.variables.get(name, MISSING) if value is MISSING else value
+        here = (self.place(node), name)
+        needs = here if was_set and here not in tracer.read_behind else None
 
         def read() -> Any:
+            if needs is not None and not self._has_iteration(length):
+                raise ReadBehind(needs)
             if length is None:
                 raise self.error(
                     node, f"loops: {name} after a while that sets it",
@@ -610,7 +626,14 @@ class Regions(Region):
                 )  # fmt: skip
             return made.read() if isinstance(made, Pending) else made
 
-        return Pending(read, leads_to=lambda: [made])
+        return Pending(read, leads_to=lambda: [made], needs=needs)
+
+    def _has_iteration(self, length: Size | None) -> bool:
+        """Whether a loop over a range of that length, None of one that data end, has one for certain."""
+        try:
+            return length is not None and self.tracer.decide_if_same_in_all_iterations(">=", length, 1) is True
+        except Undecided:
+            return False
 
     def _carried_name(self, node: ast.stmt, name: str, held: Any, wider: Form | None, unset: Form | None) -> Carried:
         if unset is not None and not is_set(held):

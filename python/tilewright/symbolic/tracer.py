@@ -133,6 +133,8 @@ class Decided:
     kept: set[tuple[str, int, int]] = field(default_factory=set)  # and of whiles that keep all iterations
     # Of those, whiles of which the first iteration stands before the loop all the same: what it sets is set then.
     peeled: set[tuple[str, int, int]] = field(default_factory=set)
+    # Places of loops, each with a variable that is read behind it: iterations begin with what it was, whether they read it or not.
+    read_behind: set[tuple[tuple[str, int, int], str]] = field(default_factory=set)
     layouts: set[str] = field(default_factory=set)  # arguments with a guard that says whether they are C-contiguous
     cells: set[Any] = field(default_factory=set)  # (place of a branch or loop, variable that a cell holds there)
     staged_lists: set[Any] = field(default_factory=set)  # places of lists that are stages
@@ -629,6 +631,17 @@ class Tracer(Decided):
 
     def _may_decide(self) -> None:
         if not self.sizes_decide:
+            raise Undecided
+
+    @contextmanager
+    def without_checks(self) -> Iterator[None]:
+        """Where a check of the run would be made, Undecided is raised."""
+        before = None if self.checked is None else self.checked.storage.value
+        reasons = len(self.check_reasons)
+        yield
+        if self.checked is not None and self.checked.storage.value is not before:
+            self.checked.storage.value = before
+            del self.check_reasons[reasons:]
             raise Undecided
 
     def without_decisions(self) -> AbstractContextManager[None]:

@@ -17,7 +17,7 @@ from ..errors import TraceError
 from ..guards import VALUE_KINDS, Missing, PythonGuard, follow, guard_holds, path_text
 from ..interpret.arguments import Inputs
 from ..interpret.carried import attributes_of
-from ..interpret.frame import BeginAgain
+from ..interpret.frame import BeginAgain, ReadBehind
 from ..interpret.generators import OFFSET_BITS, at_most
 from ..interpret.interpreter import Interpreter
 from ..interpret.kept_objects import KeptObject
@@ -351,6 +351,8 @@ def _trace_decided(root: types.FunctionType, once: Callable[[Decided], Traced], 
             decided.draws_globally |= found.globally
         except EffectsAreStages:
             decided.effects_are_stages = True
+        except ReadBehind as found:
+            decided.read_behind.add(found.needs)
         except LayoutNeeded as needed:
             decided.layouts |= needed.names  # more of them each time: need_layout() sees to it
         except BeginAgain as loop:
