@@ -16,9 +16,11 @@ from ..ops.stages import materialized
 from ..symbolic import from_data
 from ..symbolic.arrays import SymArray
 from ..symbolic.compressed import Compressed
-from ..symbolic.scalars import SymInt, SymScalar, refuse_kinds, size_of
+from ..symbolic.graph import COMPLEX128
+from ..symbolic.scalars import RunComplex, Symbolic, SymInt, SymScalar, refuse_kinds, size_of
 from ..symbolic.sizes import Size
 from ..symbolic.tracer import MAX_UNROLLED_ITERATIONS
+from . import numbers_of_run
 from .frame import InterpretedFunction
 from .generators import SymGenerator
 from .iterators import TracedIterator, traced_iterator
@@ -154,6 +156,28 @@ class Builtins(Part):
         if len(args) == 1 and isinstance(args[0], (SymInt, SymScalar, SymArray)):
             return python_scalar_cast(self.tracer, target, args[0])
         return target(*args, **kwargs)
+
+    def _complex(self, node: ast.Call, *args: Any, **kwargs: Any) -> Any:
+        tracer = self.tracer
+        given = dict(zip(("real", "imag"), args, strict=False)) | kwargs
+        parts = [given.get("real", 0.0), given.get("imag", 0.0)]
+        if not any(isinstance(part, Symbolic) for part in parts) or len(args) + len(kwargs) != len(given):
+            return complex(*args, **kwargs)
+        if "imag" not in given and isinstance(parts[0], RunComplex):
+            return parts[0]
+        if "imag" not in given and isinstance(parts[0], SymArray) and not parts[0].sizes and parts[0].dtype.kind == "c":
+            return RunComplex(tracer, tracer.cast(parts[0].read(), COMPLEX128))
+        if not all(map(numbers_of_run.is_number, parts)):
+            raise self.error(
+                node, ast.unparse(node)[:80], "a part of it is no real number", "Add the parts (re + 1j * im)."
+            )
+        real, imag = (numbers_of_run.as_float(tracer, part).read() for part in parts)
+        made = RunComplex.of_parts(tracer, real, imag)
+        known = [part.as_float() if isinstance(part, SymInt) else part for part in parts]
+        sources = frozenset[str]().union(*(part.sources for part in known if isinstance(part, SymScalar)))
+        if any(map(numbers_of_run.is_of_the_run, known)) or not sources.isdisjoint(tracer.loops):
+            return made
+        return SymScalar(tracer, made.value, complex(*(getattr(part, "hint", part) for part in known)), sources)
 
     _int = functools.partialmethod(_python_cast, int)
     _float = functools.partialmethod(_python_cast, float)
@@ -311,7 +335,7 @@ _SPECIAL: dict[Any, str] = {
     type: "_type", getattr: "_getattr", hasattr: "_hasattr",
     inspect.getattr_static: "_getattr_static", callable: "_callable", id: "_id", sum: "_sum", map: "_map", filter: "_filter",
     sorted: "_sorted", zip: "_zip", enumerate: "_enumerate", reversed: "_reversed", functools.reduce: "_reduce",
-    np.random.default_rng: "_default_rng", int: "_int", float: "_float", bool: "_bool", min: "_min", max: "_max",
+    np.random.default_rng: "_default_rng", int: "_int", float: "_float", complex: "_complex", bool: "_bool", min: "_min", max: "_max",
 }  # fmt: skip
 HAND_ON_OBJECTS = (enumerate, zip, reversed, len)  # those that are in a container
 TAKE_OBJECTS = (isinstance, type, getattr, hasattr, callable, id, inspect.getattr_static)

@@ -17,7 +17,7 @@ import numpy as np
 from ..symbolic.arrays import Storage, SymArray
 from ..symbolic.compressed import Compressed
 from ..symbolic.graph import Value
-from ..symbolic.scalars import RunBool, RunScalar, Symbolic, SymInt
+from ..symbolic.scalars import RunBool, RunComplex, RunScalar, Symbolic, SymInt
 from ..symbolic.sizes import Size
 from ..symbolic.tracer import Tracer
 from .frame import Control, Frame, InterpretedFunction, Pending
@@ -41,7 +41,7 @@ class TestWrites(Control):
 
 @dataclass
 class Form:
-    """What kind of Python object a value is: array, scalar (of NumPy), float, int or bool."""
+    """What kind of Python object a value is: array, scalar (of NumPy), complex, float, int or bool."""
 
     kind: str
     dtype: np.dtype[Any]
@@ -51,6 +51,8 @@ class Form:
     def object_of(self, tracer: Tracer, value: Value) -> Any:
         if self.kind == "bool":
             made: Any = RunBool(tracer, value)
+        elif self.kind == "complex":
+            made = RunComplex(tracer, value)
         elif self.kind in ("int", "float"):
             made = RunScalar(tracer, value, {"int": int, "float": float}[self.kind])
         else:
@@ -70,9 +72,12 @@ class Form:
             return self._of_kinds(other) if self.dtype == other.dtype else None
         if "scalar" in (self.kind, other.kind):
             scalar, number = (self, other) if self.kind == "scalar" else (other, self)
-            fits = np.result_type(scalar.dtype, {"bool": False, "int": 0, "float": 0.0}[number.kind]) == scalar.dtype
+            least = {"bool": False, "int": 0, "float": 0.0, "complex": 0j}[number.kind]
+            fits = np.result_type(scalar.dtype, least) == scalar.dtype
+            if number.kind == "complex":
+                fits = scalar.dtype == number.dtype
             return scalar._of_kinds(number) if fits else None
-        if "bool" in (self.kind, other.kind):
+        if not {self.kind, other.kind}.isdisjoint(("bool", "complex")):
             return None
         return self._of_kinds(other) if self.kind == "float" else other._of_kinds(self)
 
@@ -143,7 +148,7 @@ class Memory:
 
 
 def form_text(form: Form) -> str:
-    if form.kind in ("float", "int", "bool"):
+    if form.kind in ("complex", "float", "int", "bool"):
         return f"a Python {form.kind}"
     return f"{form.dtype}[{', '.join(map(str, form.shape))}]"
 

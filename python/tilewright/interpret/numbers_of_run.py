@@ -37,10 +37,10 @@ _BY_PYTHON = (math.erf, math.erfc)  # which raise for no float
 
 def of_the_run(tracer: Tracer, function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """What such a function gives; None where it is another one, or no number is of the run."""
-    is_integer = len(args) == 1 and (isinstance(args[0], SymInt) or (_is_of_the_run(args[0]) and _is_integer(args[0])))
+    is_integer = len(args) == 1 and (isinstance(args[0], SymInt) or (is_of_the_run(args[0]) and _is_integer(args[0])))
     if is_integer and any(function is one for one in _TRUTHS):
         return function is math.isfinite  # as all integers are
-    if kwargs or not args or not any(map(_is_of_the_run, args)) or not all(map(_is_number, args)):
+    if kwargs or not args or not any(map(is_of_the_run, args)) or not all(map(is_number, args)):
         return None
     try:
         known = function in OF_FLOATS or function in _TRUTHS or function in _TO_INT or function in _BY_PYTHON
@@ -53,7 +53,7 @@ def of_the_run(tracer: Tracer, function: Callable[..., Any], args: Sequence[Any]
         return _integer(tracer, np.trunc, args[0]) if len(args) == 1 and _is_integer(args[0]) else None
     if function in _TO_INT:
         return _integer(tracer, _TO_INT[function], args[0]) if len(args) == 1 else None
-    floats = [_as_float(tracer, one) for one in args]
+    floats = [as_float(tracer, one) for one in args]
     if function in _BY_PYTHON and len(floats) == 1:
         number = RunScalar(tracer, floats[0].read(), float)
         return add_stage(tracer, f"math.{function.__name__}", function, [number], {}, Gives(FLOAT64, (), float))
@@ -61,18 +61,18 @@ def of_the_run(tracer: Tracer, function: Callable[..., Any], args: Sequence[Any]
         return RunBool(tracer, apply_ufunc(tracer, _TRUTHS[function], floats).read())
     if function is math.log and len(floats) == 2:  # noqa: PLR2004 - and a base
         parts = [_checked(tracer, function, apply_ufunc(tracer, np.log, [one])) for one in floats]
-        return _checked(tracer, function, apply_ufunc(tracer, np.divide, [_as_float(tracer, one) for one in parts]))
+        return _checked(tracer, function, apply_ufunc(tracer, np.divide, [as_float(tracer, one) for one in parts]))
     ufunc = OF_FLOATS.get(function)
     if ufunc is None or len(floats) != ufunc.nin:
         return None
     return _checked(tracer, function, apply_ufunc(tracer, ufunc, floats))
 
 
-def _is_of_the_run(value: Any) -> bool:
+def is_of_the_run(value: Any) -> bool:
     return isinstance(value, RunScalar) or (isinstance(value, SymArray) and not value.sizes)
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
     if isinstance(value, SymArray):
         return not value.sizes and value.dtype.kind in "biuf"
     if isinstance(value, SymScalar):
@@ -84,7 +84,7 @@ def _is_integer(value: Any) -> bool:
     return value.dtype.kind in "iu" if isinstance(value, SymArray) else type(getattr(value, "hint", value)) is int
 
 
-def _as_float(tracer: Tracer, number: Any) -> SymArray:
+def as_float(tracer: Tracer, number: Any) -> SymArray:
     held = number.as_float() if isinstance(number, SymInt) else number
     if isinstance(held, SymScalar):
         value = tracer.cast(held.value, FLOAT64)

@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import TraceError
 from ..outside_values import bytes_of
 from ..symbolic.arrays import Storage, SymArray
-from ..symbolic.graph import BOOL, FLOAT64, INT64, Value
+from ..symbolic.graph import BOOL, COMPLEX128, FLOAT64, INT64, Value
 from ..symbolic.scalars import LARGEST_INT, RunBool, RunScalar, SymInt, SymScalar, described
 from ..symbolic.tracer import LEAVE_IT_OUT, pushed
 from .carried import MISSING, Carried, Form, Memory, containers_of, memory_of
@@ -206,8 +206,6 @@ class Region(Part):
         if isinstance(held, SymInt):
             return held.of_the_run(), Form("int", INT64)
         if isinstance(held, SymScalar):
-            if type(held.hint) is complex:
-                return None
             return held.value, Form(type(held.hint).__name__, held.value.dtype, (), held.kinds)
         if isinstance(held, (bool, np.bool_)) or (isinstance(held, int) and abs(held) <= LARGEST_INT):
             kind = "scalar" if isinstance(held, np.generic) else type(held).__name__
@@ -217,4 +215,6 @@ class Region(Part):
             return tracer.constant(held, held.dtype), Form("scalar", held.dtype)
         if isinstance(held, float):
             return tracer.constant(held, FLOAT64), Form("float", FLOAT64)
+        if type(held) is complex:
+            return tracer.constant(held, COMPLEX128), Form("complex", COMPLEX128)
         return None

@@ -11,13 +11,12 @@ import numpy as np
 from ..errors import TraceError
 from ..symbolic.arrays import SymArray
 from ..symbolic.compressed import Compressed
-from ..symbolic.graph import BOOL, FLOAT64, INT64, WHOLE, Value
+from ..symbolic.graph import BOOL, COMPLEX128, FLOAT64, INT64, WHOLE, Value
 from ..symbolic.registry import OPERATIONS
 from ..symbolic.scalars import RunScalar, Symbolic, SymInt, SymScalar, refuse_kinds
 from ..symbolic.sizes import Size
 from ..symbolic.tracer import Tracer
 
-COMPLEX128 = np.dtype(np.complex128)
 NO_VALUE: Any = np._NoValue  # type: ignore[attr-defined]  # as NumPy names an argument that is not given
 _ONE = Size.constant(1)
 

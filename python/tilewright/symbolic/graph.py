@@ -13,6 +13,7 @@ from .sizes import Size
 BOOL: np.dtype[Any] = np.dtype(np.bool_)
 INT64: np.dtype[Any] = np.dtype(np.int64)
 FLOAT64: np.dtype[Any] = np.dtype(np.float64)
+COMPLEX128: np.dtype[Any] = np.dtype(np.complex128)
 
 
 @dataclass(frozen=True)

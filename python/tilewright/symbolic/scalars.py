@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .fitting import fitting
-from .graph import BOOL, FLOAT64, INT64, Value
+from .graph import BOOL, COMPLEX128, FLOAT64, INT64, Value
 from .known import known_value
 from .operators import (
     BINARY,
@@ -531,13 +531,12 @@ class SymScalar(_Number):
     def _of_complex(self, other: Any, name: str, swapped: bool) -> Any:
         """A Python complex number beside another number: sums, differences and products of what the call has."""
         operands = [other, self] if swapped else [self, other]
-        if name not in ("add", "sub", "mul"):
+        of_the_run = any(isinstance(operand, (RunScalar, RunComplex)) for operand in operands)
+        if name not in ("add", "sub", "mul", "truediv" if of_the_run else ""):
             return python_operator(name)(*(number_of_the_call(operand) for operand in operands))
-        dtype = np.dtype(np.complex128)
+        dtype = COMPLEX128
         values = []
         for operand in operands:
-            if isinstance(operand, RunScalar):
-                operand.concrete()  # which says why not
             if isinstance(operand, SymScalar):
                 values.append(self.tracer.cast(operand.value, dtype))
             elif isinstance(operand, SymInt):
@@ -546,6 +545,10 @@ class SymScalar(_Number):
                 values.append(self.tracer.constant(operand, dtype))
             else:
                 return NotImplemented
+        if of_the_run:
+            if name == "truediv":
+                return RunComplex.quotient(self.tracer, *values)
+            return RunComplex(self.tracer, self.tracer.add(BINARY[name].__name__, values, {}, dtype, ()))
         sources = frozenset[str]().union(*(o.sources for o in operands if isinstance(o, SymScalar)),
                                          *(o.size.symbols() for o in operands if isinstance(o, SymInt)))  # fmt: skip
         hints = [getattr(operand, "hint", operand) for operand in operands]
@@ -883,6 +886,91 @@ class RunScalar(SymScalar):
 
     def as_float_value(self) -> Value:
         return self.tracer.cast(self.value, FLOAT64)
+
+
+class RunComplex(SymScalar):
+    """A Python complex number that only the running function knows: sums, differences, products, quotients, its parts."""
+
+    __slots__ = ("kinds", "which")
+
+    def __init__(self, tracer: Tracer, value: Value) -> None:
+        super().__init__(tracer, value, 1j, frozenset())
+        self.kinds = frozenset()
+        self.which = None
+
+    @staticmethod
+    def of_parts(tracer: Tracer, real: Value, imag: Value) -> RunComplex:
+        """`real`, `imag`: float64."""
+        return RunComplex(tracer, tracer.add("complex", (real, imag), {}, COMPLEX128, ()))
+
+    @staticmethod
+    def quotient(tracer: Tracer, left: Value, right: Value) -> RunComplex:
+        """Smith's algorithm as CPython has it (Objects/complexobject.c, _Py_c_quot), which rounds otherwise than NumPy's."""
+        tracer.check(tracer.truth("not_equal", right, 0), "a complex division by zero")
+
+        def made(operation: str, *operands: Value) -> Value:
+            return tracer.add(operation, operands, {}, FLOAT64, ())
+
+        a, b, c, d = (made(part, one) for one in (left, right) for part in ("real", "imag"))
+        by_real = tracer.add("greater_equal", (made("absolute", c), made("absolute", d)), {}, BOOL, ())
+        larger, smaller = made("where", by_real, c, d), made("where", by_real, d, c)
+        ratio = made("divide", smaller, larger)
+        divisor = made("add", larger, made("multiply", smaller, ratio))
+        # By the real part (a + b r, b - a r), by the imaginary one (a r + b, b r - a).
+        one, other = made("where", by_real, a, b), made("where", by_real, b, a)
+        product = made("multiply", other, ratio)
+        real = made("divide", made("add", one, product), divisor)
+        product = made("multiply", one, ratio)
+        by_imag = made("subtract", product, other)
+        imag = made("divide", made("where", by_real, made("subtract", other, product), by_imag), divisor)
+        return RunComplex.of_parts(tracer, real, imag)
+
+    def described(self) -> str:
+        return "<complex of the run>"
+
+    def of_one_kind(self) -> RunComplex:
+        return RunComplex(self.tracer, self.value)
+
+    def concrete(self) -> Any:
+        raise self.tracer.error(
+            "loops: a Python complex number of the run, where its number itself is needed",
+            "it is known only when the compiled function runs",
+            "Make it a NumPy scalar (np.complex128(0)), or leave it out of the compiled function.",
+        )
+
+    def _compare(self, symbol: str, other: Any) -> Any:
+        if symbol not in ("==", "!="):
+            return NotImplemented
+        if isinstance(other, (Symbolic, int, float, complex, np.ndarray)):
+            found = self._compared(symbol, other)
+            return found if _is_numpys(other) else RunBool(self.tracer, found.read())
+        return NotImplemented
+
+    def _divide(self, other: Any, name: str, swapped: bool) -> Any:
+        return self._arithmetic(other, name, swapped)
+
+    def __neg__(self) -> RunComplex:
+        return RunComplex(self.tracer, self.tracer.add("negative", (self.value,), {}, self.value.dtype, ()))
+
+    def __pos__(self) -> RunComplex:
+        return self
+
+    def __abs__(self) -> RunScalar:
+        tracer = self.tracer
+        size = tracer.add("absolute", (self.value,), {}, FLOAT64, ())
+        finite, of_finite = (tracer.add("isfinite", (value,), {}, BOOL, ()) for value in (size, self.value))
+        neither = tracer.add("logical_not", (of_finite,), {}, BOOL, ())
+        tracer.check(
+            tracer.add("logical_or", (finite, neither), {}, BOOL, ()),
+            "the absolute value of a complex number overflows",
+        )
+        return RunScalar(tracer, size, float)
+
+    def _half(self, name: str) -> RunScalar:
+        return RunScalar(self.tracer, self.tracer.add(name, (self.value,), {}, FLOAT64, ()), float)
+
+    def conjugate(self) -> RunComplex:
+        return RunComplex(self.tracer, self.tracer.add("conjugate", (self.value,), {}, self.value.dtype, ()))
 
 
 class RunBool(RunScalar):
