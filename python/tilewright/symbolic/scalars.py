@@ -215,12 +215,10 @@ class _Number(Symbolic):  # noqa: PLW1641 - __hash__ is one of the methods below
         return OPERATIONS.apply_operator(self.tracer, COMPARE_UFUNC[symbol], (self, other))
 
     def __eq__(self, other: object) -> Any:
-        result = self._compare("==", other)
-        return False if result is NotImplemented else result
+        return self._compare("==", other)
 
     def __ne__(self, other: object) -> Any:
-        result = self._compare("!=", other)
-        return True if result is NotImplemented else result
+        return self._compare("!=", other)
 
     __lt__, __le__, __gt__, __ge__ = (comparison(symbol) for symbol in ("<", "<=", ">", ">="))
     # Each kind of number has these three methods.
@@ -295,7 +293,7 @@ class SymInt(_Number):
             theirs = size_of(other)
             known = self.tracer.decide_if_same_in_all_iterations(symbol, self.size, theirs)
             return self._compared_in_each_iteration(symbol, theirs) if known is None else known
-        if isinstance(other, RunScalar):
+        if isinstance(other, (RunScalar, RunComplex)):
             return NotImplemented
         if isinstance(other, (float, SymScalar)) and not isinstance(other, np.generic):
             return COMPARE[symbol](self.__index__(), float(other))
@@ -451,7 +449,7 @@ class SymScalar(_Number):
     __bool__, __round__, __invert__ = map(_of_the_call, (bool, round, operator.invert))
 
     def _compare(self, symbol: str, other: Any) -> Any:
-        if isinstance(other, RunScalar):
+        if isinstance(other, (RunScalar, RunComplex)):
             return NotImplemented
         if isinstance(other, (SymScalar, SymInt)):
             return COMPARE[symbol](self.concrete(), type(other.hint)(other))
