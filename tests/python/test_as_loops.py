@@ -360,3 +360,74 @@ def test_what_take_leaves_to_numpy():
     check(taken, a, np.array([0, 1], np.uint64), strict=True)
     check(lambda a, i: np.take(a[a > 3], i), a, np.array([0, 3]), strict=True)
     check(lambda a, m: np.take(a, np.flatnonzero(m)), a, np.array([0, 3]), strict=True)
+
+
+def table_of_distances(a, b):
+    columns = np.arange(len(b) + 1)
+    previous = columns.copy()
+    for i, c in enumerate(a):
+        current = previous + 1
+        current[0] = i + 1
+        current[1:] = np.minimum(current[1:], previous[:-1] + (b != c))
+        previous = np.minimum.accumulate(current - columns) + columns
+    return previous
+
+
+def sums_and_products_of_vectors(x, n):
+    y = np.zeros(x.shape)
+    for i in range(n):
+        y += np.cumsum(x * i) - np.cumprod(x[::-1])
+        y[: x.shape[0] // 2] -= np.maximum.accumulate(x[: x.shape[0] // 2])
+    return y
+
+
+@pytest.mark.parametrize("n", [1, 2, 90, 333])
+def test_vectors_accumulated_in_a_loop(n: int) -> None:
+    rng = np.random.default_rng(n)
+    a, b = rng.integers(0, 4, n).astype(np.uint8), rng.integers(0, 4, n // 2 + 1).astype(np.uint8)
+    compiled = tilewright.jit(strict="kernels" if n > 64 else True)(table_of_distances)
+    np.testing.assert_array_equal(compiled(a, b), table_of_distances(a, b))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int8", "uint16"])
+def test_accumulations_of_vectors_are_numpys(dtype: str) -> None:
+    def f(x, out, lows):
+        for i in range(out.shape[0]):
+            out[i] = np.cumsum(x[i])
+            lows[i] = np.minimum.accumulate(x[i]) + np.maximum.accumulate(x[i, ::-1])
+
+    compiled = tilewright.jit(strict="kernels")(f)
+    rng = np.random.default_rng(5)
+    for n in (1, 7, 130):
+        x = (rng.standard_normal((80, n)) * 40).astype(dtype)
+        if x.dtype.kind == "f":
+            x[3, n // 2] = np.nan
+            x[4] = -0.0
+            x[5, 0] = np.inf
+        wide = np.cumsum(x[0]).dtype
+        got, expected = ([np.zeros((80, n), wide), np.zeros((80, n), dtype)] for _ in range(2))
+        compiled(x, *got)
+        f(x, *expected)
+        for mine, theirs in zip(got, expected, strict=True):
+            np.testing.assert_array_equal(mine, theirs)
+            assert mine.dtype.kind != "f" or not (np.signbit(mine) != np.signbit(theirs))[~np.isnan(theirs)].any()
+
+
+@pytest.mark.parametrize("n", [1, 5, 200])
+def test_sums_and_products_in_a_loop(n: int) -> None:
+    x = np.random.default_rng(n).uniform(0.5, 1.5, n)
+    compiled = tilewright.jit(strict="kernels")(sums_and_products_of_vectors)
+    np.testing.assert_allclose(compiled(x, 90), sums_and_products_of_vectors(x, 90), rtol=1e-12)
+
+
+def test_loops_over_arrays_of_the_trace_stay_loops() -> None:
+    def f(text, x):
+        total = 0.0
+        for i, c in enumerate(np.frombuffer(text, np.uint8)):
+            total = total * 0.5 + x[i % x.shape[0]] * c
+        for c, d in zip(np.arange(500) % 7, np.frombuffer(text, np.uint8)[:500], strict=True):
+            total = total + c * d
+        return total
+
+    text, x = bytes(range(200)) * 20, np.linspace(0, 1, 33)
+    assert tilewright.jit(strict="kernels")(f)(text, x) == f(text, x)

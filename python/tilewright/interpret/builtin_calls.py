@@ -26,7 +26,7 @@ from .generators import SymGenerator
 from .iterators import TracedIterator, traced_iterator
 from .object_operators import ObjectOperators
 from .pure import look_up
-from .sequences import TRAVERSED, Sequence, SymRange, sequence_of
+from .sequences import TRAVERSED, Sequence, SymRange, array_of_program, sequence_of
 from .staged_draws import GeneratorMethod, StagedGenerator, made_here
 from .staged_lists import StagedList
 from .state import Part, State
@@ -98,7 +98,7 @@ class Builtins(Part):
         return SymInt(self.tracer, from_data.size_from_data(self.tracer, value, name, None, None))
 
     def _zip(self, node: ast.Call, *parts: Any, **kwargs: Any) -> Any:
-        parts = tuple(map(materialized, parts))
+        parts = tuple(array_of_program(self.tracer, node, materialized(part)) for part in parts)
         items = [sequence_of(self.tracer, part) if isinstance(part, TRAVERSED) else part for part in parts]
         if kwargs.keys() - {"strict"} or not any(isinstance(part, (SymArray, SymRange, Sequence)) for part in parts):
             return traced_iterator(self.state, zip(*parts, **kwargs))  # noqa: B905
@@ -117,14 +117,14 @@ class Builtins(Part):
         return Sequence(self.tracer, length, lambda k: tuple(sequence.item(k) for sequence in sequences))
 
     def _enumerate(self, node: ast.Call, items: Any, start: Any = 0) -> Any:
-        items = materialized(items)
+        items = array_of_program(self.tracer, node, materialized(items))
         if not isinstance(items, (SymArray, SymRange, Sequence)):
             return traced_iterator(self.state, enumerate(items, start))
         sequence = sequence_of(self.tracer, items)
         return Sequence(self.tracer, sequence.length, lambda k: (k + start, sequence.item(k)))
 
     def _reversed(self, node: ast.Call, items: Any) -> Any:
-        items = materialized(items)
+        items = array_of_program(self.tracer, node, materialized(items))
         if not isinstance(items, (SymArray, SymRange)):
             return traced_iterator(self.state, reversed(items))
         sequence = sequence_of(self.tracer, items)

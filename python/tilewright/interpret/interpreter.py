@@ -21,12 +21,10 @@ import numpy as np
 from ..errors import TraceError
 from ..operations import REDUCTIONS
 from ..ops import indexing
-from ..ops.operands import operand_of
 from ..ops.stages import materialized
 from ..symbolic import tracer as tracer_module
 from ..symbolic.arrays import SymArray
 from ..symbolic.compressed import Compressed
-from ..symbolic.graph import INT64
 from ..symbolic.known import is_known, known_value
 from ..symbolic.scalars import SymInt, size_of
 from ..symbolic.sizes import Size
@@ -51,7 +49,7 @@ from .iterators import END, LoopItems
 from .managers import Managers
 from .parts import Parts
 from .regions import Regions
-from .sequences import Sequence, SymRange, sequence_of
+from .sequences import Sequence, SymRange, array_of_program, sequence_of
 from .source import FUNCTIONS, FunctionNode, first_in, inside
 from .staged_cells import ChangesShape
 from .staged_lists import StagedList
@@ -359,8 +357,7 @@ class Interpreter(Part):
         value = self.evaluate(node.iter)
         self.at(node)
         value = materialized(value) if isinstance(value, Compressed) else value
-        if type(value) is np.ndarray and value.ndim and len(value) > tracer_module.MAX_SHORT_ITERATIONS:
-            value = self._as_loop(node, value)
+        value = array_of_program(self.tracer, node, value)
         if isinstance(value, (range, SymRange)):
             limits = self._limits(node, value)
             if limits is not None:
@@ -375,13 +372,6 @@ class Interpreter(Part):
                 return
             value = (sequence.item(k) for k in range(self.tracer.fix(sequence.length)))
         self._unroll(node, self.expressions.iterate(node.iter, value))
-
-    def _as_loop(self, node: ast.For, array: np.ndarray[Any, Any]) -> Any:
-        """An array of the trace alone as one of the program, where a loop over it may stay one."""
-        is_of_numbers = array.dtype.kind in "biuf" and array.dtype.itemsize <= INT64.itemsize
-        if not is_of_numbers or self.place(node) in self.tracer.unrolled:
-            return array
-        return operand_of(self.tracer, array)
 
     def _unroll(self, node: ast.For, items: Iterable[Any]) -> None:
         """The iterations one by one. Behind a break on data the next one is a way of a branch: it runs where none was."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -9,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from ..ops.operands import operand_of
+from ..symbolic import tracer as tracer_module
 from ..symbolic.arrays import SymArray
-from ..symbolic.graph import Block
+from ..symbolic.graph import INT64, Block
 from ..symbolic.registry import OPERATIONS
 from ..symbolic.scalars import SymInt, size_of
 from ..symbolic.sizes import Size
@@ -125,6 +128,17 @@ def sequence_of(tracer: Tracer, value: SymArray | range | SymRange | Sequence) -
         iterations = Size.constant(0) if some is False else iterations.maximum(Size.constant(0))
     first = SymInt(tracer, start)
     return Sequence(tracer, tracer.resolve(iterations), lambda k: first + k * step)
+
+
+def array_of_program(tracer: Tracer, node: ast.AST, value: Any) -> Any:
+    """A long array of the trace alone as one of the program, where the loop over it in that line may stay one."""
+    if type(value) is not np.ndarray or not value.ndim or len(value) <= tracer_module.MAX_SHORT_ITERATIONS:
+        return value
+    is_of_numbers = value.dtype.kind in "biuf" and value.dtype.itemsize <= INT64.itemsize
+    file, line = tracer.frames[-1][0], getattr(node, "lineno", 0)
+    if not is_of_numbers or any(place[:2] == (file, line) for place in tracer.unrolled):
+        return value
+    return operand_of(tracer, value)
 
 
 TRAVERSED = (SymArray, range, SymRange, Sequence)

@@ -67,16 +67,39 @@ def _rows_accumulated(ufunc: np.ufunc, a: Any, axis: int) -> Any:
     return out
 
 
+def _accumulated(ufunc: np.ufunc, a: Any, neutral: Any) -> Any:
+    out = np.empty(a.shape, a.dtype)
+    last = neutral
+    for i in range(a.shape[0]):
+        last = ufunc(last, a[i])
+        out[i] = last
+    return out
+
+
+def _neutral(ufunc: np.ufunc, dtype: np.dtype[Any]) -> Any:
+    """What leaves the other operand as it is, the sign of a zero too."""
+    if ufunc is np.multiply:
+        return dtype.type(1)
+    if ufunc is np.add:
+        return dtype.type(-0.0)
+    if dtype.kind == "f":
+        return dtype.type(np.inf if ufunc is np.minimum else -np.inf)
+    limits = np.iinfo(dtype)
+    return dtype.type(limits.max if ufunc is np.minimum else limits.min)
+
+
 def accumulate(
     tracer: Tracer, ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None
 ) -> SymArray:
-    """ufunc.accumulate along an axis that is not the last: whole rows at a time, in NumPy's order."""
+    """ufunc.accumulate along an axis that is not the last: whole rows at a time, in NumPy's order. Of a vector, one by one in
+    a loop, whose iterations would wait for Python; elsewhere two passes of all threads or NumPy's own call are as fast."""
     name = f"{ufunc.__name__}.accumulate"
     held = as_array(tracer, array)
-    if ufunc not in _ACCUMULATED or out is not None or axis is None or held.ndim < 2:
+    is_vector = held.ndim == 1 and len(tracer.blocks) > 1
+    if ufunc not in _ACCUMULATED or out is not None or (axis is None and not is_vector) or held.ndim < 2 - is_vector:
         raise _refusal(tracer, name, "but of add, multiply, maximum and minimum along an axis of several")
-    k = normalize_axis(axis, held.ndim)
-    if k == held.ndim - 1 or held.dtype.kind not in "biuf":
+    k = normalize_axis(axis or 0, held.ndim)
+    if (k == held.ndim - 1 and not is_vector) or held.dtype.kind not in "biuf":
         raise _refusal(tracer, name, "along the last axis, nor of complex numbers")
     if dtype is None:
         kept = reduction_dtype(held.dtype) if ufunc in (np.add, np.multiply) else held.dtype
@@ -85,6 +108,8 @@ def accumulate(
     if kept.kind not in "iuf":
         raise _refusal(tracer, name, f"in {kept}")
     moved = held if held.dtype == kept else held.astype(kept)
+    if is_vector:
+        return followed(tracer, name, _accumulated, ufunc, moved, _neutral(ufunc, kept))  # type: ignore[no-any-return]
     return followed(tracer, name, _rows_accumulated, ufunc, moved, k)  # type: ignore[no-any-return]
 
 
