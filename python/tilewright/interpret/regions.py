@@ -40,6 +40,7 @@ from .early_return import VALUE, has_break, test_as_break
 from .expressions import Expressions
 from .frame import Leaving, Pending, ReadBehind
 from .generators import Drawing
+from .moving_arrays import Moves, MovingArray, steps_between
 from .region import Raises, Region
 from .sequences import SymRange
 from .source import DEFINITIONS, inside
@@ -78,8 +79,8 @@ class Regions(Region):
         last = first + (iterations - 1) * step
 
         runs = tracer.decide_if_same_in_all_iterations(">=", length, 1)
-        drawing = Drawing(tracer, (index - first).floor_divide(step) if step > 0 else (first - index).floor_divide(-step),
-                          tracer.resolve(iterations))  # fmt: skip
+        before = (index - first).floor_divide(step) if step > 0 else (first - index).floor_divide(-step)
+        drawing = Drawing(tracer, before, tracer.resolve(iterations))
 
         def iteration() -> bool:
             # In an iteration there is one.
@@ -98,14 +99,19 @@ class Regions(Region):
                     body()
             return drawing.differs()
 
+        moving = self._put_into_moving(node, tracer.resolve(iterations)) if runs and not has_break(node) else []
         self._put_into_cells(node)
         was_set = self._set_names()
+        for one in moving:
+            one.iteration = before
         tracer.open_loops.add(symbol)
         try:
             with self._breaking(node) as stopped, self.keeping_containers(node):
                 carried, block, after = self._settled(node, [stopped], iteration)
         finally:
             tracer.open_loops.discard(symbol)
+            for one in moving:
+                one.iteration = None
         self.at(node)
         attributes = {"variable": symbol, "start": first, "stop": stop, "step": Size.constant(step)}
         loop = tracer.add("for", [c.initial for c in carried], attributes, BOOL, (), blocks=(block,))
@@ -133,12 +139,41 @@ class Regions(Region):
         for name, cell in cells.items():
             cell.put(self.frame.variables.get(name), self._seen_besides(name))
         if cells:
-            self.state.cells[place] = cells
+            self.state.cells.setdefault(place, {}).update(cells)
         return bool(cells)
+
+    def _put_into_moving(self, node: ast.For, iterations: Size) -> list[MovingArray]:
+        """Variables whose arrays change their size by the same number in each iteration."""
+        tracer, place = self.tracer, self.place(node)
+        found = {where[1]: MovingArray(tracer, where, steps, iterations)
+                 for where, steps in tracer.moving.items() if where[0] == place and steps}  # fmt: skip
+        for name, one in found.items():
+            one.put(self.frame.variables.get(name))
+            self.frame.variables[one.hidden] = one.whole
+        if found:
+            self.state.cells[place] = dict(found)
+        return list(found.values())
+
+    def _find_moving(self, node: ast.stmt, before: dict[str, Any]) -> None:
+        """Where an iteration was refused: arrays whose size it has changed may be why."""
+        found = {}
+        for name, held in before.items():
+            where = (self.place(node), name)
+            ends = self.frame.variables.get(name)
+            if where in self.tracer.moving or not isinstance(ends, SymArray):
+                continue
+            with suppress(TraceError):
+                begins = held.read() if isinstance(held, Pending) and is_set(held) else held
+                if steps := steps_between(self.tracer, begins, ends):
+                    found[where] = steps
+        if found:
+            raise Moves(found)
 
     def _take_from_cells(self, node: ast.For | ast.While) -> None:
         for name, cell in self.state.cells.pop(self.place(node), {}).items():
             self.frame.variables[name] = cell.take()
+            if isinstance(cell, MovingArray):
+                del self.frame.variables[cell.hidden]
 
     def while_region(self, node: ast.While) -> None:
         """A `while` on a value of the run."""
@@ -321,6 +356,10 @@ class Regions(Region):
             except CarryNeeded as needed:
                 unset[needed.name] = needed.form
                 wider = True
+            except TraceError:
+                if isinstance(node, ast.For) and not has_break(node):
+                    self._find_moving(node, before)
+                raise
             finally:
                 self._restore(frame, before, memories)
             if wider:

@@ -135,6 +135,8 @@ class Decided:
     peeled: set[tuple[str, int, int]] = field(default_factory=set)
     # Places of loops, each with a variable that is read behind it: iterations begin with what it was, whether they read it or not.
     read_behind: set[tuple[tuple[str, int, int], str]] = field(default_factory=set)
+    # The same, of arrays: how much longer each axis is behind every iteration; () where it is not so.
+    moving: dict[tuple[tuple[str, int, int], str], tuple[int, ...]] = field(default_factory=dict)
     layouts: set[str] = field(default_factory=set)  # arguments with a guard that says whether they are C-contiguous
     cells: set[Any] = field(default_factory=set)  # (place of a branch or loop, variable that a cell holds there)
     staged_lists: set[Any] = field(default_factory=set)  # places of lists that are stages

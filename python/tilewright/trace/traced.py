@@ -21,6 +21,7 @@ from ..interpret.frame import BeginAgain, ReadBehind
 from ..interpret.generators import OFFSET_BITS, at_most
 from ..interpret.interpreter import Interpreter
 from ..interpret.kept_objects import KeptObject
+from ..interpret.moving_arrays import Moves
 from ..interpret.outlined import is_part
 from ..interpret.plain_arrays import WrittenWithTraced
 from ..interpret.protocols import call_without_source
@@ -353,6 +354,8 @@ def _trace_decided(root: types.FunctionType, once: Callable[[Decided], Traced], 
             decided.effects_are_stages = True
         except ReadBehind as found:
             decided.read_behind.add(found.needs)
+        except Moves as found:
+            decided.moving |= found.found
         except LayoutNeeded as needed:
             decided.layouts |= needed.names  # more of them each time: need_layout() sees to it
         except BeginAgain as loop:

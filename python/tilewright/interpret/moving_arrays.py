@@ -1,0 +1,107 @@
+"""Arrays that each iteration of a `for` leaves longer or shorter by the same number of elements: `v = p * v[:-1] + q * v[1:]`.
+
+A value of the program has one shape. Such an array is a part of one that is large enough for all iterations: its first
+elements, as many as it has in that iteration. A trace finds out when an iteration ends with another shape than it began
+with, and begins again (`Moves`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+from typing import TYPE_CHECKING, Any
+
+from ..ops.stages import materialized
+from ..symbolic.arrays import Storage, SymArray
+from ..symbolic.graph import Value
+from ..symbolic.scalars import SymInt
+from ..symbolic.sizes import Size
+from .frame import Pending
+
+if TYPE_CHECKING:
+    from ..symbolic.tracer import Tracer
+
+    Variable = tuple[tuple[str, int, int], str]  # the place of a loop, and a name
+
+
+class Moves(BaseException):
+    """Variables of a loop, each with how much longer every axis of its array is behind an iteration; nothing where that was
+    tried and is not so."""
+
+    def __init__(self, found: Mapping[Variable, tuple[int, ...]]) -> None:
+        super().__init__(found)
+        self.found = dict(found)
+
+
+class MovingArray:
+    """One such array. `iteration`: how many there were before the one that is traced, None outside of the loop."""
+
+    def __init__(self, tracer: Tracer, where: Variable, steps: tuple[int, ...], iterations: Size) -> None:
+        self.tracer = tracer
+        self.where = where
+        self.steps, self.iterations = steps, iterations
+        self.iteration: Size | None = None
+        self.whole: SymArray | None = None
+        self.first: tuple[Size, ...] = ()
+        self.taken: tuple[Storage, Value] | None = None  # what an iteration began with
+
+    @property
+    def hidden(self) -> str:
+        """The variable that leads to the memory."""
+        return f" {self.where[1]} of all iterations"
+
+    def put(self, value: Any, seen: Container[int] = ()) -> bool:
+        """What the variable holds in front of the loop, or at the end of an iteration; `seen` is for cells.
+
+        It is copied. An iteration that writes into what it began with, or leaves a view of that, is refused: others may see
+        the memory."""
+        tracer = self.tracer
+        value = materialized(value.read() if isinstance(value, Pending) else value)
+        if not isinstance(value, SymArray) or len(value.sizes) != len(self.steps):
+            raise Moves({self.where: ()})
+        if self.iteration is not None and self.taken is not None:
+            storage, before = self.taken
+            if value.storage is storage or storage.value is not before:
+                raise Moves({self.where: ()})
+        sizes = tuple(map(tracer.resolve, value.sizes))
+        if self.iteration is None:
+            self.first = sizes
+            most = [size if step <= 0 else size + self.iterations * step
+                    for size, step in zip(sizes, self.steps, strict=True)]  # fmt: skip
+            self.whole = SymArray.fresh(
+                tracer, tracer.zeros(value.dtype, list(map(tracer.resolve, most))), is_scalar=False
+            )
+        assert self.whole is not None
+        after = Size.constant(0) if self.iteration is None else self.iteration + 1
+        if value.dtype != self.whole.dtype or sizes != self._sizes(after):
+            raise Moves({self.where: ()})
+        self.whole[self._part(sizes)] = value
+        return False
+
+    def take(self) -> SymArray:
+        """What an iteration begins with; behind the loop what the last one left."""
+        assert self.whole is not None
+        sizes = self._sizes(self.iterations if self.iteration is None else self.iteration)
+        made: SymArray = self.whole[self._part(sizes)].copy()
+        self.taken = made.storage, made.storage.value
+        return made
+
+    def _sizes(self, iteration: Size) -> tuple[Size, ...]:
+        return tuple(
+            self.tracer.resolve(size + iteration * step) for size, step in zip(self.first, self.steps, strict=True)
+        )
+
+    def _part(self, sizes: tuple[Size, ...]) -> tuple[slice, ...]:
+        return tuple(slice(0, SymInt(self.tracer, size)) for size in sizes)
+
+
+def steps_between(tracer: Tracer, begins: Any, ends: Any) -> tuple[int, ...]:
+    """How much longer each axis of an array is than it was, where that is a number, and of some axis not 0; else ()."""
+    if not (isinstance(begins, SymArray) and isinstance(ends, SymArray)) or begins.is_scalar or ends.is_scalar:
+        return ()
+    if begins.dtype != ends.dtype or len(begins.sizes) != len(ends.sizes):
+        return ()
+    steps = [tracer.resolve(end - begin) for begin, end in zip(begins.sizes, ends.sizes, strict=True)]
+    if not all(step.is_constant for step in steps):
+        return ()
+    found = tuple(step.constant_part for step in steps)
+    return found if any(found) else ()
