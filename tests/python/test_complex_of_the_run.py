@@ -140,6 +140,52 @@ def test_operations_are_pythons(rows: list[tuple[float, ...]]) -> None:
 COMPILED = {f: tilewright.jit(strict=True)(f) for f in (every_operation, quotient)}
 
 
+def beside_numpys_floats(x, out, sizes):
+    for i in range(x.shape[0]):
+        z = complex(x[i], 1.5)
+        out[i, 0] = z - x[i]
+        out[i, 1] = z / (x[i] + 3.0)
+        out[i, 2] = x[i] / z
+        out[i, 3] = z * x[i] * 2.0
+        sizes[i] = abs(z - x[i])
+
+
+def test_a_float64_is_a_python_float_to_them() -> None:
+    x = np.random.default_rng(3).standard_normal(150)
+    compiled = tilewright.jit(strict="kernels")(beside_numpys_floats)
+    got, expected = ((np.zeros((150, 4), complex), np.zeros(150)) for _ in range(2))
+    compiled(x, *got)
+    beside_numpys_floats(x, *expected)
+    np.testing.assert_array_equal(got[0][:, [0, 1, 3]], expected[0][:, [0, 1, 3]])
+    np.testing.assert_allclose(got[0], expected[0], rtol=1e-15)
+    np.testing.assert_allclose(got[1], expected[1], rtol=1e-15)
+
+    def f(x, out):
+        for i in range(x.shape[0]):
+            out[i] = 1 / (complex(x[i], 0) - x[i])
+
+    out = np.zeros(150, complex)
+    with pytest.raises(ZeroDivisionError):
+        tilewright.jit(f)(x, out)
+
+
+def test_whole_numbers_are_compared_as_they_are() -> None:
+    def f(n, out):
+        for i in range(out.shape[0]):
+            out[i] = complex(2**53 + i, 0) == 2**53 + 1
+
+    def g(n, out):
+        z = complex(n, 1)
+        out[0] = n == z
+        out[1] = complex(n, 0) == n
+
+    for function in (f, g):
+        got, expected = np.zeros(150, bool), np.zeros(150, bool)
+        tilewright.jit(function)(3, got)
+        function(3, expected)
+        np.testing.assert_array_equal(got, expected)
+
+
 def test_what_has_no_order_is_a_type_error() -> None:
     def f(x, out):
         for i in range(x.shape[0]):

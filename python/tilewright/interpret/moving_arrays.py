@@ -43,24 +43,35 @@ class MovingArray:
         self.whole: SymArray | None = None
         self.first: tuple[Size, ...] = ()
         self.taken: tuple[Storage, Value] | None = None  # what an iteration began with
+        self.begun: list[Storage] = []  # the memory of what the loop began with
+        self.begun_with: list[Value] = []  # what is in it when an iteration begins
+        self.is_shared = False  # others see that memory
 
     @property
     def hidden(self) -> str:
         """The variable that leads to the memory."""
-        return f" {self.where[1]} of all iterations"
+        (_, line, column), name = self.where
+        return f" {name} of all iterations of {line}:{column}"
 
     def put(self, value: Any, seen: Container[int] = ()) -> bool:
-        """What the variable holds in front of the loop, or at the end of an iteration; `seen` is for cells.
+        """What the variable holds in front of the loop, or at the end of an iteration; `seen`: memory that others see, by identity.
 
-        It is copied. An iteration that writes into what it began with, or leaves a view of that, is refused: others may see
-        the memory."""
+        It is copied, so that nobody may see the memory: not that in front of the loop, where an iteration writes into it, nor
+        what an iteration began with, nor what it leaves."""
         tracer = self.tracer
         value = materialized(value.read() if isinstance(value, Pending) else value)
         if not isinstance(value, SymArray) or len(value.sizes) != len(self.steps):
             raise Moves({self.where: ()})
-        if self.iteration is not None and self.taken is not None:
+        memories = [value.storage, *(chosen for chosen, _ in value.storage.chosen_from or ())]
+        if self.iteration is None:
+            self.begun = memories
+            self.is_shared = any(one.argument is not None or id(one) in seen for one in memories)
+        elif self.taken is not None:
             storage, before = self.taken
-            if value.storage is storage or storage.value is not before:
+            is_shared = any(id(one) in seen for one in memories) or (self.is_shared and id(storage) in seen)
+            pairs = ((storage, before), *zip(self.begun, self.begun_with, strict=True))
+            is_written = any(one.value is not held for one, held in pairs)
+            if value.storage is storage or is_shared or is_written:
                 raise Moves({self.where: ()})
         sizes = tuple(map(tracer.resolve, value.sizes))
         if self.iteration is None:
@@ -83,6 +94,7 @@ class MovingArray:
         sizes = self._sizes(self.iterations if self.iteration is None else self.iteration)
         made: SymArray = self.whole[self._part(sizes)].copy()
         self.taken = made.storage, made.storage.value
+        self.begun_with = [one.value for one in self.begun]
         return made
 
     def _sizes(self, iteration: Size) -> tuple[Size, ...]:

@@ -296,7 +296,8 @@ class SymInt(_Number):
         if isinstance(other, (RunScalar, RunComplex)):
             return NotImplemented
         if isinstance(other, (float, SymScalar)) and not isinstance(other, np.generic):
-            return COMPARE[symbol](self.__index__(), float(other))
+            theirs_is = complex if type(getattr(other, "hint", other)) is complex else float
+            return COMPARE[symbol](self.__index__(), theirs_is(other))
         if isinstance(other, (Symbolic, np.ndarray, np.generic)):
             return self._compared(symbol, other)
         return NotImplemented
@@ -423,6 +424,15 @@ def number_of_the_call(value: Any) -> Any:
     return value.concrete() if isinstance(value, _Number) else value
 
 
+def _python_float(value: Any) -> Any:
+    """A number of NumPy's that is a Python float, as np.float64 is: operators of Python's complex numbers take it; else None."""
+    if isinstance(value, np.float64):
+        return float(value)
+    if isinstance(value, Symbolic) and getattr(value, "is_scalar", False) and getattr(value, "dtype", None) == FLOAT64:
+        return RunScalar(value.tracer, value.read(), float)  # type: ignore[attr-defined]
+    return None
+
+
 class SymScalar(_Number):
     """A Python float, bool or complex number that is known at run time; of the last kind sums and products alone.
 
@@ -475,6 +485,8 @@ class SymScalar(_Number):
         return None
 
     def _arithmetic(self, other: Any, name: str, swapped: bool) -> Any:
+        if type(self.hint) is complex and not swapped and (number := _python_float(other)) is not None:
+            return self._of_complex(number, name, swapped)
         if _is_numpys(other):
             return self._ufunc(other, name, swapped)
         if complex in (type(self.hint), type(getattr(other, "hint", other))):
@@ -939,6 +951,12 @@ class RunComplex(SymScalar):
     def _compare(self, symbol: str, other: Any) -> Any:
         if symbol not in ("==", "!="):
             return NotImplemented
+        if (number := _python_float(other)) is not None:
+            other = number
+        if isinstance(other, RunScalar) and other.is_int:
+            other._exact_as_float()  # Python compares the very numbers
+        elif isinstance(other, (SymInt, int)) and not _is_exact_as_float(self.tracer, other):
+            self.concrete()  # which says why not
         if isinstance(other, (Symbolic, int, float, complex, np.ndarray)):
             found = self._compared(symbol, other)
             return found if _is_numpys(other) else RunBool(self.tracer, found.read())
