@@ -190,6 +190,22 @@ def rows_until_small(a, limit):
     return i
 
 
+def a_number_from_outside_of_a_way(a, b, out):
+    """It is read in one way of a branch at first, and the loop in there hands its memory on."""
+    t = -1.5
+    s = 0.25
+    for i in range(1, a.shape[0]):
+        for v in range(3):
+            if a[i] <= s:
+                t = b[i]
+                break
+            w = 0
+            while w < v:
+                w += 1
+                out[i] += 1.0
+        s = t
+
+
 def numbers(n: int, low: int = 0, high: int = 1000) -> Callable[[np.random.Generator], np.ndarray]:
     return lambda rng: rng.integers(low, high, n)
 
@@ -214,6 +230,7 @@ CASES: list[tuple[Callable[..., Any], Callable[[np.random.Generator, int], tuple
     (whiles_in_whiles, lambda rng, n: (np.sort(rng.integers(0, 6, n)), np.zeros(n, np.int64))),
     (bubble_until_sorted, lambda rng, n: (rng.random(n),)),
     (break_in_the_middle, lambda rng, n: (rng.random(n), float(rng.integers(0, n + 1)))),
+    (a_number_from_outside_of_a_way, lambda rng, n: (rng.standard_normal(n), rng.standard_normal(n), np.zeros(n))),
     (rows_until_small, lambda rng, n: (rng.random((n, 5)), 1.0)),
 ]
 NEEDS_ONE = {follow, union_find, until_it_settles}  # NumPy raises of none

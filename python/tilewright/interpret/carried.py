@@ -158,6 +158,8 @@ def memory_of(frame: Frame | None, tracer: Tracer) -> Iterator[Memory]:
     seen: set[int] = set()
     first = ("checked", tracer.checked), *(("draws", order) for order in tracer.orders)
     for name, item in _reached(frame, tracer, *first):
+        if isinstance(item, SymArray) and item.is_scalar and not item.chain:
+            continue  # nothing writes into a number
         if isinstance(item, (SymArray, Compressed)):
             storage = (item.whole if isinstance(item, Compressed) else item).storage
             if id(storage) not in seen:
