@@ -72,10 +72,11 @@ class Form:
             return self._of_kinds(other) if self.dtype == other.dtype else None
         if "scalar" in (self.kind, other.kind):
             scalar, number = (self, other) if self.kind == "scalar" else (other, self)
-            least = {"bool": False, "int": 0, "float": 0.0, "complex": 0j}[number.kind]
-            fits = np.result_type(scalar.dtype, least) == scalar.dtype
-            if number.kind == "complex":
-                fits = scalar.dtype == number.dtype
+            # Of a complex number complex64 would keep a part alone.
+            number_beside = (
+                number.dtype if number.kind == "complex" else {"bool": False, "int": 0, "float": 0.0}[number.kind]
+            )
+            fits = np.result_type(scalar.dtype, number_beside) == scalar.dtype
             return scalar._of_kinds(number) if fits else None
         if not {self.kind, other.kind}.isdisjoint(("bool", "complex")):
             return None

@@ -15,6 +15,7 @@ from ..symbolic.arrays import Storage, SymArray
 from ..symbolic.graph import Value
 from ..symbolic.scalars import SymInt
 from ..symbolic.sizes import Size
+from .carried import storages_of
 from .frame import Pending
 
 if TYPE_CHECKING:
@@ -53,40 +54,38 @@ class MovingArray:
         (_, line, column), name = self.where
         return f" {name} of all iterations of {line}:{column}"
 
-    def put(self, value: Any, seen: Container[int] = ()) -> bool:
-        """What the variable holds in front of the loop, or at the end of an iteration; `seen`: memory that others see, by identity.
+    def begin(self, value: Any, seen: Container[int]) -> None:
+        """What the variable holds in front of the loop; `seen`: memory that others see, by identity."""
+        tracer, value = self.tracer, self._array(value)
+        self.begun = storages_of(value)
+        self.is_shared = any(one.argument is not None or id(one) in seen for one in self.begun)
+        self.first = tuple(map(tracer.resolve, value.sizes))
+        most = [tracer.resolve(size if step <= 0 else size + self.iterations * step)
+                for size, step in zip(self.first, self.steps, strict=True)]  # fmt: skip
+        self.whole = SymArray.fresh(tracer, tracer.zeros(value.dtype, most), is_scalar=False)
+        self.whole[self._part(self.first)] = value
 
-        It is copied, so that nobody may see the memory: not that in front of the loop, where an iteration writes into it, nor
-        what an iteration began with, nor what it leaves."""
-        tracer = self.tracer
+    def put(self, value: Any, seen: Container[int]) -> bool:
+        """What it holds at the end of an iteration. It is copied, so that nobody may see the memory: not that in front of the
+        loop, where an iteration writes into it, nor what an iteration began with, nor what it leaves."""
+        value = self._array(value)
+        assert self.whole is not None and self.taken is not None and self.iteration is not None
+        storage, before = self.taken
+        is_shared = any(id(one) in seen for one in storages_of(value)) or (self.is_shared and id(storage) in seen)
+        pairs = ((storage, before), *zip(self.begun, self.begun_with, strict=True))
+        is_written = any(one.value is not held for one, held in pairs)
+        sizes = tuple(map(self.tracer.resolve, value.sizes))
+        is_other = value.dtype != self.whole.dtype or sizes != self._sizes(self.iteration + 1)
+        if value.storage is storage or is_shared or is_written or is_other:
+            raise Moves({self.where: ()})
+        self.whole[self._part(sizes)] = value
+        return False  # as a cell's: it shares no more memory than before
+
+    def _array(self, value: Any) -> SymArray:
         value = materialized(value.read() if isinstance(value, Pending) else value)
         if not isinstance(value, SymArray) or len(value.sizes) != len(self.steps):
             raise Moves({self.where: ()})
-        memories = [value.storage, *(chosen for chosen, _ in value.storage.chosen_from or ())]
-        if self.iteration is None:
-            self.begun = memories
-            self.is_shared = any(one.argument is not None or id(one) in seen for one in memories)
-        elif self.taken is not None:
-            storage, before = self.taken
-            is_shared = any(id(one) in seen for one in memories) or (self.is_shared and id(storage) in seen)
-            pairs = ((storage, before), *zip(self.begun, self.begun_with, strict=True))
-            is_written = any(one.value is not held for one, held in pairs)
-            if value.storage is storage or is_shared or is_written:
-                raise Moves({self.where: ()})
-        sizes = tuple(map(tracer.resolve, value.sizes))
-        if self.iteration is None:
-            self.first = sizes
-            most = [size if step <= 0 else size + self.iterations * step
-                    for size, step in zip(sizes, self.steps, strict=True)]  # fmt: skip
-            self.whole = SymArray.fresh(
-                tracer, tracer.zeros(value.dtype, list(map(tracer.resolve, most))), is_scalar=False
-            )
-        assert self.whole is not None
-        after = Size.constant(0) if self.iteration is None else self.iteration + 1
-        if value.dtype != self.whole.dtype or sizes != self._sizes(after):
-            raise Moves({self.where: ()})
-        self.whole[self._part(sizes)] = value
-        return False
+        return value
 
     def take(self) -> SymArray:
         """What an iteration begins with; behind the loop what the last one left."""

@@ -148,7 +148,7 @@ class Regions(Region):
         found = {where[1]: MovingArray(tracer, where, steps, iterations)
                  for where, steps in tracer.moving.items() if where[0] == place and steps}  # fmt: skip
         for name, one in found.items():
-            one.put(self.frame.variables.get(name), self._seen_besides(name))
+            one.begin(self.frame.variables.get(name), self._seen_besides(name))
             self.frame.variables[one.hidden] = one.whole
         if found:
             self.state.cells[place] = dict(found)

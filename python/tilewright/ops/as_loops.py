@@ -96,7 +96,8 @@ def accumulate(
     name = f"{ufunc.__name__}.accumulate"
     held = as_array(tracer, array)
     is_vector = held.ndim == 1 and len(tracer.blocks) > 1
-    if ufunc not in _ACCUMULATED or out is not None or (axis is None and not is_vector) or held.ndim < 2 - is_vector:
+    takes_axis = is_vector or (axis is not None and held.ndim > 1)
+    if ufunc not in _ACCUMULATED or out is not None or not takes_axis:
         raise _refusal(tracer, name, "but of add, multiply, maximum and minimum along an axis of several")
     k = normalize_axis(axis or 0, held.ndim)
     if (k == held.ndim - 1 and not is_vector) or held.dtype.kind not in "biuf":

@@ -296,8 +296,7 @@ class SymInt(_Number):
         if isinstance(other, (RunScalar, RunComplex)):
             return NotImplemented
         if isinstance(other, (float, SymScalar)) and not isinstance(other, np.generic):
-            theirs_is = complex if type(getattr(other, "hint", other)) is complex else float
-            return COMPARE[symbol](self.__index__(), theirs_is(other))
+            return COMPARE[symbol](self.__index__(), number_of_the_call(other))
         if isinstance(other, (Symbolic, np.ndarray, np.generic)):
             return self._compared(symbol, other)
         return NotImplemented
