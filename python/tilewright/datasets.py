@@ -30,7 +30,7 @@ from .errors import Error
 from .operations import with_trait
 from .program import Program, evaluate
 from .quantities import format_bytes
-from .record.capture import copy_arguments, with_strides
+from .record.capture import IMMUTABLE, copy_arguments, with_strides
 from .signatures import own_signature
 from .structure import flattened, is_flat
 from .work_folders import work_folder
@@ -231,15 +231,29 @@ class Reference:
             return None
 
 
-def raised_in_numpy(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Exception | None:
-    """What the function raises for this call in NumPy. It runs once, on copies of the arguments."""
-    args, kwargs = copy_arguments(args, kwargs)
+def raised_in_numpy(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], *, writes: bool = False
+) -> Exception | None:
+    """What the function raises for this call in NumPy. It runs once, on copies of the arguments. With `writes`, it runs
+    on the arguments, which then have what it wrote before it raised; where it raises nothing, they are as they were."""
+    given = [*args, *kwargs.values()]
+    copied_args, copied_kwargs = copy_arguments(args, kwargs)
+    in_place = writes and all(
+        type(v) is np.ndarray and not v.dtype.hasobject or isinstance(v, IMMUTABLE) for v in given
+    )
     try:
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            function(*args, **kwargs)
+            if in_place:
+                function(*args, **kwargs)
+            else:
+                function(*copied_args, **copied_kwargs)
     except Exception as error:  # noqa: BLE001  (whatever the function raises)
         return error
+    if in_place:
+        for value, copy in zip(given, [*copied_args, *copied_kwargs.values()], strict=True):
+            if isinstance(value, np.ndarray) and value.flags.writeable:
+                value[...] = copy
     return None
 
 

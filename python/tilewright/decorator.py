@@ -369,7 +369,7 @@ class JitFunction(_face.Dispatcher):
             # raises none, the error is one of the trace alone.
             own_error = raised_while_tracing(error, self.__wrapped__)
             if self.strict:
-                raise self._raised_in_numpy(args, kwargs) or own_error from error
+                raise self._raised_in_numpy(args, kwargs, writes=True) or own_error from error
             way = "numpy"
         # Outside of the `try`: what the function itself raises here is the caller's, and no reason to run it once more.
         if way == "plan":
@@ -879,10 +879,12 @@ class JitFunction(_face.Dispatcher):
         module = self.__module__ or Path(file).stem
         warnings.warn_explicit(f"runs in NumPy: {error}", FallbackWarning, file, line, module=module)
 
-    def _raised_in_numpy(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Exception | None:
+    def _raised_in_numpy(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], *, writes: bool = False
+    ) -> Exception | None:
         from .datasets import raised_in_numpy  # noqa: PLC0415  (only a trace that failed needs it)
 
-        return raised_in_numpy(self.__wrapped__, args, kwargs)
+        return raised_in_numpy(self.__wrapped__, args, kwargs, writes=writes)
 
     def _stay(self, args: tuple[Any, ...], kwargs: dict[str, Any], *, at_any_values: bool = True) -> None:
         """Let NumPy serve such calls without another look. That is always right, if not always fastest."""

@@ -644,6 +644,23 @@ def test_no_iteration_reads_beyond_what_a_mask_picks_out():
     assert len(compiled.specializations) == 1
 
 
+def test_arguments_have_what_numpy_wrote_before_it_raised():
+    def fill(x, n):  # the sizes of this call are such that tracing meets the error
+        c = x.copy()
+        for i in range(n):
+            x[i] = 5.0
+            c = c[1:] + 1
+        return c
+
+    x, expected, compiled = np.arange(4.0), np.arange(4.0), tilewright.jit(strict=True)(fill)
+    with pytest.raises(IndexError) as of_numpy:
+        fill(expected, 7)
+    with pytest.raises(IndexError) as of_ours:
+        compiled(x, 7)
+    same(x, expected)
+    assert str(of_ours.value) == str(of_numpy.value)
+
+
 @pytest.mark.parametrize(
     "function",
     [

@@ -260,6 +260,9 @@ class Recorder:
         return rare < 0.05 * total
 
 
+IMMUTABLE = (int, float, complex, bool, str, bytes, type(None), np.generic, np.dtype, type)
+
+
 def copy_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Copies that later writes of the script do not reach; layouts are kept."""
     memo: dict[int, Any] = {}
@@ -271,7 +274,7 @@ def copy_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple
             return memo[id(value)]
         if isinstance(value, types.FunctionType):  # of the script, it reports its calls
             return getattr(value, "__tilewright_recorded__", value)
-        if isinstance(value, (int, float, complex, bool, str, bytes, type(None), np.generic, np.dtype, type)):
+        if isinstance(value, IMMUTABLE):
             return value
         try:
             return copy.deepcopy(value, memo)
