@@ -62,6 +62,15 @@ Stmt with_names(const Stmt& code, const std::map<std::string, std::string>& name
         });
 }
 
+/// A truth that only falls is stored where it falls: another iteration, at the same time, may have lowered it.
+Stmt with_lowered(const Stmt& code, const std::string& flag) {
+    return mutate_with(code, [&](Mutator& self, const Store* op) {
+        if (op->name != flag) return self.inside(op);
+        const Expr zero = make_zero(op->value.type());
+        return IfThenElse::make(op->value == zero, store_of(flag, zero, op->index, op->predicate));
+    });
+}
+
 bool reads_any(const Expr& value, const std::set<std::string>& names) {
     return contains(value, [&](const Variable* op) { return names.count(op->name) != 0; });
 }
@@ -473,6 +482,8 @@ class Composer {
             if (inside.found > 0 && !inside.leaks) return split(mutated, "");
         }
         keep_inside(body, value);
+        for (const std::string& flag : loop.flags)
+            if (memory_.count(flag) != 0) body.code = with_lowered(body.code, memory(flag).symbol);
         body.code = loop.parallel ? parallel_loop(loop, body.code) : serial_loop(loop, {}, body.code);
         return body;
     }

@@ -124,6 +124,8 @@ struct InGroup {
     /// outermost loops of that.
     bool may_go_inside = false;
     std::vector<std::string> own; ///< temporaries of no dimensions that each iteration has for itself
+    /// Truths that iterations of a parallel loop only lower: the plan gives the call up where one did.
+    std::vector<std::string> flags;
     /// Not 0: a loop over rows around loops over columns: so many rows are under way together, each at least
     /// `skew` columns behind the one before it (dsl/passes/wavefront). A schedule may name another number.
     int rows_together = 0;

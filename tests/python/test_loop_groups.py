@@ -297,3 +297,121 @@ def test_long_loops_can_be_interrupted() -> None:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+def error_diffusion(c, steps):
+    """Branches in branches that write: Floyd and Steinberg's dithering."""
+    for y in range(c.shape[0]):
+        for x in range(c.shape[1]):
+            old = c[y, x]
+            c[y, x] = np.floor(old * steps) / steps
+            err = old - c[y, x]
+            if x + 1 < c.shape[1]:
+                c[y, x + 1] += err * 7 / 16
+            if y + 1 < c.shape[0]:
+                if x > 0:
+                    c[y + 1, x - 1] += err * 3 / 16
+                c[y + 1, x] += err * 5 / 16
+                if x + 1 < c.shape[1]:
+                    c[y + 1, x + 1] += err / 16
+
+
+def loops_in_branches(c, steps):
+    for y in range(1, c.shape[0]):
+        if c[y, 0] > 0:
+            for x in range(1, c.shape[1]):
+                if c[y, x] > c[y - 1, x]:
+                    c[y, x] -= c[y, x - 1] / steps
+                else:
+                    c[y - 1, x] = c[y, x]
+            c[y, 0] = c[y, 1]
+        elif c[y, 1] > 0:
+            c[y] = c[y - 1] + 1
+
+
+def one_way_makes_another(c, steps):
+    d = c.copy()
+    for y in range(1, c.shape[0]):
+        if c[y, 0] > 0:
+            if c[y, 1] > 0:
+                d[y] = c[y]
+            else:
+                d = c + y
+            d[y, 0] = 1.0
+        c[y] = d[y - 1] / steps
+
+
+@pytest.mark.parametrize("function", [error_diffusion, loops_in_branches, one_way_makes_another])
+@pytest.mark.parametrize("shape", [(1, 2), (2, 3), (17, 33)])
+def test_branches_in_branches_write_in_place(function, shape):
+    ours = RNG.normal(size=shape)
+    expected = ours.copy()
+    function(expected, 3)
+    compiled = tilewright.jit(strict=True)(function)
+    compiled(ours, 3)
+    assert np.array_equal(ours, expected)
+    if function is error_diffusion:
+        assert "copy" not in compiled.specializations[0].plan_text
+
+
+def magnitudes(x, y, limit):
+    """Python's abs() of a complex number raises where it overflows: every iteration of every loop has that check."""
+    counts = np.zeros(len(x), dtype=np.int64)
+    for i in range(len(x)):
+        z, k = 0j, 0
+        while abs(z) < limit and k < 20:
+            z = z * z + complex(x[i], y[i])
+            k += 1
+        counts[i] = k
+    return counts
+
+
+def falls_and_rises(x, limit):
+    """No flag that only falls: each iteration sets it anew, and the last one counts."""
+    ok = True
+    for i in range(len(x)):
+        ok = ok and x[i] < limit
+        if i % 7 == 0:
+            ok = x[i] > 0
+    if not ok:
+        raise ValueError("the last one")
+    return x * 2
+
+
+def flag_that_is_returned(x, limit):
+    ok, steps = True, np.zeros(len(x))
+    for i in range(len(x)):
+        steps[i] = 1.0 if ok else 2.0
+        ok = ok and x[i] < limit
+    return ok, steps
+
+
+def test_checks_of_iterations_that_run_at_the_same_time():
+    compiled = tilewright.jit(strict=True)(magnitudes)
+    x, y = RNG.uniform(-2, 2, 3000), RNG.uniform(-2, 2, 3000)
+    assert (compiled(x, y, 2.0) == magnitudes(x, y, 2.0)).all()
+    for bad in (0, 1500, 2999):  # whichever iteration lowers it, none raises it again
+        xs, ys = x.copy(), y.copy()
+        xs[bad] = ys[bad] = 1.7e308
+        for _ in range(5):
+            with pytest.raises(OverflowError, match="absolute value too large"):
+                compiled(xs, ys, np.inf)
+
+
+@pytest.mark.parametrize("bad", [None, 0, 1, 6, 7, 8, 500, 993, 994, 999])
+def test_flags_that_are_no_checks_keep_their_order(bad):
+    x = RNG.uniform(0.1, 0.9, 1000)
+    if bad is not None:
+        x[bad] = 1.5
+    compiled = tilewright.jit(strict=True)(falls_and_rises)
+    try:
+        expected = falls_and_rises(x, 1.0)
+    except ValueError:
+        with pytest.raises(ValueError, match="the last one"):
+            compiled(x, 1.0)
+    else:
+        assert (compiled(x, 1.0) == expected).all()
+    ok, steps = tilewright.jit(strict=True)(flag_that_is_returned)(x, 1.0)
+    expected_ok, expected_steps = flag_that_is_returned(x, 1.0)
+    assert ok == expected_ok
+    assert (steps == expected_steps).all()

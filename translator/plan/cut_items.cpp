@@ -411,6 +411,38 @@ class Items {
     }
 };
 
+std::optional<std::string> start_of_ways(const Cut& cut, const Operation& branch, std::size_t result);
+
+/// The array from outside of a block that `value`, one of the block's, is after updates, branches and loops of the
+/// block; `value` itself where it is none of the block's; nothing where it is made there.
+std::optional<std::string> start_in(const Cut& cut, const Block& block, std::string value) {
+    while (cut.home_of(value) == &block) {
+        const Operation* made = cut.values.made_by(value);
+        if (made == nullptr) return std::nullopt;
+        if (made->op == Op::update) {
+            value = made->operands[0];
+        } else if (made->op == Op::for_loop || made->op == Op::while_loop) {
+            value = made->operands[cut.values.position(value)];
+        } else if (made->op == Op::if_else) {
+            const std::optional<std::string> start = start_of_ways(cut, *made, cut.values.position(value));
+            if (!start) return std::nullopt;
+            value = *start;
+        } else {
+            return std::nullopt;
+        }
+    }
+    return value;
+}
+
+/// The array from outside of a branch that its result is, whichever way it goes.
+std::optional<std::string> start_of_ways(const Cut& cut, const Operation& branch, std::size_t result) {
+    const auto of = [&](std::size_t way) {
+        return start_in(cut, branch.regions[way], branch.regions[way].yields[result]);
+    };
+    const std::optional<std::string> start = of(0);
+    return start == of(1) ? start : std::nullopt;
+}
+
 } // namespace
 
 std::vector<Item> items_of(const Cut& cut, const Block& block, const Names& ends, const Names& takeable) {
@@ -422,16 +454,8 @@ std::map<std::string, std::string> changed_in_place(const Cut& cut, const Operat
     std::map<std::string, int> uses;
     const auto results = results_of(branch);
     for (std::size_t k = 0; k < results.size(); ++k) {
-        std::optional<std::string> start;
-        bool same = true;
-        for (const Block& way : branch.regions) {
-            std::string value = way.yields[k];
-            for (auto each = way.operations.rbegin(); each != way.operations.rend(); ++each)
-                if (each->op == Op::update && each->result == value) value = each->operands[0];
-            same = same && cut.home_of(value) != &way && (!start || *start == value);
-            start = value;
-        }
-        if (!same || !start || cut.scalars.count(*start) != 0) continue;
+        const std::optional<std::string> start = start_of_ways(cut, branch, k);
+        if (!start || cut.scalars.count(*start) != 0) continue;
         out[results[k].first] = *start;
         ++uses[*start];
     }

@@ -7,6 +7,7 @@
 #include "translator/ir/attributes.h"
 #include "translator/ir/walk.h"
 #include "translator/loops/pixelwise.h"
+#include "translator/plan/checked_flags.h"
 #include "translator/plan/cut.h"
 
 namespace tilewright::translator {
@@ -93,6 +94,9 @@ class Cutter {
             add_end(write.value, ends);
         // Where a size that is read does not fit, NumPy runs the call: that has to be known before anything is written.
         cut_.out.steps = block(program_.body, ends, has_unbounded_read(program_.body) ? Names() : cut_.written);
+        for (const std::string& flag : checked_flags(program_, cut_.values))
+            if (const auto place = cut_.places.find(flag); place != cut_.places.end())
+                cut_.out.flags[cut_.values.made_by(flag)].insert(place->second);
         finish();
         return std::move(cut_.out);
     }

@@ -201,6 +201,7 @@ std::set<std::string> own_of_each_iteration(const Stepped& stepped, const Step& 
 std::string why_not_independent(const Stepped& stepped, const Step& range) {
     // What the iterations of the range, and of the loops in it, have for themselves.
     Names own = own_of_each_iteration(stepped, range);
+    own.merge(stepped.flags_of(range));
     runtime::for_each_step(range.body, [&](const Step& step) {
         if (step.is_loop()) own.merge(own_of_each_iteration(stepped, step));
     });

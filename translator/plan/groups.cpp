@@ -231,6 +231,8 @@ InGroup Groups::order_of(const Step& step, PlanStep& loop) {
     order.own = own_numbers(step);
     order.parallel = why_not_independent(context_.stepped, step).empty();
     if (order.parallel) {
+        const std::set<std::string> flags = context_.stepped.flags_of(step);
+        order.flags.assign(flags.begin(), flags.end());
         // Iterations of the outermost loop are most.
         runtime::for_each_step(loop.body, [](PlanStep& inner) {
             if (inner.in_group) inner.in_group->parallel = false;

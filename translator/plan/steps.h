@@ -88,7 +88,13 @@ struct Stepped {
     std::vector<Step> steps;
     std::vector<BufferPlan> buffers;   ///< all but arguments that are only read
     std::vector<std::string> returned; ///< buffers or arguments
+    /// Of loops: the buffers of their checked_flags().
+    std::map<const Operation*, std::set<std::string>> flags;
 
+    std::set<std::string> flags_of(const Step& loop) const {
+        const auto found = flags.find(loop.operation);
+        return found == flags.end() ? std::set<std::string>() : found->second;
+    }
     /// Null for other memory.
     const BufferPlan* buffer(const std::string& name) const {
         const auto found = std::ranges::find(buffers, name, &BufferPlan::name);
