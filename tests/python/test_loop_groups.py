@@ -351,7 +351,7 @@ def test_branches_in_branches_write_in_place(function, shape):
     compiled(ours, 3)
     assert np.array_equal(ours, expected)
     if function is error_diffusion:
-        assert "copy" not in compiled.specializations[0].plan_text
+        assert "copy" not in compiled.specializations[0].plan_text()
 
 
 def magnitudes(x, y, limit):
