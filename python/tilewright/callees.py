@@ -13,6 +13,7 @@ import functools
 import inspect
 import itertools
 import sys
+import time
 import types
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -206,23 +207,31 @@ def seen(function: Any, args: Sequence[Any], kwargs: dict[str, Any], kind_of: Ca
     return found
 
 
-def watching(function: Callable[..., Any], watched: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, with a look at what it gives. `watched`: itself, or one that looks at its calls."""
+def watching(
+    function: Callable[..., Any], watched: Callable[..., Any], looked: Callable[[float], None]
+) -> Callable[..., Any]:
+    """The function, with a look at what it gives. `watched`: itself, or one that looks at its calls. `looked` gets the
+    seconds that a look took."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         result = watched(*args, **kwargs)
+        begun = time.perf_counter()
+        look(result, args, kwargs)
+        looked(time.perf_counter() - begun)
+        return result
+
+    def look(result: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         try:
             key = _key(function, args, kwargs, _kind_of)
         except TypeError:
-            return result  # no trace has such arguments
+            return  # no trace has such arguments
         try:
             found = _described(result, list(arrays_in((args, kwargs))))
             refuse_shared(list(arrays_in(result)))
             _keep(key, found)
         except TypeError as error:
             _SEEN[key] = str(error)
-        return result
 
     return call
 
@@ -281,20 +290,22 @@ def _share(one: Any, other: Any) -> bool:
         return True
 
 
-def watching_effects(
+def watching_effects(  # noqa: PLR0917
     function: Any,
     watched: Callable[..., Any],
     way: Any,
     around: Sequence[Any],
+    looked: Callable[[float], None],
     is_worth_it: Callable[[int], bool] = lambda _: True,
 ) -> Callable[..., Any]:
     """What stands for a function that is called on that way, with a look at what it gives and writes. `watched`: itself, or
     one that looks at its calls. `around`: the functions that are compiled, whose variables outside are looked at too.
-    `is_worth_it`: whether to look at a call that is handed so many bytes."""
+    `looked` gets the seconds that a look took. `is_worth_it`: whether to look at a call that is handed so many bytes."""
 
     # Classes may refuse to be looked into in any way of their own: the call itself is made as ever.
     def call(*args: Any, **kwargs: Any) -> Any:
         key = before = None
+        begun = time.perf_counter()
         try:
             key = _key((function, way), args, kwargs, _kind_of)
             arrays = list(arrays_in((args, kwargs)))
@@ -304,12 +315,15 @@ def watching_effects(
         except Exception as error:  # noqa: BLE001
             if key is not None:
                 _SEEN[key] = str(error)
+        took_s = time.perf_counter() - begun
         result = watched(*args, **kwargs)
+        begun = time.perf_counter()
         if before is not None:
             try:
                 _keep(key, seen_of(result, *before))
             except Exception as error:  # noqa: BLE001
                 _SEEN[key] = str(error)
+        looked(took_s + time.perf_counter() - begun)
         return result
 
     def seen_of(result: Any, arrays: list[Any], copies: list[Any], contents: Any, outside: dict[Variable, Any]) -> Seen:
@@ -430,17 +444,16 @@ CONTAINERS = (
 
 
 def _variables_described(variables: dict[str, Any], arguments: list[Any]) -> Any:
-    """What statements set: containers stay Python's own."""
+    """What statements set: containers stay Python's own, but for tuples."""
 
-    def is_held(value: Any) -> bool:
-        return type(value) in CONTAINERS and not (type(value) is tuple and not any(map(is_held, value)))
+    def described(value: Any) -> Any:
+        if type(value) is tuple:
+            return tuple(map(described, value))
+        if type(value) in CONTAINERS:
+            return Held(type(value), _kind_of_items(value))
+        return _described(value, arguments, is_pure=False)
 
-    return {
-        name: Held(type(value), _kind_of_items(value))
-        if is_held(value)
-        else _described(value, arguments, is_pure=False)
-        for name, value in variables.items()
-    }
+    return {name: described(value) for name, value in variables.items()}
 
 
 def _kind_of_items(value: Any) -> Any:

@@ -112,11 +112,14 @@ class Effect:
     """What a stage calls: the function, with arrays of their own, and its results piece by piece, then what it wrote."""
 
     def __init__(  # noqa: PLR0917
-        self, function: Callable[..., Any], way: Way, gives: Any, written: Sequence[int], places: Places
-    ) -> None:
+        self, function: Callable[..., Any], way: Way, gives: Any, written: Sequence[int], places: Places,
+        shared: frozenset[int],
+    ) -> None:  # fmt: skip
         """`gives` and `written`: as callees.Seen has them. `places`: what the compiled function reads beside it, which the
-        function may not change, or NumPy goes on; one of C's has its arguments alone to change."""
-        self.function, self.way, self.gives, self.written = function, way, gives, written
+        function may not change, or NumPy goes on; one of C's has its arguments alone to change. `shared`: arguments that
+        have memory in common with others, of which no call that was seen wrote any. They are handed over as arrays of
+        their own, so a call that writes one is not as NumPy makes it: NumPy makes it again."""
+        self.function, self.way, self.gives, self.written, self.shared = function, way, gives, written, shared
         self.places = Places() if isinstance(function, types.BuiltinFunctionType) else places
 
     def behind(self, checked: Any) -> Effect:
@@ -144,9 +147,11 @@ class Effect:
             made.outside = changes_since(outside)
             for change in made.outside:
                 change.undo()  # NumPy, which goes on, reads it before this call too
-            if calls:
+            if calls and self.shared.isdisjoint(made.written):
                 _here.made[-1].append(made)
-        if made.containers or made.outside or not set(made.written) <= set(self.written):
+        if (
+            made.containers or made.outside or not set(made.written) <= set(self.written)
+        ):  # none of `shared` is among these
             raise _Differs
         try:
             pieces = pieces_of(made.result, self.gives, given)

@@ -53,6 +53,7 @@ class Pending:
     leads_to: Callable[[], list[Any]] = list  # objects whose memory may be written through it
     # Of what a loop may have left as it was before: the loop's place and the variable, which its iterations have to begin with.
     needs: tuple[tuple[str, int, int], str] | None = None
+    has_no_value: bool = False
 
     @classmethod
     def refused(cls, error: Callable[[], BaseException]) -> Pending:
@@ -61,7 +62,7 @@ class Pending:
         def read() -> NoReturn:
             raise error()
 
-        return cls(read)
+        return cls(read, has_no_value=True)
 
 
 class BeginAgain(BaseException):

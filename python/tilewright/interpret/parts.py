@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import ast
 import collections
+import itertools
 import types
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from ..callees import arrays_in
 from ..errors import TraceError
 from ..ops.stages import EFFECTS, effect_stage
+from ..symbolic.tracer import MOST_STAGE_OPERANDS
 from .frame import Pending, Return
 from .kept_objects import KeptObject, handed, kept_object
 from .outlined import RETURNED, Outline, is_part, outline_of, part_site, place_in
@@ -111,7 +114,7 @@ class Parts(Part):
         assert isinstance(node.body, list)
         own = [one for one in node.body if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))]
         is_all = statements[first] is own[0] and statements[last] is own[-1]
-        return None if is_all else outline
+        return None if is_all and not known else outline
 
     def _looks_into(self, node: ast.stmt) -> bool:
         """Whether a statement does more with a container that Python keeps than to return it."""
@@ -129,7 +132,8 @@ class Parts(Part):
         if type(value) is list and self.inputs.is_outer(value):
             return not _can_be_handed(value)  # where they change it, NumPy goes on: the caller's list is changed
         if isinstance(value, (list, dict, set, bytearray, collections.deque)):
-            return not (_only_read(name, statements) and _can_be_handed(value))
+            few = len([*itertools.islice(arrays_in(value), MOST_STAGE_OPERANDS)]) < MOST_STAGE_OPERANDS
+            return not (few and _only_read(name, statements) and _can_be_handed(value))
         return name in self.frame.variables and not _can_be_handed(value)
 
     def _run(self, way: Any) -> None:
@@ -184,7 +188,7 @@ def _bound_by(statements: Sequence[ast.stmt]) -> set[str]:
 
 
 def _can_be_handed(value: Any) -> bool:
-    return isinstance(value, Pending) or has_text(value)
+    return not value.has_no_value if isinstance(value, Pending) else has_text(value)
 
 
 def _only_read(name: str, statements: Sequence[ast.stmt]) -> bool:

@@ -665,7 +665,8 @@ class Regions(Region):
                 )  # fmt: skip
             return made.read() if isinstance(made, Pending) else made
 
-        return Pending(read, leads_to=lambda: [made], needs=needs)
+        has_no_value = isinstance(made, Pending) and made.has_no_value
+        return Pending(read, leads_to=lambda: [made], needs=needs, has_no_value=has_no_value)
 
     def _has_iteration(self, length: Size | None) -> bool:
         """Whether a loop over a range of that length, None of one that data end, has one for certain."""

@@ -20,6 +20,8 @@ from .source import FUTURE, site_of, source_of
 _NAME = "__tilewright_watch__"
 _TRUTH = "__tilewright_truth__"
 _INNER = "__tilewright_watched__"
+# Of one place, and of all together; and so many calls of each place in any case.
+_PLACE_S, _ALL_PLACES_S, _TIMES = 0.3, 3.0, 4
 _PART, _PICK, _LOCALS, _OUT = (
     "__tilewright_part__",
     "__tilewright_pick__",
@@ -47,14 +49,36 @@ def _truth(_: Branch, condition: Any) -> bool:
 
 
 class Limits:
-    """How much is looked at that no trace has asked for: the next one may, and would have to wait for another call."""
+    """How much is looked at. Of what no trace has asked for, little: the next one may, and would have to wait for another
+    call. Of what one place calls, as long as looking takes no longer than a user waits: lists and dicts are looked at item
+    by item. What is not looked at is checked like all that compiled code calls."""
 
     def __init__(self) -> None:
         self.calls, self.bytes = 2000, 1 << 26
+        self.looks: dict[Way, Looks] = {}
+        self.looked_s = 0.0
+
+    def looks_at(self, way: Way) -> Looks | None:
+        """What counts the time of looking at calls of that place; None where it is used up."""
+        looks = self.looks.setdefault(way, Looks(self))
+        is_long = looks.looked_s > _PLACE_S or self.looked_s > _ALL_PLACES_S
+        return None if is_long and looks.times >= _TIMES else looks
 
     def take(self, number_of_bytes: int) -> bool:
         self.calls, self.bytes = self.calls - 1, self.bytes - number_of_bytes
         return self.calls >= 0 and self.bytes >= 0
+
+
+class Looks:
+    """How often, and how long, calls of one place were looked at."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits, self.times, self.looked_s = limits, 0, 0.0
+
+    def __call__(self, took_s: float) -> None:
+        self.times += 1
+        self.looked_s += took_s
+        self.limits.looked_s += took_s
 
 
 @dataclass(frozen=True)
@@ -76,12 +100,15 @@ def can_be_watched(function: Any) -> bool:
 
 def _look_at(function: Any, way: Way, look: Look) -> Any:
     """What looks at the results of a call; None where nothing is to be seen."""
+    looks = look.limits.looks_at(way) if look.limits is not None else None
+    if looks is None:
+        return None
     is_looked_at = is_pure(function) or is_decided_by_data(function)
-    watched = watching(function, _watched(function, way, look)) if is_looked_at else None
+    watched = watching(function, _watched(function, way, look), looks) if is_looked_at else None
     if is_asked(function, way):
-        return watching_effects(function, watched or _watched(function, way, look), way, look.around)
+        return watching_effects(function, watched or _watched(function, way, look), way, look.around, looks)
     if watched is None and look.limits is not None and may_be_stage(function) and not _is_of_numpy(function):
-        return watching_effects(function, _watched(function, way, look), way, look.around, look.limits.take)
+        return watching_effects(function, _watched(function, way, look), way, look.around, looks, look.limits.take)
     return watched
 
 
