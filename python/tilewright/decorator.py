@@ -402,8 +402,10 @@ class JitFunction(_face.Dispatcher):
             result = self._in_numpy(args, kwargs, out)
             trial.numpy_ns.append(time.perf_counter_ns() - start_ns)
             return result
-        start_ns = time.perf_counter_ns()
+        start_ns, settling = time.perf_counter_ns(), effects.Settling.events
         result = self._in_plan(specialization, bound, args, kwargs, out)
+        if effects.Settling.events != settling:
+            return result
         took_ns, watched_ns = time.perf_counter_ns() - start_ns, min(self._watched_ns.get(_call_key(args, kwargs), [0]))
         if watched_ns and self._loses_to_watched(took_ns, watched_ns):
             self._end_trial(
@@ -910,6 +912,17 @@ class JitFunction(_face.Dispatcher):
             f"{self.__name__}.{what}: there are {len(self._specializations)} specializations ({listed}).",
             f"Use f.for_args(…).{what}.",
         )
+
+
+class QuietFunction(JitFunction):
+    """One that nobody asked for: what it cannot compile is no news."""
+
+    def _miss(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        effects.Settling.events += 1
+        return super()._miss(args, kwargs)
+
+    def _fall_back(self, error: TraceError | TranslateError) -> None:
+        logs.fallback.debug("%s: %s", self.__name__, error)
 
 
 @overload

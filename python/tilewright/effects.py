@@ -91,6 +91,13 @@ class _Here(threading.local):
 _here = _Here()
 
 
+class Settling:
+    """Counts what goes on before it is known how functions that stages call are called best. What a call takes meanwhile says
+    nothing of later ones."""
+
+    events = 0
+
+
 def begin() -> int:
     """Before all stages of a compiled call."""
     _here.made.append([])
@@ -113,13 +120,15 @@ class Effect:
 
     def __init__(  # noqa: PLR0917
         self, function: Callable[..., Any], way: Way, gives: Any, written: Sequence[int], places: Places,
-        shared: frozenset[int],
+        shared: frozenset[int], run: Callable[..., Any],
     ) -> None:  # fmt: skip
         """`gives` and `written`: as callees.Seen has them. `places`: what the compiled function reads beside it, which the
         function may not change, or NumPy goes on; one of C's has its arguments alone to change. `shared`: arguments that
         have memory in common with others, of which no call that was seen wrote any. They are handed over as arrays of
-        their own, so a call that writes one is not as NumPy makes it: NumPy makes it again."""
+        their own, so a call that writes one is not as NumPy makes it: NumPy makes it again. `run`: what is called, the
+        function or what does the same."""
         self.function, self.way, self.gives, self.written, self.shared = function, way, gives, written, shared
+        self.run = run
         self.places = Places() if isinstance(function, types.BuiltinFunctionType) else places
 
     def behind(self, checked: Any) -> Effect:
@@ -136,7 +145,7 @@ class Effect:
         made = Made(self.way, given, [])
         calls, outside = len(_here.made), self.places.as_they_are()
         try:
-            made.result = self.function(*args, **kwargs)
+            made.result = self.run(*args, **kwargs)
         except BaseException as error:
             made.error = error
             raise

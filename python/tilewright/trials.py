@@ -8,7 +8,8 @@ from typing import Any
 
 _TRIED = 3  # calls of each side, where none may be made twice
 _WORTH = 1.02  # compiled code may take that much longer: a call's noise
-_CLEAR = 0.8  # compiled code needs no more of them that takes that share of NumPy's time
+# Compiled code needs no more of them that takes so much less, or more, than NumPy.
+_CLEARLY_FASTER, _CLEARLY_SLOWER = 0.8, 2.0
 
 
 @dataclass
@@ -24,7 +25,10 @@ class Trial:
     @property
     def is_over(self) -> bool:
         warm = self.plan_ns[1:]
-        return bool(warm) and (len(warm) >= _TRIED or min(warm) < _CLEAR * min(self.numpy_ns))
+        if not warm or not self.numpy_ns:
+            return False
+        is_clear = min(warm) < _CLEARLY_FASTER * min(self.numpy_ns) or min(warm) > _CLEARLY_SLOWER * max(self.numpy_ns)
+        return is_clear or len(warm) >= _TRIED
 
     @property
     def why_numpy(self) -> str:

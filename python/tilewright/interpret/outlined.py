@@ -7,7 +7,7 @@ import ast
 import copy
 import types
 import weakref
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -294,22 +294,37 @@ def _compiled(  # noqa: PLR0917
     declared = [ast.Global(list(globals_set))] if globals_set else []
     body = [*declared, *dropped, *(_Returns().visit(copy.deepcopy(one)) for one in statements), given]
     parameters = ast.arguments([], [], None, [ast.arg(one) for one in reads], [None] * len(reads), None, [])
-    part = ast.FunctionDef(name, parameters, body, [], None)
-    names = [*code.co_freevars, _LOCALS, _PICK, unset]
+    part = ast.copy_location(ast.FunctionDef(name, parameters, body, [], None), statements[0])
+    cells = {_LOCALS: types.CellType(locals), _PICK: types.CellType(pick), unset: types.CellType(_UNSET)}
+    made = in_closure(part, function, cells, f"{function.__qualname__}.{name}")
+    made.__kwdefaults__ = dict.fromkeys(reads, _UNSET)
+    made.__tilewright_part__ = code  # type: ignore[attr-defined]
+    made.__tilewright_node__ = part  # type: ignore[attr-defined]
+    return made
+
+
+_INNER = "__tilewright_defined__"
+
+
+def in_closure(
+    definition: ast.FunctionDef, function: types.FunctionType, cells: Mapping[str, types.CellType], qualified_name: str
+) -> types.FunctionType:
+    """A function of that definition, with the defaults, the module and the variables from outside of another one, and these
+    cells."""
+    code = function.__code__
+    inner = copy.copy(definition)
+    inner.name, inner.decorator_list, inner.returns = _INNER, [], None
+    names = [*code.co_freevars, *cells]
     arguments = ast.arguments([], [ast.arg(one) for one in names], None, [], [], None, [])
-    around = ast.copy_location(
-        ast.FunctionDef("around", arguments, [ast.copy_location(part, statements[0])], [], None), node
-    )
+    around = ast.copy_location(ast.FunctionDef("around", arguments, [inner], [], None), definition)
     module = ast.fix_missing_locations(ast.Module([around], []))
     compiled = compile(module, code.co_filename, "exec", code.co_flags & FUTURE, dont_inherit=True)
     outer = next(one for one in compiled.co_consts if isinstance(one, types.CodeType))
-    inner = next(one for one in outer.co_consts if isinstance(one, types.CodeType) and one.co_name == name)
-    qualified = f"{function.__qualname__}.{name}"
-    inner = inner.replace(co_qualname=qualified)
-    cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
-    cells |= {_LOCALS: types.CellType(locals), _PICK: types.CellType(pick), unset: types.CellType(_UNSET)}
-    made = types.FunctionType(inner, function.__globals__, name, None, tuple(cells[one] for one in inner.co_freevars))
-    made.__kwdefaults__ = dict.fromkeys(reads, _UNSET)
-    made.__qualname__, made.__module__ = qualified, function.__module__
-    made.__tilewright_part__ = code  # type: ignore[attr-defined]
-    return made
+    made = next(one for one in outer.co_consts if isinstance(one, types.CodeType) and one.co_name == _INNER)
+    made = made.replace(co_name=definition.name, co_qualname=qualified_name)
+    known = {**dict(zip(code.co_freevars, function.__closure__ or (), strict=True)), **cells}
+    closure = tuple(known[one] for one in made.co_freevars)
+    result = types.FunctionType(made, function.__globals__, definition.name, function.__defaults__, closure)
+    result.__kwdefaults__ = function.__kwdefaults__
+    result.__qualname__, result.__module__ = qualified_name, function.__module__
+    return result

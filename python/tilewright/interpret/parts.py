@@ -19,6 +19,7 @@ from ..errors import TraceError
 from ..ops.stages import EFFECTS, effect_stage
 from ..symbolic.tracer import MOST_STAGE_OPERANDS
 from .frame import Pending, Return
+from .inner_calls import InnerCalls
 from .kept_objects import KeptObject, handed, kept_object
 from .outlined import RETURNED, Outline, is_part, outline_of, part_site, place_in
 from .source import inside, site_of
@@ -153,7 +154,8 @@ class Parts(Part):
             raise refusal
         self.inputs.pin(outline.call)
         with tracer.no_kernel(refusal):
-            given = effect_stage(tracer, outline.call, [], held, way, partial(kept_object, tracer))
+            run = InnerCalls(outline.call)
+            given = effect_stage(tracer, outline.call, [], held, way, partial(kept_object, tracer), run)
         if RETURNED in given:
             raise Return(given[RETURNED])
         for name in outline.gives:

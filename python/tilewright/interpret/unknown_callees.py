@@ -8,6 +8,7 @@ goes the same ways.
 from __future__ import annotations
 
 import ast
+import types
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ from ..symbolic.scalars import Symbolic
 from ..symbolic.stages import NoTextError, Stage, argument_text
 from ..taken_ways import Site, Way
 from .frame import InterpretedFunction
+from .inner_calls import InnerCalls
 from .kept_objects import KeptObject, handed, kept_object
 from .pure import may_be_stage
 from .source import site_of
@@ -79,7 +81,9 @@ class UnknownCallees(Part):
             raise EffectsAreStages
         self.inputs.pin(function)
         with tracer.no_kernel(refusal):
-            return effect_stage(tracer, function, handed(args), handed(kwargs), way, partial(kept_object, tracer))
+            kept = partial(kept_object, tracer)
+            run = InnerCalls(function) if isinstance(function, types.FunctionType) else None
+            return effect_stage(tracer, function, handed(args), handed(kwargs), way, kept, run)
 
 
 def has_text(value: Any) -> bool:

@@ -374,10 +374,11 @@ def _is_complex(leaf: Any) -> bool:
 
 def effect_stage(  # noqa: PLR0917
     tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dict[str, Any], way: Way,
-    kept: Callable[[callees.Held, str, Value], Any],
+    kept: Callable[[callees.Held, str, Value], Any], run: Callable[..., Any] | None = None,
 ) -> Any:  # fmt: skip
     """The result of a call of a function that is not known to be pure: it is made once, behind all others before it. `kept`:
-    what stands for a container or an object in the result, given the expression for it and the value of the call."""
+    what stands for a container or an object in the result, given the expression for it and the value of the call. `run`:
+    what does the same as the function, perhaps faster."""
     args, kwargs = [_given_to(value) for value in args], {key: _given_to(value) for key, value in kwargs.items()}
     args, kwargs = _one_for_each_array([args, kwargs], [])
     name = _name_of(function)
@@ -402,7 +403,7 @@ def effect_stage(  # noqa: PLR0917
     gives += [Gives(array.dtype, array.shape, is_array=True) for array in written]
     for one in found.changed:
         tracer.changes_outside(name, one)
-    effect = effects.Effect(function, way, found.gives, found.written, tracer.places, shared)
+    effect = effects.Effect(function, way, found.gives, found.written, tracer.places, shared, run or function)
     order = Order(tracer.cache[EFFECTS], behind=tracer.checked)
     result = f"held['r{len(tracer.stages) + 1}']"
     try:

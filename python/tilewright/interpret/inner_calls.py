@@ -1,0 +1,146 @@
+"""Functions of the user's that are called by what Python runs between kernels: each is compiled by itself once its calls
+were seen to take long. What Python has to run is then a few lines, not all that they call."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import copy
+import inspect
+import sys
+import time
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ..callees import is_pure
+from ..effects import Settling
+from .outlined import in_closure
+from .pure import is_numpys
+from .source import source_of
+
+_PREFIX = "__tilewright_inner_"
+# Calls that took so long altogether, and each of them so long, are worth a compilation.
+_WORTH_S, _CALL_S = 0.02, 2e-5
+_SEEN = 64  # calls after which a function whose calls are short is called as it is
+
+
+class InnerCalls:
+    """A function in which Python calls other functions of the user's, which may be compiled by and by."""
+
+    def __init__(self, function: types.FunctionType) -> None:
+        self.function = function
+        self._inner: list[_Inner] = []
+        self._call: Callable[..., Any] | None = None
+        node = getattr(function, "__tilewright_node__", None) or source_of(function)
+        if isinstance(node, ast.FunctionDef):
+            self._begin(node)
+
+    def _begin(self, node: ast.FunctionDef) -> None:
+        called = dict(_called(self.function, node))
+        if not called:
+            return
+        self._inner = [_Inner(self.function, name, one) for name, one in called.items()]
+        renamed = _Renamed(set(called)).visit(copy.deepcopy(node))
+        cells = {_PREFIX + one.name: one.cell for one in self._inner}
+        self._call = in_closure(renamed, self.function, cells, self.function.__qualname__)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._call is None or not all(one.is_as_it_was() for one in self._inner):
+            return self.function(*args, **kwargs)
+        try:
+            return self._call(*args, **kwargs)
+        finally:
+            for one in self._inner:
+                one.decide()
+
+
+class _Inner:
+    """One that is called by a name of the module. Its cell holds what is called: what measures it, then the compiled function,
+    or the function itself."""
+
+    def __init__(self, home: types.FunctionType, name: str, function: types.FunctionType) -> None:
+        self.home, self.name, self.function = home, name, function
+        self.calls, self.took_s = 0, 0.0
+        self.compiled: Any = None
+        self.cell = types.CellType(self._measured())
+
+    def is_as_it_was(self) -> bool:
+        return _looked_up(self.home, self.name) is self.function
+
+    def _measured(self) -> Callable[..., Any]:
+        function, clock = self.function, time.perf_counter
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            begun = clock()
+            try:
+                return function(*args, **kwargs)
+            finally:
+                Settling.events += 1
+                self.calls += 1
+                self.took_s += clock() - begun
+                if self.calls >= _SEEN or self.took_s > _WORTH_S:
+                    self.settle()
+
+        return call
+
+    def settle(self) -> None:
+        """Whether it is worth compiling; the next call is another's then."""
+        if self.took_s < _CALL_S * self.calls:
+            self.cell.cell_contents = self.function
+        elif self.took_s > _WORTH_S and self.compiled is None:
+            self.compiled = self.cell.cell_contents = _compiled(self.function)
+
+    def decide(self) -> None:
+        """What cannot be compiled is Python's, and what it calls may be compiled in its turn."""
+        if self.compiled is not None and self.compiled.refusals:
+            self.compiled, self.cell.cell_contents = None, InnerCalls(self.function)
+            Settling.events += 1
+
+
+def _compiled(function: types.FunctionType) -> Any:
+    from ..decorator import QuietFunction  # noqa: PLC0415  (which traces, and this is part of a trace)
+
+    return QuietFunction(function)
+
+
+def _called(function: types.FunctionType, node: ast.FunctionDef) -> Iterator[tuple[str, types.FunctionType]]:
+    """The functions that it calls by names which are not its own variables."""
+    code = function.__code__
+    own = {*code.co_varnames, *code.co_cellvars}
+    set_there = {name for item in ast.walk(node) if isinstance(item, ast.Global | ast.Nonlocal) for name in item.names}
+    names = {item.func.id for item in ast.walk(node) if isinstance(item, ast.Call) and isinstance(item.func, ast.Name)}
+    bound = {item.id for item in ast.walk(node) if isinstance(item, ast.Name) and not isinstance(item.ctx, ast.Load)}
+    bound |= {item.arg for item in ast.walk(node) if isinstance(item, ast.arg)}
+    for name in sorted(names - own - set_there - bound):
+        found = _looked_up(function, name)
+        if _can_be_compiled(found):
+            yield name, found
+
+
+def _looked_up(function: types.FunctionType, name: str) -> Any:
+    if name in function.__code__.co_freevars:
+        cell = (function.__closure__ or ())[function.__code__.co_freevars.index(name)]
+        return cell.cell_contents if cell != types.CellType() else None
+    return function.__globals__.get(name, getattr(builtins, name, None))
+
+
+def _can_be_compiled(function: Any) -> bool:
+    if not isinstance(function, types.FunctionType) or is_numpys(function) or is_pure(function):
+        return False
+    if inspect.isgeneratorfunction(function) or inspect.iscoroutinefunction(function):
+        return False
+    return str(function.__module__).split(".")[0] not in sys.stdlib_module_names
+
+
+class _Renamed(ast.NodeTransformer):
+    """`f(x)` as `__tilewright_inner_f(x)`."""
+
+    def __init__(self, names: set[str]) -> None:
+        self.names = names
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:  # noqa: N802
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Name) and node.func.id in self.names:
+            node.func = ast.copy_location(ast.Name(_PREFIX + node.func.id, ast.Load()), node.func)
+        return node

@@ -1,0 +1,123 @@
+"""Functions that Python calls in statements which it runs between kernels: compiled by themselves, and the same as before."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import tilewright
+from tilewright.interpret import inner_calls
+from tilewright.interpret.inner_calls import InnerCalls
+
+pytestmark = pytest.mark.compile
+
+LOG = []
+
+
+@pytest.fixture(autouse=True)
+def every_call_is_worth_it(monkeypatch):
+    monkeypatch.setattr(inner_calls, "_WORTH_S", 0.0)
+    monkeypatch.setattr(inner_calls, "_CALL_S", 0.0)
+
+
+def energy(x, w):
+    total = 0.0
+    for i in range(1, len(x)):
+        total += w * (x[i] - x[i - 1]) ** 2
+    return total
+
+
+def words_of(x, w):
+    """What a kernel cannot hold, around calls that it can."""
+    words = {}
+    for k in range(1, len(x) + 1):
+        words[f"{energy(x[:k], w):.6f}"] = k
+    return words
+
+
+def test_what_statements_call_is_compiled_by_itself():
+    x = np.random.default_rng(3).normal(size=70)
+    compiled, expected = tilewright.jit(strict=True)(words_of), words_of(x, 0.5)
+    for _ in range(6):
+        assert compiled(x, 0.5) == expected
+    inner = InnerCalls(words_of)
+    for _ in range(3):
+        assert inner(x, 0.5) == expected
+    (one,) = inner._inner
+    assert one.compiled is not None
+    assert one.compiled.specializations
+    assert one.cell.cell_contents is one.compiled
+
+
+def refused(x, k):
+    LOG.append(k)
+    return {"sum": x.sum() + k, "energy": energy(x, k)}
+
+
+def calls_what_is_refused(x):
+    return [refused(x, k)["energy"] for k in range(5)]
+
+
+def test_what_cannot_be_compiled_is_called_as_often_as_in_python():
+    x = np.linspace(0.0, 1.0, 50) ** 2
+    LOG.clear()
+    expected, seen = calls_what_is_refused(x), len(LOG)
+    inner = InnerCalls(calls_what_is_refused)
+    for _ in range(5):
+        LOG.clear()
+        assert np.allclose(inner(x), expected, rtol=1e-13)
+        assert len(LOG) == seen
+    deeper = inner._inner[0].cell.cell_contents
+    assert isinstance(deeper, InnerCalls) or inner._inner[0].compiled is not None
+
+
+def fails(x):
+    raise ValueError(f"no {len(x)}")
+
+
+def calls_what_fails(x):
+    try:
+        return fails(x)
+    except ValueError as error:
+        return str(error)
+
+
+def test_errors_are_the_functions_own():
+    inner = InnerCalls(calls_what_fails)
+    for size in (3, 3, 3, 4):
+        assert inner(np.ones(size)) == f"no {size}"
+
+
+def test_another_function_of_that_name(monkeypatch):
+    x = np.arange(30.0)
+    inner = InnerCalls(words_of)
+    for _ in range(3):
+        assert inner(x, 1.0) == words_of(x, 1.0)
+    monkeypatch.setitem(words_of.__globals__, "energy", lambda x, w: float(len(x)))
+    assert inner(x, 1.0) == {f"{float(k):.6f}": k for k in range(1, 31)}
+
+
+def test_variables_from_outside_and_recursion():
+    scale = 2.0
+
+    def scaled(x):
+        return x * scale
+
+    def depth(n, x):
+        return 0 if n == 0 else 1 + depth(n - 1, scaled(x))
+
+    def both(x):
+        return depth(5, x), scaled(x).sum(), sorted([3, 1, 2], key=lambda one: -one)
+
+    inner = InnerCalls(both)
+    for _ in range(4):
+        assert inner(np.ones(3)) == (5, 6.0, [3, 2, 1])
+    scale = 3.0
+    assert inner(np.ones(3)) == (5, 9.0, [3, 2, 1])
+
+
+def test_names_that_are_variables_are_left_alone():
+    def own(x):
+        energy = len
+        return energy(x), [energy for energy in "ab"]
+
+    assert InnerCalls(own)(np.ones(4)) == (4, ["a", "b"])
