@@ -21,6 +21,7 @@ from ..symbolic.scalars import RunComplex, Symbolic, SymInt, SymScalar, refuse_k
 from ..symbolic.sizes import Size
 from ..symbolic.tracer import MAX_UNROLLED_ITERATIONS
 from . import numbers_of_run
+from .array_lists import ArrayList
 from .frame import InterpretedFunction
 from .generators import SymGenerator
 from .iterators import TracedIterator, traced_iterator
@@ -71,7 +72,7 @@ class Builtins(Part):
         if self.operators.has(value, "__len__"):
             return self.operators.call(node, value, "__len__")
         self.refuse_object(node, value)
-        if isinstance(value, StagedList):
+        if isinstance(value, (ArrayList, StagedList)):
             return value.length()
         if isinstance(value, (SymArray, Compressed)):
             if not value.ndim:
@@ -98,7 +99,7 @@ class Builtins(Part):
         return SymInt(self.tracer, from_data.size_from_data(self.tracer, value, name, None, None))
 
     def _zip(self, node: ast.Call, *parts: Any, **kwargs: Any) -> Any:
-        parts = tuple(array_of_program(self.tracer, node, materialized(part)) for part in parts)
+        parts = tuple(self._gone_through(node, part) for part in parts)
         items = [sequence_of(self.tracer, part) if isinstance(part, TRAVERSED) else part for part in parts]
         if kwargs.keys() - {"strict"} or not any(isinstance(part, (SymArray, SymRange, Sequence)) for part in parts):
             return traced_iterator(self.state, zip(*parts, **kwargs))  # noqa: B905
@@ -116,16 +117,22 @@ class Builtins(Part):
                 length = sequence.length
         return Sequence(self.tracer, length, lambda k: tuple(sequence.item(k) for sequence in sequences))
 
+    def _gone_through(self, node: ast.Call, items: Any) -> Any:
+        """What enumerate, zip and reversed take item by item."""
+        if isinstance(items, ArrayList):
+            return items.items()
+        return array_of_program(self.tracer, node, materialized(items))
+
     def _enumerate(self, node: ast.Call, items: Any, start: Any = 0) -> Any:
-        items = array_of_program(self.tracer, node, materialized(items))
+        items = self._gone_through(node, items)
         if not isinstance(items, (SymArray, SymRange, Sequence)):
             return traced_iterator(self.state, enumerate(items, start))
         sequence = sequence_of(self.tracer, items)
         return Sequence(self.tracer, sequence.length, lambda k: (k + start, sequence.item(k)))
 
     def _reversed(self, node: ast.Call, items: Any) -> Any:
-        items = array_of_program(self.tracer, node, materialized(items))
-        if not isinstance(items, (SymArray, SymRange)):
+        items = self._gone_through(node, items)
+        if not isinstance(items, (SymArray, SymRange)) and not (isinstance(items, Sequence) and items.is_of_list):
             return traced_iterator(self.state, reversed(items))
         sequence = sequence_of(self.tracer, items)
         last = SymInt(self.tracer, sequence.length - 1)
@@ -229,6 +236,8 @@ class Builtins(Part):
             return value.hint
         if isinstance(value, SymRange):
             return range(0)
+        if isinstance(value, ArrayList):
+            return []
         if isinstance(value, SymGenerator):
             return np.random.default_rng(0)
         if isinstance(value, StagedGenerator):
@@ -251,6 +260,7 @@ class Builtins(Part):
 
     def _is_long(self, items: Any) -> bool:
         """Whether Python's own functions, which look at elements one by one, need a loop for them that stays one."""
+        items = items.array if isinstance(items, ArrayList) else items
         if not isinstance(items, SymArray) or not items.sizes:
             return False
         length = self.tracer.resolve(items.sizes[0])
@@ -280,7 +290,7 @@ class Builtins(Part):
         name, compare = function.__name__, operator.lt if function is min else operator.gt
         args = tuple(map(materialized, args))
         if len(args) == 1 and self._is_long(args[0]):
-            if key is not None or args[0].ndim > 1:
+            if key is not None or (isinstance(args[0], SymArray) and args[0].ndim > 1):
                 raise self.error(
                     node, f"loops: {ast.unparse(node)[:80]}, Python's {name}() of an array of more than "
                     f"{MAX_UNROLLED_ITERATIONS} rows",

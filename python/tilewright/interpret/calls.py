@@ -31,6 +31,7 @@ from ..symbolic.graph import FLOAT64
 from ..symbolic.registry import FUNCTIONS
 from ..symbolic.scalars import RunScalar, Symbolic, SymInt, SymScalar, number_of_the_call, refuse_kinds
 from ..symbolic.tracer import LEAVE_IT_OUT
+from .array_lists import ArrayList, list_of
 from .builtin_calls import HAND_ON_OBJECTS, TAKE_OBJECTS, Builtins
 from .frame import InterpretedFunction, parameters_of
 from .generators import SymGenerator
@@ -134,6 +135,11 @@ class Calls(Part):
             return function.generator.call(function.name, args, kwargs)
         if len(args) == 1 and not kwargs:
             _refuse_as_python(function, args[0])
+            if isinstance(args[0], ArrayList) and (given := args[0].given_to(function)) is not NotImplemented:
+                return given
+        is_tolist = getattr(function, "__func__", None) is SymArray.tolist and not args and not kwargs
+        if is_tolist and (made := list_of(function.__self__, self.place(node))) is not None:
+            return made
         special = self.builtins.find(function)
         if special is not None:
             hands_on = function in HAND_ON_OBJECTS and not any(map(self.inputs.is_object, args))
@@ -390,6 +396,8 @@ class Calls(Part):
             raise owner.refused()
         if isinstance(owner, (SymGenerator, StagedGenerator)):
             return owner.get_attribute(name)
+        if isinstance(owner, ArrayList):
+            return getattr(owner, name)
         if isinstance(owner, StagedList):
             getattr([], name)  # or Python's own AttributeError
             return GeneratorMethod(owner, name)

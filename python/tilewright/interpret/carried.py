@@ -20,7 +20,7 @@ from ..symbolic.graph import Value
 from ..symbolic.scalars import RunBool, RunComplex, RunScalar, Symbolic, SymInt
 from ..symbolic.sizes import Size
 from ..symbolic.tracer import Tracer
-from .frame import Control, Frame, InterpretedFunction, Pending
+from .frame import Control, Frame, InArray, InterpretedFunction, Pending
 
 MISSING = object()  # what a variable is that is not set
 _OTHER_TIMES = itertools.count(1)
@@ -201,6 +201,8 @@ def _reached(frame: Frame | None, tracer: Tracer, *first: tuple[str, Any]) -> It
         seen.add(id(item))
         if isinstance(item, Pending):
             pending += ((name, part) for part in item.leads_to())
+        elif isinstance(item, InArray):
+            pending.append((name, item.array))
         elif isinstance(item, (list, tuple, set, frozenset, collections.deque)):
             pending += ((name, part) for part in item)
         elif isinstance(item, dict):

@@ -17,8 +17,10 @@ from ..symbolic.compressed import Compressed
 from ..symbolic.known import constant_value
 from ..symbolic.operators import BINARY, python_operator
 from ..symbolic.scalars import RunBool, RunScalar, Symbolic, SymInt, SymScalar, known_exponent
+from .array_lists import ArrayList, ListItem, check_item
 from .branches import Branches
 from .calls import Calls
+from .comprehensions import as_list
 from .frame import InterpretedFunction
 from .iterators import TracedIterator
 from .plain_arrays import made_by_call
@@ -46,6 +48,8 @@ _UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
     ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert,
 }  # fmt: skip
 
+_TAKE_ALL = (sum, min, max, list, tuple, sorted)
+
 _UNARY_METHODS = {ast.USub: "__neg__", ast.UAdd: "__pos__", ast.Invert: "__invert__"}
 _CONVERSIONS: dict[int, Callable[[Any], str]] = {ord("s"): str, ord("r"): repr, ord("a"): ascii}
 
@@ -57,6 +61,7 @@ class Expressions(Part):
         super().__init__(state)
         self.choose, self.negated = branches.choose, branches.negated
         self.calls = calls
+        self.listed: Callable[[ast.ListComp, Any], Any] = lambda *_: None  # Comprehensions.listed
         self.operators = calls.operators
         self.variables = Variables(state, self.evaluate, calls.made.set, calls.operators)
 
@@ -175,7 +180,7 @@ class Expressions(Part):
             sizes = [value.tracer.resolve(size) for size in value.sizes]
             has_one = all(size.is_constant and value.tracer.value_of(size) == 1 for size in sizes)
             return value[(0,) * value.ndim] if has_one else value
-        return value.length() != 0 if isinstance(value, StagedList) else value
+        return value.length() != 0 if isinstance(value, (ArrayList, StagedList)) else value
 
     def _truth_of(self, is_and: bool, node: ast.BoolOp, parts: list[ast.expr]) -> Any:
         first, rest = self.condition(parts[0]), parts[1:]
@@ -406,10 +411,21 @@ class Expressions(Part):
 
     def _eval_Call(self, node: ast.Call) -> Any:
         function = self.evaluate(node.func)
-        args, kwargs = self._elements(node.args), self.keywords(node)
+        args, kwargs = self._elements(self._arguments(node, function)), self.keywords(node)
         self.at(node)
         given = self.calls.call_at(node, function, args, kwargs)
         return made_by_call(self.tracer, self.inputs, self.place(node), given)
+
+    @staticmethod
+    def _arguments(node: ast.Call, function: Any) -> list[ast.expr]:
+        """A generator's items are all made at once where the function takes them all, in order, and does nothing else."""
+        if (
+            not node.args
+            or not isinstance(node.args[0], ast.GeneratorExp)
+            or not any(function is one for one in _TAKE_ALL)
+        ):
+            return node.args
+        return [as_list(node.args[0]), *node.args[1:]]
 
     def keywords(self, node: ast.Call) -> dict[str, Any]:
         """The keyword arguments of a call."""
@@ -424,7 +440,20 @@ class Expressions(Part):
     # -- comprehensions ------------------------------------------------------------------------------------
 
     def _eval_ListComp(self, node: ast.ListComp) -> Any:
-        return [self.evaluate(node.elt) for _ in self._comprehend(node.generators)]
+        first = node.generators[0]
+        value = self.evaluate(first.iter)
+        if (made := self.listed(node, value)) is not None:
+            return made
+        items = self.iterate(first.iter, value)
+        return [self.evaluate(node.elt) for _ in self._comprehend(node.generators, items)]
+
+    def _eval_ListItem(self, node: ListItem) -> Any:
+        item = self.evaluate(node.value)
+        held = (one.storage for one in self.frame.variables.values() if isinstance(one, SymArray))
+        is_held = isinstance(node.value, ast.Name) or (
+            isinstance(item, SymArray) and any(one is item.storage for one in held)
+        )
+        return check_item(self.tracer, node.place, item, is_held)
 
     def _eval_SetComp(self, node: ast.SetComp) -> Any:
         return {self.evaluate(node.elt) for _ in self._comprehend(node.generators)}
@@ -444,13 +473,13 @@ class Expressions(Part):
             table[name] = self.evaluate(node.value)
         return table
 
-    def _comprehend(self, generators: list[ast.comprehension]) -> Iterator[None]:
+    def _comprehend(self, generators: list[ast.comprehension], items: Iterable[Any] | None = None) -> Iterator[None]:
         """Visits each combination; the loop variables are gone afterwards, as in Python."""
         names = {n.id for g in generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
         variables = self.frame.variables
         saved = {name: variables[name] for name in names if name in variables}
         try:
-            yield from self._visit(generators, 0)
+            yield from self._visit(generators, 0, items)
         finally:
             for name in names:
                 variables.pop(name, None)
@@ -471,6 +500,8 @@ class Expressions(Part):
     def iterate(self, node: ast.AST, value: Any) -> Iterable[Any]:
         """What a for visits, one by one."""
         self.at(node)
+        if isinstance(value, ArrayList):
+            return iter(value)
         if (items := self.inputs.items_of(value)) is not None:
             return items
         self.refuse_object(node, value)

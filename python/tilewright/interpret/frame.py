@@ -43,6 +43,12 @@ class Return(Control):
         self.value = value
 
 
+class InArray:
+    """A container of the traced function whose items lie in an array of the program."""
+
+    array: Any
+
+
 @dataclass
 class Pending:
     """Stands for a variable whose value is not settled: `read` gives it, or says why there is none."""

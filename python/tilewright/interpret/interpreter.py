@@ -30,9 +30,11 @@ from ..symbolic.scalars import SymInt, size_of
 from ..symbolic.sizes import Size
 from ..symbolic.tracer import CalleeNotSeen, KeepsLoop, Tracer, Undecided, pushed
 from .arguments import Inputs
+from .array_lists import ArrayList
 from .branches import Branches
 from .calls import Calls
 from .carried import CarryNeeded, TestWrites
+from .comprehensions import Comprehensions
 from .early_return import (
     NoneBesideOthers,
     behind_the_loop,
@@ -80,6 +82,8 @@ class Interpreter(Part):
         self.generators = GeneratorFunctions(self.state, self.expressions, self.block)
         self.managers = Managers(self.state, self.expressions, self.block)
         self.regions = Regions(self.state, self.branches, self.expressions, self.block)
+        self.comprehensions = Comprehensions(self.state, self._for_region)
+        self.expressions.listed = self.comprehensions.listed
         self.parts = Parts(self.state)
 
     # -- functions -------------------------------------------------------------------------------------
@@ -363,8 +367,8 @@ class Interpreter(Part):
             if limits is not None:
                 self._for_region(node, limits)
                 return
-        elif isinstance(value, (SymArray, Sequence, StagedList)):
-            value = value.items() if isinstance(value, StagedList) else value
+        elif isinstance(value, (SymArray, Sequence, ArrayList, StagedList)):
+            value = value.items() if isinstance(value, (ArrayList, StagedList)) else value
             sequence = sequence_of(self.tracer, value)
             limits = self._limits(node, SymRange(0, SymInt(self.tracer, sequence.length), 1))
             if limits is not None:

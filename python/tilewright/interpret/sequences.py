@@ -30,6 +30,7 @@ class Sequence:
     item: Callable[[Any], Any]
     block: Block = field(init=False)
     is_taken: bool = False
+    is_of_list: bool = False  # which can be gone through from its end
 
     def __post_init__(self) -> None:
         self.block = self.tracer.blocks[-1]

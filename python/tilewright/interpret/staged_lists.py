@@ -7,7 +7,7 @@ list as a stage: each append() is one, in the order of the program.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -181,6 +181,19 @@ class StagedList:
         if isinstance(key, slice):
             raise self.refused("a part")
         return self._element("__getitem__", [key])
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.refuse_changed()
+        if isinstance(key, slice):
+            raise self.refused("assigning a part")
+        self._put("__setitem__", value, key)
+
+    def _refuse(self, *_: Any) -> NoReturn:
+        raise self.refused("an operator")
+
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
+    __add__ = __radd__ = __iadd__ = __mul__ = __rmul__ = __imul__ = __contains__ = __delitem__ = _refuse
+    __hash__ = object.__hash__
 
     def _element(self, method: str, args: Sequence[Any]) -> Any:
         form = self._common("an element")

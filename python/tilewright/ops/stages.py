@@ -257,6 +257,24 @@ def held_copy(tracer: Tracer, array: SymArray) -> Value:
     return tracer.call(stage, operands, INT64, ())
 
 
+def held_items(tracer: Tracer, array: SymArray, *, as_python: bool, rows_are_lists: bool) -> Value:
+    """The number under which a list of an array's items is held, of Python's numbers or as NumPy has them."""
+    if as_python:
+        operands: list[Value] = []
+        given = [_handed(tracer, array, operands)]
+        held = f"r{len(tracer.stages) + 1}"
+        stage = call_of("numpy.ndarray.tolist", np.ndarray.tolist, given, {}, len(operands), held)
+        return tracer.call(stage, operands, INT64, ())
+    copied = held_copy(tracer, array)  # whose memory nobody else has
+    (kept,) = [one for one in tracer.stages if one == copied.attributes["callee"]]
+    source, held = kept.rpartition(" as ")[2], f"r{len(tracer.stages) + 1}"
+    items = Raw(f"held[{source!r}]", source)
+    if rows_are_lists:
+        items = Raw(f"map(list, {items.source})", f"map(list, {source})")
+    stage = call_of("list", list, [items], {}, 1, held)
+    return tracer.call(stage, [copied], INT64, ())
+
+
 def _picked_out(tracer: Tracer, text: str) -> str:
     """What the elements that a mask picks out are held under, of a stage that gives them as they are; else ""."""
     held = next((one for one in tracer.stages if one.endswith(f" as {text}")), "")

@@ -63,6 +63,20 @@ class View:
         return tracer.add(self.operation, (value,), self.attributes, value.dtype, self.shape)
 
 
+def _parts_as_one(first: View, second: View) -> View | None:
+    """x[i][j] as x[i, j]: a write then takes no copy of the part in between; None for other views."""
+    if first.operation != "index" or second.operation != "index" or first.uncertain or second.uncertain:
+        return None
+    outer, inner = first.attributes["index"], second.attributes["index"]
+    if any(isinstance(item, NewAxis) for item in (*outer, *inner)):
+        return None
+    if not all(isinstance(item, Size) or item == WHOLE for item in outer):
+        return None
+    rest = iter(inner)
+    items = [item if isinstance(item, Size) else next(rest) for item in outer]
+    return View("index", {"index": items}, second.shape)
+
+
 def refusing(what: str, function: Callable[..., Any] | None = None) -> Any:
     """A method for what needs the elements themselves: that of the array, where no element of another one decides them."""
 
@@ -332,6 +346,8 @@ class SymArray(ArrayLike):
     def _rebuilt(self, base: Value, chain: tuple[View, ...], value: Value) -> Value:
         if not chain:
             return value
+        if len(chain) > 1 and (both := _parts_as_one(*chain[:2])) is not None:
+            return self._rebuilt(base, (both, *chain[2:]), value)
         view = chain[0]
         inner = self._rebuilt(view.apply(self.tracer, base), chain[1:], value) if len(chain) > 1 else value
         tracer = self.tracer

@@ -140,6 +140,7 @@ class Decided:
     layouts: set[str] = field(default_factory=set)  # arguments with a guard that says whether they are C-contiguous
     cells: set[Any] = field(default_factory=set)  # (place of a branch or loop, variable that a cell holds there)
     staged_lists: set[Any] = field(default_factory=set)  # places of lists that are stages
+    list_forms: dict[Any, Any] = field(default_factory=dict)  # places of lists in arrays: what items are, None: in none
     written_arrays: set[Any] = field(default_factory=set)  # places of calls whose arrays of plain values are written
     draws_are_stages: bool = False
     draws_globally: bool = False  # by stages, from the generator of np.random.normal()

@@ -16,6 +16,7 @@ from ..devices import UnknownDtype, stand_in
 from ..errors import TraceError
 from ..guards import VALUE_KINDS, Missing, PythonGuard, follow, guard_holds, path_text
 from ..interpret.arguments import Inputs
+from ..interpret.array_lists import ArrayList, FormOfList
 from ..interpret.carried import attributes_of
 from ..interpret.frame import BeginAgain, ReadBehind
 from ..interpret.generators import OFFSET_BITS, at_most
@@ -345,6 +346,10 @@ def _trace_decided(root: types.FunctionType, once: Callable[[Decided], Traced], 
             decided.stage_too(decided.cells, found.cell, found)
         except FilledByLoop as found:
             decided.stage_too(decided.staged_lists, found.place, found)
+        except FormOfList as found:
+            decided.list_forms[found.place] = found.form
+            decided.unrolled.clear()
+            decided.kept.clear()
         except WrittenWithTraced as found:
             decided.stage_too(decided.written_arrays, found.place, found)
         except DrawsAreStages as found:
@@ -498,7 +503,7 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
             selected = item
             with tracer.no_kernel(item.refused("returning the elements")):
                 return held_leaf(item, item.whole.storage, lambda: held_copy(tracer, materialized(selected)))
-        if isinstance(item, StagedList):
+        if isinstance(item, (ArrayList, StagedList)):
             return held_leaf(item, item, item.number)
         if isinstance(item, KeptObject):
             return held_leaf(item, item, item.number)

@@ -1,0 +1,262 @@
+"""Lists of the traced function that lie in an array of the program: what a comprehension over many items makes, and lists
+that a loop of the run indexes. All items are numbers of one type, or arrays or lists of such of one shape.
+
+What the items are is known when the first one is made: the trace begins again then, with the array made before the loop.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
+
+import numpy as np
+
+from ..ops import call_numpy
+from ..ops.elementwise import number_of_the_run
+from ..ops.stages import held_items
+from ..symbolic.arrays import SymArray
+from ..symbolic.graph import INT64, Value
+from ..symbolic.scalars import RunComplex, SymInt, SymScalar
+from ..symbolic.sizes import Size
+from .frame import InArray
+from .sequences import Sequence
+
+if TYPE_CHECKING:
+    from ..symbolic.tracer import Tracer
+
+_KINDS: dict[type, np.dtype[Any]] = {bool: np.dtype(np.bool_), int: INT64, float: np.dtype(np.float64)}
+Place = tuple[str, int, int]
+
+
+@dataclass(frozen=True)
+class ListForm:
+    """What each item of a list is. `kind`: of Python's numbers, None of NumPy's and of arrays, "either" where some are
+    floats and some np.float64, which stands for both. `shape`: of one item that is an array, or a list of numbers."""
+
+    dtype: np.dtype[Any]
+    kind: type | None | Literal["either"]
+    shape: tuple[Size, ...] = ()
+    row: Literal["", "array", "list"] = ""
+
+
+class FormOfList(BaseException):  # noqa: N818 - the trace begins again, and no handler of errors is to see it
+    """The list that is made at `place` has such items; None: it is none that an array can hold."""
+
+    def __init__(self, place: Place, form: ListForm | None) -> None:
+        super().__init__(place)
+        self.place, self.form = place, form
+
+
+class ListItem(ast.expr):
+    """Stands for an expression whose value becomes an item of the list that is made at `place`."""
+
+    _fields = ("value",)
+
+    def __init__(self, value: ast.expr, place: Place) -> None:
+        super().__init__()
+        self.value, self.place = value, place
+        ast.copy_location(self, value)
+
+
+class ArrayList(InArray):
+    """Such a list. What it cannot do begins the trace again, with a list of Python's at its place."""
+
+    def __init__(self, tracer: Tracer, array: SymArray, form: ListForm, place: Place) -> None:
+        self.tracer, self.array, self.form, self.place = tracer, array, form, place
+
+    def give_up(self) -> NoReturn:
+        raise FormOfList(self.place, None)
+
+    def length(self) -> Any:
+        return self.array.shape[0]
+
+    def as_array(self) -> SymArray:
+        """As NumPy makes it."""
+        return self.array.copy()
+
+    def items(self) -> Sequence:
+        return Sequence(self.tracer, self.tracer.resolve(self.array.sizes[0]), self.__getitem__, is_of_list=True)
+
+    def number(self) -> Value:
+        """The number under which it is held as a list of Python's, to be returned."""
+        as_python = isinstance(self.form.kind, type)
+        if self.array.storage.chosen_from:
+            self.give_up()  # Python's list is one of views
+        if len(self.form.shape) > 1 and not as_python and self.form.row == "list":
+            self.give_up()
+        return held_items(self.tracer, self.array, as_python=as_python, rows_are_lists=self.form.row == "list")
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, slice):
+            return ArrayList(self.tracer, self.array[key].copy(), self.form, self.place)
+        if not _is_position(key):
+            self.give_up()
+        item = self.array[key]
+        if self.form.row == "list":
+            rest = self.form.shape[1:]
+            inner = ListForm(self.form.dtype, self.form.kind, rest, "list" if rest else "")
+            return ArrayList(self.tracer, item, inner, self.place)
+        if self.form.row == "array" or self.form.kind is None:
+            return item
+        if self.form.kind == "either":
+            number = SymArray.fresh(self.tracer, item.read())
+            number.kinds = frozenset({"float", "scalar"})
+            return number
+        return number_of_the_run(self.tracer, self.form.kind, item)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if not _is_position(key) or self.form.row:
+            self.give_up()
+        both = _joined(form_of(self.tracer, value), self.form)
+        if both != self.form:
+            raise FormOfList(self.place, _with_numbers(self.tracer.list_forms.get(self.place), both))
+        self.array[key] = value.of_one_kind() if getattr(value, "kinds", None) else value
+
+    def given_to(self, function: Any) -> Any:
+        """What a builtin that takes all items gives; NotImplemented where there is no rule for it."""
+        if function is list:
+            return self[:]
+        if function in (any, all) and not self.form.row:
+            truth = call_numpy(self.tracer, np.any if function is any else np.all, (self.array,), {})
+            return number_of_the_run(self.tracer, bool, truth)
+        return NotImplemented
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.items())
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        getattr([], name)  # or Python's own AttributeError
+        self.give_up()
+
+    def __hash__(self) -> int:
+        raise TypeError("unhashable type: 'list'")
+
+    def _other(self, *_: Any) -> NoReturn:
+        self.give_up()
+
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _other
+    __add__ = __radd__ = __iadd__ = __mul__ = __rmul__ = __imul__ = __contains__ = __delitem__ = __bool__ = __len__ = (
+        _other
+    )
+
+
+def _is_position(key: Any) -> bool:
+    if isinstance(key, SymArray):
+        return key.is_scalar and key.dtype.kind in "iu"
+    number = key.hint if isinstance(key, SymScalar) else key
+    return isinstance(number, (int, SymInt, np.integer)) and not isinstance(number, (bool, np.bool_))
+
+
+def form_of(tracer: Tracer, item: Any) -> ListForm | None:
+    """None where no array holds such items as Python's list does."""
+    if isinstance(item, ArrayList):
+        if item.form.row == "array":
+            return None
+        return ListForm(item.form.dtype, item.form.kind, tuple(map(tracer.resolve, item.array.sizes)), "list")
+    if type(item) is list:
+        forms = {form_of(tracer, one) for one in item}
+        inner = forms.pop() if len(forms) == 1 else None
+        if inner is None or inner.row:
+            return None
+        return ListForm(inner.dtype, inner.kind, (Size.constant(len(item)),), "list")
+    if getattr(item, "kinds", None):
+        is_float = isinstance(item, SymArray) and item.kinds == {"float", "scalar"} and item.dtype == np.float64
+        return ListForm(item.dtype, "either") if is_float else None
+    if isinstance(item, RunComplex):
+        return None
+    if isinstance(item, SymArray):
+        if item.dtype.kind not in "biuf" or (not item.sizes and not item.is_scalar):
+            return None
+        sizes = tuple(map(tracer.resolve, item.sizes))
+        return ListForm(item.dtype, None, sizes, "array" if sizes else "")
+    if isinstance(item, np.generic):
+        return ListForm(item.dtype, None) if item.dtype.kind in "biuf" else None
+    kind = int if isinstance(item, SymInt) else type(item.hint if isinstance(item, SymScalar) else item)
+    return ListForm(_KINDS[kind], kind) if kind in _KINDS else None
+
+
+def _joined(one: ListForm | None, other: ListForm | None) -> ListForm | None:
+    """Of items of either form; None where no array holds both."""
+    if one is None or other is None or one == other:
+        return one if one == other else None
+    are_floats = one.dtype == other.dtype == np.float64 and {one.kind, other.kind} <= {float, None, "either"}
+    if not are_floats or (one.shape, one.row) != (other.shape, other.row) or one.row == "array":
+        return None
+    return replace(one, kind="either")
+
+
+def _with_numbers(whole: ListForm | None, part: ListForm | None) -> ListForm | None:
+    """The form of a list in which, or in a row of which, the numbers are those of another one."""
+    return None if whole is None or part is None else replace(whole, kind=part.kind)
+
+
+def list_of(array: SymArray, place: Place) -> Any:
+    """What array.tolist() gives; None where there is no such list."""
+    tracer = array.tracer
+    kind = {"b": bool, "i": int, "u": int, "f": float}.get(array.dtype.kind)
+    if kind is None or array.dtype == np.uint64 or tracer.list_forms.get(place, True) is None:
+        return None
+    if not array.sizes:
+        return number_of_the_run(tracer, kind, array)
+    rest = tuple(map(tracer.resolve, array.sizes[1:]))
+    form = ListForm(_KINDS[kind], kind, rest, "list" if rest else "")
+    return ArrayList(tracer, array.astype(_KINDS[kind]), form, place)
+
+
+def check_item(tracer: Tracer, place: Place, item: Any, is_held: bool) -> Any:
+    """The item as it is put into the array. `is_held`: some variable holds it too."""
+    form = form_of(tracer, item)
+    if form is not None and form.row and not _is_own(tracer, item, is_held):
+        # Who writes into the one sees it in the other.
+        is_kept = form.row == "array" and _keep_source(tracer, place, item)
+        form = form if is_kept else None
+    known = tracer.list_forms.get(place)
+    if form is None or any(size.symbols() & (tracer.loops.keys() | tracer.reads.keys()) for size in form.shape):
+        raise FormOfList(place, None)
+    if known is None or (both := _joined(form, known)) != known:
+        raise FormOfList(place, form if known is None else both)
+    if isinstance(item, ArrayList):
+        return item.array
+    if type(item) is list:
+        return call_numpy(tracer, np.array, (item,), {})
+    return item.of_one_kind() if getattr(item, "kinds", None) else item
+
+
+def _is_own(tracer: Tracer, item: Any, is_held: bool) -> bool:
+    """Whether nobody else sees the memory of an item."""
+    array = item.array if isinstance(item, ArrayList) else item
+    if not isinstance(array, SymArray):
+        return not is_held
+    return not is_held and not array.chain and array.storage.value.home is tracer.blocks[-1]
+
+
+def _keep_source(tracer: Tracer, place: Place, item: SymArray) -> bool:
+    """Whether the memory that an item shows is one from outside of the loop: nobody may write it while the list is used."""
+    storage = item.storage
+    if storage.value.home is tracer.blocks[-1] or storage.part_of or storage.chosen_from or storage.elements_of:
+        return False
+    tracer.cache["list sources"][place].setdefault(id(storage), (storage, storage.version))
+    return True
+
+
+def begin_list(tracer: Tracer, length: Size, place: Place) -> ArrayList | None:
+    """A list of that many items, which are not there yet; None where it is not known yet what they are."""
+    form = tracer.list_forms.get(place)
+    tracer.cache.setdefault("list sources", {})[place] = {}
+    if form is None:
+        return None
+    shape = tuple(SymInt(tracer, size) for size in (length, *form.shape))
+    return ArrayList(tracer, call_numpy(tracer, np.empty, (shape, form.dtype), {}), form, place)
+
+
+def end_list(made: ArrayList) -> None:
+    """Behind the loop: whose memory its items are in Python."""
+    sources = made.tracer.cache["list sources"].pop(made.place)
+    if any(storage.version != version for storage, version in sources.values()):
+        made.give_up()
+    if sources:
+        made.array.storage.chosen_from = tuple((storage, storage.value) for storage, _ in sources.values())
