@@ -91,7 +91,9 @@ class SpaceBuilder {
     bool place_inlined(const dsl::StageInfo& stage) {
         if (!may_inline(stage) || !inline_by_default(stage)) return false;
         StagePlan plan = graph_.follow(stage, plans_);
-        if (plan.most_copies() > kMostCopies) return false;
+        const double copies = plan.most_copies();
+        if (copies > kMostCopies || (copies > 2 && copies * graph_.operations_with_own(stage) > kMostCopiedOps))
+            return false;
         plan.placement = Placement::inlined;
         plans_[stage.name] = plan;
         offer_storage(stage, plan);
@@ -583,7 +585,9 @@ class SpaceBuilder {
         if (stage.part == StagePart::lanes && has_vector_loop &&
             dsl::print_expression(vectors.factor.expression) != lane_count)
             line.add("unroll", vectors.loop);
-        if (stage.part == StagePart::lanes && constant && extent_of(*last_reduced, 1000) <= kMostUnrolledRows)
+        // Long formulas fill the pipelines by themselves, and copies of them take seconds to compile.
+        if (stage.part == StagePart::lanes && constant && stage.operations < kLongChainOps &&
+            extent_of(*last_reduced, 1000) <= kMostUnrolledRows)
             line.add("unroll", last_reduced->name);
         if (stage.part == StagePart::loop) add_chunks(line, stage);
         if (!line.empty()) body->push_back(line);

@@ -67,6 +67,17 @@ const dsl::StageInfo* StageGraph::find(const std::string& stage) const {
     return found == by_name_.end() ? nullptr : found->second;
 }
 
+double StageGraph::operations_with_own(const dsl::StageInfo& stage) const {
+    double sum = stage.operations;
+    for (const dsl::ReadInfo& read : stage.reads) {
+        const dsl::StageInfo* from = find(read.from);
+        const bool is_own = from != nullptr && from != &stage && from->kernel == stage.kernel && read.places == 1 &&
+                            uses(from->name).size() == 1;
+        if (is_own && from->updates.empty()) sum += operations_with_own(*from);
+    }
+    return sum;
+}
+
 StagePlan StageGraph::follow(const dsl::StageInfo& stage, const std::map<std::string, StagePlan>& plans) const {
     StagePlan plan;
     bool first = true;

@@ -55,6 +55,9 @@ struct StagePlan {
 /// Beyond this many copies in one stage nothing is inlined by default, however cheap: in a chain of stages that read
 /// the one before them twice and more, the code grows with the power of its length.
 inline constexpr double kMostCopies = 32;
+/// The same of all operations in the copies of a stage and of those that only it reads: two passes of a filter, the
+/// first of which each point of the second computes again, for a dozen points.
+inline constexpr double kMostCopiedOps = 64;
 
 /// An AlgorithmInfo with its edges turned round.
 class StageGraph {
@@ -70,6 +73,9 @@ class StageGraph {
             return from != nullptr && from != &stage && which(*from);
         });
     }
+
+    /// Operations of an element of `stage`, with those of stages that only it reads, at one place.
+    double operations_with_own(const dsl::StageInfo& stage) const;
 
     /// Which loop of the one root that all readers run in each loop of `stage` follows. `root` is null where the
     /// readers run in different roots. With `copies`. Requires a plan for every reader.
