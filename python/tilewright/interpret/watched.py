@@ -107,7 +107,9 @@ def _look_at(function: Any, way: Way, look: Look) -> Any:
     watched = watching(function, _watched(function, way, look), looks) if is_looked_at else None
     if is_asked(function, way):
         return watching_effects(function, watched or _watched(function, way, look), way, look.around, looks)
-    if watched is None and look.limits is not None and may_be_stage(function) and not _is_of_numpy(function):
+    # Of NumPy's, which are many, a few calls of each place.
+    is_rare = looks.times < _TIMES or not _is_of_numpy(function)
+    if watched is None and look.limits is not None and may_be_stage(function) and is_rare:
         return watching_effects(function, _watched(function, way, look), way, look.around, looks, look.limits.take)
     return watched
 
