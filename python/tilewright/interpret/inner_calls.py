@@ -25,6 +25,21 @@ _WORTH_S, _CALL_S = 0.02, 2e-5
 _SEEN = 64  # calls after which a function whose calls are short is called as it is
 
 
+def inner_calls_of(function: types.FunctionType) -> InnerCalls:
+    """One for all places that call the function: what is found out at one of them holds at all."""
+    known: InnerCalls = _kept(function, "__tilewright_inner_calls__", InnerCalls)
+    return known
+
+
+def _kept(function: types.FunctionType, name: str, made: Callable[[types.FunctionType], Any]) -> Any:
+    """What the function itself keeps alive; functools.wraps() gives it to other functions too."""
+    owner, held = getattr(function, name, (None, None))
+    if owner is not function:
+        held = made(function)
+        setattr(function, name, (function, held))
+    return held
+
+
 class InnerCalls:
     """A function in which Python calls other functions of the user's, which may be compiled by and by."""
 
@@ -94,14 +109,14 @@ class _Inner:
     def decide(self) -> None:
         """What cannot be compiled is Python's, and what it calls may be compiled in its turn."""
         if self.compiled is not None and self.compiled.refusals:
-            self.compiled, self.cell.cell_contents = None, InnerCalls(self.function)
+            self.compiled, self.cell.cell_contents = None, inner_calls_of(self.function)
             Settling.events += 1
 
 
 def _compiled(function: types.FunctionType) -> Any:
     from ..decorator import QuietFunction  # noqa: PLC0415  (which traces, and this is part of a trace)
 
-    return QuietFunction(function)
+    return _kept(function, "__tilewright_compiled__", QuietFunction)
 
 
 def _called(function: types.FunctionType, node: ast.FunctionDef) -> Iterator[tuple[str, types.FunctionType]]:

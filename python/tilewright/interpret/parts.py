@@ -19,7 +19,7 @@ from ..errors import TraceError
 from ..ops.stages import EFFECTS, effect_stage
 from ..symbolic.tracer import MOST_STAGE_OPERANDS
 from .frame import Pending, Return
-from .inner_calls import InnerCalls
+from .inner_calls import inner_calls_of
 from .kept_objects import KeptObject, handed, kept_object
 from .outlined import RETURNED, Outline, is_part, outline_of, part_site, place_in
 from .source import inside, site_of
@@ -154,7 +154,7 @@ class Parts(Part):
             raise refusal
         self.inputs.pin(outline.call)
         with tracer.no_kernel(refusal):
-            run = InnerCalls(outline.call)
+            run = inner_calls_of(outline.call)
             given = effect_stage(tracer, outline.call, [], held, way, partial(kept_object, tracer), run)
         if RETURNED in given:
             raise Return(given[RETURNED])

@@ -25,7 +25,7 @@ from ..symbolic.scalars import Symbolic
 from ..symbolic.stages import NoTextError, Stage, argument_text
 from ..taken_ways import Site, Way
 from .frame import InterpretedFunction
-from .inner_calls import InnerCalls
+from .inner_calls import inner_calls_of
 from .kept_objects import KeptObject, handed, kept_object
 from .pure import may_be_stage
 from .source import site_of
@@ -82,7 +82,7 @@ class UnknownCallees(Part):
         self.inputs.pin(function)
         with tracer.no_kernel(refusal):
             kept = partial(kept_object, tracer)
-            run = InnerCalls(function) if isinstance(function, types.FunctionType) else None
+            run = inner_calls_of(function) if isinstance(function, types.FunctionType) else None
             return effect_stage(tracer, function, handed(args), handed(kwargs), way, kept, run)
 
 
