@@ -23,6 +23,9 @@ _PREFIX = "__tilewright_inner_"
 # Calls that took so long altogether, and each of them so long, are worth a compilation.
 _WORTH_S, _CALL_S = 0.02, 2e-5
 _SEEN = 64  # calls after which a function whose calls are short is called as it is
+_COMPARED, _FASTER = 3, 0.8  # calls of compiled code at least, and what they may take of Python's time
+_MOST_MISSES, _MOST_MISSES_S = 40, 5.0  # calls that compile, trace or go to NumPy
+_DEEPER_S = 1e-4  # of each call: looking at what it calls takes a microsecond or two
 
 
 def inner_calls_of(function: types.FunctionType) -> InnerCalls:
@@ -63,54 +66,82 @@ class InnerCalls:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._call is None or not all(one.is_as_it_was() for one in self._inner):
             return self.function(*args, **kwargs)
-        try:
-            return self._call(*args, **kwargs)
-        finally:
-            for one in self._inner:
-                one.decide()
+        return self._call(*args, **kwargs)
+
+    @property
+    def calls_others(self) -> bool:
+        return self._call is not None
 
 
 class _Inner:
-    """One that is called by a name of the module. Its cell holds what is called: what measures it, then the compiled function,
-    or the function itself."""
+    """One that is called by a name of the module. Its cell holds what is called: first what measures it, then what measures
+    the compiled function, then the faster one."""
 
     def __init__(self, home: types.FunctionType, name: str, function: types.FunctionType) -> None:
         self.home, self.name, self.function = home, name, function
-        self.calls, self.took_s = 0, 0.0
+        self.plain, self.compiled_calls, self.misses = _Calls(), _Calls(), _Calls()
         self.compiled: Any = None
-        self.cell = types.CellType(self._measured())
+        self.cell = types.CellType(self._measured(function, self._note_plain))
 
     def is_as_it_was(self) -> bool:
         return _looked_up(self.home, self.name) is self.function
 
-    def _measured(self) -> Callable[..., Any]:
-        function, clock = self.function, time.perf_counter
+    @staticmethod
+    def _measured(function: Callable[..., Any], note: Callable[[float, bool], None]) -> Callable[..., Any]:
+        """`note` gets the seconds of each call, and whether something was found out meanwhile that takes its own time."""
+        clock = time.perf_counter
 
         def call(*args: Any, **kwargs: Any) -> Any:
-            begun = clock()
+            events, begun = Settling.events, clock()
             try:
                 return function(*args, **kwargs)
             finally:
+                took_s, is_settling = clock() - begun, Settling.events != events
                 Settling.events += 1
-                self.calls += 1
-                self.took_s += clock() - begun
-                if self.calls >= _SEEN or self.took_s > _WORTH_S:
-                    self.settle()
+                note(took_s, is_settling)
 
         return call
 
-    def settle(self) -> None:
-        """Whether it is worth compiling; the next call is another's then."""
-        if self.took_s < _CALL_S * self.calls:
+    def _note_plain(self, took_s: float, _: bool) -> None:
+        self.plain.add(took_s)
+        if self.compiled is not None or (self.plain.count < _SEEN and self.plain.took_s <= _WORTH_S):
+            return
+        if self.plain.mean_s < _CALL_S:
             self.cell.cell_contents = self.function
-        elif self.took_s > _WORTH_S and self.compiled is None:
-            self.compiled = self.cell.cell_contents = _compiled(self.function)
+        elif self.plain.took_s > _WORTH_S:
+            self.compiled = _compiled(self.function)
+            self.cell.cell_contents = self._measured(self.compiled, self._note_compiled)
 
-    def decide(self) -> None:
-        """What cannot be compiled is Python's, and what it calls may be compiled in its turn."""
-        if self.compiled is not None and self.compiled.refusals:
-            self.compiled, self.cell.cell_contents = None, inner_calls_of(self.function)
-            Settling.events += 1
+    def _note_compiled(self, took_s: float, is_settling: bool) -> None:
+        (self.misses if is_settling else self.compiled_calls).add(took_s)
+        calls = self.compiled_calls
+        if self.compiled.refusals or self.misses.count > _MOST_MISSES or self.misses.took_s > _MOST_MISSES_S:
+            self._give_up()
+        elif calls.count >= _SEEN or (calls.count >= _COMPARED and calls.took_s > _WORTH_S):
+            if calls.mean_s < _FASTER * self.plain.mean_s:
+                self.cell.cell_contents = self.compiled
+            else:
+                self._give_up()
+
+    def _give_up(self) -> None:
+        """It is Python's; what it calls may be compiled in its turn."""
+        inner = inner_calls_of(self.function) if self.plain.mean_s > _DEEPER_S else None
+        self.cell.cell_contents = self.function if inner is None or not inner.calls_others else inner
+
+
+class _Calls:
+    """How many, and how long they took."""
+
+    def __init__(self) -> None:
+        self.count, self.took_s = 0, 0.0
+
+    def add(self, took_s: float) -> None:
+        self.count += 1
+        self.took_s += took_s
+
+    @property
+    def mean_s(self) -> float:
+        return self.took_s / self.count
 
 
 def _compiled(function: types.FunctionType) -> Any:
