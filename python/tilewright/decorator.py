@@ -52,6 +52,7 @@ _MAX_OF_ONE_VALUE = 8
 # So many functions in a row may be called behind branches on what others gave.
 _MAX_WATCHED = 8
 _MOST_OTHERS = 16  # calls of other shapes, while some of one shape are NumPy's
+_MOST_SETTLING = 12  # calls before it is known how functions that stages call are called best
 # A watched call takes its time for looking; a first call of a plan finds nothing in the caches.
 _SLOWER_THAN_WATCHED = 2
 
@@ -402,9 +403,11 @@ class JitFunction(_face.Dispatcher):
             result = self._in_numpy(args, kwargs, out)
             trial.numpy_ns.append(time.perf_counter_ns() - start_ns)
             return result
-        start_ns, settling = time.perf_counter_ns(), effects.Settling.events
+        start_ns, events, measured_s = time.perf_counter_ns(), effects.Settling.events, effects.Settling.measured_s
         result = self._in_plan(specialization, bound, args, kwargs, out)
-        if effects.Settling.events != settling:
+        is_measured = (effects.Settling.measured_s - measured_s) * 1e9 > 0.2 * (time.perf_counter_ns() - start_ns)
+        if (effects.Settling.events != events or is_measured) and specialization.settling < _MOST_SETTLING:
+            specialization.settling += 1
             return result
         took_ns, watched_ns = time.perf_counter_ns() - start_ns, min(self._watched_ns.get(_call_key(args, kwargs), [0]))
         if watched_ns and self._loses_to_watched(took_ns, watched_ns):
