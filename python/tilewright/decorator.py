@@ -928,6 +928,9 @@ class QuietFunction(JitFunction):
         logs.fallback.debug("%s: %s", self.__name__, error)
 
 
+effects.Settling.compiled = QuietFunction
+
+
 @overload
 def jit(function: Callable[..., Any]) -> JitFunction: ...
 @overload

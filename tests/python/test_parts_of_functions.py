@@ -273,11 +273,14 @@ def all_of_it(x):
     return "".join(words)
 
 
-def test_a_function_of_nothing_else_is_not_compiled():
+def test_a_function_of_nothing_else_is_pythons_and_says_so():
+    """What it calls may be compiled by itself (test_inner_calls.py)."""
     compiled = tilewright.jit(all_of_it, strict=True)
+    for _ in range(10):
+        assert compiled(X) == all_of_it(X)
+    assert "all_of_it.lines_" in compiled.explain()
     with pytest.raises(tilewright.TraceError):
-        for _ in range(10):
-            assert compiled(X) == all_of_it(X)
+        tilewright.jit(all_of_it, strict="kernels")(X)
 
 
 def reads_and_gives(a, b):

@@ -146,9 +146,7 @@ class _Calls:
 
 
 def _compiled(function: types.FunctionType) -> Any:
-    from ..decorator import QuietFunction  # noqa: PLC0415  (which traces, and this is part of a trace)
-
-    return _kept(function, "__tilewright_compiled__", QuietFunction)
+    return _kept(function, "__tilewright_compiled__", Settling.compiled)
 
 
 def _called(function: types.FunctionType, node: ast.FunctionDef) -> Iterator[tuple[str, types.FunctionType]]:
