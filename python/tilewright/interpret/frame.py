@@ -81,6 +81,14 @@ class BeginAgain(BaseException):
         self.why = why
 
 
+class FirstApart(BaseException):
+    """The first iteration of a loop leaves something of another form than it found: the trace begins again with it alone."""
+
+    def __init__(self, place: tuple[str, int, int]) -> None:
+        super().__init__(place)
+        self.place = place
+
+
 class ReadBehind(BaseException):
     """A variable is read behind a loop that may have left it as it was: the trace begins again, and each iteration begins with it."""
 

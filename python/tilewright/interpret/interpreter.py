@@ -45,7 +45,7 @@ from .early_return import (
     leaves_at_once,
 )
 from .expressions import Expressions
-from .frame import BeginAgain, Break, Continue, Control, Frame, Leaving, Return
+from .frame import BeginAgain, Break, Continue, Control, FirstApart, Frame, Leaving, Return
 from .generator_functions import GeneratorFunctions
 from .iterators import END, LoopItems
 from .managers import Managers
@@ -425,9 +425,22 @@ class Interpreter(Part):
         """A loop that stays one; a short one that cannot is unrolled, in another run of the trace."""
         first, stop, step = limits
         iterations = self.tracer.value_of(stop - first if step > 0 else first - stop)
+        place, may_have_none = self.place(node), iterations < 1
+        can_be_apart = (
+            not (has_break(node) or node.orelse or may_have_none)
+            and self.tracer.decide_if_same_in_all_iterations(">=", stop - first if step > 0 else first - stop, 1)
+            is True
+        )
+        if place in self.tracer.first_apart and can_be_apart:
+            begin = SymInt(self.tracer, self.tracer.resolve(first))
+            self.assign(node.target, begin if item is None else item(begin))
+            self.ends_with(node)
+            first += step
         try:
             self.regions.for_region(node, first, stop, step, item)
         except TraceError as error:
+            if isinstance(error, ChangesShape) and can_be_apart and place not in self.tracer.first_apart:
+                raise FirstApart(place) from None
             if self.tracer.reads.keys() & (
                 stop - first
             ).symbols() or iterations > tracer_module.MAX_UNROLLED_ITERATIONS * abs(step):

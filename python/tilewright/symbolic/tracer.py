@@ -133,6 +133,8 @@ class Decided:
     kept: set[tuple[str, int, int]] = field(default_factory=set)  # and of whiles that keep all iterations
     # Of those, whiles of which the first iteration stands before the loop all the same: what it sets is set then.
     peeled: set[tuple[str, int, int]] = field(default_factory=set)
+    # Of loops over ranges and arrays, those whose first iteration stands before them: it makes an array of a number.
+    first_apart: set[tuple[str, int, int]] = field(default_factory=set)
     # Places of loops, each with a variable that is read behind it: iterations begin with what it was, whether they read it or not.
     read_behind: set[tuple[tuple[str, int, int], str]] = field(default_factory=set)
     # The same, of arrays: how much longer each axis is behind every iteration; () where it is not so.

@@ -18,7 +18,7 @@ from ..guards import VALUE_KINDS, Missing, PythonGuard, follow, guard_holds, pat
 from ..interpret.arguments import Inputs
 from ..interpret.array_lists import ArrayList, FormOfList
 from ..interpret.carried import attributes_of
-from ..interpret.frame import BeginAgain, ReadBehind
+from ..interpret.frame import BeginAgain, FirstApart, ReadBehind
 from ..interpret.generators import OFFSET_BITS, at_most
 from ..interpret.interpreter import Interpreter
 from ..interpret.kept_objects import KeptObject
@@ -357,6 +357,8 @@ def _trace_decided(root: types.FunctionType, once: Callable[[Decided], Traced], 
             decided.draws_globally |= found.globally
         except EffectsAreStages:
             decided.effects_are_stages = True
+        except FirstApart as found:
+            decided.first_apart.add(found.place)
         except ReadBehind as found:
             decided.read_behind.add(found.needs)
         except Moves as found:
