@@ -278,3 +278,32 @@ def test_rows_that_are_written_one_by_one():
     compiled = tilewright.jit(strict=True)(fill)
     assert compiled(ours) == fill(theirs)
     assert np.array_equal(ours, theirs)
+
+
+def test_ranges_and_lists_beside_arrays():
+    def beside(x, n):
+        values = [float(v) for v in x]
+        return x[:n] + range(n), range(n) * x[:n], x[:4] - range(4), x[:n] > range(n), x * values, np.maximum(x, values)
+
+    compiled = tilewright.jit(strict=True)(beside)
+    for size in (90, 90, 66):
+        x = np.arange(float(size)) * 2
+        for one, other in zip(compiled(x, 65), beside(x, 65), strict=True):
+            assert np.array_equal(one, other)
+            assert one.dtype == other.dtype
+
+
+def test_bits_of_indices():
+    def bits(n):
+        table = np.zeros(n, dtype=np.int64)
+        for i in range(n):
+            c = i
+            for _ in range(8):
+                c = 0xEDB88320 ^ (c >> 1) if c & 1 else c >> 1
+            table[i] = c + (i | 8) - (i ^ n) + (5 & i) + (~i & 3) + ((i - 7) & 6) + (i << 2)
+        return table
+
+    compiled = tilewright.jit(strict=True)(bits)
+    for n in (300, 300, 256, 70):
+        assert np.array_equal(compiled(n), bits(n))
+    assert "lines_" not in compiled.explain()

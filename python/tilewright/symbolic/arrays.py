@@ -561,8 +561,16 @@ def _root(tracer: Tracer, value: Value) -> Value:
             return value
 
 
+def _as_operand(value: Any) -> Any:
+    """Ranges, and lists that lie in arrays, as the arrays that NumPy makes of them."""
+    if isinstance(value, range):
+        return np.asarray(value)
+    return value if isinstance(value, Symbolic) or not hasattr(value, "as_array") else value.as_array()
+
+
 def _operator(ufunc: np.ufunc, swapped: bool = False) -> Any:
-    def method(self: Any, *others: Any) -> Any:
+    def method(self: Any, *given: Any) -> Any:
+        others = tuple(map(_as_operand, given))
         for other in others:
             if not isinstance(other, (int, float, complex, np.ndarray, np.generic, Symbolic, list, tuple)):
                 return NotImplemented

@@ -390,6 +390,11 @@ class SymInt(_Number):
     def _bits(self, other: Any, name: str, swapped: bool) -> Any:
         if isinstance(other, (Symbolic, np.ndarray, np.generic)) and not isinstance(other, SymInt):
             return NotImplemented
+        tracer, theirs = self.tracer, size_of(operator.index(other) if not isinstance(other, SymInt) else other)
+        if tracer.checked is not None and tracer.loops.keys() & (self.size.symbols() | theirs.symbols()):
+            is_low = tracer.decide_if_same_in_all_iterations(">=", self.size, 0) is True
+            number = RunScalar(tracer, self.of_the_run(), int, 0 if is_low else -LARGEST_INT)
+            return number._bits(other, name, swapped)
         return python_operator(name)(self.__index__(), operator.index(other))
 
     def __invert__(self) -> Any:
