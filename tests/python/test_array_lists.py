@@ -283,7 +283,15 @@ def test_rows_that_are_written_one_by_one():
 def test_ranges_and_lists_beside_arrays():
     def beside(x, n):
         values = [float(v) for v in x]
-        return x[:n] + range(n), range(n) * x[:n], x[:4] - range(4), x[:n] > range(n), x * values, np.maximum(x, values)
+        return (
+            x[:n] + range(n),
+            range(n) * x[:n],
+            x[:4] - range(4),
+            x[:n] > range(n),
+            x * values,
+            values + x,
+            np.maximum(x, values),
+        )
 
     compiled = tilewright.jit(strict=True)(beside)
     for size in (90, 90, 66):

@@ -135,7 +135,9 @@ class ArrayList(InArray):
     def __hash__(self) -> int:
         raise TypeError("unhashable type: 'list'")
 
-    def _other(self, *_: Any) -> NoReturn:
+    def _other(self, *others: Any) -> Any:
+        if any(isinstance(one, SymArray) and one.sizes for one in others):
+            return NotImplemented  # which is the array's operator
         self.give_up()
 
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _other

@@ -7,7 +7,7 @@ list as a stage: each append() is one, in the order of the program.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -188,7 +188,9 @@ class StagedList:
             raise self.refused("assigning a part")
         self._put("__setitem__", value, key)
 
-    def _refuse(self, *_: Any) -> NoReturn:
+    def _refuse(self, *others: Any) -> Any:
+        if any(isinstance(one, SymArray) and one.sizes for one in others):
+            return NotImplemented  # which is the array's operator
         raise self.refused("an operator")
 
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
