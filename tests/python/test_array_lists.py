@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 import tilewright
 from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lists_alike import same
 
 pytestmark = pytest.mark.compile
 
@@ -194,25 +193,6 @@ def beyond(x):
 FUNCTIONS = [
     value for value in list(globals().values()) if callable(value) and getattr(value, "__module__", "") == __name__
 ]
-
-
-def same(ours: Any, expected: Any) -> None:
-    assert type(ours) is type(expected)
-    if isinstance(expected, (list, tuple)):
-        assert len(ours) == len(expected)
-        for one, other in zip(ours, expected, strict=True):
-            same(one, other)
-    elif isinstance(expected, dict):
-        assert ours.keys() == expected.keys()
-        for key, value in expected.items():
-            same(ours[key], value)
-    elif isinstance(expected, np.ndarray):
-        assert (ours.dtype, ours.shape) == (expected.dtype, expected.shape)
-        np.testing.assert_allclose(ours, expected, rtol=1e-12)
-    elif isinstance(expected, (float, np.floating)):
-        assert np.isclose(ours, expected, rtol=1e-12, atol=1e-14, equal_nan=True)
-    else:
-        assert ours == expected
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)

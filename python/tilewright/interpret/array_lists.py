@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from collections.abc import Sequence as Arguments
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
@@ -65,6 +66,7 @@ class ArrayList(InArray):
 
     def __init__(self, tracer: Tracer, array: SymArray, form: ListForm, place: Place) -> None:
         self.tracer, self.array, self.form, self.place = tracer, array, form, place
+        self.home = tracer.blocks[-1]
 
     def give_up(self) -> NoReturn:
         raise FormOfList(self.place, None)
@@ -112,7 +114,7 @@ class ArrayList(InArray):
         both = _joined(form_of(self.tracer, value), self.form)
         if both != self.form:
             raise FormOfList(self.place, _with_numbers(self.tracer.list_forms.get(self.place), both))
-        self.array[key] = value.of_one_kind() if getattr(value, "kinds", None) else value
+        self.array[key] = _as_number(value)
 
     def given_to(self, function: Any) -> Any:
         """What a builtin that takes all items gives; NotImplemented where there is no rule for it."""
@@ -126,11 +128,19 @@ class ArrayList(InArray):
     def __iter__(self) -> Iterator[Any]:
         return iter(self.items())
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        getattr([], name)  # or Python's own AttributeError
-        self.give_up()
+    def call(self, name: str, args: Arguments[Any], kwargs: dict[str, Any]) -> Any:
+        if name == "copy" and not args and not kwargs:
+            return self[:]
+        if name != "append" or len(args) != 1 or kwargs or self.form.row or self.home is not self.tracer.blocks[-1]:
+            self.give_up()
+        both = _joined(form_of(self.tracer, args[0]), self.form)
+        if both != self.form:
+            raise FormOfList(self.place, _with_numbers(self.tracer.list_forms.get(self.place), both))
+        last = self.array.shape[0]
+        longer = call_numpy(self.tracer, np.empty, ((last + 1,), self.form.dtype), {})
+        longer[:last], longer[last] = self.array, _as_number(args[0])
+        self.array = longer
+        return None
 
     def __hash__(self) -> int:
         raise TypeError("unhashable type: 'list'")
@@ -144,6 +154,11 @@ class ArrayList(InArray):
     __add__ = __radd__ = __iadd__ = __mul__ = __rmul__ = __imul__ = __contains__ = __delitem__ = __bool__ = __len__ = (
         _other
     )
+
+
+def _as_number(value: Any) -> Any:
+    """A number of either kind as NumPy's."""
+    return value.of_one_kind() if getattr(value, "kinds", None) else value
 
 
 def _is_position(key: Any) -> bool:
@@ -216,16 +231,21 @@ def check_item(tracer: Tracer, place: Place, item: Any, is_held: bool) -> Any:
         # Who writes into the one sees it in the other.
         is_kept = form.row == "array" and _keep_source(tracer, place, item)
         form = form if is_kept else None
+    check_form(tracer, place, form)
+    if isinstance(item, ArrayList):
+        return item.array
+    if type(item) is list:
+        return call_numpy(tracer, np.array, (item,), {})
+    return _as_number(item)
+
+
+def check_form(tracer: Tracer, place: Place, form: ListForm | None) -> None:
+    """That the list which is made there has room for such items."""
     known = tracer.list_forms.get(place)
     if form is None or any(size.symbols() & (tracer.loops.keys() | tracer.reads.keys()) for size in form.shape):
         raise FormOfList(place, None)
     if known is None or (both := _joined(form, known)) != known:
         raise FormOfList(place, form if known is None else both)
-    if isinstance(item, ArrayList):
-        return item.array
-    if type(item) is list:
-        return call_numpy(tracer, np.array, (item,), {})
-    return item.of_one_kind() if getattr(item, "kinds", None) else item
 
 
 def _is_own(tracer: Tracer, item: Any, is_held: bool) -> bool:

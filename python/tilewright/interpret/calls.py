@@ -311,7 +311,7 @@ class Calls(Part):
 
     def _refuse_filling(self, node: ast.Call, held: list[Any]) -> None:
         """A list of the function's own that a loop of the run fills."""
-        _, place = self.tracer.cache.get("lists", {}).get(id(held), (None, None))
+        _, place, _ = self.tracer.cache.get("lists", {}).get(id(held), (None, None, None))
         changes = any(id(held) in containers for containers in self.state.containers)
         if changes and place is not None and self.tracer.checked is not None:
             self.at(node)
@@ -396,9 +396,7 @@ class Calls(Part):
             raise owner.refused()
         if isinstance(owner, (SymGenerator, StagedGenerator)):
             return owner.get_attribute(name)
-        if isinstance(owner, ArrayList):
-            return getattr(owner, name)
-        if isinstance(owner, StagedList):
+        if isinstance(owner, (ArrayList, StagedList)):
             getattr([], name)  # or Python's own AttributeError
             return GeneratorMethod(owner, name)
         if isinstance(owner, StagedText):

@@ -158,7 +158,7 @@ def memory_of(frame: Frame | None, tracer: Tracer) -> Iterator[Memory]:
     """The memory of arrays that a function's variables lead to, that of the program's check, and the order of draws."""
     seen: set[int] = set()
     first = ("checked", tracer.checked), *(("draws", order) for order in tracer.orders)
-    for name, item in _reached(frame, tracer, *first):
+    for name, item in reached(frame, tracer, *first):
         if isinstance(item, SymArray) and item.is_scalar and not item.chain:
             continue  # nothing writes into a number
         if isinstance(item, (SymArray, Compressed)):
@@ -176,7 +176,7 @@ def may_change(value: Any) -> bool:
 def containers_of(frame: Frame | None, tracer: Tracer) -> dict[int, Any]:
     """Python's and NumPy's own containers, and objects that the function makes, that its variables lead to, by identity."""
     found: dict[int, Any] = {}
-    for _, item in _reached(frame, tracer):
+    for _, item in reached(frame, tracer):
         if may_change(item) or tracer.is_made(item):
             found[id(item)] = item
         if tracer.is_made(item) and hasattr(item, "__dict__"):
@@ -190,7 +190,7 @@ def attributes_of(made: Any) -> dict[str, Any]:
     return {name: getattr(made, name) for name in named if hasattr(made, name)}
 
 
-def _reached(frame: Frame | None, tracer: Tracer, *first: tuple[str, Any]) -> Iterator[tuple[str, Any]]:
+def reached(frame: Frame | None, tracer: Tracer, *first: tuple[str, Any]) -> Iterator[tuple[str, Any]]:
     """All that a function's variables lead to, also through objects that it makes, each with the name of the variable."""
     pending = [*first, *_variables(frame)]
     seen: set[int] = set()

@@ -62,6 +62,7 @@ class Comprehensions(Part):
         if made is None:  # no iteration was traced
             raise FormOfList(place, None)
         end_list(made)
+        self.tracer.cache.setdefault("lists", {})[id(made)] = (made, None, self.frame)
         return made
 
     def _by_stages(self, node: ast.ListComp, sequence: Sequence) -> StagedList:

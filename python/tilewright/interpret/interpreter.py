@@ -29,6 +29,7 @@ from ..symbolic.known import is_known, known_value
 from ..symbolic.scalars import SymInt, size_of
 from ..symbolic.sizes import Size
 from ..symbolic.tracer import CalleeNotSeen, KeepsLoop, Tracer, Undecided, pushed
+from .appended_lists import AppendedLists
 from .arguments import Inputs
 from .array_lists import ArrayList
 from .branches import Branches
@@ -84,6 +85,7 @@ class Interpreter(Part):
         self.regions = Regions(self.state, self.branches, self.expressions, self.block)
         self.comprehensions = Comprehensions(self.state, self._for_region)
         self.expressions.listed = self.comprehensions.listed
+        self.appended = AppendedLists(self.state, self._for_region)
         self.parts = Parts(self.state)
 
     # -- functions -------------------------------------------------------------------------------------
@@ -365,14 +367,16 @@ class Interpreter(Part):
         if isinstance(value, (range, SymRange)):
             limits = self._limits(node, value)
             if limits is not None:
-                self._for_region(node, limits)
+                if not self.appended.filled(node, limits, None):
+                    self._for_region(node, limits)
                 return
         elif isinstance(value, (SymArray, Sequence, ArrayList, StagedList)):
             value = value.items() if isinstance(value, (ArrayList, StagedList)) else value
             sequence = sequence_of(self.tracer, value)
             limits = self._limits(node, SymRange(0, SymInt(self.tracer, sequence.length), 1))
             if limits is not None:
-                self._for_region(node, limits, sequence.item)
+                if not self.appended.filled(node, limits, sequence.item):
+                    self._for_region(node, limits, sequence.item)
                 return
             value = (sequence.item(k) for k in range(self.tracer.fix(sequence.length)))
         self._unroll(node, self.expressions.iterate(node.iter, value))

@@ -1,0 +1,215 @@
+"""Lists to which loops append: the same as Python's, of the same types, and filled by kernels where their items are alike."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import tilewright
+from lists_alike import same
+
+pytestmark = pytest.mark.compile
+
+
+def each_time_behind_a_first(x):
+    out = [1.5]
+    for v in x:
+        out.append(float(v))
+    return out, np.mean(out), len(out), out[-1], out[0]
+
+
+def to_one_or_the_other(x):
+    a, b = [], []
+    for i in range(len(x)):
+        if x[i] > 0:
+            a.append(i)
+        else:
+            b.append(float(x[i]))
+    return a, b, len(a) + len(b)
+
+
+def until_a_break(x):
+    out = []
+    for i in range(len(x)):
+        if x[i] > 2.5:
+            break
+        out.append(x[i] * 2)
+    return out
+
+
+def unless_it_continues(x):
+    out = []
+    for i in range(len(x)):
+        if x[i] < 0:
+            continue
+        out.append(x[i] * 2)
+    return np.array(out)
+
+
+def views_of_the_argument(x):
+    out = []
+    for i in range(1, len(x), 3):
+        out.append(x[i - 1 : i + 1] * 2)
+    return np.array(out), np.vstack(out).shape
+
+
+def one_array_again_and_again(x):
+    out = []
+    row = np.zeros(3)
+    for i in range(len(x)):
+        row[0] = x[i]
+        out.append(row)
+    return np.array(out)
+
+
+def under_another_name(x):
+    out = []
+    other = out
+    for v in x:
+        out.append(v)
+    return other
+
+
+def in_a_helper(x):
+    def helper(l, x):
+        for v in x:
+            l.append(v * 2)
+
+    out = []
+    helper(out, x)
+    helper(out, x)
+    return out
+
+
+def a_list_of_each_iteration(x):
+    out = []
+    for k in range(3):
+        part = []
+        for v in x:
+            part.append(v * k)
+        out.append(max(part))
+    return out
+
+
+def tuples(x):
+    out = []
+    for v in x:
+        out.append((v, 2))
+    return out[3]
+
+
+def of_two_types(x):
+    out = []
+    for v in x:
+        if v > 0:
+            out.append(1)
+        else:
+            out.append(0.5)
+    return out
+
+
+def two_loops_and_more(x):
+    out = []
+    for v in x:
+        out.append(v)
+    for v in x:
+        out.append(-v)
+    out.append(np.float64(3.0))
+    return out, sum(out)
+
+
+def integers(x):
+    out = []
+    for v in x:
+        out.append(int(v * 10))
+    return out, sum(out), max(out)
+
+
+def two_each_time(x):
+    out = []
+    for v in x:
+        out.append(v)
+        out.append(v * 2)
+    return np.array(out)
+
+
+def perhaps_none(x):
+    out = []
+    for v in x:
+        if v > 100:
+            out.append(v)
+    return out, len(out), np.array(out)
+
+
+def appends_in_a_while(x):
+    out, k = [], 0
+    while k < len(x):
+        out.append(float(x[k]))
+        k += 2
+    return out
+
+
+def a_closure_reads_it(x):
+    out = []
+
+    def longest():
+        return len(out)
+
+    for v in x:
+        out.append(v)
+    return longest(), out[0]
+
+
+def its_own_last_item(x):
+    out = [0.0]
+    for i in range(1, len(x)):
+        out.append(out[-1] * 0.9 + float(x[i]))
+    return out
+
+
+def in_a_branch(x):
+    out = []
+    if x[0] > 0:
+        for v in x:
+            out.append(v)
+    return out
+
+
+def nested_loops(x):
+    out = []
+    for i in range(len(x)):
+        for k in range(3):
+            out.append(x[i] * k)
+    return np.array(out)
+
+
+FUNCTIONS = [
+    value for value in list(globals().values()) if callable(value) and getattr(value, "__module__", "") == __name__
+]
+IN_KERNELS = [
+    each_time_behind_a_first,
+    to_one_or_the_other,
+    until_a_break,
+    unless_it_continues,
+    integers,
+    two_each_time,
+]
+REFUSED = [one_array_again_and_again]
+
+
+@pytest.mark.parametrize("function", [one for one in FUNCTIONS if one not in REFUSED], ids=lambda f: f.__name__)
+def test_lists_are_pythons(function):
+    compiled = tilewright.jit(strict=True)(function)
+    for size in (100, 100, 100, 130, 70, 5, 100):
+        x = np.random.default_rng(size).normal(size=size)
+        ours, theirs = x.copy(), x.copy()
+        same(compiled(ours), function(theirs))
+        assert np.array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("function", IN_KERNELS, ids=lambda f: f.__name__)
+def test_they_are_filled_by_kernels(function):
+    compiled = tilewright.jit(strict=True)(function)
+    x = np.random.default_rng(0).normal(size=100)
+    same(compiled(x), function(x))
+    assert ".append" not in compiled.explain()
+    assert "lines_" not in compiled.explain()
