@@ -67,3 +67,18 @@ def test_the_loop_stays_one():
     p = np.full(1000, 10.0)
     np.testing.assert_allclose(compiled(p), newton(p), rtol=1e-9)
     assert "for i in range(1, 20, 1)" in compiled.explain()
+
+
+def test_another_dtype_from_the_second_iteration_on():
+    def widens(x):
+        y = np.zeros(3, np.float32)
+        for i in range(len(x)):
+            y = y + x[i]
+        return y
+
+    compiled = tilewright.jit(strict=True)(widens)
+    for size in (100, 100, 1, 2, 70):
+        x = np.linspace(0.1, 3.0, size)
+        ours, expected = compiled(x), widens(x)
+        assert ours.dtype == expected.dtype
+        np.testing.assert_allclose(ours, expected, rtol=1e-12)

@@ -73,7 +73,7 @@ EXPECTED: dict[str, tuple[str, str, str]] = {
     "loop_that_widens": (
         "trace_refused.py",
         "loop_that_widens",
-        "loops: y, which an iteration begins as float32[3] and ends as float64[3]; an array or a number keeps its "
+        "loops: y, which an iteration begins as float64[3] and ends as float32[3]; an array or a number keeps its "
         "dtype and its shape from iteration to iteration. Give it its final dtype and shape before the loop.",
     ),
     "makes_long_double": (

@@ -38,7 +38,7 @@ def while_on_array(x):
 def loop_that_widens(x):
     y = np.zeros(3, np.float32)
     for i in range(x.shape[0]):  # here
-        y = y + x[i]
+        y = y + x[i] if y.dtype == np.float32 else (y + x[i]).astype(np.float32)
     return y
 
 
