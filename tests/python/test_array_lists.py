@@ -197,7 +197,7 @@ FUNCTIONS = [
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
 def test_lists_are_pythons(function):
-    """Of the same types, but that a list of floats and np.float64 may have np.float64 alone."""
+    """Of the same types, and the same objects where Python has one."""
     compiled = tilewright.jit(strict=True)(function)
     for size in (100, 100, 100, 130, 70, 9, 10, 100):
         x = np.random.default_rng(size).normal(size=(size, 4))

@@ -346,10 +346,10 @@ def sometimes_set(x):
     return v
 
 
-def wider_after_an_iteration(x):
+def another_dtype_each_time(x):
     y = np.zeros(3, dtype=np.float32)
     for i in range(x.shape[0]):
-        y = y + x[i]
+        y = y + x[i] if y.dtype == np.float32 else (y + x[i]).astype(np.float32)
     return y
 
 
@@ -381,7 +381,7 @@ def written_and_rebound(x):
     [
         (written_and_rebound, "loops: y, which an iteration writes into and assigns anew"),
         (sometimes_set, "loops: v after an if on data; both branches must give"),
-        (wider_after_an_iteration, "loops: y, which an iteration begins as float32[3] and ends as float64[3]"),
+        (another_dtype_each_time, "loops: y, which an iteration begins as float64[3] and ends as float32[3]"),
         (takes_the_index, "loops: the value of i while tracing; it is the index of a loop"),
         (set_in_a_while, "loops: v after a while that sets it; whether the while runs at all depends on the data"),
     ],

@@ -34,7 +34,7 @@ Place = tuple[str, int, int]
 @dataclass(frozen=True)
 class ListForm:
     """What each item of a list is. `kind`: of Python's numbers, None of NumPy's and of arrays, "either" where some are
-    floats and some np.float64, which stands for both. `shape`: of one item that is an array, or a list of numbers."""
+    floats and some np.float64: nobody is handed such a list. `shape`: of one item that is an array, or a list of numbers."""
 
     dtype: np.dtype[Any]
     kind: type | None | Literal["either"]
@@ -83,6 +83,8 @@ class ArrayList(InArray):
 
     def number(self) -> Value:
         """The number under which it is held as a list of Python's, to be returned."""
+        if self.form.kind == "either":
+            self.give_up()  # Python's list has the one here and the other there
         as_python = isinstance(self.form.kind, type)
         if self.array.storage.chosen_from:
             self.give_up()  # Python's list is one of views
@@ -182,7 +184,7 @@ def form_of(tracer: Tracer, item: Any) -> ListForm | None:
         return ListForm(inner.dtype, inner.kind, (Size.constant(len(item)),), "list")
     if getattr(item, "kinds", None):
         is_float = isinstance(item, SymArray) and item.kinds == {"float", "scalar"} and item.dtype == np.float64
-        return ListForm(item.dtype, "either") if is_float else None
+        return ListForm(item.dtype, "either") if is_float and item.which is None else None
     if isinstance(item, RunComplex):
         return None
     if isinstance(item, SymArray):
