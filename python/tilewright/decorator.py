@@ -569,6 +569,7 @@ class JitFunction(_face.Dispatcher):
         if runner is None and out is not None and not is_given_by_plans(specialization.traced.results):
             runner = specialization.out_runner = specialization.out_runner or _function_of(specialization)
         if runner is not None:
+            begun = effects.under_way()
             try:
                 with drawing(specialization.traced, bound) as values:
                     result = runner(values, out)
@@ -579,8 +580,9 @@ class JitFunction(_face.Dispatcher):
                 return self._in_numpy(args, kwargs, out)
             except _face.CheckError:
                 pass  # see _check_failed
-            except ValueError:  # a guard does not hold: its formula of these integers needs more than 64 bits
-                return self._unserved(specialization, bound, args, kwargs, out)
+            except ValueError:  # a stage's; or a guard does not hold: its formula of these integers needs more than 64 bits
+                if effects.under_way() == begun:
+                    return self._unserved(specialization, bound, args, kwargs, out)
             except Error:
                 raise
             except Exception:  # noqa: BLE001, S110  (a stage's, of any class: NumPy raises it, behind the writes and draws before it)

@@ -107,6 +107,11 @@ def begin() -> int:
     return 0
 
 
+def under_way() -> int:
+    """How many compiled calls of this thread have begun with their stages."""
+    return len(_here.made)
+
+
 def done() -> int:
     """Behind all of them: NumPy does not run the call any more."""
     _here.made.pop()
@@ -123,14 +128,12 @@ class Effect:
 
     def __init__(  # noqa: PLR0917
         self, function: Callable[..., Any], way: Way, gives: Any, written: Sequence[int], places: Places,
-        shared: frozenset[int], run: Callable[..., Any],
+        run: Callable[..., Any],
     ) -> None:  # fmt: skip
         """`gives` and `written`: as callees.Seen has them. `places`: what the compiled function reads beside it, which the
-        function may not change, or NumPy goes on; one of C's has its arguments alone to change. `shared`: arguments that
-        have memory in common with others, of which no call that was seen wrote any. They are handed over as arrays of
-        their own, so a call that writes one is not as NumPy makes it: NumPy makes it again. `run`: what is called, the
+        function may not change, or NumPy goes on; one of C's has its arguments alone to change. `run`: what is called, the
         function or what does the same."""
-        self.function, self.way, self.gives, self.written, self.shared = function, way, gives, written, shared
+        self.function, self.way, self.gives, self.written = function, way, gives, written
         self.run = run
         self.places = Places() if isinstance(function, types.BuiltinFunctionType) else places
 
@@ -159,11 +162,9 @@ class Effect:
             made.outside = changes_since(outside)
             for change in made.outside:
                 change.undo()  # NumPy, which goes on, reads it before this call too
-            if calls and self.shared.isdisjoint(made.written):
+            if calls:
                 _here.made[-1].append(made)
-        if (
-            made.containers or made.outside or not set(made.written) <= set(self.written)
-        ):  # none of `shared` is among these
+        if made.containers or made.outside or not set(made.written) <= set(self.written):
             raise _Differs
         try:
             pieces = pieces_of(made.result, self.gives, given)

@@ -66,8 +66,43 @@ def test_what_cannot_be_compiled_is_called_as_often_as_in_python():
         LOG.clear()
         assert np.allclose(inner(x), expected, rtol=1e-13)
         assert len(LOG) == seen
-    deeper = inner._inner[0].cell.cell_contents
-    assert isinstance(deeper, InnerCalls) or inner._inner[0].compiled is not None
+    assert not inner.calls_others  # it changes what others see
+
+
+STORE, SHARED = [], np.zeros(3)
+
+
+def keeps(x):
+    y = x * 2
+    kept(y)
+    return y
+
+
+def kept(x):
+    return STORE.append(x)
+
+
+def gives_what_all_see(x):
+    SHARED[0] = x[0]
+    return SHARED
+
+
+def gives_it_back(x, k):
+    return x if k > 3 else x * 1.0
+
+
+def looks_at_what_is_shared(x):
+    a, b, c = keeps(x), gives_what_all_see(x), gives_it_back(x, 5)
+    a[0], b[1], c[2] = 7.0, 8.0, 9.0
+    return STORE[-1][0], SHARED[1], x[2], b is SHARED, c is x
+
+
+def test_what_others_see_stays_the_same_memory():
+    inner = InnerCalls(looks_at_what_is_shared)
+    for k in range(20):
+        assert inner(np.arange(3.0) + k) == (7.0, 8.0, 9.0, True, True)
+    for one in inner._inner:
+        assert one.cell.cell_contents is one.function
 
 
 def slow_when_compiled(x):

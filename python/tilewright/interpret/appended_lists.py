@@ -22,7 +22,7 @@ from ..symbolic.sizes import Size
 from .array_lists import ArrayList, FormOfList, ListItem, begin_list, check_form, check_item, end_list
 from .carried import reached
 from .frame import InArray, Pending
-from .source import DEFINITIONS, inside
+from .source import DEFINITIONS, inside, is_read_by_others
 from .state import Part, State
 
 
@@ -95,7 +95,7 @@ class AppendedLists(Part):
         if frame is not self.frame:
             return False  # somebody else may look at it
         names = [name for name, value in reached(self.frame, tracer) if value is held]
-        return names == [one.name] and not _is_read_inside(self.frame.node, one.name)
+        return names == [one.name] and not is_read_by_others(self.frame.node, one.name)
 
     def _run(self, node: ast.For, lists: tuple[_Appended, ...], iterations: Size, item: Callable[[Any], Any]) -> None:
         tracer, variables = self.tracer, self.frame.variables
@@ -186,13 +186,6 @@ def _appends_to(item: ast.AST) -> str:
     if not isinstance(function, ast.Attribute) or function.attr != "append" or not isinstance(function.value, ast.Name):
         return ""
     return function.value.id
-
-
-def _is_read_inside(node: Any, name: str) -> bool:
-    """Whether a function that is defined in this one reads the variable."""
-    body = node.body if isinstance(node.body, list) else [node.body]
-    functions = [item for item in inside(body) if isinstance(item, (*DEFINITIONS, ast.Lambda))]
-    return any(isinstance(part, ast.Name) and part.id == name for one in functions for part in ast.walk(one))
 
 
 @functools.lru_cache(maxsize=4096)

@@ -21,7 +21,7 @@ from ..symbolic.arrays import SymArray
 from ..symbolic.graph import INT64, Value
 from ..symbolic.scalars import RunComplex, SymInt, SymScalar
 from ..symbolic.sizes import Size
-from .frame import InArray
+from .frame import InArray, Pending
 from .sequences import Sequence
 
 if TYPE_CHECKING:
@@ -64,12 +64,19 @@ class ListItem(ast.expr):
 class ArrayList(InArray):
     """Such a list. What it cannot do begins the trace again, with a list of Python's at its place."""
 
-    def __init__(self, tracer: Tracer, array: SymArray, form: ListForm, place: Place) -> None:
-        self.tracer, self.array, self.form, self.place = tracer, array, form, place
+    def __init__(  # noqa: PLR0917
+        self, tracer: Tracer, array: SymArray, form: ListForm, place: Place, is_row: bool = False
+    ) -> None:
+        """`is_row`: of another such list, with which it changes its items, but not its length."""
+        self.tracer, self.array, self.form, self.place, self.is_row = tracer, array, form, place, is_row
         self.home = tracer.blocks[-1]
 
     def give_up(self) -> NoReturn:
         raise FormOfList(self.place, None)
+
+    def not_visible(self) -> Pending:
+        """What a variable holds behind the loop or branch in which the list was made."""
+        return Pending.refused(lambda: FormOfList(self.place, None))
 
     def length(self) -> Any:
         return self.array.shape[0]
@@ -93,15 +100,16 @@ class ArrayList(InArray):
         return held_items(self.tracer, self.array, as_python=as_python, rows_are_lists=self.form.row == "list")
 
     def __getitem__(self, key: Any) -> Any:
-        if isinstance(key, slice):
-            return ArrayList(self.tracer, self.array[key].copy(), self.form, self.place)
+        if isinstance(key, slice):  # another list of the same rows
+            part = self.array[key]
+            return ArrayList(self.tracer, part if self.form.row else part.copy(), self.form, self.place)
         if not _is_position(key):
             self.give_up()
         item = self.array[key]
         if self.form.row == "list":
             rest = self.form.shape[1:]
             inner = ListForm(self.form.dtype, self.form.kind, rest, "list" if rest else "")
-            return ArrayList(self.tracer, item, inner, self.place)
+            return ArrayList(self.tracer, item, inner, self.place, is_row=True)
         if self.form.row == "array" or self.form.kind is None:
             return item
         if self.form.kind == "either":
@@ -133,7 +141,14 @@ class ArrayList(InArray):
     def call(self, name: str, args: Arguments[Any], kwargs: dict[str, Any]) -> Any:
         if name == "copy" and not args and not kwargs:
             return self[:]
-        if name != "append" or len(args) != 1 or kwargs or self.form.row or self.home is not self.tracer.blocks[-1]:
+        if (
+            name != "append"
+            or len(args) != 1
+            or kwargs
+            or self.form.row
+            or self.is_row
+            or self.home is not self.tracer.blocks[-1]
+        ):
             self.give_up()
         both = _joined(form_of(self.tracer, args[0]), self.form)
         if both != self.form:

@@ -15,6 +15,7 @@ from ..symbolic.graph import BOOL, INT64, Block, Value
 from ..symbolic.known import is_known
 from ..symbolic.scalars import RunBool, which_of
 from ..taken_ways import Branch
+from .array_lists import ArrayList
 from .carried import (
     MISSING,
     Carried,
@@ -287,6 +288,9 @@ class Branches(Region):
         merged[name] = Carried(codes[0], Form("int", INT64), self.frame, name, kind_of=number)
 
     def _differs(self, node: ast.AST, truth: Value, name: str, ways: list[Any]) -> Pending:
+        for way in ways:
+            if isinstance(way, ArrayList):
+                return way.not_visible()
         what = f"{name} after an if on data" if name != _GIVEN else "what an if on data gives"
         what = "what the returns in a loop give" if name.startswith(VALUE) else what
         why = "both branches must give an array or a number of the same dtype and shape"

@@ -14,6 +14,7 @@ from ..symbolic.sizes import Size
 from ..symbolic.tracer import MAX_UNROLLED_ITERATIONS
 from .array_lists import ArrayList, FormOfList, ListItem, Place, begin_list, end_list
 from .sequences import Sequence, SymRange, array_of_program, sequence_of
+from .source import is_read_by_others
 from .staged_lists import StagedList
 from .state import Part, State
 
@@ -29,7 +30,7 @@ class Comprehensions(Part):
     def listed(self, node: ast.ListComp, value: Any) -> ArrayList | StagedList | None:
         """The list that a comprehension over `value` makes; None where it is made item by item, while tracing."""
         tracer, place = self.tracer, self.place(node)
-        if any(one.is_async for one in node.generators) or tracer.checked is None:
+        if any(one.is_async for one in node.generators) or tracer.checked is None or self._has_own_meaning(node):
             return None
         value = array_of_program(tracer, node, materialized(value))
         value = value.items() if isinstance(value, (ArrayList, StagedList)) else value
@@ -37,12 +38,20 @@ class Comprehensions(Part):
             return None
         is_plain = len(node.generators) == 1 and not node.generators[0].ifs
         in_array = is_plain and tracer.list_forms.get(place, True) is not None
-        if not in_array and tracer.untaken is not None:
-            return None
+        if not in_array and (tracer.untaken is not None or len(tracer.blocks) > 1):
+            return None  # a list of stages lives as long as the block that makes it
         sequence = sequence_of(tracer, value)
         if tracer.decide_if_same_in_all_iterations(">=", sequence.length, 1) is False:
             return None
         return self._in_array(node, place, sequence) if in_array else self._by_stages(node, sequence)
+
+    def _has_own_meaning(self, node: ast.ListComp) -> bool:
+        """Whether variables in it are not those of a loop in the function: some function reads another variable of that name,
+        or one that is set inside with := lives on."""
+        if any(isinstance(item, (ast.NamedExpr, ast.Lambda)) for item in ast.walk(node)):
+            return True
+        names = {item.id for one in node.generators for item in ast.walk(one.target) if isinstance(item, ast.Name)}
+        return any(is_read_by_others(self.frame.node, name) for name in names)
 
     def _is_long(self, value: Any) -> bool:
         if isinstance(value, range):

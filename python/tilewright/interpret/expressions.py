@@ -425,6 +425,8 @@ class Expressions(Part):
             or not any(function is one for one in _TAKE_ALL)
         ):
             return node.args
+        if any(isinstance(item, ast.NamedExpr) for item in ast.walk(node.args[0])):
+            return node.args
         return [as_list(node.args[0]), *node.args[1:]]
 
     def keywords(self, node: ast.Call) -> dict[str, Any]:

@@ -10,8 +10,10 @@ import inspect
 import sys
 import time
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
+
+import numpy as np
 
 from ..callees import is_pure
 from ..effects import Settling
@@ -81,10 +83,29 @@ class _Inner:
         self.home, self.name, self.function = home, name, function
         self.plain, self.compiled_calls, self.misses = _Calls(), _Calls(), _Calls()
         self.compiled: Any = None
-        self.cell = types.CellType(self._measured(function, self._note_plain))
+        self.cell = types.CellType(self._looked_at(self._measured(function, self._note_plain)))
 
     def is_as_it_was(self) -> bool:
         return _looked_up(self.home, self.name) is self.function
+
+    def _looked_at(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function, which stays as it is where a call shows that others may see what it is handed, or gives: compiled
+        code works on memory of its own."""
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            given = [*args, *kwargs.values()]
+            before = list(map(sys.getrefcount, given))
+            result = function(*args, **kwargs)
+            # One reference is the variable's or the tuple's, one that of the call which counts them.
+            parts = range(len(result)) if type(result) is tuple else ()
+            counts = [sys.getrefcount(result[k]) for k in parts if type(result[k]) is np.ndarray]
+            counts += [sys.getrefcount(result)] if type(result) is np.ndarray else []
+            is_apart = all(map(_is_plain, given)) and list(map(sys.getrefcount, given)) == before
+            if not is_apart or max(counts, default=0) > _TWO or not _is_new(result, given):
+                self.cell.cell_contents = self.function
+            return result
+
+        return call
 
     def _measured(self, function: Callable[..., Any], note: Callable[[float, bool], None]) -> Callable[..., Any]:
         """`note` gets the seconds of each call, and whether something was found out meanwhile that takes its own time."""
@@ -149,6 +170,29 @@ def _compiled(function: types.FunctionType) -> Any:
     return _kept(function, "__tilewright_compiled__", Settling.compiled)
 
 
+_NUMBERS = (bool, int, float, complex, str, bytes, type(None), np.generic)
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether it is an array or what never changes."""
+    if type(value) is tuple:
+        return all(map(_is_plain, value))
+    return isinstance(value, _NUMBERS) or (type(value) is np.ndarray and not value.dtype.hasobject)
+
+
+def _is_new(result: Any, given: Sequence[Any]) -> bool:
+    """Whether a result is of numbers and of arrays that share no memory with what was given."""
+    if type(result) is tuple:
+        return all(type(one) is not tuple and _is_new(one, given) for one in result)
+    if type(result) is not np.ndarray:
+        return isinstance(result, _NUMBERS)
+    is_own = result.base is None and not result.dtype.hasobject
+    return is_own and not any(np.may_share_memory(result, one) for one in given if type(one) is np.ndarray)
+
+
+_TWO = 2
+
+
 def _called(function: types.FunctionType, node: ast.FunctionDef) -> Iterator[tuple[str, types.FunctionType]]:
     """The functions that it calls by names which are not its own variables."""
     code = function.__code__
@@ -173,9 +217,40 @@ def _looked_up(function: types.FunctionType, name: str) -> Any:
 def _can_be_compiled(function: Any) -> bool:
     if not isinstance(function, types.FunctionType) or is_numpys(function) or is_pure(function):
         return False
-    if inspect.isgeneratorfunction(function) or inspect.iscoroutinefunction(function):
+    if inspect.isgeneratorfunction(function) or inspect.iscoroutinefunction(function) or _changes_others(function):
         return False
     return str(function.__module__).split(".")[0] not in sys.stdlib_module_names
+
+
+def _changes_others(function: types.FunctionType) -> bool:
+    """Whether the text of a function says that it changes what is not its own: variables and items from outside of it."""
+    node, code = source_of(function), function.__code__
+    if not isinstance(node, ast.FunctionDef):
+        return True
+    own = {*code.co_varnames, *code.co_cellvars}
+
+    def is_outside(part: ast.AST) -> bool:
+        while isinstance(part, (ast.Attribute, ast.Subscript)):
+            part = part.value
+        return isinstance(part, ast.Name) and part.id not in own
+
+    for item in ast.walk(node):
+        if isinstance(item, (ast.Global, ast.Nonlocal)):
+            return True
+        if isinstance(item, (ast.Attribute, ast.Subscript)) and not isinstance(item.ctx, ast.Load) and is_outside(item):
+            return True
+        is_method = isinstance(item, ast.Call) and isinstance(item.func, ast.Attribute)
+        if is_method and item.func.attr in _CHANGING and is_outside(item.func.value):  # type: ignore[attr-defined]
+            return True
+    return False
+
+
+_CHANGING = frozenset(
+    [
+        "append", "extend", "insert", "pop", "remove", "clear", "add", "discard", "update", "setdefault", "popitem", "appendleft",
+        "sort", "reverse", "write", "fill", "put", "resize",
+    ]
+)  # fmt: skip
 
 
 class _Renamed(ast.NodeTransformer):

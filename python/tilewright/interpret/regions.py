@@ -21,6 +21,7 @@ from ..symbolic.graph import BOOL, INT64, Block, Value, unchanged
 from ..symbolic.scalars import RunBool, SymInt, which_of
 from ..symbolic.sizes import Size
 from ..symbolic.tracer import Undecided, pushed
+from .array_lists import ArrayList
 from .branches import Branches
 from .carried import (
     MISSING,
@@ -582,6 +583,9 @@ class Regions(Region):
             if value is MISSING:
                 continue
             lost = ""
+            if isinstance(value, ArrayList) and value is not before[name]:
+                left[name] = value.not_visible()
+                continue
             if isinstance(value, (list, tuple, dict, set)) and is_symbolic(value):
                 lost = f"a {type(value).__name__} of values of an iteration"
             elif self._is_of_iterations(value):
@@ -682,6 +686,8 @@ class Regions(Region):
         if unset is not None and (found is None or found[1].joined(unset) is None):
             # Only iterations set it, the first one for certain.
             return Carried(self._zeros(unset), unset, self.frame, name)
+        if isinstance(held, ArrayList):
+            held.give_up()  # it is not carried
         if found is None:
             kind = "selection by a mask" if isinstance(held, Compressed) else type(held).__name__
             why = f"a {kind} is not carried from iteration to iteration"

@@ -54,6 +54,19 @@ def first_in(node: ast.AST, *kinds: type[ast.AST]) -> ast.AST | None:
     return next((one for one in inside(parts, *FUNCTIONS, ast.ClassDef) if isinstance(one, kinds)), None)
 
 
+@functools.lru_cache(maxsize=4096)
+def is_read_by_others(node: FunctionNode, name: str) -> bool:
+    """Whether a function that is defined in this one reads the variable, and has none of that name itself."""
+    body: list[Any] = node.body if isinstance(node.body, list) else [node.body]
+    for one in inside(body):
+        if isinstance(one, (*DEFINITIONS, ast.Lambda)):
+            names = [part for part in ast.walk(one) if isinstance(part, ast.Name) and part.id == name]
+            own = [part for part in ast.walk(one) if isinstance(part, ast.arg) and part.arg == name]
+            if names and not own and all(isinstance(part.ctx, ast.Load) for part in names):
+                return True
+    return False
+
+
 def source_of(function: types.FunctionType) -> FunctionNode | None:
     """The syntax tree of `function`, or None: no source, or the file has changed since it was imported."""
     code = function.__code__

@@ -410,9 +410,12 @@ def effect_stage(  # noqa: PLR0917
     except TypeError as error:
         raise tracer.error(f"{name}()", f"it is no stage between kernels, for {error}") from None
     arrays = list(callees.arrays_in((args, kwargs)))
-    shared = _sharing_memory(arrays)
-    if not shared.isdisjoint(found.written):
-        raise tracer.error(f"{name}()", "two of its arguments share memory, and it writes them")
+    memories = [
+        {id(array.storage), *(id(storage) for storage, _ in array.storage.chosen_from or ())}
+        for array in {id(one): one for one in arrays if _is_in_memory(one)}.values()
+    ]
+    if any(not one.isdisjoint(other) for one, other in itertools.combinations(memories, 2)):
+        raise tracer.error(f"{name}()", "two of its arguments share memory, and it may write them")
     written = [arrays[k] for k in found.written]
     if any(not isinstance(array, SymArray) or array.is_scalar for array in written):
         raise tracer.error(f"{name}()", "it writes an array that no argument of the compiled function leads to")
@@ -421,7 +424,7 @@ def effect_stage(  # noqa: PLR0917
     gives += [Gives(array.dtype, array.shape, is_array=True) for array in written]
     for one in found.changed:
         tracer.changes_outside(name, one)
-    effect = effects.Effect(function, way, found.gives, found.written, tracer.places, shared, run or function)
+    effect = effects.Effect(function, way, found.gives, found.written, tracer.places, run or function)
     order = Order(tracer.cache[EFFECTS], behind=tracer.checked)
     result = f"held['r{len(tracer.stages) + 1}']"
     try:
@@ -434,18 +437,6 @@ def effect_stage(  # noqa: PLR0917
     helds = callees.helds_in(found.gives)
     stands = [kept(one, f"{result}[{len(gives) + k}]", called) for k, one in enumerate(helds)]
     return callees.rebuilt(found.gives, iter(pieces), arrays, iter(stands))
-
-
-def _sharing_memory(arrays: Sequence[Any]) -> frozenset[int]:
-    """Which of the arrays have memory in common with another one of them."""
-    memories = {
-        k: {id(array.storage), *(id(storage) for storage, _ in array.storage.chosen_from or ())}
-        for k, array in enumerate(arrays)
-        if _is_in_memory(array)
-    }
-    pairs = itertools.combinations(memories, 2)
-    sharing = [(k, m) for k, m in pairs if arrays[k] is not arrays[m] and not memories[k].isdisjoint(memories[m])]
-    return frozenset(itertools.chain.from_iterable(sharing))
 
 
 def _is_in_memory(value: Any) -> bool:
