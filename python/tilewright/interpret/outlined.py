@@ -126,10 +126,25 @@ def _outlined(function: types.FunctionType, node: ast.FunctionDef, site: Site) -
     functions = [
         item for item in inside(node.body) if isinstance(item, (*DEFINITIONS, ast.Lambda)) and id(item) not in there
     ]
-    needed |= {name for one in functions for name in _loads(one)}
+    read_by_functions = {name for one in functions for name in _loads(one)}
+    if _stores(statements) & read_by_functions:
+        return None  # those would go on seeing the variable of the function itself
+    needed |= read_by_functions
     gives = sorted(_stores(statements) & own & needed)
+    # Functions that are made inside, and given out, see the variables of the part, not what is assigned to those later.
+    behind = block[last + 1 :] if block is node.body else node.body
+    if {name for one in _functions_given(statements, gives) for name in _loads(one)} & _stores(behind):
+        return None
     call = _compiled(function, node, statements, reads, gives, globals_set, site)
     return Outline(site, tuple(reads), tuple(gives), call)
+
+
+def _functions_given(statements: Iterable[ast.stmt], gives: Sequence[str]) -> Iterator[ast.AST]:
+    for item in inside(statements, *DEFINITIONS, ast.Lambda):
+        if isinstance(item, DEFINITIONS) and item.name in gives:
+            yield item
+        elif isinstance(item, ast.Assign) and isinstance(item.value, ast.Lambda):
+            yield item.value
 
 
 def _declared(nodes: Iterable[ast.AST], kind: type[ast.Global | ast.Nonlocal]) -> set[str]:
