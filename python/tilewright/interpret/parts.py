@@ -17,6 +17,7 @@ from typing import Any
 from ..callees import arrays_in
 from ..errors import TraceError
 from ..ops.stages import EFFECTS, effect_stage
+from ..symbolic.arrays import SymArray
 from ..symbolic.tracer import MOST_STAGE_OPERANDS
 from .frame import Pending, Return
 from .inner_calls import inner_calls_of
@@ -133,8 +134,10 @@ class Parts(Part):
         if type(value) is list and self.inputs.is_outer(value):
             return not _can_be_handed(value)  # where they change it, NumPy goes on: the caller's list is changed
         if isinstance(value, (list, dict, set, bytearray, collections.deque)):
-            few = len([*itertools.islice(arrays_in(value), MOST_STAGE_OPERANDS)]) < MOST_STAGE_OPERANDS
-            return not (few and _only_read(name, statements) and _can_be_handed(value))
+            arrays = [*itertools.islice(arrays_in(value), MOST_STAGE_OPERANDS)]
+            memories = [id(one.storage) for one in arrays if isinstance(one, SymArray) and not one.is_scalar]
+            are_apart = len(arrays) < MOST_STAGE_OPERANDS and len(memories) == len(set(memories))
+            return not (are_apart and _only_read(name, statements) and _can_be_handed(value))
         return name in self.frame.variables and not _can_be_handed(value)
 
     def _run(self, way: Any) -> None:
