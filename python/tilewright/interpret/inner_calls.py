@@ -102,7 +102,7 @@ class _Inner:
             counts += [sys.getrefcount(result)] if type(result) is np.ndarray else []
             is_apart = all(map(_is_plain, given)) and list(map(sys.getrefcount, given)) == before
             if not is_apart or max(counts, default=0) > _TWO or not _is_new(result, given):
-                self.cell.cell_contents = self.function
+                self._give_up()
             return result
 
         return call
@@ -174,10 +174,12 @@ _NUMBERS = (bool, int, float, complex, str, bytes, type(None), np.generic)
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether it is an array or what never changes."""
+    """Whether it is an array, a random generator or what never changes."""
     if type(value) is tuple:
         return all(map(_is_plain, value))
-    return isinstance(value, _NUMBERS) or (type(value) is np.ndarray and not value.dtype.hasobject)
+    if isinstance(value, (*_NUMBERS, np.random.Generator)):  # which compiled code leaves where NumPy leaves it
+        return True
+    return type(value) is np.ndarray and not value.dtype.hasobject
 
 
 def _is_new(result: Any, given: Sequence[Any]) -> bool:
@@ -203,7 +205,7 @@ def _called(function: types.FunctionType, node: ast.FunctionDef) -> Iterator[tup
     bound |= {item.arg for item in ast.walk(node) if isinstance(item, ast.arg)}
     for name in sorted(names - own - set_there - bound):
         found = _looked_up(function, name)
-        if _can_be_compiled(found):
+        if not name.startswith("__tilewright") and _can_be_compiled(found):
             yield name, found
 
 
