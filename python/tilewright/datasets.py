@@ -244,10 +244,8 @@ def raised_in_numpy(
     try:
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            if in_place:
-                function(*args, **kwargs)
-            else:
-                function(*copied_args, **copied_kwargs)
+            ran_args, ran_kwargs = (args, kwargs) if in_place else (copied_args, copied_kwargs)
+            function(*ran_args, **ran_kwargs)
     except Exception as error:  # noqa: BLE001  (whatever the function raises)
         return error
     if in_place:

@@ -580,9 +580,8 @@ class JitFunction(_face.Dispatcher):
                 return self._in_numpy(args, kwargs, out)
             except _face.CheckError:
                 pass  # see _check_failed
-            except (
-                ValueError
-            ):  # a stage's; or a guard does not hold: its formula of these integers needs more than 64 bits
+            except ValueError:
+                # Of no stage: a guard does not hold, for its formula of these integers needs more than 64 bits.
                 if effects.under_way() == begun:
                     return self._unserved(specialization, bound, args, kwargs, out)
             except Error:

@@ -22,6 +22,7 @@ from ..symbolic.sizes import Size
 from .array_lists import ArrayList, FormOfList, ListItem, begin_list, check_form, check_item, end_list
 from .carried import reached
 from .frame import InArray, Pending
+from .sequences import Sequence, SymRange, sequence_of
 from .source import DEFINITIONS, inside, is_read_by_others
 from .state import Part, State
 
@@ -64,23 +65,15 @@ class AppendedLists(Part):
         super().__init__(state)
         self.for_region = for_region
 
-    def filled(self, node: ast.For, limits: tuple[Size, Size, int], item: Callable[[Any], Any] | None) -> bool:
-        """Whether the loop ran, and filled its lists so."""
+    def filled(self, node: ast.For, items: range | SymRange | Sequence) -> bool:
+        """Whether the loop ran over the items, and filled its lists so."""
         if self.tracer.checked is None or self.frame.at_yield is not None:
             return False
         lists = tuple(one for one in _appended_in(node) if self._can_lie_in_array(node, one))
         if not lists:
             return False
-        first, stop, step = limits
-        length = stop - first if step > 0 else first - stop
-        count = self.tracer.resolve((length + (abs(step) - 1)).floor_divide(Size.constant(abs(step))))
-        begin = SymInt(self.tracer, first)
-
-        def numbered(k: Any) -> Any:
-            at = begin + k * step
-            return k, at if item is None else item(at)
-
-        self._run(node, lists, count, numbered)
+        sequence = items if isinstance(items, Sequence) else sequence_of(self.tracer, items)
+        self._run(node, lists, self.tracer.resolve(sequence.length), lambda k: (k, sequence.item(k)))
         return True
 
     def _place(self, node: ast.For, one: _Appended) -> Any:
@@ -91,8 +84,7 @@ class AppendedLists(Part):
         held = variables.get(one.name)
         if not isinstance(held, (list, ArrayList)) or tracer.list_forms.get(self._place(node, one), True) is None:
             return False
-        _, _, frame = tracer.cache.get("lists", {}).get(id(held), (None, None, None))
-        if frame is not self.frame:
+        if self.list_noted(held)[1] is not self.frame:
             return False  # somebody else may look at it
         names = [name for name, value in reached(self.frame, tracer) if value is held]
         return names == [one.name] and not is_read_by_others(self.frame.node, one.name)
@@ -145,7 +137,7 @@ class AppendedLists(Part):
             count = self.frame.variables[one.count]
             count = count.read() if isinstance(count, Pending) else count
             made = ArrayList(self.tracer, made.array[:count], made.form, made.place)
-        self.tracer.cache.setdefault("lists", {})[id(made)] = (made, None, self.frame)
+        self.note_list(made)
         return made
 
 
@@ -209,11 +201,8 @@ def _rewritten(node: ast.For, lists: tuple[_Appended, ...], place: Any) -> ast.F
             return [ast.copy_location(part, statement) for part in made]
 
     loop = copy.deepcopy(node)
-    loop.target = ast.Tuple([ast.Name(_POSITION, ast.Store()), loop.target], ast.Store())
-    loop.body = [part for one in loop.body for part in _as_list(Appends().visit(one))]
-    ast.copy_location(loop.target, node.target)
+    Appends().generic_visit(loop)
+    loop.target = ast.copy_location(
+        ast.Tuple([ast.Name(_POSITION, ast.Store()), loop.target], ast.Store()), node.target
+    )
     return ast.fix_missing_locations(loop)
-
-
-def _as_list(statement: Any) -> list[ast.stmt]:
-    return statement if isinstance(statement, list) else [statement]

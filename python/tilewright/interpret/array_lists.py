@@ -90,14 +90,12 @@ class ArrayList(InArray):
 
     def number(self) -> Value:
         """The number under which it is held as a list of Python's, to be returned."""
-        if self.form.kind == "either":
-            self.give_up()  # Python's list has the one here and the other there
-        as_python = isinstance(self.form.kind, type)
-        if self.array.storage.chosen_from:
-            self.give_up()  # Python's list is one of views
-        if len(self.form.shape) > 1 and not as_python and self.form.row == "list":
+        as_python, rows_are_lists = isinstance(self.form.kind, type), self.form.row == "list"
+        is_deep = rows_are_lists and len(self.form.shape) > 1 and not as_python
+        # Python's list has a float here and an np.float64 there, or is one of views.
+        if self.form.kind == "either" or self.array.storage.chosen_from or is_deep:
             self.give_up()
-        return held_items(self.tracer, self.array, as_python=as_python, rows_are_lists=self.form.row == "list")
+        return held_items(self.tracer, self.array, as_python=as_python, rows_are_lists=rows_are_lists)
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, slice):  # another list of the same rows
@@ -121,10 +119,14 @@ class ArrayList(InArray):
     def __setitem__(self, key: Any, value: Any) -> None:
         if not _is_position(key) or self.form.row:
             self.give_up()
+        self.array[key] = self._number(value)
+
+    def _number(self, value: Any) -> Any:
+        """A number as the list holds it; one of another type begins the trace again, with room for both."""
         both = _joined(form_of(self.tracer, value), self.form)
         if both != self.form:
             raise FormOfList(self.place, _with_numbers(self.tracer.list_forms.get(self.place), both))
-        self.array[key] = _as_number(value)
+        return _as_number(value)
 
     def given_to(self, function: Any) -> Any:
         """What a builtin that takes all items gives; NotImplemented where there is no rule for it."""
@@ -141,21 +143,12 @@ class ArrayList(InArray):
     def call(self, name: str, args: Arguments[Any], kwargs: dict[str, Any]) -> Any:
         if name == "copy" and not args and not kwargs:
             return self[:]
-        if (
-            name != "append"
-            or len(args) != 1
-            or kwargs
-            or self.form.row
-            or self.is_row
-            or self.home is not self.tracer.blocks[-1]
-        ):
+        keeps_its_length = self.form.row or self.is_row or self.home is not self.tracer.blocks[-1]
+        if name != "append" or len(args) != 1 or kwargs or keeps_its_length:
             self.give_up()
-        both = _joined(form_of(self.tracer, args[0]), self.form)
-        if both != self.form:
-            raise FormOfList(self.place, _with_numbers(self.tracer.list_forms.get(self.place), both))
-        last = self.array.shape[0]
+        number, last = self._number(args[0]), self.array.shape[0]
         longer = call_numpy(self.tracer, np.empty, ((last + 1,), self.form.dtype), {})
-        longer[:last], longer[last] = self.array, _as_number(args[0])
+        longer[:last], longer[last] = self.array, number
         self.array = longer
         return None
 

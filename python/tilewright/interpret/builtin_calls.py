@@ -27,7 +27,7 @@ from .generators import SymGenerator
 from .iterators import TracedIterator, traced_iterator
 from .object_operators import ObjectOperators
 from .pure import look_up
-from .sequences import TRAVERSED, Sequence, SymRange, array_of_program, sequence_of
+from .sequences import TRAVERSED, Sequence, SymRange, array_of_program, is_long, sequence_of
 from .staged_draws import GeneratorMethod, StagedGenerator, made_here
 from .staged_lists import StagedList
 from .state import Part, State
@@ -263,8 +263,7 @@ class Builtins(Part):
         items = items.array if isinstance(items, ArrayList) else items
         if not isinstance(items, SymArray) or not items.sizes:
             return False
-        length = self.tracer.resolve(items.sizes[0])
-        return self.tracer.is_of_data(length) or self.tracer.value_of(length) > MAX_UNROLLED_ITERATIONS
+        return is_long(self.tracer, self.tracer.resolve(items.sizes[0]))
 
     def _as_written(self, node: ast.Call, text: str, *args: Any) -> Any:
         """The call of a builtin as the Python that it stands for."""

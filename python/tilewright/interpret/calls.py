@@ -311,7 +311,7 @@ class Calls(Part):
 
     def _refuse_filling(self, node: ast.Call, held: list[Any]) -> None:
         """A list of the function's own that a loop of the run fills."""
-        _, place, _ = self.tracer.cache.get("lists", {}).get(id(held), (None, None, None))
+        place, _ = self.list_noted(held)
         changes = any(id(held) in containers for containers in self.state.containers)
         if changes and place is not None and self.tracer.checked is not None:
             self.at(node)

@@ -10,10 +10,10 @@ from typing import Any
 
 from ..ops.stages import materialized
 from ..symbolic.arrays import SymArray
+from ..symbolic.scalars import size_of
 from ..symbolic.sizes import Size
-from ..symbolic.tracer import MAX_UNROLLED_ITERATIONS
 from .array_lists import ArrayList, FormOfList, ListItem, Place, begin_list, end_list
-from .sequences import Sequence, SymRange, array_of_program, sequence_of
+from .sequences import Sequence, SymRange, array_of_program, is_long, sequence_of
 from .source import is_read_by_others
 from .staged_lists import StagedList
 from .state import Part, State
@@ -54,15 +54,13 @@ class Comprehensions(Part):
         return any(is_read_by_others(self.frame.node, name) for name in names)
 
     def _is_long(self, value: Any) -> bool:
-        if isinstance(value, range):
-            return len(value) > MAX_UNROLLED_ITERATIONS
-        if isinstance(value, SymRange):
-            count = value.iterations()
-            return (count if isinstance(count, int) else self.tracer.value_of(count.size)) > MAX_UNROLLED_ITERATIONS
+        if isinstance(value, (range, SymRange)):
+            count = len(value) if isinstance(value, range) else value.iterations()
+            return is_long(self.tracer, size_of(count))
         if isinstance(value, SymArray) and not value.sizes:
             return False
-        length = self.tracer.resolve(value.length if isinstance(value, Sequence) else value.sizes[0])
-        return self.tracer.is_of_data(length) or self.tracer.value_of(length) > MAX_UNROLLED_ITERATIONS
+        length = value.length if isinstance(value, Sequence) else value.sizes[0]
+        return is_long(self.tracer, self.tracer.resolve(length))
 
     def _in_array(self, node: ast.ListComp, place: Place, sequence: Sequence) -> ArrayList:
         made = begin_list(self.tracer, sequence.length, place)
@@ -71,7 +69,7 @@ class Comprehensions(Part):
         if made is None:  # no iteration was traced
             raise FormOfList(place, None)
         end_list(made)
-        self.tracer.cache.setdefault("lists", {})[id(made)] = (made, None, self.frame)
+        self.note_list(made)
         return made
 
     def _by_stages(self, node: ast.ListComp, sequence: Sequence) -> StagedList:

@@ -87,7 +87,7 @@ class Expressions(Part):
         place = self.place(node)
         if place in self.tracer.staged_lists:
             return StagedList(self.tracer, items)
-        self.tracer.cache.setdefault("lists", {})[id(items)] = (items, place, self.frame)
+        self.note_list(items, place)
         return items
 
     def _eval_Set(self, node: ast.Set) -> Any:

@@ -96,12 +96,11 @@ class _Inner:
             given = [*args, *kwargs.values()]
             before = list(map(sys.getrefcount, given))
             result = function(*args, **kwargs)
-            # One reference is the variable's or the tuple's, one that of the call which counts them.
             parts = range(len(result)) if type(result) is tuple else ()
             counts = [sys.getrefcount(result[k]) for k in parts if type(result[k]) is np.ndarray]
             counts += [sys.getrefcount(result)] if type(result) is np.ndarray else []
             is_apart = all(map(_is_plain, given)) and list(map(sys.getrefcount, given)) == before
-            if not is_apart or max(counts, default=0) > _TWO or not _is_new(result, given):
+            if not is_apart or max(counts, default=0) > _ONE_OWNER or not _is_new(result, given):
                 self._give_up()
             return result
 
@@ -170,6 +169,7 @@ def _compiled(function: types.FunctionType) -> Any:
     return _kept(function, "__tilewright_compiled__", Settling.compiled)
 
 
+_ONE_OWNER = 2  # references: that of the variable or the tuple, and that of the call which counts them
 _NUMBERS = (bool, int, float, complex, str, bytes, type(None), np.generic)
 
 
@@ -190,9 +190,6 @@ def _is_new(result: Any, given: Sequence[Any]) -> bool:
         return isinstance(result, _NUMBERS)
     is_own = result.base is None and not result.dtype.hasobject
     return is_own and not any(np.may_share_memory(result, one) for one in given if type(one) is np.ndarray)
-
-
-_TWO = 2
 
 
 def _called(function: types.FunctionType, node: ast.FunctionDef) -> Iterator[tuple[str, types.FunctionType]]:

@@ -367,7 +367,7 @@ class Interpreter(Part):
         if isinstance(value, (range, SymRange)):
             limits = self._limits(node, value)
             if limits is not None:
-                if not self.appended.filled(node, limits, None):
+                if not self.appended.filled(node, value):
                     self._for_region(node, limits)
                 return
         elif isinstance(value, (SymArray, Sequence, ArrayList, StagedList)):
@@ -375,7 +375,7 @@ class Interpreter(Part):
             sequence = sequence_of(self.tracer, value)
             limits = self._limits(node, SymRange(0, SymInt(self.tracer, sequence.length), 1))
             if limits is not None:
-                if not self.appended.filled(node, limits, sequence.item):
+                if not self.appended.filled(node, sequence):
                     self._for_region(node, limits, sequence.item)
                 return
             value = (sequence.item(k) for k in range(self.tracer.fix(sequence.length)))

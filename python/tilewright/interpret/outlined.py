@@ -126,13 +126,12 @@ def _outlined(function: types.FunctionType, node: ast.FunctionDef, site: Site) -
     functions = [
         item for item in inside(node.body) if isinstance(item, (*DEFINITIONS, ast.Lambda)) and id(item) not in there
     ]
-    read_by_functions = {name for one in functions for name in _loads(one)}
+    needed |= {name for one in functions for name in _loads(one)}
     begin = site_of(statements[0])[:2]
     named = set(map(id, _functions_given(node.body, list(own)))) if block is not node.body else set()
     earlier = [one for one in functions if site_of(one)[:2] < begin or id(one) in named]
     if _stores(statements) & {name for one in earlier for name in _loads(one)}:
         return None  # those would go on seeing the variable of the function itself
-    needed |= read_by_functions
     gives = sorted(_stores(statements) & own & needed)
     # Functions that are made inside, and given out, see the variables of the part, not what is assigned to those later.
     behind = block[last + 1 :] if block is node.body else node.body

@@ -131,6 +131,11 @@ def sequence_of(tracer: Tracer, value: SymArray | range | SymRange | Sequence) -
     return Sequence(tracer, tracer.resolve(iterations), lambda k: first + k * step)
 
 
+def is_long(tracer: Tracer, length: Size) -> bool:
+    """Whether so many items need a loop that stays one."""
+    return tracer.is_of_data(length) or tracer.value_of(length) > MAX_UNROLLED_ITERATIONS
+
+
 def array_of_program(tracer: Tracer, node: ast.AST, value: Any) -> Any:
     """A long array of the trace alone as one of the program, where the loop over it in that line may stay one."""
     if type(value) is not np.ndarray or not value.ndim or len(value) <= tracer_module.MAX_SHORT_ITERATIONS:

@@ -91,6 +91,15 @@ class Part:
         self.at(node)
         return self.tracer.error(asked, why, what_to_do)
 
+    def note_list(self, made: Any, place: Any = None) -> None:
+        """A list that the function that runs makes, and where its text is."""
+        self.tracer.cache.setdefault("lists", {})[id(made)] = (made, place, self.frame)
+
+    def list_noted(self, held: Any) -> tuple[Any, Frame | None]:
+        """The place and the frame of such a list."""
+        _, place, frame = self.tracer.cache.get("lists", {}).get(id(held), (None, None, None))
+        return place, frame
+
     def place(self, node: Any) -> tuple[str, int, int]:
         return self.tracer.frames[-1][0], node.lineno, node.col_offset
 
