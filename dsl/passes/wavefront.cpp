@@ -59,10 +59,15 @@ Stmt sequence(std::vector<Stmt> rest, std::size_t first, const std::string& name
     const Expr value = Variable::make(store->value.type(), variable);
     bool covered = false, unsure = false;
     for (std::size_t k = first + 1; k < rest.size(); ++k) {
-        rest[k] = with_value(rest[k], *store, value, unsure);
-        if (!contains(rest[k], [&](const Store* op) { return op->name == store->name; })) continue;
+        const bool stores = contains(rest[k], [&](const Store* op) { return op->name == store->name; });
         const Store* next = as_store(rest[k]);
-        const Place place = next != nullptr ? compare(next->index, store->index) : Place::unknown;
+        if (stores && next == nullptr) { // what it loads may be what it stored itself
+            unsure = true;
+            break;
+        }
+        rest[k] = with_value(rest[k], *store, value, unsure);
+        if (!stores) continue;
+        const Place place = compare(as_store(rest[k])->index, store->index);
         covered = place == Place::same;
         if (place != Place::other) break;
     }
@@ -73,6 +78,16 @@ Stmt sequence(std::vector<Stmt> rest, std::size_t first, const std::string& name
     return LetStmt::make(variable, store->value, code);
 }
 
+/// Those that a statement is a sequence of go behind `all`.
+void append_parts(const Stmt& statement, std::vector<Stmt>& all) {
+    if (const auto* block = statement.as<Block>()) {
+        append_parts(block->first, all);
+        append_parts(block->rest, all);
+    } else {
+        all.push_back(statement);
+    }
+}
+
 /// The statements in sequence. Where one is a store of one element, loads of that element by later ones become the
 /// value; the store itself goes where a later one covers it and nothing else may read it before:
 ///   A[x] = u; A[x] = (A[x] + A[x - 1]) / 9   ->   let v = u in A[x] = (v + A[x - 1]) / 9
@@ -80,7 +95,7 @@ Stmt sequence(std::vector<Stmt> rest, std::size_t first, const std::string& name
 Stmt forward_elements(const std::vector<Stmt>& statements, const std::string& name) {
     std::vector<Stmt> plain;
     for (const Stmt& statement : statements)
-        plain.push_back(inlined(statement));
+        append_parts(inlined(statement), plain);
     return sequence(std::move(plain), 0, name);
 }
 

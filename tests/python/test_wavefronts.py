@@ -108,10 +108,19 @@ def two_arrays(d, a, b, n):
         e[i, 1:] *= 0.5
 
 
+def element_written_twice(d, a, b, n):
+    for i in range(d.shape[0] - 2, 0, -1):
+        d[i, 2:-2] = d[i, 2:-2] * 0.25
+        for j in range(2, d.shape[1] - 2):
+            d[i, j] = d[i, j] * 0.25
+            d[i, j] += d[i - 1, j - 1] * 0.25
+
+
 WAVEFRONTS = [
     (seidel, 2), (relaxation, 1), (upwards_and_backwards, 1), (by_columns, 2),
     (edit_distance, 1), (common_subsequence, 1), (local_alignment, 1),
     (one_row_again_and_again, 2), (three_dimensions, 1), (two_arrays, 1),
+    (element_written_twice, 2),
 ]  # fmt: skip
 
 
