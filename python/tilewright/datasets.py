@@ -30,8 +30,9 @@ from .errors import Error
 from .operations import with_trait
 from .program import Program, evaluate
 from .quantities import format_bytes
-from .record.capture import IMMUTABLE, copy_arguments, with_strides
+from .record.capture import IMMUTABLE, copy_arguments
 from .signatures import own_signature
+from .strided_copies import with_strides
 from .structure import flattened, is_flat
 from .work_folders import work_folder
 

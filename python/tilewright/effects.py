@@ -28,6 +28,7 @@ from .callees import (
     written_of,
 )
 from .outside_values import Change, Places, changes_since
+from .strided_copies import copy_as_it_lies
 from .taken_ways import Site, Way
 
 
@@ -145,7 +146,7 @@ class Effect:
 
     def __call__(self, *args: Any, **kwargs: Any) -> list[Any]:
         before = list(arrays_in((args, kwargs)))
-        copies = {id(one): np.array(one, order="K") for one in before if isinstance(one, np.ndarray)}
+        copies = {id(one): copy_as_it_lies(one) for one in before if isinstance(one, np.ndarray)}
         args, kwargs = _copied(args, copies), _copied(kwargs, copies)
         given, contents = list(arrays_in((args, kwargs))), contents_of((args, kwargs))
         made = Made(self.way, given, [])

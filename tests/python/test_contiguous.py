@@ -65,6 +65,7 @@ def outcome(run: Any, a: Any) -> Any:
 @example(MADE[0], THEN[1], ["c", "reversed", "read-only", "f", "read-only f"])
 @example(MADE[0], THEN[4], ["c", "f", "strided line", "line"])
 @example(MADE[6], THEN[3], ["f", "c", "line", "strided line"])
+@example("np.asfortranarray(a)", THEN[1], ["column", "column", "strided", "column"])
 @settings(max_examples=examples(25), deadline=None, derandomize=True)
 def test_each_layout_gives_what_numpy_gives(how: str, then: str, layouts: list[str]) -> None:
     function = function_of(f"def f(a):\n    v = {how}\n    {then}\n")
@@ -178,3 +179,27 @@ def compiled_for(function: Any, *args: Any) -> Any:
     f = tilewright.jit(function)
     f.for_args(*args)
     return f
+
+
+@pytest.mark.parametrize(
+    "view",
+    [lambda a: a[:, :1], lambda a: a[::-2, 1::3], lambda a: a.T[1:, ::-1], lambda a: a[:1, ::5], lambda a: a[::7, :3]],
+)
+def test_what_is_called_sees_how_its_argument_lies(view: Any) -> None:
+    seen = []
+
+    def look(a: Any) -> Any:
+        order = np.argsort(np.abs(a.strides), kind="stable").tolist()
+        seen.append((a.flags.c_contiguous, a.flags.f_contiguous, order, [s > 0 for s in a.strides]))
+        a[0] += 1
+        return a.sum()
+
+    def f(a: Any) -> Any:
+        return look(a) * 2 + a.max()
+
+    compiled = tilewright.jit(f)
+    for _ in range(4):
+        mine, theirs = view(BASE.copy()), view(BASE.copy())
+        assert f(theirs) == compiled(mine)
+        np.testing.assert_array_equal(mine, theirs)
+    assert len(set(map(str, seen))) == 1

@@ -2,7 +2,10 @@
 #include "python/native/face/plan_call_stages.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <numeric>
+#include <vector>
 
 #include "python/native/face/arrays.h"
 #include "python/native/face/face_errors.h"
@@ -26,12 +29,47 @@ Ref view_of(const StageArray& a, bool is_result) {
     return Ref(PyArray_Return(numpy_array(view.release())));
 }
 
-/// An array of memory of its own, in the order of the plan's.
+/// Whether an axis repeats its elements.
+bool repeats(const StageArray& a) {
+    return std::find(a.strides, a.strides + a.rank, 0) != a.strides + a.rank;
+}
+
+/// An array of memory of its own with gaps where `a` has some: a gap is one element. What is contiguous, the order of
+/// the axes and their directions are those of `a`, for what a function does may depend on them (numpy.asfortranarray).
+Ref copy_with_gaps(const StageArray& a) {
+    const std::int64_t bytes = info(a.dtype).bytes;
+    StageArray copy = a;
+    std::vector<int> axes(static_cast<std::size_t>(a.rank));
+    std::iota(axes.begin(), axes.end(), 0);
+    std::ranges::sort(axes, {}, [&](int k) { return std::abs(a.strides[k]); });
+    std::int64_t follows = bytes, end = bytes; // the stride without a gap: of `a`, of the copy
+    std::int64_t first = 0, last = 0;          // bytes before and behind element 0
+    for (const int k : axes) {
+        if (a.shape[k] == 1) continue;
+        const std::int64_t given = std::abs(a.strides[k]), stride = given == follows ? end : end + bytes;
+        follows = given * a.shape[k];
+        end = stride * a.shape[k];
+        copy.strides[k] = a.strides[k] > 0 ? stride : -stride;
+        (a.strides[k] > 0 ? last : first) += stride * (a.shape[k] - 1);
+    }
+    npy_intp size = first + last + bytes;
+    Ref memory(PyArray_New(&PyArray_Type, 1, &size, NPY_UINT8, nullptr, nullptr, 0, 0, nullptr));
+    if (!memory) return {};
+    copy.data = PyArray_BYTES(numpy_array(memory.get())) + first;
+    Ref view = view_of(copy, true);
+    if (!view || PyArray_SetBaseObject(numpy_array(view.get()), memory.release()) != 0) return {};
+    return view;
+}
+
+/// An array of memory of its own that lies there as the plan's does.
 Ref copy_of(const StageArray& a) {
     Ref view = view_of(a, false);
     if (!view || !PyArray_Check(view.get())) return view;
-    Ref copy(PyArray_NewCopy(numpy_array(view.get()), NPY_KEEPORDER));
-    if (copy) PyArray_CLEARFLAGS(numpy_array(copy.get()), NPY_ARRAY_WRITEABLE);
+    auto* array = numpy_array(view.get());
+    const bool has_gaps = !PyArray_IS_C_CONTIGUOUS(array) && !PyArray_IS_F_CONTIGUOUS(array) && !repeats(a);
+    Ref copy = has_gaps ? copy_with_gaps(a) : Ref(PyArray_NewCopy(array, NPY_KEEPORDER));
+    if (!copy || (has_gaps && PyArray_CopyInto(numpy_array(copy.get()), array) != 0)) return {};
+    PyArray_CLEARFLAGS(numpy_array(copy.get()), NPY_ARRAY_WRITEABLE);
     return copy;
 }
 

@@ -18,7 +18,7 @@ from ..builder import BuildRequest
 from ..callees import PureFunction
 from ..errors import Error
 from ..program import Program, ScalarArgument
-from ..record.capture import with_strides
+from ..strided_copies import with_strides
 from ..symbolic.stages import Stage
 from .answers import Allowed, Answer
 

@@ -15,13 +15,14 @@ import os
 import threading
 import time
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from ..machine import available_memory_bytes
+from ..strided_copies import copy_as_it_lies
 from .ownership import Users
 from .values import arrays_in, describe, key_of
 
@@ -270,7 +271,7 @@ def copy_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple
     def one(value: Any) -> Any:
         if isinstance(value, np.ndarray):
             if id(value) not in memo:
-                memo[id(value)] = _copy_array(value)
+                memo[id(value)] = copy_as_it_lies(value)
             return memo[id(value)]
         if isinstance(value, types.FunctionType):  # of the script, it reports its calls
             return getattr(value, "__tilewright_recorded__", value)
@@ -282,26 +283,6 @@ def copy_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple
             return value
 
     return tuple(one(a) for a in args), {k: one(v) for k, v in kwargs.items()}
-
-
-def _copy_array(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    if array.flags.c_contiguous or array.flags.f_contiguous or type(array) is not np.ndarray:
-        return array.copy(order="K")
-    # Strided views keep their strides: a schedule for contiguous data would be tuned for another call.
-    if 0 in array.strides or array.size == 0 or any(s % array.itemsize for s in array.strides):
-        return array.copy(order="K")
-    low, high = np.lib.array_utils.byte_bounds(array)
-    return with_strides(array, array.strides) if high - low <= 4 * array.nbytes else array.copy(order="K")
-
-
-def with_strides(array: np.ndarray[Any, Any], strides: Sequence[int]) -> Any:
-    """The same elements in new memory, with such gaps and directions; `base` is the memory, in bytes."""
-    spans = [(n - 1) * s for n, s in zip(array.shape, strides, strict=True)]
-    offset = -sum(s for s in spans if s < 0)
-    memory = np.zeros(offset + sum(s for s in spans if s > 0) + array.itemsize, np.uint8)
-    view: np.ndarray[Any, Any] = np.ndarray(array.shape, array.dtype, memory, offset, strides)
-    view[...] = array
-    return view
 
 
 def _describe(part: tuple[Any, ...]) -> str:
