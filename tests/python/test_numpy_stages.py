@@ -514,11 +514,13 @@ def laid_out(array: np.ndarray[Any, Any], layout: str) -> np.ndarray[Any, Any]:
     return made
 
 
-# Whose sums NumPy rounds as the operands lie in memory. Stages are handed complex ones in C order.
-ADDS_UP = re.compile("einsum|matrix_power|convolve|correlate|average|nanvar|nanstd|norm")
+# What NumPy rounds, or writes, in an order that says how the operands lie in memory. Stages are handed complex ones in C order.
+ADDS_UP = re.compile("einsum|matrix_power|convolve|correlate|average|nanvar|nanstd|norm|put_along_axis")
 
 # Kernels of ours, which round otherwise than NumPy; calls that NumPy warns of, or refuses, go to NumPy whole.
 ROUNDED = re.compile(r"np\.(average|corrcoef|nanvar|nanstd|logaddexp|nanarg\w+|einsum)\(")
+# Kernels of ours where they add or multiply in another order than NumPy, which has one for each layout.
+IN_ORDER = re.compile(r"np\.(sum|prod|cross|convolve|correlate|polymul|linalg\.(vecdot|matrix_power))\(")
 
 
 @dataclass(frozen=True)
@@ -539,10 +541,10 @@ def arguments(line: str, example: Example) -> list[Any]:
             made.append(float(number) if "." in number else int(number))
             continue
         sizes = tuple(example.extents[n] if n in example.extents else int(n) for n in shape.split(",") if n)
-        special = (
-            example.special and kind not in "LRc" and not ROUNDED.search(line)
-        )  # LAPACK prints what it thinks of them
         dtype = np.dtype(next(dtypes))
+        # LAPACK prints what it thinks of them; a complex product with an infinity is NaN in one order alone.
+        special = example.special and kind not in "LRc" and not ROUNDED.search(line)
+        special = special and not (IN_ORDER.search(line) and (dtype.kind == "c" or "vol" in line or "corr" in line))
         layout = "C" if dtype.kind == "c" and ADDS_UP.search(line) else example.layout
         made.append(laid_out(contents(rng, dtype, sizes, how, special), layout))
     return made
@@ -577,7 +579,7 @@ def nearly(mine: Any, numpys: Any) -> bool:
     if type(mine) is not type(numpys) or mine.dtype != numpys.dtype or mine.shape != numpys.shape:
         return False
     unit = np.finfo(numpys.dtype).eps if numpys.dtype.kind in "fc" else 0
-    size = np.nanmax(np.abs(numpys), initial=1.0)
+    size = np.max(np.abs(numpys), initial=1.0, where=np.isfinite(numpys))
     return bool(np.allclose(mine, numpys, rtol=64 * unit, atol=64 * unit * size, equal_nan=True))
 
 
@@ -633,7 +635,7 @@ def check(line: str, jitted: Any, given_arguments: Any) -> bool:
     is_empty = is_written(line) and any(np.size(one) == 0 for one in numpys)  # into no elements nothing is compiled
     is_rounded = ROUNDED.search(line) is not None
     assert InNumPy.count == 0 or is_empty or is_rounded, f"went to NumPy: {shown}"
-    assert (nearly if is_rounded else same)(got, want), shown
+    assert (nearly if is_rounded or IN_ORDER.search(line) else same)(got, want), shown
     assert all(map(same, mine, numpys)), f"{shown}\nwritten: {mine}\nby NumPy: {numpys}"
     return True
 

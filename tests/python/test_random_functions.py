@@ -69,7 +69,8 @@ class Compiled:
         self._jit = tilewright.jit(made.function(filename=name), strict=True)
         self._jit._in_numpy = self._never  # type: ignore[method-assign]
 
-    def _never(self, *_: Any) -> Any:
+    def _never(self, args: tuple[Any, ...], *_: Any) -> Any:
+        self._jit.for_args(*args)  # what computes nothing is refused here
         raise AssertionError("the call runs in NumPy")
 
     def __call__(self, *args: Any) -> Any:
