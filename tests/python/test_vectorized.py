@@ -50,8 +50,8 @@ CASES = {
     "keeps_kind": lambda x: np.vectorize(lambda q: q // 2)(x[:]),
     "with_a_loop": lambda x: np.vectorize(digits)((x * 1000).astype(np.int64)),
 }
-# Of others their first result, as NumPy's number, has a dtype that the data decide, or there is none.
-TAKES = {"decorated": "d", "math": "df"}
+# Of others their first result, as NumPy's number, has a dtype that the data decide, or there is none; max of 0 and a bool is either.
+TAKES = {"decorated": "d", "math": "df", "with_dtypes": "dfbiBq"}
 COMPILED = {name: tilewright.jit(function, strict=True) for name, function in CASES.items()}
 
 
