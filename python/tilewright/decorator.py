@@ -324,8 +324,10 @@ class JitFunction(_face.Dispatcher):
     def _miss(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         # First of all: these calls are to cost as little beside NumPy's as they can.
         may_stay = self._stays and "out" not in kwargs and recording.recorder is None
-        if may_stay and self._stays_with_numpy(args, kwargs) and _face.current_device() is None:
+        if may_stay and (key := self._staying_key(args, kwargs)) is not None and _face.current_device() is None:
+            self.stay(key[: len(args) + len(kwargs)], tuple(kwargs))  # the next one does not come by here
             return self.__wrapped__(*args, **kwargs)
+        began_ns = time.perf_counter_ns()
         if (views := on_host(self.__name__, args, kwargs)) is not None:
             return self(*views[0], **views[1])
         if recording.recorder is not None:
@@ -374,9 +376,9 @@ class JitFunction(_face.Dispatcher):
             way = "numpy"
         # Outside of the `try`: what the function itself raises here is the caller's, and no reason to run it once more.
         if way == "plan":
-            is_first = specialization.traced.has_effects or specialization.trial is not None
-            run = self._in_first_plan if is_first else self._in_plan
-            return run(specialization, bound, args, kwargs, out)
+            if specialization.traced.has_effects or specialization.trial is not None:
+                return self._in_first_plan(specialization, bound, args, kwargs, out, began_ns)
+            return self._in_plan(specialization, bound, args, kwargs, out)
         if way == "unserved":
             return self._unserved(specialization, bound, args, kwargs, out)
         if way == "device":  # by an array from outside of the call
@@ -387,11 +389,12 @@ class JitFunction(_face.Dispatcher):
             self._fall_back(own_error)
         return result
 
-    def _in_first_plan(
-        self, specialization: Specialization, bound: Bound, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any
-    ) -> Any:
+    def _in_first_plan(  # noqa: PLR0917
+        self, specialization: Specialization, bound: Bound, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any,
+        began_ns: int,
+    ) -> Any:  # fmt: skip
         """Where nothing may be done twice, no call is compared with NumPy: the call that was watched tells what that takes,
-        and of the next calls some are compiled code's and some NumPy's."""
+        and of the next calls some are compiled code's and some NumPy's. `began_ns`: when the call came to Python."""
         trial, alike = specialization.trial, _without_values(_shape_key(args, kwargs))
         if trial is not None and trial.plan_ns and trial.alike != alike:
             trial.others += 1
@@ -418,7 +421,8 @@ class JitFunction(_face.Dispatcher):
             )
         elif trial is not None:
             trial.alike = alike
-            trial.plan_ns.append(took_ns)
+            # What Python does to find the program is a part of later calls too, where those do not find it in C.
+            trial.plan_ns.append(took_ns + (start_ns - began_ns if specialization.is_found_in_python else 0))
             if trial.is_over:
                 self._end_trial(specialization, bound, trial.why_numpy)
         return result
@@ -467,7 +471,7 @@ class JitFunction(_face.Dispatcher):
         with self._lock:
             self._parts = _parts_of(self.__wrapped__)
             super().__init__(self.__wrapped__.__name__, _face_parameters(self.__wrapped__))
-            self._stays.clear()
+            self._forget_stays()
             self._begun.clear()
             self._watched_ns.clear()
             self._watched_alike.clear()
@@ -809,7 +813,7 @@ class JitFunction(_face.Dispatcher):
 
     def _publish(self, specialization: Specialization) -> None:
         """Hand the plan to the runtime."""
-        self._stays.clear()
+        self._forget_stays()
         specialization.out_runner = None
         if not specialization.versions:
             specialization.runner = None
@@ -821,6 +825,7 @@ class JitFunction(_face.Dispatcher):
         is_refused_there = specialization.draws and any(version.build.on_device for version in specialization.versions)
         traced, program = specialization.traced, specialization.program
         binding = None if is_refused_there else c_binding(self.__wrapped__, traced, program)
+        specialization.is_found_in_python = binding is None
         if binding is None:
             specialization.runner = _function_of(specialization)
             return
@@ -904,9 +909,17 @@ class JitFunction(_face.Dispatcher):
         if at_any_values and sum(_without_values(other) == alike for other in [*self._stays]) >= _MAX_OF_ONE_VALUE:
             self._stays.add(alike)
 
-    def _stays_with_numpy(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    def _forget_stays(self) -> None:
+        self._stays.clear()
+        self.forget_stayed()
+
+    def _staying_key(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...] | None:
+        """What says that NumPy serves such a call; None where nothing does."""
         key = _shape_key(args, kwargs)
-        return key in self._stays or _without_values(key) in self._stays
+        if key in self._stays:
+            return key
+        alike = _without_values(key)
+        return alike if alike in self._stays else None
 
     def _the_only(self, what: str) -> Specialization:
         if len(self._specializations) == 1:

@@ -63,6 +63,7 @@ class Specialization:
         self.runner: Callable[[Mapping[str, Any], Any], Any] | None = None
         self.trial: Trial | None = None  # against NumPy, of calls that cannot be repeated
         self.settling = 0  # calls that say nothing of later ones (effects.Settling)
+        self.is_found_in_python = False  # at each call, since C cannot read its arguments
         self.out_runner: Callable[[Mapping[str, Any], Any], Any] | None = None
         self.why_numpy: dict[str, str] = {}  # of kinds of calls
         self.large_from = SMALL_WORK  # large calls below this much work lose against NumPy

@@ -10,6 +10,7 @@ _TRIED = 3  # calls of each side, where none may be made twice
 _WORTH = 1.02  # compiled code may take that much longer: a call's noise
 # Compiled code needs no more of them that takes so much less, or more, than NumPy.
 _CLEARLY_FASTER, _CLEARLY_SLOWER = 0.8, 2.0
+_COLD = 3.0  # NumPy's first call may take so many times what later ones take
 
 
 @dataclass
@@ -27,7 +28,8 @@ class Trial:
         warm = self.plan_ns[1:]
         if not warm or not self.numpy_ns:
             return False
-        is_clear = min(warm) < _CLEARLY_FASTER * min(self.numpy_ns) or min(warm) > _CLEARLY_SLOWER * max(self.numpy_ns)
+        numpy_ns = min(self.numpy_ns) if len(self.numpy_ns) > 1 else self.numpy_ns[0] / _COLD
+        is_clear = min(warm) < _CLEARLY_FASTER * numpy_ns or min(warm) > _CLEARLY_SLOWER * max(self.numpy_ns)
         return is_clear or len(warm) >= _TRIED
 
     @property

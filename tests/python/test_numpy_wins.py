@@ -122,7 +122,33 @@ def test_a_long_call_that_loses_is_looked_at_again(monkeypatch):
 
     monkeypatch.setattr(comparison, "_time", warm)
     f(LARGE)
-    assert measured.looks == {"compiled": 2, "numpy": 2} and runs_of_numpy(f, LARGE) == 0
+    assert measured.looks == {"compiled": 3, "numpy": 3} and runs_of_numpy(f, LARGE) == 0
+
+
+def test_a_cold_first_run_of_numpy_is_looked_at_again(monkeypatch):
+    f, measured = jitted(monkeypatch, 3_000 * US, 4_000 * US)
+    slow = measured._time
+
+    def warm(function, call, limit_ns):
+        took = slow(function, call, limit_ns)
+        return 100 * US if side_of(function) == "numpy" and measured.looks["numpy"] > 1 else took
+
+    monkeypatch.setattr(comparison, "_time", warm)
+    f(LARGE)
+    assert runs_of_numpy(f, LARGE) == 1
+
+
+def test_a_cold_first_run_of_a_short_call_is_not_its_time(monkeypatch):
+    f, measured = jitted(monkeypatch, 3_000 * US, 300 * US)
+    slow = measured._time
+
+    def warm(function, call, limit_ns):
+        took = slow(function, call, limit_ns)
+        return 100 * US if side_of(function) == "compiled" and measured.looks["compiled"] > 1 else took
+
+    monkeypatch.setattr(comparison, "_time", warm)
+    f(LARGE)
+    assert runs_of_numpy(f, LARGE) == 0
 
 
 def test_what_numpy_has_no_memory_for_is_not_run_in_numpy(monkeypatch):

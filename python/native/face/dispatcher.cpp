@@ -8,8 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "python/native/face/device_context.h"
 #include "python/native/face/face_types.h"
 #include "python/native/face/plan_call.h"
+#include "python/native/face/stayed_calls.h"
 
 namespace tilewright::face {
 namespace {
@@ -24,6 +26,7 @@ struct Plans {
     std::string name;
     Signature signature;
     std::vector<Entry> list;
+    StayedCalls stayed;
 };
 
 struct DispatcherObject {
@@ -54,6 +57,7 @@ int initialize(PyObject* self, PyObject* args, PyObject* kwargs) {
     plans.name = name;
     plans.signature = std::move(signature);
     plans.list.clear();
+    plans.stayed.clear();
     return 0;
 }
 
@@ -151,9 +155,18 @@ bool has_shared_out(const Plans& plans, PyObject* kwargs) {
     return false;
 }
 
+/// Runs the function itself: the call stays with NumPy.
+PyObject* call_wrapped(PyObject* self, PyObject* args, PyObject* kwargs) {
+    static PyObject* const name = PyUnicode_InternFromString("__wrapped__");
+    const Ref wrapped(PyObject_GetAttr(self, name));
+    return wrapped ? PyObject_Call(wrapped.get(), args, kwargs) : nullptr;
+}
+
 PyObject* call(PyObject* self, PyObject* args, PyObject* kwargs) {
     auto* object = reinterpret_cast<DispatcherObject*>(self);
     ++object->calls;
+    const StayedCalls& stayed = plans_of(self).stayed;
+    if (!stayed.empty() && stayed.has(args, kwargs) && !device_context()) return call_wrapped(self, args, kwargs);
     bool unchecked = false;
     PyObject* result = serve(self, args, kwargs, unchecked);
     if (result || PyErr_Occurred() || has_shared_out(plans_of(self), kwargs)) return result;
@@ -217,11 +230,23 @@ PyObject* clear_plans(PyObject* self, PyObject*) {
     Py_RETURN_NONE;
 }
 
+PyObject* stay(PyObject* self, PyObject* args) {
+    PyObject *key = nullptr, *names = nullptr;
+    if (!PyArg_ParseTuple(args, "OO:stay", &key, &names) || !plans_of(self).stayed.add(key, names)) return nullptr;
+    Py_RETURN_NONE;
+}
+
+PyObject* forget_stayed(PyObject* self, PyObject*) {
+    plans_of(self).stayed.clear();
+    Py_RETURN_NONE;
+}
+
 int traverse(PyObject* self, visitproc visit, void* arg) {
     Py_VISIT(Py_TYPE(self));
     Plans* plans = reinterpret_cast<DispatcherObject*>(self)->plans;
     if (!plans) return 0;
     if (int rc = plans->signature.traverse(visit, arg)) return rc;
+    if (int rc = plans->stayed.traverse(visit, arg)) return rc;
     // A plan in use elsewhere has references that the collector does not see, and must not be counted as ours alone.
     for (const auto& [plan, finish] : plans->list) {
         if (finish)
@@ -238,6 +263,7 @@ int clear_references(PyObject* self) {
         Plans gone;
         std::swap(gone.list, plans->list);
         std::swap(gone.signature, plans->signature);
+        std::swap(gone.stayed, plans->stayed);
     }
     return 0;
 }
@@ -285,6 +311,12 @@ PyObject* make_dispatcher_type() {
          "are "
          "not."},
         {"clear", clear_plans, METH_NOARGS, "clear($self)\n--\n\nForgets all plans."},
+        {"stay", stay, METH_VARARGS,
+         "stay($self, key, names, /)\n--\n\n"
+         "From now on the function itself (`__wrapped__`) runs calls like this one, before any plan is looked at. The "
+         "last few\nare kept. key: for each argument (shape, dtype), (class, value), a class, a code object, or what "
+         "it is; names: of\nthose that are given by keyword, which come last."},
+        {"forget_stayed", forget_stayed, METH_NOARGS, "forget_stayed($self)\n--\n\nForgets what stay() said."},
         {"_check_failed", default_check_failed, METH_VARARGS,
          "_check_failed($self, args, kwargs)\n--\n\nAnswers a call whose data fail a check of the plan; override it."},
         {"_miss", default_miss, METH_VARARGS,
