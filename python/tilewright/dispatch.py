@@ -2,7 +2,7 @@
 
 The C dispatcher knows dtypes, ranks, layouts and sizes; it compares parameters with fixed values, goes along paths
 (globals, attributes, items, variables of closures) and insists on the exact type of a scalar (a Python float is weak
-under NEP 50, a NumPy scalar is not). What it cannot find (the state of a generator, *args) is found in Python, before a plain
+under NEP 50, a NumPy scalar is not). What it cannot find (the state of a generator) is found in Python, before a plain
 function of the program is called.
 """
 
@@ -19,7 +19,6 @@ from . import _face
 from .partials import Partials
 from .plan import Version, all_objects, compose
 from .program import Program, ScalarArgument
-from .signatures import own_signature
 from .structure import assembled, finisher, is_flat, is_given_by_plans
 
 _CARRIED: dict[str, type[Any]] = {"float64": float, "int64": int, "bool": bool, "complex128": complex}
@@ -33,9 +32,6 @@ class _NotInC(Exception):
 
 def c_binding(function: Callable[..., Any], traced: Any, program: Program) -> dict[str, Any] | None:
     """What Dispatcher.add() needs besides plan and objects; None where Python has to check guards."""
-    parameters = own_signature(function).parameters
-    if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters.values()):
-        return None
     if traced.generators:
         return None  # they are locked, and moved on afterwards
     try:

@@ -1156,3 +1156,47 @@ def test_results_that_share_no_element_are_made(function):
         for ours, theirs in zip(compiled(np.arange(10.0), n), f(np.arange(10.0), n), strict=True):
             same(ours, theirs)
     assert compiled.specializations
+
+
+def test_gathered_arguments_are_found_in_c():
+    def f(x, /, *args, y=2, **kw):
+        result = x * y
+        for one in args:
+            result = result + one * kw.get("z", 1)
+        return result + kw.get("x", 0)
+
+    a, b = points(5000), points(5000) + 1
+    calls = [((a,), {}), ((a, b), {}), ((a, b), {"y": 3.0}), ((a, b), {"z": 5.0}), ((a,), {"x": b, "y": 1.0}), ((a, b, a), {"z": b}),
+             ((a, b), {"args": 3.0}), ((a, 2.0), {"kw": 2.0, "z": 1})]  # fmt: skip
+    compiled = tilewright.jit(f, strict=True)
+    for args, kw in calls:
+        same(compiled(*args, **kw), f(*args, **kw))
+    misses = compiled.misses
+    for args, kw in [*calls, *calls[::-1]]:
+        same(compiled(*args, **kw), f(*args, **kw))
+    assert compiled.misses == misses
+    out = np.empty_like(a)
+    assert compiled(a, b, out=out) is out
+    same(out, f(a, b))
+    for args, kw in [((), {}), ((), {"x": a})]:
+        with pytest.raises(TypeError) as wanted:
+            f(*args, **kw)
+        with pytest.raises(TypeError) as raised:
+            compiled(*args, **kw)
+        assert str(raised.value).rpartition("f()")[2] == str(wanted.value).rpartition("f()")[2]
+
+
+def test_gathered_arguments_are_the_calls_own():
+    kept = []
+
+    @tilewright.jit
+    def f(*args, **kw):
+        kept.append((args, kw))
+        return args[0] + kw["k"]
+
+    x = points(4000)
+    for k in range(4):
+        given = {"k": float(k)}
+        same(f(x, **given), x + k)
+        assert kept[-1][0][0] is x and kept[-1][1] == given and kept[-1][1] is not given
+    assert [kw["k"] for _, kw in kept] == [0.0, 1.0, 2.0, 3.0]

@@ -101,7 +101,7 @@ bool numpy_raises() {
 PyObject* serve(PyObject* self, PyObject* args, PyObject* kwargs, bool& unchecked) {
     auto* object = reinterpret_cast<DispatcherObject*>(self);
     Plans& plans = *object->plans;
-    if (plans.list.empty() || !plans.signature.is_plain() || numpy_raises()) return nullptr;
+    if (plans.list.empty() || numpy_raises()) return nullptr;
     Py_ssize_t positional = PyTuple_Size(args), keywords = kwargs ? PyDict_Size(kwargs) : 0;
     if (positional + keywords > 256) return nullptr;
     auto** items =
@@ -121,7 +121,8 @@ PyObject* serve(PyObject* self, PyObject* args, PyObject* kwargs, bool& unchecke
     }
     auto** values = static_cast<PyObject**>(alloca((plans.signature.size() + 1) * sizeof(PyObject*)));
     PyObject *out = nullptr, *result = nullptr;
-    if (!plans.signature.bind({items, positional, names.get()}, values, &out, false)) return nullptr;
+    Gathered gathered;
+    if (!plans.signature.bind({items, positional, names.get()}, values, &out, gathered, false)) return nullptr;
     for (int pass = 0; pass <= object->copy_layouts; ++pass)
         // By index and with a reference each: another thread may add or replace plans while a kernel runs.
         for (std::size_t i = 0; i < plans.list.size(); ++i) {

@@ -29,7 +29,8 @@ PyObject* call(PyObject* self, PyObject* const* args, Py_ssize_t positional, PyO
     const Kernel& k = *reinterpret_cast<KernelObject*>(self)->kernel;
     auto** values = static_cast<PyObject**>(alloca((k.signature.size() + 1) * sizeof(PyObject*)));
     PyObject *out = nullptr, *result = nullptr;
-    if (!k.signature.bind({args, positional, keyword_names}, values, &out, true)) return nullptr;
+    Gathered none; // load() takes no such parameters
+    if (!k.signature.bind({args, positional, keyword_names}, values, &out, none, true)) return nullptr;
     // First as the arguments lie; then lists, views and foreign layouts are converted, and where that does not help the
     // nearest plan says what is wrong.
     Problem nearest, problem;

@@ -27,6 +27,10 @@ bool read_kind(PyObject* object, ParameterKind& kind) {
                 "parameters: %R is not a kind of parameter. Use the names or numbers of inspect.Parameter.", object);
 }
 
+bool is_keyword(ParameterKind kind) {
+    return kind == ParameterKind::positional_or_keyword || kind == ParameterKind::keyword_only;
+}
+
 } // namespace
 
 bool Signature::read(const std::string& function, PyObject* list, PyObject* missing) {
@@ -81,25 +85,52 @@ int Signature::find(PyObject* name) const {
     return -1;
 }
 
-bool Signature::bind(const RawCall& call, PyObject** values, PyObject** out, bool explain) const {
+bool Signature::gather(const RawCall& call, PyObject** values, Gathered& gathered) const {
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+        if (parameters_[i].kind == ParameterKind::var_positional) {
+            const Py_ssize_t rest = call.positional > positional_ ? call.positional - positional_ : 0;
+            gathered.positional = Ref(PyTuple_New(rest));
+            for (Py_ssize_t k = 0; gathered.positional && k < rest; ++k)
+                PyTuple_SetItem(gathered.positional.get(), k, Py_NewRef(call.items[positional_ + k]));
+            values[i] = gathered.positional.get();
+        } else if (parameters_[i].kind == ParameterKind::var_keyword) {
+            gathered.keywords = Ref(PyDict_New());
+            values[i] = gathered.keywords.get();
+        } else {
+            continue;
+        }
+        if (!values[i]) return false;
+    }
+    return true;
+}
+
+bool Signature::bind(const RawCall& call, PyObject** values, PyObject** out, Gathered& gathered, bool explain) const {
     *out = nullptr;
     std::size_t count = parameters_.size();
-    if (call.positional > positional_) {
+    const bool gathers = positional_ < static_cast<Py_ssize_t>(count) &&
+                         parameters_[static_cast<std::size_t>(positional_)].kind == ParameterKind::var_positional;
+    if (call.positional > positional_ && !gathers) {
         return explain &&
                fail(PyExc_TypeError, "%s() takes %zd positional argument%s but %zd %s given", function_.c_str(),
                     positional_, positional_ == 1 ? "" : "s", call.positional, call.positional == 1 ? "was" : "were");
     }
-    std::size_t given = static_cast<std::size_t>(call.positional);
+    std::size_t given = static_cast<std::size_t>(call.positional < positional_ ? call.positional : positional_);
     for (std::size_t i = 0; i < given; ++i)
         values[i] = call.items[i];
     for (std::size_t i = given; i < count; ++i)
         values[i] = nullptr;
+    if (!plain_ && !gather(call, values, gathered)) return false;
     Py_ssize_t keywords = call.keyword_names ? PyTuple_Size(call.keyword_names) : 0;
     for (Py_ssize_t k = 0; k < keywords; ++k) {
         PyObject* name = PyTuple_GetItem(call.keyword_names, k);
         PyObject* value = call.items[call.positional + k];
         int index = find(name);
-        if (index >= 0 && parameters_[static_cast<std::size_t>(index)].kind != ParameterKind::positional_only) {
+        const bool is_named = index >= 0 && is_keyword(parameters_[static_cast<std::size_t>(index)].kind);
+        if (!is_named && gathered.keywords) {
+            // `out` may be the call's own or one of them: Python tells.
+            if (PyUnicode_CompareWithASCIIString(name, "out") == 0) return false;
+            if (PyDict_SetItem(gathered.keywords.get(), name, value) != 0) return false;
+        } else if (is_named) {
             if (values[index]) {
                 return explain &&
                        fail(PyExc_TypeError, "%s() got multiple values for argument '%U'", function_.c_str(), name);

@@ -30,6 +30,11 @@ struct RawCall {
     PyObject* keyword_names; ///< tuple or null
 };
 
+/// What *args and **kwargs of a call are, as long as it lasts.
+struct Gathered {
+    Ref positional, keywords;
+};
+
 class Signature {
   public:
     /// From a list of (name, kind, default); `missing` stands for "no default". False with a Python error set.
@@ -40,18 +45,20 @@ class Signature {
 
     std::size_t size() const { return parameters_.size(); }
     const std::vector<Parameter>& parameters() const { return parameters_; }
-    /// False when a parameter gathers others (*args, **kwargs): such calls are never served in C.
+    /// False when a parameter gathers others (*args, **kwargs).
     bool is_plain() const { return plain_; }
     int find(const std::string& name) const;
 
-    /// Fills values[size()] (borrowed) and `out` (borrowed or null). With `explain`, a call that does not fit sets
-    /// Python's usual TypeError; without, it is only false.
-    bool bind(const RawCall& call, PyObject** values, PyObject** out, bool explain) const;
+    /// Fills values[size()] (borrowed, of `gathered` too) and `out` (borrowed or null; a keyword of that name beside
+    /// **kwargs fits nothing). With `explain`, a call that does not fit sets Python's usual TypeError; without, it is
+    /// only false, but for a MemoryError.
+    bool bind(const RawCall& call, PyObject** values, PyObject** out, Gathered& gathered, bool explain) const;
 
     int traverse(visitproc visit, void* data) const;
 
   private:
     int find(PyObject* name) const;
+    bool gather(const RawCall& call, PyObject** values, Gathered& gathered) const;
     std::string function_;
     std::vector<Parameter> parameters_;
     std::vector<std::string> names_;
