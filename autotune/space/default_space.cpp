@@ -26,6 +26,8 @@ constexpr std::int64_t kMostAccumulators = 8;
 // Operations of the vectors that go across one row, which are one run of code: beyond, compilers take seconds, and gaps
 // between the elements cost little beside the work on them.
 constexpr double kMostRowOps = 160;
+// A formula of that many is not copied for each vector of lanes: sums of three powers took 20 s to compile.
+constexpr double kLongestCopiedOps = 80;
 // Results from this size on are written past the caches, arguments fetched ahead: twice what the L2 of a big core has.
 constexpr std::int64_t kStreamedBytes = 4 << 20;
 // Rows and columns of a matrix whose columns are added up row by row: with fewer of either, a vector of sums may as
@@ -561,6 +563,17 @@ class SpaceBuilder {
                sums_streamed_columns(stage);
     }
 
+    /// Operations of a stage and of all that are inlined into it by default.
+    double operations_here(const dsl::StageInfo& stage) const {
+        double sum = stage.operations;
+        for (const dsl::ReadInfo& read : stage.reads) {
+            const dsl::StageInfo* from = graph_.find(read.from);
+            const bool is_other = from != nullptr && from != &stage && from->kernel == stage.kernel;
+            if (is_other && may_inline(*from) && inline_by_default(*from)) sum += operations_here(*from);
+        }
+        return sum;
+    }
+
     void emit_attached_update(const dsl::StageInfo& stage, std::size_t update, const VectorLoop& vectors,
                               const std::string& group, std::vector<Line>* body) const {
         const auto& loops = stage.updates[update].loops;
@@ -581,12 +594,13 @@ class SpaceBuilder {
         if (!group.empty()) line.add("unroll", group, roots_.at(plans_.at(stage.name).root->name).group_factor);
         const bool constant = last_reduced && constant_size(last_reduced->extent);
         const std::string lane_count = stage.pure.loops.empty() ? "" : stage.pure.loops.back().extent;
+        const double operations = operations_here(stage);
         // One accumulator for each vector of lanes: all of them stay in registers.
-        if (stage.part == StagePart::lanes && has_vector_loop &&
+        if (stage.part == StagePart::lanes && has_vector_loop && operations < kLongestCopiedOps &&
             dsl::print_expression(vectors.factor.expression) != lane_count)
             line.add("unroll", vectors.loop);
         // Long formulas fill the pipelines by themselves, and copies of them take seconds to compile.
-        if (stage.part == StagePart::lanes && constant && stage.operations < kLongChainOps &&
+        if (stage.part == StagePart::lanes && constant && operations < kLongChainOps &&
             extent_of(*last_reduced, 1000) <= kMostUnrolledRows)
             line.add("unroll", last_reduced->name);
         if (stage.part == StagePart::loop) add_chunks(line, stage);
