@@ -217,15 +217,69 @@ def test_quantiles(length, share, seed):
     same(own("numpy.quantile")(rows, share / 100, -1), np.quantile(rows, share / 100, -1))
 
 
+def series_of(kind, shape, rng):
+    """Elements whose order is easy to get wrong: ties, one value, NaN, infinities, far apart, in order already."""
+    x = rng.normal(size=shape)
+    flat = x.reshape(-1)
+    if kind == "ties":
+        flat[:] = rng.integers(-2, 3, flat.size)
+    elif kind == "one value":
+        flat[:] = 3.5
+    elif kind == "nan":
+        flat[rng.integers(flat.size, size=2)] = np.nan
+    elif kind == "infinite":
+        flat[::3], flat[1::3] = np.inf, -np.inf
+    elif kind == "far apart":
+        flat[:] = np.exp(50 * flat)
+    elif kind == "in order":
+        flat.sort()
+    return x
+
+
+KINDS = st.sampled_from(["normal", "ties", "one value", "nan", "infinite", "far apart", "in order"])
+SHAPES = st.sampled_from(
+    [(LARGE,), (LARGE + 1,), (9 * LARGE + 1,), (LARGE, 1), (1, LARGE), (200, 300), (LARGE + 5, 3), (7, 4097, 3), (2, 17, 1000)]
+)
+
+
+@settings(max_examples=examples(20), deadline=None)
+@given(SHAPES, KINDS, st.sampled_from(["float64", "float32"]), SEEDS)
+def test_medians(shape, kind, dtype, seed):
+    with np.errstate(all="ignore"):
+        x = series_of(kind, shape, np.random.default_rng(seed)).astype(dtype)
+        for axis in (None, *range(-1, x.ndim)):
+            same(abs(own("numpy.median")(x, axis)), abs(np.median(x, axis)))  # of equal zeros and of NaN any sign
+        same(abs(own("numpy.median")(x)), abs(np.median(x)))
+
+
+@settings(max_examples=examples(10), deadline=None)
+@given(SHAPES, KINDS, st.sampled_from([0, 100, 50, 90, 12.5, 99.99]), SEEDS)
+def test_quantiles_along_each_axis(shape, kind, share, seed):
+    x = series_of(kind, shape, np.random.default_rng(seed))
+    with np.errstate(all="ignore"):
+        for axis in (None, *range(-1, x.ndim)):
+            same(abs(own("numpy.percentile")(x, share, axis)), abs(np.percentile(x, share, axis)))
+            same(abs(own("numpy.quantile")(x, share / 100, axis)), abs(np.quantile(x, share / 100, axis)))
+
+
+def test_medians_that_are_numpys():
+    x = np.ones((2, LARGE))
+    for args in ((x.T, 0), (x, (0, 1)), (x, 2), (x, True), (x.astype(int),), (x[:, :9],), (x, 1, None, False, True)):
+        with pytest.raises(Called):
+            own("numpy.median")(*args)
+
+
 def test_quantiles_that_are_numpys():
     x = np.ones((2, LARGE))
+    with pytest.raises(Called):
+        own("numpy.quantile")(x, 1, 1)  # an integer: the element as it is, next to infinities too
     for args in (
         (x, 101, 1),
         (x, -1, 1),
-        (x, 5, 0),
+        (x, 5, 2),
         (x, [5], 1),
         (x.T, 5, 1),
-        (x[0], 5),
+        (x[0, 1:], 5),
         (x.astype(int), 5, 1),
         (x.astype(np.float32), 5, 1),
         (x, np.nan, 1),

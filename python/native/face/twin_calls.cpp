@@ -210,34 +210,86 @@ Ref add_at(TwinCall given) {
     }
 }
 
+/// The series of elements along an axis of a large array, or of all elements for None.
+struct Along {
+    runtime::Series series;
+    std::vector<npy_intp> shape; ///< of a number for each series
+};
+std::optional<Along> series_along(PyArrayObject* a, PyObject* axis) {
+    if (!a || PyArray_SIZE(a) < kLargeCall) return std::nullopt;
+    if (is_none(axis)) return Along{{1, PyArray_SIZE(a), 1}, {}};
+    if (!PyLong_CheckExact(axis)) return std::nullopt;
+    const int rank = PyArray_NDIM(a);
+    long k = PyLong_AsLong(axis);
+    if (PyErr_Occurred()) return PyErr_Clear(), std::nullopt;
+    if (k < 0) k += rank;
+    if (k < 0 || k >= rank) return std::nullopt;
+    Along along;
+    const npy_intp* const dims = PyArray_DIMS(a);
+    along.series.outer = PyArray_MultiplyList(dims, static_cast<int>(k));
+    along.series.length = dims[k];
+    along.series.inner = PyArray_MultiplyList(dims + k + 1, rank - static_cast<int>(k) - 1);
+    along.shape.assign(dims, dims + rank);
+    along.shape.erase(along.shape.begin() + k);
+    return along;
+}
+
+/// An array of a number for each series, or NumPy's number of a single one; `compute` fills it.
+template <class T, class F> Ref of_series(const Along& along, DType dtype, const F& compute) {
+    if (along.shape.empty()) {
+        T number{};
+        without_gil([&] { compute(&number); });
+        const Ref descr(reinterpret_cast<PyObject*>(PyArray_DescrFromType(numpy_type(dtype))));
+        return Ref(PyArray_Scalar(&number, reinterpret_cast<PyArray_Descr*>(descr.get()), nullptr));
+    }
+    Ref result = result_of(dtype, static_cast<int>(along.shape.size()), along.shape.data());
+    if (!result) return {};
+    auto* const to = data_of<T>(numpy_array(result.get()));
+    without_gil([&] { compute(to); });
+    return result;
+}
+
 /// numpy.quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, …); `whole`: what
 /// stands for all elements, 1 or 100.
 Ref quantile_of(TwinCall given, double whole) {
-    PyArrayObject* const a = plain(given.take("a"), 2);
+    PyArrayObject* const a = plain(given.take("a"));
     PyObject* const q = given.take("q");
-    PyObject* const axis = given.take("axis");
-    if (!given.is_all() || !a || !axis || PyArray_SIZE(a) < kLargeCall || !is_last_axis(axis, PyArray_NDIM(a)))
-        return {};
+    const auto along = series_along(a, given.take("axis"));
+    if (!given.is_all() || !along) return {};
     if (PyArray_TYPE(a) != NPY_DOUBLE) return {}; // versions of NumPy place quantiles of float32 each in its own way
-    if (!q || !(PyFloat_CheckExact(q) || PyLong_CheckExact(q))) return {};
+    // Of an integer as the share NumPy takes an element as it is.
+    if (!q || !(PyFloat_CheckExact(q) || (PyLong_CheckExact(q) && whole != 1))) return {};
     const double share = PyFloat_AsDouble(q) / whole; // as numpy.percentile() divides
     if (PyErr_Occurred()) return PyErr_Clear(), Ref();
     if (!(share >= 0 && share <= 1)) return {};
-    const int rank = PyArray_NDIM(a) - 1;
-    const npy_intp length = PyArray_DIM(a, rank), rows = PyArray_SIZE(a) / length;
-    Ref result = result_of(DType::float64, rank, PyArray_DIMS(a));
-    if (!result) return {};
+    const double place = static_cast<double>(along->series.length - 1) * share;
     const auto* const from = data_of<const double>(a);
-    auto* const to = data_of<double>(numpy_array(result.get()));
-    const double place = static_cast<double>(length - 1) * share;
-    without_gil([&] { runtime::row_quantiles(from, rows, length, place, to); });
-    return result;
+    return of_series<double>(*along, DType::float64,
+                             [&](double* to) { runtime::quantiles(from, along->series, place, to); });
 }
 Ref quantile(TwinCall given) {
     return quantile_of(given, 1);
 }
 Ref percentile(TwinCall given) {
     return quantile_of(given, 100);
+}
+
+/// numpy.median(a, axis=None, out=None, overwrite_input=False, keepdims=False)
+Ref median(TwinCall given) {
+    PyArrayObject* const a = plain(given.take("a"));
+    const auto along = series_along(a, given.take("axis"));
+    if (!given.is_all() || !along) return {};
+    const auto of = [&]<class T>(const T* from, DType dtype) {
+        return of_series<T>(*along, dtype, [&](T* to) { runtime::medians(from, along->series, to); });
+    };
+    switch (PyArray_TYPE(a)) {
+    case NPY_FLOAT:
+        return of(data_of<const float>(a), DType::float32);
+    case NPY_DOUBLE:
+        return of(data_of<const double>(a), DType::float64);
+    default:
+        return {};
+    }
 }
 
 /// 2, (2, 3), ((2, 3),) or a pair for each axis.
@@ -347,6 +399,7 @@ const std::vector<TwinRow>& twin_rows() {
         {"numpy.add.at", add_at},
         {"numpy.bincount", bincount},
         {"numpy.cumsum", cumsum},
+        {"numpy.median", median},
         {"numpy.ndarray.__getitem__", picked_out},
         {"numpy.pad", padded},
         {"numpy.percentile", percentile},
