@@ -66,12 +66,12 @@ void add_scattered(T* sums, std::int64_t rows, std::int64_t width, const std::in
         for (std::int64_t j = 0; j < width; ++j)
             to[j] = combined(to[j], from[terms.is_single ? 0 : j]);
     };
-    if (count * width < kShared) {
+    const int ranges = std::clamp(num_threads(), 1, kMostRanges);
+    if (ranges == 1 || count * width < kShared) {
         for (std::int64_t i = 0; i < count; ++i)
             add(place_of(positions[i], rows), i);
         return;
     }
-    const int ranges = std::clamp(num_threads(), 1, kMostRanges);
     const std::int64_t of_range = (rows + ranges - 1) / ranges;
     parallel_for(ranges, [&](int range) {
         const std::int64_t first = range * of_range, last = std::min(rows, first + of_range);

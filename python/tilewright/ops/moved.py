@@ -38,7 +38,7 @@ def _pairs(shift: Any, axis: Any) -> list[tuple[Any, Any]] | None:
     if not all(type(one) is int for one in axes):
         return None
     count = max(len(shifts), len(axes))
-    if {len(shifts), len(axes)} - {1, count}:
+    if not (shifts and axes) or {len(shifts), len(axes)} - {1, count}:
         return None
     return list(zip(shifts * (count // len(shifts)), axes * (count // len(axes)), strict=True))
 
@@ -48,13 +48,11 @@ def roll(tracer: Tracer, a: Any, shift: Any, axis: Any = None) -> Any:
     """In one piece with what reads it, also where data say how far: as slices it would be stores, one for each part."""
     array = as_array(tracer, a)
     pairs = _pairs(shift, 0 if axis is None else axis)
-    if pairs is None:
-        raise tracer.error("np.roll()", "kernels know shifts that are integers, along axes that are known", LEAVE_IT_OUT)
+    if pairs is None or any(tracer.is_of_data(size) for size in array.sizes):
+        raise tracer.error("np.roll()", "kernels know integers as shifts, of arrays whose sizes no data decide", LEAVE_IT_OUT)
     result = array.reshape(-1) if axis is None else array
     with tracer.composite("roll"):
         for one, k in pairs:
             (k,) = normalize_axes(k, result.ndim)
             result = _turned(result, value_of_int(tracer, one), k)
-    if not pairs:
-        return np.copy(array)  # type: ignore[call-overload]  # one of ours
     return result.reshape(array.shape) if axis is None else result
