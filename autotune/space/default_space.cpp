@@ -431,13 +431,11 @@ class SpaceBuilder {
         if (has_vector_loop && loops.front().name != vector_loop && !loops.front().reduced) {
             Line threads = line_of(stage.name);
             if (share) threads.add("parallel", loops.front().name);
-            const Line rest =
-                line_of(stage.name).add("vectorize", vector_loop, root.vector_factor).add_all(threads);
+            const Line rest = line_of(stage.name).add("vectorize", vector_loop, root.vector_factor).add_all(threads);
             // Of the rows of a block eight at a time, so that a sum is loaded and stored once for these.
             const bool takes_rows = stage.part == StagePart::rows && inside.size() == 1;
-            const Line by_rows =
-                takes_rows ? along_rows(stage, line, vector_loop, root.vector_factor).add_all(threads)
-                           : Line(line).add("reorder", vector_loop, inside).add_all(rest);
+            const Line by_rows = takes_rows ? along_rows(stage, line, vector_loop, root.vector_factor).add_all(threads)
+                                            : Line(line).add("reorder", vector_loop, inside).add_all(rest);
             if (stage.part == StagePart::rows) {
                 // One vector of columns at a time keeps its accumulators in registers: where that is the whole row, two
                 // to five times as fast.

@@ -29,8 +29,8 @@ Difference narrowed_difference(const Expr& value) {
     return {difference->args[0], difference->args[1]};
 }
 
-/// Masks of narrow elements are compared in narrow numbers: int8(0, 1, 2, ...) <= int8(a - b), cut to int8's range. This
-/// gives the comparison back, b + (0, 1, 2, ...) <= a, which the solver knows.
+/// Masks of narrow elements are compared in narrow numbers: int8(0, 1, 2, ...) <= int8(a - b), cut to int8's range.
+/// This gives the comparison back, b + (0, 1, 2, ...) <= a, which the solver knows.
 Expr widened(const Expr& condition) {
     return mutate_with(condition, [](Mutator& self, const LE* op) -> Expr {
         const auto* narrow = op->a.as<Cast>();

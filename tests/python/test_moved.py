@@ -10,7 +10,7 @@ pytestmark = pytest.mark.compile
 
 SHIFTS = [
     lambda a, s: np.roll(a, 1),
-    lambda a, s: np.roll(a, s),
+    lambda a, s: np.roll(a, s) * a,
     lambda a, s: np.roll(a, 100, axis=0),
     lambda a, s: np.roll(a, s, axis=-1) + np.roll(a, -s, 0),
     lambda a, s: np.roll(a, (1, -2), axis=(0, -1)),

@@ -277,7 +277,15 @@ def test_sums_of_weights_that_are_numpys():
     at, w = np.arange(LARGE), np.ones(LARGE)
     negative, far = at - 1, at.copy()
     far[0] = 2**40
-    for args in ((negative, w), (far, w), (at, w.astype("f4")), (at, w[1:]), (at.astype("i4"), w), (at, w[::-1]), (at, w, -1)):
+    for args in (
+        (negative, w),
+        (far, w),
+        (at, w.astype("f4")),
+        (at, w[1:]),
+        (at.astype("i4"), w),
+        (at, w[::-1]),
+        (at, w, -1),
+    ):
         with pytest.raises(Called):
             own("numpy.bincount")(*args)
 
@@ -318,7 +326,17 @@ def series_of(kind, shape, rng):
 
 KINDS = st.sampled_from(["normal", "ties", "one value", "nan", "infinite", "far apart", "in order"])
 SHAPES = st.sampled_from(
-    [(LARGE,), (LARGE + 1,), (9 * LARGE + 1,), (LARGE, 1), (1, LARGE), (200, 300), (LARGE + 5, 3), (7, 4097, 3), (2, 17, 1000)]
+    [
+        (LARGE,),
+        (LARGE + 1,),
+        (9 * LARGE + 1,),
+        (LARGE, 1),
+        (1, LARGE),
+        (200, 300),
+        (LARGE + 5, 3),
+        (7, 4097, 3),
+        (2, 17, 1000),
+    ]
 )
 
 

@@ -131,8 +131,8 @@ class Items {
         return users > 1;
     }
 
-    /// The elements of an array that take an exponential, a power or a remainder are computed once as well, where several
-    /// items read them: the last value of their shape that all of these go by.
+    /// The elements of an array that take an exponential, a power or a remainder are computed once as well, where
+    /// several items read them: the last value of their shape that all of these go by.
     void want_costly(Names& wanted, Names& makers) const {
         Names costly;
         for (const Operation& operation : block_.operations) {

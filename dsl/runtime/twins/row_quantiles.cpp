@@ -11,10 +11,11 @@
 namespace tilewright::runtime {
 namespace {
 
-constexpr std::int64_t kPiece = 8192;       ///< elements of a task
+constexpr std::int64_t kPiece = 8192;      ///< elements of a task
 constexpr std::int64_t kLongSeries = 4096; ///< from which on a sample says where a place is, and threads share one
-constexpr std::int64_t kSample = 1024;      ///< elements of it, at most
-constexpr std::int64_t kTogether = 16; ///< series that lie side by side are copied together: a cache line or two of each row
+constexpr std::int64_t kSample = 1024;     ///< elements of it, at most
+constexpr std::int64_t kTogether =
+    16; ///< series that lie side by side are copied together: a cache line or two of each row
 
 /// numpy.lib._function_base_impl._lerp: from the nearer end, so that both ends are met.
 double between(double low, double high, double share) {
@@ -23,9 +24,7 @@ double between(double low, double high, double share) {
 }
 
 /// The numbers at places k and k + 1 of a series in order; twice the last one at its end.
-template <class T> struct Pair {
-    T low, high;
-};
+template <class T> struct Pair { T low, high; };
 
 template <class T> Pair<T> ordered_pair(T* first, std::int64_t count, std::int64_t k) {
     T* const at = first + k;
@@ -72,8 +71,8 @@ template <class T> Piece<T> near_elements(const T* from, std::int64_t count, T l
     return piece;
 }
 
-/// Of a long contiguous series, on all threads. A sample in order says between which limits the place lies; where it was
-/// wrong, all elements are put in order.
+/// Of a long contiguous series, on all threads. A sample in order says between which limits the place lies; where it
+/// was wrong, all elements are put in order.
 template <class T> Pair<T> pair_of_long(const T* from, std::int64_t length, std::int64_t k) {
     constexpr T infinity = std::numeric_limits<T>::infinity(), nan = std::numeric_limits<T>::quiet_NaN();
     const std::int64_t taken = std::min(kSample, length / 16);
@@ -130,10 +129,10 @@ void each_pair(const T* from, const Series& series, std::int64_t k, T* results, 
                     copies[static_cast<std::size_t>(c * length + j)] = block[j * inner + c];
             for (std::int64_t c = 0; c < width; ++c) {
                 T* const one = copies.data() + c * length;
-                results[g / groups * inner + column + c] = finish(
-                    length >= kLongSeries  ? pair_of_long(one, length, k)
-                    : has_nan(one, length) ? Pair<T>{nan, nan}
-                                           : ordered_pair(one, length, k));
+                results[g / groups * inner + column + c] =
+                    finish(length >= kLongSeries  ? pair_of_long(one, length, k)
+                           : has_nan(one, length) ? Pair<T>{nan, nan}
+                                                  : ordered_pair(one, length, k));
             }
         }
     });

@@ -12,7 +12,7 @@ from ..symbolic.graph import INT64, Value
 from ..symbolic.registry import rule
 from ..symbolic.scalars import SymInt
 from ..symbolic.tracer import LEAVE_IT_OUT, Tracer
-from .shapes import as_array, normalize_axes
+from .shapes import as_array, normalize_axis
 
 
 def _turned(array: SymArray, shift: Value, axis: int) -> SymArray:
@@ -49,10 +49,11 @@ def roll(tracer: Tracer, a: Any, shift: Any, axis: Any = None) -> Any:
     array = as_array(tracer, a)
     pairs = _pairs(shift, 0 if axis is None else axis)
     if pairs is None or any(tracer.is_of_data(size) for size in array.sizes):
-        raise tracer.error("np.roll()", "kernels know integers as shifts, of arrays whose sizes no data decide", LEAVE_IT_OUT)
+        raise tracer.error(
+            "np.roll()", "kernels know integers as shifts, of arrays whose sizes no data decide", LEAVE_IT_OUT
+        )
     result = array.reshape(-1) if axis is None else array
     with tracer.composite("roll"):
         for one, k in pairs:
-            (k,) = normalize_axes(k, result.ndim)
-            result = _turned(result, value_of_int(tracer, one), k)
+            result = _turned(result, value_of_int(tracer, one), normalize_axis(k, result.ndim))
     return result.reshape(array.shape) if axis is None else result
