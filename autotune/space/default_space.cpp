@@ -429,12 +429,15 @@ class SpaceBuilder {
         });
         const std::string vector_loop = has_vector_loop ? root.vector_axis : "";
         Line line = line_of(stage.name, static_cast<int>(update));
-        const bool share = machine_.cores > 1 && has_vector_loop;
-        if (share && loops.front().name != vector_loop && !loops.front().reduced) {
-            const Line rest = line_of(stage.name)
-                                  .add("vectorize", vector_loop, root.vector_factor)
-                                  .add("parallel", loops.front().name);
-            const Line by_rows = Line(line).add("reorder", vector_loop, inside).add_all(rest);
+        const bool share = machine_.cores > 1;
+        if (has_vector_loop && loops.front().name != vector_loop && !loops.front().reduced) {
+            Line threads = line_of(stage.name);
+            if (share) threads.add("parallel", loops.front().name);
+            const Line rest = line_of(stage.name).add("vectorize", vector_loop, root.vector_factor).add_all(threads);
+            // Of the rows of a block eight at a time, so that a sum is loaded and stored once for these.
+            const bool takes_rows = stage.part == StagePart::rows && inside.size() == 1;
+            const Line by_rows = takes_rows ? along_rows(stage, line, vector_loop, root.vector_factor).add_all(threads)
+                                            : Line(line).add("reorder", vector_loop, inside).add_all(rest);
             if (stage.part == StagePart::rows) {
                 // One vector of columns at a time keeps its accumulators in registers: where that is the whole row, two
                 // to five times as fast.
@@ -444,7 +447,7 @@ class SpaceBuilder {
                 return;
             }
             line = by_rows;
-        } else if (share) {
+        } else if (has_vector_loop) {
             const std::string outer = vector_loop + "o";
             const std::string middle = vector_loop + "i";
             const std::int64_t extent = extent_of(loops.front(), 1 << 20);
@@ -458,8 +461,8 @@ class SpaceBuilder {
             if (streams) {
                 line = along_rows(stage, line.add("split", vector_loop, outer, middle, tiles()), middle,
                                   root.vector_factor, {outer});
-                if (extent > tile) line.add("parallel", outer);
-            } else if (extent >= tile * 2)
+                if (share && extent > tile) line.add("parallel", outer);
+            } else if (share && extent >= tile * 2)
                 line.add("split", vector_loop, outer, middle, tiles())
                     .add("reorder", middle, inside, outer)
                     .add("vectorize", middle, root.vector_factor)

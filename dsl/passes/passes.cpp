@@ -20,7 +20,7 @@ void add_passes(Halide::Pipeline& pipeline, bool converts_halves) {
     });
     add_rare_path_pass(pipeline);
     add_statement_pass(pipeline, [outputs](const Stmt& statement) {
-        return hide_zero_divisors(forget_alignment(exit_early(statement), outputs));
+        return hide_zero_divisors(forget_alignment(skip_masked_iterations(exit_early(statement)), outputs));
     });
 }
 

@@ -65,6 +65,12 @@ Halide::Internal::Stmt plain_truths(const Halide::Internal::Stmt& statement);
 /// elements are all done then costs a test for 1024 visits. All markers are gone afterwards.
 Halide::Internal::Stmt exit_early(const Halide::Internal::Stmt& statement);
 
+/// A tail that is guarded masks the stores of a vector, and a loop of a constant number of vectors runs on behind the
+/// last element: where the array ends long before a block does, most of its iterations store nothing. Each costs
+/// hundreds of cycles where its mask leaves out memory that is not there. Such loops of the host end behind the last
+/// iteration that any mask lets through.
+Halide::Internal::Stmt skip_masked_iterations(const Halide::Internal::Stmt& statement);
+
 /// Stores to these outputs go to their place in the buffer. Where the kernel reads the buffer as well, stores go
 /// through the name that it is read by: the compiler takes memory of two names for two memories.
 Halide::Internal::Stmt place_outputs(Halide::Internal::Stmt statement, const std::vector<PlacedOutput>& outputs);

@@ -202,6 +202,94 @@ def test_scattered_sums_that_are_numpys():
             own("numpy.add.at")(*args)
 
 
+@settings(max_examples=examples(12), deadline=None)
+@given(
+    st.sampled_from(["add", "subtract"]), st.sampled_from(["float64", "float32", "int64", "int32"]),
+    st.sampled_from([((40, 3), 300), ((40, 3), LARGE), ((5, 2, 3), 1000), ((1, 1), 256), ((700, 1), LARGE + 3)]), SEEDS,
+)  # fmt: skip
+def test_scattered_rows(name, dtype, sizes, seed):
+    shape, count = sizes
+    rng = np.random.default_rng(seed)
+    start, at = rng.normal(size=shape) * 9, rng.integers(-shape[0], shape[0], count)
+    terms = rng.normal(size=(count, *shape[1:])) * 9
+    ufunc = getattr(np, name)
+    for b in (terms.astype(dtype), 3):
+        ours, theirs = start.astype(dtype), start.astype(dtype)
+        assert own(f"numpy.{name}.at")(ours, at, b) is None
+        ufunc.at(theirs, at, b)
+        same(ours, theirs)
+
+
+@settings(max_examples=examples(8), deadline=None)
+@given(st.sampled_from(["add", "subtract"]), st.sampled_from([(26, 26), (3, 4, 5), (1, 300)]), SEEDS)
+def test_elements_of_several_indices(name, shape, seed):
+    rng = np.random.default_rng(seed)
+    start, at = rng.normal(size=shape), tuple(rng.integers(-n, n, 4000) for n in shape)
+    for b in (rng.normal(size=4000), 1.5, 1):
+        ours, theirs = start.copy(), start.copy()
+        assert own(f"numpy.{name}.at")(ours, at, b) is None
+        getattr(np, name).at(theirs, at, b)
+        same(ours, theirs)
+
+
+def test_an_array_that_is_its_own_index():
+    start = np.random.default_rng(1).integers(0, 9, (9, 9))
+    ours, theirs = start.copy(), start.copy()
+    for x, at in ((ours, twin("numpy.add.at", np.add.at)), (theirs, np.add.at)):
+        at(x, (x.reshape(-1).repeat(9) % 9, np.arange(729) % 9), 1)
+        at(x, (x[0].repeat(81) % 9, np.arange(729) % 9), x.reshape(-1).repeat(9))
+    same(ours, theirs)
+
+
+def test_rows_that_are_numpys():
+    y, at = np.zeros((9, 3)), np.zeros(LARGE, int)
+    outside = at.copy()
+    outside[-1] = 9
+    for args in (
+        (y, at[:255], 1.0),
+        (y, at, np.ones(3)),
+        (y, at, np.ones((LARGE, 1))),
+        (y, at, np.array(1.0)),
+        (y, (at,), 1.0),
+        (y, (at, 0), 1.0),
+        (y, (at, at[1:]), 1.0),
+        (y, outside, 1.0),
+        (y, (at, outside), 1.0),
+        (y.T, at, 1.0),
+        (y, at, np.ones((LARGE, 3), "f4")),
+    ):
+        with pytest.raises(Called):
+            own("numpy.subtract.at")(*args)
+    assert not y.any()
+
+
+@settings(max_examples=examples(8), deadline=None)
+@given(st.sampled_from([1, 50, 70_000]), st.sampled_from([None, 0, 80_000]), SEEDS)
+def test_sums_of_weights(size, least, seed):
+    rng = np.random.default_rng(seed)
+    at, weights = rng.integers(0, size, 3 * LARGE), rng.normal(size=3 * LARGE)
+    weights[rng.integers(weights.size, size=3)] = -0.0, np.inf, np.nan
+    options = {} if least is None else {"minlength": least}
+    same(own("numpy.bincount")(at, weights, **options), np.bincount(at, weights, **options))
+
+
+def test_sums_of_weights_that_are_numpys():
+    at, w = np.arange(LARGE), np.ones(LARGE)
+    negative, far = at - 1, at.copy()
+    far[0] = 2**40
+    for args in (
+        (negative, w),
+        (far, w),
+        (at, w.astype("f4")),
+        (at, w[1:]),
+        (at.astype("i4"), w),
+        (at, w[::-1]),
+        (at, w, -1),
+    ):
+        with pytest.raises(Called):
+            own("numpy.bincount")(*args)
+
+
 # ---- quantiles
 
 
@@ -217,15 +305,79 @@ def test_quantiles(length, share, seed):
     same(own("numpy.quantile")(rows, share / 100, -1), np.quantile(rows, share / 100, -1))
 
 
+def series_of(kind, shape, rng):
+    """Elements whose order is easy to get wrong: ties, one value, NaN, infinities, far apart, in order already."""
+    x = rng.normal(size=shape)
+    flat = x.reshape(-1)
+    if kind == "ties":
+        flat[:] = rng.integers(-2, 3, flat.size)
+    elif kind == "one value":
+        flat[:] = 3.5
+    elif kind == "nan":
+        flat[rng.integers(flat.size, size=2)] = np.nan
+    elif kind == "infinite":
+        flat[::3], flat[1::3] = np.inf, -np.inf
+    elif kind == "far apart":
+        flat[:] = np.exp(50 * flat)
+    elif kind == "in order":
+        flat.sort()
+    return x
+
+
+KINDS = st.sampled_from(["normal", "ties", "one value", "nan", "infinite", "far apart", "in order"])
+SHAPES = st.sampled_from(
+    [
+        (LARGE,),
+        (LARGE + 1,),
+        (9 * LARGE + 1,),
+        (LARGE, 1),
+        (1, LARGE),
+        (200, 300),
+        (LARGE + 5, 3),
+        (7, 4097, 3),
+        (2, 17, 1000),
+    ]
+)
+
+
+@settings(max_examples=examples(20), deadline=None)
+@given(SHAPES, KINDS, st.sampled_from(["float64", "float32"]), SEEDS)
+def test_medians(shape, kind, dtype, seed):
+    with np.errstate(all="ignore"):
+        x = series_of(kind, shape, np.random.default_rng(seed)).astype(dtype)
+        for axis in (None, *range(-1, x.ndim)):
+            same(abs(own("numpy.median")(x, axis)), abs(np.median(x, axis)))  # of equal zeros and of NaN any sign
+        same(abs(own("numpy.median")(x)), abs(np.median(x)))
+
+
+@settings(max_examples=examples(10), deadline=None)
+@given(SHAPES, KINDS, st.sampled_from([0, 100, 50, 90, 12.5, 99.99]), SEEDS)
+def test_quantiles_along_each_axis(shape, kind, share, seed):
+    x = series_of(kind, shape, np.random.default_rng(seed))
+    with np.errstate(all="ignore"):
+        for axis in (None, *range(-1, x.ndim)):
+            same(abs(own("numpy.percentile")(x, share, axis)), abs(np.percentile(x, share, axis)))
+            same(abs(own("numpy.quantile")(x, share / 100, axis)), abs(np.quantile(x, share / 100, axis)))
+
+
+def test_medians_that_are_numpys():
+    x = np.ones((2, LARGE))
+    for args in ((x.T, 0), (x, (0, 1)), (x, 2), (x, True), (x.astype(int),), (x[:, :9],), (x, 1, None, False, True)):
+        with pytest.raises(Called):
+            own("numpy.median")(*args)
+
+
 def test_quantiles_that_are_numpys():
     x = np.ones((2, LARGE))
+    with pytest.raises(Called):
+        own("numpy.quantile")(x, 1, 1)  # an integer: the element as it is, next to infinities too
     for args in (
         (x, 101, 1),
         (x, -1, 1),
-        (x, 5, 0),
+        (x, 5, 2),
         (x, [5], 1),
         (x.T, 5, 1),
-        (x[0], 5),
+        (x[0, 1:], 5),
         (x.astype(int), 5, 1),
         (x.astype(np.float32), 5, 1),
         (x, np.nan, 1),

@@ -1,5 +1,6 @@
 // translator/plan/cut_items.cpp: what a block does, the order of it, and who takes over whose memory.
 #include <algorithm>
+#include <ranges>
 
 #include "translator/ir/attributes.h"
 #include "translator/ir/walk.h"
@@ -13,6 +14,8 @@ bool is_heavy(const Operation& operation) {
     return is_reduction(operation.op) || operation.op == Op::matmul || operation.op == Op::call ||
            !operation.regions.empty();
 }
+
+constexpr int kCostly = 20; ///< operations that an element takes, and no longer computed anew for each reader
 
 bool is_wanted(const Operation& operation, const Names& names) {
     const auto results = results_of(operation);
@@ -102,23 +105,50 @@ class Items {
             makers.insert(wanted.begin(), wanted.end());
             for (const Operation& operation : block_.operations) {
                 if (!is_heavy(operation) || is_region(operation) || is_wanted(operation, wanted)) continue;
-                int users = 0;
-                Names cut = makers;
-                for (const auto& [name, type] : results_of(operation))
-                    cut.insert(name);
-                for (const std::string& maker : makers) {
-                    Names found, seen;
-                    cut_.closure(*cut_.values.made_by(maker), cut, found, seen);
-                    users += is_wanted(operation, found) ? 1 : 0;
-                }
-                if (users > 1) {
+                if (is_computed_twice(operation, makers)) {
                     wanted.insert(operation.result);
                     changed = true;
                 }
             }
         }
+        makers.insert(wanted.begin(), wanted.end());
+        want_costly(wanted, makers);
         std::ranges::for_each(parts_read_late(wanted), want);
         return wanted;
+    }
+
+    /// Whether several of `makers` compute an operation, each for itself.
+    bool is_computed_twice(const Operation& operation, const Names& makers) const {
+        int users = 0;
+        Names cut = makers;
+        for (const auto& [name, type] : results_of(operation))
+            cut.insert(name);
+        for (const std::string& maker : makers) {
+            Names found, seen;
+            cut_.closure(*cut_.values.made_by(maker), cut, found, seen);
+            users += is_wanted(operation, found) ? 1 : 0;
+        }
+        return users > 1;
+    }
+
+    /// The elements of an array that take an exponential, a power or a remainder are computed once as well, where
+    /// several items read them: the last value of their shape that all of these go by.
+    void want_costly(Names& wanted, Names& makers) const {
+        Names costly;
+        for (const Operation& operation : block_.operations) {
+            if (!is_elementwise(operation.op) || operation.type.shape.empty()) continue;
+            const bool goes_by = std::ranges::any_of(operation.operands, [&](const std::string& operand) {
+                return costly.count(operand) != 0 && makers.count(operand) == 0 &&
+                       cut_.values.type(operand).shape == operation.type.shape;
+            });
+            if (goes_by || cost_of(operation.op) >= kCostly) costly.insert(operation.result);
+        }
+        for (const Operation& operation : std::views::reverse(block_.operations)) {
+            if (costly.count(operation.result) == 0 || makers.count(operation.result) != 0) continue;
+            if (!is_computed_twice(operation, makers)) continue;
+            wanted.insert(operation.result);
+            makers.insert(operation.result);
+        }
     }
 
     // ---- parts of arrays that are read before others overwrite them ----

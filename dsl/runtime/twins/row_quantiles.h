@@ -1,12 +1,23 @@
-// dsl/runtime/twins/row_quantiles.h: np.quantile along the last axis, in parallel.
+// dsl/runtime/twins/row_quantiles.h: np.quantile and np.median along one axis, in parallel.
 #pragma once
 
 #include <cstdint>
 
 namespace tilewright::runtime {
 
-/// results[r]: the number at `place` of row r in order, 0 <= place <= length - 1; between two places, between their
-/// numbers as NumPy's method "linear" has it. A row with a NaN gives NaN. `rows` is contiguous, of one element or more.
-void row_quantiles(const double* rows, std::int64_t count, std::int64_t length, double place, double* results);
+/// A contiguous array as `outer` blocks of `length` rows of `inner` elements: elements `inner` apart are one series.
+struct Series {
+    std::int64_t outer = 1, length = 1, inner = 1;
+};
+
+/// results[s]: the number at `place` of series s in order, 0 <= place <= length - 1; between two places, between their
+/// numbers as NumPy's method "linear" has it. A series with a NaN gives NaN. None is empty.
+void quantiles(const double* from, Series series, double place, double* results);
+
+/// The number in the middle, of an even number of elements the mean of the two there.
+template <class T> void medians(const T* from, Series series, T* results);
+
+extern template void medians(const float*, Series, float*);
+extern template void medians(const double*, Series, double*);
 
 } // namespace tilewright::runtime

@@ -14,6 +14,7 @@ namespace {
 constexpr std::int64_t kSortedOut = 1024; ///< positions that are sorted out before their terms are added
 constexpr int kMostRanges = 4;            ///< each looks through all positions
 constexpr std::int64_t kLookedAt = 1 << 16;
+constexpr std::int64_t kShared = 1 << 15; ///< elements, from which on threads are worth their start
 
 std::int64_t place_of(std::int64_t position, std::int64_t size) {
     return position + (position >> 63 & size);
@@ -32,37 +33,73 @@ bool are_inside(const std::int64_t* positions, std::int64_t count, std::int64_t 
     return inside;
 }
 
+std::int64_t largest_position(const std::int64_t* positions, std::int64_t count) {
+    std::atomic<std::int64_t> largest = 0;
+    std::atomic<bool> is_negative = false;
+    parallel_pieces(count, kLookedAt, [&](std::int64_t begin, std::int64_t here) {
+        std::int64_t least = 0, most = 0;
+        for (std::int64_t i = begin; i < begin + here; ++i) {
+            least = std::min(least, positions[i]);
+            most = std::max(most, positions[i]);
+        }
+        if (least < 0) is_negative = true;
+        for (std::int64_t now = largest; most > now && !largest.compare_exchange_weak(now, most);) {
+        }
+    });
+    return is_negative ? -1 : largest.load();
+}
+
 // Each thread has a range of the sums, and looks through all positions for those that are in it.
 template <class T>
-void add_scattered(T* sums, std::int64_t size, const std::int64_t* positions, std::int64_t count, const T* terms,
-                   int step) {
+void add_scattered(T* sums, std::int64_t rows, std::int64_t width, const std::int64_t* positions, std::int64_t count,
+                   const Terms<T>& terms) {
+    const auto combined = [&](T sum, T term) {
+        return terms.are_taken_off ? wrapping_difference(sum, term) : wrapping_sum(sum, term);
+    };
+    const auto add = [&](std::int64_t row, std::int64_t i) {
+        T* const to = sums + row * width;
+        const T* const from = terms.first + i * terms.step;
+        if (width == 1) {
+            *to = combined(*to, *from);
+            return;
+        }
+        for (std::int64_t j = 0; j < width; ++j)
+            to[j] = combined(to[j], from[terms.is_single ? 0 : j]);
+    };
     const int ranges = std::clamp(num_threads(), 1, kMostRanges);
-    const std::int64_t width = (size + ranges - 1) / ranges;
+    if (ranges == 1 || count * width < kShared) {
+        for (std::int64_t i = 0; i < count; ++i)
+            add(place_of(positions[i], rows), i);
+        return;
+    }
+    const std::int64_t of_range = (rows + ranges - 1) / ranges;
     parallel_for(ranges, [&](int range) {
-        const std::int64_t first = range * width, last = std::min(size, first + width);
+        const std::int64_t first = range * of_range, last = std::min(rows, first + of_range);
         if (first >= last) return;
         std::uint16_t chosen[kSortedOut];
         for (std::int64_t begin = 0; begin < count; begin += kSortedOut) {
             const std::int64_t here = std::min(kSortedOut, count - begin);
             int found = 0;
             for (std::int64_t i = 0; i < here; ++i) { // no branch: whether an element goes here is anybody's guess
-                const std::int64_t at = place_of(positions[begin + i], size);
-                __builtin_prefetch(sums + at);
+                const std::int64_t at = place_of(positions[begin + i], rows);
+                __builtin_prefetch(sums + at * width);
                 chosen[found] = static_cast<std::uint16_t>(i);
                 found += at >= first && at < last;
             }
             for (int k = 0; k < found; ++k) {
                 const std::int64_t i = begin + chosen[k];
-                T& sum = sums[place_of(positions[i], size)];
-                sum = wrapping_sum(sum, terms[i * step]);
+                add(place_of(positions[i], rows), i);
             }
         }
     });
 }
 
-template void add_scattered(float*, std::int64_t, const std::int64_t*, std::int64_t, const float*, int);
-template void add_scattered(double*, std::int64_t, const std::int64_t*, std::int64_t, const double*, int);
-template void add_scattered(std::int32_t*, std::int64_t, const std::int64_t*, std::int64_t, const std::int32_t*, int);
-template void add_scattered(std::int64_t*, std::int64_t, const std::int64_t*, std::int64_t, const std::int64_t*, int);
+#define SCATTERED(T)                                                                                                   \
+    template void add_scattered(T*, std::int64_t, std::int64_t, const std::int64_t*, std::int64_t, const Terms<T>&)
+SCATTERED(float);
+SCATTERED(double);
+SCATTERED(std::int32_t);
+SCATTERED(std::int64_t);
+#undef SCATTERED
 
 } // namespace tilewright::runtime

@@ -23,6 +23,7 @@ namespace tilewright::face {
 namespace {
 
 constexpr npy_intp kLargeCall = 1 << 15; ///< elements, from which on threads are worth their start
+constexpr npy_intp kManyRows = 256;      ///< from which on sums of rows are worth the look at a call
 
 /// What is not given, or None.
 bool is_none(PyObject* argument) {
@@ -132,14 +133,32 @@ template <class T> Ref counts_of(PyArrayObject* x, npy_intp least) {
     return result;
 }
 
+/// The sum of the weights at each place, in the order of the weights.
+Ref sums_of_weights(PyArrayObject* x, PyArrayObject* weights, npy_intp least) {
+    const npy_intp size = PyArray_SIZE(x);
+    if (!is_vector(x, NPY_INT64) || !is_vector(weights, NPY_DOUBLE) || PyArray_SIZE(weights) != size) return {};
+    const auto* const at = data_of<const std::int64_t>(x);
+    const std::int64_t largest = runtime::largest_position(at, size);
+    // What is far longer than the weights is memory that NumPy may not get.
+    if (largest < 0 || largest >= std::max<npy_intp>(16 * size, 1 << 16)) return {};
+    const npy_intp length = std::max<npy_intp>(largest + 1, least);
+    Ref result = result_of(DType::float64, 1, &length);
+    if (!result) return {};
+    auto* const to = data_of<double>(numpy_array(result.get()));
+    std::fill_n(to, length, 0.0);
+    const runtime::Terms<double> terms{.first = data_of<const double>(weights), .step = 1};
+    runtime::add_scattered(to, length, 1, at, size, terms);
+    return result;
+}
+
 /// numpy.bincount(x, weights=None, minlength=0)
 Ref bincount(TwinCall given) {
     PyArrayObject* const x = plain(given.take("x"));
     PyObject* const weights = given.take("weights");
     PyObject* const minlength = given.take("minlength");
     const std::optional<npy_intp> least = minlength ? length_of(minlength) : 0;
-    if (!is_none(weights) || !least || !given.is_all() || !x || PyArray_NDIM(x) != 1 || PyArray_SIZE(x) < kLargeCall)
-        return {};
+    if (!least || !given.is_all() || !x || PyArray_NDIM(x) != 1 || PyArray_SIZE(x) < kLargeCall) return {};
+    if (!is_none(weights)) return sums_of_weights(x, plain(weights), *least);
     switch (PyArray_TYPE(x)) {
     case NPY_INT8:
         return counts_of<std::int8_t>(x, *least);
@@ -160,31 +179,69 @@ Ref bincount(TwinCall given) {
     }
 }
 
-template <class T> Ref added(PyArrayObject* sums, PyArrayObject* positions, PyArrayObject* terms) {
-    const npy_intp size = PyArray_SIZE(sums), count = PyArray_SIZE(positions);
-    auto* const to = data_of<T>(sums);
-    const auto* const at = data_of<const std::int64_t>(positions);
-    const auto* const from = data_of<const T>(terms);
-    const int step = PyArray_NDIM(terms);
-    if (!runtime::are_inside(at, count, size)) return {};
-    runtime::add_scattered(to, size, at, count, from, step);
-    return Ref::borrowed(Py_None);
-}
-
 bool is_exact_float(PyObject* integer) {
     const double value = PyLong_AsDouble(integer);
     if (PyErr_Occurred()) return PyErr_Clear(), false;
     return std::abs(value) <= 0x1p24;
 }
 
-/// numpy.add.at(a, indices, b)
-Ref add_at(TwinCall given) {
+/// Rows of an array that a call names: those along its first axis, or its elements.
+struct Rows {
+    const std::int64_t* positions = nullptr;
+    npy_intp count = 0, rows = 0, width = 1;
+    std::vector<std::int64_t> of_elements = {}; ///< what `positions` are for several indices
+};
+
+/// Of a vector of positions, or a tuple of as many of them as there are axes. Nothing where one is outside.
+std::optional<Rows> rows_of(PyArrayObject* array, PyObject* key) {
+    Rows found;
+    const int rank = PyArray_NDIM(array);
+    if (key && PyTuple_CheckExact(key)) {
+        if (rank < 2 || PyTuple_Size(key) != rank) return std::nullopt;
+        found.rows = PyArray_SIZE(array);
+        for (int k = 0; k < rank; ++k) {
+            PyArrayObject* const positions = plain(PyTuple_GetItem(key, k));
+            if (!is_vector(positions, NPY_INT64)) return std::nullopt;
+            if (k == 0) found.of_elements.assign(static_cast<std::size_t>(PyArray_SIZE(positions)), 0);
+            if (PyArray_SIZE(positions) != static_cast<npy_intp>(found.of_elements.size())) return std::nullopt;
+            const auto* const at = data_of<const std::int64_t>(positions);
+            const npy_intp extent = PyArray_DIM(array, k);
+            if (!runtime::are_inside(at, PyArray_SIZE(positions), extent)) return std::nullopt;
+            for (std::size_t i = 0; i < found.of_elements.size(); ++i)
+                found.of_elements[i] = found.of_elements[i] * extent + at[i] + (at[i] < 0 ? extent : 0);
+        }
+        found.positions = found.of_elements.data();
+        found.count = static_cast<npy_intp>(found.of_elements.size());
+        return found;
+    }
+    PyArrayObject* const positions = plain(key);
+    if (!is_vector(positions, NPY_INT64) || overlap(array, positions)) return std::nullopt;
+    found.positions = data_of<const std::int64_t>(positions);
+    found.count = PyArray_SIZE(positions);
+    found.rows = PyArray_DIM(array, 0);
+    found.width = PyArray_MultiplyList(PyArray_DIMS(array) + 1, rank - 1);
+    if (!runtime::are_inside(found.positions, found.count, found.rows)) return std::nullopt;
+    return found;
+}
+
+template <class T> Ref added(PyArrayObject* sums, const Rows& to, PyArrayObject* terms, bool are_taken_off) {
+    const bool is_single = PyArray_NDIM(terms) == 0;
+    const runtime::Terms<T> what{data_of<const T>(terms), is_single ? 0 : to.width, is_single, are_taken_off};
+    runtime::add_scattered(data_of<T>(sums), to.rows, to.width, to.positions, to.count, what);
+    return Ref::borrowed(Py_None);
+}
+
+/// numpy.add.at(a, indices, b); numpy.subtract.at() where terms are taken off.
+Ref scattered(TwinCall given, bool are_taken_off) {
     PyArrayObject* const sums = plain(given.take("a"));
-    PyArrayObject* const positions = plain(given.take("indices"));
+    PyObject* const key = given.take("indices");
     PyObject* b = given.take("b");
-    if (!given.is_all() || !sums || !b || !PyArray_ISWRITEABLE(sums) || !is_vector(positions, NPY_INT64)) return {};
-    const int type = PyArray_TYPE(sums);
-    if (!is_vector(sums, type) || PyArray_SIZE(positions) < kLargeCall) return {};
+    if (!given.is_all() || !sums || !b || !PyArray_ISWRITEABLE(sums)) return {};
+    const int type = PyArray_TYPE(sums), rank = PyArray_NDIM(sums);
+    PyObject* const first = key && PyTuple_CheckExact(key) && PyTuple_Size(key) > 0 ? PyTuple_GetItem(key, 0) : key;
+    PyArrayObject* const named = plain(first);
+    // Of vectors NumPy has a loop of its own, which is as fast for short ones.
+    if (!named || PyArray_SIZE(named) < (rank == 1 ? kLargeCall : kManyRows)) return {};
     Ref one;
     if (PyLong_CheckExact(b) && type == NPY_FLOAT && !is_exact_float(b)) return {}; // NumPy adds it as float64
     if (PyLong_CheckExact(b) || (PyFloat_CheckExact(b) && PyTypeNum_ISFLOAT(type))) {
@@ -193,51 +250,117 @@ Ref add_at(TwinCall given) {
         b = one.get();
     }
     PyArrayObject* const terms = plain(b, 0);
-    if (!terms || PyArray_TYPE(terms) != type) return {};
-    if (!one && (PyArray_NDIM(terms) != 1 || PyArray_SIZE(terms) != PyArray_SIZE(positions))) return {};
-    if (overlap(sums, positions) || overlap(sums, terms)) return {};
+    if (!terms || PyArray_TYPE(terms) != type || overlap(sums, terms)) return {};
+    const bool is_single = PyArray_NDIM(terms) == 0;
+    if (is_single != static_cast<bool>(one)) return {};
+    const bool names_elements = PyTuple_CheckExact(key);
+    if (!is_single) {
+        const int terms_rank = names_elements ? 1 : rank;
+        if (PyArray_NDIM(terms) != terms_rank || PyArray_DIM(terms, 0) != PyArray_SIZE(named)) return {};
+        if (!std::equal(PyArray_DIMS(terms) + 1, PyArray_DIMS(terms) + terms_rank, PyArray_DIMS(sums) + 1)) return {};
+    }
+    const std::optional<Rows> to = rows_of(sums, key);
+    if (!to) return {};
     switch (type) {
     case NPY_FLOAT:
-        return added<float>(sums, positions, terms);
+        return added<float>(sums, *to, terms, are_taken_off);
     case NPY_DOUBLE:
-        return added<double>(sums, positions, terms);
+        return added<double>(sums, *to, terms, are_taken_off);
     case NPY_INT32:
-        return added<std::int32_t>(sums, positions, terms);
+        return added<std::int32_t>(sums, *to, terms, are_taken_off);
     case NPY_INT64:
-        return added<std::int64_t>(sums, positions, terms);
+        return added<std::int64_t>(sums, *to, terms, are_taken_off);
     default:
         return {};
     }
+}
+Ref add_at(TwinCall given) {
+    return scattered(given, false);
+}
+Ref subtract_at(TwinCall given) {
+    return scattered(given, true);
+}
+
+/// The series of elements along an axis of a large array, or of all elements for None.
+struct Along {
+    runtime::Series series;
+    std::vector<npy_intp> shape; ///< of a number for each series
+};
+std::optional<Along> series_along(PyArrayObject* a, PyObject* axis) {
+    if (!a || PyArray_SIZE(a) < kLargeCall) return std::nullopt;
+    if (is_none(axis)) return Along{{1, PyArray_SIZE(a), 1}, {}};
+    if (!PyLong_CheckExact(axis)) return std::nullopt;
+    const int rank = PyArray_NDIM(a);
+    long k = PyLong_AsLong(axis);
+    if (PyErr_Occurred()) return PyErr_Clear(), std::nullopt;
+    if (k < 0) k += rank;
+    if (k < 0 || k >= rank) return std::nullopt;
+    Along along;
+    const npy_intp* const dims = PyArray_DIMS(a);
+    along.series.outer = PyArray_MultiplyList(dims, static_cast<int>(k));
+    along.series.length = dims[k];
+    along.series.inner = PyArray_MultiplyList(dims + k + 1, rank - static_cast<int>(k) - 1);
+    along.shape.assign(dims, dims + rank);
+    along.shape.erase(along.shape.begin() + k);
+    return along;
+}
+
+/// An array of a number for each series, or NumPy's number of a single one; `compute` fills it.
+template <class T, class F> Ref of_series(const Along& along, DType dtype, const F& compute) {
+    if (along.shape.empty()) {
+        T number{};
+        without_gil([&] { compute(&number); });
+        const Ref descr(reinterpret_cast<PyObject*>(PyArray_DescrFromType(numpy_type(dtype))));
+        return Ref(PyArray_Scalar(&number, reinterpret_cast<PyArray_Descr*>(descr.get()), nullptr));
+    }
+    Ref result = result_of(dtype, static_cast<int>(along.shape.size()), along.shape.data());
+    if (!result) return {};
+    auto* const to = data_of<T>(numpy_array(result.get()));
+    without_gil([&] { compute(to); });
+    return result;
 }
 
 /// numpy.quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, …); `whole`: what
 /// stands for all elements, 1 or 100.
 Ref quantile_of(TwinCall given, double whole) {
-    PyArrayObject* const a = plain(given.take("a"), 2);
+    PyArrayObject* const a = plain(given.take("a"));
     PyObject* const q = given.take("q");
-    PyObject* const axis = given.take("axis");
-    if (!given.is_all() || !a || !axis || PyArray_SIZE(a) < kLargeCall || !is_last_axis(axis, PyArray_NDIM(a)))
-        return {};
+    const auto along = series_along(a, given.take("axis"));
+    if (!given.is_all() || !along) return {};
     if (PyArray_TYPE(a) != NPY_DOUBLE) return {}; // versions of NumPy place quantiles of float32 each in its own way
-    if (!q || !(PyFloat_CheckExact(q) || PyLong_CheckExact(q))) return {};
+    // Of an integer as the share NumPy takes an element as it is.
+    if (!q || !(PyFloat_CheckExact(q) || (PyLong_CheckExact(q) && whole != 1))) return {};
     const double share = PyFloat_AsDouble(q) / whole; // as numpy.percentile() divides
     if (PyErr_Occurred()) return PyErr_Clear(), Ref();
     if (!(share >= 0 && share <= 1)) return {};
-    const int rank = PyArray_NDIM(a) - 1;
-    const npy_intp length = PyArray_DIM(a, rank), rows = PyArray_SIZE(a) / length;
-    Ref result = result_of(DType::float64, rank, PyArray_DIMS(a));
-    if (!result) return {};
+    const double place = static_cast<double>(along->series.length - 1) * share;
     const auto* const from = data_of<const double>(a);
-    auto* const to = data_of<double>(numpy_array(result.get()));
-    const double place = static_cast<double>(length - 1) * share;
-    without_gil([&] { runtime::row_quantiles(from, rows, length, place, to); });
-    return result;
+    return of_series<double>(*along, DType::float64,
+                             [&](double* to) { runtime::quantiles(from, along->series, place, to); });
 }
 Ref quantile(TwinCall given) {
     return quantile_of(given, 1);
 }
 Ref percentile(TwinCall given) {
     return quantile_of(given, 100);
+}
+
+/// numpy.median(a, axis=None, out=None, overwrite_input=False, keepdims=False)
+Ref median(TwinCall given) {
+    PyArrayObject* const a = plain(given.take("a"));
+    const auto along = series_along(a, given.take("axis"));
+    if (!given.is_all() || !along) return {};
+    const auto of = [&]<class T>(const T* from, DType dtype) {
+        return of_series<T>(*along, dtype, [&](T* to) { runtime::medians(from, along->series, to); });
+    };
+    switch (PyArray_TYPE(a)) {
+    case NPY_FLOAT:
+        return of(data_of<const float>(a), DType::float32);
+    case NPY_DOUBLE:
+        return of(data_of<const double>(a), DType::float64);
+    default:
+        return {};
+    }
 }
 
 /// 2, (2, 3), ((2, 3),) or a pair for each axis.
@@ -347,10 +470,12 @@ const std::vector<TwinRow>& twin_rows() {
         {"numpy.add.at", add_at},
         {"numpy.bincount", bincount},
         {"numpy.cumsum", cumsum},
+        {"numpy.median", median},
         {"numpy.ndarray.__getitem__", picked_out},
         {"numpy.pad", padded},
         {"numpy.percentile", percentile},
         {"numpy.quantile", quantile},
+        {"numpy.subtract.at", subtract_at},
     };
     return rows;
 }

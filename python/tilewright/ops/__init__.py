@@ -25,6 +25,7 @@ from . import (  # noqa: F401  (each fills the registry)
     indexing,
     layouts,
     linalg,
+    moved,
     order,
     parts,
     reductions,

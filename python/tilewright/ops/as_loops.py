@@ -15,7 +15,7 @@ from ..symbolic.from_data import clamped_position, gather, value_of_int
 from ..symbolic.registry import provides, rule
 from ..symbolic.scalars import SymInt, size_of
 from ..symbolic.tracer import LEAVE_IT_OUT, Tracer
-from .operands import INT64, NO_VALUE, check_dtype, full, is_symbolic
+from .operands import FLOAT64, INT64, NO_VALUE, check_dtype, full, is_symbolic
 from .reductions import reduction_dtype
 from .shapes import as_array, normalize_axis
 
@@ -259,6 +259,54 @@ def digitize(tracer: Tracer, x: Any, bins: Any, right: Any = False) -> SymArray:
 def _in_order(bins: Any) -> Any:
     rises = np.where(bins[0] > bins[-1], bins[::-1], bins)
     return np.all(rises[1:] >= rises[:-1])
+
+
+# ---- interpolation
+
+
+def _interpolated(x: Any, xp: Any, fp: Any, left: Any, right: Any, before: Any) -> Any:
+    """As np.interp's C code has it: a NaN that an infinity makes from one side may be a number from the other."""
+    last = xp.shape[0] - 1
+    at = _places(xp, x, before) - 1
+    begin = np.minimum(np.maximum(at, 0), last - 1)
+    x0, x1, f0, f1 = inside(xp, begin), inside(xp, begin + 1), inside(fp, begin), inside(fp, begin + 1)
+    slope = (f1 - f0) / (x1 - x0)
+    y, back = slope * (x - x0) + f0, slope * (x - x1) + f1
+    y = np.where(np.isnan(y), np.where(np.isnan(back) & (f0 == f1), f0, back), y)
+    y = np.where(x == x0, f0, y)
+    y = np.where(at >= last, fp[last], y)
+    y = np.where(x < xp[0], left, np.where(x > xp[last], right, y))
+    return np.where(np.isnan(x), x, y)
+
+
+def _of_one_point(x: Any, xp: Any, fp: Any, left: Any, right: Any) -> Any:
+    return np.where(x < xp[0], left, np.where(x > xp[0], right, fp[0]))
+
+
+def _rises(points: Any) -> Any:
+    return np.all(points[1:] >= points[:-1])
+
+
+@rule(np.interp)
+def interp(tracer: Tracer, x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
+    """Of points that rise: what others give depends on the order in which NumPy searches."""
+    keys, points, values = as_array(tracer, x), as_array(tracer, xp), as_array(tracer, fp)
+    ends = [end for end in (left, right) if end is not None]
+    is_known = period is None and all(type(end) in (int, float) for end in ends) and keys.ndim > 0
+    if not is_known or points.ndim != 1 or values.ndim != 1:
+        raise _refusal(tracer, "interp", "but of arrays between points in a vector, with numbers beyond its ends")
+    if any(one.dtype.kind not in "biuf" for one in (keys, points, values)):
+        raise _refusal(tracer, "interp", "of complex numbers")
+    if any(tracer.is_of_data(one.sizes[0]) for one in (points, values)) or tracer.decide("==", points.sizes[0], 0):
+        raise _refusal(tracer, "interp", "between no points, or as many as the data decide")
+    tracer.match(points.sizes[0], values.sizes[0], "fp and xp are not of the same length.")
+    keys, points, values = (one if one.dtype == FLOAT64 else one.astype(FLOAT64) for one in (keys, points, values))
+    left = values[0] if left is None else float(left)
+    right = values[-1] if right is None else float(right)
+    if tracer.decide("==", points.sizes[0], 1):
+        return followed(tracer, "interp", _of_one_point, keys, points, values, left, right)
+    tracer.check(followed(tracer, "interp", _rises, points).read(), "points of np.interp() that do not rise")
+    return followed(tracer, "interp", _interpolated, keys, points, values, left, right, _less_or_equal_number)
 
 
 # ---- filters

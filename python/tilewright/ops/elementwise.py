@@ -91,8 +91,7 @@ def _by_rule(
             lambda whole: apply_ufunc(tracer, ufunc, whole, dtype=dtype, casting=casting, where=where, **others),
         )  # fmt: skip
     if where is not True and where is not NO_VALUE:  # which NumPy's own source hands on, and which is true
-        raise tracer.error(f"np.{ufunc.__name__}(where=...)", "elements that are left out keep what was in memory",
-                     "Use np.where.")  # fmt: skip
+        return _under_mask(tracer, ufunc, inputs, out, where, dtype=dtype, casting=casting, **others)
     if ufunc in _ALONG_ONE_AXIS and "axis" in others:
         axis = others.pop("axis")
         operands = [operand_of(tracer, x) for x in inputs]
@@ -127,8 +126,25 @@ def _by_rule(
     return store_result(tracer, ufunc.__name__, result, out, casting)
 
 
-def store_result(tracer: Tracer, name: str, result: Any, out: Any, casting: str = "same_kind") -> Any:
-    """`out=`: the result, cast, in place of what `out` held."""
+def _under_mask(
+    tracer: Tracer, ufunc: np.ufunc, inputs: Sequence[Any], out: Any, where: Any, casting: str, **others: Any
+) -> Any:
+    """`where=` with `out=`: elements that the mask leaves out keep what `out` held. Without one they keep what was in memory."""
+    if out is None and len(inputs) == ufunc.nin + 1:
+        out, inputs = inputs[-1], inputs[:-1]
+    out = out[0] if isinstance(out, tuple) and len(out) == 1 else out
+    mask = operand_of(tracer, where)
+    if not isinstance(out, SymArray) or ufunc.nout != 1 or ufunc.signature is not None or dtype_of(mask) != BOOL:
+        raise tracer.error(f"np.{ufunc.__name__}(where=...)", "elements that are left out keep what was in memory",
+                     "Use np.where.")  # fmt: skip
+    result = operand_of(tracer, _by_rule(tracer, ufunc, inputs, casting=casting, **others))
+    return store_result(tracer, ufunc.__name__, result, out, casting, to_value(tracer, mask, BOOL))
+
+
+def store_result(
+    tracer: Tracer, name: str, result: Any, out: Any, casting: str = "same_kind", mask: Value | None = None
+) -> Any:
+    """`out=`: the result, cast, in place of what `out` held, under a mask where there is one."""
     if not isinstance(out, SymArray):
         raise tracer.error(f"np.{name}(out=...) into an array made outside of the trace",
                      "writes to it would be lost", "Make the array inside of the function with np.empty.")  # fmt: skip
@@ -137,9 +153,12 @@ def store_result(tracer: Tracer, name: str, result: Any, out: Any, casting: str 
     result = operand_of(tracer, result)
     check_out(getattr(np, name, np.add), casting, dtype_of(result), out.dtype)
     value = tracer.cast(to_value(tracer, result), out.dtype)
-    if not fits_into(tracer, value.shape, out.sizes):
+    if not all(fits_into(tracer, one.shape, out.sizes) for one in (value, mask) if one is not None):
         raise ValueError("non-broadcastable output operand")
-    out.write(broadcast(tracer, value, out.sizes))
+    value = broadcast(tracer, value, out.sizes)
+    if mask is not None:
+        value = tracer.add("where", (broadcast(tracer, mask, out.sizes), value, out.read()), {}, out.dtype, out.sizes)
+    out.write(value)
     return out
 
 

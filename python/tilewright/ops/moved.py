@@ -1,0 +1,59 @@
+"""The same elements in other places, as gathers: what reads them computes where they come from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..symbolic.arrays import SymArray
+from ..symbolic.from_data import gather, is_run_int, value_of_int
+from ..symbolic.graph import INT64, Value
+from ..symbolic.registry import rule
+from ..symbolic.scalars import SymInt
+from ..symbolic.tracer import LEAVE_IT_OUT, Tracer
+from .shapes import as_array, normalize_axis
+
+
+def _turned(array: SymArray, shift: Value, axis: int) -> SymArray:
+    """Each element `shift` places further along an axis, and around its end."""
+    tracer = array.tracer
+    size = tracer.resolve(array.sizes[axis])
+    extent = SymInt(tracer, size).as_value()
+    back = tracer.add("negative", (shift,), {}, INT64, ())
+    start = tracer.add("remainder", (back, extent), {}, INT64, ())  # where the first result comes from
+    at = tracer.add("iota", (), {"axis": 0}, INT64, (size,))
+    at = tracer.add("add", (at, start), {}, INT64, (size,))
+    around = tracer.add("subtract", (at, extent), {}, INT64, (size,))
+    at = tracer.add("where", (tracer.truth("less", at, extent), at, around), {}, INT64, (size,))
+    return gather(array, at, axis, is_inside=True)
+
+
+def _pairs(shift: Any, axis: Any) -> list[tuple[Any, Any]] | None:
+    """The shifts, each with its axis, as np.roll broadcasts them; None where there is no rule."""
+    shifts = list(shift) if type(shift) in (tuple, list) else [shift]
+    axes = list(axis) if type(axis) in (tuple, list) else [axis]
+    if not all(type(one) is int or isinstance(one, (np.integer, SymInt)) or is_run_int(one) for one in shifts):
+        return None
+    if not all(type(one) is int for one in axes):
+        return None
+    count = max(len(shifts), len(axes))
+    if not (shifts and axes) or {len(shifts), len(axes)} - {1, count}:
+        return None
+    return list(zip(shifts * (count // len(shifts)), axes * (count // len(axes)), strict=True))
+
+
+@rule(np.roll)
+def roll(tracer: Tracer, a: Any, shift: Any, axis: Any = None) -> Any:
+    """In one piece with what reads it, also where data say how far: as slices it would be stores, one for each part."""
+    array = as_array(tracer, a)
+    pairs = _pairs(shift, 0 if axis is None else axis)
+    if pairs is None or any(tracer.is_of_data(size) for size in array.sizes):
+        raise tracer.error(
+            "np.roll()", "kernels know integers as shifts, of arrays whose sizes no data decide", LEAVE_IT_OUT
+        )
+    result = array.reshape(-1) if axis is None else array
+    with tracer.composite("roll"):
+        for one, k in pairs:
+            result = _turned(result, value_of_int(tracer, one), normalize_axis(k, result.ndim))
+    return result.reshape(array.shape) if axis is None else result

@@ -1,0 +1,94 @@
+"""np.roll: the same elements in other places, wherever the shift comes from."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import tilewright
+
+pytestmark = pytest.mark.compile
+
+SHIFTS = [
+    lambda a, s: np.roll(a, 1),
+    lambda a, s: np.roll(a, s) * a,
+    lambda a, s: np.roll(a, 100, axis=0),
+    lambda a, s: np.roll(a, s, axis=-1) + np.roll(a, -s, 0),
+    lambda a, s: np.roll(a, (1, -2), axis=(0, -1)),
+    lambda a, s: np.roll(a, (1, 2, 3), axis=0),
+    lambda a, s: np.roll(a, 2, axis=(0, -1)),
+    lambda a, s: np.roll(a.T, 1, axis=0),
+    lambda a, s: np.roll(a, a.shape[0] // 2, 0),
+    lambda a, s: np.roll(a[::2], np.int64(-1), 0),
+    lambda a, s: np.roll(a, 0, 0),
+]
+OTHERS = [  # what stages or NumPy compute, and what it refuses
+    lambda a, s: np.roll(a, 5, axis=3),
+    lambda a, s: np.roll(a, (1, 2), axis=(0, 0, 0)),
+    lambda a, s: np.roll(a, True),
+    lambda a, s: np.roll(a, 1.7),
+    lambda a, s: np.roll(a, ()),
+    lambda a, s: np.roll(a, (), ()),
+]
+
+
+def array(shape, dtype):
+    return (np.arange(np.prod(shape)).reshape(shape) + 1).astype(dtype)
+
+
+def result(function, *args):
+    try:
+        return function(*args)
+    except Exception as error:
+        return type(error)
+
+
+def same(got, wanted):
+    if isinstance(wanted, type):
+        assert got is wanted
+        return
+    assert (got.dtype, got.shape) == (wanted.dtype, wanted.shape)
+    np.testing.assert_array_equal(got, wanted)
+
+
+@pytest.mark.parametrize("shape", [(7,), (5, 6), (1,), (0,), (3, 0), (2, 3, 4), (1, 40)])
+@pytest.mark.parametrize("number", range(len(SHIFTS) + len(OTHERS)))
+def test_rolls(number, shape):
+    function = [*SHIFTS, *OTHERS][number]
+    compiled = tilewright.jit(function, strict=True)
+    for dtype in ("f8", "c16", "?"):
+        for shift in (2, -9):
+            same(result(compiled, array(shape, dtype), shift), result(function, array(shape, dtype), shift))
+
+
+@pytest.mark.parametrize("number", range(len(SHIFTS)))
+def test_rolls_are_kernels(number):
+    compiled = tilewright.jit(SHIFTS[number], strict="kernels")
+    for shift in (3, -4, 0):
+        same(compiled(array((33, 70), "f4"), shift), SHIFTS[number](array((33, 70), "f4"), shift))
+
+
+def flow(field, shifts, steps):
+    for _ in range(steps):
+        for k, shift in enumerate(shifts):
+            field[k] = np.roll(field[k], shift, axis=1)
+            field[k] = np.roll(field[k], -shift, axis=0) * 0.5 + field[k]
+    return np.roll(field, shifts[0])
+
+
+def test_shifts_that_data_say_in_loops():
+    shifts = np.array([0, 1, -1, 5])
+    field = np.random.default_rng(0).normal(size=(4, 20, 30))
+    ours, theirs = field.copy(), field.copy()
+    compiled = tilewright.jit(flow, strict="kernels")
+    same(compiled(ours, shifts, 3), flow(theirs, shifts, 3))
+    same(ours, theirs)
+
+
+def squeeze(x):
+    kept = x[x > 0]
+    return np.roll(kept, 2).sum() + np.roll(kept, -1)[0]
+
+
+def test_sizes_that_data_decide():
+    x = np.random.default_rng(1).integers(-9, 9, 500)
+    assert tilewright.jit(squeeze, strict=True)(x) == squeeze(x)
