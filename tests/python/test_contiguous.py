@@ -65,7 +65,7 @@ def outcome(run: Any, a: Any) -> Any:
 @example(MADE[0], THEN[1], ["c", "reversed", "read-only", "f", "read-only f"])
 @example(MADE[0], THEN[4], ["c", "f", "strided line", "line"])
 @example(MADE[6], THEN[3], ["f", "c", "line", "strided line"])
-@settings(max_examples=examples(25), deadline=None, derandomize=True)
+@settings(max_examples=examples(10), deadline=None, derandomize=True)
 def test_each_layout_gives_what_numpy_gives(how: str, then: str, layouts: list[str]) -> None:
     function = function_of(f"def f(a):\n    v = {how}\n    {then}\n")
     compiled = tilewright.jit(function)

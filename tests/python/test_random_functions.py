@@ -147,7 +147,7 @@ def count_one(choices):
 
 @pytest.mark.skipif(LONG > 0, reason="the long run is asked for")
 @settings(
-    max_examples=examples(60), deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck),
+    max_examples=examples(20), deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck),
     phases=[Phase.explicit, Phase.generate],
 )  # fmt: skip
 @given(st.data())

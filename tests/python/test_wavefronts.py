@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 pytestmark = pytest.mark.compile
 
-NESTS = examples(60)
+NESTS = examples(20)
 RNG = np.random.default_rng(5)
 # Around the number of rows under way and that many skews; none, one and two of each.
 SHAPES = [(40, 60), (13, 21), (8, 40), (20, 3), (5, 4), (6, 5), (4, 30), (4, 4), (5, 33), (23, 9), (12, 36)]
