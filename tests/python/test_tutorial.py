@@ -101,10 +101,11 @@ def test_autotune_makes_a_module_of_it(name: str, tmp_path: Path) -> None:
         step = name.replace("mandelbrot", "step")
         call = call.replace("))\n", f")[:7], {step}, {HORIZON})\n")
     (tmp_path / "trace_loops.py").write_text(f"{source}\n\n{call}")
+    here = (Path(__file__).parent, Path(__file__).parents[1] / "oracle")
     environment = {
         **os.environ,
         "XDG_DATA_HOME": str(tmp_path / "data"),
-        "PYTHONPATH": os.pathsep.join([str(tmp_path), str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]),
+        "PYTHONPATH": os.pathsep.join([str(tmp_path), *map(str, here), os.environ.get("PYTHONPATH", "")]),
     }
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
