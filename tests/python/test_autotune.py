@@ -74,14 +74,15 @@ class Place:
 
 
 @pytest.fixture
-def place(tmp_path):
+def place(tmp_path, data_home):
     return Place(tmp_path)
 
 
 @pytest.fixture(scope="module")
-def tuned(tmp_path_factory):
+def tuned(tmp_path_factory, measured_store):
     """A place where the script was tuned once."""
     place = Place(tmp_path_factory.mktemp("tuned"))
+    measured_store(place.folder / "data" / "tilewright" / "tilewright.db")
     place.out, place.err = place.run("kmeans.py", "--budget", "4s")
     return place
 

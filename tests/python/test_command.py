@@ -53,7 +53,7 @@ class Place:
 
 
 @pytest.fixture
-def place(tmp_path):
+def place(tmp_path, data_home):
     return Place(tmp_path)
 
 

@@ -21,7 +21,7 @@ PROJECTS = Path(__file__).parent / "projects"
 class Place:
     def __init__(self, folder):
         self.folder = folder
-        self.environment = {**os.environ, "XDG_DATA_HOME": str(folder / "data"), "COLUMNS": "200"}
+        self.environment = {**os.environ, "XDG_DATA_HOME": str(folder.parent / "data"), "COLUMNS": "200"}
         self.environment.pop("TILEWRIGHT_DB", None)
 
     def run(self, *arguments, code=0):
@@ -37,7 +37,7 @@ class Place:
 
 
 @pytest.fixture
-def place(tmp_path):
+def place(tmp_path, data_home):
     shutil.copytree(PROJECTS, tmp_path / "projects")
     return Place(tmp_path / "projects")
 

@@ -84,7 +84,7 @@ def run(folder: Path, *arguments: str, **environment: str) -> subprocess.Complet
 
 
 @pytest.mark.parametrize("name", ["relax", "mandelbrot", "settle"])
-def test_from_the_script_to_a_module_in_a_fresh_process(name: str, tmp_path: Path) -> None:
+def test_from_the_script_to_a_module_in_a_fresh_process(name: str, tmp_path: Path, data_home: Path) -> None:
     # A large kernel takes LLVM as long at each level.
     target = ("--target", "x86-64") if name == "mandelbrot" else ()
     (tmp_path / "script.py").write_text(f"{FUNCTIONS}\nif __name__ == '__main__':\n    {name}(*CALLS[{name!r}]())\n")
@@ -138,7 +138,7 @@ def test_strided_arguments_and_python_numbers(tmp_path: Path) -> None:
     assert np.array_equal(memory, other)
 
 
-def test_a_schedule_by_hand_with_a_chunk(tmp_path: Path) -> None:
+def test_a_schedule_by_hand_with_a_chunk(tmp_path: Path, data_home: Path) -> None:
     (tmp_path / "script.py").write_text(f"{FUNCTIONS}\nmandelbrot(*CALLS['mandelbrot']())\n")
     # For one ISA level: the kernel is large, and takes LLVM as long at each.
     tune = ["-m", "tilewright", "script.py", "--function", "mandelbrot", "--target", "x86-64", "--budget"]

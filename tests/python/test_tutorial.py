@@ -94,7 +94,7 @@ print("same")
 
 
 @pytest.mark.parametrize(("name",), one_in(2, ["mandelbrot", "step", "step_3", "mandelbrot_4", "visualize"]))
-def test_autotune_makes_a_module_of_it(name: str, tmp_path: Path) -> None:
+def test_autotune_makes_a_module_of_it(name: str, tmp_path: Path, data_home: Path) -> None:
     source = Path(tutorial.__file__).read_text()
     call = f"import test_tutorial\n\nif __name__ == '__main__':\n    {name}(*test_tutorial.call_of({name!r}))\n"
     if name.startswith("mandelbrot"):
@@ -104,7 +104,7 @@ def test_autotune_makes_a_module_of_it(name: str, tmp_path: Path) -> None:
     here = (Path(__file__).parent, Path(__file__).parents[1] / "oracle")
     environment = {
         **os.environ,
-        "XDG_DATA_HOME": str(tmp_path / "data"),
+        "XDG_DATA_HOME": str(data_home),
         "PYTHONPATH": os.pathsep.join([str(tmp_path), *map(str, here), os.environ.get("PYTHONPATH", "")]),
     }
 
