@@ -2,7 +2,6 @@
 // on every instruction set and vector width.
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <limits>
@@ -14,6 +13,7 @@
 #include "dsl/base/error.h"
 #include "dsl/passes/passes.h"
 #include "math_kernel.h"
+#include "tests/few.h"
 #include "translator/ops/math.h"
 
 namespace tilewright::translator::test {
@@ -249,11 +249,6 @@ TEST_P(Elementary, FastFloat32KeepsNanAndInfinity) {
     check_accuracy<float>(GetParam(), true, 8.0);
 }
 
-/// Whether this one of so many combinations is tried: one in three, and all of them under TILEWRIGHT_EXAMPLES.
-bool is_tried(std::size_t sum_of_places) {
-    return sum_of_places % 3 == 0 || std::getenv("TILEWRIGHT_EXAMPLES") != nullptr;
-}
-
 template <class T> void check_same_bits(const std::string& name) {
     MathKernel first(name, type_of<T>(), best_isa(), lanes_of(type_of<T>()));
     const Inputs<T> inputs = make_inputs<T>(first.arity(), 20000);
@@ -263,7 +258,7 @@ template <class T> void check_same_bits(const std::string& name) {
     for (const std::string& isa : kIsas) {
         if (!runs_here(isa)) continue;
         for (int lanes : isa == best_isa() ? std::vector<int>{1, 4, 8, 16, 64} : std::vector<int>{1, 8, 16}) {
-            if (!is_tried(place++)) continue;
+            if (!tests::one_in(3, place++)) continue;
             MathKernel kernel(name, type_of<T>(), isa, lanes);
             const std::vector<T> got = apply(kernel, inputs);
             int different = 0;
