@@ -6,7 +6,8 @@
 
 namespace tilewright::tests {
 
-/// Whether a combination of factors' values, whose places add up to so much, is tried: one in n, and each under TILEWRIGHT_EXAMPLES.
+/// Whether a combination of factors' values, whose places add up to so much, is tried: one in n, and each under
+/// TILEWRIGHT_EXAMPLES.
 inline bool one_in(std::size_t n, std::size_t sum_of_places) {
     return sum_of_places % n == 0 || std::getenv("TILEWRIGHT_EXAMPLES") != nullptr;
 }

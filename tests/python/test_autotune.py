@@ -31,7 +31,7 @@ import numpy as np
 def line(x, y):
     return np.sqrt(x) * 2 + y
 
-line(*np.random.default_rng(0).random((2, 400_000)))
+line(*np.random.default_rng(0).random((2, 3_000_000)))
 """
 
 CLOSING = re.compile(
