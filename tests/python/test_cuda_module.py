@@ -260,7 +260,7 @@ def test_a_module_is_built_with_a_schedule_by_hand(tmp_path):
         (DEVICE_SCHEDULE.replace("192", "2048"), "cuda", "by_hand.tws:3:"),
     ],
 )  # fmt: skip
-def test_a_schedule_that_the_module_cannot_have(tmp_path, monkeypatch, capsys, text, target, why):
+def test_a_schedule_that_the_module_cannot_have(*, tmp_path, monkeypatch, capsys, text, target, why):
     (tmp_path / "by_hand.tws").write_text(text)
     (tmp_path / "km.py").write_text(SCRIPT)
     monkeypatch.chdir(tmp_path)

@@ -177,7 +177,6 @@ def test_import_is_cheap_and_runs_nothing(module):
 def test_arrays_from_outside_travel_with_the_module(tmp_path):
     f = tilewright.jit(weighted, strict=True)
     f(np.arange(10_000.0))
-    f(np.arange(10_000, dtype=np.float32))
     f.export(tmp_path / "weighted_tuned", targets=ONE_LEVEL)
     code = """
         import inspect
@@ -188,10 +187,25 @@ def test_arrays_from_outside_travel_with_the_module(tmp_path):
         assert np.array_equal(weighted(x), x[:, None] * w + 2.0)
         assert np.array_equal(weighted(x, 3.0), x[:, None] * w + 3.0)
         assert np.array_equal(weighted(x=x, scale=4.0), x[:, None] * w + 4.0)
-        assert np.array_equal(weighted(x.astype(np.float32)), x[:, None] * w + 2.0)
         print(inspect.signature(weighted))
     """
     assert run_python(code, tmp_path) == "(x, scale=2.0, *, out=None)\n"
+
+
+def test_a_module_for_two_dtypes(tmp_path):
+    f = tilewright.jit(weighted, strict=True)
+    f(np.arange(100.0))
+    f(np.arange(100, dtype=np.int16))
+    f.export(tmp_path / "weighted_tuned", targets=ONE_LEVEL)
+    code = """
+        import numpy as np
+        from weighted_tuned import weighted
+        for dtype in (np.float64, np.int16):
+            x = np.arange(50).astype(dtype)
+            assert np.array_equal(weighted(x), x[:, None] * np.array([1.0, 2.0, 4.0]) + 2.0)
+        print("right")
+    """
+    assert run_python(code, tmp_path) == "right\n"
 
 
 def test_a_fixed_axis_is_part_of_the_module(tmp_path):

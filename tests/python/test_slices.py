@@ -487,8 +487,16 @@ def first_array(case: Case) -> tuple[Any, ...]:
     return x.dtype.name, x.ndim, x.flags.c_contiguous, x.flags.f_contiguous, *(step < 0 for step in x.strides)
 
 
+ALIKE: dict[Callable[..., Any], Callable[..., Any]] = {  # what is cut and passed over as another function is
+    mean_of_columns: mean, norm: norms, distance: norms, every_second: summed, asserted: none_of_none, of_three: long_or_not,
+    even_or_not: long_or_not, contracted_in_a_stack: contracted, from_the_mean: from_its_mean, deviation: spread,
+    both_moments: standardized, correlation: covariance, in_unit_norm: scaled_by_its_norm, moved_to_zero: normed_in_place,
+    with_its_sum: halved_and_summed,
+}  # fmt: skip
+
+
 def of_function(case: Case) -> str:
-    return case[0].__name__
+    return ALIKE.get(case[0], case[0]).__name__
 
 
 REDUCED, BACK = covering(REDUCED, of_function, first_array), covering(BACK, of_function, first_array)

@@ -430,12 +430,28 @@ def test_sum_of_negative_zeros_is_zero(evaluator: Evaluator) -> None:
             same(ours, np.zeros((), dtype), option)
 
 
+def dtypes_of(op: str) -> list[str]:
+    return ["float64", "int64", "bool"] if op in ("any", "all") else ["float64", "int64"]
+
+
+UNMOVED = covering(
+    [
+        (op, dtype, option)
+        for op in REDUCTIONS
+        for dtype in dtypes_of(op)
+        for option in options_of(op, dtype, (1,), (5, 3))
+    ],
+    lambda case: case[:2],
+    lambda case: (case[0], case[2].rstrip("123")),
+    lambda case: case[1:],
+)
+
+
 @pytest.mark.parametrize("op", REDUCTIONS)
 def test_reduction_along_an_axis_on_which_nothing_moves(evaluator: Evaluator, op: str) -> None:
     """Halide takes an update whose value does not change along its domain for one without a domain."""
-    dtypes = ["float64", "int64", "bool"] if op in ("any", "all") else ["float64", "int64"]
-    options = [(dtype, option) for dtype in dtypes for option in options_of(op, dtype, (1,), (5, 3))]
-    tried = covering(options, lambda each: each[0], lambda each: each[1])
+    dtypes = dtypes_of(op)
+    tried = {(dtype, option) for each, dtype, option in UNMOVED if each == op}
     for dtype in dtypes:
         kept = "bool" if op in ("any", "all") else "int64" if op.startswith("arg") else dtype
         attribute = "axis=1" if op.startswith("arg") else "axes=[1]"
