@@ -324,7 +324,7 @@ TEST_F(WorkerTest, AWholeSearchEndsWithARightBestWhateverItsCandidatesDo) {
     }
     set_faults(faults);
     job.db = folder + "/store.db";
-    job.budget_s = 20;
+    job.budget_s = 14;
     job.memory_limit_bytes = std::int64_t{1} << 30;
     const nlohmann::json result = native::tune_job(print_job(job), {}, nullptr);
     ASSERT_TRUE(result["found"].get<bool>()) << result.dump(1);

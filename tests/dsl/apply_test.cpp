@@ -171,7 +171,7 @@ int compare(const Case& test, const LoadedKernel& reference, const Schedule& tex
 
 int schedules_per_case() {
     const char* text = std::getenv("TW_RANDOM_SCHEDULES");
-    return text ? std::atoi(text) : 40;
+    return text ? std::atoi(text) : 15;
 }
 
 class UnscheduledCode : public ::testing::TestWithParam<int> {};

@@ -225,7 +225,7 @@ TEST_P(RandomGpuSchedules, WhatCheckAcceptsBuilds) {
     const char* seed = std::getenv("TW_SEED");
     const char* count = std::getenv("TW_RANDOM_SCHEDULES");
     std::mt19937_64 rng(seed ? std::atoi(seed) : 515 + GetParam());
-    for (int k = 0; k < (count ? std::atoi(count) : 10); ++k) {
+    for (int k = 0; k < (count ? std::atoi(count) : 4); ++k) {
         const Schedule text =
             random_legal_schedule(described.info(), rng, 1 + static_cast<int>(rng() % 6), "cuda", test.seed);
         if (std::getenv("TW_VERBOSE")) std::fprintf(stderr, "%s\n", print_schedule(text).c_str());

@@ -1,8 +1,15 @@
 """For every test of this folder."""
 
+import contextlib
+import shutil
 import signal
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
 
+import numpy as np
 import pytest
+import tilewright
 from tilewright.decorator import JitFunction
 
 # Ctrl-C is what it is at a terminal, whoever started the tests: a shell's background jobs ignore SIGINT, and so does what they start.
@@ -17,3 +24,25 @@ def compiled_whatever_it_costs(request: pytest.FixtureRequest, monkeypatch: pyte
         monkeypatch.setattr(JitFunction, "_loses", lambda *_: False)
         monkeypatch.setattr(JitFunction, "_loses_to_watched", lambda *_: False)
         monkeypatch.setattr(JitFunction, "compares", False)
+
+
+@pytest.fixture(scope="session")
+def measured_store(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], None]:
+    """Puts a store at a path that knows the limits of this machine and nothing else: a search in a new one measures them for a second."""
+    made = tmp_path_factory.mktemp("measured") / "store.db"
+    tilewright.jit(lambda x: x + 1, db=made).tune(np.arange(1000.0), budget=1, trials=1)
+    with contextlib.closing(sqlite3.connect(made)) as connection:
+        connection.executescript("PRAGMA foreign_keys = ON; DELETE FROM workloads;")
+
+    def put(store: Path) -> None:
+        store.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(made, store)
+
+    return put
+
+
+@pytest.fixture
+def data_home(measured_store: Callable[[Path], None], tmp_path: Path) -> Path:
+    """An XDG_DATA_HOME with such a store."""
+    measured_store(tmp_path / "data" / "tilewright" / "tilewright.db")
+    return tmp_path / "data"

@@ -69,7 +69,7 @@ def running_maximum(a):
     return np.maximum.accumulate(a) + np.minimum.accumulate(a, axis=-2)
 
 
-@settings(max_examples=examples(4), deadline=None)
+@settings(max_examples=examples(2), deadline=None)
 @given(st.sampled_from([*NUMBERS, "bool"]), st.integers(0, 2**32 - 1), st.sampled_from([0, 1, 2, 3, 9, 40]))
 def test_scans_of_rows(dtype, seed, rows):
     check(cumsum_rows, data(dtype, (rows, 17), seed))
@@ -108,7 +108,7 @@ def right(a, v):
     return np.searchsorted(a, v, side="right")
 
 
-@settings(max_examples=examples(4), deadline=None)
+@settings(max_examples=examples(2), deadline=None)
 @given(
     st.sampled_from([*NUMBERS, "bool"]),
     st.sampled_from(NUMBERS),
@@ -134,7 +134,7 @@ def digitized(x, bins):
     return np.digitize(x, bins), np.digitize(x, bins, right=True)
 
 
-@settings(max_examples=examples(4), deadline=None)
+@settings(max_examples=examples(2), deadline=None)
 @given(st.sampled_from(NUMBERS), st.integers(0, 2**32 - 1), st.sampled_from([1, 2, 5, 20]))
 def test_digitize(dtype, seed, count):
     bins = np.unique(data(dtype, count, seed, specials=False))
@@ -167,7 +167,7 @@ def correlated(a, v):
 
 
 @pytest.mark.parametrize("function", [convolved, correlated])
-@settings(max_examples=examples(4), deadline=None)
+@settings(max_examples=examples(2), deadline=None)
 @given(
     st.sampled_from(["float64", "float32", "int32", "int16"]), st.integers(0, 2**32 - 1),
     st.sampled_from([1, 2, 5, 16, 17, 40, 50, 51]),
@@ -222,7 +222,7 @@ def densities(x):
     return np.histogram(x, 20, (-2.0, 2.0), density=True)
 
 
-@settings(max_examples=examples(5), deadline=None)
+@settings(max_examples=examples(3), deadline=None)
 @given(
     st.sampled_from(["float32", "float64", "int8", "uint8", "int32", "uint16"]),
     st.integers(0, 2**32 - 1),
@@ -239,7 +239,7 @@ def test_histograms(dtype, seed, bins, shape):
 WEIGHED = tilewright.jit(lambda x, bins, weights: np.histogram(x, bins, weights=weights), strict="kernels")
 
 
-@settings(max_examples=examples(12), deadline=None)
+@settings(max_examples=examples(6), deadline=None)
 @given(
     st.sampled_from(["float32", "float64", "int16"]),
     st.sampled_from(["float32", "float64", "int32", "uint32", "int64"]),
@@ -263,7 +263,7 @@ def test_weights_of_another_shape():
             WEIGHED(x, 4, weights)
 
 
-@settings(max_examples=examples(20), deadline=None)
+@settings(max_examples=examples(8), deadline=None)
 @given(st.integers(1, 400), st.sampled_from(FLOATS), st.integers(0, 2**32 - 1))
 def test_elements_on_edges_and_beside_them(bins, dtype, seed):
     """What the quotient puts into a neighbour is put right."""
@@ -280,7 +280,7 @@ def test_elements_on_edges_and_beside_them(bins, dtype, seed):
 HISTOGRAM = tilewright.jit(lambda x, bins, low, high: np.histogram(x, bins, (low, high)))
 
 
-@settings(max_examples=examples(20), deadline=None)
+@settings(max_examples=examples(8), deadline=None)
 @given(
     st.sampled_from(FLOATS),
     st.sampled_from([1, 3, 100]),
@@ -329,7 +329,7 @@ def rows_taken(a, i):
     return np.take(a, i, axis=0)
 
 
-@settings(max_examples=examples(10), deadline=None)
+@settings(max_examples=examples(5), deadline=None)
 @given(
     st.sampled_from([*NUMBERS, "bool", "complex64", "complex128", "float16"]),
     st.sampled_from(["int64", "int32", "int8", "uint8", "uint32"]),

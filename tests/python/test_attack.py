@@ -1,13 +1,14 @@
-"""Random functions and calls of attack.py, a few hundred: `python tests/python/attack.py 10000` tries as many as wanted."""
+"""Random functions and calls of attack.py, some here, 200 with TILEWRIGHT_EXAMPLES: `python tests/python/attack.py 10000` tries as many as wanted."""
 
 from __future__ import annotations
 
 import attack
 import pytest
+from examples import examples
 
 pytestmark = pytest.mark.compile
 
-SEEDS, AT_ONCE = 200, 20
+SEEDS, AT_ONCE = examples(60), 20
 compiled: list[bool] = []
 
 

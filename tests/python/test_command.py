@@ -18,6 +18,8 @@ pytestmark = pytest.mark.worker
 
 ROOT = Path(__file__).resolve().parents[2]
 
+BUILD = ("--build-only", "--target", "x86-64")  # each level of a module takes as long as the first
+
 SCRIPT = """
 import numpy as np
 
@@ -51,7 +53,7 @@ class Place:
 
 
 @pytest.fixture
-def place(tmp_path):
+def place(tmp_path, data_home):
     return Place(tmp_path)
 
 
@@ -74,7 +76,7 @@ def test_several_scripts_at_once_end_in_a_summary(place):
     assert last == "3 scripts: 1 tuned, 2 failed"
     assert [line for line in err.splitlines() if line.startswith("== ")][-1]
     assert "ValueError: mine" in err
-    out, _ = place.autotune("s.py", "broken.py", "--json", "--build-only", code=3)
+    out, _ = place.autotune("s.py", "broken.py", "--json", *BUILD, code=3)
     assert [(row["script"], row["exit"]) for row in json.loads(out)] == [("s.py", 0), ("broken.py", 1)]
 
 
@@ -84,20 +86,20 @@ def test_jobs_are_of_several_scripts(place):
 
 
 def test_a_module_of_another_function_is_not_lost(place):
-    place.autotune("s.py", "--build-only", "--function", "work")
-    _, said = place.autotune("s.py", "--build-only", "--function", "helper", code=2)
+    place.autotune("s.py", *BUILD, "--function", "work")
+    _, said = place.autotune("s.py", *BUILD, "--function", "helper", code=2)
     assert said.splitlines()[-1] == (
         f"autotune: {place.folder}/s_tuned: it has work, and a module holds one function. "
         "Give --out s_helper_tuned for helper, or --force to overwrite it."
     )
-    place.autotune("s.py", "--build-only", "--function", "helper", "--out", "s_helper_tuned")
-    place.autotune("s.py", "--build-only", "--function", "work")
-    out, _ = place.autotune("s.py", "--build-only", "--function", "helper", "--force")
+    place.autotune("s.py", *BUILD, "--function", "helper", "--out", "s_helper_tuned")
+    place.autotune("s.py", *BUILD, "--function", "work")
+    out, _ = place.autotune("s.py", *BUILD, "--function", "helper", "--force")
     assert "from s_tuned import helper\n" in out
 
 
 def test_check_says_which_modules_are_stale(place):
-    place.autotune("s.py", "--build-only")
+    place.autotune("s.py", *BUILD)
     assert place.autotune("check", "s_tuned") == ("s_tuned: up to date\n", "")
     assert place.autotune("check") == ("s_tuned: up to date\n", "")
     (place.folder / "s.py").write_text("# a comment\n" + SCRIPT.replace("work(np", "work( np"))
@@ -124,7 +126,7 @@ def test_check_says_which_modules_are_stale(place):
 
 
 def test_check_sees_files_formats_and_versions(place):
-    place.autotune("s.py", "--build-only")
+    place.autotune("s.py", *BUILD)
     folder = place.folder / "s_tuned"
     (folder / "plan0.txt").write_text("damaged")
     (folder / "py.typed").unlink()
@@ -306,7 +308,7 @@ def in_module(folder, code):
 def test_a_module_has_its_number_of_threads(tmp_path):
     f = tilewright.jit(work)
     f.for_args(np.ones(1000))
-    f.export(tmp_path / "work_tuned")
+    f.export(tmp_path / "work_tuned", targets=("x86-64",))
     out = in_module(
         tmp_path,
         """
@@ -350,13 +352,13 @@ def test_a_fallback_is_shipped_where_it_is_allowed(tmp_path):
     with pytest.warns(tilewright.FallbackWarning):
         f(x, "top")
     with pytest.raises(tilewright.ExportError) as error:
-        f.export(tmp_path / "chosen_tuned")
+        f.export(tmp_path / "chosen_tuned", targets=("x86-64",))
     text = str(error.value).replace(__file__, "FILE")
     assert text.startswith("chosen: some calls run in NumPy: FILE:") and "line" not in text
     assert str(error.value).endswith(
         "Give --allow-fallback (allow_fallback=True in Python) to ship the function's Python for them."
     )
-    folder = f.export(tmp_path / "chosen_tuned", allow_fallback=True)
+    folder = f.export(tmp_path / "chosen_tuned", allow_fallback=True, targets=("x86-64",))
     assert not (folder / "kernels.h").exists()
     stub = (folder / "__init__.pyi").read_text()
     assert "# Other calls run in NumPy, as the function was written (--allow-fallback): " in stub
@@ -416,7 +418,7 @@ def test_each_signature_is_a_function_in_c(tmp_path):
     f.for_args(np.ones(1000))
     f.for_args(np.ones(1000, np.float32))
     f.for_args(np.ones((10, 10), np.float32))
-    folder = f.export(tmp_path / "work_tuned")
+    folder = f.export(tmp_path / "work_tuned", targets=("x86-64",))
     header = (folder / "kernels.h").read_text()
     assert re.findall(r"^int (\w+)\(", header, re.M) == ["work", "work_f32", "work_f32_2"]
     evidence = json.loads((folder / "evidence.json").read_text())
@@ -447,7 +449,7 @@ def test_a_module_says_where_it_has_no_function_for_c(tmp_path):
     f = tilewright.jit(lambda x: x * SCALE)
     f.__name__ = "scaled"
     f.for_args(np.ones((1000, 3)))
-    folder = f.export(tmp_path / "scaled_tuned")
+    folder = f.export(tmp_path / "scaled_tuned", targets=("x86-64",))
     assert not (folder / "kernels.h").exists()
     told = "No function for C: the arrays from outside that it reads would have to be arguments."
     assert told in (folder / "__init__.pyi").read_text()

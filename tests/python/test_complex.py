@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tilewright
-from examples import examples
+from examples import examples, one_in
 from from_text import function_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -143,23 +143,24 @@ def sums(z):
     return z.sum(), z.sum(axis=0), z.mean(axis=1), (z * np.conj(z)).sum().real, z.any(), z.all(axis=0)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("nasty", [0.0, 0.6])
-@pytest.mark.parametrize("function", [arithmetic, powers, truths, parts, views, masks])
+@pytest.mark.parametrize(
+    ("function", "nasty", "dtype"),
+    one_in(2, [arithmetic, powers, truths, parts, views, masks], [0.0, 0.6], DTYPES),
+)
 def test_bits_of_numpys_formulas(function: Any, dtype: Any, nasty: float, plain_numpy: PlainNumPy) -> None:
     args = [numbers(dtype, (9, 9), seed, nasty) for seed in range(function.__code__.co_argcount)]
     answers(function, plain_numpy, *args)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("kind", [np.float32, np.float64, np.int32, np.bool_])
+@pytest.mark.parametrize(("kind", "dtype"), one_in(2, [np.float32, np.float64, np.int32, np.bool_], DTYPES))
 def test_real_and_complex_together(dtype: Any, kind: Any, plain_numpy: PlainNumPy) -> None:
     z = numbers(dtype, (40,), 1, 0.3)
     answers(casts, plain_numpy, (np.arange(40) % 7 - 3).astype(kind), z)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("layout", ["F", "T", "reversed", "every other", "broadcast", "real of a record"])
+@pytest.mark.parametrize(
+    ("layout", "dtype"), one_in(2, ["F", "T", "reversed", "every other", "broadcast", "real of a record"], DTYPES)
+)
 def test_layouts(layout: str, dtype: Any, plain_numpy: PlainNumPy) -> None:
     whole = numbers(dtype, (18, 18), 2)
     z = {
@@ -231,7 +232,7 @@ def test_sums_and_products(dtype: Any) -> None:
                 np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance)
 
 
-@settings(max_examples=examples(20), deadline=None)
+@settings(max_examples=examples(8), deadline=None)
 @given(
     st.sampled_from(DTYPES),
     st.sampled_from([(5,), (1, 4), (3, 5), (7, 33), (2, 3, 4)]),
@@ -246,7 +247,7 @@ def test_norms_of_vectors(dtype: Any, shape: Any, nasty: float, order: Any, seed
     like_numpy(f, numbers(dtype, shape, seed, nasty))
 
 
-@settings(max_examples=examples(20), deadline=None)
+@settings(max_examples=examples(8), deadline=None)
 @given(
     st.sampled_from(DTYPES),
     st.sampled_from([(1, 4), (3, 5), (9, 33)]),
@@ -383,7 +384,7 @@ def expressions(draw: Any) -> str:
     return "\n".join([*lines, f"    return ({', '.join(results)},)"])
 
 
-@settings(max_examples=examples(25), deadline=None)
+@settings(max_examples=examples(10), deadline=None)
 @given(expressions(), st.sampled_from(DTYPES), st.sampled_from([0.0, 0.3]), st.integers(2, 20))
 def test_random_expressions(source: str, dtype: Any, nasty: float, n: int) -> None:
     real = np.float32 if dtype is np.complex64 else np.float64

@@ -4,18 +4,29 @@ where no elementary function is in it, and which ptxas assembles where there is 
 from __future__ import annotations
 
 import importlib.util
+import re
 import shutil
 from pathlib import Path
 
 import pytest
 from device_cases import CASES
 from device_pool import ask_all
+from examples import covering
 
 pytestmark = pytest.mark.device
 
 
+DTYPE = re.compile(r"\b(bool|u?int\d+|float\d+|complex\d+)\b")
+
+
+def family_of(name: str) -> str:
+    """What a case tries, whatever the dtype and the number of the case."""
+    return re.sub(r" \d+\b", "", DTYPE.sub("", name))
+
+
 def test_ptx_of_every_case() -> None:
-    names = list(CASES)
+    """Of every family of cases and with every dtype: devices run all of them, and TILEWRIGHT_EXAMPLES compiles all."""
+    names = covering(CASES, family_of, lambda name: str(DTYPE.findall(name)))
     answers = ask_all([{"ask": "compile", "name": name} for name in names])
     wrong = [f"{name}: {a['text']}" for name, a in zip(names, answers, strict=True) if a["status"] != "ok"]
     print(f"{len(names)} cases, {sum(a['calls'] for a in answers)} texts of PTX")

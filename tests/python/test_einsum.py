@@ -41,7 +41,7 @@ def operands(text: str, sizes: dict[str, int], dtype: Any, rng: Any, order: str)
 
 @pytest.mark.parametrize("text", KERNELS)
 @settings(
-    max_examples=examples(8), deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck)
+    max_examples=examples(4), deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck)
 )
 @given(
     st.lists(st.sampled_from([4, 3, 2, 1, 0, 7]), min_size=12, max_size=12), st.sampled_from("dfilD"),

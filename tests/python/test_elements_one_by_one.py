@@ -53,7 +53,7 @@ def test_builtins_of_long_arrays_are_loops(function, dtype):
 compiled_extremes = tilewright.jit(extremes, strict=True)
 
 
-@settings(max_examples=examples(30), deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 @given(hnp.arrays(np.float64, 70, elements=st.sampled_from([0.0, -0.0, np.nan, np.inf, -np.inf, 1.5])))
 def test_which_of_equal_or_unordered_elements_is_the_extreme(x):
     assert repr(compiled_extremes(x)) == repr(extremes(x))

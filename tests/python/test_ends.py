@@ -5,6 +5,7 @@ import sys
 import textwrap
 
 import pytest
+from examples import one_in
 
 pytestmark = pytest.mark.worker
 
@@ -105,9 +106,9 @@ time.sleep(1)
     assert [code for code, _ in ends_of(_FUNCTION + code, 2, tmp_path)] == [0] * 2
 
 
-@pytest.mark.parametrize("seconds", [0.3, 1.2])
 @pytest.mark.parametrize(
-    "call", ["f.tune(x, y, budget=60)", "[tilewright.jit(f.__wrapped__)(x, y * i) for i in range(9)]"]
+    ("seconds", "call"),
+    one_in(2, [0.3, 1.2], ["f.tune(x, y, budget=60)", "[tilewright.jit(f.__wrapped__)(x, y * i) for i in range(9)]"]),
 )
 def test_a_daemon_thread_in_a_search_or_in_the_compiler_ends_with_the_process(tmp_path, monkeypatch, call, seconds):
     monkeypatch.setenv("TILEWRIGHT_CACHE", "off")

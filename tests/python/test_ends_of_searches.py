@@ -7,6 +7,7 @@ import sys
 import time
 
 import pytest
+from examples import one_in
 
 pytestmark = pytest.mark.worker
 
@@ -67,7 +68,7 @@ def test_an_export_without_memory_leaves_the_closing_line(tmp_path, monkeypatch,
         raise MemoryError
 
     monkeypatch.setattr(tune_command, "_export", fails)
-    assert main(["s.py", "--function", "f", "--budget", "3s", "--trials", "1", "--db", "s.db"]) == 2
+    assert main(["s.py", "--function", "f", "--budget", "2s", "--trials", "1", "--db", "s.db"]) == 2
     out, said = capsys.readouterr()
     assert out.splitlines()[-1].startswith("f: ")
     assert (
@@ -76,8 +77,7 @@ def test_an_export_without_memory_leaves_the_closing_line(tmp_path, monkeypatch,
     ) in said
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize(("number", "jobs"), one_in(2, [signal.SIGTERM, signal.SIGINT], ["1", "2"]))
 def test_a_signal_to_a_batch_reaches_its_scripts(tmp_path, number, jobs):
     (tmp_path / "scripts").mkdir()
     for name in ("a.py", "b.py"):

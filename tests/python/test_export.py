@@ -14,6 +14,7 @@ import tilewright
 
 pytestmark = pytest.mark.compile
 
+ONE_LEVEL = ("x86-64",)  # each takes as long as the first
 WEIGHTS = np.array([1.0, 2.0, 4.0])
 
 
@@ -26,19 +27,18 @@ def weighted(x, scale=2.0):
     return x[:, None] * WEIGHTS + scale
 
 
-def points(n, dtype=np.float64):
-    return np.random.default_rng(n).standard_normal((n, 2)).astype(dtype)
+def points(n):
+    return np.random.default_rng(n).standard_normal((n, 2))
 
 
 @pytest.fixture(scope="module")
 def module(tmp_path_factory):
-    """A folder with labels_tuned in it, for two dtypes and three levels."""
+    """A folder with labels_tuned in it, for two levels."""
     os.environ["XDG_DATA_HOME"] = str(tmp_path_factory.mktemp("data"))
     folder = tmp_path_factory.mktemp("out")
     f = tilewright.jit(labels, strict=True)
     f(points(50_000), points(2))
-    f(points(50_000, np.float32), points(2, np.float32))
-    f.export(folder / "labels_tuned", targets=("host", "x86-64-v3"), wheel=True)
+    f.export(folder / "labels_tuned", targets=("x86-64-v3",), wheel=True)
     return folder
 
 
@@ -93,8 +93,6 @@ def test_it_answers_with_numpy_alone(module):
                     for A in (X, np.asfortranarray(X), X[::-1], X[::2]):
                         for B in (means, np.asfortranarray(means)):
                             assert np.array_equal(labels(A, B), reference(A, B)), (n, k, d, A.strides)
-        X32 = rng.standard_normal((1000, 2)).astype(np.float32)
-        assert labels(X32, X32[:2]).dtype == np.int64
         assert labels([[1.0, 2.0], [3.0, 4.0]], [[1.0, 2.0]]).tolist() == [0, 0]
         import sys
         print([m for m, found in sys.modules.items() if found and ("halide" in m or m.startswith("tilewright"))])
@@ -179,7 +177,7 @@ def test_import_is_cheap_and_runs_nothing(module):
 def test_arrays_from_outside_travel_with_the_module(tmp_path):
     f = tilewright.jit(weighted, strict=True)
     f(np.arange(10_000.0))
-    f.export(tmp_path / "weighted_tuned")
+    f.export(tmp_path / "weighted_tuned", targets=ONE_LEVEL)
     code = """
         import inspect
         import numpy as np
@@ -194,13 +192,29 @@ def test_arrays_from_outside_travel_with_the_module(tmp_path):
     assert run_python(code, tmp_path) == "(x, scale=2.0, *, out=None)\n"
 
 
+def test_a_module_for_two_dtypes(tmp_path):
+    f = tilewright.jit(weighted, strict=True)
+    f(np.arange(100.0))
+    f(np.arange(100, dtype=np.int16))
+    f.export(tmp_path / "weighted_tuned", targets=ONE_LEVEL)
+    code = """
+        import numpy as np
+        from weighted_tuned import weighted
+        for dtype in (np.float64, np.int16):
+            x = np.arange(50).astype(dtype)
+            assert np.array_equal(weighted(x), x[:, None] * np.array([1.0, 2.0, 4.0]) + 2.0)
+        print("right")
+    """
+    assert run_python(code, tmp_path) == "right\n"
+
+
 def test_a_fixed_axis_is_part_of_the_module(tmp_path):
     @tilewright.jit(strict=True)
     def largest(x, axis=0):
         return x.max(axis=axis)
 
     largest(np.ones((300, 200)), axis=1)
-    largest.export(tmp_path / "largest_tuned")
+    largest.export(tmp_path / "largest_tuned", targets=ONE_LEVEL)
     code = """
         import numpy as np
         from largest_tuned import largest
@@ -220,7 +234,7 @@ def test_a_fixed_axis_is_part_of_the_module(tmp_path):
 def test_two_modules_live_in_one_process(module, tmp_path):
     f = tilewright.jit(weighted, strict=True)
     f(np.arange(10_000.0))
-    f.export(module / "weighted_tuned", force=True)
+    f.export(module / "weighted_tuned", force=True, targets=ONE_LEVEL)
     code = """
         import numpy as np
         import labels_tuned, weighted_tuned
@@ -241,10 +255,10 @@ def test_an_existing_folder_stays(tmp_path):
     target.mkdir()
     (target / "mine").write_text("precious")
     with pytest.raises(tilewright.ExportError) as error:
-        f.export(target)
+        f.export(target, targets=ONE_LEVEL)
     assert str(error.value) == f"{target}: exists. Give --force to overwrite it, or another --out."
     assert (target / "mine").read_text() == "precious"
-    f.export(target, force=True)
+    f.export(target, force=True, targets=ONE_LEVEL)
     assert not (target / "mine").exists() and (target / "__init__.py").exists()
     assert [p.name for p in tmp_path.iterdir()] == ["w_tuned"]
 
@@ -254,7 +268,7 @@ def test_own_folder_is_known_until_it_is_edited(tmp_path):
 
     f = tilewright.jit(weighted, strict=True)
     f(np.arange(100.0))
-    target = f.export(tmp_path / "w_tuned")
+    target = f.export(tmp_path / "w_tuned", targets=ONE_LEVEL)
     assert is_own_and_unchanged(target)
     (target / "notes.txt").write_text("a person's")
     assert not is_own_and_unchanged(target)
@@ -263,7 +277,7 @@ def test_own_folder_is_known_until_it_is_edited(tmp_path):
 def test_what_cannot_be_exported(tmp_path, monkeypatch):
     f = tilewright.jit(weighted)
     with pytest.raises(tilewright.ExportError, match="nothing was compiled yet"):
-        f.export(tmp_path / "w_tuned")
+        f.export(tmp_path / "w_tuned", targets=ONE_LEVEL)
     f(np.arange(100.0))
     with pytest.raises(tilewright.ExportError, match="is not a Python identifier"):
         f.export(tmp_path / "w-tuned")
@@ -271,7 +285,7 @@ def test_what_cannot_be_exported(tmp_path, monkeypatch):
         f.export(tmp_path / "w_tuned", targets=("arm64",))
     monkeypatch.setattr("tilewright.export.package._MAX_HIDDEN_BYTES", 8)
     with pytest.raises(tilewright.ExportError, match="Pass WEIGHTS as an argument"):
-        f.export(tmp_path / "w_tuned")
+        f.export(tmp_path / "w_tuned", targets=ONE_LEVEL)
     assert list(tmp_path.iterdir()) == []
 
     @tilewright.jit
@@ -304,7 +318,7 @@ int main(void) {
 def test_a_c_program_calls_the_exported_function(tmp_path):
     f = tilewright.jit(labels, strict=True)
     f(points(50_000), points(2))
-    folder = f.export(tmp_path / "labels_tuned")
+    folder = f.export(tmp_path / "labels_tuned", targets=ONE_LEVEL)
     (tmp_path / "main.c").write_text(C_PROGRAM)
     command = ["gcc", "-o", "main", "main.c", f"-I{folder}", f"-L{folder}", "-lkernels", "-lpthread", "-ldl", "-lm"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
@@ -330,9 +344,9 @@ def test_a_module_takes_the_functions_that_it_was_made_for_and_no_others(tmp_pat
     f = tilewright.jit(applied, strict=True)
     x = np.arange(1000.0)
     f(x, once, 5)
-    f.export(tmp_path / "applied_once")
+    f.export(tmp_path / "applied_once", targets=ONE_LEVEL)
     f(x, twice, 5)
-    f.export(tmp_path / "applied_both")
+    f.export(tmp_path / "applied_both", targets=ONE_LEVEL)
     code = f"""
         import sys
         sys.path[:0] = [{str(Path(__file__).parent)!r}]
@@ -367,7 +381,7 @@ def test_a_module_says_which_function_it_was_made_for(tmp_path, monkeypatch):
     x = np.linspace(0.1, 0.9, 3000)
     f = tilewright.jit(with_function, strict=True)
     f(x, np.sqrt)
-    f.export(tmp_path / "rooted")
+    f.export(tmp_path / "rooted", targets=ONE_LEVEL)
     monkeypatch.setitem(globals(), "SHIFT", 7.0)  # a module has the numbers of its export
     code = """
         import numpy as np
@@ -398,7 +412,7 @@ def test_a_module_takes_partial_functions_and_closures_as_they_are_made(tmp_path
     for name, op in (("of_partial", functools.partial(np.sum, axis=0)), ("of_closure", closures.scaled(2.0))):
         f = tilewright.jit(closures.f, strict=True)
         f(x, op)
-        f.export(tmp_path / name)
+        f.export(tmp_path / name, targets=ONE_LEVEL)
     code = """
         import functools
         import numpy as np

@@ -52,7 +52,7 @@ def exported(function: Any, calls: list[tuple[Any, ...]], folder: Path, **option
     compiled = tilewright.jit(function, strict=True, db=folder / "db")
     for args in calls:
         compiled.for_args(*args)
-    return compiled.export(folder / f"{function.__name__}_tuned", **options)
+    return compiled.export(folder / f"{function.__name__}_tuned", **{"targets": ("x86-64",), **options})
 
 
 @pytest.fixture(scope="module")

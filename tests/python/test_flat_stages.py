@@ -54,7 +54,7 @@ def laid_out(array, layout):
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
-@settings(max_examples=examples(12), deadline=None)
+@settings(max_examples=examples(6), deadline=None)
 @given(data=st.data())
 def test_answers_are_numpys_for_every_dtype_layout_and_size(function, data):
     dtype = data.draw(st.sampled_from(DTYPES))

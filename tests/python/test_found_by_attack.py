@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tilewright
+from examples import one_in
 
 pytestmark = pytest.mark.compile
 
@@ -343,8 +344,10 @@ def neighbour_taken_away(x, y, z):
     return s
 
 
-@pytest.mark.parametrize("function", [taken_away, nothing_left, times_zero, neighbour_taken_away])
-@pytest.mark.parametrize("dtype", ["int32", "int64", "float64"])
+@pytest.mark.parametrize(
+    ("function", "dtype"),
+    one_in(2, [taken_away, nothing_left, times_zero, neighbour_taken_away], ["int32", "int64", "float64"]),
+)
 def test_reads_that_cancel_in_an_update_in_place(function: Any, dtype: str) -> None:
     data = [np.random.default_rng(k).integers(-4, 5, 40).astype(dtype) for k in range(3)]
     mine, theirs = [a.copy() for a in data], [a.copy() for a in data]
@@ -461,9 +464,10 @@ def carried_there_and_back(x, y):
     return s + y[0]
 
 
-@pytest.mark.parametrize("length", [5, 31, 1000, 20_003])
-@pytest.mark.parametrize("first", [1e17, np.inf, 3.0])
-@pytest.mark.parametrize("function", [sum_of_what_stays, doublings, carried_there_and_back])
+@pytest.mark.parametrize(
+    ("function", "first", "length"),
+    one_in(3, [sum_of_what_stays, doublings, carried_there_and_back], [1e17, np.inf, 3.0], [5, 31, 1000, 20_003]),
+)
 def test_iterations_that_real_numbers_would_not_need(function, first, length):
     """Halide leaves out iterations that add x - x, or count x + 1 == x: zero and false to it, for every float."""
     x = np.full(length, first)

@@ -244,7 +244,7 @@ def test_other_types(dtype: str) -> None:
         same(function, compiled, call)
 
 
-@settings(max_examples=examples(12), deadline=None)
+@settings(max_examples=examples(6), deadline=None)
 @given(st.integers(1, 700), st.integers(0, 3000), st.booleans(), st.integers(0, 1000))
 def test_rows_whose_lengths_the_data_decide(rows: int, elements: int, long: bool, seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -117,7 +117,7 @@ def test_an_index_out_of_bounds_is_numpys_error_and_nothing_was_written_before(f
     same_bits(mine, theirs)
 
 
-@settings(max_examples=examples(30), deadline=None, derandomize=True)
+@settings(max_examples=examples(12), deadline=None, derandomize=True)
 @given(st.integers(1, 12), st.integers(0, 9), st.integers(0, 2**32 - 1), st.sampled_from([1, 1, 1, 2]))
 def test_gathers_at_any_position(n: int, m: int, seed: int, reach: int) -> None:
     rng = np.random.default_rng(seed)
@@ -201,7 +201,7 @@ WHOLE = ["", "", "", "q[-1, :] = x[-1, :]", "p = p + x", "q = p.copy()", "x[:] =
 RESULTS = ["p[:, m - 1]", "p[1, 0] + q[0, m - 1]", "q[n - 1, :]", "p", "(q, p[0])"]
 
 
-@settings(max_examples=examples(25), deadline=None, derandomize=True)
+@settings(max_examples=examples(10), deadline=None, derandomize=True)
 @given(
     st.lists(st.sampled_from(COLUMNS), min_size=1, max_size=3),
     st.sampled_from(BETWEEN),
@@ -231,7 +231,7 @@ def test_arrays_that_loops_fill_by_columns(
 TRIED = [0, 0]
 
 
-@settings(max_examples=examples(12), deadline=None, derandomize=True)
+@settings(max_examples=examples(6), deadline=None, derandomize=True)
 @given(data_cases.programs(), st.integers(4, 7), st.integers(2, 4))
 def test_random_functions_of_data_answer_as_numpy(source: str, n: int, m: int) -> None:
     # A number that is none of the data's is no result of a plan.

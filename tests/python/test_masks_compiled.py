@@ -11,6 +11,7 @@ import mask_functions as f
 import numpy as np
 import pytest
 import tilewright
+from examples import covering
 from test_trace_masks import DTYPES, REAL, near
 from trace_cases import same_bits
 
@@ -80,7 +81,10 @@ VECTORS += [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("function", "dtype"), VECTORS, ids=lambda v: v if isinstance(v, str) else v.__name__)
+TRIED = covering(VECTORS, lambda case: case[0], lambda case: case[1])
+
+
+@pytest.mark.parametrize(("function", "dtype"), TRIED, ids=lambda v: v if isinstance(v, str) else v.__name__)
 def test_vectors(function: Any, dtype: str) -> None:
     check_compiled(function, *calls_with_vectors(dtype))
 

@@ -646,7 +646,7 @@ LAYOUTS = st.sampled_from(("C", "F", "negative", "sliced"))
 
 @pytest.mark.parametrize("line", LINES)
 @settings(
-    max_examples=examples(5), deadline=None, database=None, derandomize=True,
+    max_examples=examples(2), deadline=None, database=None, derandomize=True,
     phases=(Phase.explicit, Phase.generate), suppress_health_check=list(HealthCheck),
 )  # fmt: skip  # seeds do not shrink
 @given(data=st.data())

@@ -73,7 +73,7 @@ def module_of(tmp_path, monkeypatch):
     def make(function, *args, **kwargs):
         f = tilewright.jit(function)
         f.for_args(*args, **kwargs)
-        name = f.export(tmp_path / f"{function.__name__}_of_objects").name
+        name = f.export(tmp_path / f"{function.__name__}_of_objects", targets=("x86-64",)).name
         made = getattr(importlib.import_module(name), function.__name__)
         monkeypatch.delitem(sys.modules, name)
         return made

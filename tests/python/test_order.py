@@ -66,7 +66,7 @@ def median_last(a):
     return np.median(a, axis=-1)
 
 
-@settings(max_examples=examples(12), deadline=None)
+@settings(max_examples=examples(6), deadline=None)
 @given(
     st.sampled_from(DTYPES), st.integers(0, 2**32 - 1), st.sampled_from([1, 2, 3, 4, 7, 8]), st.sampled_from([16, 61])
 )
@@ -78,7 +78,7 @@ def test_rows_of_a_few(dtype, seed, count, rows):
     check(median_last, data(dtype, (rows, 2 * max(count, 2)), seed)[:, ::2])
 
 
-@settings(max_examples=examples(8), deadline=None)
+@settings(max_examples=examples(4), deadline=None)
 @given(st.sampled_from(DTYPES), st.integers(0, 2**32 - 1), st.sampled_from([0, 1, 5, 40]))
 def test_columns_of_a_few(dtype, seed, columns):
     check(sort_columns, data(dtype, (5, columns), seed))

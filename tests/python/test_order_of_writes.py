@@ -158,7 +158,7 @@ def statements(draw: Any) -> list[str]:
 
 
 @given(statements())
-@settings(max_examples=examples(30), deadline=None, derandomize=True)
+@settings(max_examples=examples(12), deadline=None, derandomize=True)
 def test_any_order_of_reads_and_writes(tmp_path_factory: Any, lines: list[str]) -> None:
     text = "import numpy as np\ndef f(a, b, z, w):\n    " + "\n    ".join(lines) + "\n"
     path = tmp_path_factory.mktemp("order") / "order.py"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tilewright
-from examples import examples
+from examples import examples, one_in
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tilewright import native
@@ -188,8 +188,7 @@ def test_kernels_answer_as_numpy(number: int) -> None:
     check(function, *args)
 
 
-@pytest.mark.parametrize("width", SIZES)
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("width", "dtype"), one_in(2, SIZES, [np.float32, np.float64]))
 def test_mandelbrot_of_any_size_and_iterations(width: int, dtype: Any) -> None:
     x = np.linspace(-2.25, 0.75, max(width, 1), dtype=dtype)[:width]
     for height in (1, 5, 33):
@@ -313,7 +312,7 @@ def random_loop(draw: Any) -> tuple[str, list[Any]]:
     return "\n".join(lines), args
 
 
-@settings(max_examples=examples(25), deadline=None)
+@settings(max_examples=examples(10), deadline=None)
 @given(random_loop())
 def test_random_pixelwise_loops_answer_as_numpy(made: tuple[str, list[Any]]) -> None:
     source, args = made

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tilewright
+from examples import one_in
 
 pytestmark = pytest.mark.compile
 
@@ -74,10 +75,11 @@ def test_each_statement_does_what_it_does_in_numpy(place: str, tmp_path: Path) -
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     compiled = 0
-    for k, statement in enumerate(_TEXTS):
-        function = getattr(module, f"f{k}")
-        # A loop of 12 is unrolled where it cannot stay one, that of 100 is not.
-        for size in (12, 100) if "len(x)" in PLACES[place] or "while" in place else (12,):
+    # A loop of 12 is unrolled where it cannot stay one, that of 100 is not.
+    sizes = (12, 100) if "len(x)" in PLACES[place] or "while" in place else (12,)
+    for each, size, (k, statement) in one_in(3, PLACES, sizes, enumerate(_TEXTS)):
+        if each == place:
+            function = getattr(module, f"f{k}")
             jitted, x, theirs = tilewright.jit(function), np.arange(size) + 1.0, np.arange(size) + 1.0
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", tilewright.FallbackWarning)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tilewright
+from examples import examples
 from hypothesis import HealthCheck, Phase, example, given, seed, settings
 from hypothesis import strategies as st
 from random_loops import LoopWriter, arguments
@@ -26,7 +27,7 @@ from trace_cases import CheckFailed, run_program, same_bits, well_formed
 
 pytestmark = pytest.mark.compile
 
-TRACED = int(os.environ.get("TILEWRIGHT_RANDOM_LOOPS", "1000"))
+TRACED = int(os.environ.get("TILEWRIGHT_RANDOM_LOOPS", "0")) or 5 * examples(80)
 COMPILED = max(TRACED // 30, 1)
 SEED = int(os.environ.get("TILEWRIGHT_RANDOM_SEED", "0"))
 # Without the phase that explains: it runs a failing program again and again.

@@ -168,7 +168,7 @@ def same(ours, theirs):
     return len(ours) == len(theirs) and all(np.array_equal(a, b) for a, b in zip(ours, theirs, strict=True))
 
 
-@settings(deadline=None, max_examples=examples(40))
+@settings(deadline=None, max_examples=examples(15))
 @given(NUMBERS, NUMBERS)
 def test_sizes_that_meet(x, y):
     """Equal sizes, one of 1, and others, of which NumPy makes its error."""

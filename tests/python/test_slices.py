@@ -17,6 +17,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+sys.path.append(str(Path(__file__).resolve().parents[1] / "oracle"))  # where this file runs by itself
+from examples import covering, examples, one_in  # noqa: E402
+
 pytestmark = pytest.mark.compile
 
 LIMIT = 5000
@@ -476,6 +479,27 @@ BACK: list[Case] = [
     (halved_and_summed, lambda: (rows(),)),
     (scaled_by_its_norm, lambda: (rows()[::-1],)),
 ]
+
+
+def first_array(case: Case) -> tuple[Any, ...]:
+    """Its dtype and how it lies in memory."""
+    x = next(each for each in case[1]() if isinstance(each, np.ndarray))
+    return x.dtype.name, x.ndim, x.flags.c_contiguous, x.flags.f_contiguous, *(step < 0 for step in x.strides)
+
+
+ALIKE: dict[Callable[..., Any], Callable[..., Any]] = {  # what is cut and passed over as another function is
+    mean_of_columns: mean, norm: norms, distance: norms, every_second: summed, asserted: none_of_none, of_three: long_or_not,
+    even_or_not: long_or_not, contracted_in_a_stack: contracted, from_the_mean: from_its_mean, deviation: spread,
+    both_moments: standardized, correlation: covariance, in_unit_norm: scaled_by_its_norm, moved_to_zero: normed_in_place,
+    with_its_sum: halved_and_summed,
+}  # fmt: skip
+
+
+def of_function(case: Case) -> str:
+    return ALIKE.get(case[0], case[0]).__name__
+
+
+REDUCED, BACK = covering(REDUCED, of_function, first_array), covering(BACK, of_function, first_array)
 REFUSED: list[Case] = [
     (f, lambda: (rows(),))
     for f in (
@@ -543,7 +567,8 @@ def random_functions() -> str:
     """Whatever of them runs in how many passes, or in NumPy: the answers are NumPy's."""
     served = 0
     with tempfile.TemporaryDirectory() as folder:
-        for seed in range(12):
+        seeds = range(min(examples(4), 12))
+        for seed in seeds:
             text = random_function(random.Random(seed))
             (Path(folder) / f"random_{seed}.py").write_text(f"import numpy as np\n\n\n{text}")
             sys.path.insert(0, folder)
@@ -556,7 +581,7 @@ def random_functions() -> str:
                     if not np.allclose(a, b, rtol=1e-10, atol=1e-10 * np.abs(b).max()):
                         return f"{text}{a} is not {b}"
             served += compiled.misses == misses
-    return "" if served > 8 else f"{served} are served"
+    return "" if 3 * served > 2 * len(seeds) else f"{served} are served"
 
 
 def flat(answer: Any, call: tuple[Any, ...]) -> list[Any]:
@@ -755,7 +780,7 @@ def in_a_module() -> str:
     with tempfile.TemporaryDirectory() as folder:
         compiled = always_compiled(weighted)
         compiled(x, w, 3)
-        compiled.export(Path(folder) / "weighted_tuned")
+        compiled.export(Path(folder) / "weighted_tuned", targets=("x86-64",))
         sys.path.insert(0, folder)
         module = importlib.import_module("weighted_tuned").weighted
     if "(parts of x, then a total of what these give; default schedules):" not in compiled.explain():
@@ -766,7 +791,7 @@ def in_a_module() -> str:
     with tempfile.TemporaryDirectory() as folder:
         compiled = always_compiled(mean)
         compiled(x[:100])
-        compiled.export(Path(folder) / "mean_tuned")
+        compiled.export(Path(folder) / "mean_tuned", targets=("x86-64",))
         sys.path.insert(0, folder)
         module_of_small_calls = importlib.import_module("mean_tuned").mean
     try:
@@ -796,7 +821,7 @@ def in_a_module() -> str:
 
 def in_modules_of_more_passes() -> str:
     """Back along the rows, into one more reduction, and into an argument."""
-    for function in (with_its_moments, normed_in_place):
+    for (function,) in one_in(2, (with_its_moments, normed_in_place)):
         with tempfile.TemporaryDirectory() as folder:
             compiled = always_compiled(function)
             compiled(rows())
@@ -928,7 +953,7 @@ def rows_of_either() -> str:
     else:
         return "both are large, and no error"
     with tempfile.TemporaryDirectory() as folder:
-        compiled.export(Path(folder) / "times_tuned")
+        compiled.export(Path(folder) / "times_tuned", targets=("x86-64",))
         sys.path.insert(0, folder)
         module = importlib.import_module("times_tuned").times_the_sum
     for first, second in ((large, small), (small, large), (small.tolist(), large), (small, small)):

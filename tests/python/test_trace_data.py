@@ -214,7 +214,7 @@ def programs(draw: Any) -> str:
 TRACED = [0, 0, 0]
 
 
-@settings(max_examples=examples(120), deadline=None, derandomize=True)
+@settings(max_examples=examples(50), deadline=None, derandomize=True)
 @given(programs(), st.integers(4, 7), st.integers(2, 4))
 def test_random_functions_of_data_answer_as_python(source: str, n: int, m: int) -> None:
     name = f"<random data {abs(hash(source))}>"

@@ -17,7 +17,7 @@ from trace_cases import CheckFailed, check, raises_like_numpy, run_program, same
 
 pytestmark = pytest.mark.compile
 
-COMMON = settings(max_examples=examples(60), deadline=None, suppress_health_check=list(HealthCheck))
+COMMON = settings(max_examples=examples(20), deadline=None, suppress_health_check=list(HealthCheck))
 DTYPES = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64",
           "complex64", "complex128"]  # fmt: skip
 REAL = DTYPES[:11]
@@ -176,7 +176,7 @@ LOOPS = [
 
 
 @pytest.mark.parametrize(("function", "arguments"), LOOPS, ids=lambda v: v.__name__ if v.__name__ != "<lambda>" else "")
-@settings(COMMON, max_examples=examples(10))
+@settings(COMMON, max_examples=examples(5))
 @given(data=st.data())
 def test_loops(function: Any, arguments: Any, data: Any) -> None:
     x = np.abs(values(data.draw, "float64", (2 * data.draw(st.integers(1, 10)),), special=False))

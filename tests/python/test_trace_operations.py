@@ -21,7 +21,7 @@ FLOATS = ["float32", "float64"]
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 DTYPES = [*FLOATS, *INTEGERS, "bool"]
 SPECIALS = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, np.nan, np.inf, -np.inf, 1e-310, 3e38, -2.5, 1.5, 1e300]
-COMMON = settings(max_examples=examples(20), deadline=None, suppress_health_check=list(HealthCheck))
+COMMON = settings(max_examples=examples(8), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @st.composite
@@ -236,7 +236,7 @@ AXES: list[Any] = [None, 0, -1, (0, 1), (1,), (-1, 0), ()]
     "name", ["sum", "prod", "max", "min", "any", "all", "mean", "var", "std", "ptp", "count_nonzero"]
 )
 @pytest.mark.parametrize("axis", AXES, ids=str)
-@settings(max_examples=examples(25), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(10), deadline=None, suppress_health_check=list(HealthCheck))
 @given(x=arrays(shape=(5, 3, 2)), keepdims=st.booleans())
 def test_reduction_is_numpys(name: str, axis: Any, x: Any, keepdims: bool) -> None:
     function = getattr(np, name)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tilewright
+from examples import one_in
 from tilewright import datasets
 from tilewright.program import Program
 from tilewright.trace import trace
@@ -83,14 +84,20 @@ def run(folder: Path, *arguments: str, **environment: str) -> subprocess.Complet
 
 
 @pytest.mark.parametrize("name", ["relax", "mandelbrot", "settle"])
-def test_from_the_script_to_a_module_in_a_fresh_process(name: str, tmp_path: Path) -> None:
+def test_from_the_script_to_a_module_in_a_fresh_process(name: str, tmp_path: Path, data_home: Path) -> None:
+    # A large kernel takes LLVM as long at each level.
+    target = ("--target", "x86-64") if name == "mandelbrot" else ()
     (tmp_path / "script.py").write_text(f"{FUNCTIONS}\nif __name__ == '__main__':\n    {name}(*CALLS[{name!r}]())\n")
-    done = run(tmp_path, "-m", "tilewright", "script.py", "--function", name, "--budget", "3s", "--trials", "4")
+    done = run(
+        tmp_path, "-m", "tilewright", "script.py", "--function", name, "--budget", "2s", "--trials", "3", *target
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"{name}: NumPy " in done.stdout and "result equal under contract numpy" in done.stdout
     code = textwrap.dedent(FRESH.format(name=name, module="script_tuned"))
     done = run(tmp_path, "-c", code)
     assert done.stdout == "same\n", done.stderr
+    if name != "relax":
+        return  # what follows is no other matter for other loops
     done = run(tmp_path, "-m", "tilewright", "show", "script.py", "--function", name)
     assert done.returncode == 0, done.stderr
     assert "loops of the program:" in done.stdout and "why this schedule: the fastest" in done.stdout
@@ -131,7 +138,7 @@ def test_strided_arguments_and_python_numbers(tmp_path: Path) -> None:
     assert np.array_equal(memory, other)
 
 
-def test_a_schedule_by_hand_with_a_chunk(tmp_path: Path) -> None:
+def test_a_schedule_by_hand_with_a_chunk(tmp_path: Path, data_home: Path) -> None:
     (tmp_path / "script.py").write_text(f"{FUNCTIONS}\nmandelbrot(*CALLS['mandelbrot']())\n")
     # For one ISA level: the kernel is large, and takes LLVM as long at each.
     tune = ["-m", "tilewright", "script.py", "--function", "mandelbrot", "--target", "x86-64", "--budget"]
@@ -139,7 +146,7 @@ def test_a_schedule_by_hand_with_a_chunk(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     (best,) = (tmp_path / "script_tuned" / "schedules").glob("*tuned*")
     lines = best.read_text().splitlines()
-    for width in ("4", "64"):
+    for (width,) in one_in(2, ("64", "4")):
         changed = [
             line.split(".split(n,")[0] + f".split(n, no, ni, {width}).unroll(ni)" if ".split(n," in line else line
             for line in lines
@@ -168,7 +175,7 @@ def test_a_c_program_calls_a_function_that_writes_in_a_loop(tmp_path: Path) -> N
     f = tilewright.jit(relax, strict=True)
     a, b = np.random.default_rng(1).random((2, 5000))
     f(3, a, b)
-    folder = f.export(tmp_path / "relax_tuned")
+    folder = f.export(tmp_path / "relax_tuned", targets=("x86-64",))
     (tmp_path / "main.c").write_text(C_PROGRAM)
     command = ["gcc", "-o", "main", "main.c", f"-I{folder}", f"-L{folder}", "-lkernels", "-lpthread", "-ldl", "-lm"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)

@@ -5,6 +5,8 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,12 @@ from tilewright.stage_shares import StageShare, in_a_line, shares
 from tilewright.symbolic.stages import Stage
 
 pytestmark = pytest.mark.compile
+
+
+@pytest.fixture(autouse=True)
+def store(measured_store: Callable[[Path], None], tmp_path: Path) -> None:
+    measured_store(tmp_path / "db")
+
 
 X = np.random.default_rng(3).normal(size=30_000)
 

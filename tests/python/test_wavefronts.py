@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 pytestmark = pytest.mark.compile
 
-NESTS = examples(60)
+NESTS = examples(20)
 RNG = np.random.default_rng(5)
 # Around the number of rows under way and that many skews; none, one and two of each.
 SHAPES = [(40, 60), (13, 21), (8, 40), (20, 3), (5, 4), (6, 5), (4, 30), (4, 4), (5, 33), (23, 9), (12, 36)]
@@ -370,7 +370,7 @@ def function_of(source: str) -> Any:
 
 @settings(
     max_examples=NESTS, deadline=None, phases=[Phase.explicit, Phase.generate, Phase.shrink],
-    suppress_health_check=list(HealthCheck), derandomize=NESTS == 60, database=None,
+    suppress_health_check=list(HealthCheck), derandomize=NESTS == 20, database=None,
 )  # fmt: skip
 @given(nests(), st.lists(st.tuples(st.integers(4, 45), st.integers(6, 50)), min_size=2, max_size=3))
 def test_random_nests_answer_as_numpy(nest: tuple[str, str], shapes: list[tuple[int, int]]) -> None:

@@ -265,7 +265,7 @@ def test_they_are_one_function_with_their_kernels(function: Any) -> None:
     assert "serial" in text and "driver" not in text, text
 
 
-@settings(max_examples=examples(25), deadline=None)
+@settings(max_examples=examples(10), deadline=None)
 @given(st.lists(st.integers(-4, 4), max_size=70), st.integers(-4, 4))
 def test_any_numbers(values: list[int], key: int) -> None:
     a = np.array(values, np.int64)

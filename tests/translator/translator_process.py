@@ -67,5 +67,9 @@ class Evaluator:
             results.append(np.frombuffer(data, dtype=dtype.decode()).reshape(shape))
         return results
 
+    def close(self) -> None:
+        if self._process is not None:
+            self._process.communicate()
+
 
 REPOSITORY = Path(__file__).parents[2]
