@@ -550,7 +550,9 @@ class SpaceBuilder {
     static Line along_rows(const dsl::StageInfo& stage, Line line, const std::string& columns, const Factor& width,
                            const std::vector<std::string>& around = {}) {
         const std::string row = std::ranges::find(stage.updates.front().loops, true, &dsl::LoopInfo::reduced)->name;
-        const Factor at_once = hole(stage.name + "_rows", kRowsAtOnce, {1, 2, 4, 8}, 1, 16);
+        // Of blocks of rows "_rows" is how many blocks a task has.
+        const std::string name = stage.name + (stage.part == StagePart::rows ? "_at_once" : "_rows");
+        const Factor at_once = hole(name, kRowsAtOnce, {1, 2, 4, 8}, 1, 16);
         return line.add("split", columns, columns + "v", columns + "x", width)
             .add("split", row, row + "o", row + "i", at_once)
             .add("reorder", columns + "x", row + "i", columns + "v", row + "o", around)

@@ -217,7 +217,10 @@ TEST(DefaultSpace, ColumnsOfALargeMatrixAreAddedUpAlongItsRows) {
 }
 
 TEST(DefaultSpace, BlocksOfRowsOfOneVectorKeepTheirSumsInRegisters) {
-    const std::string by_rows = "sum_rows.update(0).reorder(i, r).vectorize(i, ?sum_rows_vec).parallel(b)";
+    // A sum is loaded and stored once for eight rows.
+    const std::string by_rows = "sum_rows.update(0).split(i, iv, ix, ?sum_rows_vec)"
+                                ".split(r, ro, ri, ?sum_rows_at_once{8, 1, 2, 4})"
+                                ".reorder(ix, ri, iv, ro).vectorize(ix).unroll(ri).parallel(b)";
     const std::string by_columns = "sum_rows.update(0).reorder(r, i).vectorize(i, ?sum_rows_vec).parallel(b)";
     EXPECT_THAT(space_of(kColumnSums, {{"x.0", 100'000}, {"x.1", 64}}),
                 HasSubstr("\nchoose {\n    " + by_rows + "\n|\n    " + by_columns + "\n}\n"));
