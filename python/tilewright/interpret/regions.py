@@ -325,7 +325,7 @@ class Regions(Region):
         # Of names that hold tuples: how these are nested.
         tuples: dict[str, Any] = {}
         for _ in range(MAX_RUNS + MOST_CARRIED):
-            block = Block()
+            block, values = Block(), tracer.values_left
             needed_attribute: AttributeNeeded | None = None
             checks, symbols = dict(tracer.checks), set(tracer.loops)
             carried = [self._carried_memory(m) for m in memories]
@@ -383,6 +383,7 @@ class Regions(Region):
                 before[variable] = held
             if wider:
                 tracer.forget(tracer.loops.keys() - symbols)
+                tracer.dropped += tracer.values_left - values
             if not wider:
                 return carried, block, {**left, **{n: MISSING for n in unset if n in handed}}
         raise self.error(
@@ -432,7 +433,8 @@ class Regions(Region):
                 carried.append(one)
                 if one.form.kinds and f" kind of {key}" not in forms:
                     with tracer.writing(outer), seeing(memories, {}):
-                        code = which_of(tracer, held, one.form.dtype)
+                        is_new = name in unset and not is_set(held)  # nobody reads which it is
+                        code = tracer.constant(0) if is_new else which_of(tracer, held, one.form.dtype)
                     if code is not None:
                         kind = Carried(code, Form("int", INT64), frame, name, path=path, kind_of=one)
                         with tracer.writing(block):
@@ -699,6 +701,8 @@ class Regions(Region):
             return False
 
     def _carried_name(self, node: ast.stmt, name: str, held: Any, wider: Form | None, unset: Form | None) -> Carried:
+        if unset is not None and wider is not None:
+            unset = wider
         if unset is not None and not is_set(held):
             return Carried(self._zeros(unset), unset, self.frame, name)
         found = None if held is MISSING else self._value_of(held.read() if isinstance(held, Pending) else held)
