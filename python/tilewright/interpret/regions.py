@@ -325,7 +325,7 @@ class Regions(Region):
         # Of names that hold tuples: how these are nested.
         tuples: dict[str, Any] = {}
         for _ in range(MAX_RUNS + MOST_CARRIED):
-            block, values = Block(), tracer.values_left
+            block, made, values = Block(), tracer.made, tracer.values_left
             needed_attribute: AttributeNeeded | None = None
             checks, symbols = dict(tracer.checks), set(tracer.loops)
             carried = [self._carried_memory(m) for m in memories]
@@ -384,6 +384,7 @@ class Regions(Region):
             if wider:
                 tracer.forget(tracer.loops.keys() - symbols)
                 tracer.dropped += tracer.values_left - values
+                tracer.undone.append(range(made, tracer.made))  # also what it has put before the loop
             if not wider:
                 return carried, block, {**left, **{n: MISSING for n in unset if n in handed}}
         raise self.error(

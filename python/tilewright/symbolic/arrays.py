@@ -258,7 +258,7 @@ class SymArray(ArrayLike):
         if self.is_scalar and self._read is not None:
             return self._read[1]  # a NumPy scalar is a copy
         if self._read is None or self._read[0] != self.storage.version or not self.tracer.is_visible(self._read[1]):
-            if self.may_be_a_copy() and _root(self.tracer, self.storage.value) is not _root(self.tracer, self.seen):
+            if self.may_be_a_copy() and root_of(self.tracer, self.storage.value) is not root_of(self.tracer, self.seen):
                 asked = "reading a reshaped array after the array itself was written"
                 raise self._of_no_layout(asked, "Reshape after the last write, or take a .copy().")
             value = self.storage.value
@@ -540,10 +540,10 @@ class SymArray(ArrayLike):
 
 def was_written(tracer: Tracer, storage: Storage, value: Value) -> bool:
     """Whether memory has changed since it had this value."""
-    return _root(tracer, storage.value) is not _root(tracer, value)
+    return root_of(tracer, storage.value) is not root_of(tracer, value)
 
 
-def _root(tracer: Tracer, value: Value) -> Value:
+def root_of(tracer: Tracer, value: Value) -> Value:
     """The value that memory began with, where no loop or branch in between changes it; loops that are being traced are
     taken not to (regions.py sees to it)."""
     while True:
