@@ -28,6 +28,7 @@ from . import (  # noqa: F401  (each fills the registry)
     order,
     parts,
     reductions,
+    rolls,
     scatters,
     selections,
     shapes,

@@ -67,14 +67,14 @@ def _one_by_one(
         return None
     if not all(_is_of_positions(key[k]) for k in at) or value is None or isinstance(value, (list, tuple)):
         return None
-    positions = np.broadcast_arrays(*(as_array(tracer, key[k]) for k in at))
-    shape = [SymInt(tracer, size) for size in shape_of(positions[0])]
+    positions: Any = np.broadcast_arrays(*(as_array(tracer, key[k]) for k in at))
+    shape: list[Any] = [SymInt(tracer, size) for size in shape_of(positions[0])]
     ahead, behind = array.shape[: at[0]], array.shape[at[-1] + 1 :]
-    held = as_array(tracer, value)
+    held: Any = as_array(tracer, value)
     if held.ndim > len(ahead) + len(shape) + len(behind):
         return None
     flat = [one.reshape(-1) for one in positions]
-    values = np.broadcast_to(held, (*ahead, *shape, *behind)).reshape((*ahead, flat[0].shape[0], *behind))
+    values: Any = np.broadcast_to(held, (*ahead, *shape, *behind)).reshape((*ahead, flat[0].shape[0], *behind))
     return values, (slice(None),) * len(ahead), flat
 
 

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from .. import callees, effects
-from ..symbolic.arrays import SymArray, root_of
+from ..symbolic.arrays import SymArray, before_regions
 from ..symbolic.compressed import Compressed
 from ..symbolic.from_data import size_from_data
 from ..symbolic.graph import INT64, Value
@@ -234,18 +234,8 @@ def materialized(value: Any) -> Any:
 @provides
 def array_of_selected(selected: Compressed) -> SymArray:
     """In a loop, of what was picked out before it, once before the loop."""
-    tracer, storage = selected.tracer, selected.whole.storage
-    value = storage.value if len(tracer.blocks) == 1 else root_of(tracer, storage.value)
-    homes = [one.home for one in (value, selected.mask)]
-    depth = max((k for k, block in enumerate(tracer.blocks) if any(block is home for home in homes)), default=0)
-    if depth + 1 >= len(tracer.blocks) or not all(any(home is one for one in tracer.blocks) for home in homes):
-        return _array_of(selected, selected.whole)
-    open_loops = set(tracer.open_loops)
-    with tracer.writing(tracer.blocks[depth]):
-        before = SymArray.fresh(tracer, value, is_scalar=False)
-        made = _array_of(selected, SymArray(tracer, before.storage, selected.whole.chain))
-    tracer.open_loops |= open_loops
-    return made
+    with before_regions(selected.whole, selected.mask) as whole:
+        return _array_of(selected, whole)
 
 
 def _array_of(selected: Compressed, whole: SymArray) -> SymArray:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -536,6 +537,24 @@ class SymArray(ArrayLike):
 
     def put(self, *args: Any, **kwargs: Any) -> None:
         self._call(np.ndarray.put, *args, **kwargs)
+
+
+@contextmanager
+def before_regions(array: SymArray, *others: Value) -> Iterator[SymArray]:
+    """The array as it is before the loops and branches that are being traced and do not change it: what is made of it inside
+    is made there, as far as the other values are known there too."""
+    tracer = array.tracer
+    value = root_of(tracer, array.storage.value) if len(tracer.blocks) > 1 else array.storage.value
+    homes = [one.home for one in (value, *others)]
+    depths = [next((k for k, block in enumerate(tracer.blocks) if block is home), None) for home in homes]
+    known = [depth for depth in depths if depth is not None]
+    if len(known) < len(homes) or max(known) + 1 >= len(tracer.blocks):
+        yield array
+        return
+    open_loops = set(tracer.open_loops)
+    with tracer.writing(tracer.blocks[max(known)]):
+        yield SymArray(tracer, SymArray.fresh(tracer, value, is_scalar=False).storage, array.chain)
+    tracer.open_loops |= open_loops
 
 
 def was_written(tracer: Tracer, storage: Storage, value: Value) -> bool:

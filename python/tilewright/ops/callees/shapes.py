@@ -12,7 +12,7 @@ from ..stages import FromData, Gives, Like, row
 from .dtypes import broadcast, common, diagonal_of, extent_of, trial, with_axis, with_extents
 
 
-@row(np.roll, source_first=True)
+@row(np.roll)
 def _roll(a: Like, shift: Any, axis: Any = None) -> Any:
     return Gives(a.dtype, a.shape, is_array=True)
 
