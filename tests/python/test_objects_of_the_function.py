@@ -320,7 +320,6 @@ def with_operators(x):
     ("function", "words"),
     [
         (lambda x: Keeps(x).a + 1, "making a Keeps object"),
-        (assigned_behind_an_if, "assigning rod.u in a run-time loop or branch"),
         (with_operators, "with a Base object"),
     ],
 )
@@ -330,9 +329,9 @@ def test_refused(function, words) -> None:
             tilewright.jit(function, strict=True)(X)
 
 
-def test_what_changes_an_object_in_a_loop_is_a_stage() -> None:
+def test_what_changes_an_object_in_a_loop_or_a_branch() -> None:
     def calls(x):
-        return assigned_in_a_loop(x, int(x.sum())) * 2
+        return assigned_in_a_loop(x, int(x.sum())) * 2, assigned_behind_an_if(x)
 
     check(calls, X)
 

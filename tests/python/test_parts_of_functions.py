@@ -94,13 +94,13 @@ def none_before(x):
 class Filter:
     def __init__(self, a):
         self.a = a
-        self.z = 0.0
+        self.state = {"z": 0.0}
 
     def process(self, x):
         y = np.zeros_like(x)
         for i in range(len(x)):
-            self.z = self.a * self.z + x[i]
-            y[i] = self.z
+            self.state["z"] = self.a * self.state["z"] + x[i]
+            y[i] = self.state["z"]
         return y
 
 

@@ -26,6 +26,7 @@ from .carried import (
     seeing,
     storages_of,
 )
+from .carried_attributes import BranchAttributes
 from .early_return import VALUE
 from .frame import BeginAgain, Leaving, Pending, ReadBehind, Return
 from .region import RAISES, Raises, Region
@@ -131,11 +132,13 @@ class Branches(Region):
             if skips
             else f"the branch on data of line {line}"
         )
-        before = dict(frame.variables)
+        before = others = dict(frame.variables)
         place = self.place(node) if hasattr(node, "lineno") else None
         wanted = [name for kind, where, name in sorted(tracer.cells) if (kind, where) == ("branch", place)]
         cells = {name: Cell(tracer) for name in wanted if assigns or name == _GIVEN}
         memories = list(memory_of(frame, tracer))
+        objects: BranchAttributes | None = None
+        changes: list[dict[str, Any]] = []
         sides = []
         for holds, way in zip((True, False), ways, strict=True):
             block = Block()
@@ -144,10 +147,11 @@ class Branches(Region):
                     tracer.facts += condition.facts(holds)
                 try:
                     with (
-                        self.keeping_containers(node),
+                        self.keeping_containers(node) as held_outside,
                         tracer.where_data_decide(where),
                         self._maybe_run(node, "one way of a branch on data"),
                     ):
+                        objects = objects or BranchAttributes(tracer, held_outside)
                         given = way()
                         for name, cell in cells.items():
                             if name == _GIVEN:
@@ -160,7 +164,8 @@ class Branches(Region):
                             else:
                                 del frame.variables[name]
                     stored = {id(m.storage): m.storage.value for m in memories if m.changed()}
-                    found = {**frame.variables, _GIVEN: given}
+                    changes.append(objects.changes())
+                    found = {**frame.variables, **changes[-1], _GIVEN: given}
                     values = {n: self._value_of(v) for n, v in found.items() if v is not before.get(n, MISSING)}
                 except Raises as raises:
                     raises.holds = holds if raises.node is node else None
@@ -168,8 +173,16 @@ class Branches(Region):
                 finally:
                     # Also where the condition of a while is tried again, as that of a region.
                     frame.variables = dict(before)
+                    if objects is not None:
+                        objects.changes()  # where a way is refused
                     self._restore(frame, before, memories)
             sides.append(_Side(block, found, values, stored))
+        assert objects is not None
+        was = objects.before()
+        before = {**before, **was}
+        for side, changed in zip(sides, changes, strict=True):
+            side.found.update({**was, **changed})
+        objects.take_out()
         if skips:
             self._keep_when_skipped(sides[0], before)
         merged = self._merged(sides, memories)
@@ -184,6 +197,7 @@ class Branches(Region):
                 frame.variables[name] = self._differs(node, truth, name, [side.found.get(name) for side in sides])
         for name, cell in cells.items():
             frame.variables[name] = cell.take()
+        objects.put_in(frame.variables, others)
         if _GIVEN in frame.variables:
             given = frame.variables.pop(_GIVEN)
             return given.read() if isinstance(given, Pending) else given

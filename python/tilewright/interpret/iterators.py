@@ -9,6 +9,7 @@ from typing import Any
 from ..symbolic.scalars import Symbolic
 from ..symbolic.tracer import pushed
 from .carried import containers_of, memory_of
+from .carried_attributes import LoopAttributes
 from .frame import Frame
 from .state import State
 
@@ -105,6 +106,7 @@ class LoopItems:
             with (
                 tracer.where_data_decide(where),
                 pushed(self._state.containers, containers_of(self._state.frame, tracer)),
+                pushed(self._state.attributes, LoopAttributes(tracer, is_fixed=True)),
             ):
                 item = next(self._items, END)
         finally:

@@ -12,6 +12,9 @@ from typing import Any
 
 from ..guards import Same
 from ..outside_values import is_of_a_statement
+from .carried import MISSING, attributes_of
+from .carried_attributes import MOST_CARRIED, AttributeNeeded, is_same, set_attribute
+from .frame import Pending
 from .pure import is_of_namedtuple
 from .source import source_of
 from .state import Part, State
@@ -94,22 +97,32 @@ class MadeObjects(Part):
         kind = type(owner)
         held = inspect.getattr_static(kind, name, None)
         if name == "__dict__":
+            for one, value in attributes_of(owner).items():
+                set_attribute(owner, one, value.read() if isinstance(value, Pending) else value)
             return vars(owner)  # or Python's own error
         if type(held) is property and isinstance(held.fget, types.FunctionType):
             return self.call_function(self.inputs.getter(kind, name, held), [owner], {})
         if held is None or name in getattr(owner, "__dict__", {}) or isinstance(held, types.MemberDescriptorType):
-            return getattr(owner, name)  # or Python's own error
+            value = getattr(owner, name)  # or Python's own error
+            return value.read() if isinstance(value, Pending) else value
         found = self.inputs.of_class(kind, name)
         return types.MethodType(found, owner) if isinstance(held, types.FunctionType) else found
 
     def set(self, node: ast.Attribute, owner: Any, value: Any) -> None:
-        self.refuse_in_region(node, owner, f"assigning {ast.unparse(node)}")
         held = inspect.getattr_static(type(owner), node.attr, None)
         if type(held) is property and isinstance(held.fset, types.FunctionType):
             path = (("object", Same(type(owner))), ("attribute", node.attr), ("attribute", "fset"))
             self.call_function(self.inputs.outside(path, held.fset), [owner, value], {})
-        else:
-            setattr(owner, node.attr, value)  # or Python's own error
+            return
+        is_plain = type(owner).__setattr__ is object.__setattr__
+        if is_plain and is_same(attributes_of(owner).get(node.attr, MISSING), value):
+            return
+        for around, attributes in zip(self.state.containers[::-1], self.state.attributes[::-1], strict=True):
+            if id(owner) in around and attributes is not None and not attributes.carries(owner, node.attr):
+                if attributes.is_fixed or not is_plain or len(attributes.carried) == MOST_CARRIED:
+                    self.refuse_in_region(node, owner, f"assigning {ast.unparse(node)}")
+                raise AttributeNeeded(owner, node.attr)
+        setattr(owner, node.attr, value)  # or Python's own error
 
     def super_of(self, node: ast.Call, args: list[Any]) -> Any:
         """super() in a method whose object the function made."""

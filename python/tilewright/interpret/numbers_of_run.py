@@ -15,6 +15,7 @@ import numpy as np
 
 from ..ops import apply_ufunc
 from ..ops.elementwise import number_of_the_run
+from ..ops.error_function import erf
 from ..ops.operands import to_value
 from ..ops.stages import Gives, add_stage
 from ..symbolic.arrays import SymArray
@@ -32,7 +33,7 @@ OF_FLOATS: dict[Any, np.ufunc] = {
 }  # fmt: skip
 _TRUTHS: dict[Any, np.ufunc] = {math.isnan: np.isnan, math.isinf: np.isinf, math.isfinite: np.isfinite}
 _TO_INT: dict[Any, np.ufunc] = {math.floor: np.floor, math.ceil: np.ceil, math.trunc: np.trunc, round: np.rint}
-_BY_PYTHON = (math.erf, math.erfc)  # which raise for no float
+_BY_PYTHON = (math.erfc,)  # which raises for no float
 
 
 def of_the_run(tracer: Tracer, function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -43,7 +44,13 @@ def of_the_run(tracer: Tracer, function: Callable[..., Any], args: Sequence[Any]
     if kwargs or not args or not any(map(is_of_the_run, args)) or not all(map(is_number, args)):
         return None
     try:
-        known = function in OF_FLOATS or function in _TRUTHS or function in _TO_INT or function in _BY_PYTHON
+        known = (
+            function in OF_FLOATS
+            or function is math.erf
+            or function in _TRUTHS
+            or function in _TO_INT
+            or function in _BY_PYTHON
+        )
         known = known or function is operator.index
     except TypeError:  # no hash
         return None
@@ -54,6 +61,9 @@ def of_the_run(tracer: Tracer, function: Callable[..., Any], args: Sequence[Any]
     if function in _TO_INT:
         return _integer(tracer, _TO_INT[function], args[0]) if len(args) == 1 else None
     floats = [as_float(tracer, one) for one in args]
+    if function is math.erf and len(floats) == 1:
+        with tracer.composite("math.erf"):
+            return RunScalar(tracer, erf(floats[0]).read(), float)  # which raises for no float
     if function in _BY_PYTHON and len(floats) == 1:
         number = RunScalar(tracer, floats[0].read(), float)
         return add_stage(tracer, f"math.{function.__name__}", function, [number], {}, Gives(FLOAT64, (), float))

@@ -16,6 +16,7 @@ from ..symbolic.graph import BOOL, COMPLEX128, FLOAT64, INT64, Value
 from ..symbolic.scalars import LARGEST_INT, RunBool, RunScalar, SymInt, SymScalar, described
 from ..symbolic.tracer import LEAVE_IT_OUT, pushed
 from .carried import MISSING, Carried, Form, Memory, containers_of, memory_of
+from .carried_attributes import LoopAttributes
 from .frame import Control, Frame, Pending
 from .plain_arrays import WrittenWithTraced, place_of
 from .state import Part
@@ -34,12 +35,13 @@ class Region(Part):
     """A part of the interpreter that makes regions of the program."""
 
     @contextmanager
-    def keeping_containers(self, node: ast.AST) -> Iterator[None]:
-        """A region: what it changes of Python's and NumPy's own containers from outside, it would change once."""
+    def keeping_containers(self, node: ast.AST, attributes: LoopAttributes | None = None) -> Iterator[dict[int, Any]]:
+        """A region: what it changes of Python's and NumPy's own containers from outside, it would change once. `attributes`
+        of objects: those that a loop carries; a branch chooses all that its ways set."""
         held = containers_of(self.frame, self.tracer)
         arrays = [(item, bytes_of(item)) for item in held.values() if isinstance(item, np.ndarray)]
-        with pushed(self.state.containers, held):
-            yield
+        with pushed(self.state.containers, held), pushed(self.state.attributes, attributes):
+            yield held
         changed = [array for array, before in arrays if bytes_of(array) != before]
         if changed:
             self.at(node)

@@ -37,6 +37,7 @@ from .carried import (
     sizes_in,
     storages_of,
 )
+from .carried_attributes import MOST_CARRIED, AttributeNeeded, BranchAttributes, LoopAttributes
 from .early_return import VALUE, has_break, test_as_break
 from .expressions import Expressions
 from .frame import Leaving, Pending, ReadBehind
@@ -102,13 +103,13 @@ class Regions(Region):
 
         moving = self._put_into_moving(node, tracer.resolve(iterations)) if runs and not has_break(node) else []
         self._put_into_cells(node)
-        was_set = self._set_names()
+        was_set, objects = self._set_names(), LoopAttributes(tracer)
         for one in moving:
             one.iteration = before
         tracer.open_loops.add(symbol)
         try:
-            with self._breaking(node) as stopped, self.keeping_containers(node):
-                carried, block, after = self._settled(node, [stopped], iteration)
+            with self._breaking(node) as stopped, objects.kept(), self.keeping_containers(node, objects):
+                carried, block, after = self._settled(node, [stopped], iteration, objects)
         finally:
             tracer.open_loops.discard(symbol)
             for one in moving:
@@ -126,6 +127,7 @@ class Regions(Region):
             else:
                 held = value
             self.frame.variables[variable] = self._once_run(node, variable, held, length, variable in was_set)
+        objects.end(self.frame.variables)
         self._take_from_cells(node)
         self.else_of(node, stopped)
 
@@ -161,7 +163,7 @@ class Regions(Region):
         for name, held in before.items():
             where = (self.place(node), name)
             ends = self.frame.variables.get(name)
-            if where in self.tracer.moving or not isinstance(ends, SymArray):
+            if where in self.tracer.moving or not isinstance(ends, SymArray) or not name.isidentifier():
                 continue
             with suppress(TraceError):
                 begins = held.read() if isinstance(held, Pending) and is_set(held) else held
@@ -181,7 +183,7 @@ class Regions(Region):
         tracer = self.tracer
         test = Block()
         arrays = {name: held for name, held in self.frame.variables.items() if isinstance(held, SymArray)}
-        was_set = self._set_names()
+        was_set, objects = self._set_names(), LoopAttributes(tracer)
         ran = f" ran of line {node.lineno}"
         self.frame.variables[ran] = False
 
@@ -190,6 +192,7 @@ class Regions(Region):
             with tracer.writing(test):
                 goes_on = self.negated(node, self.held(stopped)) if stopped else True
                 variables, memories = dict(self.frame.variables), list(memory_of(self.frame, tracer))
+                held = BranchAttributes(tracer, self.state.containers[-1])
                 if goes_on is True:
                     with tracer.where_data_decide(f"the condition of the while of line {node.lineno}"):
                         condition = self.test_of(node.test)
@@ -199,7 +202,7 @@ class Regions(Region):
                     )
                 test.yields.append(self._truth_value(node, condition))
                 assigned = any(variables.get(name) is not held for name, held in self.frame.variables.items())
-                if assigned or any(memory.changed() for memory in memories):
+                if assigned or any(memory.changed() for memory in memories) or held.changes():
                     raise TestWrites
             where = f"the while of line {node.lineno}"
             with tracer.where_data_decide(where), self._maybe_run(node, "a while that may have no iteration"):
@@ -214,8 +217,8 @@ class Regions(Region):
             self.while_region(test_as_break(node))
             return
         try:
-            with self._breaking(node) as stopped, self.keeping_containers(node):
-                carried, block, after = self._settled(node, [stopped, ran], iteration)
+            with self._breaking(node) as stopped, objects.kept(), self.keeping_containers(node, objects):
+                carried, block, after = self._settled(node, [stopped, ran], iteration, objects)
         except TestWrites:
             del self.frame.variables[ran]
             self.while_region(test_as_break(node))
@@ -234,6 +237,7 @@ class Regions(Region):
         for variable, value in after.items():
             if not variable.startswith(VALUE):
                 self.frame.variables[variable] = self._once_run(node, variable, value, once, variable in was_set)
+        objects.end(self.frame.variables)
         self._note_unchanged(arrays, self.frame.variables.pop(ran, None))
         self._take_from_cells(node)
         self.else_of(node, stopped)
@@ -292,11 +296,12 @@ class Regions(Region):
                 self.leave_to_numpy(node, ran_through, True)
 
     def _settled(
-        self, node: ast.For | ast.While, own: list[str], iteration: Callable[[], bool]
+        self, node: ast.For | ast.While, own: list[str], iteration: Callable[[], bool], attributes: LoopAttributes
     ) -> tuple[list[Carried], Block, dict[str, Any]]:
         """Runs a loop's body until it carries what it has to: (carried, its block, other variables after an iteration).
 
-        `own`: variables of the loop itself, whether a break ended it first."""
+        `own`: variables of the loop itself, whether a break ended it first. `attributes`: those that the loop carries, which
+        are found here."""
         tracer, frame = self.tracer, self.frame
         names = sorted(_assigned([node]) & frame.locals) + [name for name in own if name]
         if cells := self.state.cells.get(self.place(node)):
@@ -319,14 +324,17 @@ class Regions(Region):
         same: dict[str, SymArray | Compressed | None] = {}
         # Of names that hold tuples: how these are nested.
         tuples: dict[str, Any] = {}
-        for _ in range(MAX_RUNS):
-            block = Block()
+        for _ in range(MAX_RUNS + MOST_CARRIED):
+            block, made, values = Block(), tracer.made, tracer.values_left
+            needed_attribute: AttributeNeeded | None = None
             checks, symbols = dict(tracer.checks), set(tracer.loops)
             carried = [self._carried_memory(m) for m in memories]
             try:
                 with tracer.writing(block):
                     self._enter(node, before, carried, memories, forms, unset, same, tuples)
+                    attributes.put_in(frame.variables)
                     again = iteration()
+                    attributes.take_out(frame.variables)
                     self._refuse_other_tuples(node, tuples)
                     wider = again or self._rebound(same) or self._close(node, carried, forms)
                     after = {n: frame.variables.get(n, MISSING) for n in names}
@@ -357,14 +365,26 @@ class Regions(Region):
             except CarryNeeded as needed:
                 unset[needed.name] = needed.form
                 wider = True
+            except AttributeNeeded as attribute:
+                if attributes.carries(attribute.owner, attribute.name):
+                    raise  # by a loop around
+                needed_attribute = attribute
+                wider = True
             except TraceError:
                 if isinstance(node, ast.For) and not has_break(node):
                     self._find_moving(node, before)
                 raise
             finally:
                 self._restore(frame, before, memories)
+                attributes.drop()
+            if needed_attribute is not None:
+                variable, held = attributes.add(needed_attribute)
+                names.append(variable)
+                before[variable] = held
             if wider:
                 tracer.forget(tracer.loops.keys() - symbols)
+                tracer.dropped += tracer.values_left - values
+                tracer.undone.append(range(made, tracer.made))  # also what it has put before the loop
             if not wider:
                 return carried, block, {**left, **{n: MISSING for n in unset if n in handed}}
         raise self.error(
@@ -414,7 +434,8 @@ class Regions(Region):
                 carried.append(one)
                 if one.form.kinds and f" kind of {key}" not in forms:
                     with tracer.writing(outer), seeing(memories, {}):
-                        code = which_of(tracer, held, one.form.dtype)
+                        is_new = name in unset and not is_set(held)  # nobody reads which it is
+                        code = tracer.constant(0) if is_new else which_of(tracer, held, one.form.dtype)
                     if code is not None:
                         kind = Carried(code, Form("int", INT64), frame, name, path=path, kind_of=one)
                         with tracer.writing(block):
@@ -510,7 +531,7 @@ class Regions(Region):
                     f"loops: {one.text}, which an iteration hands to the next; it is neither an array nor a number.",
                     "Leave the loop out of the compiled function.",
                 )
-                if isinstance(held, Compressed) and not one.path:
+                if isinstance(held, Compressed) and not one.path and one.name.isidentifier():
                     refusal.cell = ("loop", self.place(node), one.name)
                 raise refusal
             value, form = found
@@ -524,7 +545,8 @@ class Regions(Region):
                     f"{form_text(form)}; an array or a number keeps its dtype and its shape from iteration to iteration.",
                     "Give it its final dtype and shape before the loop.",
                 )
-                if one.form.dtype == form.dtype and len(one.form.shape) == len(form.shape) > 0 and not one.path:
+                is_cell = one.name.isidentifier() and not one.path
+                if one.form.dtype == form.dtype and len(one.form.shape) == len(form.shape) > 0 and is_cell:
                     refusal.cell = ("loop", self.place(node), one.name)
                 raise refusal
             if joined != one.form:
@@ -680,6 +702,8 @@ class Regions(Region):
             return False
 
     def _carried_name(self, node: ast.stmt, name: str, held: Any, wider: Form | None, unset: Form | None) -> Carried:
+        if unset is not None and wider is not None:
+            unset = wider
         if unset is not None and not is_set(held):
             return Carried(self._zeros(unset), unset, self.frame, name)
         found = None if held is MISSING else self._value_of(held.read() if isinstance(held, Pending) else held)
@@ -698,7 +722,7 @@ class Regions(Region):
                 f"{'it may be read before it is set' if held is MISSING else why}.",
                 "Carry arrays and numbers, set before the loop, or leave the loop out of the compiled function.",
             )
-            if isinstance(held, Compressed):
+            if isinstance(held, Compressed) and name.isidentifier():
                 refusal.cell = ("loop", self.place(node), name)
             raise refusal
         value, form = found

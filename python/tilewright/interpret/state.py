@@ -17,6 +17,7 @@ from ..symbolic.tracer import LEAVE_IT_OUT, NO_RULE, Tracer
 from ..taken_ways import Branch, Site, Way
 from .arguments import Inputs
 from .carried import attributes_of, may_change, memory_of
+from .carried_attributes import LoopAttributes
 from .frame import Frame
 from .plain_arrays import WrittenWithTraced, place_of
 from .source import site_of
@@ -32,6 +33,8 @@ class State:
     frame: Frame = None  # type: ignore[assignment]
     # Of each region around: Python's own containers from outside, by identity.
     containers: list[dict[int, Any]] = field(default_factory=list)
+    # Of each of them: which attributes of objects it carries, None of one that leaves all to what is around it.
+    attributes: list[LoopAttributes | None] = field(default_factory=list)
     # Of each loop around that is a region: the variable of its breaks; "" without one, and of loops that are unrolled.
     stopped: list[str] = field(default_factory=list)
     unrolling: list[tuple[str, int, int]] = field(default_factory=list)  # the places of loops around that are unrolled

@@ -29,6 +29,7 @@ from . import (  # noqa: F401  (each fills the registry)
     order,
     parts,
     reductions,
+    scatters,
     selections,
     shapes,
     stages,

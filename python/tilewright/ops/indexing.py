@@ -13,7 +13,7 @@ from ..symbolic.compressed import Compressed
 from ..symbolic.from_data import data_slice, is_run_int, position
 from ..symbolic.graph import NEWAXIS, WHOLE, Slice
 from ..symbolic.operators import check_out
-from ..symbolic.registry import provides, rule
+from ..symbolic.registry import OPERATIONS, provides, rule
 from ..symbolic.scalars import SymInt, SymScalar, size_of
 from ..symbolic.sizes import Size
 from ..symbolic.tracer import LEAVE_IT_OUT, OperandError, Tracer
@@ -324,7 +324,10 @@ def set_item(array: SymArray, key: Any, value: Any) -> None:
         if isinstance(refusal, OperandError) or array.is_scalar or not _has_arrays(key):
             raise
         view, whole = _arrays_alone(array, key)
-        given = (whole, materialized(value))
+        held = materialized(value)
+        if OPERATIONS.scattered(view, whole, held):
+            return
+        given = (whole, held)
         write_by_stage(array.tracer, "numpy.ndarray.__setitem__", np.ndarray.__setitem__, view, given, {})
 
 

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from .. import callees, effects
-from ..symbolic.arrays import SymArray
+from ..symbolic.arrays import SymArray, before_regions
 from ..symbolic.compressed import Compressed
 from ..symbolic.from_data import size_from_data
 from ..symbolic.graph import INT64, Value
@@ -233,7 +233,13 @@ def materialized(value: Any) -> Any:
 
 @provides
 def array_of_selected(selected: Compressed) -> SymArray:
-    tracer, whole = selected.tracer, selected.whole
+    """In a loop, of what was picked out before it, once before the loop."""
+    with before_regions(selected.whole, selected.mask) as whole:
+        return _array_of(selected, whole)
+
+
+def _array_of(selected: Compressed, whole: SymArray) -> SymArray:
+    tracer = selected.tracer
     mask = SymArray.fresh(tracer, selected.mask, is_scalar=False)
     outer, behind = whole.shape, selected.at + selected.mask_rank
     count = FromData(SymInt(tracer, tracer.total(whole.sizes[selected.at : behind])))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -258,7 +259,7 @@ class SymArray(ArrayLike):
         if self.is_scalar and self._read is not None:
             return self._read[1]  # a NumPy scalar is a copy
         if self._read is None or self._read[0] != self.storage.version or not self.tracer.is_visible(self._read[1]):
-            if self.may_be_a_copy() and _root(self.tracer, self.storage.value) is not _root(self.tracer, self.seen):
+            if self.may_be_a_copy() and root_of(self.tracer, self.storage.value) is not root_of(self.tracer, self.seen):
                 asked = "reading a reshaped array after the array itself was written"
                 raise self._of_no_layout(asked, "Reshape after the last write, or take a .copy().")
             value = self.storage.value
@@ -538,12 +539,30 @@ class SymArray(ArrayLike):
         self._call(np.ndarray.put, *args, **kwargs)
 
 
+@contextmanager
+def before_regions(array: SymArray, *others: Value) -> Iterator[SymArray]:
+    """The array as it is before the loops and branches that are being traced and do not change it: what is made of it inside
+    is made there, as far as the other values are known there too."""
+    tracer = array.tracer
+    value = root_of(tracer, array.storage.value) if len(tracer.blocks) > 1 else array.storage.value
+    homes = [one.home for one in (value, *others)]
+    depths = [next((k for k, block in enumerate(tracer.blocks) if block is home), None) for home in homes]
+    known = [depth for depth in depths if depth is not None]
+    if len(known) < len(homes) or max(known) + 1 >= len(tracer.blocks):
+        yield array
+        return
+    open_loops = set(tracer.open_loops)
+    with tracer.writing(tracer.blocks[max(known)]):
+        yield SymArray(tracer, SymArray.fresh(tracer, value, is_scalar=False).storage, array.chain)
+    tracer.open_loops |= open_loops
+
+
 def was_written(tracer: Tracer, storage: Storage, value: Value) -> bool:
     """Whether memory has changed since it had this value."""
-    return _root(tracer, storage.value) is not _root(tracer, value)
+    return root_of(tracer, storage.value) is not root_of(tracer, value)
 
 
-def _root(tracer: Tracer, value: Value) -> Value:
+def root_of(tracer: Tracer, value: Value) -> Value:
     """The value that memory began with, where no loop or branch in between changes it; loops that are being traced are
     taken not to (regions.py sees to it)."""
     while True:

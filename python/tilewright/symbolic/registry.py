@@ -39,6 +39,7 @@ class Operations:
     apply_in_place: Rule  # (array, ufunc, other)
     get_item: Rule  # (array, key)
     set_item: Rule  # (array, key, value)
+    scattered: Rule  # (array, key of positions and whole axes, value): whether a loop of the program writes there
     item_of: Rule  # (array): its only element, as Python's number
     flags_of: Rule  # (array): what array.flags is
     flat_of: Rule  # (array): what array.flat is

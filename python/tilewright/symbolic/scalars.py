@@ -331,18 +331,24 @@ class SymInt(_Number):
     def _divide(self, other: Any, name: str, swapped: bool) -> Any:
         if isinstance(other, (SymInt, int)):
             divisor = self if swapped else other
-            if divisor == 0:
+            is_zero = divisor == 0
+            if is_zero is True:
                 raise ZeroDivisionError("division by zero")
             if not all(_is_exact_as_float(self.tracer, number) for number in (self, other)):
                 pair = (other, self.__index__()) if swapped else (self.__index__(), other)
                 return operator.truediv(*(operator.index(number) for number in pair))
             mine, theirs = self.as_float(), other.as_float() if isinstance(other, SymInt) else float(other)
+            if is_zero is not False:  # which the iterations of a loop check
+                runs = RunScalar(self.tracer, mine.value, float)
+                return theirs / runs if swapped else runs / theirs
             # The quotient of the doubles is Python's quotient of the integers.
             return mine.divide_unchecked(theirs, swapped)
         if isinstance(other, (float, SymScalar)) and not isinstance(other, np.generic):
             if not swapped:
                 return self.as_float() / other
-            if self == 0:
+            if isinstance(is_zero := self == 0, RunBool):
+                return other / RunScalar(self.tracer, self.as_float().value, float)
+            if is_zero:
                 raise ZeroDivisionError("division by zero")
             return self.as_float().divide_unchecked(other, True)
         if isinstance(other, (Symbolic, np.ndarray, np.generic)):
@@ -362,7 +368,7 @@ class SymInt(_Number):
                 return power
             return self.__index__() ** other
         if isinstance(other, (float, SymScalar)) and not isinstance(other, np.generic):
-            return float(self) ** float(other)
+            return self.as_float() ** other if self._is_of_a_loop() else float(self) ** float(other)
         if isinstance(other, (Symbolic, np.ndarray, np.generic)):
             return self._ufunc(other, "pow", False)
         return NotImplemented
@@ -370,7 +376,13 @@ class SymInt(_Number):
     def __rpow__(self, other: Any) -> Any:
         if isinstance(other, (SymScalar, np.ndarray, np.generic)):
             return NotImplemented
+        if isinstance(other, float) and self._is_of_a_loop():
+            return other ** self.as_float()
         return other ** self.__index__()
+
+    def _is_of_a_loop(self) -> bool:
+        tracer = self.tracer
+        return tracer.checked is not None and not tracer.loops.keys().isdisjoint(tracer.resolve(self.size).symbols())
 
     def __neg__(self) -> Any:
         return self._make(-self.size)
@@ -514,8 +526,12 @@ class SymScalar(_Number):
         if name == "pow" and left.hint > 0 and self._stays_in_the_program(left.sources | right.sources):
             return self._power(left, right)
         if name not in ("add", "sub", "mul"):
-            pair = (left.concrete(), right.concrete())
-            return python_operator(name)(*pair)
+            if self.tracer.checked is not None and not self.tracer.loops.keys().isdisjoint(
+                left.sources | right.sources
+            ):
+                # The index of a loop: each iteration checks what Python may raise.
+                return python_operator(name)(*(RunScalar(self.tracer, one.value, float) for one in (left, right)))
+            return python_operator(name)(left.concrete(), right.concrete())
         return self._float(BINARY[name].__name__, left, right, python_operator(name)(left.hint, right.hint))
 
     def _stays_in_the_program(self, sources: frozenset[str]) -> bool:
@@ -579,7 +595,7 @@ class SymScalar(_Number):
     def _divide(self, other: Any, name: str, swapped: bool) -> Any:
         if not swapped and type(self.hint) is not complex:
             is_number = isinstance(other, (int, float, SymInt)) and not isinstance(other, np.generic)
-            if is_number and other != 0:
+            if is_number and (other != 0) is True:
                 return self.divide_unchecked(other, False)
         return self._arithmetic(other, name, swapped)
 

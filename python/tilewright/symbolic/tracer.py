@@ -31,6 +31,7 @@ NO_RULE = "there is no rule for it"
 LEAVE_IT_OUT = "Leave it out of the compiled function."
 # Beyond this, compiling takes minutes: loops that are unrolled too far.
 MAX_VALUES = 2_000
+MAX_MADE = 20 * MAX_VALUES  # with those of runs that came to nothing
 MOST_STAGE_OPERANDS = MOST_STAGE_ARRAYS - 1
 # A reduction is several stages, each with its loops: some 0.4 s to compile.
 MAX_UNROLLED_REDUCTIONS = 48
@@ -179,6 +180,7 @@ class Tracer(Decided):
         self.function_name = function_name
         self.file = file
         self.made = 0  # values so far
+        self.dropped = 0  # those of them that are of runs of a loop's body which another run has replaced
         # The blocks that are being written, outermost first.
         self.blocks: list[Block] = [Block()]
         self.loops: dict[str, LoopIndex] = {}
@@ -321,6 +323,11 @@ class Tracer(Decided):
 
     # -- values ---------------------------------------------------------------------------------
 
+    @property
+    def values_left(self) -> int:
+        """Values that the program may have."""
+        return self.made - self.dropped
+
     def add(
         self,
         operation: str,
@@ -331,7 +338,7 @@ class Tracer(Decided):
         call_name: str = "",
         blocks: tuple[Block, ...] = (),
     ) -> Value:
-        if self.made >= MAX_VALUES:
+        if self.values_left >= MAX_VALUES or self.made >= MAX_MADE:
             self.keep_a_loop()
             raise self.error(
                 f"loops: more than {MAX_VALUES} operations were traced",

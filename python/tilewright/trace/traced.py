@@ -18,7 +18,7 @@ from ..guards import VALUE_KINDS, Missing, PythonGuard, follow, guard_holds, pat
 from ..interpret.arguments import Inputs
 from ..interpret.array_lists import ArrayList, FormOfList
 from ..interpret.carried import attributes_of
-from ..interpret.frame import BeginAgain, FirstApart, ReadBehind
+from ..interpret.frame import BeginAgain, FirstApart, Pending, ReadBehind
 from ..interpret.generators import OFFSET_BITS, at_most
 from ..interpret.interpreter import Interpreter
 from ..interpret.kept_objects import KeptObject
@@ -595,7 +595,8 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
 
     def collect_attribute(item: Any) -> Any:
         """What an object of the function's holds beside what functions return: what guards keep as it is."""
-        return ("constant", item) if isinstance(item, (types.ModuleType, type, np.dtype)) else collect(item)
+        held = item.read() if isinstance(item, Pending) else item
+        return ("constant", held) if isinstance(held, (types.ModuleType, type, np.dtype)) else collect(held)
 
     shape = collect(result)
     _refuse_shared(tracer, returned)

@@ -1,0 +1,145 @@
+"""Attributes of objects that the function makes, as variables of the loops and branches that set them.
+
+While a region is traced its objects hold what an iteration, or a way of a branch, sees. Between iterations, and behind the
+region, a variable without a name in the source holds that, so that the rules of variables hold for attributes as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from ..symbolic.arrays import SymArray
+from ..symbolic.tracer import Tracer
+from .carried import MISSING, attributes_of
+from .frame import Control, Pending
+
+MOST_CARRIED = 64  # attributes that one loop carries: each of them is found in a run of its body
+
+
+class AttributeNeeded(Control):
+    """An iteration sets an attribute of an object from before the loop."""
+
+    def __init__(self, owner: Any, name: str) -> None:
+        super().__init__(name)
+        self.owner, self.name = owner, name
+
+
+class LoopAttributes:
+    """Attributes of objects from before a loop that its iterations set, with the variables that carry them."""
+
+    def __init__(self, tracer: Tracer, *, is_fixed: bool = False) -> None:
+        """`is_fixed`: those of what is no loop, and carries none."""
+        self.tracer = tracer
+        self.is_fixed = is_fixed
+        self.carried: dict[str, tuple[Any, str]] = {}  # by the variable, (object, attribute)
+        self._before: dict[str, Any] = {}
+
+    def carries(self, owner: Any, name: str) -> bool:
+        return variable_of(self.tracer, owner, name) in self.carried
+
+    def add(self, needed: AttributeNeeded) -> tuple[str, Any]:
+        """The variable that carries it, and what it is before the loop; the object holds it no longer."""
+        variable = variable_of(self.tracer, needed.owner, needed.name)
+        self.carried[variable] = needed.owner, needed.name
+        self._before[variable] = attributes_of(needed.owner).get(needed.name, MISSING)
+        set_attribute(needed.owner, needed.name, MISSING)
+        return variable, self._before[variable]
+
+    def put_in(self, variables: Mapping[str, Any]) -> None:
+        """An iteration begins: the objects hold what the one before has left."""
+        for variable, (owner, name) in self.carried.items():
+            held = variables.get(variable, MISSING)
+            if isinstance(held, Pending) and held.was_set:
+                held = held.read()
+            set_attribute(owner, name, held)
+
+    def take_out(self, variables: dict[str, Any]) -> None:
+        """An iteration ends: no object leads to what the variables hold."""
+        for variable, (owner, name) in self.carried.items():
+            held = attributes_of(owner).get(name, MISSING)
+            if held is not MISSING:
+                variables[variable] = held
+                object.__delattr__(owner, name)
+
+    def drop(self) -> None:
+        """A run of the body ended, or was left."""
+        for owner, name in self.carried.values():
+            set_attribute(owner, name, MISSING)
+
+    def end(self, variables: dict[str, Any]) -> None:
+        """Behind the loop the objects hold what it has left."""
+        for variable, (owner, name) in self.carried.items():
+            set_attribute(owner, name, variables.pop(variable, MISSING))
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """Where the loop is refused, the objects are as they were."""
+        try:
+            yield
+        except BaseException:
+            for variable, (owner, name) in self.carried.items():
+                set_attribute(owner, name, self._before[variable])
+            raise
+
+
+class BranchAttributes:
+    """Attributes of objects from before a branch, which its ways set."""
+
+    def __init__(self, tracer: Tracer, held: Mapping[int, Any]) -> None:
+        """`held`: what the variables of the function lead to."""
+        self.tracer = tracer
+        self._before = [(one, attributes_of(one)) for one in held.values() if tracer.is_made(one)]
+        self._set: dict[str, tuple[Any, str, Any]] = {}  # by the variable, (object, attribute, what it was)
+
+    def changes(self) -> dict[str, Any]:
+        """What a way has set, by variables; the objects are as they were again."""
+        found: dict[str, Any] = {}
+        for one, before in self._before:
+            now = attributes_of(one)
+            for name in {**before, **now}:
+                held, was = now.get(name, MISSING), before.get(name, MISSING)
+                if held is not was:
+                    variable = variable_of(self.tracer, one, name)
+                    found[variable] = held
+                    self._set[variable] = one, name, was
+                    set_attribute(one, name, was)
+        return found
+
+    def before(self) -> dict[str, Any]:
+        """What the ways set, as it was before them."""
+        return {variable: was for variable, (_, _, was) in self._set.items()}
+
+    def take_out(self) -> None:
+        """No object leads to what the variables hold."""
+        for one, name, _ in self._set.values():
+            set_attribute(one, name, MISSING)
+
+    def put_in(self, variables: dict[str, Any], others: Mapping[str, Any]) -> None:
+        """Behind the branch the objects hold what its ways left; `others`: the variables before it."""
+        for variable, (one, name, _) in self._set.items():
+            set_attribute(one, name, variables.pop(variable, MISSING))
+            if variable in others:
+                variables[variable] = others[variable]
+
+
+def variable_of(tracer: Tracer, owner: Any, name: str) -> str:
+    """The variable that stands for an attribute: no name in the source is like it, and it is the same in each run of a trace."""
+    return f" {type(owner).__name__}.{name} of {list(tracer.made_objects).index(id(owner))}"
+
+
+def set_attribute(owner: Any, name: str, held: Any) -> None:
+    if held is not MISSING:
+        object.__setattr__(owner, name, held)
+    elif name in attributes_of(owner):
+        object.__delattr__(owner, name)
+
+
+def is_same(held: Any, value: Any) -> bool:
+    """Whether a value is what an attribute already holds: `self.w += x` sets it to the array that it is."""
+    if held is value:
+        return True
+    if not isinstance(held, SymArray) or not isinstance(value, SymArray) or held.is_scalar or value.is_scalar:
+        return False
+    return held.storage is value.storage and held.chain == value.chain
