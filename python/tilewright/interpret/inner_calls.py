@@ -93,7 +93,8 @@ class _Inner:
         code works on memory of its own."""
 
         def call(*args: Any, **kwargs: Any) -> Any:
-            given = [*args, *kwargs.values()]
+            # Numbers and texts have no memory of theirs, and small ones are shared by all of Python.
+            given = [one for one in (*args, *kwargs.values()) if not isinstance(one, _NUMBERS)]
             before = list(map(sys.getrefcount, given))
             result = function(*args, **kwargs)
             parts = range(len(result)) if type(result) is tuple else ()
