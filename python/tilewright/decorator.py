@@ -106,6 +106,7 @@ class JitFunction(_face.Dispatcher):
         self._stays: set[tuple[Any, ...]] = set()  # calls that NumPy is known to serve best, or alone
         self._lock = forks.Lock()
         self._parts = _parts_of(function)
+        self._python: Callable[..., Any] = function  # what runs calls that NumPy serves best
 
     def _without_out(self, kwargs: dict[str, Any]) -> tuple[dict[str, Any], Any]:
         """The keywords of the function itself, and `out` where it has no such parameter."""
@@ -325,7 +326,7 @@ class JitFunction(_face.Dispatcher):
         # First of all: these calls are to cost as little beside NumPy's as they can.
         may_stay = self._stays and "out" not in kwargs and recording.recorder is None
         if may_stay and self._stays_with_numpy(args, kwargs) and _face.current_device() is None:
-            return self.__wrapped__(*args, **kwargs)
+            return self._python(*args, **kwargs)
         if (views := on_host(self.__name__, args, kwargs)) is not None:
             return self(*views[0], **views[1])
         if recording.recorder is not None:
@@ -466,6 +467,7 @@ class JitFunction(_face.Dispatcher):
         """The function has other code or other defaults: nothing that is known of its calls is true any more."""
         with self._lock:
             self._parts = _parts_of(self.__wrapped__)
+            self._python = self.__wrapped__
             super().__init__(self.__wrapped__.__name__, _face_parameters(self.__wrapped__))
             self._stays.clear()
             self._begun.clear()
@@ -898,6 +900,10 @@ class JitFunction(_face.Dispatcher):
         """Let NumPy serve such calls without another look. That is always right, if not always fastest."""
         if len(self._stays) >= _MAX_STAYS:
             return
+        if self._python is self.__wrapped__ and self.strict != "kernels":
+            from .interpret.inner_calls import RunByPython  # noqa: PLC0415  (only what was traced needs it)
+
+            self._python = RunByPython(self.__wrapped__)
         key = _shape_key(args, kwargs)
         self._stays.add(key)
         alike = _without_values(key)

@@ -17,17 +17,18 @@ import numpy as np
 
 from ..callees import is_pure
 from ..effects import Settling
-from .outlined import in_closure
+from .outlined import has_private_names, in_closure
 from .pure import is_numpys
 from .source import source_of
 
 _PREFIX = "__tilewright_inner_"
 # Calls that took so long altogether, and each of them so long, are worth a compilation.
-_WORTH_S, _CALL_S = 0.02, 2e-5
+_WORTH_S, _CALL_S = 0.02, 2e-6
 _SEEN = 64  # calls after which a function whose calls are short is called as it is
 _COMPARED, _FASTER = 3, 0.8  # calls of compiled code at least, and what they may take of Python's time
 _MOST_MISSES, _MOST_MISSES_S = 40, 5.0  # calls that compile, trace or go to NumPy
 _DEEPER_S = 1e-4  # of each call: looking at what it calls takes a microsecond or two
+_LONG_S, _SHORT_CALLS = 1e-3, 16  # a call of a jitted function that Python runs; after so many shorter ones none is looked at
 
 
 def inner_calls_of(function: types.FunctionType) -> InnerCalls:
@@ -45,6 +46,30 @@ def _kept(function: types.FunctionType, name: str, made: Callable[[types.Functio
     return held
 
 
+class RunByPython:
+    """A jitted function whose calls Python runs: once one takes long, what it calls is compiled by and by."""
+
+    def __init__(self, function: types.FunctionType) -> None:
+        self.function = function
+        self._seen = 0
+        self._run: Callable[..., Any] = self._measured
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._run(*args, **kwargs)
+
+    def _measured(self, *args: Any, **kwargs: Any) -> Any:
+        begun = time.perf_counter()
+        try:
+            return self.function(*args, **kwargs)
+        finally:
+            self._seen += 1
+            if time.perf_counter() - begun > _LONG_S:
+                inner = inner_calls_of(self.function)
+                self._run = inner if inner.calls_others else self.function
+            elif self._seen >= _SHORT_CALLS:
+                self._run = self.function
+
+
 class InnerCalls:
     """A function in which Python calls other functions of the user's, which may be compiled by and by."""
 
@@ -52,8 +77,9 @@ class InnerCalls:
         self.function = function
         self._inner: list[_Inner] = []
         self._call: Callable[..., Any] | None = None
+        self._made_of = _made_of(function)
         node = getattr(function, "__tilewright_node__", None) or source_of(function)
-        if isinstance(node, ast.FunctionDef):
+        if isinstance(node, ast.FunctionDef) and not has_private_names(node):
             self._begin(node)
 
     def _begin(self, node: ast.FunctionDef) -> None:
@@ -66,13 +92,19 @@ class InnerCalls:
         self._call = in_closure(renamed, self.function, cells, self.function.__qualname__)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self._call is None or not all(one.is_as_it_was() for one in self._inner):
+        is_as_it_was = self._made_of == _made_of(self.function) and all(one.is_as_it_was() for one in self._inner)
+        if self._call is None or not is_as_it_was:
             return self.function(*args, **kwargs)
         return self._call(*args, **kwargs)
 
     @property
     def calls_others(self) -> bool:
         return self._call is not None
+
+
+def _made_of(function: types.FunctionType) -> tuple[int, ...]:
+    """What may be replaced in a function, by identity."""
+    return id(function.__code__), id(function.__defaults__), id(function.__kwdefaults__)
 
 
 class _Inner:

@@ -103,7 +103,7 @@ def blocks_in(node: ast.AST) -> Iterator[list[ast.stmt]]:
 
 def _outlined(function: types.FunctionType, node: ast.FunctionDef, site: Site) -> Outline | None:
     found = next(((block, place) for block in blocks_in(node) if (place := place_in(block, site)) is not None), None)
-    if found is None or _has_private_names(node):
+    if found is None or has_private_names(node):
         return None
     block, (first, last) = found
     statements = block[first : last + 1]
@@ -153,7 +153,7 @@ def _declared(nodes: Iterable[ast.AST], kind: type[ast.Global | ast.Nonlocal]) -
     return {name for one in nodes if isinstance(one, kind) for name in one.names}
 
 
-def _has_private_names(node: ast.AST) -> bool:
+def has_private_names(node: ast.AST) -> bool:
     """Names that a class spells in another way."""
     names = (getattr(item, field, None) for item in ast.walk(node) for field in ("id", "attr", "arg", "name"))
     return any(isinstance(name, str) and name.startswith("__") and not name.endswith("__") for name in names)
