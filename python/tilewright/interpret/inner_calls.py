@@ -15,11 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from ..callees import is_pure
+from ..callees import is_part, is_pure
 from ..effects import Settling
+from ..taken_ways import Site
+from .inner_loops import InnerLoop, loops_of
 from .outlined import has_private_names, in_closure
 from .pure import is_numpys
-from .source import source_of
+from .source import site_of, source_of
 
 _PREFIX = "__tilewright_inner_"
 # Calls that took so long altogether, and each of them so long, are worth a compilation.
@@ -75,25 +77,41 @@ class InnerCalls:
 
     def __init__(self, function: types.FunctionType) -> None:
         self.function = function
-        self._inner: list[_Inner] = []
+        self._inner: dict[str, _Inner] = {}
+        self._loops: dict[Site, tuple[InnerLoop, _Inner]] = {}
+        self._left: set[Site] = set()  # loops that are Python's
         self._call: Callable[..., Any] | None = None
         self._made_of = _made_of(function)
         node = getattr(function, "__tilewright_node__", None) or source_of(function)
         if isinstance(node, ast.FunctionDef) and not has_private_names(node):
-            self._begin(node)
+            self._node = node
+            self._make()
 
-    def _begin(self, node: ast.FunctionDef) -> None:
-        called = dict(_called(self.function, node))
-        if not called:
+    def _make(self) -> None:
+        loops = {site_of(one.statement): one for one in loops_of(self.function, self._node, self._left)}
+        self._loops = {
+            site: self._loops.get(site) or (one, _Inner(self.function, one.function.__name__, one.function))
+            for site, one in loops.items()
+        }
+        left = _Replaced({site: loop for site, (loop, _) in self._loops.items()}).visit(copy.deepcopy(self._node))
+        called = dict(_called(self.function, left))
+        for name, one in called.items():
+            self._inner.setdefault(name, _Inner(self.function, name, one))
+        if not called and not self._loops:
+            self._call = None
             return
-        self._inner = [_Inner(self.function, name, one) for name, one in called.items()]
-        renamed = _Renamed(set(called)).visit(copy.deepcopy(node))
-        cells = {_PREFIX + one.name: one.cell for one in self._inner}
+        cells = {_PREFIX + one.name: one.cell for one in (*self._inner.values(), *(one for _, one in self._loops.values()))}
+        renamed = _Renamed(set(called)).visit(left)
         self._call = in_closure(renamed, self.function, cells, self.function.__qualname__)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        is_as_it_was = self._made_of == _made_of(self.function) and all(one.is_as_it_was() for one in self._inner)
-        if self._call is None or not is_as_it_was:
+        if given_up := [site for site, (_, one) in self._loops.items() if one.is_given_up]:
+            self._left.update(given_up)
+            self._make()
+        is_as_it_was = self._made_of == _made_of(self.function) and all(one.is_as_it_was() for one in self._inner.values())
+        # Statements as a function are handed the variables that are set; where loops are called, all have to be.
+        may_lack = self._loops and is_part(self.function) and len(kwargs) < len(self.function.__kwdefaults__ or ())
+        if self._call is None or not is_as_it_was or may_lack:
             return self.function(*args, **kwargs)
         return self._call(*args, **kwargs)
 
@@ -115,6 +133,7 @@ class _Inner:
         self.home, self.name, self.function = home, name, function
         self.plain, self.compiled_calls, self.misses = _Calls(), _Calls(), _Calls()
         self.compiled: Any = None
+        self.is_given_up = False
         self.cell = types.CellType(self._looked_at(self._measured(function, self._note_plain)))
 
     def is_as_it_was(self) -> bool:
@@ -179,6 +198,7 @@ class _Inner:
 
     def _give_up(self) -> None:
         """It is Python's; what it calls may be compiled in its turn."""
+        self.is_given_up = True
         inner = inner_calls_of(self.function) if self.plain.mean_s > _DEEPER_S else None
         self.cell.cell_contents = self.function if inner is None or not inner.calls_others else inner
 
@@ -283,6 +303,18 @@ _CHANGING = frozenset(
         "sort", "reverse", "write", "fill", "put", "resize",
     ]
 )  # fmt: skip
+
+
+class _Replaced(ast.NodeTransformer):
+    """Loops as calls of what they were made into."""
+
+    def __init__(self, loops: dict[Site, InnerLoop]) -> None:
+        self.loops = loops
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        if isinstance(node, (ast.For, ast.While)) and (loop := self.loops.get(site_of(node))) is not None:
+            return loop.called(_PREFIX + loop.function.__name__)
+        return super().generic_visit(node)
 
 
 class _Renamed(ast.NodeTransformer):
