@@ -18,7 +18,8 @@ import numpy as np
 from ..callees import is_part, is_pure
 from ..effects import Settling
 from ..taken_ways import Site
-from .inner_loops import InnerLoop, loops_of
+from .inner_loops import InnerLoop, LoopsByCells, loops_of
+from .inner_objects import MadeBy, Method, MethodsByCells, is_users_class, may_be_run, methods_called
 from .outlined import has_private_names, in_closure
 from .pure import is_numpys
 from .source import site_of, source_of
@@ -54,6 +55,7 @@ class RunByPython:
     def __init__(self, function: types.FunctionType) -> None:
         self.function = function
         self._seen = 0
+        self.is_plain = False
         self._run: Callable[..., Any] = self._measured
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -67,9 +69,12 @@ class RunByPython:
             self._seen += 1
             if time.perf_counter() - begun > _LONG_S:
                 inner = inner_calls_of(self.function)
-                self._run = inner if inner.calls_others else self.function
+                self._settle(inner if inner.calls_others else self.function)
             elif self._seen >= _SHORT_CALLS:
-                self._run = self.function
+                self._settle(self.function)
+
+    def _settle(self, run: Callable[..., Any]) -> None:
+        self._run, self.is_plain = run, run is self.function
 
 
 class InnerCalls:
@@ -77,9 +82,10 @@ class InnerCalls:
 
     def __init__(self, function: types.FunctionType) -> None:
         self.function = function
-        self._inner: dict[str, _Inner] = {}
-        self._loops: dict[Site, tuple[InnerLoop, _Inner]] = {}
-        self._left: set[Site] = set()  # loops that are Python's
+        self._inner: dict[str, _Inner | MadeBy] = {}
+        self._methods: dict[str, Method] = {}
+        self._loops: dict[Site, _InnerLoop] = {}
+        self._left: set[Any] = set()  # loops, and names of methods, that are Python's alone
         self._call: Callable[..., Any] | None = None
         self._made_of = _made_of(function)
         node = getattr(function, "__tilewright_node__", None) or source_of(function)
@@ -88,24 +94,25 @@ class InnerCalls:
             self._make()
 
     def _make(self) -> None:
-        loops = {site_of(one.statement): one for one in loops_of(self.function, self._node, self._left)}
-        self._loops = {
-            site: self._loops.get(site) or (one, _Inner(self.function, one.function.__name__, one.function))
-            for site, one in loops.items()
-        }
-        left = _Replaced({site: loop for site, (loop, _) in self._loops.items()}).visit(copy.deepcopy(self._node))
-        called = dict(_called(self.function, left))
+        function, left = self.function, self._left
+        loops = {site_of(one.statement): one for one in loops_of(function, self._node, left)}
+        self._loops = {site: self._loops.get(site) or _InnerLoop(function, one) for site, one in loops.items()}
+        node = LoopsByCells(loops, _PREFIX).visit(copy.deepcopy(self._node))
+        called, methods = dict(_called(function, node)), set(methods_called(function, node)) - left
         for name, one in called.items():
-            self._inner.setdefault(name, _Inner(self.function, name, one))
-        if not called and not self._loops:
-            self._call = None
-            return
-        cells = {_PREFIX + one.name: one.cell for one in (*self._inner.values(), *(one for _, one in self._loops.values()))}
-        renamed = _Renamed(set(called)).visit(left)
-        self._call = in_closure(renamed, self.function, cells, self.function.__qualname__)
+            if name not in self._inner:
+                self._inner[name] = self._class(name, one) if isinstance(one, type) else _Inner(function, name, one)
+        self._methods = {name: self._methods.get(name) or Method(name, RunByPython) for name in methods}
+        node = _Renamed(set(called)).visit(MethodsByCells(methods, _PREFIX).visit(node))
+        named = [*self._inner.values(), *self._methods.values(), *self._loops.values()]
+        cells = {_PREFIX + one.name: one.entry for one in named}
+        self._call = in_closure(node, function, cells, function.__qualname__) if named else None
+
+    def _class(self, name: str, kind: type) -> MadeBy:
+        return MadeBy(name, kind, lambda now: _looked_up(self.function, name) is now, RunByPython)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if given_up := [site for site, (_, one) in self._loops.items() if one.is_given_up]:
+        if given_up := [key for key, one in (*self._loops.items(), *self._methods.items()) if one.is_given_up]:
             self._left.update(given_up)
             self._make()
         is_as_it_was = self._made_of == _made_of(self.function) and all(one.is_as_it_was() for one in self._inner.values())
@@ -135,6 +142,7 @@ class _Inner:
         self.compiled: Any = None
         self.is_given_up = False
         self.cell = types.CellType(self._looked_at(self._measured(function, self._note_plain)))
+        self.entry = self.cell  # what callers see
 
     def is_as_it_was(self) -> bool:
         return _looked_up(self.home, self.name) is self.function
@@ -203,6 +211,17 @@ class _Inner:
         self.cell.cell_contents = self.function if inner is None or not inner.calls_others else inner
 
 
+class _InnerLoop(_Inner):
+    """A loop, as a function of its own that nobody else calls."""
+
+    def is_as_it_was(self) -> bool:
+        return True
+
+    def __init__(self, home: types.FunctionType, loop: InnerLoop) -> None:
+        super().__init__(home, loop.name, loop.function)
+        self.entry = types.CellType(loop.with_attributes(self.cell)) if loop.attributes else self.cell
+
+
 class _Calls:
     """How many, and how long they took."""
 
@@ -245,8 +264,8 @@ def _is_new(result: Any, given: Sequence[Any]) -> bool:
     return is_own and not any(np.may_share_memory(result, one) for one in given if type(one) is np.ndarray)
 
 
-def _called(function: types.FunctionType, node: ast.FunctionDef) -> Iterator[tuple[str, types.FunctionType]]:
-    """The functions that it calls by names which are not its own variables."""
+def _called(function: types.FunctionType, node: ast.FunctionDef) -> Iterator[tuple[str, Any]]:
+    """The functions and classes that it calls by names which are not its own variables."""
     code = function.__code__
     own = {*code.co_varnames, *code.co_cellvars}
     set_there = {name for item in ast.walk(node) if isinstance(item, ast.Global | ast.Nonlocal) for name in item.names}
@@ -255,7 +274,7 @@ def _called(function: types.FunctionType, node: ast.FunctionDef) -> Iterator[tup
     bound |= {item.arg for item in ast.walk(node) if isinstance(item, ast.arg)}
     for name in sorted(names - own - set_there - bound):
         found = _looked_up(function, name)
-        if not name.startswith("__tilewright") and _can_be_compiled(found):
+        if not name.startswith("__tilewright") and (_can_be_compiled(found) or _makes_objects(found)):
             yield name, found
 
 
@@ -264,6 +283,10 @@ def _looked_up(function: types.FunctionType, name: str) -> Any:
         cell = (function.__closure__ or ())[function.__code__.co_freevars.index(name)]
         return cell.cell_contents if cell != types.CellType() else None
     return function.__globals__.get(name, getattr(builtins, name, None))
+
+
+def _makes_objects(kind: Any) -> bool:
+    return is_users_class(kind) and may_be_run(vars(kind).get("__init__"))
 
 
 def _can_be_compiled(function: Any) -> bool:
@@ -303,18 +326,6 @@ _CHANGING = frozenset(
         "sort", "reverse", "write", "fill", "put", "resize",
     ]
 )  # fmt: skip
-
-
-class _Replaced(ast.NodeTransformer):
-    """Loops as calls of what they were made into."""
-
-    def __init__(self, loops: dict[Site, InnerLoop]) -> None:
-        self.loops = loops
-
-    def generic_visit(self, node: ast.AST) -> ast.AST:
-        if isinstance(node, (ast.For, ast.While)) and (loop := self.loops.get(site_of(node))) is not None:
-            return loop.called(_PREFIX + loop.function.__name__)
-        return super().generic_visit(node)
 
 
 class _Renamed(ast.NodeTransformer):
