@@ -55,6 +55,7 @@ _MOST_OTHERS = 16  # calls of other shapes, while some of one shape are NumPy's
 _MOST_SETTLING = 12  # calls before it is known how functions that stages call are called best
 # A watched call takes its time for looking; a first call of a plan finds nothing in the caches.
 _SLOWER_THAN_WATCHED = 2
+_LONG_S = 1e-3  # a call that Python runs: what it calls may be worth a compilation
 
 
 class _Active(threading.local):
@@ -382,7 +383,12 @@ class JitFunction(_face.Dispatcher):
             return self._unserved(specialization, bound, args, kwargs, out)
         if way == "device":  # by an array from outside of the call
             return self._miss_on_device(args, kwargs if out is None else {**kwargs, "out": out}, placed=True)
+        begun = time.perf_counter()
         result = self._in_numpy(args, kwargs, out)
+        if time.perf_counter() - begun > _LONG_S and self._python is self.__wrapped__ and self.strict != "kernels":
+            from .interpret.inner_calls import run_by_python  # noqa: PLC0415  (only what was traced needs it)
+
+            self._python = run_by_python(self.__wrapped__)
         if own_error is not None:
             self._refused[_call_key(args, kwargs)] = own_error
             self._fall_back(own_error)
@@ -900,10 +906,6 @@ class JitFunction(_face.Dispatcher):
         """Let NumPy serve such calls without another look. That is always right, if not always fastest."""
         if len(self._stays) >= _MAX_STAYS:
             return
-        if self._python is self.__wrapped__ and self.strict != "kernels":
-            from .interpret.inner_calls import RunByPython  # noqa: PLC0415  (only what was traced needs it)
-
-            self._python = RunByPython(self.__wrapped__)
         key = _shape_key(args, kwargs)
         self._stays.add(key)
         alike = _without_values(key)

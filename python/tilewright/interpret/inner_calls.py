@@ -31,7 +31,7 @@ _SEEN = 64  # calls after which a function whose calls are short is called as it
 _COMPARED, _FASTER = 3, 0.8  # calls of compiled code at least, and what they may take of Python's time
 _MOST_MISSES, _MOST_MISSES_S = 40, 5.0  # calls that compile, trace or go to NumPy
 _DEEPER_S = 1e-4  # of each call: looking at what it calls takes a microsecond or two
-_LONG_S, _SHORT_CALLS = 1e-3, 16  # a call of a jitted function that Python runs; after so many shorter ones none is looked at
+_LONG_S, _SHORT_CALLS = 1e-3, 16  # a call of a method; after so many shorter ones none is looked at
 
 
 def inner_calls_of(function: types.FunctionType) -> InnerCalls:
@@ -49,8 +49,14 @@ def _kept(function: types.FunctionType, name: str, made: Callable[[types.Functio
     return held
 
 
+def run_by_python(function: types.FunctionType) -> Callable[..., Any]:
+    """The function, for Python to run: what takes long in it is compiled by and by."""
+    inner = inner_calls_of(function)
+    return inner if inner.calls_others else function
+
+
 class RunByPython:
-    """A jitted function whose calls Python runs: once one takes long, what it calls is compiled by and by."""
+    """A method, that Python runs: once a call takes long, what takes long in it is compiled by and by."""
 
     def __init__(self, function: types.FunctionType) -> None:
         self.function = function
@@ -68,8 +74,7 @@ class RunByPython:
         finally:
             self._seen += 1
             if time.perf_counter() - begun > _LONG_S:
-                inner = inner_calls_of(self.function)
-                self._settle(inner if inner.calls_others else self.function)
+                self._settle(run_by_python(self.function))
             elif self._seen >= _SHORT_CALLS:
                 self._settle(self.function)
 
