@@ -10,7 +10,7 @@ import inspect
 import sys
 import time
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -110,7 +110,7 @@ class InnerCalls:
         self._methods = {name: self._methods.get(name) or Method(name, RunByPython) for name in methods}
         node = _Renamed(set(called)).visit(MethodsByCells(methods, _PREFIX).visit(node))
         named = [*self._inner.values(), *self._methods.values(), *self._loops.values()]
-        cells = {_PREFIX + one.name: one.entry for one in named}
+        cells = {_PREFIX + one.name: one.cell for one in named}
         self._call = in_closure(node, function, cells, function.__qualname__) if named else None
 
     def _class(self, name: str, kind: type) -> MadeBy:
@@ -120,7 +120,9 @@ class InnerCalls:
         if given_up := [key for key, one in (*self._loops.items(), *self._methods.items()) if one.is_given_up]:
             self._left.update(given_up)
             self._make()
-        is_as_it_was = self._made_of == _made_of(self.function) and all(one.is_as_it_was() for one in self._inner.values())
+        is_as_it_was = self._made_of == _made_of(self.function) and all(
+            one.is_as_it_was() for one in self._inner.values()
+        )
         # Statements as a function are handed the variables that are set; where loops are called, all have to be.
         may_lack = self._loops and is_part(self.function) and len(kwargs) < len(self.function.__kwdefaults__ or ())
         if self._call is None or not is_as_it_was or may_lack:
@@ -147,7 +149,6 @@ class _Inner:
         self.compiled: Any = None
         self.is_given_up = False
         self.cell = types.CellType(self._looked_at(self._measured(function, self._note_plain)))
-        self.entry = self.cell  # what callers see
 
     def is_as_it_was(self) -> bool:
         return _looked_up(self.home, self.name) is self.function
@@ -158,7 +159,7 @@ class _Inner:
 
         def call(*args: Any, **kwargs: Any) -> Any:
             # Numbers and texts have no memory of theirs, and small ones are shared by all of Python.
-            given = [one for one in (*args, *kwargs.values()) if not isinstance(one, _NUMBERS)]
+            given = [one for one in self._handed(args, kwargs) if not isinstance(one, _NUMBERS)]
             before = list(map(sys.getrefcount, given))
             result = function(*args, **kwargs)
             parts = range(len(result)) if type(result) is tuple else ()
@@ -170,6 +171,13 @@ class _Inner:
             return result
 
         return call
+
+    def _handed(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Sequence[Any]:
+        """What compiled code is handed in such a call."""
+        return [*args, *kwargs.values()]
+
+    def _compiled(self) -> Any:
+        return _compiled(self.function)
 
     def _measured(self, function: Callable[..., Any], note: Callable[[float, bool], None]) -> Callable[..., Any]:
         """`note` gets the seconds of each call, and whether something was found out meanwhile that takes its own time."""
@@ -195,7 +203,7 @@ class _Inner:
         if self.plain.mean_s < _CALL_S:
             self.cell.cell_contents = self.function
         elif self.plain.took_s > _WORTH_S:
-            self.compiled = _compiled(self.function)
+            self.compiled = self._compiled()
             self.cell.cell_contents = self._measured(self.compiled, self._note_compiled)
 
     def _note_compiled(self, took_s: float, is_settling: bool) -> None:
@@ -219,12 +227,18 @@ class _Inner:
 class _InnerLoop(_Inner):
     """A loop, as a function of its own that nobody else calls."""
 
-    def is_as_it_was(self) -> bool:
-        return True
-
     def __init__(self, home: types.FunctionType, loop: InnerLoop) -> None:
+        self.loop = loop
+        self.kinds: tuple[Any, ...] = ()  # as its last call has them
         super().__init__(home, loop.name, loop.function)
-        self.entry = types.CellType(loop.with_attributes(self.cell)) if loop.attributes else self.cell
+
+    def _handed(self, args: Sequence[Any], _: Mapping[str, Any]) -> Sequence[Any]:
+        handed = self.loop.uses.handed(args)
+        self.kinds = () if handed is None else handed.kinds
+        return args if handed is None else handed.values
+
+    def _compiled(self) -> Any:
+        return self.loop.compiled(self.kinds, Settling.compiled)
 
 
 class _Calls:

@@ -4,17 +4,15 @@ what the loop leaves in variables."""
 from __future__ import annotations
 
 import ast
-import builtins
 import copy
 import types
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-import numpy as np
-
 from ..taken_ways import Site
-from .inner_objects import is_users_class
+from .handed_values import Uses, uses_of, write_back, written_anew
 from .outlined import in_closure, names_variables, outline_in, part_site, read_first
 from .source import inside, made_from, site_of
 
@@ -23,24 +21,21 @@ _IS_LOOP = "__tilewright_loop__"
 
 @dataclass(frozen=True)
 class InnerLoop:
-    """`names`: of the variables that it is handed, in order. `gives`: those that it returns, as a tuple; one as it is, and None
-    where there is none. `attributes`: of objects among those, (position, attribute); the function is handed what they are in
-    place of the objects, before all else. `plain`: the function that is handed the variables themselves."""
+    """`function`: of the variables `names`, in order; it returns those in `gives`, as a tuple; one as it is, and None where
+    there is none. `uses`: what it does with those variables."""
 
     statement: ast.stmt
     function: types.FunctionType
-    plain: types.FunctionType
-    names: tuple[str, ...]
     gives: tuple[str, ...]
-    attributes: tuple[tuple[int, str], ...]
+    uses: Uses
 
     @property
     def name(self) -> str:
-        return self.plain.__name__
+        return self.function.__name__
 
     def called(self, name: str) -> ast.stmt:
         """A statement that stands for the loop, in which it is called by that name."""
-        call = ast.Call(ast.Name(name, ast.Load()), [ast.Name(one, ast.Load()) for one in self.names], [])
+        call = ast.Call(ast.Name(name, ast.Load()), [ast.Name(one, ast.Load()) for one in self.uses.names], [])
         if not self.gives:
             return self._placed(ast.Expr(call))
         targets = [ast.Name(one, ast.Store()) for one in self.gives]
@@ -49,24 +44,38 @@ class InnerLoop:
     def _placed(self, node: ast.stmt) -> ast.stmt:
         return ast.fix_missing_locations(ast.copy_location(node, self.statement))
 
-    def with_attributes(self, cell: types.CellType) -> Callable[..., Any]:
-        """What is called in place of the loop: the function in the cell, where the objects have such attributes of their own
-        and nothing else is called where those are read."""
-        owners = {position for position, _ in self.attributes}
+    def compiled(self, kinds: tuple[Any, ...], jitted: Callable[[types.FunctionType], Any]) -> CompiledLoop:
+        made = written_anew(self.statement, self.uses, kinds, self.gives, partial(_as_function, self.function))
+        return CompiledLoop(self, kinds, jitted(made))
 
-        def call(*args: Any) -> Any:
-            held = []
-            for position, name in self.attributes:
-                owner = args[position]
-                if not is_users_class(type(owner)) or hasattr(type(owner), name):
-                    return self.plain(*args)
-                value = getattr(owner, "__dict__", {}).get(name)
-                if type(value) is not np.ndarray and not isinstance(value, (int, float, np.generic)):
-                    return self.plain(*args)
-                held.append(value)
-            return cell.cell_contents(*held, *(one for k, one in enumerate(args) if k not in owners))
 
-        return call
+class CompiledLoop:
+    """A loop that is compiled by itself, for variables of some kinds."""
+
+    def __init__(self, loop: InnerLoop, kinds: tuple[Any, ...], jitted: Any) -> None:
+        self.loop, self.kinds, self.jitted = loop, kinds, jitted
+        self.written = loop.uses.written(kinds)
+
+    @property
+    def refusals(self) -> list[str]:
+        refusals: list[str] = self.jitted.refusals
+        return refusals
+
+    def __call__(self, *args: Any) -> Any:
+        handed = self.loop.uses.handed(args)
+        if handed is None or handed.kinds != self.kinds:
+            return self.loop.function(*args)
+        if not self.written:
+            return self.jitted(*handed.values)
+        try:
+            result = self.jitted(*handed.values)
+        except Exception:  # noqa: BLE001  (the loop's own: it leaves behind in the lists what it had written by then)
+            return self.loop.function(*args)
+        count = len(self.loop.gives)
+        results = result if count + len(self.written) > 1 else (result,)
+        for position, new in zip(self.written, results[count:], strict=True):
+            write_back(args[position], new)
+        return results[:count] if count > 1 else results[0] if count else None
 
 
 def is_loop(function: types.FunctionType) -> bool:
@@ -89,7 +98,11 @@ def loops_of(function: types.FunctionType, node: ast.FunctionDef, left: Collecti
 
 
 def _loops_in(
-    function: types.FunctionType, node: ast.FunctionDef, statements: Sequence[ast.stmt], known: set[str], left: Collection[Site]
+    function: types.FunctionType,
+    node: ast.FunctionDef,
+    statements: Sequence[ast.stmt],
+    known: set[str],
+    left: Collection[Site],
 ) -> Iterator[InnerLoop]:
     """`known`: variables that are set for certain before the statements."""
     for one in statements:
@@ -120,64 +133,15 @@ def _alone(
     if outline is None or not known.issuperset((*outline.reads, *outline.gives)):
         return None
     names = tuple(sorted({*outline.reads, *outline.gives}))
-    plain = _as_function(function, loop, names, outline.gives)
-    attributes = tuple(sorted((names.index(owner), name) for owner, name in _attributes_of(function, loop, names, outline.gives)))
-    if not attributes:
-        return InnerLoop(loop, plain, plain, names, outline.gives, ())
-    owners = {names[position] for position, _ in attributes}
-    held = {(names[position], name): f"{names[position]}_{name}" for position, name in attributes}
-    if len({*held.values(), *_names_in(loop)}) < len(held) + len(_names_in(loop)):
-        return InnerLoop(loop, plain, plain, names, outline.gives, ())
-    parameters = (*held.values(), *(one for one in names if one not in owners))
-    alone = _Held(held).visit(copy.deepcopy(loop))
-    return InnerLoop(loop, _as_function(function, alone, parameters, outline.gives), plain, names, outline.gives, attributes)
-
-
-def _names_in(loop: ast.stmt) -> set[str]:
-    return {item.id for item in ast.walk(loop) if isinstance(item, ast.Name)}
-
-
-def _attributes_of(
-    function: types.FunctionType, loop: ast.stmt, names: Sequence[str], gives: Sequence[str]
-) -> set[tuple[str, str]]:
-    """Attributes of objects of which the loop does nothing but read those, and nothing that it calls can set one."""
-    if any(isinstance(item, ast.Call) and not _is_of_no_user(function, item.func) for item in ast.walk(loop)):
-        return set()
-    called = {id(item.func) for item in ast.walk(loop) if isinstance(item, ast.Call)}
-    found = {
-        id(item.value): (item.value.id, item.attr)
-        for item in ast.walk(loop)
-        if isinstance(item, ast.Attribute) and isinstance(item.value, ast.Name) and isinstance(item.ctx, ast.Load)
-        if id(item) not in called and not hasattr(np.ndarray, item.attr) and item.value.id in names
-    }
-    others = {item.id for item in ast.walk(loop) if isinstance(item, ast.Name) and id(item) not in found}
-    return {(owner, name) for owner, name in found.values() if owner not in others and owner not in gives}
-
-
-def _is_of_no_user(function: types.FunctionType, called: ast.expr) -> bool:
-    """Whether it is a builtin, or an attribute: of a module, or of what the loop is handed, which are arrays and numbers."""
-    if isinstance(called, ast.Attribute):
-        return True
-    code = function.__code__
-    is_free = isinstance(called, ast.Name) and called.id not in (*code.co_varnames, *code.co_cellvars, *code.co_freevars)
-    return is_free and called.id not in function.__globals__ and hasattr(builtins, called.id)  # type: ignore[attr-defined]
-
-
-class _Held(ast.NodeTransformer):
-    """Attributes as variables."""
-
-    def __init__(self, held: Mapping[tuple[str, str], str]) -> None:
-        self.held = held
-
-    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:  # noqa: N802
-        self.generic_visit(node)
-        name = self.held.get((node.value.id, node.attr)) if isinstance(node.value, ast.Name) else None
-        return node if name is None else ast.copy_location(ast.Name(name, ast.Load()), node)
+    alone = _as_function(function, [copy.deepcopy(loop)], names, outline.gives)
+    setattr(alone, _IS_LOOP, alone.__code__)
+    return InnerLoop(loop, alone, outline.gives, uses_of(function, loop, names, outline.gives))
 
 
 def _as_function(
-    function: types.FunctionType, loop: ast.stmt, names: Sequence[str], gives: Sequence[str]
+    function: types.FunctionType, statements: list[ast.stmt], names: Sequence[str], gives: Sequence[str]
 ) -> types.FunctionType:
+    loop = statements[-1]
     loads = [ast.Name(one, ast.Load()) for one in gives]
     value = None if not loads else loads[0] if len(loads) == 1 else ast.Tuple(list(loads), ast.Load())
     behind = ast.Return(value)
@@ -187,11 +151,10 @@ def _as_function(
             part.col_offset = part.end_col_offset = loop.end_col_offset or 0
     parameters = ast.arguments([], [ast.arg(one) for one in names], None, [], [], None, [])
     name = f"loop_{loop.lineno}"
-    alone = ast.copy_location(ast.FunctionDef(name, parameters, [copy.deepcopy(loop), behind], [], None), loop)
+    alone = ast.copy_location(ast.FunctionDef(name, parameters, [*statements, behind], [], None), loop)
     made = in_closure(ast.fix_missing_locations(alone), function, {}, f"{function.__qualname__}.{name}")
     made.__defaults__ = made.__kwdefaults__ = None
     made_from(made, alone)
-    setattr(made, _IS_LOOP, made.__code__)
     return made
 
 

@@ -40,7 +40,7 @@ class MadeBy:
         self.name, self.kind, self._is_still = name, kind, is_still
         self.init = kind.__init__  # type: ignore[misc]
         self._run = run(self.init)
-        self.entry = types.CellType(self._made)
+        self.cell = types.CellType(self._made)
 
     def is_as_it_was(self) -> bool:
         return self._is_still(self.kind)
@@ -49,7 +49,7 @@ class MadeBy:
         if self.kind.__init__ is not self.init or not is_users_class(self.kind):  # type: ignore[misc]
             return self.kind(*args, **kwargs)
         if self._run.is_plain:
-            self.entry.cell_contents = self.kind
+            self.cell.cell_contents = self.kind
         made = object.__new__(self.kind)
         given = self._run(made, *args, **kwargs)
         if given is not None:
@@ -64,7 +64,7 @@ class Method:
         self.name, self._run = _METHOD + name, run
         self._attribute = name
         self._known: dict[type, tuple[Any, Run] | None] = {}
-        self.entry = types.CellType(self._of)
+        self.cell = types.CellType(self._of)
 
     @staticmethod
     def is_as_it_was() -> bool:
