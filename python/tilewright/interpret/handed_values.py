@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import builtins
 import copy
+import itertools
 import types
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -50,6 +51,7 @@ class Handed:
 
     kinds: tuple[Any, ...]
     values: list[Any]
+    arrays: bool  # whether any of them is one itself
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,9 @@ class Uses:
     attributes: tuple[tuple[int, str], ...] = ()
     texts: frozenset[str] = frozenset()
     lists: dict[str, int | None] = field(default_factory=dict)
+    flat: frozenset[str] = frozenset()  # of which it takes items that may not be lists: those it could write
+    is_repeatable: bool = False  # where it fails: it writes nothing but lists, and what `+=` may write
+    augments: bool = False  # variables, which may be arrays
 
     @property
     def owners(self) -> set[int]:
@@ -70,35 +75,44 @@ class Uses:
     def handed(self, args: Sequence[Any]) -> Handed | None:
         """None: where they are nothing that compiled code can be handed in their place."""
         held = [_held(args[position], name) for position, name in self.attributes]
-        if None in map(type, held) or any(one is _NOTHING for one in held):
+        if any(one is _NOTHING for one in held):
             return None
-        kinds: list[Any] = []
-        values: list[Any] = []
         seen: set[int] = set()
         owners = self.owners
+        kinds: list[Any] = []
+        values = held
         for k, (name, value) in enumerate(zip(self.names, args, strict=True)):
-            kind: Any = ""
-            if k in owners:
-                kinds.append(kind)
-                continue
-            if type(value) is str and name in self.texts:
-                kind, value = "text", np.frombuffer(value.encode("utf-32-le", "surrogatepass"), np.uint32)
-            elif type(value) is bytes and self.lists.get(name, 0) is None:
-                kind, value = "bytes", np.frombuffer(value, np.uint8)
-            elif type(value) is list:
-                if name not in self.lists or (value := _as_array(value, seen)) is None:
-                    return None
-                kind = value.ndim
-                if self.lists[name] not in (None, kind):
-                    return None  # a row is replaced
+            kind, one = ("", value) if k in owners else self._handed(name, value, seen)
+            if kind is None:
+                return None
             kinds.append(kind)
-            values.append(value)
+            if k not in owners:
+                values.append(one)
         is_any_text = "text" in kinds
         if is_any_text and any(
             kind != "text" for name, kind in zip(self.names, kinds, strict=True) if name in self.texts
         ):
             return None
-        return Handed(tuple(kinds), [*held, *values])
+        arrays = any(type(one) is np.ndarray for one in (*args, *values[: len(self.attributes)]))
+        made = Handed(tuple(kinds), values, arrays)
+        return None if self.written(kinds) and not self.may_repeat(made) else made
+
+    def may_repeat(self, handed: Handed) -> bool:
+        """Whether a call that failed can be made again: it has written nothing."""
+        return self.is_repeatable and not (self.augments and handed.arrays)
+
+    def _handed(self, name: str, value: Any, seen: set[int]) -> tuple[Any, Any]:
+        """Its kind, and the value; (None, None) where it is a list of something else."""
+        if type(value) is str and name in self.texts:
+            return "text", np.frombuffer(value.encode("utf-32-le", "surrogatepass"), np.uint32)
+        if type(value) is bytes and self.lists.get(name, 0) is None:
+            return "bytes", np.frombuffer(value, np.uint8)
+        if type(value) is not list:
+            return "", value
+        array = _as_array(value, seen) if name in self.lists else None
+        if array is None or self.lists[name] not in (None, array.ndim) or (array.ndim > 1 and name in self.flat):
+            return None, None
+        return array.ndim, array
 
     def written(self, kinds: Sequence[Any]) -> list[int]:
         """Positions of lists that the loop writes."""
@@ -120,16 +134,21 @@ def _held(owner: Any, name: str) -> Any:
 def _as_array(items: list[Any], seen: set[int]) -> Any:
     """Of a list of numbers of one type, or of such lists of one length, each of which is another one."""
     rows = items if items and type(items[0]) is list else [items]
+    if not rows[0]:
+        return None
     kinds = {kind for row in rows if type(row) is list for kind in set(map(type, row))}
     if len(kinds) != 1 or not all(type(row) is list and len(row) == len(rows[0]) for row in rows):
         return None
     own = {*map(id, rows), id(items)}
-    if len(own) < len(rows) + (rows is items) or own & seen:
+    if len(own) < len(rows) + (rows is items) or not own.isdisjoint(seen):
         return None
     seen |= own
     kind = _ITEMS.get(*kinds)  # type: ignore[arg-type]
+    if kind is None:
+        return None
     try:
-        return None if kind is None else np.array(items, dtype=kind)
+        flat = np.fromiter(itertools.chain.from_iterable(rows), kind, len(rows) * len(rows[0]))
+        return flat if rows[0] is items else flat.reshape(len(rows), -1)
     except OverflowError:
         return None
 
@@ -143,7 +162,7 @@ def write_back(items: list[Any], new: list[Any]) -> None:
         row[:] = one
 
 
-def uses_of(function: types.FunctionType, loop: ast.stmt, names: Sequence[str], gives: Sequence[str]) -> Uses:
+def uses_of(function: types.FunctionType, loop: ast.AST, names: Sequence[str], gives: Sequence[str]) -> Uses:
     if not all(_is_harmless(function, item.func) for item in ast.walk(loop) if isinstance(item, ast.Call)):
         return Uses(tuple(names))
     parents = {id(child): item for item in ast.walk(loop) for child in ast.iter_child_nodes(item)}
@@ -153,10 +172,14 @@ def uses_of(function: types.FunctionType, loop: ast.stmt, names: Sequence[str], 
     texts = {name for name in read if _is_text_like(name, of[name], parents)}
     while rest := {name for name in texts if not _beside_texts(of[name], parents, texts)}:
         texts -= rest
-    lists = {name: depth for name in read if (depth := _list_depth(of[name], parents)) != _ELSE}
-    if any(depth is not None for depth in lists.values()) and not _writes_only(loop, lists):
+    found = {name: _list_uses(of[name], parents) for name in read}
+    lists = {name: one[0] for name, one in found.items() if one is not None}
+    flat = frozenset(name for name, one in found.items() if one is not None and one[1])
+    is_repeatable = _writes_only(function, loop, names, lists)
+    if not is_repeatable:
         lists = {name: depth for name, depth in lists.items() if depth is None}
-    return Uses(tuple(names), tuple(sorted(attributes)), frozenset(texts), lists)
+    augments = any(isinstance(item, ast.AugAssign) and isinstance(item.target, ast.Name) for item in ast.walk(loop))
+    return Uses(tuple(names), tuple(sorted(attributes)), frozenset(texts), lists, flat, is_repeatable, augments)
 
 
 def _is_harmless(function: types.FunctionType, called: ast.expr) -> bool:
@@ -253,34 +276,46 @@ def _beside_texts(items: Sequence[ast.Name], parents: Parents, texts: set[str]) 
     return True
 
 
-_ELSE = -1
-
-
-def _list_depth(items: Sequence[ast.Name], parents: Parents) -> int | None:
-    """How many indices stand behind a list where its items are set; None where they are only read, `_ELSE` where it is used
-    in another way."""
+def _list_uses(items: Sequence[ast.Name], parents: Parents) -> tuple[int | None, bool] | None:
+    """How many indices stand behind a list where its items are set, None where they are only read; and whether an item is taken
+    that may be a list itself. None where it is used in another way."""
     depths: set[int] = set()
+    takes_rows = False
     for item in items:
         node: ast.AST = item
         depth = 0
         while (one := _item_of(node, parents)) is not None:
             node, depth = one, depth + 1
         around = parents.get(id(node))
-        if isinstance(getattr(node, "ctx", None), (ast.Store, ast.Del)):
-            if isinstance(node.ctx, ast.Del):  # type: ignore[attr-defined]
-                return _ELSE
+        if isinstance(getattr(node, "ctx", None), ast.Store):
             depths.add(depth)
-        elif depth == 0:
+            continue
+        is_argument = isinstance(around, ast.Call) and node in around.args
+        if isinstance(getattr(node, "ctx", None), ast.Del) or depth > 2:
+            return None
+        if is_argument and _is_call(around, "len"):
+            continue
+        if depth == 0:
             is_gone_through = isinstance(around, (ast.For, ast.comprehension)) and around.iter is node
-            if not is_gone_through and not (_is_call(around, *_GO_THROUGH) and node in around.args):  # type: ignore[union-attr]
-                return _ELSE
+            if not is_gone_through and not (is_argument and _is_call(around, *_GO_THROUGH)):
+                return None
+            takes_rows = True
         elif isinstance(around, (ast.Attribute, ast.Subscript)) and around.value is node:
-            return _ELSE  # a slice, a method
-    return None if not depths else depths.pop() if len(depths) == 1 else _ELSE
+            return None  # a slice, a method
+        elif depth == 1 and not (is_argument and _is_call(around, "max", "min", "sum")):
+            takes_rows = True
+    return None if len(depths) > 1 else (depths.pop() if depths else None, takes_rows)
 
 
-def _writes_only(loop: ast.stmt, lists: dict[str, int | None]) -> bool:
-    """Whether a loop that has failed can be run again with the same lists: it writes nothing else that others see."""
+def _writes_only(
+    function: types.FunctionType, loop: ast.AST, names: Sequence[str], lists: dict[str, int | None]
+) -> bool:
+    """Whether a loop that has failed can be run again with the same lists: it writes nothing else that others see, and reads
+    none of these under another name."""
+    own = {
+        *names,
+        *(item.id for item in ast.walk(loop) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)),
+    }
     for item in ast.walk(loop):
         if isinstance(item, (ast.Attribute, ast.Subscript)) and not isinstance(item.ctx, ast.Load):
             root: ast.AST = item
@@ -290,11 +325,22 @@ def _writes_only(loop: ast.stmt, lists: dict[str, int | None]) -> bool:
                 return False
         if isinstance(item, ast.Call) and isinstance(item.func, ast.Attribute) and not _is_of_a_module(item.func):
             return False
+        if isinstance(item, ast.Name) and item.id not in own and not _is_constant(function, item.id):
+            return False
     return True
 
 
+def _is_constant(function: types.FunctionType, name: str) -> bool:
+    """Whether a name from outside means a module, a number, a text or a builtin."""
+    if name in function.__code__.co_freevars:
+        return False
+    value = function.__globals__.get(name, getattr(builtins, name, None))
+    return isinstance(value, (types.ModuleType, int, float, str, types.BuiltinFunctionType, type))
+
+
 def _is_of_a_module(called: ast.Attribute) -> bool:
-    return isinstance(called.value, ast.Name) and called.value.id in ("np", "numpy", "math")
+    is_of_module = isinstance(called.value, ast.Name) and called.value.id in ("np", "numpy", "math")
+    return is_of_module and called.attr not in ("copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask")
 
 
 class _Anew(ast.NodeTransformer):
@@ -326,8 +372,8 @@ class _Anew(ast.NodeTransformer):
 
 
 def written_anew(
-    loop: ast.stmt, uses: Uses, kinds: Sequence[Any], gives: Sequence[str],
-    as_function: Callable[[list[ast.stmt], list[str], list[str]], types.FunctionType],
+    loop: ast.AST, uses: Uses, kinds: Sequence[Any], gives: Sequence[str],
+    as_function: Callable[[list[ast.AST], list[str], list[str]], types.FunctionType],
 ) -> types.FunctionType:  # fmt: skip
     """The loop as a function of what is handed, which gives what it gave and then the lists that it writes."""
     taken = {item.id for item in ast.walk(loop) if isinstance(item, ast.Name)} | set(uses.names)
@@ -353,7 +399,7 @@ def _free(name: str, taken: set[str]) -> str:
     return name
 
 
-def _listed(name: str, array: str, loop: ast.stmt, count: int) -> ast.stmt:
+def _listed(name: str, array: str, loop: ast.AST, count: int) -> ast.stmt:
     """`name = array.tolist()`, at a place of its own: by those calls are known."""
     statement = ast.parse(f"{name} = {array}.tolist()").body[0]
     for part in _placed(statement):

@@ -18,7 +18,7 @@ import numpy as np
 from ..callees import is_part, is_pure
 from ..effects import Settling
 from ..taken_ways import Site
-from .inner_loops import InnerLoop, LoopsByCells, loops_of
+from .inner_loops import InnerLoop, LoopsByCells, cell_of, loops_of
 from .inner_objects import MadeBy, Method, MethodsByCells, is_users_class, may_be_run, methods_called
 from .outlined import has_private_names, in_closure
 from .pure import is_numpys
@@ -31,7 +31,7 @@ _SEEN = 64  # calls after which a function whose calls are short is called as it
 _COMPARED, _FASTER = 3, 0.8  # calls of compiled code at least, and what they may take of Python's time
 _MOST_MISSES, _MOST_MISSES_S = 40, 5.0  # calls that compile, trace or go to NumPy
 _DEEPER_S = 1e-4  # of each call: looking at what it calls takes a microsecond or two
-_LONG_S, _SHORT_CALLS = 1e-3, 16  # a call of a method; after so many shorter ones none is looked at
+_LONG_S, _SHORT_CALLS = 1e-3, 16  # of the calls of a method; after so many that take less none is looked at
 
 
 def inner_calls_of(function: types.FunctionType) -> InnerCalls:
@@ -60,7 +60,7 @@ class RunByPython:
 
     def __init__(self, function: types.FunctionType) -> None:
         self.function = function
-        self._seen = 0
+        self._seen, self._took_s = 0, 0.0
         self.is_plain = False
         self._run: Callable[..., Any] = self._measured
 
@@ -73,7 +73,8 @@ class RunByPython:
             return self.function(*args, **kwargs)
         finally:
             self._seen += 1
-            if time.perf_counter() - begun > _LONG_S:
+            self._took_s += time.perf_counter() - begun
+            if self._took_s > max(_LONG_S, _DEEPER_S * self._seen):
                 self._settle(run_by_python(self.function))
             elif self._seen >= _SHORT_CALLS:
                 self._settle(self.function)
@@ -100,18 +101,18 @@ class InnerCalls:
 
     def _make(self) -> None:
         function, left = self.function, self._left
-        loops = {site_of(one.statement): one for one in loops_of(function, self._node, left)}
+        loops = {site_of(one.node): one for one in loops_of(function, self._node, left)}
         self._loops = {site: self._loops.get(site) or _InnerLoop(function, one) for site, one in loops.items()}
-        node = LoopsByCells(loops, _PREFIX).visit(copy.deepcopy(self._node))
+        node = LoopsByCells(loops).visit(copy.deepcopy(self._node))
         called, methods = dict(_called(function, node)), set(methods_called(function, node)) - left
         for name, one in called.items():
             if name not in self._inner:
                 self._inner[name] = self._class(name, one) if isinstance(one, type) else _Inner(function, name, one)
         self._methods = {name: self._methods.get(name) or Method(name, RunByPython) for name in methods}
         node = _Renamed(set(called)).visit(MethodsByCells(methods, _PREFIX).visit(node))
-        named = [*self._inner.values(), *self._methods.values(), *self._loops.values()]
-        cells = {_PREFIX + one.name: one.cell for one in named}
-        self._call = in_closure(node, function, cells, function.__qualname__) if named else None
+        cells = {_PREFIX + one.name: one.cell for one in (*self._inner.values(), *self._methods.values())}
+        cells |= {cell_of(site): one.cell for site, one in self._loops.items()}
+        self._call = in_closure(node, function, cells, function.__qualname__) if cells else None
 
     def _class(self, name: str, kind: type) -> MadeBy:
         return MadeBy(name, kind, lambda now: _looked_up(self.function, name) is now, RunByPython)
@@ -277,6 +278,8 @@ def _is_new(result: Any, given: Sequence[Any]) -> bool:
     """Whether a result is of numbers and of arrays that share no memory with what was given."""
     if type(result) is tuple:
         return all(type(one) is not tuple and _is_new(one, given) for one in result)
+    if type(result) is list:
+        return all(isinstance(one, _NUMBERS) for one in result)
     if type(result) is not np.ndarray:
         return isinstance(result, _NUMBERS)
     is_own = result.base is None and not result.dtype.hasobject

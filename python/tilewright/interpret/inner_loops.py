@@ -1,5 +1,5 @@
-"""Loops of a function that Python runs, each as a function of its own: it is handed what the loop reads and sets, and gives
-what the loop leaves in variables."""
+"""Loops and list comprehensions of a function that Python runs, each as a function of its own: it is handed what a loop reads
+and sets, and gives what the loop leaves in variables."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 from ..taken_ways import Site
 from .handed_values import Uses, uses_of, write_back, written_anew
-from .outlined import in_closure, names_variables, outline_in, part_site, read_first
+from .outlined import in_closure, loads, names_variables, outline_in, part_site, read_first
 from .source import inside, made_from, site_of
 
 _IS_LOOP = "__tilewright_loop__"
@@ -21,10 +21,10 @@ _IS_LOOP = "__tilewright_loop__"
 
 @dataclass(frozen=True)
 class InnerLoop:
-    """`function`: of the variables `names`, in order; it returns those in `gives`, as a tuple; one as it is, and None where
-    there is none. `uses`: what it does with those variables."""
+    """`function`: of the variables in `uses`, in order; it returns those in `gives`, as a tuple; one as it is, and None where
+    there is none; of a comprehension the list."""
 
-    statement: ast.stmt
+    node: ast.stmt | ast.ListComp
     function: types.FunctionType
     gives: tuple[str, ...]
     uses: Uses
@@ -33,19 +33,18 @@ class InnerLoop:
     def name(self) -> str:
         return self.function.__name__
 
-    def called(self, name: str) -> ast.stmt:
-        """A statement that stands for the loop, in which it is called by that name."""
+    def called(self, name: str) -> ast.AST:
+        """What stands for the loop, in which it is called by that name."""
         call = ast.Call(ast.Name(name, ast.Load()), [ast.Name(one, ast.Load()) for one in self.uses.names], [])
-        if not self.gives:
-            return self._placed(ast.Expr(call))
-        targets = [ast.Name(one, ast.Store()) for one in self.gives]
-        return self._placed(ast.Assign([targets[0] if len(targets) == 1 else ast.Tuple(targets, ast.Store())], call))
-
-    def _placed(self, node: ast.stmt) -> ast.stmt:
-        return ast.fix_missing_locations(ast.copy_location(node, self.statement))
+        made: ast.AST = call
+        if isinstance(self.node, ast.stmt):
+            targets = [ast.Name(one, ast.Store()) for one in self.gives]
+            target = targets[0] if len(targets) == 1 else ast.Tuple(list(targets), ast.Store())
+            made = ast.Assign([target], call) if targets else ast.Expr(call)
+        return ast.fix_missing_locations(ast.copy_location(made, self.node))
 
     def compiled(self, kinds: tuple[Any, ...], jitted: Callable[[types.FunctionType], Any]) -> CompiledLoop:
-        made = written_anew(self.statement, self.uses, kinds, self.gives, partial(_as_function, self.function))
+        made = written_anew(self.node, self.uses, kinds, self.gives, partial(_as_function, self.function))
         return CompiledLoop(self, kinds, jitted(made))
 
 
@@ -65,12 +64,14 @@ class CompiledLoop:
         handed = self.loop.uses.handed(args)
         if handed is None or handed.kinds != self.kinds:
             return self.loop.function(*args)
-        if not self.written:
+        if not self.loop.uses.may_repeat(handed):
             return self.jitted(*handed.values)
         try:
             result = self.jitted(*handed.values)
-        except Exception:  # noqa: BLE001  (the loop's own: it leaves behind in the lists what it had written by then)
+        except Exception:  # noqa: BLE001  (the loop's own, in its words; lists are left as it has written them by then)
             return self.loop.function(*args)
+        if not self.written:
+            return result
         count = len(self.loop.gives)
         results = result if count + len(self.written) > 1 else (result,)
         for position, new in zip(self.written, results[count:], strict=True):
@@ -90,8 +91,8 @@ def loops_of(function: types.FunctionType, node: ast.FunctionDef, left: Collecti
     known = {one.arg for one in given if one is not None}
     statements: Sequence[ast.stmt] = node.body
     if is_loop(function):
-        (loop, _) = node.body
-        statements = loop.body  # type: ignore[attr-defined]
+        loop = node.body[0]
+        statements = loop.body if isinstance(loop, (ast.For, ast.While)) else ()
         known |= _targets(loop)
     if not names_variables(node):
         yield from _loops_in(function, node, statements, known, left)
@@ -115,7 +116,34 @@ def _loops_in(
         elif isinstance(one, ast.If):
             yield from _loops_in(function, node, one.body, set(known), left)
             yield from _loops_in(function, node, one.orelse, set(known), left)
+        elif isinstance(one, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return)):
+            for part in _comprehensions_in(one):
+                if site_of(part) not in left and (found := _comprehension(function, part, known)) is not None:
+                    yield found
         read_first([one], known)  # none that others see behind an error: in a try, in a with
+        known -= {item.name for item in ast.walk(one) if isinstance(item, ast.ExceptHandler) and item.name}
+
+
+def _comprehensions_in(node: ast.AST) -> Iterator[ast.ListComp]:
+    for part in ast.iter_child_nodes(node):
+        if isinstance(part, ast.ListComp):
+            yield part
+        elif not isinstance(part, (ast.comprehension, ast.Lambda, ast.GeneratorExp, ast.SetComp, ast.DictComp)):
+            yield from _comprehensions_in(part)
+
+
+def _comprehension(function: types.FunctionType, node: ast.ListComp, known: set[str]) -> InnerLoop | None:
+    if any(isinstance(item, (ast.NamedExpr, ast.Lambda, ast.Await)) for item in ast.walk(node)):
+        return None
+    code = function.__code__
+    bound = {item.id for part in node.generators for item in ast.walk(part.target) if isinstance(item, ast.Name)}
+    read = loads(node) & {*code.co_varnames, *code.co_cellvars}
+    if not known.issuperset(read) or bound & (read | known):
+        return None  # a variable that is not set by then, or one of both names
+    names = tuple(sorted(read))
+    alone = _as_function(function, [copy.deepcopy(node)], names, ())
+    setattr(alone, _IS_LOOP, alone.__code__)
+    return InnerLoop(node, alone, (), uses_of(function, node, names, ()))
 
 
 def _targets(loop: ast.stmt) -> set[str]:
@@ -139,32 +167,40 @@ def _alone(
 
 
 def _as_function(
-    function: types.FunctionType, statements: list[ast.stmt], names: Sequence[str], gives: Sequence[str]
+    function: types.FunctionType, parts: list[ast.AST], names: Sequence[str], gives: Sequence[str]
 ) -> types.FunctionType:
-    loop = statements[-1]
-    loads = [ast.Name(one, ast.Load()) for one in gives]
-    value = None if not loads else loads[0] if len(loads) == 1 else ast.Tuple(list(loads), ast.Load())
-    behind = ast.Return(value)
-    for part in ast.walk(behind):  # places are what calls and results are known by
-        if isinstance(part, (ast.expr, ast.stmt)):
-            part.lineno = part.end_lineno = loop.end_lineno or loop.lineno
-            part.col_offset = part.end_col_offset = loop.end_col_offset or 0
+    """`parts`: statements, the last of which may be an expression; that one's value is returned before what is given."""
+    loop: Any = parts[-1]
+    behind = ast.Return(None)
+    for part in (values := [ast.Name(one, ast.Load()) for one in gives]) + [behind]:
+        # places are what calls and results are known by
+        part.lineno = part.end_lineno = loop.end_lineno
+        part.col_offset = part.end_col_offset = loop.end_col_offset
+    results = [*([loop] if isinstance(loop, ast.expr) else ()), *values]
+    several = ast.copy_location(ast.Tuple(list(results), ast.Load()), behind)
+    behind.value = several if len(results) > 1 else results[0] if results else None
+    statements: list[Any] = [*(one for one in parts if isinstance(one, ast.stmt)), behind]
     parameters = ast.arguments([], [ast.arg(one) for one in names], None, [], [], None, [])
     name = f"loop_{loop.lineno}"
-    alone = ast.copy_location(ast.FunctionDef(name, parameters, [*statements, behind], [], None), loop)
+    alone = ast.copy_location(ast.FunctionDef(name, parameters, statements, [], None), loop)
     made = in_closure(ast.fix_missing_locations(alone), function, {}, f"{function.__qualname__}.{name}")
     made.__defaults__ = made.__kwdefaults__ = None
     made_from(made, alone)
     return made
 
 
+def cell_of(site: Site) -> str:
+    """The name of the variable by which the loop at a place is called."""
+    return "__tilewright_loop_" + "_".join(map(str, site))
+
+
 class LoopsByCells(ast.NodeTransformer):
     """Loops as calls of what they were made into."""
 
-    def __init__(self, loops: Mapping[Site, InnerLoop], prefix: str) -> None:
-        self.loops, self.prefix = loops, prefix
+    def __init__(self, loops: Mapping[Site, InnerLoop]) -> None:
+        self.loops = loops
 
-    def generic_visit(self, node: ast.AST) -> ast.AST:
-        if isinstance(node, (ast.For, ast.While)) and (loop := self.loops.get(site_of(node))) is not None:
-            return loop.called(self.prefix + loop.name)
-        return super().generic_visit(node)
+    def visit(self, node: ast.AST) -> ast.AST:
+        if isinstance(node, (ast.For, ast.While, ast.ListComp)) and (loop := self.loops.get(site_of(node))) is not None:
+            return loop.called(cell_of(site_of(node)))
+        return self.generic_visit(node)

@@ -128,17 +128,17 @@ def outline_in(function: types.FunctionType, node: ast.FunctionDef, site: Site) 
     functions = [
         item for item in inside(node.body) if isinstance(item, (*DEFINITIONS, ast.Lambda)) and id(item) not in there
     ]
-    needed |= {name for one in functions for name in _loads(one)}
+    needed |= {name for one in functions for name in loads(one)}
     needed |= set(getattr(function, _GIVES, ()))
     begin = site_of(statements[0])[:2]
     named = set(map(id, _functions_given(node.body, list(own)))) if block is not node.body else set()
     earlier = [one for one in functions if site_of(one)[:2] < begin or id(one) in named]
-    if _stores(statements) & {name for one in earlier for name in _loads(one)}:
+    if _stores(statements) & {name for one in earlier for name in loads(one)}:
         return None  # those would go on seeing the variable of the function itself
     gives = sorted(_stores(statements) & own & needed)
     # Functions that are made inside, and given out, see the variables of the part, not what is assigned to those later.
     behind = block[last + 1 :] if block is node.body else node.body
-    if {name for one in _functions_given(statements, gives) for name in _loads(one)} & _stores(behind):
+    if {name for one in _functions_given(statements, gives) for name in loads(one)} & _stores(behind):
         return None
     call = _compiled(function, node, statements, reads, gives, globals_set, site)
     return Outline(site, tuple(reads), tuple(gives), call)
@@ -174,9 +174,14 @@ def _stands_alone(statements: Sequence[ast.stmt]) -> bool:
 
 
 def names_variables(node: ast.FunctionDef) -> bool:
-    """Whether a function has variables that are not its own, or may read its own in ways which its text does not say."""
+    """Whether a function sets variables that are not its own, deletes some, or may read them in ways that its text does not
+    say."""
     names = {item.id for item in ast.walk(node) if isinstance(item, ast.Name)}
-    return bool(names & _OF_THE_FRAME) or any(isinstance(item, (ast.Global, ast.Nonlocal)) for item in ast.walk(node))
+    items = [item for item in ast.walk(node) if isinstance(item, (ast.Global, ast.Nonlocal, ast.Delete))]
+    # Statements as a function delete what they were handed unset.
+    deleted = {part.id for item in items if isinstance(item, ast.Delete) for part in item.targets if isinstance(part, ast.Name)}
+    declares = any(not isinstance(item, ast.Delete) for item in items)
+    return bool(names & _OF_THE_FRAME) or declares or not deleted <= {one.arg for one in node.args.kwonlyargs}
 
 
 def _leaves_a_loop(node: ast.AST) -> bool:
@@ -208,7 +213,7 @@ def _stores(statements: Iterable[ast.stmt]) -> set[str]:
     return found
 
 
-def _loads(node: ast.AST | None) -> set[str]:
+def loads(node: ast.AST | None) -> set[str]:
     """Names that an expression or a simple statement reads, but for those that it binds inside."""
     if node is None:
         return set()
@@ -219,11 +224,11 @@ def _loads(node: ast.AST | None) -> set[str]:
         parameters = {item.arg for item in ast.walk(node.args) if isinstance(item, ast.arg)}
         own = parameters | (_stores(node.body) if isinstance(node, ast.FunctionDef) else set())
         defaults = [*node.args.defaults, *(one for one in node.args.kw_defaults if one is not None)]
-        return {name for one in body for name in _loads(one)} - own | {name for one in defaults for name in _loads(one)}
-    found = {name for child in ast.iter_child_nodes(node) for name in _loads(child)}
+        return {name for one in body for name in loads(one)} - own | {name for one in defaults for name in loads(one)}
+    found = {name for child in ast.iter_child_nodes(node) for name in loads(child)}
     if isinstance(node, (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)):
         bound = {item.id for one in node.generators for item in ast.walk(one.target) if isinstance(item, ast.Name)}
-        return (found - bound) | _loads(node.generators[0].iter)
+        return (found - bound) | loads(node.generators[0].iter)
     if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
         found.add(node.target.id)
     return found
@@ -233,7 +238,7 @@ def _loads_outside(node: ast.AST, skipped: set[int]) -> set[str]:
     if id(node) in skipped:
         return set()
     if not any(isinstance(child, (ast.stmt, ast.ExceptHandler)) for child in ast.iter_child_nodes(node)):
-        return _loads(node)
+        return loads(node)
     return {name for child in ast.iter_child_nodes(node) for name in _loads_outside(child, skipped)}
 
 
@@ -242,7 +247,7 @@ def read_first(statements: Iterable[ast.stmt], known: set[str]) -> set[str]:
     found: set[str] = set()
 
     def reads(*nodes: ast.AST | None) -> None:
-        found.update(name for node in nodes for name in _loads(node) if name not in known)
+        found.update(name for node in nodes for name in loads(node) if name not in known)
 
     def inner(block: Iterable[ast.stmt], also: Iterable[str] = ()) -> set[str]:
         set_there = {*known, *also}
