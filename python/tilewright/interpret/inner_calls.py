@@ -26,7 +26,7 @@ from .source import site_of, source_of
 
 _PREFIX = "__tilewright_inner_"
 # Calls that took so long altogether, and each of them so long, are worth a compilation.
-_WORTH_S, _CALL_S = 0.02, 2e-6
+_WORTH_S, _CALL_S, _LOOP_S = 0.02, 2e-6, 2e-5
 _SEEN = 64  # calls after which a function whose calls are short is called as it is
 _COMPARED, _FASTER = 3, 0.8  # calls of compiled code at least, and what they may take of Python's time
 _MOST_MISSES, _MOST_MISSES_S = 40, 5.0  # calls that compile, trace or go to NumPy
@@ -94,6 +94,7 @@ class InnerCalls:
         self._left: set[Any] = set()  # loops, and names of methods, that are Python's alone
         self._call: Callable[..., Any] | None = None
         self._made_of = _made_of(function)
+        self._is_running = False
         node = getattr(function, "__tilewright_node__", None) or source_of(function)
         if isinstance(node, ast.FunctionDef) and not has_private_names(node):
             self._node = node
@@ -104,10 +105,13 @@ class InnerCalls:
         loops = {site_of(one.node): one for one in loops_of(function, self._node, left)}
         self._loops = {site: self._loops.get(site) or _InnerLoop(function, one) for site, one in loops.items()}
         node = LoopsByCells(loops).visit(copy.deepcopy(self._node))
-        called, methods = dict(_called(function, node)), set(methods_called(function, node)) - left
-        for name, one in called.items():
-            if name not in self._inner:
-                self._inner[name] = self._class(name, one) if isinstance(one, type) else _Inner(function, name, one)
+        called = {name: one for name, one in _called(function, node) if name not in left}
+        methods = set(methods_called(function, node)) - left
+        made = {
+            name: self._class(name, one) if isinstance(one, type) else _Inner(function, name, one)
+            for name, one in called.items()
+        }
+        self._inner = {name: self._inner.get(name) or one for name, one in made.items()}
         self._methods = {name: self._methods.get(name) or Method(name, RunByPython) for name in methods}
         node = _Renamed(set(called)).visit(MethodsByCells(methods, _PREFIX).visit(node))
         cells = {_PREFIX + one.name: one.cell for one in (*self._inner.values(), *self._methods.values())}
@@ -118,9 +122,11 @@ class InnerCalls:
         return MadeBy(name, kind, lambda now: _looked_up(self.function, name) is now, RunByPython)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if given_up := [key for key, one in (*self._loops.items(), *self._methods.items()) if one.is_given_up]:
-            self._left.update(given_up)
-            self._make()
+        if self._call is None:
+            return self.function(*args, **kwargs)
+        if self._is_running:  # what recursion calls was looked at by the outermost call
+            return self._call(*args, **kwargs)
+        self._leave_what_is_pythons()
         is_as_it_was = self._made_of == _made_of(self.function) and all(
             one.is_as_it_was() for one in self._inner.values()
         )
@@ -128,7 +134,31 @@ class InnerCalls:
         may_lack = self._loops and is_part(self.function) and len(kwargs) < len(self.function.__kwdefaults__ or ())
         if self._call is None or not is_as_it_was or may_lack:
             return self.function(*args, **kwargs)
-        return self._call(*args, **kwargs)
+        self._is_running = True
+        try:
+            return self._call(*args, **kwargs)
+        finally:
+            self._is_running = False
+
+    def _leave_what_is_pythons(self) -> None:
+        """Nothing stands between Python and what it runs itself."""
+        known = (*self._loops.items(), *self._methods.items(), *self._inner.items())
+        given_up = {key for key, one in known if one.is_given_up and not (key in self._inner and self._is_deeper(key))}
+        if given_up - self._left:
+            self._left |= given_up
+            self._make()
+
+    def _is_deeper(self, name: str) -> bool:
+        """Whether a function that Python runs has calls that may be compiled, in itself or in what it calls."""
+        runs = self._inner[name].cell.cell_contents
+        if runs is self:  # recursion
+            others = (
+                *self._loops.values(),
+                *self._methods.values(),
+                *(one for key, one in self._inner.items() if key != name),
+            )
+            return not all(one.is_given_up for one in others)
+        return isinstance(runs, InnerCalls) and runs.calls_others
 
     @property
     def calls_others(self) -> bool:
@@ -147,6 +177,7 @@ class _Inner:
     def __init__(self, home: types.FunctionType, name: str, function: types.FunctionType) -> None:
         self.home, self.name, self.function = home, name, function
         self.plain, self.compiled_calls, self.misses = _Calls(), _Calls(), _Calls()
+        self.least_s = _CALL_S
         self.compiled: Any = None
         self.is_given_up = False
         self.cell = types.CellType(self._looked_at(self._measured(function, self._note_plain)))
@@ -159,6 +190,8 @@ class _Inner:
         code works on memory of its own."""
 
         def call(*args: Any, **kwargs: Any) -> Any:
+            if self.plain.count >= _SEEN:
+                return function(*args, **kwargs)
             # Numbers and texts have no memory of theirs, and small ones are shared by all of Python.
             given = [one for one in self._handed(args, kwargs) if not isinstance(one, _NUMBERS)]
             before = list(map(sys.getrefcount, given))
@@ -201,11 +234,14 @@ class _Inner:
         self.plain.add(took_s)
         if self.compiled is not None or (self.plain.count < _SEEN and self.plain.took_s <= _WORTH_S):
             return
-        if self.plain.mean_s < _CALL_S:
-            self.cell.cell_contents = self.function
+        if self.plain.mean_s < self.least_s:
+            self.cell.cell_contents, self.is_given_up = self.function, True
         elif self.plain.took_s > _WORTH_S:
             self.compiled = self._compiled()
-            self.cell.cell_contents = self._measured(self.compiled, self._note_compiled)
+            if self.compiled is None:
+                self._give_up()
+            else:
+                self.cell.cell_contents = self._measured(self.compiled, self._note_compiled)
 
     def _note_compiled(self, took_s: float, is_settling: bool) -> None:
         (self.misses if is_settling else self.compiled_calls).add(took_s)
@@ -230,16 +266,17 @@ class _InnerLoop(_Inner):
 
     def __init__(self, home: types.FunctionType, loop: InnerLoop) -> None:
         self.loop = loop
-        self.kinds: tuple[Any, ...] = ()  # as its last call has them
+        self.kinds: tuple[Any, ...] | None = None  # as its last call has them
         super().__init__(home, loop.name, loop.function)
+        self.least_s = _LOOP_S
 
     def _handed(self, args: Sequence[Any], _: Mapping[str, Any]) -> Sequence[Any]:
         handed = self.loop.uses.handed(args)
-        self.kinds = () if handed is None else handed.kinds
+        self.kinds = None if handed is None else handed.kinds
         return args if handed is None else handed.values
 
     def _compiled(self) -> Any:
-        return self.loop.compiled(self.kinds, Settling.compiled)
+        return None if self.kinds is None else self.loop.compiled(self.kinds, Settling.compiled)
 
 
 class _Calls:

@@ -45,11 +45,13 @@ class MadeBy:
     def is_as_it_was(self) -> bool:
         return self._is_still(self.kind)
 
+    @property
+    def is_given_up(self) -> bool:
+        return self._run.is_plain
+
     def _made(self, *args: Any, **kwargs: Any) -> Any:
         if self.kind.__init__ is not self.init or not is_users_class(self.kind):  # type: ignore[misc]
             return self.kind(*args, **kwargs)
-        if self._run.is_plain:
-            self.cell.cell_contents = self.kind
         made = object.__new__(self.kind)
         given = self._run(made, *args, **kwargs)
         if given is not None:
