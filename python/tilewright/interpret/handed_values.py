@@ -399,7 +399,7 @@ def _free(name: str, taken: set[str]) -> str:
     return name
 
 
-def _listed(name: str, array: str, loop: ast.AST, count: int) -> ast.stmt:
+def _listed(name: str, array: str, loop: Any, count: int) -> ast.stmt:
     """`name = array.tolist()`, at a place of its own: by those calls are known."""
     statement = ast.parse(f"{name} = {array}.tolist()").body[0]
     for part in _placed(statement):

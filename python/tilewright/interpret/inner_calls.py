@@ -49,7 +49,7 @@ def _kept(function: types.FunctionType, name: str, made: Callable[[types.Functio
     return held
 
 
-def run_by_python(function: types.FunctionType) -> Callable[..., Any]:
+def run_by_python(function: Any) -> Callable[..., Any]:
     """The function, for Python to run: what takes long in it is compiled by and by."""
     inner = inner_calls_of(function)
     return inner if inner.calls_others else function
@@ -104,7 +104,7 @@ class InnerCalls:
         function, left = self.function, self._left
         loops = {site_of(one.node): one for one in loops_of(function, self._node, left)}
         self._loops = {site: self._loops.get(site) or _InnerLoop(function, one) for site, one in loops.items()}
-        node = LoopsByCells(loops).visit(copy.deepcopy(self._node))
+        node: Any = LoopsByCells(loops).visit(copy.deepcopy(self._node))
         called = {name: one for name, one in _called(function, node) if name not in left}
         methods = set(methods_called(function, node)) - left
         made = {
@@ -142,8 +142,10 @@ class InnerCalls:
 
     def _leave_what_is_pythons(self) -> None:
         """Nothing stands between Python and what it runs itself."""
-        known = (*self._loops.items(), *self._methods.items(), *self._inner.items())
-        given_up = {key for key, one in known if one.is_given_up and not (key in self._inner and self._is_deeper(key))}
+        known: dict[Any, Any] = {**self._loops, **self._methods, **self._inner}
+        given_up = {
+            key for key, one in known.items() if one.is_given_up and not (key in self._inner and self._is_deeper(key))
+        }
         if given_up - self._left:
             self._left |= given_up
             self._make()

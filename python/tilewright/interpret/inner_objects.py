@@ -52,7 +52,7 @@ class MadeBy:
     def _made(self, *args: Any, **kwargs: Any) -> Any:
         if self.kind.__init__ is not self.init or not is_users_class(self.kind):  # type: ignore[misc]
             return self.kind(*args, **kwargs)
-        made = object.__new__(self.kind)
+        made: Any = object.__new__(self.kind)
         given = self._run(made, *args, **kwargs)
         if given is not None:
             raise TypeError(f"__init__() should return None, not '{type(given).__name__}'")

@@ -179,7 +179,9 @@ def names_variables(node: ast.FunctionDef) -> bool:
     names = {item.id for item in ast.walk(node) if isinstance(item, ast.Name)}
     items = [item for item in ast.walk(node) if isinstance(item, (ast.Global, ast.Nonlocal, ast.Delete))]
     # Statements as a function delete what they were handed unset.
-    deleted = {part.id for item in items if isinstance(item, ast.Delete) for part in item.targets if isinstance(part, ast.Name)}
+    deleted = {
+        part.id for item in items if isinstance(item, ast.Delete) for part in item.targets if isinstance(part, ast.Name)
+    }
     declares = any(not isinstance(item, ast.Delete) for item in items)
     return bool(names & _OF_THE_FRAME) or declares or not deleted <= {one.arg for one in node.args.kwonlyargs}
 

@@ -79,8 +79,8 @@ def source_of(function: types.FunctionType) -> FunctionNode | None:
     """The syntax tree of `function`, or None: no source, or the file has changed since it was imported."""
     code = function.__code__
     if (made := getattr(function, _MADE_FROM, None)) is not None and made[0] is code:
-        node: FunctionNode = made[1]
-        return node
+        made_of: FunctionNode = made[1]
+        return made_of
     lines = linecache.getlines(code.co_filename, function.__globals__)
     if not lines:
         linecache.checkcache(code.co_filename)

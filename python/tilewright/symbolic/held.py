@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-
 _PLAIN = frozenset([bool, int, float, complex, str, bytes, type(None)])
 
 
