@@ -385,7 +385,8 @@ class JitFunction(_face.Dispatcher):
             return self._miss_on_device(args, kwargs if out is None else {**kwargs, "out": out}, placed=True)
         begun = time.perf_counter()
         result = self._in_numpy(args, kwargs, out)
-        if time.perf_counter() - begun > _LONG_S and self._python is self.__wrapped__ and self.strict != "kernels":
+        is_ours = self.strict != "kernels" and self.contract == "numpy" and self.targets.host is not None
+        if is_ours and time.perf_counter() - begun > _LONG_S and self._python is self.__wrapped__:
             from .interpret.inner_calls import run_by_python  # noqa: PLC0415  (only what was traced needs it)
 
             self._python = run_by_python(self.__wrapped__)
