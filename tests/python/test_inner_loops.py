@@ -156,6 +156,23 @@ def test_lists_beyond_64_bits():
     as_before(knapsack, ([3, 4, 5], [30, 50, 60], 8), ([1, 1], [2**62, 2**62], 3), ([1, 1], [2**63, 5], 3))
 
 
+def test_lists_that_get_items_of_another_type():
+    def halved(items, x):
+        for i in range(len(items)):
+            if items[i] > 3:
+                items[i] = x[i] * 0.5
+        return items
+
+    def told(items, text):
+        for i in range(len(items)):
+            items[i] = text[i] == "a"
+        return items
+
+    x = np.arange(4.0)
+    as_before(halved, ([1, 2, 3, 0], x), ([1, 5, 9, 0], x), ([1.5, 5.5], x), compiles=None)
+    as_before(told, ([1, 0, 3], "abab"), ([True, False], "aa"), ([0, 0, 0], "ab"), compiles=None)
+
+
 def subsequences(a, b):
     table = [[0] * (len(b) + 1) for _ in range(len(a) + 1)]
     first = table[1]
@@ -218,6 +235,17 @@ def test_an_error_leaves_what_was_written():
         return items
 
     as_before(too_far, ([1, 2, 5], 3), ([1, 2, 5], 4), ([1, 2, 3, 4], 4), ([-9, 2, 3], -1))
+
+
+def test_lists_beside_arrays_that_are_written():
+    def both(items, x):
+        for i in range(len(items)):
+            x[i] = x[i] + items[i]
+            items[i] = 10 // items[i]
+        return items
+
+    for items in ([1, 2, 5], [1, 0, 5], [1, 2, 3, 4, 5]):
+        as_before(both, (items, np.arange(4)), compiles=False)
 
 
 def test_an_error_that_the_function_catches():

@@ -95,11 +95,15 @@ class Uses:
             return None
         arrays = any(type(one) is np.ndarray for one in (*args, *values[: len(self.attributes)]))
         made = Handed(tuple(kinds), values, arrays)
-        return None if self.written(kinds) and not self.may_repeat(made) else made
+        # What cannot be made again says in its error of what kind the sequence was: there may be one kind only.
+        told = {"list" if isinstance(kind, int) else kind for kind in kinds if kind}
+        return None if (self.written(kinds) or len(told) > 1) and not self.may_repeat(made) else made
 
     def may_repeat(self, handed: Handed) -> bool:
         """Whether a call that failed can be made again: it has written nothing."""
-        return self.is_repeatable and not (self.augments and handed.arrays)
+        named = zip(self.names, handed.kinds, strict=True)
+        writes_arrays = any(not kind and self.lists.get(name) is not None for name, kind in named)
+        return self.is_repeatable and not writes_arrays and not (self.augments and handed.arrays)
 
     def _handed(self, name: str, value: Any, seen: set[int]) -> tuple[Any, Any]:
         """Its kind, and the value; (None, None) where it is a list of something else."""
@@ -151,6 +155,13 @@ def _as_array(items: list[Any], seen: set[int]) -> Any:
         return flat if rows[0] is items else flat.reshape(len(rows), -1)
     except OverflowError:
         return None
+
+
+def is_of_its_kind(items: list[Any], new: list[Any]) -> bool:
+    """Whether what a list shall hold is of the one type of what it holds."""
+    if type(items[0]) is list:
+        return all(map(is_of_its_kind, items, new))
+    return set(map(type, new)) == {type(items[0])}
 
 
 def write_back(items: list[Any], new: list[Any]) -> None:
@@ -382,7 +393,7 @@ def written_anew(
     for k, (name, kind) in enumerate(zip(uses.names, kinds, strict=True)):
         if k in uses.owners:
             continue
-        if kind == "bytes" or isinstance(kind, int):
+        if kind:
             array = _free(f"{name}_array", taken)
             made.append(_listed(name, array, loop, len(made)))
             name = array  # noqa: PLW2901

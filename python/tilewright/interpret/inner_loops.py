@@ -12,11 +12,13 @@ from functools import partial
 from typing import Any
 
 from ..taken_ways import Site
-from .handed_values import Uses, uses_of, write_back, written_anew
+from .handed_values import Uses, is_of_its_kind, uses_of, write_back, written_anew
 from .outlined import in_closure, loads, names_variables, outline_in, part_site, read_first
 from .source import inside, made_from, site_of
 
 _IS_LOOP = "__tilewright_loop__"
+# Where compiled code has lists of numbers instead.
+_BEYOND = {"text": "string index out of range", "bytes": "index out of range"}
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,13 @@ class CompiledLoop:
         if handed is None or handed.kinds != self.kinds:
             return self.loop.function(*args)
         if not self.loop.uses.may_repeat(handed):
-            return self.jitted(*handed.values)
+            try:
+                return self.jitted(*handed.values)
+            except IndexError as error:
+                words = next((_BEYOND[kind] for kind in self.kinds if kind in _BEYOND), None)
+                if words is None or str(error) != "list index out of range":
+                    raise
+                raise IndexError(words) from None
         try:
             result = self.jitted(*handed.values)
         except Exception:  # noqa: BLE001  (the loop's own, in its words; lists are left as it has written them by then)
@@ -74,7 +82,10 @@ class CompiledLoop:
             return result
         count = len(self.loop.gives)
         results = result if count + len(self.written) > 1 else (result,)
-        for position, new in zip(self.written, results[count:], strict=True):
+        written = list(zip(self.written, results[count:], strict=True))
+        if not all(is_of_its_kind(args[position], new) for position, new in written):
+            return self.loop.function(*args)  # the list is one of several kinds from now on
+        for position, new in written:
             write_back(args[position], new)
         return results[:count] if count > 1 else results[0] if count else None
 
