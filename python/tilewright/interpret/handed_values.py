@@ -411,10 +411,10 @@ def _free(name: str, taken: set[str]) -> str:
 
 
 def _listed(name: str, array: str, loop: Any, count: int) -> ast.stmt:
-    """`name = array.tolist()`, at a place of its own: by those calls are known."""
+    """`name = array.tolist()`, at a place of its own before the loop: by those calls and statements are known."""
     statement = ast.parse(f"{name} = {array}.tolist()").body[0]
     for part in _placed(statement):
-        part.lineno = part.end_lineno = loop.lineno
+        part.lineno = part.end_lineno = loop.lineno - 1
         part.col_offset = part.end_col_offset = 1000 * (count + 1) + part.col_offset
     return statement
 

@@ -202,6 +202,7 @@ class _Inner:
             counts = [sys.getrefcount(result[k]) for k in parts if type(result[k]) is np.ndarray]
             counts += [sys.getrefcount(result)] if type(result) is np.ndarray else []
             is_apart = all(map(_is_plain, given)) and list(map(sys.getrefcount, given)) == before
+            is_apart = is_apart and self._is_handed_alike(args, kwargs, given)
             if not is_apart or max(counts, default=0) > _ONE_OWNER or not _is_new(result, given):
                 self._give_up()
             return result
@@ -211,6 +212,10 @@ class _Inner:
     def _handed(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Sequence[Any]:
         """What compiled code is handed in such a call."""
         return [*args, *kwargs.values()]
+
+    def _is_handed_alike(self, args: Sequence[Any], kwargs: Mapping[str, Any], given: Sequence[Any]) -> bool:
+        """Whether what was handed is of the types that it was, behind the call."""
+        return True
 
     def _compiled(self) -> Any:
         return _compiled(self.function)
@@ -276,6 +281,18 @@ class _InnerLoop(_Inner):
         handed = self.loop.uses.handed(args)
         self.kinds = None if handed is None else handed.kinds
         return args if handed is None else handed.values
+
+    def _is_handed_alike(self, args: Sequence[Any], kwargs: Mapping[str, Any], given: Sequence[Any]) -> bool:
+        """A list whose items get another type is no array's."""
+        if not any(self.kinds or ()):
+            return True
+        kinds = self.kinds
+        behind = [one for one in self._handed(args, kwargs) if not isinstance(one, _NUMBERS)]
+        types_then, types_now = ([getattr(one, "dtype", None) for one in held] for held in (given, behind))
+        if self.kinds == kinds and types_then == types_now:
+            return True
+        self.kinds = None
+        return False
 
     def _compiled(self) -> Any:
         return None if self.kinds is None else self.loop.compiled(self.kinds, Settling.compiled)

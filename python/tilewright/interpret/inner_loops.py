@@ -183,10 +183,13 @@ def _as_function(
     """`parts`: statements, the last of which may be an expression; that one's value is returned before what is given."""
     loop: Any = parts[-1]
     behind = ast.Return(None)
-    for part in (values := [ast.Name(one, ast.Load()) for one in gives]) + [behind]:
-        # places are what calls and results are known by
+    # Places are what calls and statements are known by: each has its own, behind the loop.
+    values = [ast.Name(one, ast.Load()) for one in gives]
+    for k, part in enumerate([behind, *values]):
         part.lineno = part.end_lineno = loop.end_lineno
-        part.col_offset = part.end_col_offset = loop.end_col_offset
+        part.col_offset = loop.end_col_offset + 1 + k
+        part.end_col_offset = part.col_offset + 1
+    behind.end_col_offset = loop.end_col_offset + len(values) + 3
     results = [*([loop] if isinstance(loop, ast.expr) else ()), *values]
     several = ast.copy_location(ast.Tuple(list(results), ast.Load()), behind)
     behind.value = several if len(results) > 1 else results[0] if results else None
