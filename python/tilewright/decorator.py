@@ -76,6 +76,7 @@ class JitFunction(_face.Dispatcher):
     __qualname__: str
     __wrapped__: Callable[..., Any]
     compares = True  # calls that cannot be repeated, with NumPy
+    takes_effects = True  # statements and calls that cannot be followed are Python's between kernels
 
     def __new__(cls, function: Callable[..., Any], *_: Any, **__: Any) -> JitFunction:
         made: JitFunction = super().__new__(cls, function.__name__, _face_parameters(function))
@@ -752,7 +753,7 @@ class JitFunction(_face.Dispatcher):
         begun = self._begun.pop(key, None) or Begun()
         options: dict[str, Any] = {"contract": self.contract, "changing": changing, "untaken": untaken}
         try:
-            traced = trace(self.__wrapped__, args, kwargs, effects=True, begun=begun, **options)
+            traced = trace(self.__wrapped__, args, kwargs, effects=self.takes_effects, begun=begun, **options)
         except TraceError as refusal:
             if refusal.not_seen:
                 self._begun[key] = begun
@@ -940,7 +941,14 @@ class QuietFunction(JitFunction):
         logs.fallback.debug("%s: %s", self.__name__, error)
 
 
+class LoopFunction(QuietFunction):
+    """A loop that is compiled by itself: Python has nothing to do in it, or all of it."""
+
+    takes_effects = False
+
+
 effects.Settling.compiled = QuietFunction
+effects.Settling.compiled_loop = LoopFunction
 
 
 @overload

@@ -295,7 +295,7 @@ class _InnerLoop(_Inner):
         return False
 
     def _compiled(self) -> Any:
-        return None if self.kinds is None else self.loop.compiled(self.kinds, Settling.compiled)
+        return None if self.kinds is None else self.loop.compiled(self.kinds, Settling.compiled_loop)
 
 
 class _Calls:
