@@ -185,7 +185,8 @@ def _as_function(
     behind = ast.Return(None)
     # Places are what calls and statements are known by: each has its own, behind the loop.
     values = [ast.Name(one, ast.Load()) for one in gives]
-    for k, part in enumerate([behind, *values]):
+    placed: list[Any] = [behind, *values]
+    for k, part in enumerate(placed):
         part.lineno = part.end_lineno = loop.end_lineno
         part.col_offset = loop.end_col_offset + 1 + k
         part.end_col_offset = part.col_offset + 1
