@@ -55,6 +55,7 @@ _MOST_OTHERS = 16  # calls of other shapes, while some of one shape are NumPy's
 _MOST_SETTLING = 12  # calls before it is known how functions that stages call are called best
 # A watched call takes its time for looking; a first call of a plan finds nothing in the caches.
 _SLOWER_THAN_WATCHED = 2
+_LONG_S = 1e-3  # a call that Python runs: what it calls may be worth a compilation
 
 
 class _Active(threading.local):
@@ -75,6 +76,7 @@ class JitFunction(_face.Dispatcher):
     __qualname__: str
     __wrapped__: Callable[..., Any]
     compares = True  # calls that cannot be repeated, with NumPy
+    takes_effects = True  # statements and calls that cannot be followed are Python's between kernels
 
     def __new__(cls, function: Callable[..., Any], *_: Any, **__: Any) -> JitFunction:
         made: JitFunction = super().__new__(cls, function.__name__, _face_parameters(function))
@@ -106,6 +108,7 @@ class JitFunction(_face.Dispatcher):
         self._stays: set[tuple[Any, ...]] = set()  # calls that NumPy is known to serve best, or alone
         self._lock = forks.Lock()
         self._parts = _parts_of(function)
+        self._python: Callable[..., Any] = function  # what runs calls that NumPy serves best
 
     def _without_out(self, kwargs: dict[str, Any]) -> tuple[dict[str, Any], Any]:
         """The keywords of the function itself, and `out` where it has no such parameter."""
@@ -325,8 +328,9 @@ class JitFunction(_face.Dispatcher):
         # First of all: these calls are to cost as little beside NumPy's as they can.
         may_stay = self._stays and "out" not in kwargs and recording.recorder is None
         if may_stay and (key := self._staying_key(args, kwargs)) is not None and _face.current_device() is None:
-            self.stay(key[: len(args) + len(kwargs)], tuple(kwargs))  # the next one does not come by here
-            return self.__wrapped__(*args, **kwargs)
+            if self._python is self.__wrapped__:
+                self.stay(key[: len(args) + len(kwargs)], tuple(kwargs))  # the next one does not come by here
+            return self._python(*args, **kwargs)
         began_ns = time.perf_counter_ns()
         if (views := on_host(self.__name__, args, kwargs)) is not None:
             return self(*views[0], **views[1])
@@ -383,7 +387,14 @@ class JitFunction(_face.Dispatcher):
             return self._unserved(specialization, bound, args, kwargs, out)
         if way == "device":  # by an array from outside of the call
             return self._miss_on_device(args, kwargs if out is None else {**kwargs, "out": out}, placed=True)
+        begun = time.perf_counter()
         result = self._in_numpy(args, kwargs, out)
+        is_ours = self.strict != "kernels" and self.contract == "numpy" and self.targets.host is not None
+        if is_ours and time.perf_counter() - begun > _LONG_S and self._python is self.__wrapped__:
+            from .interpret.inner_calls import run_by_python  # noqa: PLC0415  (only what was traced needs it)
+
+            self._python = run_by_python(self.__wrapped__)
+            self.forget_stayed()
         if own_error is not None:
             self._refused[_call_key(args, kwargs)] = own_error
             self._fall_back(own_error)
@@ -470,6 +481,7 @@ class JitFunction(_face.Dispatcher):
         """The function has other code or other defaults: nothing that is known of its calls is true any more."""
         with self._lock:
             self._parts = _parts_of(self.__wrapped__)
+            self._python = self.__wrapped__
             super().__init__(self.__wrapped__.__name__, _face_parameters(self.__wrapped__))
             self._forget_stays()
             self._begun.clear()
@@ -747,7 +759,7 @@ class JitFunction(_face.Dispatcher):
         begun = self._begun.pop(key, None) or Begun()
         options: dict[str, Any] = {"contract": self.contract, "changing": changing, "untaken": untaken}
         try:
-            traced = trace(self.__wrapped__, args, kwargs, effects=True, begun=begun, **options)
+            traced = trace(self.__wrapped__, args, kwargs, effects=self.takes_effects, begun=begun, **options)
         except TraceError as refusal:
             if refusal.not_seen:
                 self._begun[key] = begun
@@ -944,7 +956,14 @@ class QuietFunction(JitFunction):
         logs.fallback.debug("%s: %s", self.__name__, error)
 
 
+class LoopFunction(QuietFunction):
+    """A loop that is compiled by itself: Python has nothing to do in it, or all of it."""
+
+    takes_effects = False
+
+
 effects.Settling.compiled = QuietFunction
+effects.Settling.compiled_loop = LoopFunction
 
 
 @overload

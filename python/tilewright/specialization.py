@@ -94,9 +94,14 @@ class Specialization:
             "variant": dict(self.variant),
             "contract": self.contract,
             "isa": self.device_isa if bound.on_device else self.isa,
-            "cores": self.cores,
+            "cores": 1 if self._is_for_one_thread(bound) else self.cores,
         }
         return BuildRequest(**(fields | changes))
+
+    def _is_for_one_thread(self, bound: Bound) -> bool:
+        """Whether a call's arrays are small, and so, as a rule, are those whose sizes its data decide: a schedule for threads
+        would take these for large ones, and the last task of a loop is as long as all others."""
+        return bool(bound.arrays) and not bound.on_device and is_small(self.program, bound)
 
     def example_request(self) -> BuildRequest:
         """The build of the default schedule for the call it was made for."""

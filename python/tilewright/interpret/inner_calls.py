@@ -10,24 +10,28 @@ import inspect
 import sys
 import time
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from ..callees import is_pure
+from ..callees import is_part, is_pure
 from ..effects import Settling
-from .outlined import in_closure
+from ..taken_ways import Site
+from .inner_loops import InnerLoop, LoopsByCells, cell_of, loops_of
+from .inner_objects import MadeBy, Method, MethodsByCells, is_users_class, may_be_run, methods_called
+from .outlined import has_private_names, in_closure
 from .pure import is_numpys
-from .source import source_of
+from .source import site_of, source_of
 
 _PREFIX = "__tilewright_inner_"
 # Calls that took so long altogether, and each of them so long, are worth a compilation.
-_WORTH_S, _CALL_S = 0.02, 2e-5
+_WORTH_S, _CALL_S, _LOOP_S = 0.02, 2e-6, 2e-5
 _SEEN = 64  # calls after which a function whose calls are short is called as it is
 _COMPARED, _FASTER = 3, 0.8  # calls of compiled code at least, and what they may take of Python's time
 _MOST_MISSES, _MOST_MISSES_S = 40, 5.0  # calls that compile, trace or go to NumPy
 _DEEPER_S = 1e-4  # of each call: looking at what it calls takes a microsecond or two
+_LONG_S, _SHORT_CALLS = 1e-3, 16  # of the calls of a method; after so many that take less none is looked at
 
 
 def inner_calls_of(function: types.FunctionType) -> InnerCalls:
@@ -45,34 +49,127 @@ def _kept(function: types.FunctionType, name: str, made: Callable[[types.Functio
     return held
 
 
+def run_by_python(function: Any) -> Callable[..., Any]:
+    """The function, for Python to run: what takes long in it is compiled by and by."""
+    inner = inner_calls_of(function)
+    return inner if inner.calls_others else function
+
+
+class RunByPython:
+    """A method, that Python runs: once a call takes long, what takes long in it is compiled by and by."""
+
+    def __init__(self, function: types.FunctionType) -> None:
+        self.function = function
+        self._seen, self._took_s = 0, 0.0
+        self.is_plain = False
+        self._run: Callable[..., Any] = self._measured
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._run(*args, **kwargs)
+
+    def _measured(self, *args: Any, **kwargs: Any) -> Any:
+        begun = time.perf_counter()
+        try:
+            return self.function(*args, **kwargs)
+        finally:
+            self._seen += 1
+            self._took_s += time.perf_counter() - begun
+            if self._took_s > max(_LONG_S, _DEEPER_S * self._seen):
+                self._settle(run_by_python(self.function))
+            elif self._seen >= _SHORT_CALLS:
+                self._settle(self.function)
+
+    def _settle(self, run: Callable[..., Any]) -> None:
+        self._run, self.is_plain = run, run is self.function
+
+
 class InnerCalls:
     """A function in which Python calls other functions of the user's, which may be compiled by and by."""
 
     def __init__(self, function: types.FunctionType) -> None:
         self.function = function
-        self._inner: list[_Inner] = []
+        self._inner: dict[str, _Inner | MadeBy] = {}
+        self._methods: dict[str, Method] = {}
+        self._loops: dict[Site, _InnerLoop] = {}
+        self._left: set[Any] = set()  # loops, and names of methods, that are Python's alone
         self._call: Callable[..., Any] | None = None
+        self._made_of = _made_of(function)
+        self._is_running = False
         node = getattr(function, "__tilewright_node__", None) or source_of(function)
-        if isinstance(node, ast.FunctionDef):
-            self._begin(node)
+        if isinstance(node, ast.FunctionDef) and not has_private_names(node):
+            self._node = node
+            self._make()
 
-    def _begin(self, node: ast.FunctionDef) -> None:
-        called = dict(_called(self.function, node))
-        if not called:
-            return
-        self._inner = [_Inner(self.function, name, one) for name, one in called.items()]
-        renamed = _Renamed(set(called)).visit(copy.deepcopy(node))
-        cells = {_PREFIX + one.name: one.cell for one in self._inner}
-        self._call = in_closure(renamed, self.function, cells, self.function.__qualname__)
+    def _make(self) -> None:
+        function, left = self.function, self._left
+        loops = {site_of(one.node): one for one in loops_of(function, self._node, left)}
+        self._loops = {site: self._loops.get(site) or _InnerLoop(function, one) for site, one in loops.items()}
+        node: Any = LoopsByCells(loops).visit(copy.deepcopy(self._node))
+        called = {name: one for name, one in _called(function, node) if name not in left}
+        methods = set(methods_called(function, node)) - left
+        made = {
+            name: self._class(name, one) if isinstance(one, type) else _Inner(function, name, one)
+            for name, one in called.items()
+        }
+        self._inner = {name: self._inner.get(name) or one for name, one in made.items()}
+        self._methods = {name: self._methods.get(name) or Method(name, RunByPython) for name in methods}
+        node = _Renamed(set(called)).visit(MethodsByCells(methods, _PREFIX).visit(node))
+        cells = {_PREFIX + one.name: one.cell for one in (*self._inner.values(), *self._methods.values())}
+        cells |= {cell_of(site): one.cell for site, one in self._loops.items()}
+        self._call = in_closure(node, function, cells, function.__qualname__) if cells else None
+
+    def _class(self, name: str, kind: type) -> MadeBy:
+        return MadeBy(name, kind, lambda now: _looked_up(self.function, name) is now, RunByPython)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self._call is None or not all(one.is_as_it_was() for one in self._inner):
+        if self._call is None:
             return self.function(*args, **kwargs)
-        return self._call(*args, **kwargs)
+        if self._is_running:  # what recursion calls was looked at by the outermost call
+            return self._call(*args, **kwargs)
+        self._leave_what_is_pythons()
+        is_as_it_was = self._made_of == _made_of(self.function) and all(
+            one.is_as_it_was() for one in self._inner.values()
+        )
+        # Statements as a function are handed the variables that are set; where loops are called, all have to be.
+        may_lack = self._loops and is_part(self.function) and len(kwargs) < len(self.function.__kwdefaults__ or ())
+        if self._call is None or not is_as_it_was or may_lack:
+            return self.function(*args, **kwargs)
+        self._is_running = True
+        try:
+            return self._call(*args, **kwargs)
+        finally:
+            self._is_running = False
+
+    def _leave_what_is_pythons(self) -> None:
+        """Nothing stands between Python and what it runs itself."""
+        known: dict[Any, Any] = {**self._loops, **self._methods, **self._inner}
+        given_up = {
+            key for key, one in known.items() if one.is_given_up and not (key in self._inner and self._is_deeper(key))
+        }
+        if given_up - self._left:
+            self._left |= given_up
+            self._make()
+
+    def _is_deeper(self, name: str) -> bool:
+        """Whether a function that Python runs has calls that may be compiled, in itself or in what it calls."""
+        runs = self._inner[name].cell.cell_contents
+        if runs is self:  # recursion
+            others = (
+                *self._loops.values(),
+                *self._methods.values(),
+                *(one for key, one in self._inner.items() if key != name),
+            )
+            return not all(one.is_given_up for one in others)
+        return isinstance(runs, InnerCalls) and runs.calls_others
 
     @property
     def calls_others(self) -> bool:
         return self._call is not None
+
+
+def _made_of(function: types.FunctionType) -> tuple[int, ...]:
+    """What may be replaced in a function, by identity."""
+    return id(function.__code__), id(function.__defaults__), id(function.__kwdefaults__)
 
 
 class _Inner:
@@ -82,7 +179,9 @@ class _Inner:
     def __init__(self, home: types.FunctionType, name: str, function: types.FunctionType) -> None:
         self.home, self.name, self.function = home, name, function
         self.plain, self.compiled_calls, self.misses = _Calls(), _Calls(), _Calls()
+        self.least_s = _CALL_S
         self.compiled: Any = None
+        self.is_given_up = False
         self.cell = types.CellType(self._looked_at(self._measured(function, self._note_plain)))
 
     def is_as_it_was(self) -> bool:
@@ -93,18 +192,33 @@ class _Inner:
         code works on memory of its own."""
 
         def call(*args: Any, **kwargs: Any) -> Any:
-            given = [*args, *kwargs.values()]
+            if self.plain.count >= _SEEN:
+                return function(*args, **kwargs)
+            # Numbers and texts have no memory of theirs, and small ones are shared by all of Python.
+            given = [one for one in self._handed(args, kwargs) if not isinstance(one, _NUMBERS)]
             before = list(map(sys.getrefcount, given))
             result = function(*args, **kwargs)
             parts = range(len(result)) if type(result) is tuple else ()
             counts = [sys.getrefcount(result[k]) for k in parts if type(result[k]) is np.ndarray]
             counts += [sys.getrefcount(result)] if type(result) is np.ndarray else []
             is_apart = all(map(_is_plain, given)) and list(map(sys.getrefcount, given)) == before
+            is_apart = is_apart and self._is_handed_alike(args, kwargs, given)
             if not is_apart or max(counts, default=0) > _ONE_OWNER or not _is_new(result, given):
                 self._give_up()
             return result
 
         return call
+
+    def _handed(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Sequence[Any]:
+        """What compiled code is handed in such a call."""
+        return [*args, *kwargs.values()]
+
+    def _is_handed_alike(self, args: Sequence[Any], kwargs: Mapping[str, Any], given: Sequence[Any]) -> bool:
+        """Whether what was handed is of the types that it was, behind the call."""
+        return True
+
+    def _compiled(self) -> Any:
+        return _compiled(self.function)
 
     def _measured(self, function: Callable[..., Any], note: Callable[[float, bool], None]) -> Callable[..., Any]:
         """`note` gets the seconds of each call, and whether something was found out meanwhile that takes its own time."""
@@ -127,11 +241,14 @@ class _Inner:
         self.plain.add(took_s)
         if self.compiled is not None or (self.plain.count < _SEEN and self.plain.took_s <= _WORTH_S):
             return
-        if self.plain.mean_s < _CALL_S:
-            self.cell.cell_contents = self.function
+        if self.plain.mean_s < self.least_s:
+            self.cell.cell_contents, self.is_given_up = self.function, True
         elif self.plain.took_s > _WORTH_S:
-            self.compiled = _compiled(self.function)
-            self.cell.cell_contents = self._measured(self.compiled, self._note_compiled)
+            self.compiled = self._compiled()
+            if self.compiled is None:
+                self._give_up()
+            else:
+                self.cell.cell_contents = self._measured(self.compiled, self._note_compiled)
 
     def _note_compiled(self, took_s: float, is_settling: bool) -> None:
         (self.misses if is_settling else self.compiled_calls).add(took_s)
@@ -146,8 +263,39 @@ class _Inner:
 
     def _give_up(self) -> None:
         """It is Python's; what it calls may be compiled in its turn."""
+        self.is_given_up = True
         inner = inner_calls_of(self.function) if self.plain.mean_s > _DEEPER_S else None
         self.cell.cell_contents = self.function if inner is None or not inner.calls_others else inner
+
+
+class _InnerLoop(_Inner):
+    """A loop, as a function of its own that nobody else calls."""
+
+    def __init__(self, home: types.FunctionType, loop: InnerLoop) -> None:
+        self.loop = loop
+        self.kinds: tuple[Any, ...] | None = None  # as its last call has them
+        super().__init__(home, loop.name, loop.function)
+        self.least_s = _LOOP_S
+
+    def _handed(self, args: Sequence[Any], _: Mapping[str, Any]) -> Sequence[Any]:
+        handed = self.loop.uses.handed(args)
+        self.kinds = None if handed is None else handed.kinds
+        return args if handed is None else handed.values
+
+    def _is_handed_alike(self, args: Sequence[Any], kwargs: Mapping[str, Any], given: Sequence[Any]) -> bool:
+        """A list whose items get another type is no array's."""
+        if not any(self.kinds or ()):
+            return True
+        kinds = self.kinds
+        behind = [one for one in self._handed(args, kwargs) if not isinstance(one, _NUMBERS)]
+        types_then, types_now = ([getattr(one, "dtype", None) for one in held] for held in (given, behind))
+        if self.kinds == kinds and types_then == types_now:
+            return True
+        self.kinds = None
+        return False
+
+    def _compiled(self) -> Any:
+        return None if self.kinds is None else self.loop.compiled(self.kinds, Settling.compiled_loop)
 
 
 class _Calls:
@@ -186,14 +334,16 @@ def _is_new(result: Any, given: Sequence[Any]) -> bool:
     """Whether a result is of numbers and of arrays that share no memory with what was given."""
     if type(result) is tuple:
         return all(type(one) is not tuple and _is_new(one, given) for one in result)
+    if type(result) is list:
+        return all(isinstance(one, _NUMBERS) for one in result)
     if type(result) is not np.ndarray:
         return isinstance(result, _NUMBERS)
     is_own = result.base is None and not result.dtype.hasobject
     return is_own and not any(np.may_share_memory(result, one) for one in given if type(one) is np.ndarray)
 
 
-def _called(function: types.FunctionType, node: ast.FunctionDef) -> Iterator[tuple[str, types.FunctionType]]:
-    """The functions that it calls by names which are not its own variables."""
+def _called(function: types.FunctionType, node: ast.FunctionDef) -> Iterator[tuple[str, Any]]:
+    """The functions and classes that it calls by names which are not its own variables."""
     code = function.__code__
     own = {*code.co_varnames, *code.co_cellvars}
     set_there = {name for item in ast.walk(node) if isinstance(item, ast.Global | ast.Nonlocal) for name in item.names}
@@ -202,7 +352,7 @@ def _called(function: types.FunctionType, node: ast.FunctionDef) -> Iterator[tup
     bound |= {item.arg for item in ast.walk(node) if isinstance(item, ast.arg)}
     for name in sorted(names - own - set_there - bound):
         found = _looked_up(function, name)
-        if not name.startswith("__tilewright") and _can_be_compiled(found):
+        if not name.startswith("__tilewright") and (_can_be_compiled(found) or _makes_objects(found)):
             yield name, found
 
 
@@ -211,6 +361,10 @@ def _looked_up(function: types.FunctionType, name: str) -> Any:
         cell = (function.__closure__ or ())[function.__code__.co_freevars.index(name)]
         return cell.cell_contents if cell != types.CellType() else None
     return function.__globals__.get(name, getattr(builtins, name, None))
+
+
+def _makes_objects(kind: Any) -> bool:
+    return is_users_class(kind) and may_be_run(vars(kind).get("__init__"))
 
 
 def _can_be_compiled(function: Any) -> bool:

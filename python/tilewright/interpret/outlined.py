@@ -16,6 +16,7 @@ from .source import DEFINITIONS, FUTURE, inside, site_of, source_of
 
 RETURNED = "return"  # what comes out where they return; no variable is called so
 _LOCALS, _PICK = "__tilewright_locals__", "__tilewright_pick__"
+_GIVES = "__tilewright_gives__"
 _UNSET: Any = type("_Unset", (), {"__repr__": lambda _: "unset"})()
 # About the function that runs, whose own variables they read.
 _OF_THE_FRAME = frozenset(["super", "locals", "globals", "vars", "dir", "eval", "exec", "__class__"])
@@ -66,7 +67,7 @@ def outline_of(function: types.FunctionType, site: Site) -> Outline | None:
     known = _OUTLINES.setdefault(function, {})
     if site not in known:
         node = source_of(function)
-        known[site] = _outlined(function, node, site) if isinstance(node, ast.FunctionDef) else None
+        known[site] = outline_in(function, node, site) if isinstance(node, ast.FunctionDef) else None
     return known[site]
 
 
@@ -101,9 +102,10 @@ def blocks_in(node: ast.AST) -> Iterator[list[ast.stmt]]:
                         yield from blocks_in(one)
 
 
-def _outlined(function: types.FunctionType, node: ast.FunctionDef, site: Site) -> Outline | None:
+def outline_in(function: types.FunctionType, node: ast.FunctionDef, site: Site) -> Outline | None:
+    """`node`: of the function, which may be statements of another one itself."""
     found = next(((block, place) for block in blocks_in(node) if (place := place_in(block, site)) is not None), None)
-    if found is None or _has_private_names(node):
+    if found is None or has_private_names(node):
         return None
     block, (first, last) = found
     statements = block[first : last + 1]
@@ -114,10 +116,10 @@ def _outlined(function: types.FunctionType, node: ast.FunctionDef, site: Site) -
     globals_set = sorted(_stores(statements) & _declared(inside(node.body, *DEFINITIONS), ast.Global))
     code = function.__code__
     own = {*code.co_varnames, *code.co_cellvars}
-    reads = sorted(_read_first(statements, set()) & own)
+    reads = sorted(read_first(statements, set()) & own)
     # What is read behind them: of a block inside of others anywhere else in the function.
     if block is node.body:
-        needed = _read_first(block[last + 1 :], set())
+        needed = read_first(block[last + 1 :], set())
     else:
         skipped = set(map(id, statements))
         needed = {name for one in node.body for name in _loads_outside(one, skipped)} | set(reads)
@@ -126,16 +128,17 @@ def _outlined(function: types.FunctionType, node: ast.FunctionDef, site: Site) -
     functions = [
         item for item in inside(node.body) if isinstance(item, (*DEFINITIONS, ast.Lambda)) and id(item) not in there
     ]
-    needed |= {name for one in functions for name in _loads(one)}
+    needed |= {name for one in functions for name in loads(one)}
+    needed |= set(getattr(function, _GIVES, ()))
     begin = site_of(statements[0])[:2]
     named = set(map(id, _functions_given(node.body, list(own)))) if block is not node.body else set()
     earlier = [one for one in functions if site_of(one)[:2] < begin or id(one) in named]
-    if _stores(statements) & {name for one in earlier for name in _loads(one)}:
+    if _stores(statements) & {name for one in earlier for name in loads(one)}:
         return None  # those would go on seeing the variable of the function itself
     gives = sorted(_stores(statements) & own & needed)
     # Functions that are made inside, and given out, see the variables of the part, not what is assigned to those later.
     behind = block[last + 1 :] if block is node.body else node.body
-    if {name for one in _functions_given(statements, gives) for name in _loads(one)} & _stores(behind):
+    if {name for one in _functions_given(statements, gives) for name in loads(one)} & _stores(behind):
         return None
     call = _compiled(function, node, statements, reads, gives, globals_set, site)
     return Outline(site, tuple(reads), tuple(gives), call)
@@ -153,7 +156,7 @@ def _declared(nodes: Iterable[ast.AST], kind: type[ast.Global | ast.Nonlocal]) -
     return {name for one in nodes if isinstance(one, kind) for name in one.names}
 
 
-def _has_private_names(node: ast.AST) -> bool:
+def has_private_names(node: ast.AST) -> bool:
     """Names that a class spells in another way."""
     names = (getattr(item, field, None) for item in ast.walk(node) for field in ("id", "attr", "arg", "name"))
     return any(isinstance(name, str) and name.startswith("__") and not name.endswith("__") for name in names)
@@ -168,6 +171,19 @@ def _stands_alone(statements: Sequence[ast.stmt]) -> bool:
     if attributes & _OF_THE_MEMORY or (attributes | names) & (_OF_THE_FRAME | _OF_NO_CALL):
         return False
     return not any(_leaves_a_loop(one) for one in statements)
+
+
+def names_variables(node: ast.FunctionDef) -> bool:
+    """Whether a function sets variables that are not its own, deletes some, or may read them in ways that its text does not
+    say."""
+    names = {item.id for item in ast.walk(node) if isinstance(item, ast.Name)}
+    items = [item for item in ast.walk(node) if isinstance(item, (ast.Global, ast.Nonlocal, ast.Delete))]
+    # Statements as a function delete what they were handed unset.
+    deleted = {
+        part.id for item in items if isinstance(item, ast.Delete) for part in item.targets if isinstance(part, ast.Name)
+    }
+    declares = any(not isinstance(item, ast.Delete) for item in items)
+    return bool(names & _OF_THE_FRAME) or declares or not deleted <= {one.arg for one in node.args.kwonlyargs}
 
 
 def _leaves_a_loop(node: ast.AST) -> bool:
@@ -199,7 +215,7 @@ def _stores(statements: Iterable[ast.stmt]) -> set[str]:
     return found
 
 
-def _loads(node: ast.AST | None) -> set[str]:
+def loads(node: ast.AST | None) -> set[str]:
     """Names that an expression or a simple statement reads, but for those that it binds inside."""
     if node is None:
         return set()
@@ -210,11 +226,11 @@ def _loads(node: ast.AST | None) -> set[str]:
         parameters = {item.arg for item in ast.walk(node.args) if isinstance(item, ast.arg)}
         own = parameters | (_stores(node.body) if isinstance(node, ast.FunctionDef) else set())
         defaults = [*node.args.defaults, *(one for one in node.args.kw_defaults if one is not None)]
-        return {name for one in body for name in _loads(one)} - own | {name for one in defaults for name in _loads(one)}
-    found = {name for child in ast.iter_child_nodes(node) for name in _loads(child)}
+        return {name for one in body for name in loads(one)} - own | {name for one in defaults for name in loads(one)}
+    found = {name for child in ast.iter_child_nodes(node) for name in loads(child)}
     if isinstance(node, (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)):
         bound = {item.id for one in node.generators for item in ast.walk(one.target) if isinstance(item, ast.Name)}
-        return (found - bound) | _loads(node.generators[0].iter)
+        return (found - bound) | loads(node.generators[0].iter)
     if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
         found.add(node.target.id)
     return found
@@ -224,20 +240,20 @@ def _loads_outside(node: ast.AST, skipped: set[int]) -> set[str]:
     if id(node) in skipped:
         return set()
     if not any(isinstance(child, (ast.stmt, ast.ExceptHandler)) for child in ast.iter_child_nodes(node)):
-        return _loads(node)
+        return loads(node)
     return {name for child in ast.iter_child_nodes(node) for name in _loads_outside(child, skipped)}
 
 
-def _read_first(statements: Iterable[ast.stmt], known: set[str]) -> set[str]:
+def read_first(statements: Iterable[ast.stmt], known: set[str]) -> set[str]:
     """What they may read before they set it. `known`: what is set for certain, also behind them."""
     found: set[str] = set()
 
     def reads(*nodes: ast.AST | None) -> None:
-        found.update(name for node in nodes for name in _loads(node) if name not in known)
+        found.update(name for node in nodes for name in loads(node) if name not in known)
 
     def inner(block: Iterable[ast.stmt], also: Iterable[str] = ()) -> set[str]:
         set_there = {*known, *also}
-        found.update(_read_first(block, set_there))
+        found.update(read_first(block, set_there))
         return set_there
 
     for node in statements:
@@ -315,6 +331,7 @@ def _compiled(  # noqa: PLR0917
     cells = {_LOCALS: types.CellType(locals), _PICK: types.CellType(pick), unset: types.CellType(_UNSET)}
     made = in_closure(part, function, cells, f"{function.__qualname__}.{name}")
     made.__kwdefaults__ = dict.fromkeys(reads, _UNSET)
+    setattr(made, _GIVES, tuple(gives))
     made.__tilewright_part__ = code  # type: ignore[attr-defined]
     made.__tilewright_node__ = part  # type: ignore[attr-defined]
     return made
@@ -331,7 +348,7 @@ def in_closure(
     code = function.__code__
     inner = copy.copy(definition)
     inner.name, inner.decorator_list, inner.returns = _INNER, [], None
-    names = [*code.co_freevars, *cells]
+    names = list(dict.fromkeys([*code.co_freevars, *cells]))
     arguments = ast.arguments([], [ast.arg(one) for one in names], None, [], [], None, [])
     around = ast.copy_location(ast.FunctionDef("around", arguments, [inner], [], None), definition)
     module = ast.fix_missing_locations(ast.Module([around], []))

@@ -67,9 +67,20 @@ def is_read_by_others(node: FunctionNode, name: str) -> bool:
     return False
 
 
+_MADE_FROM = "__tilewright_made_from__"
+
+
+def made_from(function: types.FunctionType, node: FunctionNode) -> None:
+    """Says of a function that no file has what it was made of."""
+    setattr(function, _MADE_FROM, (function.__code__, node))
+
+
 def source_of(function: types.FunctionType) -> FunctionNode | None:
     """The syntax tree of `function`, or None: no source, or the file has changed since it was imported."""
     code = function.__code__
+    if (made := getattr(function, _MADE_FROM, None)) is not None and made[0] is code:
+        made_of: FunctionNode = made[1]
+        return made_of
     lines = linecache.getlines(code.co_filename, function.__globals__)
     if not lines:
         linecache.checkcache(code.co_filename)

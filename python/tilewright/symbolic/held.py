@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+_PLAIN = frozenset([bool, int, float, complex, str, bytes, type(None)])
+
 
 def hold(held: dict[str, Any], name: str, result: Any) -> Any:
     """Keeps a result until the call ends, under a name. What views of operands it has are copied: the plan's memory is
@@ -19,6 +21,8 @@ def _own(value: Any) -> Any:
         return value if value.flags.owndata else value.copy()
     if type(value) is dict:
         return {key: _own(item) for key, item in value.items()}
+    if type(value) is list and _PLAIN.issuperset(map(type, value)):
+        return value.copy()
     if isinstance(value, (tuple, list)):
         items = map(_own, value)
         return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
