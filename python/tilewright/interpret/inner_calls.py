@@ -11,6 +11,7 @@ import sys
 import time
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -98,7 +99,8 @@ class InnerCalls:
         node = getattr(function, "__tilewright_node__", None) or source_of(function)
         if isinstance(node, ast.FunctionDef) and not has_private_names(node):
             self._node = node
-            self._make()
+            with suppress(RecursionError):  # expressions that are nested too deep to be looked into
+                self._make()
 
     def _make(self) -> None:
         function, left = self.function, self._left
