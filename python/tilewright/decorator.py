@@ -76,6 +76,7 @@ class JitFunction(_face.Dispatcher):
     __qualname__: str
     __wrapped__: Callable[..., Any]
     compares = True  # calls that cannot be repeated, with NumPy
+    is_asked_for = True  # what is in it is looked at for itself; who compiles what nobody asked for looks there as well
     takes_effects = True  # statements and calls that cannot be followed are Python's between kernels
 
     def __new__(cls, function: Callable[..., Any], *_: Any, **__: Any) -> JitFunction:
@@ -390,7 +391,7 @@ class JitFunction(_face.Dispatcher):
         begun = time.perf_counter()
         result = self._in_numpy(args, kwargs, out)
         is_ours = self.strict != "kernels" and self.contract == "numpy" and self.targets.host is not None
-        if is_ours and time.perf_counter() - begun > _LONG_S and self._python is self.__wrapped__:
+        if is_ours and self.is_asked_for and time.perf_counter() - begun > _LONG_S and self._python is self.__wrapped__:
             from .interpret.inner_calls import run_by_python  # noqa: PLC0415  (only what was traced needs it)
 
             self._python = run_by_python(self.__wrapped__)
@@ -947,6 +948,8 @@ class JitFunction(_face.Dispatcher):
 
 class QuietFunction(JitFunction):
     """One that nobody asked for: what it cannot compile is no news."""
+
+    is_asked_for = False
 
     def _miss(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         effects.Settling.events += 1

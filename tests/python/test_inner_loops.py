@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pytest
 import tilewright
+from tilewright.effects import Settling
 from tilewright.interpret import inner_calls
 from tilewright.interpret.inner_calls import InnerCalls
 
@@ -494,3 +495,24 @@ def test_a_function_whose_code_is_replaced(monkeypatch):
         assert inner(x) == one(x)
     monkeypatch.setattr(one, "__code__", other.__code__)
     assert inner(x) == [-checked(x), {}]
+
+
+def test_a_loop_that_numpy_serves_is_no_loop_in_itself(monkeypatch) -> None:
+    made = []
+    compiled = Settling.compiled_loop
+    monkeypatch.setattr(
+        Settling, "compiled_loop", lambda function: made.append(function.__name__) or compiled(function)
+    )
+
+    def rank(x, n):
+        r, log = x / x.sum(), {}
+        for _ in range(n):
+            r = np.sort(r) * 0.5 + np.sort(r)[::-1] * 0.5
+        log["best"] = r.max()
+        return log
+
+    jitted = tilewright.jit(rank)
+    x = np.random.default_rng(1).random(20_000)
+    for _ in range(20):
+        assert jitted(x, 20)["best"] == rank(x, 20)["best"]
+    assert len(made) <= 1

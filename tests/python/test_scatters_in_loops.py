@@ -145,3 +145,23 @@ def test_a_value_of_another_shape_is_numpys_error() -> None:
     for _ in range(2):
         with pytest.raises(ValueError, match="shape mismatch"):
             compiled(A.copy(), np.array([1, 2, 3]), 70)
+
+
+def exercised(paths, payoff, strike):
+    for t in range(paths.shape[0] - 1, 0, -1):
+        payoff = payoff * 0.9
+        inside = paths[t] < strike
+        if not inside.any():
+            continue
+        fit = np.polyfit(paths[t, inside], payoff[inside], 2)
+        exercise = strike - paths[t, inside]
+        payoff[inside] = np.where(exercise > np.polyval(fit, paths[t, inside]), exercise, payoff[inside])
+    return payoff
+
+
+def test_what_a_mask_of_a_branch_picks_out_has_one_size_with_what_is_picked_out_before_it() -> None:
+    paths = 100 + 10 * np.random.default_rng(3).normal(size=(5, 3000))
+    compiled = tilewright.jit(exercised, strict=True)
+    for strike in (100.0, 90.0, -1.0, 100.0):
+        payoff = np.maximum(strike - paths[-1], 0)
+        np.testing.assert_allclose(compiled(paths, payoff.copy(), strike), exercised(paths, payoff, strike), rtol=1e-12)

@@ -821,11 +821,17 @@ class Tracer(Decided):
         slices: what reads them would read beyond the array where a check fails."""
         if not self._is_known_here(left - right):
             return False
-        # What was read last is the other one from here on: that is known wherever this is.
+        # What was read in the inner block, or last of one block, is the other one from here on: that is known wherever
+        # this is. (What loops do not change is read before them, but later than what they read.)
         pairs = [(left, right), (right, left)]
 
-        def read_last(size: Size) -> int:
-            return max(map(self.symbol_order.__getitem__, size.symbols()), default=-1)
+        def place_of(symbol: str) -> tuple[int, int]:
+            read = self.reads.get(symbol)
+            depth = 0 if read is None else next(k for k, block in enumerate(self.blocks) if block is read.home)
+            return depth, self.symbol_order[symbol]
+
+        def read_last(size: Size) -> tuple[int, int]:
+            return max(map(place_of, size.symbols()), default=(-1, -1))
 
         for size, other in pairs:
             symbol = str(size)
