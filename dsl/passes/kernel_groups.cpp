@@ -45,7 +45,9 @@ Stmt with_names(const Stmt& code, const std::map<std::string, std::string>& name
         [&](Mutator& self, const Load* op) {
             const auto found = names.find(op->name);
             if (found == names.end()) return self.inside(op);
-            return load_of(found->second, op->type, self.mutate(op->index), self.mutate(op->predicate));
+            // With its parameter: code generation takes what has none for memory of its own, and that for aligned.
+            return Load::make(op->type, found->second, self.mutate(op->index), op->image, op->param,
+                              self.mutate(op->predicate), {});
         },
         [&](Mutator& self, const Store* op) {
             const auto found = names.find(op->name);

@@ -30,7 +30,6 @@ def wrapped_chain(function: Any) -> list[Any]:
 
 
 def takes_out(function: Callable[..., Any]) -> bool:
-    """Whether a function has a parameter `out` of its own, also one that it hands to what it wraps."""
+    """Whether a function takes `out` itself, among its keywords too."""
     own = own_signature(function).parameters
-    hands_on = any(p.kind is p.VAR_KEYWORD for p in own.values())
-    return "out" in own or (hands_on and "out" in inspect.signature(function).parameters)
+    return "out" in own or any(p.kind is p.VAR_KEYWORD for p in own.values())

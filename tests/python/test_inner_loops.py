@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+import threading
 
 import numpy as np
 import pytest
@@ -516,3 +517,76 @@ def test_a_loop_that_numpy_serves_is_no_loop_in_itself(monkeypatch) -> None:
     for _ in range(20):
         assert jitted(x, 20)["best"] == rank(x, 20)["best"]
     assert len(made) <= 1
+
+
+def test_what_other_threads_write_into_a_list_stays() -> None:
+    def fill(out, lo, hi, log):
+        log[lo] = hi
+        for i in range(lo, hi):
+            out[i] = i * 3 % 1001
+
+    jitted, n = tilewright.jit(fill), 40_000
+    for _ in range(6):
+        out: list[int] = [0] * n
+        threads = [threading.Thread(target=jitted, args=(out, k * n // 4, (k + 1) * n // 4, {})) for k in range(4)]
+        for one in threads:
+            one.start()
+        for one in threads:
+            one.join()
+        assert out == [i * 3 % 1001 for i in range(n)]
+
+
+def test_a_loop_whose_calls_write_is_not_made_again() -> None:
+    def f(x, items, idx, n, log):
+        log["n"] = n
+        for i in range(n):
+            np.add(x, 1.0, x)
+            items[idx[i]] = i
+
+    jitted = tilewright.jit(f)
+    for k in range(30):
+        n = 3000
+        idx = [i % 50 for i in range(n)]
+        idx[-1] = 50 if k > 25 else 0
+        x, items = np.zeros(4), [0] * 50
+        if k > 25:
+            with pytest.raises(IndexError, match="list assignment index out of range"):
+                jitted(x, items, idx, n, {})
+        else:
+            jitted(x, items, idx, n, {})
+        assert x.tolist() == [n] * 4 and items[1:49] == list(range(n - 49, n - 1))
+
+
+def test_arguments_of_other_kinds_later() -> None:
+    def f(items, other, n, log):
+        log["n"] = n
+        total = 0
+        for i in range(n):
+            items[i % 8] = i
+            total += other[0][i % 8]
+        return total
+
+    jitted, n = tilewright.jit(f), 20_000
+    for k in range(20):
+        mine, theirs = [0] * 8, [0] * 8
+        held = (np.arange(8),)
+        got = jitted(mine, (mine,) if k > 15 else held, n, {})
+        assert got == f(theirs, (theirs,) if k > 15 else held, n, {}) and mine == theirs
+
+
+def test_what_one_case_sets_is_not_set_behind_the_match() -> None:
+    def f(items, n, k, log):
+        match k:
+            case 0:
+                extra = 5
+        log["k"] = k
+        total = 0
+        for i in range(n):
+            total += items[i % 8] * i
+            if i < 0:
+                total += extra
+        return total
+
+    jitted = tilewright.jit(f)
+    for k in range(20):
+        assert jitted(list(range(8)), 20_000, k, {}) == f(list(range(8)), 20_000, k, {})

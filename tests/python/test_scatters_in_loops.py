@@ -165,3 +165,21 @@ def test_what_a_mask_of_a_branch_picks_out_has_one_size_with_what_is_picked_out_
     for strike in (100.0, 90.0, -1.0, 100.0):
         payoff = np.maximum(strike - paths[-1], 0)
         np.testing.assert_allclose(compiled(paths, payoff.copy(), strike), exercised(paths, payoff, strike), rtol=1e-12)
+
+
+def remainders(a, idx, n):
+    for _ in range(n):
+        a[idx % 6] = 1
+        a[idx // 7 % 6] += 2
+    return a
+
+
+@pytest.mark.parametrize("offset", range(4))
+def test_arguments_lie_anywhere_in_memory(offset) -> None:
+    raw = np.zeros(64, np.int64)
+    first = (-raw.ctypes.data // 8) % 8 + offset
+    compiled = tilewright.jit(remainders, strict=True)
+    for size in (3, 6, 17):
+        idx = raw[first : first + size]
+        idx[:] = np.arange(size) * 5
+        np.testing.assert_array_equal(compiled(np.zeros(6), idx, 2), remainders(np.zeros(6), idx, 2))

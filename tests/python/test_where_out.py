@@ -105,3 +105,19 @@ def masks_of_integers(a, b, m, o):
 def test_masks_of_integers_are_numpys_error():
     with pytest.raises(TypeError):
         tilewright.jit(masks_of_integers)(*arguments())
+
+
+def test_each_of_several_results_keeps_what_the_mask_leaves_out() -> None:
+    def f(x, y, o, p, m):
+        for _ in range(2):
+            x = x + 1
+        np.divmod(x, y, out=(o, p), where=m)
+        return x
+
+    compiled, x, y = tilewright.jit(f), np.arange(6.0) + 1, np.full(6, 4.0)
+    m = np.arange(6) % 2 == 0
+    for _ in range(3):
+        mine, theirs = [np.full(6, 7.0), np.full(6, 8.0)], [np.full(6, 7.0), np.full(6, 8.0)]
+        compiled(x, y, *mine, m)
+        f(x, y, *theirs, m)
+        np.testing.assert_array_equal(mine, theirs)

@@ -146,7 +146,7 @@ PyObject* serve(PyObject* self, PyObject* args, PyObject* kwargs, bool& unchecke
 bool has_shared_out(const Plans& plans, PyObject* kwargs) {
     static PyObject* const key = PyUnicode_InternFromString("out");
     PyObject* out = kwargs ? PyDict_GetItemWithError(kwargs, key) : nullptr;
-    if (!out || plans.signature.find("out") >= 0) return PyErr_Occurred() != nullptr;
+    if (!out || plans.signature.takes_out()) return PyErr_Occurred() != nullptr;
     if (!PyTuple_Check(out)) return refuse_overlapping_out(plans.name, out);
     for (Py_ssize_t i = 0; i < PyTuple_Size(out); ++i)
         if (refuse_overlapping_out(plans.name, PyTuple_GetItem(out, i))) return true;

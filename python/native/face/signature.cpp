@@ -52,6 +52,7 @@ bool Signature::read(const std::string& function, PyObject* list, PyObject* miss
         if (value != missing) p.default_value = Ref::borrowed(value);
         if (p.kind <= ParameterKind::positional_or_keyword) ++positional_;
         if (p.kind == ParameterKind::var_positional || p.kind == ParameterKind::var_keyword) plain_ = false;
+        if (p.kind == ParameterKind::var_keyword) gathers_keywords_ = true;
         names_.push_back(text_or(name, "?"));
         parameters_.push_back(std::move(p));
     }
@@ -127,8 +128,6 @@ bool Signature::bind(const RawCall& call, PyObject** values, PyObject** out, Gat
         int index = find(name);
         const bool is_named = index >= 0 && is_keyword(parameters_[static_cast<std::size_t>(index)].kind);
         if (!is_named && gathered.keywords) {
-            // `out` may be the call's own or one of them: Python tells.
-            if (PyUnicode_CompareWithASCIIString(name, "out") == 0) return false;
             if (PyDict_SetItem(gathered.keywords.get(), name, value) != 0) return false;
         } else if (is_named) {
             if (values[index]) {

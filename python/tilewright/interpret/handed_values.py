@@ -41,6 +41,10 @@ _HARMLESS = frozenset(
         "zip",
     ]
 )
+# Functions of NumPy that write an argument, and those whose third argument is no `out`.
+_WRITE = frozenset(["copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"])
+_OF_THREE = frozenset(["arange", "clip", "full", "linspace", "where"])
+_NUMBERS = (bool, int, float, complex, str, bytes, type(None), np.generic)
 _GO_THROUGH = frozenset(["enumerate", "len", "max", "min", "reversed", "sum", "zip"])
 
 
@@ -52,6 +56,7 @@ class Handed:
     kinds: tuple[Any, ...]
     values: list[Any]
     arrays: bool  # whether any of them is one itself
+    lists: dict[int, np.ndarray[Any, Any]]  # by the position of the variable, what is handed for a list
 
 
 @dataclass(frozen=True)
@@ -81,11 +86,14 @@ class Uses:
         owners = self.owners
         kinds: list[Any] = []
         values = held
+        lists: dict[int, np.ndarray[Any, Any]] = {}
         for k, (name, value) in enumerate(zip(self.names, args, strict=True)):
             kind, one = ("", value) if k in owners else self._handed(name, value, seen)
             if kind is None:
                 return None
             kinds.append(kind)
+            if isinstance(kind, int):
+                lists[k] = one
             if k not in owners:
                 values.append(one)
         is_any_text = "text" in kinds
@@ -94,7 +102,7 @@ class Uses:
         ):
             return None
         arrays = any(type(one) is np.ndarray for one in (*args, *values[: len(self.attributes)]))
-        made = Handed(tuple(kinds), values, arrays)
+        made = Handed(tuple(kinds), values, arrays, lists)
         # What cannot be made again says in its error of what kind the sequence was: there may be one kind only.
         told = {"list" if isinstance(kind, int) else kind for kind in kinds if kind}
         return None if (self.written(kinds) or len(told) > 1) and not self.may_repeat(made) else made
@@ -164,13 +172,28 @@ def is_of_its_kind(items: list[Any], new: list[Any]) -> bool:
     return set(map(type, new)) == {type(items[0])}
 
 
-def write_back(items: list[Any], new: list[Any]) -> None:
-    """Into a list, or into the lists in it, which stay the lists that they are."""
-    if type(items[0]) is not list:
-        items[:] = new
+def is_plain(value: Any) -> bool:
+    """Whether it is an array, a random generator or what never changes."""
+    if type(value) is tuple:
+        return all(map(is_plain, value))
+    if isinstance(value, (*_NUMBERS, np.random.Generator)):  # which compiled code leaves where NumPy leaves it
+        return True
+    return type(value) is np.ndarray and not value.dtype.hasobject
+
+
+def write_back(items: list[Any], before: np.ndarray[Any, Any], new: list[Any]) -> None:
+    """What is not as it was before, into a list, or into the lists in it: others may have written the rest meanwhile."""
+    if before.ndim > 1:
+        for row, one, there in zip(items, before, new, strict=True):
+            write_back(row, one, there)
         return
-    for row, one in zip(items, new, strict=True):
-        row[:] = one
+    bits = np.dtype(f"u{before.itemsize}")  # in which -0.0 is not 0.0
+    try:
+        changed = np.flatnonzero(np.array(new, before.dtype).view(bits) != before.view(bits)).tolist()
+    except OverflowError:
+        changed = [k for k, (one, other) in enumerate(zip(before.tolist(), new, strict=True)) if one != other]
+    for k in changed:
+        items[k] = new[k]
 
 
 def uses_of(function: types.FunctionType, loop: ast.AST, names: Sequence[str], gives: Sequence[str]) -> Uses:
@@ -334,7 +357,7 @@ def _writes_only(
                 root = root.value
             if not isinstance(root, ast.Name) or lists.get(root.id) is None:
                 return False
-        if isinstance(item, ast.Call) and isinstance(item.func, ast.Attribute) and not _is_of_a_module(item.func):
+        if isinstance(item, ast.Call) and isinstance(item.func, ast.Attribute) and not _writes_nothing(item):
             return False
         if isinstance(item, ast.Name) and item.id not in own and not _is_constant(function, item.id):
             return False
@@ -349,9 +372,15 @@ def _is_constant(function: types.FunctionType, name: str) -> bool:
     return isinstance(value, (types.ModuleType, int, float, str, types.BuiltinFunctionType, type))
 
 
-def _is_of_a_module(called: ast.Attribute) -> bool:
+def _writes_nothing(call: ast.Call) -> bool:
+    """Whether it is a call of a module's function that writes none of its arguments: `out` may be the third one."""
+    called: Any = call.func
     is_of_module = isinstance(called.value, ast.Name) and called.value.id in ("np", "numpy", "math")
-    return is_of_module and called.attr not in ("copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask")
+    is_open = any(one.arg in (None, "out", "copy") for one in call.keywords)
+    is_open = is_open or any(isinstance(one, ast.Starred) for one in call.args)
+    function = getattr(np, called.attr, None)
+    most = 3 if called.attr in _OF_THREE else function.nin if isinstance(function, np.ufunc) else 2
+    return is_of_module and not is_open and called.attr not in _WRITE and len(call.args) <= most
 
 
 class _Anew(ast.NodeTransformer):

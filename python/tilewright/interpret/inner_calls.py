@@ -19,6 +19,7 @@ import numpy as np
 from ..callees import is_part, is_pure
 from ..effects import Settling
 from ..taken_ways import Site
+from .handed_values import is_plain
 from .inner_loops import InnerLoop, LoopsByCells, cell_of, loops_of
 from .inner_objects import MadeBy, Method, MethodsByCells, is_users_class, may_be_run, methods_called
 from .outlined import has_private_names, in_closure
@@ -203,7 +204,7 @@ class _Inner:
             parts = range(len(result)) if type(result) is tuple else ()
             counts = [sys.getrefcount(result[k]) for k in parts if type(result[k]) is np.ndarray]
             counts += [sys.getrefcount(result)] if type(result) is np.ndarray else []
-            is_apart = all(map(_is_plain, given)) and list(map(sys.getrefcount, given)) == before
+            is_apart = all(map(is_plain, given)) and list(map(sys.getrefcount, given)) == before
             is_apart = is_apart and self._is_handed_alike(args, kwargs, given)
             if not is_apart or max(counts, default=0) > _ONE_OWNER or not _is_new(result, given):
                 self._give_up()
@@ -321,15 +322,6 @@ def _compiled(function: types.FunctionType) -> Any:
 
 _ONE_OWNER = 2  # references: that of the variable or the tuple, and that of the call which counts them
 _NUMBERS = (bool, int, float, complex, str, bytes, type(None), np.generic)
-
-
-def _is_plain(value: Any) -> bool:
-    """Whether it is an array, a random generator or what never changes."""
-    if type(value) is tuple:
-        return all(map(_is_plain, value))
-    if isinstance(value, (*_NUMBERS, np.random.Generator)):  # which compiled code leaves where NumPy leaves it
-        return True
-    return type(value) is np.ndarray and not value.dtype.hasobject
 
 
 def _is_new(result: Any, given: Sequence[Any]) -> bool:

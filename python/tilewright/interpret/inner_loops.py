@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from ..taken_ways import Site
-from .handed_values import Uses, is_of_its_kind, uses_of, write_back, written_anew
+from .handed_values import Uses, is_of_its_kind, is_plain, uses_of, write_back, written_anew
 from .outlined import in_closure, loads, names_variables, outline_in, part_site, read_first
 from .source import inside, made_from, site_of
 
@@ -64,7 +64,7 @@ class CompiledLoop:
 
     def __call__(self, *args: Any) -> Any:
         handed = self.loop.uses.handed(args)
-        if handed is None or handed.kinds != self.kinds:
+        if handed is None or handed.kinds != self.kinds or not all(map(is_plain, handed.values)):
             return self.loop.function(*args)
         if not self.loop.uses.may_repeat(handed):
             try:
@@ -86,7 +86,7 @@ class CompiledLoop:
         if not all(is_of_its_kind(args[position], new) for position, new in written):
             return self.loop.function(*args)  # the list is one of several kinds from now on
         for position, new in written:
-            write_back(args[position], new)
+            write_back(args[position], handed.lists[position], new)
         return results[:count] if count > 1 else results[0] if count else None
 
 

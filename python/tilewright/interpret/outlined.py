@@ -276,7 +276,15 @@ def read_first(statements: Iterable[ast.stmt], known: set[str]) -> set[str]:
                 name for item in node.items if item.optional_vars for name in _stores([ast.Expr(item.optional_vars)])
             }
             inner(node.body)
-        elif isinstance(node, ast.Try):
+        elif isinstance(node, ast.Match):
+            reads(node.subject)
+            for case in node.cases:
+                bound = _stores([ast.Expr(case.pattern)])  # type: ignore[arg-type]
+                found.update(
+                    name for part in (case.pattern, case.guard) for name in loads(part) if name not in known | bound
+                )
+                inner(case.body, bound)
+        elif isinstance(node, (ast.Try, ast.TryStar)):
             inner(node.body)
             for handler in node.handlers:
                 reads(handler.type)

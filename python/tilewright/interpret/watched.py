@@ -164,7 +164,7 @@ def _with_parts(node: ast.FunctionDef, function: types.FunctionType, sites: list
 
 def _overlap(one: Site, other: Site) -> bool:
     begins = max((one[0], -1 - one[1]), (other[0], -1 - other[1]))
-    return begins < min(one[2:], other[2:])
+    return one == other or begins < min(one[2:], other[2:])
 
 
 def _called(outline: Outline) -> list[ast.stmt]:

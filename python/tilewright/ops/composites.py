@@ -220,6 +220,8 @@ def copyto(tracer: Tracer, dst: Any, src: Any, casting: str = "same_kind", where
     new = filling(tracer, source, dst.dtype)
     operands = [shape_of(source)]
     if where is not True:
+        if dtype_of(operand_of(tracer, where)) != BOOL:
+            raise tracer.error("np.copyto(where=...) of a mask that is not bool", "NumPy refuses it", "Compare it.")
         operands.append(shape_of(operand_of(tracer, where)))
     if not fits_into(tracer, broadcast_shapes(tracer, operands), dst.sizes):
         raise ValueError("could not broadcast input array")

@@ -20,7 +20,8 @@ def _turned(array: SymArray, shift: Value, axis: int) -> SymArray:
     tracer = array.tracer
     size = tracer.resolve(array.sizes[axis])
     extent = SymInt(tracer, size).as_value()
-    back = tracer.add("negative", (shift,), {}, INT64, ())
+    forth = tracer.add("remainder", (shift, extent), {}, INT64, ())
+    back = tracer.add("subtract", (extent, forth), {}, INT64, ())
     start = tracer.add("remainder", (back, extent), {}, INT64, ())  # where the first result comes from
     at = tracer.add("iota", (), {"axis": 0}, INT64, (size,))
     at = tracer.add("add", (at, start), {}, INT64, (size,))

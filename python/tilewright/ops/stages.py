@@ -152,6 +152,8 @@ def stage_of(tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dict[st
         written = _write(tracer, function, bound.args[is_method:], bound.kwargs, target)
         return None if written is target else NotImplemented
     outs = out if isinstance(out, (tuple, list)) else [out]
+    if len(outs) > 1 and kwargs.get("where", True) is not True:
+        return NotImplemented  # what is left out keeps what was there, in each of them
     if len(outs) == 1 and isinstance(outs[0], SymArray) and isinstance(given, Gives):
         is_partial = kwargs.get("where", True) is not True  # what is left out keeps what was there
         if is_partial or np.dtype(given.dtype) != outs[0].dtype:  # NumPy may compute in another dtype
