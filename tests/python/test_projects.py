@@ -63,7 +63,7 @@ CASES = [
     ("functions.py", ["cool", "diffuse"], {"main", "elsewhere"}),
     ("methods.py", ["Cluster.accelerations"], {"Cluster.run", "Cluster.step", "main"}),
     ("src_layout/scripts/run.py", ["advance"], {"simulate (line 15)", "main"}),
-    ("several.py", ["blur", "edges", "normalized", "row_statistics"], {"film", "track", "main"}),
+    ("several.py", ["blur", "edges", "normalized", "row_statistics", "brightest"], {"film", "track", "main"}),
 ]
 
 

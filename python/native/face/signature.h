@@ -52,8 +52,8 @@ class Signature {
     /// Whether `out` is the function's own: a parameter of that name, or one of **kwargs.
     bool takes_out() const { return find("out") >= 0 || gathers_keywords_; }
 
-    /// Fills values[size()] (borrowed, of `gathered` too) and `out` (borrowed or null). With `explain`, a call that does
-    /// not fit sets Python's usual TypeError; without, it is only false, but for a MemoryError.
+    /// Fills values[size()] (borrowed, of `gathered` too) and `out` (borrowed or null). With `explain`, a call that
+    /// does not fit sets Python's usual TypeError; without, it is only false, but for a MemoryError.
     bool bind(const RawCall& call, PyObject** values, PyObject** out, Gathered& gathered, bool explain) const;
 
     int traverse(visitproc visit, void* data) const;
