@@ -1,4 +1,4 @@
-"""Finds moving spots in a film: five functions that all cost time."""
+"""Finds moving spots in a film: functions that all cost time, the last of which NumPy alone computes."""
 
 import numpy as np
 
