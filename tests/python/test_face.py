@@ -822,10 +822,22 @@ def test_hidden_arguments_conditions_and_exact_types(objects):
     assert jit(X, np.float64(2))[0] == "miss"
 
 
-def test_gathering_parameters_always_miss(objects):
-    jit = Jit("f", [*parameters("a", "X", "Y"), ("rest", "var_positional", REQUIRED)])
+def test_gathered_arguments_are_the_plans_to_look_at(objects):
+    gathering = [("rest", "var_positional", REQUIRED), ("others", "var_keyword", REQUIRED)]
+    jit = Jit("f", [*parameters("a", "X", "Y"), *gathering])
     jit.add(AXPY, objects)
-    assert jit(1.0, X, X)[0] == "miss"
+    for rest, others in (((), {}), ((5,), {}), ((), {"k": 1, "out": 2}), ((X, X), {"k": X})):
+        np.testing.assert_array_equal(jit(1.0, X, X, *rest, **others), 2 * X)
+    assert jit(1.0, X)[0] == jit(1.0, X, a=2.0)[0] == "miss"
+    for place, wanted in ((0, (5,)), (1, {"k": 1})):
+        guarded = Jit("f", [*parameters("a", "X", "Y"), *gathering])
+        guarded.add(
+            AXPY, objects, places=[(-1, "parameter", gathering[place][0])], checks=[(0, "length", (type(wanted), 1))]
+        )
+        np.testing.assert_array_equal(
+            guarded(1.0, X, X, *((5,) if place == 0 else ()), **({"k": 1} if place else {})), 2 * X
+        )
+        assert guarded(1.0, X, X)[0] == "miss"
 
 
 def test_a_miss_without_an_answer_and_errors_pass_through(objects):
