@@ -30,6 +30,9 @@ def wrapped_chain(function: Any) -> list[Any]:
 
 
 def takes_out(function: Callable[..., Any]) -> bool:
-    """Whether a function takes `out` itself, among its keywords too."""
+    """Whether a function takes `out` itself, among its keywords too: a wrapper does where what it wraps does."""
     own = own_signature(function).parameters
-    return "out" in own or any(p.kind is p.VAR_KEYWORD for p in own.values())
+    if "out" in own or not any(p.kind is p.VAR_KEYWORD for p in own.values()):
+        return "out" in own
+    shown = inspect.signature(function).parameters
+    return "out" in shown or any(p.kind is p.VAR_KEYWORD for p in shown.values())
