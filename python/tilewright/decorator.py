@@ -94,6 +94,7 @@ class JitFunction(_face.Dispatcher):
         only_stored: bool = False,
     ) -> None:
         super().__init__(function.__name__, _face_parameters(function))
+        self.takes_out = takes_out(function)
         functools.update_wrapper(self, function)
         self.targets = targets_of(target)
         self.copies_to_device = self.targets.host is None
@@ -113,7 +114,7 @@ class JitFunction(_face.Dispatcher):
 
     def _without_out(self, kwargs: dict[str, Any]) -> tuple[dict[str, Any], Any]:
         """The keywords of the function itself, and `out` where it has no such parameter."""
-        if "out" not in kwargs or takes_out(self.__wrapped__):
+        if "out" not in kwargs or self.takes_out:
             return kwargs, None
         return {name: value for name, value in kwargs.items() if name != "out"}, kwargs["out"]
 
@@ -484,6 +485,7 @@ class JitFunction(_face.Dispatcher):
             self._parts = _parts_of(self.__wrapped__)
             self._python = self.__wrapped__
             super().__init__(self.__wrapped__.__name__, _face_parameters(self.__wrapped__))
+            self.takes_out = takes_out(self.__wrapped__)
             self._forget_stays()
             self._begun.clear()
             self._watched_ns.clear()

@@ -5,15 +5,19 @@ from __future__ import annotations
 import copy
 import math
 import threading
+from functools import partial
 
 import numpy as np
 import pytest
 import tilewright
+from lists_alike import same as alike
 from tilewright.effects import Settling
 from tilewright.interpret import inner_calls
 from tilewright.interpret.inner_calls import InnerCalls
 
 pytestmark = pytest.mark.compile
+
+same = partial(alike, exact=True)
 
 
 @pytest.fixture(autouse=True)
@@ -22,25 +26,6 @@ def every_loop_is_worth_it(monkeypatch):
         monkeypatch.setattr(inner_calls, name, 0.0)
     monkeypatch.setattr(inner_calls, "_FASTER", 1e9)
     assert tilewright.jit
-
-
-def same(one, other):
-    assert type(one) is type(other)
-    if isinstance(one, (list, tuple)):
-        assert len(one) == len(other)
-        for a, b in zip(one, other, strict=True):
-            same(a, b)
-    elif isinstance(one, dict):
-        assert list(one) == list(other)
-        same(list(one.values()), list(other.values()))
-    elif isinstance(one, np.ndarray):
-        assert one.dtype == other.dtype
-        np.testing.assert_array_equal(one, other)
-    elif isinstance(one, float) and math.isnan(one):
-        assert math.isnan(other)
-    else:
-        assert one == other, (one, other)
-        assert not isinstance(one, float) or math.copysign(1, one) == math.copysign(1, other)
 
 
 def outcome(function, args):

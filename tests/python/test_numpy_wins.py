@@ -111,42 +111,35 @@ def test_a_long_run_of_numpy_is_stopped():
     assert comparison._time(endless, None, 5_000_000) == 5_000_000 and runs == [1]
 
 
+def takes_later(monkeypatch, measured, side, ns):
+    """What every run of a side but its first, cold one takes."""
+    first = measured._time
+
+    def warm(function, call, limit_ns):
+        took = first(function, call, limit_ns)
+        return ns if side_of(function) == side and measured.looks[side] > 1 else took
+
+    monkeypatch.setattr(comparison, "_time", warm)
+
+
 def test_a_long_call_that_loses_is_looked_at_again(monkeypatch):
     """The first run of compiled code is a cold one."""
     f, measured = jitted(monkeypatch, 10_000 * US, 4_000 * US)
-    slow = measured._time
-
-    def warm(function, call, limit_ns):
-        took = slow(function, call, limit_ns)
-        return 3_000 * US if side_of(function) == "compiled" and measured.looks["compiled"] > 1 else took
-
-    monkeypatch.setattr(comparison, "_time", warm)
+    takes_later(monkeypatch, measured, "compiled", 3_000 * US)
     f(LARGE)
     assert measured.looks == {"compiled": 3, "numpy": 3} and runs_of_numpy(f, LARGE) == 0
 
 
 def test_a_cold_first_run_of_numpy_is_looked_at_again(monkeypatch):
     f, measured = jitted(monkeypatch, 3_000 * US, 4_000 * US)
-    slow = measured._time
-
-    def warm(function, call, limit_ns):
-        took = slow(function, call, limit_ns)
-        return 100 * US if side_of(function) == "numpy" and measured.looks["numpy"] > 1 else took
-
-    monkeypatch.setattr(comparison, "_time", warm)
+    takes_later(monkeypatch, measured, "numpy", 100 * US)
     f(LARGE)
     assert runs_of_numpy(f, LARGE) == 1
 
 
 def test_a_cold_first_run_of_a_short_call_is_not_its_time(monkeypatch):
     f, measured = jitted(monkeypatch, 3_000 * US, 300 * US)
-    slow = measured._time
-
-    def warm(function, call, limit_ns):
-        took = slow(function, call, limit_ns)
-        return 100 * US if side_of(function) == "compiled" and measured.looks["compiled"] > 1 else took
-
-    monkeypatch.setattr(comparison, "_time", warm)
+    takes_later(monkeypatch, measured, "compiled", 100 * US)
     f(LARGE)
     assert runs_of_numpy(f, LARGE) == 0
 

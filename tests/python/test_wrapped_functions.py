@@ -105,3 +105,10 @@ def test_a_module_binds_as_in_python(function, tmp_path, monkeypatch):
         ((Y,), {"x": X} if function is difference else {"y": X}),
     ):
         assert agree(made(*args, **kwargs), function(*args, **kwargs))
+
+
+def test_out_of_a_wrapper_shares_no_element_with_itself():
+    memory = np.zeros(len(X))
+    shared = np.lib.stride_tricks.as_strided(memory, X.shape, (0,) * X.ndim)
+    with pytest.raises(ValueError, match="out"):
+        tilewright.jit(scaled)(X, out=shared)

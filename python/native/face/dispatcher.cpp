@@ -32,7 +32,7 @@ struct Plans {
 struct DispatcherObject {
     PyObject_HEAD Plans* plans;
     unsigned long long calls, misses;
-    char copy_layouts, copies_to_device;
+    char copy_layouts, copies_to_device, takes_out;
 };
 
 Plans& plans_of(PyObject* self) {
@@ -143,10 +143,12 @@ PyObject* serve(PyObject* self, PyObject* args, PyObject* kwargs, bool& unchecke
 
 /// Whether results of a call, or elements of one, would be written over each other, with a ValueError: whatever
 /// computes it instead of a plan copies them there one by one. A function's own parameter of that name is its own.
-bool has_shared_out(const Plans& plans, PyObject* kwargs) {
+bool has_shared_out(PyObject* self, PyObject* kwargs) {
+    const Plans& plans = plans_of(self);
     static PyObject* const key = PyUnicode_InternFromString("out");
     PyObject* out = kwargs ? PyDict_GetItemWithError(kwargs, key) : nullptr;
-    if (!out || plans.signature.takes_out()) return PyErr_Occurred() != nullptr;
+    const bool is_own = reinterpret_cast<DispatcherObject*>(self)->takes_out || plans.signature.find("out") >= 0;
+    if (!out || is_own) return PyErr_Occurred() != nullptr;
     if (!PyTuple_Check(out)) return refuse_overlapping_out(plans.name, out);
     for (Py_ssize_t i = 0; i < PyTuple_Size(out); ++i)
         if (refuse_overlapping_out(plans.name, PyTuple_GetItem(out, i))) return true;
@@ -170,7 +172,7 @@ PyObject* call(PyObject* self, PyObject* args, PyObject* kwargs) {
     if (!stayed.empty() && stayed.has(args, kwargs) && !device_context()) return call_wrapped(self, args, kwargs);
     bool unchecked = false;
     PyObject* result = serve(self, args, kwargs, unchecked);
-    if (result || PyErr_Occurred() || has_shared_out(plans_of(self), kwargs)) return result;
+    if (result || PyErr_Occurred() || has_shared_out(self, kwargs)) return result;
     ++object->misses;
     static PyObject* const miss = PyUnicode_InternFromString("_miss");
     static PyObject* const failed = PyUnicode_InternFromString("_check_failed");
@@ -328,6 +330,8 @@ PyObject* make_dispatcher_type() {
         {"misses", T_ULONGLONG, offsetof(DispatcherObject, misses), 0, "How many of them went to _miss."},
         {"copy_layouts", T_BOOL, offsetof(DispatcherObject, copy_layouts), 0,
          "Whether arrays that no plan takes as they lie are copied to one that fits, instead of a miss."},
+        {"takes_out", T_BOOL, offsetof(DispatcherObject, takes_out), 0,
+         "Whether `out` is the function's own, also without a parameter of that name."},
         {"copies_to_device", T_BOOL, offsetof(DispatcherObject, copies_to_device), 0,
          "Whether NumPy arrays are copied to a device for plans that have no version for the host, instead of a miss."},
         {}};

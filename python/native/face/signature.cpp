@@ -52,7 +52,6 @@ bool Signature::read(const std::string& function, PyObject* list, PyObject* miss
         if (value != missing) p.default_value = Ref::borrowed(value);
         if (p.kind <= ParameterKind::positional_or_keyword) ++positional_;
         if (p.kind == ParameterKind::var_positional || p.kind == ParameterKind::var_keyword) plain_ = false;
-        if (p.kind == ParameterKind::var_keyword) gathers_keywords_ = true;
         names_.push_back(text_or(name, "?"));
         parameters_.push_back(std::move(p));
     }

@@ -49,9 +49,6 @@ class Signature {
     bool is_plain() const { return plain_; }
     int find(const std::string& name) const;
 
-    /// Whether `out` is the function's own: a parameter of that name, or one of **kwargs.
-    bool takes_out() const { return find("out") >= 0 || gathers_keywords_; }
-
     /// Fills values[size()] (borrowed, of `gathered` too) and `out` (borrowed or null). With `explain`, a call that
     /// does not fit sets Python's usual TypeError; without, it is only false, but for a MemoryError.
     bool bind(const RawCall& call, PyObject** values, PyObject** out, Gathered& gathered, bool explain) const;
@@ -65,7 +62,7 @@ class Signature {
     std::vector<Parameter> parameters_;
     std::vector<std::string> names_;
     Py_ssize_t positional_ = 0;
-    bool plain_ = true, gathers_keywords_ = false;
+    bool plain_ = true;
 };
 
 } // namespace tilewright::face
