@@ -33,7 +33,7 @@ from .lent import undo
 from .machine import CUDA_DEFAULT, host_isa, targets_of
 from .partials import is_beyond_limit
 from .program import Program
-from .signatures import own_signature, takes_out
+from .signatures import own_signature, parts_of, takes_out
 from .specialization import Specialization
 from .structure import is_flat, is_given_by_plans
 from .symbolic.stages import ON_DEVICE, ONLY_KERNELS, Untaken, functions_of
@@ -109,7 +109,7 @@ class JitFunction(_face.Dispatcher):
         self._watched_alike: Counter[tuple[Any, ...]] = Counter()  # how many, by all but their words and numbers
         self._stays: set[tuple[Any, ...]] = set()  # calls that NumPy is known to serve best, or alone
         self._lock = forks.Lock()
-        self._parts = _parts_of(function)
+        self._parts = parts_of(function)
         self._python: Callable[..., Any] = function  # what runs calls that NumPy serves best
 
     def _without_out(self, kwargs: dict[str, Any]) -> tuple[dict[str, Any], Any]:
@@ -338,7 +338,7 @@ class JitFunction(_face.Dispatcher):
             return self(*views[0], **views[1])
         if recording.recorder is not None:
             return recording.recorder.call(self.__wrapped__, self.__name__, args, kwargs, jitted=self)
-        if _parts_of(self.__wrapped__) != self._parts:
+        if parts_of(self.__wrapped__) != self._parts:
             self._take_new_parts()
         try:
             placed = places_among((*args, *kwargs.values()))
@@ -482,7 +482,7 @@ class JitFunction(_face.Dispatcher):
     def _take_new_parts(self) -> None:
         """The function has other code or other defaults: nothing that is known of its calls is true any more."""
         with self._lock:
-            self._parts = _parts_of(self.__wrapped__)
+            self._parts = parts_of(self.__wrapped__)
             self._python = self.__wrapped__
             super().__init__(self.__wrapped__.__name__, _face_parameters(self.__wrapped__))
             self.takes_out = takes_out(self.__wrapped__)
@@ -1047,13 +1047,6 @@ def _face_parameters(function: Callable[..., Any]) -> list[tuple[str, str, Any]]
         (p.name, p.kind.name.lower(), _face.MISSING if p.default is p.empty else p.default)
         for p in own_signature(function).parameters.values()
     ]
-
-
-def _parts_of(function: Callable[..., Any]) -> tuple[Any, ...]:
-    """What a function is made of, by identity: each may be replaced in it."""
-    keywords = function.__kwdefaults__  # type: ignore[attr-defined]
-    parts = (function.__code__, function.__defaults__, keywords, *(keywords or {}).values())  # type: ignore[attr-defined]
-    return tuple(map(id, parts))
 
 
 def _numpy_raises() -> bool:

@@ -36,3 +36,10 @@ def takes_out(function: Callable[..., Any]) -> bool:
         return "out" in own
     shown = inspect.signature(function).parameters
     return "out" in shown or any(p.kind is p.VAR_KEYWORD for p in shown.values())
+
+
+def parts_of(function: Callable[..., Any]) -> tuple[Any, ...]:
+    """What a function is made of, by identity: each may be replaced in it."""
+    keywords = function.__kwdefaults__  # type: ignore[attr-defined]
+    parts = (function.__code__, function.__defaults__, keywords, *(keywords or {}).values())  # type: ignore[attr-defined]
+    return tuple(map(id, parts))

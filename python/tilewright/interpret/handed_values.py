@@ -44,7 +44,7 @@ _HARMLESS = frozenset(
 # Functions of NumPy that write an argument, and those whose third argument is no `out`.
 _WRITE = frozenset(["copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"])
 _OF_THREE = frozenset(["arange", "clip", "full", "linspace", "where"])
-_NUMBERS = (bool, int, float, complex, str, bytes, type(None), np.generic)
+NUMBERS = (bool, int, float, complex, str, bytes, type(None), np.generic)
 _GO_THROUGH = frozenset(["enumerate", "len", "max", "min", "reversed", "sum", "zip"])
 
 
@@ -176,7 +176,7 @@ def is_plain(value: Any) -> bool:
     """Whether it is an array, a random generator or what never changes."""
     if type(value) is tuple:
         return all(map(is_plain, value))
-    if isinstance(value, (*_NUMBERS, np.random.Generator)):  # which compiled code leaves where NumPy leaves it
+    if isinstance(value, (*NUMBERS, np.random.Generator)):  # which compiled code leaves where NumPy leaves it
         return True
     return type(value) is np.ndarray and not value.dtype.hasobject
 

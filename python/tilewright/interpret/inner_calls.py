@@ -18,8 +18,9 @@ import numpy as np
 
 from ..callees import is_part, is_pure
 from ..effects import Settling
+from ..signatures import parts_of
 from ..taken_ways import Site
-from .handed_values import is_plain
+from .handed_values import NUMBERS, is_plain
 from .inner_loops import InnerLoop, LoopsByCells, cell_of, loops_of
 from .inner_objects import MadeBy, Method, MethodsByCells, is_users_class, may_be_run, methods_called
 from .outlined import has_private_names, in_closure
@@ -95,7 +96,7 @@ class InnerCalls:
         self._loops: dict[Site, _InnerLoop] = {}
         self._left: set[Any] = set()  # loops, and names of methods, that are Python's alone
         self._call: Callable[..., Any] | None = None
-        self._made_of = _made_of(function)
+        self._made_of = parts_of(function)
         self._is_running = False
         node = getattr(function, "__tilewright_node__", None) or source_of(function)
         if isinstance(node, ast.FunctionDef) and not has_private_names(node):
@@ -130,7 +131,7 @@ class InnerCalls:
         if self._is_running:  # what recursion calls was looked at by the outermost call
             return self._call(*args, **kwargs)
         self._leave_what_is_pythons()
-        is_as_it_was = self._made_of == _made_of(self.function) and all(
+        is_as_it_was = self._made_of == parts_of(self.function) and all(
             one.is_as_it_was() for one in self._inner.values()
         )
         # Statements as a function are handed the variables that are set; where loops are called, all have to be.
@@ -170,11 +171,6 @@ class InnerCalls:
         return self._call is not None
 
 
-def _made_of(function: types.FunctionType) -> tuple[int, ...]:
-    """What may be replaced in a function, by identity."""
-    return id(function.__code__), id(function.__defaults__), id(function.__kwdefaults__)
-
-
 class _Inner:
     """One that is called by a name of the module. Its cell holds what is called: first what measures it, then what measures
     the compiled function, then the faster one."""
@@ -198,7 +194,7 @@ class _Inner:
             if self.plain.count >= _SEEN:
                 return function(*args, **kwargs)
             # Numbers and texts have no memory of theirs, and small ones are shared by all of Python.
-            given = [one for one in self._handed(args, kwargs) if not isinstance(one, _NUMBERS)]
+            given = [one for one in self._handed(args, kwargs) if not isinstance(one, NUMBERS)]
             before = list(map(sys.getrefcount, given))
             result = function(*args, **kwargs)
             parts = range(len(result)) if type(result) is tuple else ()
@@ -290,7 +286,7 @@ class _InnerLoop(_Inner):
         if not any(self.kinds or ()):
             return True
         kinds = self.kinds
-        behind = [one for one in self._handed(args, kwargs) if not isinstance(one, _NUMBERS)]
+        behind = [one for one in self._handed(args, kwargs) if not isinstance(one, NUMBERS)]
         types_then, types_now = ([getattr(one, "dtype", None) for one in held] for held in (given, behind))
         if self.kinds == kinds and types_then == types_now:
             return True
@@ -321,7 +317,6 @@ def _compiled(function: types.FunctionType) -> Any:
 
 
 _ONE_OWNER = 2  # references: that of the variable or the tuple, and that of the call which counts them
-_NUMBERS = (bool, int, float, complex, str, bytes, type(None), np.generic)
 
 
 def _is_new(result: Any, given: Sequence[Any]) -> bool:
@@ -329,9 +324,9 @@ def _is_new(result: Any, given: Sequence[Any]) -> bool:
     if type(result) is tuple:
         return all(type(one) is not tuple and _is_new(one, given) for one in result)
     if type(result) is list:
-        return all(isinstance(one, _NUMBERS) for one in result)
+        return all(isinstance(one, NUMBERS) for one in result)
     if type(result) is not np.ndarray:
-        return isinstance(result, _NUMBERS)
+        return isinstance(result, NUMBERS)
     is_own = result.base is None and not result.dtype.hasobject
     return is_own and not any(np.may_share_memory(result, one) for one in given if type(one) is np.ndarray)
 
