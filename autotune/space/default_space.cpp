@@ -240,6 +240,10 @@ class SpaceBuilder {
         return graph_.reads(stage, [](const dsl::StageInfo& from) { return from.part == StagePart::lanes; });
     }
 
+    bool reads_blocks(const dsl::StageInfo& stage) const {
+        return graph_.reads(stage, [](const dsl::StageInfo& from) { return from.part == StagePart::block; });
+    }
+
     bool inline_by_default(const dsl::StageInfo& stage) const {
         if (stage.part == StagePart::block) return false;
         const auto& uses = graph_.uses(stage.name);
@@ -600,12 +604,14 @@ class SpaceBuilder {
         const bool constant = last_reduced && constant_size(last_reduced->extent);
         const std::string lane_count = stage.pure.loops.empty() ? "" : stage.pure.loops.back().extent;
         const double operations = operations_here(stage);
+        // Sums of blocks add a few hundredths of the elements: copies of their loops are all compile time.
+        const bool is_first_level = stage.part == StagePart::lanes && !reads_blocks(stage);
         // One accumulator for each vector of lanes: all of them stay in registers.
-        if (stage.part == StagePart::lanes && has_vector_loop && operations < kLongestCopiedOps &&
+        if (is_first_level && has_vector_loop && operations < kLongestCopiedOps &&
             dsl::print_expression(vectors.factor.expression) != lane_count)
             line.add("unroll", vectors.loop);
         // Long formulas fill the pipelines by themselves, and copies of them take seconds to compile.
-        if (stage.part == StagePart::lanes && constant && operations < kLongChainOps &&
+        if (is_first_level && constant && operations < kLongChainOps &&
             extent_of(*last_reduced, 1000) <= kMostUnrolledRows)
             line.add("unroll", last_reduced->name);
         if (stage.part == StagePart::loop) add_chunks(line, stage);

@@ -35,6 +35,8 @@ class TraceError(Error, NotImplementedError):
     what: str = ""  # the message without where it is and without the hint, where a trace knows it
     ways: tuple[Any, ...] = ()  # to functions around it that may be stages, innermost first
     parts: tuple[Any, ...] = ()  # to statements around it that may be, innermost first
+    # Of what could be followed, in the time of many calls: what takes that long began when so many expressions were evaluated.
+    long_since: int | None = None
     # Branches on data around it, innermost first, and the truth of the condition on its way; None where the two disagree.
     branches: tuple[tuple[Any, bool | None], ...] = ()
 
@@ -42,6 +44,10 @@ class TraceError(Error, NotImplementedError):
         super().__init__(message, hint)
         self.file = file
         self.line = line
+
+    def is_of(self, evaluated: int) -> bool:
+        """Whether what began when so many expressions were evaluated is refused, or is around what is."""
+        return self.long_since is None or evaluated <= self.long_since
 
 
 class TranslateError(Error, TypeError):

@@ -147,7 +147,7 @@ def _numpy_stages(specialization: Specialization) -> list[str]:
     for stage in specialization.numpy_stages:
         share = "" if stage.share is None else f"; {100 * stage.share:.0f} % of a call"
         by = "NumPy computes it, or a twin on all threads" if stage.has_twin else "NumPy computes it"
-        lines.append(f"  {stage.stage}  line {stage.line}  {by}: {stage.why}{share}")
+        lines.append(f"  {stage.shown}  line {stage.line}  {by}: {stage.why}{share}")
     return ["between kernels:", *lines] if lines else []
 
 

@@ -10,6 +10,7 @@ from .symbolic.stages import Stage
 
 _OURS = "tilewright."  # what begins and ends a call
 _LEAST_SHARE = 0.01  # that one line names
+_MOST_SHOWN = 160  # characters of a stage
 
 Times = tuple[tuple[int, int], dict[str, tuple[int, int]]]  # as Dispatcher.stage_times() gives them
 
@@ -24,10 +25,15 @@ class StageShare:
     share: float | None = None
     has_twin: bool = False
 
+    @property
+    def shown(self) -> str:
+        """As people read it: a list of a thousand words among the arguments says no more than its beginning."""
+        return self.stage if len(self.stage) <= _MOST_SHOWN else f"{self.stage[: _MOST_SHOWN - 3]} …)"
+
     def text(self) -> str:
         """numpy.sort($0) (61 % of a call; this NumPy function has no rule)"""
         share = "" if self.share is None else f"{100 * self.share:.0f} % of a call; "
-        return f"{self.stage} ({share}{self.why.rpartition('; ')[2]})"
+        return f"{self.shown} ({share}{self.why.rpartition('; ')[2]})"
 
     def as_evidence(self) -> dict[str, Any]:
         told = asdict(self) | ({} if self.share is None else {"share": round(self.share, 3)})

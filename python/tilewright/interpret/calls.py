@@ -106,6 +106,7 @@ class Calls(Part):
             if way is not None and refusal is not None:
                 return self.unknown.call(way, function, args, kwargs, refusal)
         outer, self.unknown.called = self.unknown.called, (node, function)
+        evaluated = self.state.evaluated
         try:
             for given in (*args, *kwargs.values()):
                 if isinstance(given, KeptObject):
@@ -115,7 +116,7 @@ class Calls(Part):
             is_ours = isinstance(
                 function, (GeneratorMethod, Followed, Vectorized)
             )  # of what stands for an object of the run
-            may_be = not is_ours and self.unknown.can_be(function, args, kwargs)
+            may_be = not is_ours and error.is_of(evaluated) and self.unknown.can_be(function, args, kwargs)
             if may_be and (way := self.unknown.way_to(site_of(node))) is not None:
                 error.ways = (*error.ways, way)
             raise

@@ -48,6 +48,7 @@ _UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
     ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert,
 }  # fmt: skip
 
+_MOST_WITHOUT_OPERATIONS = 50_000  # expressions: some 0.3 s
 _TAKE_ALL = (sum, min, max, list, tuple, sorted)
 
 _UNARY_METHODS = {ast.USub: "__neg__", ast.UAdd: "__pos__", ast.Invert: "__invert__"}
@@ -66,11 +67,27 @@ class Expressions(Part):
         self.variables = Variables(state, self.evaluate, calls.made.set, calls.operators)
 
     def evaluate(self, node: ast.expr) -> Any:
+        state = self.state
+        state.evaluated += 1
+        if state.evaluated - state.evaluated_before > _MOST_WITHOUT_OPERATIONS:
+            self._refuse_long(node)
         kind = type(node).__name__
         method = getattr(self, f"_eval_{kind}", None)
         if method is None:
             raise self.error(node, f"a {kind} expression", "it has no meaning in a compiled function")
         return method(node)
+
+    def _refuse_long(self, node: ast.expr) -> None:
+        """Work on Python's own values takes a trace a hundred times what it takes Python, of which no operation comes."""
+        state, tracer = self.state, self.tracer
+        begun, made_before = state.evaluated_before, state.made_before
+        state.evaluated_before, state.made_before = state.evaluated, tracer.made
+        if tracer.made == made_before and tracer.takes_effects and tracer.untaken is None and not tracer.follows_all:
+            refusal = self.error(
+                node, "a long calculation of plain values", "Python makes it in less time than it takes to follow it"
+            )
+            refusal.long_since = (begun + state.evaluated) // 2
+            raise refusal
 
     def _eval_Constant(self, node: ast.Constant) -> Any:
         return node.value

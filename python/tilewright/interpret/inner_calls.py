@@ -8,6 +8,7 @@ import builtins
 import copy
 import inspect
 import sys
+import threading
 import time
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -33,8 +34,28 @@ _WORTH_S, _CALL_S, _LOOP_S = 0.02, 2e-6, 2e-5
 _SEEN = 64  # calls after which a function whose calls are short is called as it is
 _COMPARED, _FASTER = 3, 0.8  # calls of compiled code at least, and what they may take of Python's time
 _MOST_MISSES, _MOST_MISSES_S = 40, 5.0  # calls that compile, trace or go to NumPy
+_FREE_TRIES_S = 3.0
 _DEEPER_S = 1e-4  # of each call: looking at what it calls takes a microsecond or two
 _LONG_S, _SHORT_CALLS = 1e-3, 16  # of the calls of a method; after so many that take less none is looked at
+
+
+class Account:
+    """What it took to try what might be faster, beside what Python took for the same function: tries are paid by runs, so
+    that a program takes at most twice what it would have taken without them, and some seconds more."""
+
+    def __init__(self) -> None:
+        self.tried_s, self.ran_s = 0.0, 0.0
+
+    @property
+    def may_try(self) -> bool:
+        return self.tried_s <= _FREE_TRIES_S + self.ran_s
+
+
+class _Here(threading.local):
+    account: Account | None = None  # of the outermost function that Python runs
+
+
+_here = _Here()
 
 
 def inner_calls_of(function: types.FunctionType) -> InnerCalls:
@@ -98,6 +119,7 @@ class InnerCalls:
         self._call: Callable[..., Any] | None = None
         self._made_of = parts_of(function)
         self._is_running = False
+        self._account = Account()
         node = getattr(function, "__tilewright_node__", None) or source_of(function)
         if isinstance(node, ast.FunctionDef) and not has_private_names(node):
             self._node = node
@@ -140,9 +162,19 @@ class InnerCalls:
             return self.function(*args, **kwargs)
         self._is_running = True
         try:
-            return self._call(*args, **kwargs)
+            return self._call(*args, **kwargs) if _here.account is not None else self._outermost(*args, **kwargs)
         finally:
             self._is_running = False
+
+    def _outermost(self, *args: Any, **kwargs: Any) -> Any:
+        assert self._call is not None
+        account = _here.account = self._account
+        begun, tried_s = time.perf_counter(), account.tried_s
+        try:
+            return self._call(*args, **kwargs)
+        finally:
+            _here.account = None
+            account.ran_s += time.perf_counter() - begun - (account.tried_s - tried_s)
 
     def _leave_what_is_pythons(self) -> None:
         """Nothing stands between Python and what it runs itself."""
@@ -224,12 +256,15 @@ class _Inner:
         clock = time.perf_counter
 
         def call(*args: Any, **kwargs: Any) -> Any:
-            events, begun = Settling.events, clock()
+            account, events, begun = _here.account, Settling.events, clock()
+            tried_s = account.tried_s if account is not None else 0.0
             try:
                 return function(*args, **kwargs)
             finally:
                 took_s, is_settling = clock() - begun, Settling.events != events
                 Settling.measured_s += took_s
+                if account is not None and is_settling and self.compiled is not None:
+                    account.tried_s = max(account.tried_s, tried_s + took_s)  # what it calls has counted its own
                 was = self.cell.cell_contents
                 note(took_s, is_settling)
                 Settling.events += self.cell.cell_contents is not was
@@ -242,7 +277,7 @@ class _Inner:
             return
         if self.plain.mean_s < self.least_s:
             self.cell.cell_contents, self.is_given_up = self.function, True
-        elif self.plain.took_s > _WORTH_S:
+        elif self.plain.took_s > _WORTH_S and (_here.account is None or _here.account.may_try):
             self.compiled = self._compiled()
             if self.compiled is None:
                 self._give_up()

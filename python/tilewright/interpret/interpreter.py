@@ -158,6 +158,7 @@ class Interpreter(Part):
         statements = list(statements)
         position = 0
         while position < len(statements):
+            evaluated = self.state.evaluated
             try:
                 behind = self.parts.beginning(statements, position)
                 if behind is None:
@@ -165,7 +166,8 @@ class Interpreter(Part):
                         return
                     behind = position + 1
             except TraceError as error:
-                self.parts.offer(error, statements, position)
+                if error.is_of(evaluated):
+                    self.parts.offer(error, statements, position)
                 raise
             position = behind
 

@@ -49,6 +49,9 @@ class State:
     raised: list[Exception] = field(default_factory=list)  # by raise statements
     handled: list[Exception] = field(default_factory=list)  # of except clauses around
     ways_left: int = 0  # branches on data where a way left its block
+    evaluated: int = 0  # expressions
+    evaluated_before: int = 0  # when it was looked at last whether operations come of them
+    made_before: int = 0  # operations by then
 
 
 class Part:

@@ -149,6 +149,7 @@ class Decided:
     draws_globally: bool = False  # by stages, from the generator of np.random.normal()
     effects_are_stages: bool = False  # there are calls of functions that are not known to be pure
     takes_effects: bool = False  # there may be
+    follows_all: bool = False  # however long that takes
     one_way: dict[Any, bool] = field(
         default_factory=dict
     )  # branches of which one way is compiled: the condition's truth

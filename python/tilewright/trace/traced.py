@@ -258,6 +258,7 @@ def trace(
     while True:
         decided = Decided(
             takes_effects=lasting.takes_effects,
+            follows_all=lasting.follows_all,
             one_way=lasting.one_way,
             as_stages=lasting.as_stages,
             given_up=lasting.given_up,
@@ -267,6 +268,12 @@ def trace(
         except TraceError as error:
             if not lasting.takes_effects:
                 raise
+            if error.long_since is not None:
+                try:
+                    _leave_out(root.__code__, error, decided, error)
+                except TraceError:  # Python cannot run it alone
+                    lasting.follows_all = True
+                continue
             if not error.not_seen:
                 begun.first = begun.first or error
             _leave_out(root.__code__, error, decided, begun.first or error)
@@ -285,6 +292,7 @@ class Begun:
             error.__traceback__ = error.__context__ = error.__cause__ = None  # they hold the frames of whole traces
         self.decided = Decided(
             takes_effects=takes_effects,
+            follows_all=before.follows_all,
             # Calls since then may have taken the other way.
             one_way={branch: holds for branch, holds in before.one_way.items() if only_way(code, branch) is holds},
             as_stages=before.as_stages,
