@@ -24,6 +24,7 @@ import numpy as np
 from . import _face, checks, effects, forks, logs, recording, settings
 from .binding import Bound, bind
 from .bound_method import BoundMethod
+from .call_keys import call_key, shape_key, without_values
 from .devices import on_host, places_among
 from .dispatch import c_binding, program_function
 from .draws import SharedGenerator, drawing
@@ -55,7 +56,6 @@ _MOST_OTHERS = 16  # calls of other shapes, while some of one shape are NumPy's
 _MOST_SETTLING = 12  # calls before it is known how functions that stages call are called best
 # A watched call takes its time for looking; a first call of a plan finds nothing in the caches.
 _SLOWER_THAN_WATCHED = 2
-_LONG_S = 1e-3  # a call that Python runs: what it calls may be worth a compilation
 
 
 class _Active(threading.local):
@@ -369,7 +369,7 @@ class JitFunction(_face.Dispatcher):
             if self.strict:
                 raise
             logs.logger.warning("%s: %s NumPy runs it instead.", self.__name__, error)
-            self._refused[_call_key(args, kwargs)] = error
+            self._refused[call_key(args, kwargs)] = error
             way = "numpy"
         except Error:
             raise
@@ -392,13 +392,18 @@ class JitFunction(_face.Dispatcher):
         begun = time.perf_counter()
         result = self._in_numpy(args, kwargs, out)
         is_ours = self.strict != "kernels" and self.contract == "numpy" and self.targets.host is not None
-        if is_ours and self.is_asked_for and time.perf_counter() - begun > _LONG_S and self._python is self.__wrapped__:
+        if (
+            is_ours
+            and self.is_asked_for
+            and time.perf_counter() - begun > effects.LONG_CALL_S
+            and self._python is self.__wrapped__
+        ):
             from .interpret.inner_calls import run_by_python  # noqa: PLC0415  (only what was traced needs it)
 
             self._python = run_by_python(self.__wrapped__)
             self.forget_stayed()
         if own_error is not None:
-            self._refused[_call_key(args, kwargs)] = own_error
+            self._refused[call_key(args, kwargs)] = own_error
             self._fall_back(own_error)
         return result
 
@@ -408,7 +413,7 @@ class JitFunction(_face.Dispatcher):
     ) -> Any:  # fmt: skip
         """Where nothing may be done twice, no call is compared with NumPy: the call that was watched tells what that takes,
         and of the next calls some are compiled code's and some NumPy's. `began_ns`: when the call came to Python."""
-        trial, alike = specialization.trial, _without_values(_shape_key(args, kwargs))
+        trial, alike = specialization.trial, without_values(shape_key(args, kwargs))
         if trial is not None and trial.plan_ns and trial.alike != alike:
             trial.others += 1
             if trial.others > _MOST_OTHERS:
@@ -425,7 +430,7 @@ class JitFunction(_face.Dispatcher):
         if (effects.Settling.events != events or is_measured) and specialization.settling < _MOST_SETTLING:
             specialization.settling += 1
             return result
-        took_ns, watched_ns = time.perf_counter_ns() - start_ns, min(self._watched_ns.get(_call_key(args, kwargs), [0]))
+        took_ns, watched_ns = time.perf_counter_ns() - start_ns, min(self._watched_ns.get(call_key(args, kwargs), [0]))
         if watched_ns and self._loses_to_watched(took_ns, watched_ns):
             self._end_trial(
                 specialization,
@@ -451,8 +456,8 @@ class JitFunction(_face.Dispatcher):
         return took_ns > _SLOWER_THAN_WATCHED * watched_ns
 
     def _in_watched(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        self._watched_alike[_without_values(_shape_key(args, kwargs))] += 1
-        times, start_ns = self._watched_ns.setdefault(_call_key(args, kwargs), []), time.perf_counter_ns()
+        self._watched_alike[without_values(shape_key(args, kwargs))] += 1
+        times, start_ns = self._watched_ns.setdefault(call_key(args, kwargs), []), time.perf_counter_ns()
         try:
             return _run_watched(self.__wrapped__, args, kwargs)
         finally:
@@ -475,9 +480,9 @@ class JitFunction(_face.Dispatcher):
     def _watch_again(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Whether a call may still show what it calls: each shows some, where branches on data hide others. Words that are
         new at each call would be watched for ever."""
-        if len(self._watched_ns.get(_call_key(args, kwargs), ())) >= _MAX_WATCHED:
+        if len(self._watched_ns.get(call_key(args, kwargs), ())) >= _MAX_WATCHED:
             return False
-        return bool(self.strict) or self._watched_alike[_without_values(_shape_key(args, kwargs))] < _MAX_WATCHED
+        return bool(self.strict) or self._watched_alike[without_values(shape_key(args, kwargs))] < _MAX_WATCHED
 
     def _take_new_parts(self) -> None:
         """The function has other code or other defaults: nothing that is known of its calls is true any more."""
@@ -645,7 +650,7 @@ class JitFunction(_face.Dispatcher):
     def _say_too_large(self, said: TraceError, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         if self.strict:
             raise said from None
-        self._refused["too large", *_call_key(args, kwargs)] = said
+        self._refused["too large", *call_key(args, kwargs)] = said
         self._fall_back(said)
 
     def _check_failed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -703,7 +708,7 @@ class JitFunction(_face.Dispatcher):
     def _found_or_made(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Specialization, Bound]:
         if (found := self._found(args, kwargs)) is not None:
             return found
-        key = _call_key(args, kwargs)
+        key = call_key(args, kwargs)
         if self._untaken(args, kwargs) is ON_DEVICE:
             key = ("on a device", *key)  # the host may take it
         if key in self._refused:
@@ -758,7 +763,7 @@ class JitFunction(_face.Dispatcher):
 
         start = time.perf_counter()
         untaken = self._untaken(args, kwargs)
-        key = untaken, _call_key(args, kwargs)
+        key = untaken, call_key(args, kwargs)
         begun = self._begun.pop(key, None) or Begun()
         options: dict[str, Any] = {"contract": self.contract, "changing": changing, "untaken": untaken}
         try:
@@ -918,10 +923,10 @@ class JitFunction(_face.Dispatcher):
         """Let NumPy serve such calls without another look. That is always right, if not always fastest."""
         if len(self._stays) >= _MAX_STAYS:
             return
-        key = _shape_key(args, kwargs)
+        key = shape_key(args, kwargs)
         self._stays.add(key)
-        alike = _without_values(key)
-        if at_any_values and sum(_without_values(other) == alike for other in [*self._stays]) >= _MAX_OF_ONE_VALUE:
+        alike = without_values(key)
+        if at_any_values and sum(without_values(other) == alike for other in [*self._stays]) >= _MAX_OF_ONE_VALUE:
             self._stays.add(alike)
 
     def _forget_stays(self) -> None:
@@ -930,10 +935,10 @@ class JitFunction(_face.Dispatcher):
 
     def _staying_key(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...] | None:
         """What says that NumPy serves such a call; None where nothing does."""
-        key = _shape_key(args, kwargs)
+        key = shape_key(args, kwargs)
         if key in self._stays:
             return key
-        alike = _without_values(key)
+        alike = without_values(key)
         return alike if alike in self._stays else None
 
     def _the_only(self, what: str) -> Specialization:
@@ -1051,49 +1056,6 @@ def _face_parameters(function: Callable[..., Any]) -> list[tuple[str, str, Any]]
 
 def _numpy_raises() -> bool:
     return "raise" in np.geterr().values()
-
-
-_WORDS = (str, bool, int)
-_EACH_ITS_OWN = (np.ufunc, types.BuiltinFunctionType, JitFunction, type(np.sum), type)
-
-
-def _shape_key(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-    """Equal for calls of arrays of the same shapes, with equal words and whole numbers: these often choose what is done."""
-    values = (*args, *kwargs.values(), *kwargs) if kwargs else args
-    return tuple(
-        (a.shape, a.dtype) if type(a) is np.ndarray else (type(a), a) if type(a) in _WORDS else _identity_key(a)
-        for a in values
-    )
-
-
-def _without_values(key: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The _shape_key() of the same call with any words and numbers."""
-    return tuple(part[0] if type(part) is tuple and part[0] in _WORDS else part for part in key)
-
-
-def _identity_key(value: Any) -> Any:
-    """Of a function itself, since each is another program; else the class."""
-    if isinstance(value, types.FunctionType):
-        return value.__code__
-    return value if isinstance(value, _EACH_ITS_OWN) else type(value)
-
-
-def _call_key(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-    """Equal for calls that are refused for the same reason."""
-    return tuple(_value_key("", a) for a in args) + tuple(_value_key(k, kwargs[k]) for k in sorted(kwargs))
-
-
-def _value_key(name: str, value: Any) -> tuple[Any, ...]:
-    if isinstance(value, np.ndarray):
-        return (name, value.dtype.str, value.ndim, type(value), value.size == 0, value.flags.c_contiguous)
-    if value is None or isinstance(value, np.dtype):
-        return (name, value)
-    if type(value) in _WORDS:
-        return (name, type(value), value)
-    placed = _face.placed(value)
-    if placed is not None:
-        return (name, placed[1], len(placed[2]), type(value), 0 in placed[2])
-    return (name, _identity_key(value))
 
 
 def _copy_out(name: str, target: Any, value: Any) -> None:

@@ -92,6 +92,9 @@ class _Here(threading.local):
 _here = _Here()
 
 
+LONG_CALL_S = 1e-3  # of what Python runs: what it calls may be worth a compilation
+
+
 class Settling:
     """What goes on before it is known how functions that stages call are called best: how often something was found out,
     and how long calls took that were measured for it. What a call takes meanwhile says little of later ones."""

@@ -22,7 +22,7 @@ same = partial(alike, exact=True)
 
 @pytest.fixture(autouse=True)
 def every_loop_is_worth_it(monkeypatch):
-    for name in ("_WORTH_S", "_CALL_S", "_LOOP_S", "_DEEPER_S", "_LONG_S"):
+    for name in ("_WORTH_S", "_CALL_S", "_LOOP_S", "_DEEPER_S", "LONG_CALL_S"):
         monkeypatch.setattr(inner_calls, name, 0.0)
     monkeypatch.setattr(inner_calls, "_FASTER", 1e9)
     assert tilewright.jit

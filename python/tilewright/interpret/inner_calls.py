@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ..callees import is_part, is_pure
-from ..effects import Settling
+from ..effects import LONG_CALL_S, Settling
 from ..signatures import parts_of
 from ..taken_ways import Site
 from .handed_values import NUMBERS, is_plain
@@ -36,7 +36,7 @@ _COMPARED, _FASTER = 3, 0.8  # calls of compiled code at least, and what they ma
 _MOST_MISSES, _MOST_MISSES_S = 40, 5.0  # calls that compile, trace or go to NumPy
 _FREE_TRIES_S = 3.0
 _DEEPER_S = 1e-4  # of each call: looking at what it calls takes a microsecond or two
-_LONG_S, _SHORT_CALLS = 1e-3, 16  # of the calls of a method; after so many that take less none is looked at
+_SHORT_CALLS = 16  # of a method that take less than a long call: none is looked at behind them
 
 
 class Account:
@@ -98,7 +98,7 @@ class RunByPython:
         finally:
             self._seen += 1
             self._took_s += time.perf_counter() - begun
-            if self._took_s > max(_LONG_S, _DEEPER_S * self._seen):
+            if self._took_s > max(LONG_CALL_S, _DEEPER_S * self._seen):
                 self._settle(run_by_python(self.function))
             elif self._seen >= _SHORT_CALLS:
                 self._settle(self.function)
