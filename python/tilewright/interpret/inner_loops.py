@@ -12,9 +12,11 @@ from functools import partial
 from typing import Any
 
 from ..taken_ways import Site
-from .handed_values import Uses, is_of_its_kind, is_plain, uses_of, write_back, written_anew
+from .handed_values import Uses, is_of_its_kind, is_plain, write_back
+from .loops_anew import written_anew
 from .outlined import in_closure, loads, names_variables, outline_in, part_site, read_first
 from .source import inside, made_from, site_of
+from .uses_in_loops import uses_of
 
 _IS_LOOP = "__tilewright_loop__"
 # Where compiled code has lists of numbers instead.

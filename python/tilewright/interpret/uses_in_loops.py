@@ -1,0 +1,226 @@
+"""What the text of a loop does with its variables: whether they may be lists, texts or objects of which it reads attributes."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import types
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .handed_values import Uses
+
+# Builtins that call nothing of the user's where they are handed numbers, texts and lists of such.
+_HARMLESS = frozenset(
+    [
+        "abs",
+        "bool",
+        "divmod",
+        "enumerate",
+        "float",
+        "int",
+        "len",
+        "max",
+        "min",
+        "ord",
+        "pow",
+        "range",
+        "reversed",
+        "round",
+        "sum",
+        "zip",
+    ]
+)
+# Functions of NumPy that write an argument, and those whose third argument is no `out`.
+_WRITE = frozenset(["copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"])
+_OF_THREE = frozenset(["arange", "clip", "full", "linspace", "where"])
+_GO_THROUGH = frozenset(["enumerate", "len", "max", "min", "reversed", "sum", "zip"])
+
+
+def uses_of(function: types.FunctionType, loop: ast.AST, names: Sequence[str], gives: Sequence[str]) -> Uses:
+    if not all(_is_harmless(function, item.func) for item in ast.walk(loop) if isinstance(item, ast.Call)):
+        return Uses(tuple(names))
+    parents = {id(child): item for item in ast.walk(loop) for child in ast.iter_child_nodes(item)}
+    of = {name: [item for item in ast.walk(loop) if isinstance(item, ast.Name) and item.id == name] for name in names}
+    read = [name for name in names if name not in gives and all(isinstance(item.ctx, ast.Load) for item in of[name])]
+    attributes = [(names.index(name), one) for name in read for one in _only_attributes(of[name], parents)]
+    texts = {name for name in read if _is_text_like(name, of[name], parents)}
+    while rest := {name for name in texts if not _beside_texts(of[name], parents, texts)}:
+        texts -= rest
+    found = {name: _list_uses(of[name], parents) for name in read}
+    lists = {name: one[0] for name, one in found.items() if one is not None}
+    flat = frozenset(name for name, one in found.items() if one is not None and one[1])
+    is_repeatable = _writes_only(function, loop, names, lists)
+    if not is_repeatable:
+        lists = {name: depth for name, depth in lists.items() if depth is None}
+    augments = any(isinstance(item, ast.AugAssign) and isinstance(item.target, ast.Name) for item in ast.walk(loop))
+    return Uses(tuple(names), tuple(sorted(attributes)), frozenset(texts), lists, flat, is_repeatable, augments)
+
+
+def _is_harmless(function: types.FunctionType, called: ast.expr) -> bool:
+    """Whether a call calls nothing of the user's: a builtin, or an attribute of a module, of an array, of a number."""
+    if isinstance(called, ast.Attribute):
+        return True
+    code = function.__code__
+    is_free = isinstance(called, ast.Name) and called.id not in (
+        *code.co_varnames,
+        *code.co_cellvars,
+        *code.co_freevars,
+    )
+    name = called.id if isinstance(called, ast.Name) else ""
+    return is_free and name in _HARMLESS and name not in function.__globals__ and hasattr(builtins, name)
+
+
+Parents = dict[int, ast.AST]
+
+
+def _only_attributes(items: Sequence[ast.Name], parents: Parents) -> set[str]:
+    found = set()
+    for item in items:
+        parent = parents.get(id(item))
+        if (
+            not isinstance(parent, ast.Attribute)
+            or not isinstance(parent.ctx, ast.Load)
+            or hasattr(np.ndarray, parent.attr)
+        ):
+            return set()
+        around = parents.get(id(parent))
+        if isinstance(around, ast.Call) and around.func is parent:
+            return set()
+        found.add(parent.attr)
+    return found
+
+
+def _item_of(item: ast.AST, parents: Parents) -> ast.Subscript | None:
+    """`x[i]`, for its x."""
+    parent = parents.get(id(item))
+    is_item = (
+        isinstance(parent, ast.Subscript)
+        and parent.value is item
+        and not isinstance(parent.slice, (ast.Slice, ast.Tuple))
+    )
+    return parent if is_item else None  # type: ignore[return-value]
+
+
+def is_call(node: Any, *names: str) -> bool:
+    return (
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names and not node.keywords
+    )
+
+
+def _is_text_like(name: str, items: Sequence[ast.Name], parents: Parents) -> bool:
+    """Whether nothing but characters of it are compared, and its length is asked for."""
+    return bool(items) and all(
+        is_call(parents.get(id(item)), "len")
+        or (
+            (one := _item_of(item, parents)) is not None
+            and isinstance(one.ctx, ast.Load)
+            and _is_of_a_character(one, parents)
+        )
+        for item in items
+    )
+
+
+def _is_of_a_character(one: ast.Subscript, parents: Parents) -> bool:
+    around = parents.get(id(one))
+    return is_call(around, "ord") or _others_in(one, around) is not None
+
+
+def _others_in(one: ast.expr, around: Any) -> ast.expr | None:
+    """The other side of `x[i] == other`."""
+    if (
+        not isinstance(around, ast.Compare)
+        or len(around.ops) != 1
+        or not isinstance(around.ops[0], (ast.Eq, ast.NotEq))
+    ):
+        return None
+    return around.comparators[0] if around.left is one else around.left
+
+
+def _beside_texts(items: Sequence[ast.Name], parents: Parents, texts: set[str]) -> bool:
+    """Whether its characters are compared with single ones, and with those of other texts."""
+    for item in items:
+        one = _item_of(item, parents)
+        other = None if one is None else _others_in(one, parents.get(id(one)))
+        if other is None:
+            continue
+        is_character = isinstance(other, ast.Constant) and isinstance(other.value, str) and len(other.value) == 1
+        is_item = isinstance(other, ast.Subscript) and isinstance(other.value, ast.Name) and other.value.id in texts
+        if not is_character and not is_item:
+            return False
+    return True
+
+
+def _list_uses(items: Sequence[ast.Name], parents: Parents) -> tuple[int | None, bool] | None:
+    """How many indices stand behind a list where its items are set, None where they are only read; and whether an item is taken
+    that may be a list itself. None where it is used in another way."""
+    depths: set[int] = set()
+    takes_rows = False
+    for item in items:
+        node: ast.AST = item
+        depth = 0
+        while (one := _item_of(node, parents)) is not None:
+            node, depth = one, depth + 1
+        around = parents.get(id(node))
+        if isinstance(getattr(node, "ctx", None), ast.Store):
+            depths.add(depth)
+            continue
+        is_argument = isinstance(around, ast.Call) and node in around.args
+        if isinstance(getattr(node, "ctx", None), ast.Del) or depth > 2:
+            return None
+        if is_argument and is_call(around, "len"):
+            continue
+        if depth == 0:
+            is_gone_through = isinstance(around, (ast.For, ast.comprehension)) and around.iter is node
+            if not is_gone_through and not (is_argument and is_call(around, *_GO_THROUGH)):
+                return None
+            takes_rows = True
+        elif isinstance(around, (ast.Attribute, ast.Subscript)) and around.value is node:
+            return None  # a slice, a method
+        elif depth == 1 and not (is_argument and is_call(around, "max", "min", "sum")):
+            takes_rows = True
+    return None if len(depths) > 1 else (depths.pop() if depths else None, takes_rows)
+
+
+def _writes_only(
+    function: types.FunctionType, loop: ast.AST, names: Sequence[str], lists: dict[str, int | None]
+) -> bool:
+    """Whether a loop that has failed can be run again with the same lists: it writes nothing else that others see, and reads
+    none of these under another name."""
+    own = {
+        *names,
+        *(item.id for item in ast.walk(loop) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)),
+    }
+    for item in ast.walk(loop):
+        if isinstance(item, (ast.Attribute, ast.Subscript)) and not isinstance(item.ctx, ast.Load):
+            root: ast.AST = item
+            while isinstance(root, (ast.Attribute, ast.Subscript)):
+                root = root.value
+            if not isinstance(root, ast.Name) or lists.get(root.id) is None:
+                return False
+        if isinstance(item, ast.Call) and isinstance(item.func, ast.Attribute) and not _writes_nothing(item):
+            return False
+        if isinstance(item, ast.Name) and item.id not in own and not _is_constant(function, item.id):
+            return False
+    return True
+
+
+def _is_constant(function: types.FunctionType, name: str) -> bool:
+    """Whether a name from outside means a module, a number, a text or a builtin."""
+    if name in function.__code__.co_freevars:
+        return False
+    value = function.__globals__.get(name, getattr(builtins, name, None))
+    return isinstance(value, (types.ModuleType, int, float, str, types.BuiltinFunctionType, type))
+
+
+def _writes_nothing(call: ast.Call) -> bool:
+    """Whether it is a call of a module's function that writes none of its arguments: `out` may be the third one."""
+    called: Any = call.func
+    is_of_module = isinstance(called.value, ast.Name) and called.value.id in ("np", "numpy", "math")
+    is_open = any(one.arg in (None, "out", "copy") for one in call.keywords)
+    is_open = is_open or any(isinstance(one, ast.Starred) for one in call.args)
+    function = getattr(np, called.attr, None)
+    most = 3 if called.attr in _OF_THREE else function.nin if isinstance(function, np.ufunc) else 2
+    return is_of_module and not is_open and called.attr not in _WRITE and len(call.args) <= most
