@@ -218,3 +218,27 @@ def test_a_check_that_fails_behind_writes_leaves_what_numpy_leaves(function, fin
     compiled = check(function, *fine())
     check(compiled, *failing(), in_numpy=True)
     check(compiled, *fine())
+
+
+SHARED = np.zeros(50)
+
+
+def looks_at_the_shared_array():
+    kept = {"all": SHARED.tolist()}
+    return float(max(kept["all"]))
+
+
+def writes_before_it_calls(a, x):
+    for i in range(len(a)):
+        a[i] += x[i]
+    most = looks_at_the_shared_array()
+    a[0] += most
+    return most
+
+
+def test_a_callee_sees_by_another_name_what_was_written_before_it():
+    compiled = tilewright.jit(writes_before_it_calls)
+    for _ in range(6):
+        SHARED[:] = 0
+        assert compiled(SHARED, np.arange(50.0)) == 49.0
+        assert SHARED.tolist() == [49.0, *range(1, 50)]

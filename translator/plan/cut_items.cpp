@@ -333,6 +333,12 @@ class Items {
         return found;
     }
 
+    /// A function that is not NumPy's may look at the caller's array by another way, a global say.
+    static bool calls_unknown(const Item& item) {
+        return item.operation != nullptr && item.operation->op == Op::call &&
+               !item.operation->attributes.at(attr::callee).text.starts_with("numpy.");
+    }
+
     /// Lets an item take over the memory of `value` where everybody else can read it before. An argument is saved first
     /// where NumPy may still have to run the call.
     void try_take(std::size_t k, const std::string& value) {
@@ -349,7 +355,8 @@ class Items {
             if (item.consumed.count(value) != 0) return;
             const bool reads = item.reads.count(value) != 0;
             if (!reads && !(is_argument && may_end_the_call(item))) continue;
-            if (!comes_before(k, other))
+            const bool stays_behind = !reads && other > k && calls_unknown(item);
+            if (!stays_behind && !comes_before(k, other))
                 readers.push_back(other);
             else if (reads)
                 return;
