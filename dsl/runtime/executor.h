@@ -64,7 +64,7 @@ class CallMemory {
 
 /// out_of_range: a size that the steps compute or read, or the bounds or the step of a loop, are none that kernels can
 /// have. interrupted: the caller's Interrupt said so. check_failed: a check of the plan, or a size that it reads and
-/// that does not fit; the plan sees to it that nothing was written into arguments. device_error: what a device refused
+/// that does not fit; arguments are as they were. device_error: what a device refused
 /// or reported, perhaps of an earlier call.
 enum class RunStatus { done, out_of_memory, failed, out_of_range, interrupted, check_failed, device_error };
 
@@ -205,6 +205,7 @@ class Executable {
             matmul,  ///< products[a]
             stage,   ///< host_stages[a]; else failures[target]
             copy,    ///< buffer a to buffer b
+            save,    ///< buffer a, an argument, to buffer b, and back where the call fails later
             swap,    ///< buffers a and b
             read,    ///< buffer a to symbol b; else failures[target]
             check,   ///< conditions[a]; else failures[target]

@@ -21,6 +21,7 @@ struct Life {
     std::size_t first = kNowhere, last = kNowhere;
     /// It is of the outermost block and is not swapped, which would carry its memory beyond its last use.
     bool may_borrow = false;
+    bool until_the_end = false; ///< it holds what an argument was
     std::size_t lender =
         kNowhere; ///< the result, used behind the last use of the temporary, in whose memory it may lie
 };
@@ -55,7 +56,8 @@ std::vector<Life> lives_of(const Plan& plan, const PlanVersionBody& body) {
                 Life& life = lives[temporary];
                 life.last = path[std::min(depth, path.size() - 1)];
                 life.first = std::min(life.first, life.last);
-                life.may_borrow = life.may_borrow && s.kind != PlanStep::Kind::swap;
+                life.until_the_end = life.until_the_end || s.kind == PlanStep::Kind::save;
+                life.may_borrow = life.may_borrow && s.kind != PlanStep::Kind::swap && !life.until_the_end;
             }
             visit(s.body);
             visit(s.otherwise);
@@ -115,7 +117,7 @@ class Executable::VersionCompiler {
         for (std::size_t t = 0; t < lives_.size(); ++t) {
             if (lives_[t].first == kNowhere) continue;
             begins_.emplace(lives_[t].first, t);
-            ends_.emplace(lives_[t].last, t);
+            if (!lives_[t].until_the_end) ends_.emplace(lives_[t].last, t);
         }
         block(body_.steps);
         emit(Instruction::Op::end);
@@ -212,8 +214,12 @@ class Executable::VersionCompiler {
         case PlanStep::Kind::stage:
             return host_stage(s);
         case PlanStep::Kind::copy:
+        case PlanStep::Kind::save:
         case PlanStep::Kind::swap:
-            emit(s.kind == PlanStep::Kind::copy ? Op::copy : Op::swap, buffer(s.arguments[0]), buffer(s.arguments[1]));
+            emit(s.kind == PlanStep::Kind::copy   ? Op::copy
+                 : s.kind == PlanStep::Kind::save ? Op::save
+                                                  : Op::swap,
+                 buffer(s.arguments[0]), buffer(s.arguments[1]));
             return;
         case PlanStep::Kind::read:
             emit(Op::read, buffer(s.arguments[0]), new_symbol(s.symbol),

@@ -99,6 +99,12 @@ class Executable::Run {
     /// 0, or the error code of a kernel; status() says what became of it otherwise.
     int execute() { return execute(v_.code.data(), nullptr); }
 
+    /// Arguments that were saved are what they were.
+    void restore() {
+        for (const Instruction* at = v_.code.data(); at < saved_; ++at)
+            if (at->op == Instruction::Op::save) copy(at->b, at->a);
+    }
+
   private:
     /// From one instruction to another, or to the end.
     int execute(const Instruction* at, const Instruction* end) {
@@ -123,11 +129,9 @@ class Executable::Run {
                 break;
             }
             case Instruction::Op::copy:
-                if (call_ && same_shape(buffers_[i.a], buffers_[i.b])) {
-                    if (int rc = cuda::copy_strided(*call_, buffers_[i.a], buffers_[i.b])) return rc;
-                } else if (call_ || !copy_strided(buffers_[i.a], buffers_[i.b])) {
-                    return stop(RunStatus::out_of_range);
-                }
+            case Instruction::Op::save:
+                if (int rc = copy(i.a, i.b); rc || status_ != RunStatus::done) return rc;
+                if (i.op == Instruction::Op::save) saved_ = at;
                 break;
             case Instruction::Op::swap:
                 swap(i.a, i.b);
@@ -348,6 +352,11 @@ class Executable::Run {
         const CallResult& r = frame_.results[b.index];
         return r.is_pooled && bytes > 0 && bytes <= r.elements * info(b.dtype).bytes ? r.data : nullptr;
     }
+    int copy(int from, int to) {
+        if (call_ && same_shape(buffers_[from], buffers_[to]))
+            return cuda::copy_strided(*call_, buffers_[from], buffers_[to]);
+        return !call_ && copy_strided(buffers_[from], buffers_[to]) ? 0 : stop(RunStatus::out_of_range);
+    }
     void swap(int a, int b) {
         std::swap(memory_[buffer(a).index], memory_[buffer(b).index]);
         for (int index : {a, b}) {
@@ -441,6 +450,7 @@ class Executable::Run {
     void** operands_ = nullptr;
     void** memory_ = nullptr; ///< of temporaries
     Iterations* iterations_ = nullptr;
+    const Instruction* saved_ = v_.code.data(); ///< behind the last save that was made
     bool each_size_anew_ = false;
     RunStatus status_ = RunStatus::done;
     int failure_ = 0;
@@ -488,6 +498,8 @@ RunStatus Executable::run_steps(const Frame& frame, const Version& v, const Inte
     Watch* const around = std::exchange(watch_of_thread(), &run.watch());
     int rc = with_memory_exit([&] { return run.execute(); });
     watch_of_thread() = around;
+    const bool is_interrupted = rc == kInterrupted || (rc == 0 && run.status() == RunStatus::interrupted);
+    if (!is_interrupted && (rc != 0 || run.status() != RunStatus::done)) run.restore();
     if (call && !call->error().empty()) {
         if (failed) *failed = call->error();
         return RunStatus::device_error;

@@ -58,6 +58,7 @@ enum class StepKind {
     matmul,       ///< three arrays, the first two of them perhaps with their axes in another order
     stage,        ///< arrays, the last of them the result; `message` is the expression that Python computes of them
     copy,         ///< two arrays: from, to
+    save,         ///< an argument that is written, a temporary: copied, and copied back where the call fails later
     swap,         ///< two temporaries
     read,         ///< one array, of no dimensions; `symbol` is the size that it gives
     check,        ///< a truth; where it is false, the call ends, and `message` says why
@@ -83,6 +84,7 @@ inline constexpr StepForm kStepForms[] = {
     {StepKind::matmul, "library $ (*)"},
     {StepKind::stage, "stage ! (*)"},
     {StepKind::copy, "copy ? to ?"},
+    {StepKind::save, "save ? in ?"},
     {StepKind::swap, "swap ? ?"},
     {.kind = StepKind::read, .text = "read $ from ?", .waits = true},
     {.kind = StepKind::check, .text = "check ? !", .waits = true},

@@ -293,6 +293,8 @@ class PlanReader : PlanLines {
         switch (kind) {
         case StepKind::copy:
             return array_operand("copy");
+        case StepKind::save:
+            return array_operand("save");
         case StepKind::read:
             return array_operand("read");
         case StepKind::swap:
@@ -315,6 +317,8 @@ class PlanReader : PlanLines {
             return check_stage(s);
         case StepKind::copy:
             return check_copy(s);
+        case StepKind::save:
+            return check_save(s);
         case StepKind::swap:
             return check_swap(s);
         case StepKind::read:
@@ -383,12 +387,26 @@ class PlanReader : PlanLines {
         if (from == to) fail("'" + from + "' is copied to itself.");
         if (type_of(from) != type_of(to)) fail("copy takes arrays of one dtype and rank; " + to + " has another.");
     }
+    void check_save(const PlanStep& s) const {
+        const std::string &from = s.arguments[0].name(), &to = s.arguments[1].name();
+        const PlanArgument* argument = argument_named(from);
+        if (!argument || !argument->written)
+            fail("save takes an argument that is written, and '" + from + "' is none.");
+        if (!temporary_named(to)) fail("save takes a temporary, and '" + to + "' is not one.");
+        if (type_of(from) != type_of(to)) fail("save takes arrays of one dtype and rank; " + to + " has another.");
+        if (!blocks_.empty()) fail("'save' stands in a block.");
+    }
+    const PlanBuffer* temporary_named(const std::string& name) const {
+        const PlanBuffer* found = nullptr;
+        for (const PlanBuffer& b : version_->temporaries)
+            if (b.name == name && names_.count(name)) found = &b;
+        return found;
+    }
     void check_swap(const PlanStep& s) const {
         const PlanBuffer* buffers[2] = {};
         for (std::size_t k = 0; k < 2; ++k) {
             const std::string& name = s.arguments[k].name();
-            for (const PlanBuffer& b : version_->temporaries)
-                if (b.name == name && names_.count(name)) buffers[k] = &b;
+            buffers[k] = temporary_named(name);
             if (!buffers[k]) fail("swap takes two temporaries, and '" + name + "' is not one.");
         }
         auto [a, b] = buffers;

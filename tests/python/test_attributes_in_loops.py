@@ -235,3 +235,69 @@ def test_an_error_in_an_iteration() -> None:
     assert compiled(X) == pytest.approx(divides(X))
     with pytest.raises(ZeroDivisionError):
         compiled(X + 2)
+
+
+def set_in_another_order(x):
+    one = Pair(0.0, 1.0)
+    for value in x:
+        one.b = one.b * 0.5 + value
+        one.a = one.a + one.b
+        one.late, one.later = value, one.a
+    return one
+
+
+def set_by_a_loop_in_a_branch(x):
+    one = Pair(0.0, 1.0)
+    if x.sum() > 0:
+        for value in x:
+            one.a = one.a + value
+    else:
+        one.a = -1.0
+    one.last = one.a
+    return one
+
+
+def added_in_two_orders(x):
+    one = Pair(0.0, 1.0)
+    for value in x:
+        if value > 0:
+            one.up = one.down = 1
+        else:
+            one.down = one.up = 2
+    return one
+
+
+def added_by_two_ways(x):
+    one = Pair(0.0, 1.0)
+    if x.max() > 0:
+        one.up = one.down = x[0]
+    else:
+        one.down = one.up = x[1]
+    return one
+
+
+@pytest.mark.parametrize(
+    "function", [set_in_another_order, set_by_a_loop_in_a_branch, added_in_two_orders, added_by_two_ways]
+)
+def test_an_object_has_its_attributes_in_pythons_order(function) -> None:
+    compiled = tilewright.jit(function)
+    for data in (X, -X, X[:2], X + 5, X - 5, X):
+        got, wanted = vars(compiled(data)), vars(function(data))
+        got.pop("inner"), wanted.pop("inner")
+        assert agree(got, wanted, bits=False)
+
+
+@pytest.mark.parametrize("function", [set_in_another_order, set_by_a_loop_in_a_branch])
+def test_other_orders_are_compiled(function) -> None:
+    assert "lines_" not in str(tilewright.jit(function, strict=True).for_args(X).explain())
+
+
+def test_an_object_of_the_last_iteration_stays_there() -> None:
+    def keeps_the_last(x):
+        for value in x:
+            one = Pair(value, 1.0)
+        return one.a
+
+    assert tilewright.jit(keeps_the_last)(X) == X[-1]
+    with pytest.raises(tilewright.Error, match="a Pair with values of an iteration"):
+        tilewright.jit(keeps_the_last, strict="kernels")(X)

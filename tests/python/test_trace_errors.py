@@ -297,6 +297,24 @@ EXPECTED: dict[str, tuple[str, str, str]] = {
         "predict",
         "super(); inherited methods are not followed through it. Call the method of the class by name.",
     ),
+    "waits": (
+        "trace_refused.py",
+        "waits",
+        "loops: a while that nothing in it ends; kernels do not see what other threads change. Leave it out of the "
+        "compiled function.",
+    ),
+    "adds_attributes_in_two_orders": (
+        "trace_refused.py",
+        "adds_attributes_in_two_orders",
+        "attributes of a Plain after an if on data; its ways add them in different orders, which its __dict__ shows. "
+        "Set them before it.",
+    ),
+    "reads_the_last_object": (
+        "trace_refused.py",
+        "reads_the_last_object",
+        "loops: one after the loop that made it, a Plain with values of an iteration; arrays and numbers come out of a "
+        "loop. Set one before the loop, or keep its parts in separate variables.",
+    ),
     "compares_identity": (
         "trace_refused.py",
         "compares_identity",

@@ -13,6 +13,7 @@ import tilewright
 from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from strictly import check
 from tilewright._face import threads, twin, twins
 from tilewright.symbolic.stages import Stage, imported
 
@@ -358,6 +359,39 @@ def test_quantiles_along_each_axis(shape, kind, share, seed):
         for axis in (None, *range(-1, x.ndim)):
             same(abs(own("numpy.percentile")(x, share, axis)), abs(np.percentile(x, share, axis)))
             same(abs(own("numpy.quantile")(x, share / 100, axis)), abs(np.quantile(x, share / 100, axis)))
+
+
+@pytest.mark.parametrize("shape", [(LARGE,), (9 * LARGE + 1,), (LARGE + 5, 3), (200, 300)])
+@pytest.mark.parametrize(
+    "values", [[0.0, -0.0], [0.0, -0.0, 1.0, -1.0], [0.0, -0.0, np.inf, -np.inf, 1.0], [-0.0], [-0.0, 1.0]]
+)
+def test_zeros_have_numpys_sign(shape, values):
+    for seed in range(3):
+        x = np.random.default_rng(seed).choice(values, shape)
+        for axis in (None, *range(-1, x.ndim)):
+            for share in (0.25, 0.5, 0.3, 0.0):
+                with np.errstate(invalid="ignore"):
+                    same(twin("numpy.quantile", np.quantile)(x, share, axis), np.quantile(x, share, axis))
+            same(own("numpy.median")(x, axis), np.median(x, axis))
+
+
+def test_a_zero_whose_sign_follows_from_numpys_order_is_numpys():
+    zeros = np.zeros((2, LARGE))
+    zeros[1, ::2] = -0.0
+    with pytest.raises(Called):
+        own("numpy.quantile")(zeros, 0.5, 1)
+    zeros[1] += np.arange(LARGE) % 3 - 1.0  # one series with both, whose quantile is none of them
+    same(own("numpy.quantile")(zeros, 0.9, 1), np.quantile(zeros, 0.9, 1))
+
+
+@pytest.mark.parametrize("size", [7, 300, LARGE + 1])
+def test_what_overwrites_its_input_leaves_numpys_order_there(size):
+    def overwritten(a, b, c):
+        half = np.median(a, overwrite_input=True)
+        return half, a[0], np.percentile(b, 30, overwrite_input=True), np.nanmedian(c, 0, overwrite_input=True)
+
+    a = np.random.default_rng(6).normal(size=size)
+    check(overwritten, a, a.copy(), a.copy())
 
 
 def test_medians_that_are_numpys():

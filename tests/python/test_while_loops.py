@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import signal
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -380,3 +381,55 @@ def test_whichever_thread_runs_it(where: int) -> None:
     np.testing.assert_array_equal(a, expected)
     ends_at_a_signal(lambda: compiled(np.ones(40_000), where))
     compiled(np.ones(40_000), -1)
+
+
+class Worker:
+    running = True
+
+
+STOPS = False
+
+
+def until_an_element(a, flags):
+    n = 0
+    while not flags[0]:
+        n += int(a[0])
+    return n
+
+
+def until_an_attribute(a, worker):
+    n = 0
+    while True:
+        n += int(a[0])
+        if not worker.running:
+            break
+    return n
+
+
+def until_a_global(a, _):
+    n = 0
+    while not STOPS:
+        n += int(a[0])
+    return n
+
+
+@pytest.mark.parametrize("function", [until_an_element, until_an_attribute, until_a_global])
+def test_a_loop_that_another_thread_ends_is_pythons(function):
+    global STOPS
+    compiled = tilewright.jit(function)
+    for _ in range(4):
+        worker, flags = Worker(), np.zeros(1, bool)
+        STOPS = False
+
+        def stop(worker=worker, flags=flags):
+            global STOPS
+            STOPS = flags[0] = True
+            worker.running = False
+
+        threading.Timer(0.05, stop).start()
+        compiled(np.ones(3), flags if function is until_an_element else worker)  # it ends
+    STOPS = False
+    with pytest.raises(tilewright.Error, match="nothing in it ends"):
+        tilewright.jit(function, strict=True)(
+            np.ones(3), np.zeros(1, bool) if function is until_an_element else Worker()
+        )

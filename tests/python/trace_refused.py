@@ -251,5 +251,32 @@ def compares_identity(x, y):
     return x if x[:] is x else x + y  # here
 
 
+class Plain:
+    pass
+
+
+def waits(x):
+    n = 0
+    while x[0] == 0:  # here
+        n += 1
+    return n
+
+
+def adds_attributes_in_two_orders(x):
+    one = Plain()
+    if x[0] > 0:
+        one.up = one.down = x[0]
+    else:
+        one.down = one.up = x[1]  # here
+    return one
+
+
+def reads_the_last_object(x):
+    for value in x:
+        one = Plain()
+        one.value = value
+    return one.value  # here
+
+
 def takes_anything(x):
     return x * 2

@@ -290,6 +290,29 @@ copy w to A
     EXPECT_EQ(Call(e).array(c).array(b).array(Vector(a, 0)).scalar<std::int64_t>(3).run(), RunStatus::check_failed);
 }
 
+TEST(Loops, WhatIsSavedComesBackWhereTheCallFails) {
+    auto e = load("arg c bool 0\narg B int64 0\n" + kWritten + "scalar n int64\nreturn None\n",
+                  R"(
+temp w float64 [A.0]
+save A in w
+call step in "step" (n, A)
+check c "no"
+read m from B
+)");
+    auto run = [&](bool holds, std::int64_t m, RunStatus expected) {
+        std::vector<char> c{holds};
+        std::vector<std::int64_t> b{m};
+        std::vector<double> a{1.0, 2.0, 3.0};
+        EXPECT_EQ(Call(e).array(c).array(b).array(Vector(a, 2, 2)).scalar<std::int64_t>(3).run(), expected);
+        EXPECT_EQ(a[0], expected == RunStatus::done ? stepped(1.0, {3}) : 1.0);
+        EXPECT_EQ(a[2], expected == RunStatus::done ? stepped(3.0, {3}) : 3.0);
+        EXPECT_EQ(a[1], 2.0);
+    };
+    run(true, 3, RunStatus::done);
+    run(false, 3, RunStatus::check_failed);
+    run(true, std::int64_t{1} << 40, RunStatus::check_failed);
+}
+
 TEST(Loops, ASizeOfACallThatIsNotMadeMayHaveNoValue) {
     auto e = load(kWritten + "scalar n int64\nreturn None\n",
                   "if n != 0 {\ncall step in \"step\" (100 // n, A)\n}\nfor t from 0 to n step 1 {\n"

@@ -220,6 +220,10 @@ TEST(PlanText, LoopsThatContradictThemselvesAreNamed) {
     EXPECT_EQ(message("swap u v", "swap u w"), "21: swap takes temporaries of one dtype and shape; w has another.");
     EXPECT_EQ(message("swap u v", "swap u c"), "21: swap takes temporaries of one dtype and shape; c has another.");
     EXPECT_EQ(message("swap u v", "swap u u"), "21: 'u' is swapped with itself.");
+    EXPECT_EQ(message("swap u v", "save A in u"), "21: 'save' stands in a block.");
+    EXPECT_EQ(message("swap u v", "save u in v"), "21: save takes an argument that is written, and 'u' is none.");
+    EXPECT_EQ(message("swap u v", "save A in A"), "21: save takes a temporary, and 'A' is not one.");
+    EXPECT_EQ(message("swap u v", "save A in w"), "21: save takes arrays of one dtype and rank; w has another.");
     EXPECT_EQ(message("matmul (u, v, A)", "matmul (u, A, Z)"),
               "24: matmul takes arrays of rank 2 or more; Z has rank 1.");
     EXPECT_EQ(message("matmul (u, v, A)", "matmul (u, v^n10, A)"),

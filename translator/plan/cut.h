@@ -79,6 +79,7 @@ struct Item {
     Names reads = {};                  ///< values in memory, or made by other items of the block
     std::set<std::size_t> before = {}; ///< items that run before
     Names consumed = {};               ///< values whose memory it takes over
+    Names saved = {};                  ///< of these the arguments that the call may still have to leave as they were
 };
 
 /// The items of a block, as they stand in the text and then the program's checks. `ends`: values that are read behind

@@ -322,32 +322,48 @@ class Items {
 
     /// Ends the call for NumPy, which must find the arguments as they were.
     static bool may_end_the_call(const Item& item) {
-        if (item.kind == Item::Kind::check) return true;
-        if (item.kind == Item::Kind::read) return !item.operation->attributes.has(attr::min);
-        return item.operation->op == Op::call || std::ranges::any_of(item.operation->regions, has_call);
+        return item.kind == Item::Kind::check || may_end_the_call(*item.operation);
     }
-    /// A callee may raise.
-    static bool has_call(const Block& block) {
+    /// A callee may raise; a size that is read without limits may not fit.
+    static bool may_end_the_call(const Operation& operation) {
         bool found = false;
-        walk(block, [&](const Operation& operation) { found = found || operation.op == Op::call; });
+        walk_operation(operation, [&](const Operation& each) {
+            found = found || each.op == Op::call || (each.op == Op::read && !each.attributes.has(attr::min));
+        });
         return found;
     }
 
-    /// Lets an item take over the memory of `value` where everybody else can read it before.
+    /// A function that is not NumPy's may look at the caller's array by another way, a global say.
+    static bool calls_unknown(const Item& item) {
+        return item.operation != nullptr && item.operation->op == Op::call &&
+               !item.operation->attributes.at(attr::callee).text.starts_with("numpy.");
+    }
+
+    /// Lets an item take over the memory of `value` where everybody else can read it before. An argument is saved first
+    /// where NumPy may still have to run the call.
     void try_take(std::size_t k, const std::string& value) {
         const bool own = maker_.count(value) != 0;
         if (!own && takeable_.count(value) == 0) return;
         if (ends_.count(value) != 0) return;
+        const bool is_argument = !own && outermost_;
+        bool may_end_later = is_argument && may_end_the_call(items[k]);
         std::vector<std::size_t> readers;
         for (std::size_t other = 0; other < items.size(); ++other) {
             const Item& item = items[other];
             if (other == k) continue;
             // One has it already, which need not read it: what is written all over replaces it.
             if (item.consumed.count(value) != 0) return;
-            if (item.reads.count(value) == 0 && (own || !may_end_the_call(item))) continue;
-            if (comes_before(k, other)) return;
-            readers.push_back(other);
+            const bool reads = item.reads.count(value) != 0;
+            if (!reads && !(is_argument && may_end_the_call(item))) continue;
+            const bool stays_behind = !reads && other > k && calls_unknown(item);
+            if (!stays_behind && !comes_before(k, other))
+                readers.push_back(other);
+            else if (reads)
+                return;
+            else
+                may_end_later = true;
         }
+        if (may_end_later && cut_.device) return;
         // What the block yields may be an expression that reads it.
         for (const std::string& end : ends_) {
             Names found, seen;
@@ -355,6 +371,7 @@ class Items {
             if (found.count(value) != 0) return;
         }
         items[k].consumed.insert(value);
+        if (may_end_later) items[k].saved.insert(value);
         items[k].before.insert(readers.begin(), readers.end());
     }
 
@@ -426,9 +443,18 @@ class Items {
         return false;
     }
 
-    /// The argument that gets this value at the end of the call, "" if none does.
+    /// The argument that gets this value at the end of the call, or a version of it that updates have changed; "" if
+    /// none does.
     std::string written_by(const std::string& value) const {
-        const auto write = std::ranges::find(cut_.program.writes, value, &Write::value);
+        const auto is_version = [&](const Write& write) {
+            std::string version = write.value;
+            for (const Operation* made = nullptr; version != value; version = made->operands[0]) {
+                made = cut_.values.made_by(version, Op::update);
+                if (made == nullptr) return false;
+            }
+            return true;
+        };
+        const auto write = std::ranges::find_if(cut_.program.writes, is_version);
         return write == cut_.program.writes.end() ? "" : write->argument;
     }
 

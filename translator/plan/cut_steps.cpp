@@ -9,6 +9,7 @@
 #include "translator/loops/pixelwise.h"
 #include "translator/plan/checked_flags.h"
 #include "translator/plan/cut.h"
+#include "translator/plan/written_parts.h"
 
 namespace tilewright::translator {
 namespace {
@@ -55,14 +56,6 @@ Names set_of(const std::vector<std::string>& values) {
     return {values.begin(), values.end()};
 }
 
-bool has_unbounded_read(const Block& block) {
-    bool found = false;
-    walk_inside(block, [&](const Operation& operation, const auto& around) {
-        found = found || (operation.op == Op::read && !around.empty() && !operation.attributes.has(attr::min));
-    });
-    return found;
-}
-
 void add_array(Program& program, const std::string& name, const Type& type) {
     if (std::ranges::find(program.arrays, name, &ArrayArgument::name) != program.arrays.end()) return;
     program.arrays.push_back({name, type});
@@ -92,8 +85,7 @@ class Cutter {
             if (cut_.values.made_by(value) != nullptr) add_end(value, ends); // an argument is returned as it lies
         for (const Write& write : program_.writes)
             add_end(write.value, ends);
-        // Where a size that is read does not fit, NumPy runs the call: that has to be known before anything is written.
-        cut_.out.steps = block(program_.body, ends, has_unbounded_read(program_.body) ? Names() : cut_.written);
+        cut_.out.steps = block(program_.body, ends, cut_.written);
         for (const std::string& flag : checked_flags(program_, cut_.values))
             if (const auto place = cut_.places.find(flag); place != cut_.places.end())
                 cut_.out.flags[cut_.values.made_by(flag)].insert(place->second);
@@ -106,6 +98,7 @@ class Cutter {
     Cut cut_;
     /// Temporaries from this index on are made by the region whose yields are moved.
     std::size_t inside_from_ = 0;
+    Names taken_; ///< arguments that no longer hold what they did
 
     const Type& type(const std::string& value) const { return cut_.values.type(value); }
     bool is_scalar(const std::string& value) const { return cut_.scalars.count(value) != 0; }
@@ -136,9 +129,10 @@ class Cutter {
     std::string add_temporary_of(const std::string& other, const char* suffix, const Type& type, Steps& steps) {
         return add_temporary(cut_.fresh_name("%", base_name(other) + suffix), type, steps);
     }
-    std::string saved_copy(const std::string& from, const char* suffix, const Type& type, Steps& steps) {
+    std::string saved_copy(const std::string& from, const char* suffix, const Type& type, Steps& steps,
+                           Step::Kind kind = Step::Kind::copy) {
         const std::string copy = add_temporary_of(from, suffix, type, steps);
-        steps.push_back(step_of(Step::Kind::copy, {from, copy}));
+        steps.push_back(step_of(kind, {from, copy}));
         return copy;
     }
 
@@ -159,6 +153,9 @@ class Cutter {
                 continue;
             }
             emit_fresh(waiting, steps);
+            taken_.insert(item.consumed.begin(), item.consumed.end());
+            for (const std::string& argument : item.saved)
+                saved_copy(argument, "_before", type(argument), steps, Step::Kind::save);
             if (item.kind == Item::Kind::fresh)
                 emit_replacement(item, steps);
             else if (item.kind == Item::Kind::check)
@@ -507,13 +504,16 @@ class Cutter {
         Steps& steps = cut_.out.steps;
         std::vector<std::string>& returned = cut_.out.returned;
         // Written arguments get their values; one that another one wants is saved first.
-        std::vector<std::pair<std::string, std::string>> moves;
+        struct Move {
+            std::string from, to, value;
+        };
+        std::vector<Move> moves;
         Names targets;
         for (const Write& write : program_.writes) {
             if (complex_of(write.value) != nullptr) continue;
             const std::string& from = cut_.places.at(write.value); // an end of the block is in memory
             if (from == write.argument) continue;
-            moves.emplace_back(from, write.argument);
+            moves.push_back({from, write.argument, write.value});
             targets.insert(write.argument);
         }
         Names results;
@@ -547,8 +547,8 @@ class Cutter {
             if (copy.empty()) copy = saved_copy(from, "_last", cut_.type_of_buffer(from), steps);
             return copy;
         };
-        for (auto& [from, to] : moves)
-            from = before_writes(from);
+        for (Move& move : moves)
+            move.from = before_writes(move.from);
         for (const Write& write : program_.writes) {
             const Operation* complex = complex_of(write.value);
             if (complex == nullptr) continue;
@@ -557,10 +557,65 @@ class Cutter {
                 if (const auto place = cut_.places.find(half); place != cut_.places.end())
                     place->second = before_writes(place->second);
         }
-        for (const auto& [from, to] : moves)
-            steps.push_back(step_of(Step::Kind::copy, {from, to}));
+        // Other threads may write into the rest.
+        for (const auto& [from, to, value] : moves) {
+            const auto parts = parts_of(value, to, to);
+            if (!parts || std::ranges::any_of(*parts, [&](const ArrayPart& part) { return is_all(part, type(to)); }))
+                steps.push_back(step_of(Step::Kind::copy, {from, to}));
+            else
+                for (const ArrayPart& part : *parts)
+                    steps.push_back(copy_part({{from, to}}, type(to), part));
+        }
         for (const Write& write : program_.writes)
-            if (const Operation* complex = complex_of(write.value)) steps.push_back(halves(*complex, write.argument));
+            if (const Operation* complex = complex_of(write.value)) write_halves(*complex, write.argument, steps);
+    }
+
+    /// What of an argument, or of a half of it, the call has to write; nothing for all of it.
+    std::optional<std::vector<ArrayPart>> parts_of(const std::string& value, const std::string& argument,
+                                                   const std::string& start) const {
+        if (taken_.count(argument) != 0) return std::nullopt;
+        return written_parts(program_, cut_.values, value, start);
+    }
+
+    static bool is_all(const ArrayPart& part, const Type& of) {
+        const auto is_slice = [](const IndexEntry& entry) { return entry == IndexEntry::all(); };
+        return std::ranges::all_of(part.region, is_slice) && same_shape(part.shape, of.shape);
+    }
+
+    /// A part of arrays of one type, each into another one.
+    Step copy_part(const std::vector<std::pair<std::string, std::string>>& moves, const Type& whole,
+                   const ArrayPart& part) const {
+        Step step = empty_segment();
+        Program& program = step.segment.program;
+        for (const auto& [from, to] : moves) {
+            const std::string value = "%part" + std::to_string(program.body.yields.size());
+            add_array(program, from, cut_.type_of_buffer(from));
+            program.body.operations.push_back(
+                make_operation(value, {whole.dtype, part.shape}, Op::index, {from}, {attr::index(part.region)}, 0));
+            program.body.yields.push_back(value);
+            step.segment.targets.push_back({to, whole, false, part.region, 0});
+        }
+        return step;
+    }
+
+    void write_halves(const Operation& complex, const std::string& argument, Steps& steps) {
+        std::vector<std::vector<ArrayPart>> parts;
+        std::vector<std::pair<std::string, std::string>> moves;
+        for (const std::string& half : complex.operands) {
+            const Op op = moves.empty() ? Op::real : Op::imag;
+            const auto& operations = program_.body.operations;
+            const auto view = std::ranges::find_if(
+                operations, [&](const Operation& each) { return each.op == op && each.operands[0] == argument; });
+            const auto found =
+                view == operations.end() || !is_in_memory(half) ? std::nullopt : parts_of(half, argument, view->result);
+            if (!found) return steps.push_back(halves(complex, argument));
+            parts.push_back(*found);
+            moves.emplace_back(cut_.places.at(half), argument + (op == Op::real ? ".real" : ".imag"));
+        }
+        const Type& half = type(complex.operands[0]);
+        if (parts[0] != parts[1]) return steps.push_back(halves(complex, argument));
+        for (const ArrayPart& part : parts[0])
+            steps.push_back(copy_part(moves, half, part));
     }
 
     /// Both halves of a complex value, which are in separate memory, into a buffer.

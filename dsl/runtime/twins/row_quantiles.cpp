@@ -2,6 +2,7 @@
 #include "dsl/runtime/twins/row_quantiles.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -24,12 +25,25 @@ double between(double low, double high, double share) {
 }
 
 /// The numbers at places k and k + 1 of a series in order; twice the last one at its end.
-template <class T> struct Pair { T low, high; };
+template <class T> struct Pair {
+    T low, high;
+    bool has_both_zeros = false; ///< the series, and one of the two is a zero
+};
+
+template <class T> bool has_both_zeros(const T* from, std::int64_t count) {
+    std::int64_t zeros = 0, negative = 0;
+    for (std::int64_t j = 0; j < count; ++j) {
+        zeros += from[j] == 0;
+        negative += (from[j] == 0) & std::signbit(from[j]);
+    }
+    return negative > 0 && negative < zeros;
+}
 
 template <class T> Pair<T> ordered_pair(T* first, std::int64_t count, std::int64_t k) {
     T* const at = first + k;
     std::nth_element(first, at, first + count);
-    return {*at, k + 1 < count ? *std::min_element(at + 1, first + count) : *at};
+    const T low = *at, high = k + 1 < count ? *std::min_element(at + 1, first + count) : low;
+    return {low, high, (low == 0 || high == 0) && has_both_zeros(first, count)};
 }
 
 /// A series that is no longer needed, without NaN.
@@ -140,16 +154,21 @@ void each_pair(const T* from, const Series& series, std::int64_t k, T* results, 
 
 } // namespace
 
-void quantiles(const double* from, Series series, double place, double* results) {
+bool quantiles(const double* from, Series series, double place, double* results) {
     const double below = std::floor(place), share = place - below;
-    each_pair(from, series, static_cast<std::int64_t>(below), results,
-              [&](const Pair<double>& pair) { return between(pair.low, pair.high, share); });
+    std::atomic<bool> is_known = true;
+    each_pair(from, series, static_cast<std::int64_t>(below), results, [&](const Pair<double>& pair) {
+        const double result = between(pair.low, pair.high, share);
+        if (result == 0 && pair.has_both_zeros) is_known = false;
+        return result;
+    });
+    return is_known;
 }
 
 template <class T> void medians(const T* from, Series series, T* results) {
     const bool is_even = series.length % 2 == 0;
     each_pair(from, series, (series.length - 1) / 2, results,
-              [&](const Pair<T>& pair) { return is_even ? (pair.low + pair.high) / 2 : pair.low; });
+              [&](const Pair<T>& pair) { return is_even ? (T{0} + pair.low + pair.high) / 2 : T{0} + pair.low; });
 }
 
 template void medians(const float*, Series, float*);

@@ -54,12 +54,12 @@ Ref result_of(DType dtype, int rank, const npy_intp* shape) {
 }
 
 /// Lets other threads run Python meanwhile; std::bad_alloc comes through.
-template <class F> void without_gil(F&& compute) {
+template <class F> auto without_gil(F&& compute) {
     struct Released {
         PyThreadState* state = PyEval_SaveThread();
         ~Released() { PyEval_RestoreThread(state); }
     } const released;
-    compute();
+    return compute();
 }
 
 /// The last axis, of `axis` or of None where there is one alone.
@@ -305,19 +305,18 @@ std::optional<Along> series_along(PyArrayObject* a, PyObject* axis) {
     return along;
 }
 
-/// An array of a number for each series, or NumPy's number of a single one; `compute` fills it.
+/// An array of a number for each series, or NumPy's number of a single one; `compute` fills it, or says false.
 template <class T, class F> Ref of_series(const Along& along, DType dtype, const F& compute) {
     if (along.shape.empty()) {
         T number{};
-        without_gil([&] { compute(&number); });
+        if (!without_gil([&] { return compute(&number); })) return {};
         const Ref descr(reinterpret_cast<PyObject*>(PyArray_DescrFromType(numpy_type(dtype))));
         return Ref(PyArray_Scalar(&number, reinterpret_cast<PyArray_Descr*>(descr.get()), nullptr));
     }
     Ref result = result_of(dtype, static_cast<int>(along.shape.size()), along.shape.data());
     if (!result) return {};
     auto* const to = data_of<T>(numpy_array(result.get()));
-    without_gil([&] { compute(to); });
-    return result;
+    return without_gil([&] { return compute(to); }) ? std::move(result) : Ref();
 }
 
 /// numpy.quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, …); `whole`: what
@@ -336,7 +335,7 @@ Ref quantile_of(TwinCall given, double whole) {
     const double place = static_cast<double>(along->series.length - 1) * share;
     const auto* const from = data_of<const double>(a);
     return of_series<double>(*along, DType::float64,
-                             [&](double* to) { runtime::quantiles(from, along->series, place, to); });
+                             [&](double* to) { return runtime::quantiles(from, along->series, place, to); });
 }
 Ref quantile(TwinCall given) {
     return quantile_of(given, 1);
@@ -351,7 +350,7 @@ Ref median(TwinCall given) {
     const auto along = series_along(a, given.take("axis"));
     if (!given.is_all() || !along) return {};
     const auto of = [&]<class T>(const T* from, DType dtype) {
-        return of_series<T>(*along, dtype, [&](T* to) { runtime::medians(from, along->series, to); });
+        return of_series<T>(*along, dtype, [&](T* to) { return runtime::medians(from, along->series, to), true; });
     };
     switch (PyArray_TYPE(a)) {
     case NPY_FLOAT:

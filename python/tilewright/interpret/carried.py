@@ -220,6 +220,10 @@ def reached(frame: Frame | None, tracer: Tracer, *first: tuple[str, Any]) -> Ite
             pending += (*_variables(item.frame), *((one.name, one.default) for one in parameters))
 
 
+def holds_traced(value: Any, tracer: Tracer) -> bool:
+    return any(isinstance(item, Symbolic) for _, item in reached(None, tracer, ("", value)))
+
+
 def _slots_of(cls: type) -> list[str]:
     slots = [name for name, held in vars(cls).items() if isinstance(held, types.MemberDescriptorType)]
     return [name for name in slots if name != "__dict__"]  # as classes of C have it

@@ -21,9 +21,10 @@ MOST_CARRIED = 64  # attributes that one loop carries: each of them is found in 
 class AttributeNeeded(Control):
     """An iteration sets an attribute of an object from before the loop."""
 
-    def __init__(self, owner: Any, name: str) -> None:
+    def __init__(self, owner: Any, name: str, in_branch: bool) -> None:
+        """`in_branch`: on one way of a branch on data in the iteration."""
         super().__init__(name)
-        self.owner, self.name = owner, name
+        self.owner, self.name, self.in_branch = owner, name, in_branch
 
 
 class LoopAttributes:
@@ -35,15 +36,25 @@ class LoopAttributes:
         self.is_fixed = is_fixed
         self.carried: dict[str, tuple[Any, str]] = {}  # by the variable, (object, attribute)
         self._before: dict[str, Any] = {}
+        self._orders: dict[int, tuple[Any, list[str]]] = {}  # by identity, (object, its attributes before the loop)
+        self._made_in_branches: set[int] = set()  # objects with a new attribute that a branch of the loop sets first
 
     def carries(self, owner: Any, name: str) -> bool:
         return variable_of(self.tracer, owner, name) in self.carried
+
+    def may_add(self, owner: Any, name: str, in_branch: bool) -> bool:
+        """Not where data may decide in which order attributes come into the object's `__dict__`."""
+        is_new = in_branch and name not in attributes_of(owner)
+        return len(self.carried) < MOST_CARRIED and not (is_new and id(owner) in self._made_in_branches)
 
     def add(self, needed: AttributeNeeded) -> tuple[str, Any]:
         """The variable that carries it, and what it is before the loop; the object holds it no longer."""
         variable = variable_of(self.tracer, needed.owner, needed.name)
         self.carried[variable] = needed.owner, needed.name
         self._before[variable] = attributes_of(needed.owner).get(needed.name, MISSING)
+        self._orders.setdefault(id(needed.owner), (needed.owner, list(attributes_of(needed.owner))))
+        if needed.in_branch and self._before[variable] is MISSING:
+            self._made_in_branches.add(id(needed.owner))
         set_attribute(needed.owner, needed.name, MISSING)
         return variable, self._before[variable]
 
@@ -54,6 +65,7 @@ class LoopAttributes:
             if isinstance(held, Pending) and held.was_set:
                 held = held.read()
             set_attribute(owner, name, held)
+        self._put_in_order()
 
     def take_out(self, variables: dict[str, Any]) -> None:
         """An iteration ends: no object leads to what the variables hold."""
@@ -72,6 +84,11 @@ class LoopAttributes:
         """Behind the loop the objects hold what it has left."""
         for variable, (owner, name) in self.carried.items():
             set_attribute(owner, name, variables.pop(variable, MISSING))
+        self._put_in_order()
+
+    def _put_in_order(self) -> None:
+        for owner, names in self._orders.values():
+            put_in_order(owner, names)
 
     @contextmanager
     def kept(self) -> Iterator[None]:
@@ -81,6 +98,7 @@ class LoopAttributes:
         except BaseException:
             for variable, (owner, name) in self.carried.items():
                 set_attribute(owner, name, self._before[variable])
+            self._put_in_order()
             raise
 
 
@@ -92,12 +110,21 @@ class BranchAttributes:
         self.tracer = tracer
         self._before = [(one, attributes_of(one)) for one in held.values() if tracer.is_made(one)]
         self._set: dict[str, tuple[Any, str, Any]] = {}  # by the variable, (object, attribute, what it was)
+        self._new: dict[int, list[str]] = {}  # by identity, the attributes that a way has added
 
     def changes(self) -> dict[str, Any]:
         """What a way has set, by variables; the objects are as they were again."""
         found: dict[str, Any] = {}
         for one, before in self._before:
             now = attributes_of(one)
+            if new := [name for name in now if name not in before]:
+                order = self._new.setdefault(id(one), new)
+                if [name for name in new if name in order] != [name for name in order if name in new]:
+                    raise self.tracer.error(
+                        f"attributes of a {type(one).__name__} after an if on data",
+                        "its ways add them in different orders, which its __dict__ shows",
+                        "Set them before it.",
+                    )
             for name in {**before, **now}:
                 held, was = now.get(name, MISSING), before.get(name, MISSING)
                 if held is not was:
@@ -122,11 +149,23 @@ class BranchAttributes:
             set_attribute(one, name, variables.pop(variable, MISSING))
             if variable in others:
                 variables[variable] = others[variable]
+        for one, before in self._before:
+            put_in_order(one, list(before))
 
 
 def variable_of(tracer: Tracer, owner: Any, name: str) -> str:
     """The variable that stands for an attribute: no name in the source is like it, and it is the same in each run of a trace."""
     return f" {type(owner).__name__}.{name} of {list(tracer.made_objects).index(id(owner))}"
+
+
+def put_in_order(owner: Any, names: list[str]) -> None:
+    """Its attributes: those with the names first, as Python has them that were there first."""
+    held = getattr(owner, "__dict__", {})
+    if held:
+        first = {name: held[name] for name in names if name in held}
+        rest = {name: value for name, value in held.items() if name not in first}
+        held.clear()
+        held.update(first | rest)
 
 
 def set_attribute(owner: Any, name: str, held: Any) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 from ..guards import Same
 from ..outside_values import is_of_a_statement
 from .carried import MISSING, attributes_of
-from .carried_attributes import MOST_CARRIED, AttributeNeeded, is_same, set_attribute
+from .carried_attributes import AttributeNeeded, is_same, set_attribute
 from .frame import Pending
 from .pure import is_of_namedtuple
 from .source import source_of
@@ -117,11 +117,13 @@ class MadeObjects(Part):
         is_plain = type(owner).__setattr__ is object.__setattr__
         if is_plain and is_same(attributes_of(owner).get(node.attr, MISSING), value):
             return
+        in_branch = False
         for around, attributes in zip(self.state.containers[::-1], self.state.attributes[::-1], strict=True):
+            in_branch = in_branch or attributes is None
             if id(owner) in around and attributes is not None and not attributes.carries(owner, node.attr):
-                if attributes.is_fixed or not is_plain or len(attributes.carried) == MOST_CARRIED:
+                if attributes.is_fixed or not is_plain or not attributes.may_add(owner, node.attr, in_branch):
                     self.refuse_in_region(node, owner, f"assigning {ast.unparse(node)}")
-                raise AttributeNeeded(owner, node.attr)
+                raise AttributeNeeded(owner, node.attr, in_branch)
         setattr(owner, node.attr, value)  # or Python's own error
 
     def super_of(self, node: ast.Call, args: list[Any]) -> Any:

@@ -17,10 +17,10 @@ from ..errors import TraceError
 from ..ops.operands import is_symbolic
 from ..symbolic.arrays import SymArray
 from ..symbolic.compressed import Compressed
-from ..symbolic.graph import BOOL, INT64, Block, Value, unchanged
+from ..symbolic.graph import BOOL, INT64, Block, Slice, Value, goes_by, unchanged
 from ..symbolic.scalars import RunBool, SymInt, which_of
 from ..symbolic.sizes import Size
-from ..symbolic.tracer import Undecided, pushed
+from ..symbolic.tracer import Undecided, WaitsForOthers, pushed
 from .array_lists import ArrayList
 from .branches import Branches
 from .carried import (
@@ -31,6 +31,7 @@ from .carried import (
     Memory,
     TestWrites,
     form_text,
+    holds_traced,
     is_set,
     memory_of,
     seeing,
@@ -224,6 +225,7 @@ class Regions(Region):
             self.while_region(test_as_break(node))
             return
         self.at(node)
+        self._refuse_to_wait(node, test, carried, stopped)
         test.parameters = block.parameters
         checked = next(one for one in carried if one.storage is tracer.checked.storage)
         if checked.final is not checked.parameter and checked.parameter is not None:
@@ -241,6 +243,25 @@ class Regions(Region):
         self._note_unchanged(arrays, self.frame.variables.pop(ran, None))
         self._take_from_cells(node)
         self.else_of(node, stopped)
+
+    def _refuse_to_wait(self, node: ast.While, test: Block, carried: list[Carried], stopped: str) -> None:
+        """A while that nothing in it ends waits for another thread, whose changes kernels do not see."""
+        ends = [test.yields[0]]
+        changing = set()
+        for one in carried:
+            if one.final is None or one.parameter is None or one.storage is self.tracer.checked.storage:
+                continue
+            if stopped and one.name == stopped:
+                ends.append(one.final)  # set where a condition in the iteration holds
+            elif unchanged(one.final, {}) is not one.parameter:
+                changing.add(one.parameter.number)
+        if not any(goes_by(end, lambda value: value.number in changing or _is_read_again(value)) for end in ends):
+            self.at(node)
+            raise self.tracer.error_of(
+                WaitsForOthers,
+                "loops: a while that nothing in it ends; kernels do not see what other threads change.",
+                "Leave it out of the compiled function.",
+            )
 
     def _note_unchanged(self, arrays: dict[str, SymArray], ran: Any) -> None:
         """Where no iteration ran, a variable still is the array that it was."""
@@ -610,6 +631,8 @@ class Regions(Region):
                 continue
             if isinstance(value, (list, tuple, dict, set)) and is_symbolic(value):
                 lost = f"a {type(value).__name__} of values of an iteration"
+            elif tracer.is_made(value) and id(value) not in self.state.containers[-1] and holds_traced(value, tracer):
+                lost = f"a {type(value).__name__} with values of an iteration"
             elif self._is_of_iterations(value):
                 lost = f"a {'slice' if isinstance(value, slice) else 'range'} of values of an iteration"
             elif isinstance(value, Compressed) and value is not before[name]:
@@ -750,3 +773,15 @@ def _assigned(statements: list[ast.stmt]) -> set[str]:
         elif isinstance(item, ast.Name) and isinstance(item.ctx, (ast.Store, ast.Del)):
             names.add(item.id)
     return names
+
+
+def _is_read_again(value: Value) -> bool:
+    """What each iteration may find anew beside what it carries: by a call, or at a position of the run."""
+    sizes = [
+        size
+        for held in value.attributes.values()
+        for one in (held if isinstance(held, (list, tuple)) else (held,))
+        for size in ((one.start,) if isinstance(one, Slice) else (one,))
+        if isinstance(size, Size)
+    ]
+    return value.operation in ("call", "read") or not all(size.is_constant for size in sizes)

@@ -17,7 +17,7 @@ from ..symbolic.tracer import LEAVE_IT_OUT, NO_RULE, Tracer
 from ..taken_ways import Branch, Site, Way
 from .arguments import Inputs
 from .carried import attributes_of, may_change, memory_of
-from .carried_attributes import LoopAttributes
+from .carried_attributes import LoopAttributes, put_in_order
 from .frame import Frame
 from .plain_arrays import WrittenWithTraced, place_of
 from .source import site_of
@@ -124,6 +124,7 @@ class Part:
                     object.__delattr__(one, name)
                 for name, held in attributes.items():
                     object.__setattr__(one, name, held)
+                put_in_order(one, list(attributes))
             for memory in memories:
                 memory.storage.value, memory.storage.version = memory.value, memory.version
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -73,6 +74,21 @@ class Value:
     @property
     def is_argument(self) -> bool:
         return self.operation in ("argument", "scalar")
+
+
+def goes_by(value: Value, wanted: Callable[[Value], bool]) -> bool:
+    """Whether one of the values that it is computed of is wanted, itself among them, and those in regions."""
+    pending, seen = [value], {value.number}
+    for one in pending:
+        if wanted(one):
+            return True
+        of = (one.attributes["of"],) if one.operation == "result" else ()
+        inside = [made for block in one.blocks for made in (*block.values, *block.yields)]
+        for more in (*one.operands, *of, *inside):
+            if more.number not in seen:
+                seen.add(more.number)
+                pending.append(more)
+    return False
 
 
 def unchanged(value: Value, known: dict[int, Value]) -> Value:

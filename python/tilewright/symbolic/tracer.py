@@ -117,6 +117,10 @@ class CalleeNotSeen(TraceError):
     not_seen = True
 
 
+class WaitsForOthers(TraceError):
+    """A loop that another thread ends: Python runs the call, on the caller's own arrays and objects."""
+
+
 class KeepsLoop(TraceError):
     """Why a loop is unrolled that may stay one after all, if the trace begins again with what this is about as a stage."""
 

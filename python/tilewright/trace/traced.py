@@ -45,7 +45,16 @@ from ..symbolic.graph import BOOL, INT64, Value, unchanged
 from ..symbolic.scalars import SymInt, SymScalar, refuse_kinds
 from ..symbolic.sizes import Size
 from ..symbolic.stages import ON_DEVICE, REPRODUCIBLE, Stage, Untaken
-from ..symbolic.tracer import MAX_RANK, Argument, CalleeNotSeen, Decided, LayoutNeeded, SizeGuard, Tracer
+from ..symbolic.tracer import (
+    MAX_RANK,
+    Argument,
+    CalleeNotSeen,
+    Decided,
+    LayoutNeeded,
+    SizeGuard,
+    Tracer,
+    WaitsForOthers,
+)
 from ..taken_ways import only_way, was_watched
 from .disjoint import are_disjoint
 from .emit import Emitter, digest_of, quoted
@@ -266,7 +275,7 @@ def trace(
         try:
             return _trace_decided(root, once, decided)
         except TraceError as error:
-            if not lasting.takes_effects:
+            if not lasting.takes_effects or isinstance(error, WaitsForOthers):
                 raise
             if error.long_since is not None:
                 try:

@@ -1,4 +1,4 @@
-"""Sorting and ranks."""
+"""Sorting and ranks. What overwrites its input leaves it in an order of NumPy's own: such a call has no row."""
 
 from __future__ import annotations
 
@@ -57,14 +57,14 @@ def _lexsort(keys: Any, axis: int = -1) -> Any:
 
 @row(np.median)
 def _median(a: Like, axis: Any = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
-    return Gives(averaged(a), without_axes(a, axis, keepdims))
+    return None if overwrite_input else Gives(averaged(a), without_axes(a, axis, keepdims))
 
 
 @row(np.nanmedian)
 def _nanmedian(
     a: Like, axis: Any = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False
 ) -> Any:
-    return Gives(trial(np.nanmedian, a).dtype, without_axes(a, axis, keepdims))
+    return None if overwrite_input else Gives(trial(np.nanmedian, a).dtype, without_axes(a, axis, keepdims))
 
 
 def _quantiles(function: Any) -> None:
@@ -75,6 +75,8 @@ def _quantiles(function: Any) -> None:
         a: Like, q: Like, axis: Any = None, out: None = None, overwrite_input: bool = False, method: str = "linear",
         keepdims: bool = False, *, weights: Like | None = None,
     ) -> Any:  # fmt: skip
+        if overwrite_input:
+            return None
         if function in (np.nanpercentile, np.nanquantile) and a.size == 0:
             # Of none NumPy takes the mean, and forgets q.
             return Gives(trial(np.nanmean, a).dtype, without_axes(a, axis, keepdims))
