@@ -16,6 +16,7 @@
 #include "python/native/face/device_context.h"
 #include "python/native/face/face_errors.h"
 #include "python/native/face/face_types.h"
+#include "python/native/face/held_results.h"
 #include "python/native/face/recycled_memory.h"
 #include "python/native/face/texts.h"
 #include "python/native/face/twins.h"
@@ -198,6 +199,11 @@ PyMethodDef kMethods[] = {
      "hands "
      "others on to the callee; the callee itself where nothing of ours does."},
     {"twins", twins, METH_NOARGS, "twins($module)\n--\n\nThe names of the functions that have a twin."},
+    {"hold", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(hold)), METH_FASTCALL,
+     "hold($module, held, name, result, /)\n--\n\nKeeps what a stage gave until the call ends, and gives what is "
+     "kept."},
+    {"joined", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(joined)), METH_FASTCALL,
+     "joined($module, real, imag, /)\n--\n\nComplex numbers of their halves, bit by bit."},
     {"to_device", with_keywords(to_device), METH_VARARGS | METH_KEYWORDS,
      "to_device(array, device='cuda')\n--\n\n"
      "A DeviceArray with a copy of a NumPy array; device: 'cuda', 'cuda:1' or device(...)."},

@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .._face import twin, twins
-from .held import hold, joined
+from .._face import hold, joined, twin, twins
 
 
 @dataclass(frozen=True)
