@@ -16,6 +16,7 @@
 #include "dsl/runtime/twins/scattered_sums.h"
 #include "dsl/runtime/twins/selected.h"
 #include "python/native/face/arrays.h"
+#include "python/native/face/fourier_calls.h"
 #include "python/native/face/texts.h"
 #include "python/native/face/twins.h"
 
@@ -45,23 +46,6 @@ template <class T> T* data_of(PyArrayObject* array) {
     return static_cast<T*>(PyArray_DATA(array));
 }
 
-Ref result_of(DType dtype, int rank, const npy_intp* shape) {
-    if (Ref there = Destination::array(dtype, rank, shape)) return there;
-    const npy_intp elements = PyArray_OverflowMultiplyList(shape, rank);
-    bool is_pooled = false;
-    if (elements < 0) return {}; // too many to be counted: NumPy says so
-    return Ref(reinterpret_cast<PyObject*>(new_result(dtype, rank, shape, elements, &is_pooled)));
-}
-
-/// Lets other threads run Python meanwhile; std::bad_alloc comes through.
-template <class F> void without_gil(F&& compute) {
-    struct Released {
-        PyThreadState* state = PyEval_SaveThread();
-        ~Released() { PyEval_RestoreThread(state); }
-    } const released;
-    compute();
-}
-
 /// The last axis, of `axis` or of None where there is one alone.
 bool is_last_axis(PyObject* axis, int rank) {
     if (is_none(axis)) return rank == 1;
@@ -74,7 +58,7 @@ bool is_last_axis(PyObject* axis, int rank) {
 template <class T> Ref sums_of(PyArrayObject* a, npy_intp rows, npy_intp length) {
     DType dtype;
     if (!dtype_of(a, dtype)) return {};
-    Ref result = result_of(dtype, PyArray_NDIM(a), PyArray_DIMS(a));
+    Ref result = new_twin_result(dtype, PyArray_NDIM(a), PyArray_DIMS(a));
     if (!result) return {};
     const auto* const from = data_of<const T>(a);
     auto* const to = data_of<T>(numpy_array(result.get()));
@@ -125,7 +109,7 @@ template <class T> Ref counts_of(PyArrayObject* x, npy_intp least) {
     if (counts.empty()) return {};
     const auto last = std::find_if(counts.rbegin(), counts.rend(), [](std::int64_t count) { return count != 0; });
     const npy_intp used = counts.rend() - last, length = std::max(used, least);
-    Ref result = result_of(DType::int64, 1, &length);
+    Ref result = new_twin_result(DType::int64, 1, &length);
     if (!result) return {};
     auto* const to = data_of<std::int64_t>(numpy_array(result.get()));
     std::copy_n(counts.begin(), used, to);
@@ -142,7 +126,7 @@ Ref sums_of_weights(PyArrayObject* x, PyArrayObject* weights, npy_intp least) {
     // What is far longer than the weights is memory that NumPy may not get.
     if (largest < 0 || largest >= std::max<npy_intp>(16 * size, 1 << 16)) return {};
     const npy_intp length = std::max<npy_intp>(largest + 1, least);
-    Ref result = result_of(DType::float64, 1, &length);
+    Ref result = new_twin_result(DType::float64, 1, &length);
     if (!result) return {};
     auto* const to = data_of<double>(numpy_array(result.get()));
     std::fill_n(to, length, 0.0);
@@ -313,7 +297,7 @@ template <class T, class F> Ref of_series(const Along& along, DType dtype, const
         const Ref descr(reinterpret_cast<PyObject*>(PyArray_DescrFromType(numpy_type(dtype))));
         return Ref(PyArray_Scalar(&number, reinterpret_cast<PyArray_Descr*>(descr.get()), nullptr));
     }
-    Ref result = result_of(dtype, static_cast<int>(along.shape.size()), along.shape.data());
+    Ref result = new_twin_result(dtype, static_cast<int>(along.shape.size()), along.shape.data());
     if (!result) return {};
     auto* const to = data_of<T>(numpy_array(result.get()));
     without_gil([&] { compute(to); });
@@ -429,7 +413,7 @@ Ref padded(TwinCall given) {
             axis.behind.push_back(found->first(at, n));
         shape.push_back(axis.padded_extent());
     }
-    Ref result = result_of(dtype, rank, shape.data());
+    Ref result = new_twin_result(dtype, rank, shape.data());
     if (!result) return {};
     const auto* const from = data_of<const std::byte>(array);
     auto* const to = data_of<std::byte>(numpy_array(result.get()));
@@ -452,7 +436,7 @@ Ref picked_out(TwinCall given) {
     const std::vector<std::int64_t> up_to = runtime::selected_up_to(chosen, count);
     std::vector<npy_intp> shape{up_to.back()};
     shape.insert(shape.end(), PyArray_DIMS(a) + over, PyArray_DIMS(a) + PyArray_NDIM(a));
-    Ref result = result_of(dtype, rank, shape.data());
+    Ref result = new_twin_result(dtype, rank, shape.data());
     if (!result) return {};
     const npy_intp items = PyArray_MultiplyList(shape.data() + 1, rank - 1);
     const auto item_bytes = static_cast<std::size_t>(PyArray_ITEMSIZE(a) * items);
@@ -464,12 +448,33 @@ Ref picked_out(TwinCall given) {
 
 } // namespace
 
+Ref new_twin_result(DType dtype, int rank, const npy_intp* shape) {
+    if (Ref there = Destination::array(dtype, rank, shape)) return there;
+    const npy_intp elements = PyArray_OverflowMultiplyList(shape, rank);
+    bool is_pooled = false;
+    if (elements < 0) return {}; // too many to be counted: NumPy says so
+    return Ref(reinterpret_cast<PyObject*>(new_result(dtype, rank, shape, elements, &is_pooled)));
+}
+
 const std::vector<TwinRow>& twin_rows() {
+    using enum runtime::Fourier;
     static const std::vector<TwinRow> rows = {
         {"numpy.add.accumulate", accumulated},
         {"numpy.add.at", add_at},
         {"numpy.bincount", bincount},
         {"numpy.cumsum", cumsum},
+        {"numpy.fft.fft", fourier_along<complex, true>},
+        {"numpy.fft.fft2", fourier_over<complex, true, true>},
+        {"numpy.fft.fftn", fourier_over<complex, true, false>},
+        {"numpy.fft.ifft", fourier_along<complex, false>},
+        {"numpy.fft.ifft2", fourier_over<complex, false, true>},
+        {"numpy.fft.ifftn", fourier_over<complex, false, false>},
+        {"numpy.fft.irfft", fourier_along<to_real, false>},
+        {"numpy.fft.irfft2", fourier_over<to_real, false, true>},
+        {"numpy.fft.irfftn", fourier_over<to_real, false, false>},
+        {"numpy.fft.rfft", fourier_along<from_real, true>},
+        {"numpy.fft.rfft2", fourier_over<from_real, true, true>},
+        {"numpy.fft.rfftn", fourier_over<from_real, true, false>},
         {"numpy.median", median},
         {"numpy.ndarray.__getitem__", picked_out},
         {"numpy.pad", padded},
