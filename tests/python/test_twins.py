@@ -546,3 +546,43 @@ def test_results_of_calls_are_apart():
     same(first, before)
     assert first.flags.owndata
     assert first.flags.writeable
+
+
+# ---- unique integers
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(
+    st.sampled_from("bhilqBHILQ"),
+    st.sampled_from([0, 1, 2, 7, 300, 5000]),
+    st.sampled_from([(0, 1), (0, 7), (-100, 100), (60, 127), (-(2**62), 2**62), (2**31 - 60, 2**31 - 1)]),
+    SEEDS,
+)
+def test_unique_integers(code, size, bounds, seed):
+    limits = np.iinfo(code)
+    low, high = (min(max(bound, limits.min), limits.max) for bound in bounds)
+    x = np.random.default_rng(seed).integers(low, high, size, endpoint=True).astype(code)
+    x[: seed % 2] = limits.max
+    unique = twin("numpy.unique", np.unique)
+    wanted_parts = [{}, {"return_counts": True}, {"return_index": True}, {"return_inverse": True}, {"axis": 0}]
+    wanted_parts.append({"return_counts": True, "return_index": True, "return_inverse": True})
+    for given_parts in wanted_parts:
+        for array in (x, x[::-1], x.reshape(-1, 1)):
+            got, wanted = unique(array, **given_parts), np.unique(array, **given_parts)
+            assert type(got) is type(wanted)
+            for one, other in zip(
+                *((each if isinstance(each, tuple) else (each,)) for each in (got, wanted)), strict=True
+            ):
+                same(one, other)
+
+
+def test_unique_integers_are_ours_where_a_table_is_small():
+    unique = own("numpy.unique")
+    same(unique(np.array([5, 3, 5, -1])), np.array([-1, 3, 5]))
+    for given_to in (np.array([0, 1 << 40]), np.array([1.0]), [1, 2], np.array([], int), np.array([True])):
+        with pytest.raises(Called):
+            unique(given_to)
+    with pytest.raises(Called):
+        unique(np.array([1, 2]), sorted=False)
+    with pytest.raises(Called):
+        unique(np.array([1, 2]), return_counts=1)

@@ -15,7 +15,9 @@
 #include "dsl/runtime/twins/running_sums.h"
 #include "dsl/runtime/twins/scattered_sums.h"
 #include "dsl/runtime/twins/selected.h"
+#include "dsl/runtime/twins/unique_integers.h"
 #include "python/native/face/arrays.h"
+#include "python/native/face/call_parts.h"
 #include "python/native/face/fourier_calls.h"
 #include "python/native/face/texts.h"
 #include "python/native/face/twins.h"
@@ -446,6 +448,67 @@ Ref picked_out(TwinCall given) {
     return result;
 }
 
+template <class T> Ref vector_of(const std::vector<T>& numbers, DType dtype) {
+    const auto count = static_cast<npy_intp>(numbers.size());
+    Ref made = new_twin_result(dtype, 1, &count);
+    if (made) std::copy(numbers.begin(), numbers.end(), data_of<T>(numpy_array(made.get())));
+    return made;
+}
+
+template <class T> Ref unique_of(PyArrayObject* a, DType dtype, runtime::UniqueParts parts) {
+    const auto found = runtime::unique_integers(data_of<const T>(a), PyArray_SIZE(a), parts);
+    if (!found) return {};
+    Ref values = vector_of(found->values, dtype);
+    if (!parts.index && !parts.inverse && !parts.counts) return values;
+    std::vector<Ref> all{std::move(values)};
+    const auto add = [&all](bool is_wanted, const std::vector<std::int64_t>& numbers) {
+        if (is_wanted) all.push_back(vector_of(numbers, DType::int64));
+    };
+    add(parts.index, found->index);
+    add(parts.inverse, found->inverse);
+    add(parts.counts, found->counts);
+    return put_together(true, all.size(), [&all](std::size_t k) { return std::move(all[k]); });
+}
+
+/// numpy.unique(ar, return_index=False, return_inverse=False, return_counts=False, axis=None), of integers.
+Ref unique(TwinCall given) {
+    PyArrayObject* const a = plain(given.take("ar"));
+    bool are_truths = true;
+    const auto truth = [&](const char* name) {
+        PyObject* const option = given.take(name);
+        are_truths = are_truths && (!option || PyBool_Check(option));
+        return option == Py_True;
+    };
+    runtime::UniqueParts parts;
+    parts.index = truth("return_index");
+    parts.inverse = truth("return_inverse");
+    parts.counts = truth("return_counts");
+    DType dtype;
+    if (!is_none(given.take("axis")) || !given.is_all() || !are_truths || !a || !dtype_of(a, dtype)) return {};
+    // Versions of NumPy shape the inverse of more axes in their own ways.
+    if (parts.inverse && PyArray_NDIM(a) != 1) return {};
+    switch (dtype) {
+    case DType::int8:
+        return unique_of<std::int8_t>(a, dtype, parts);
+    case DType::int16:
+        return unique_of<std::int16_t>(a, dtype, parts);
+    case DType::int32:
+        return unique_of<std::int32_t>(a, dtype, parts);
+    case DType::int64:
+        return unique_of<std::int64_t>(a, dtype, parts);
+    case DType::uint8:
+        return unique_of<std::uint8_t>(a, dtype, parts);
+    case DType::uint16:
+        return unique_of<std::uint16_t>(a, dtype, parts);
+    case DType::uint32:
+        return unique_of<std::uint32_t>(a, dtype, parts);
+    case DType::uint64:
+        return unique_of<std::uint64_t>(a, dtype, parts);
+    default:
+        return {};
+    }
+}
+
 } // namespace
 
 Ref new_twin_result(DType dtype, int rank, const npy_intp* shape) {
@@ -481,6 +544,7 @@ const std::vector<TwinRow>& twin_rows() {
         {"numpy.percentile", percentile},
         {"numpy.quantile", quantile},
         {"numpy.subtract.at", subtract_at},
+        {"numpy.unique", unique},
     };
     return rows;
 }
