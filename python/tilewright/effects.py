@@ -177,6 +177,19 @@ class Effect:
         return [*pieces, *(given[k] for k in self.written), *held_of(made.result, self.gives)]
 
 
+class Pure(Effect):
+    """Such a stage of a function that is known to be pure, and gives what the data decide. NumPy may call it again."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> list[Any]:
+        result = self.run(*args, **kwargs)
+        try:
+            pieces = pieces_of(result, self.gives, list(arrays_in((args, kwargs))))
+            refuse_shared(pieces)
+        except TypeError:
+            raise _Differs from None
+        return [*pieces, *held_of(result, self.gives)]
+
+
 def _copied(value: Any, copies: dict[int, Any]) -> Any:
     if type(value) in (list, tuple):
         return type(value)(_copied(one, copies) for one in value)
