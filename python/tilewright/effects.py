@@ -149,7 +149,8 @@ class Effect:
         before = list(arrays_in((args, kwargs)))
         copies = {id(one): copy_as_it_lies(one) for one in before if isinstance(one, np.ndarray)}
         args, kwargs = _copied(args, copies), _copied(kwargs, copies)
-        given, contents = list(arrays_in((args, kwargs))), contents_of((args, kwargs))
+        given = [copies.get(id(one), one) for one in before]
+        contents = contents_of((args, kwargs))
         made = Made(self.way, given, [])
         calls, outside = len(_here.made), self.places.as_they_are()
         try:

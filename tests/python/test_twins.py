@@ -356,13 +356,14 @@ def test_quantiles_along_each_axis(shape, kind, share, seed):
     x = series_of(kind, shape, np.random.default_rng(seed))
     with np.errstate(all="ignore"):
         for axis in (None, *range(-1, x.ndim)):
-            same(abs(own("numpy.percentile")(x, share, axis)), abs(np.percentile(x, share, axis)))
-            same(abs(own("numpy.quantile")(x, share / 100, axis)), abs(np.quantile(x, share / 100, axis)))
+            for name, q in (("percentile", share), ("quantile", share / 100)):
+                numpy = getattr(np, name)
+                same(abs(twin(f"numpy.{name}", numpy)(x, q, axis)), abs(numpy(x, q, axis)))
 
 
 def test_medians_that_are_numpys():
     x = np.ones((2, LARGE))
-    for args in ((x.T, 0), (x, (0, 1)), (x, 2), (x, True), (x.astype(int),), (x[:, :9],), (x, 1, None, False, True)):
+    for args in ((x.T, 0), (x, (0, 1)), (x, 2), (x, True), (x > 0,), (x[:, :9],), (x, 1, None, False, True)):
         with pytest.raises(Called):
             own("numpy.median")(*args)
 
@@ -375,10 +376,11 @@ def test_quantiles_that_are_numpys():
         (x, 101, 1),
         (x, -1, 1),
         (x, 5, 2),
-        (x, [5], 1),
+        (x, (5,), 1),
+        (x, [5, "6"], 1),
         (x.T, 5, 1),
-        (x[0, 1:], 5),
-        (x.astype(int), 5, 1),
+        (x[0, ::2], 5),
+        (x.astype(np.int32), 5, 1),
         (x.astype(np.float32), 5, 1),
         (x, np.nan, 1),
     ):
@@ -586,3 +588,48 @@ def test_unique_integers_are_ours_where_a_table_is_small():
         unique(np.array([1, 2]), sorted=False)
     with pytest.raises(Called):
         unique(np.array([1, 2]), return_counts=1)
+
+
+# ---- small calls of what NumPy has in Python
+
+
+@pytest.mark.filterwarnings("ignore:invalid value")
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i4", "i1", "u1", "u2", "u8", "?"])
+@pytest.mark.parametrize("shape", [(1,), (2,), (3,), (31,), (4, 5), (1, 7), (6, 1), (3, 0), (0,)])
+def test_small_calls(dtype, shape):
+    rng = np.random.default_rng(3)
+    functions = {name: twin(f"numpy.{name}", getattr(np, name)) for name in ("median", "percentile", "quantile", "pad")}
+    kinds = [lambda x: x, np.round]
+    if dtype[0] == "f" and np.prod(shape):
+        kinds += [lambda x: x * np.nan, lambda x: np.where(x > 1, np.inf, -np.abs(x) * 0)]
+    for kind in kinds:
+        x = kind(rng.normal(size=shape) * 4)
+        x = x.astype(dtype) if dtype[0] in "fi" else np.abs(x).astype(dtype)
+        for axis in (None, 0, -1, 5):
+            alike(functions["median"], np.median, x, axis=axis)
+            for q in (0, 50, 12.5, 100, 101, [25, 75], [0, 100.0], [], (5, 95)):
+                alike(functions["percentile"], np.percentile, x, q, axis=axis)
+            for q in (0, 0.5, 1, [0.25, 1.0], [0, 1]):
+                alike(functions["quantile"], np.quantile, x, q, axis=axis)
+        for width in (0, 2, (1, 3)):
+            for mode in ("constant", "edge", "reflect", "symmetric", "wrap"):
+                alike(functions["pad"], np.pad, x, width, mode=mode)
+
+
+def alike(function, numpy, *args, **kwargs):
+    """The same bits, but for NaN, or the same error."""
+    try:
+        wanted = numpy(*args, **kwargs)
+    except Exception as error:  # noqa: BLE001
+        with pytest.raises(type(error)) as caught:
+            function(*args, **kwargs)
+        assert str(caught.value) == str(error)
+        return
+    same(function(*args, **kwargs), wanted)
+
+
+def test_quantiles_of_integers_that_float64_does_not_hold_are_numpys():
+    x = np.array([2**60 + 1, 2**60 + 3, 5])
+    with pytest.raises(Called):
+        own("numpy.percentile")(x, 50)
+    same(twin("numpy.median", np.median)(x), np.median(x))

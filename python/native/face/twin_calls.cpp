@@ -267,13 +267,13 @@ Ref subtract_at(TwinCall given) {
     return scattered(given, true);
 }
 
-/// The series of elements along an axis of a large array, or of all elements for None.
+/// The series of elements along an axis of an array, or of all elements for None.
 struct Along {
     runtime::Series series;
     std::vector<npy_intp> shape; ///< of a number for each series
 };
 std::optional<Along> series_along(PyArrayObject* a, PyObject* axis) {
-    if (!a || PyArray_SIZE(a) < kLargeCall) return std::nullopt;
+    if (!a || PyArray_SIZE(a) == 0) return std::nullopt;
     if (is_none(axis)) return Along{{1, PyArray_SIZE(a), 1}, {}};
     if (!PyLong_CheckExact(axis)) return std::nullopt;
     const int rank = PyArray_NDIM(a);
@@ -306,23 +306,66 @@ template <class T, class F> Ref of_series(const Along& along, DType dtype, const
     return result;
 }
 
-/// numpy.quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, …); `whole`: what
-/// stands for all elements, 1 or 100.
-Ref quantile_of(TwinCall given, double whole) {
-    PyArrayObject* const a = plain(given.take("a"));
-    PyObject* const q = given.take("q");
-    const auto along = series_along(a, given.take("axis"));
-    if (!given.is_all() || !along) return {};
-    if (PyArray_TYPE(a) != NPY_DOUBLE) return {}; // versions of NumPy place quantiles of float32 each in its own way
+/// The elements of integers as float64, in their order.
+Ref as_doubles(PyArrayObject* a) {
+    return Ref(PyArray_CastToType(a, PyArray_DescrFromType(NPY_DOUBLE), 0));
+}
+
+/// Whether differences of the elements are exact, as integers and as float64: then so is what lies between two of them.
+bool are_apart_exactly(PyArrayObject* a) {
+    const int type = PyArray_TYPE(a);
+    if (type == NPY_UINT8 || type == NPY_UINT16) return true;
+    if (type != NPY_INT64) return false;
+    constexpr std::int64_t most = std::int64_t{1} << 51;
+    const auto* const x = data_of<const std::int64_t>(a);
+    return std::all_of(x, x + PyArray_SIZE(a), [](std::int64_t each) { return -most <= each && each <= most; });
+}
+
+/// Which share of the elements lies below, as NumPy reads it; nothing for what is none. `whole`: what stands for all
+/// elements, 1 or 100.
+std::optional<double> share_of(PyObject* q, double whole) {
     // Of an integer as the share NumPy takes an element as it is.
-    if (!q || !(PyFloat_CheckExact(q) || (PyLong_CheckExact(q) && whole != 1))) return {};
+    if (!q || !(PyFloat_CheckExact(q) || (PyLong_CheckExact(q) && whole != 1))) return std::nullopt;
     const double share = PyFloat_AsDouble(q) / whole; // as numpy.percentile() divides
-    if (PyErr_Occurred()) return PyErr_Clear(), Ref();
-    if (!(share >= 0 && share <= 1)) return {};
-    const double place = static_cast<double>(along->series.length - 1) * share;
+    if (PyErr_Occurred()) return PyErr_Clear(), std::nullopt;
+    return share >= 0 && share <= 1 ? std::optional(share) : std::nullopt;
+}
+
+/// numpy.quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, …), of a number or
+/// a list of them.
+Ref quantile_of(TwinCall given, double whole) {
+    PyArrayObject* a = plain(given.take("a"));
+    PyObject* const q = given.take("q");
+    auto along = series_along(a, given.take("axis"));
+    if (!given.is_all() || !along) return {};
+    const bool is_list = q && PyList_CheckExact(q);
+    std::vector<double> places;
+    for (Py_ssize_t k = 0; k < (is_list ? PyList_Size(q) : 1); ++k) {
+        const auto share = share_of(is_list ? PyList_GetItem(q, k) : q, whole);
+        if (!share) return {};
+        places.push_back(static_cast<double>(along->series.length - 1) * *share);
+    }
+    if (places.empty()) return {};
+    Ref doubles;
+    if (PyArray_TYPE(a) != NPY_DOUBLE) { // versions of NumPy place quantiles of float32 each in its own way
+        doubles = are_apart_exactly(a) ? as_doubles(a) : Ref();
+        if (!doubles) return {};
+        a = numpy_array(doubles.get());
+    }
+    const npy_intp each = PyArray_MultiplyList(along->shape.data(), static_cast<int>(along->shape.size()));
+    if (is_list) along->shape.insert(along->shape.begin(), static_cast<npy_intp>(places.size()));
     const auto* const from = data_of<const double>(a);
-    return of_series<double>(*along, DType::float64,
-                             [&](double* to) { runtime::quantiles(from, along->series, place, to); });
+    bool is_zero_of_two = false; // 0.0 and -0.0 are equal: which comes first is NumPy's to say
+    Ref result = of_series<double>(*along, DType::float64, [&](double* to) {
+        for (const double place : places) {
+            runtime::quantiles(from, along->series, place, to);
+            is_zero_of_two = is_zero_of_two || std::find(to, to + each, 0.0) != to + each;
+            to += each;
+        }
+        const auto is_negative_zero = [](double x) { return x == 0 && std::signbit(x); };
+        is_zero_of_two = is_zero_of_two && std::any_of(from, from + PyArray_SIZE(a), is_negative_zero);
+    });
+    return is_zero_of_two ? Ref() : result;
 }
 Ref quantile(TwinCall given) {
     return quantile_of(given, 1);
@@ -339,14 +382,12 @@ Ref median(TwinCall given) {
     const auto of = [&]<class T>(const T* from, DType dtype) {
         return of_series<T>(*along, dtype, [&](T* to) { runtime::medians(from, along->series, to); });
     };
-    switch (PyArray_TYPE(a)) {
-    case NPY_FLOAT:
-        return of(data_of<const float>(a), DType::float32);
-    case NPY_DOUBLE:
-        return of(data_of<const double>(a), DType::float64);
-    default:
-        return {};
-    }
+    const int type = PyArray_TYPE(a);
+    if (type == NPY_FLOAT) return of(data_of<const float>(a), DType::float32);
+    if (type == NPY_DOUBLE) return of(data_of<const double>(a), DType::float64);
+    if (!PyTypeNum_ISINTEGER(type)) return {};
+    const Ref doubles = as_doubles(a); // which NumPy makes of the two in the middle
+    return doubles ? of(data_of<const double>(numpy_array(doubles.get())), DType::float64) : Ref();
 }
 
 /// 2, (2, 3), ((2, 3),) or a pair for each axis.
@@ -394,7 +435,7 @@ Ref padded(TwinCall given) {
     PyObject* const pad_width = given.take("pad_width");
     PyObject* const named = given.take("mode");
     DType dtype;
-    if (!given.is_all() || !array || PyArray_SIZE(array) < kLargeCall || !dtype_of(array, dtype)) return {};
+    if (!given.is_all() || !array || !dtype_of(array, dtype)) return {};
     const std::string mode = named ? text_or(named, "") : "constant";
     const int rank = PyArray_NDIM(array);
     const auto widths = widths_of(pad_width, rank);
