@@ -145,6 +145,28 @@ bool store_half(PyArrayObject* whole, int half, const StageArray& wanted) {
     return true;
 }
 
+struct PartObject {
+    PyObject_HEAD HeldPart* part;
+};
+
+PyObject* g_part_type = nullptr;
+
+PartObject* part_of(PyObject* self) {
+    return reinterpret_cast<PartObject*>(self);
+}
+
+/// (held, opened)
+PyObject* call_part(PyObject* self, PyObject* args, PyObject*) {
+    PyObject *held = nullptr, *opened = nullptr;
+    if (!PyArg_ParseTuple(args, "OO:part", &held, &opened)) return nullptr;
+    return part_of(self)->part->value(held).release();
+}
+
+void free_part(PyObject* self) {
+    delete part_of(self)->part;
+    free_object(self);
+}
+
 } // namespace
 
 PyObject* hold(PyObject*, PyObject* const* args, Py_ssize_t count) {
@@ -227,17 +249,51 @@ std::optional<HeldPart> HeldPart::of(std::string_view expression) {
     return part.name_ ? std::optional(std::move(part)) : std::nullopt;
 }
 
-bool HeldPart::store(PyObject* held, const StageArray& wanted) const {
+Ref HeldPart::behind(PyObject* held, std::size_t steps) const {
     Ref value = Ref::borrowed(PyDict_GetItemWithError(held, name_.get()));
     if (!value && !PyErr_Occurred()) PyErr_SetObject(PyExc_KeyError, name_.get());
-    for (const Step& step : steps_) {
-        if (!value) return false;
-        // The last step: no half has halves.
-        if (step.half >= 0 && is_complex(value.get())) return store_half(numpy_array(value.get()), step.half, wanted);
-        value = Ref(step.is_item ? PyObject_GetItem(value.get(), step.key.get())
-                                 : PyObject_GetAttr(value.get(), step.key.get()));
+    for (std::size_t k = 0; value && k < steps; ++k)
+        value = Ref(steps_[k].is_item ? PyObject_GetItem(value.get(), steps_[k].key.get())
+                                      : PyObject_GetAttr(value.get(), steps_[k].key.get()));
+    return value;
+}
+
+bool HeldPart::store(PyObject* held, const StageArray& wanted) const {
+    const int half = steps_.empty() ? -1 : steps_.back().half;
+    if (half >= 0) {
+        const Ref whole = behind(held, steps_.size() - 1);
+        if (!whole) return false;
+        if (is_complex(whole.get())) return store_half(numpy_array(whole.get()), half, wanted);
     }
-    return value && store_result(value.get(), wanted);
+    const Ref found = value(held);
+    return found && store_result(found.get(), wanted);
+}
+
+const HeldPart* HeldPart::in(PyObject* object) {
+    const bool is_part = Py_TYPE(object) == reinterpret_cast<PyTypeObject*>(g_part_type);
+    return is_part ? part_of(object)->part : nullptr;
+}
+
+PyObject* part(PyObject*, PyObject* expression) {
+    Py_ssize_t size = 0;
+    const char* const text = PyUnicode_AsUTF8AndSize(expression, &size);
+    if (!text) return nullptr;
+    std::optional<HeldPart> found = HeldPart::of({text, static_cast<std::size_t>(size)});
+    if (PyErr_Occurred()) return nullptr;
+    if (!found) Py_RETURN_NONE;
+    PyObject* const made = PyType_GenericAlloc(reinterpret_cast<PyTypeObject*>(g_part_type), 0);
+    if (made) part_of(made)->part = new HeldPart(std::move(*found));
+    return made;
+}
+
+PyObject* make_part_type() {
+    static PyType_Slot slots[] = {{Py_tp_call, reinterpret_cast<void*>(call_part)},
+                                  {Py_tp_dealloc, reinterpret_cast<void*>(free_part)},
+                                  {0, nullptr}};
+    static PyType_Spec spec = {"tilewright._face.Part", sizeof(PartObject), 0,
+                               Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+    if (!g_part_type) g_part_type = PyType_FromSpec(&spec);
+    return Py_XNewRef(g_part_type);
 }
 
 bool store_result(PyObject* result, const StageArray& wanted) {

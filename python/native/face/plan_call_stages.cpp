@@ -97,9 +97,7 @@ bool LoadedPlan::load_stages(const Binding& binding) {
         PyObject* const computes = binding.stages && PyDict_Check(binding.stages)
                                        ? PyDict_GetItemString(binding.stages, expression.c_str())
                                        : nullptr;
-        std::optional<HeldPart> part = HeldPart::of(expression);
-        if (PyErr_Occurred()) return false;
-        stages_.emplace_back(Ref::borrowed(computes), std::move(part));
+        stages_.emplace_back(Ref::borrowed(computes));
         if (!computes)
             return fail(g_plan_error, "plan of %s: there is nothing that computes its stage %s.",
                         executable_->plan().function.c_str(), expression.c_str());

@@ -43,12 +43,11 @@ struct StageTimes {
 /// What computes a stage. It is handed views of the plan's memory once it has been seen to keep nothing of a call, and
 /// copies until then: what it kept would change and vanish under its hands.
 struct Stage {
-    Stage(Ref computes, std::optional<HeldPart> of_held) : callee(std::move(computes)), part(std::move(of_held)) {}
-    Stage(Stage&& other) noexcept
-        : callee(std::move(other.callee)), part(std::move(other.part)), keeps(other.keeps.load()) {}
+    explicit Stage(Ref computes) : callee(std::move(computes)), part(callee ? HeldPart::in(callee.get()) : nullptr) {}
+    Stage(Stage&& other) noexcept : callee(std::move(other.callee)), part(other.part), keeps(other.keeps.load()) {}
 
     Ref callee;
-    std::optional<HeldPart> part; ///< what it gives, without a call
+    const HeldPart* part; ///< what it gives without a call; null: it is called
     mutable std::atomic<bool> keeps{true};
 };
 

@@ -58,7 +58,7 @@ def _is_found(stage: Stage) -> bool:
 
 def write_stages(folder: Path, function: str, stages: Mapping[str, Stage]) -> None:
     lines = [f'"""What is computed between the kernels of {function}, by whom."""', "", "import numpy", ""]
-    lines += ["from ._face import hold, joined, twin", ""]
+    lines += ["from ._face import hold, joined, part, twin", ""]
     names: dict[str, str] = {}
     for text, stage in stages.items():
         if stage.name and stage.name not in names:

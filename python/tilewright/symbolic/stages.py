@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .._face import hold, joined, twin, twins
+from .._face import hold, joined, part, twin, twins
 
 
 @dataclass(frozen=True)
@@ -74,6 +74,7 @@ class Stage:
             "numpy": np,
             "joined": joined,
             "hold": hold,
+            "part": part,
         }
         made: Callable[..., Any] = eval(self.source, names)  # noqa: S307 - composed below, of literals
         return made
@@ -126,7 +127,8 @@ def call_of(  # noqa: PLR0917
 
 def result_of(held: str, expression: str) -> Stage:
     """The stage that gives a result of a call that was opened: `[0].real` of it."""
-    return Stage(f"{held}{expression}", f"lambda held, opened: held[{held!r}]{expression}")
+    text = f"{held}{expression}"
+    return Stage(text, f"part({text!r}) or (lambda held, opened: held[{held!r}]{expression})")
 
 
 def imported(name: str) -> Any:
