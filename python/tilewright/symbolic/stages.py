@@ -36,8 +36,9 @@ class Operand:
             own = f"{self.kind}({own}, {next_one})"
         elif self.kind != "array":
             own = f"{self.kind}({own})"
-        # numpy.array: of no dimensions, operands are NumPy's numbers.
-        return f"(written := numpy.array({own}))" if self.is_written else own
+        # Of no dimensions, operands are NumPy's numbers; what was joined has memory of its own.
+        made = "asarray" if self.kind == "joined" else "array"
+        return f"(written := numpy.{made}({own}))" if self.is_written else own
 
 
 @dataclass(frozen=True)
