@@ -19,8 +19,7 @@ using runtime::Fourier;
 
 namespace {
 
-constexpr npy_intp kLongest = 1 << 16;     ///< plans are kept, and take 16 bytes an element; there they matter little
-constexpr npy_intp kReleaseFrom = 1 << 15; ///< elements, from which on others may have the GIL
+constexpr npy_intp kLongest = 1 << 16; ///< plans are kept, and take 16 bytes an element; there they matter little
 
 enum class Norm { backward, ortho, forward };
 
@@ -114,13 +113,8 @@ Ref along(Ref array, bool is_own, Fourier kind, bool forward, int axis, npy_intp
     auto* const to = numpy_array(made.get());
     pass.from_strides.assign(PyArray_STRIDES(a), PyArray_STRIDES(a) + rank);
     pass.to_strides.assign(PyArray_STRIDES(to), PyArray_STRIDES(to) + rank);
-    const auto compute = [&] {
-        runtime::transform(pass, PyArray_DATA(a), PyArray_DATA(to), factor_of(norm, forward, length));
-    };
-    if (PyArray_SIZE(to) < kReleaseFrom)
-        compute();
-    else
-        without_gil(compute);
+    // With the GIL: a fork on another thread could meet pocketfft in the lock of its plans, and leave it locked there.
+    runtime::transform(pass, PyArray_DATA(a), PyArray_DATA(to), factor_of(norm, forward, length));
     return made;
 }
 

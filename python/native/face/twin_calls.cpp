@@ -48,6 +48,15 @@ template <class T> T* data_of(PyArrayObject* array) {
     return static_cast<T*>(PyArray_DATA(array));
 }
 
+/// Lets other threads run Python meanwhile; std::bad_alloc comes through.
+template <class F> void without_gil(F&& compute) {
+    struct Released {
+        PyThreadState* state = PyEval_SaveThread();
+        ~Released() { PyEval_RestoreThread(state); }
+    } const released;
+    compute();
+}
+
 /// The last axis, of `axis` or of None where there is one alone.
 bool is_last_axis(PyObject* axis, int rank) {
     if (is_none(axis)) return rank == 1;

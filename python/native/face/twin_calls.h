@@ -46,13 +46,4 @@ const std::vector<TwinRow>& twin_rows();
 /// An array for what a twin gives: where the stage's result belongs, or a new one. Nothing where NumPy has to say why.
 Ref new_twin_result(DType dtype, int rank, const npy_intp* shape);
 
-/// Lets other threads run Python meanwhile; std::bad_alloc comes through.
-template <class F> void without_gil(F&& compute) {
-    struct Released {
-        PyThreadState* state = PyEval_SaveThread();
-        ~Released() { PyEval_RestoreThread(state); }
-    } const released;
-    compute();
-}
-
 } // namespace tilewright::face
