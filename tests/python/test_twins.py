@@ -633,3 +633,29 @@ def test_quantiles_of_integers_that_float64_does_not_hold_are_numpys():
     with pytest.raises(Called):
         own("numpy.percentile")(x, 50)
     same(twin("numpy.median", np.median)(x), np.median(x))
+
+
+@pytest.mark.parametrize("dtype", ["f8", "i8", "i1"])
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, y: np.union1d(x, y[::2]) + 1,
+        lambda x, y: np.union1d(x.reshape(2, -1), y).size,
+        lambda x, y: np.intersect1d(x, y)[::-1] * 2,
+        lambda x, y: np.intersect1d(x, [1, 2, 3]),
+        lambda x, y: np.intersect1d(x, y, assume_unique=True),
+        lambda x, y: np.intersect1d(x, y, return_indices=True),
+    ],
+)
+def test_sets_are_what_unique_makes_of_them(function, dtype):
+    random = np.random.default_rng(1)
+    compiled = tilewright.jit(function, strict=True)
+    for size in (2, 0, 8, 40, 300):
+        x, y = (random.integers(0, 30, n).astype(dtype) for n in (size, size + 1))
+        if dtype == "f8" and size > 2:
+            x[1] = y[0] = np.nan
+        got, wanted = compiled(x, y), function(x, y)
+        assert type(got) is type(wanted)
+        for one, other in zip(*((each if isinstance(each, tuple) else (each,)) for each in (got, wanted)), strict=True):
+            assert np.asarray(one).dtype == np.asarray(other).dtype
+            np.testing.assert_array_equal(one, other)
