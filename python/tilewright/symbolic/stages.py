@@ -143,8 +143,8 @@ def imported(name: str) -> Any:
             if count == 1 or error.name is None or not f"{module}.".startswith(f"{error.name}."):
                 raise
             continue
-        for part in parts[count:]:
-            found = getattr(found, part)
+        for attribute in parts[count:]:
+            found = getattr(found, attribute)
         return found
     raise ImportError(f"{name!r} names no function of a module")
 
