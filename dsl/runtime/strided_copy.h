@@ -17,6 +17,7 @@ struct CopyAxes {
     Axis axes[kMost];
     int count = 0;
 
+    /// From the innermost to the outermost; no extent is 0.
     void add(const Axis& axis) {
         if (axis.extent == 1) return;
         Axis* inner = count > 0 ? &axes[count - 1] : nullptr;
@@ -27,6 +28,8 @@ struct CopyAxes {
     }
 };
 
+/// Elements of `bytes` bytes each, between memory that is not shared.
+void copy_strided(const std::uint8_t* from, std::uint8_t* to, std::int64_t bytes, CopyAxes axes);
 /// Both have one type and rank and share no memory; any strides. False where their shapes differ.
 bool copy_strided(const halide_buffer_t& from, const halide_buffer_t& to);
 

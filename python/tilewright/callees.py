@@ -360,6 +360,9 @@ def is_object(value: Any) -> bool:
 
 def arrays_in(value: Any) -> Iterator[Any]:
     """Arrays among arguments, those inside of containers too, in order."""
+    if type(value) is np.ndarray:
+        yield value
+        return
     if is_object(value):
         return
     if isinstance(value, dict):
@@ -493,9 +496,9 @@ def arrays_held(result: Any, described: Any, arguments: Sequence[Any]) -> list[A
     seen: set[int] = set()
     for one in held_of(result, described):
         _look_into(one, found, seen, 0)
-    given = [one for one in arguments if isinstance(one, np.ndarray)]
+    given = [one for one in arguments if found and isinstance(one, np.ndarray)]
     bounds = sorted(np.lib.array_utils.byte_bounds(one) for one in (*found, *given) if one.size)
-    if found and any(end > begin for (_, end), (begin, _) in itertools.pairwise(bounds)):
+    if any(end > begin for (_, end), (begin, _) in itertools.pairwise(bounds)):
         raise TypeError("it gives a container in which arrays share memory")
     return found
 

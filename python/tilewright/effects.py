@@ -152,7 +152,8 @@ class Effect:
         before = list(arrays_in((args, kwargs)))
         copies = {id(one): copy_as_it_lies(one) for one in before if isinstance(one, np.ndarray)}
         args, kwargs = _copied(args, copies), _copied(kwargs, copies)
-        given, contents = list(arrays_in((args, kwargs))), contents_of((args, kwargs))
+        given = [copies.get(id(one), one) for one in before]
+        contents = contents_of((args, kwargs))
         made = Made(self.way, given, [])
         calls, outside = len(_here.made), self.places.as_they_are()
         try:
@@ -178,6 +179,19 @@ class Effect:
         except TypeError:
             raise _Differs from None
         return [*pieces, *(given[k] for k in self.written), *held_of(made.result, self.gives)]
+
+
+class Pure(Effect):
+    """Such a stage of a function that is known to be pure, and gives what the data decide. NumPy may call it again."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> list[Any]:
+        result = self.run(*args, **kwargs)
+        try:
+            pieces = pieces_of(result, self.gives, list(arrays_in((args, kwargs))))
+            refuse_shared(pieces)
+        except TypeError:
+            raise _Differs from None
+        return [*pieces, *held_of(result, self.gives)]
 
 
 def _copied(value: Any, copies: dict[int, Any]) -> Any:

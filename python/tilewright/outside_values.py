@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import operator
 import types
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ import numpy as np
 
 _DEEPEST = 4
 _MOST_ITEMS = 1000  # of a container
+_SMALL_BYTES = 1 << 16  # of an array: copies of two of them cost less than NumPy's way to compare them
 _MOST_BYTES = 1 << 20  # of an array: larger ones are taken for unchanged where they are the same object
 
 
@@ -128,7 +130,7 @@ def changes_since(kept: Sequence[tuple[Any, Any]]) -> list[Change]:
 
 def _keep(value: Any, found: dict[int, tuple[Any, Any]], depth: int = 0) -> None:
     """Adds what in a value may change, and a copy of it."""
-    if id(value) in found or isinstance(value, (types.ModuleType, types.BuiltinFunctionType, np.ufunc)):
+    if type(value) in _NEVER_KEPT or id(value) in found or isinstance(value, types.ModuleType):
         return
     inside: Any = ()
     if isinstance(value, np.ndarray):
@@ -143,7 +145,7 @@ def _keep(value: Any, found: dict[int, tuple[Any, Any]], depth: int = 0) -> None
         if _can_change(value):
             found[id(value)] = value, _get(value)
             inside = vars(value).values()
-    elif type(held := getattr(value, "__dict__", None)) is dict:
+    elif type(held := getattr(value, "__dict__", None)) is dict and not _is_ours(type(value)):
         inside = [held] if isinstance(value, types.FunctionType) else [held, type(value)]
     if not set(map(type, inside)) <= _NEVER_CHANGE:
         for one in list(inside):
@@ -151,7 +153,13 @@ def _keep(value: Any, found: dict[int, tuple[Any, Any]], depth: int = 0) -> None
                 _keep(one, found, depth + 1)
 
 
+def _is_ours(kind: type) -> bool:
+    """Of what we keep at a user's function."""
+    return str(kind.__module__).partition(".")[0] == "tilewright"
+
+
 _NEVER_CHANGE = frozenset([type(None), bool, int, float, complex, str, bytes, np.float64, np.int64, np.bool_])
+_NEVER_KEPT = _NEVER_CHANGE | {types.BuiltinFunctionType, np.ufunc}  # of C: what those keep is no variable's
 
 
 def _get(where: Any) -> Any:
@@ -193,12 +201,15 @@ def _is_same(now: Any, before: Any) -> bool:
     if isinstance(now, np.ndarray):
         return same_bytes(now, before)
     if isinstance(now, dict):
-        return len(now) == len(before) and all(
-            one is other and now[one] is before[other] for one, other in zip(now, before, strict=True)
-        )
+        return _are_same(now, before) and _are_same(now.values(), before.values())
     if isinstance(now, (list, collections.deque)):
-        return len(now) == len(before) and all(one is other for one, other in zip(now, before, strict=True))
+        return _are_same(now, before)
     return bool(now == before) if isinstance(now, set) or type(now) in _NEVER_CHANGE else False
+
+
+def _are_same(now: Any, before: Any) -> bool:
+    """Of two collections, whether their items are the same objects."""
+    return len(now) == len(before) and all(map(operator.is_, now, before))
 
 
 def bytes_of(array: Any) -> bytes:
@@ -211,5 +222,7 @@ def same_bytes(one: Any, other: Any) -> bool:
         return False
     if one.dtype.hasobject:
         return list(map(id, np.asarray(one).ravel().tolist())) == list(map(id, np.asarray(other).ravel().tolist()))
+    if one.nbytes <= _SMALL_BYTES and isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
+        return bytes_of(one) == bytes_of(other)
     mine, theirs = (np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in (one, other))
     return bool(np.array_equal(mine, theirs))

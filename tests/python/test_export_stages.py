@@ -230,7 +230,7 @@ def test_files_of_stages_are_checked_as_all_others(folder: Path, tmp_path: Path)
 
     copy = tmp_path / "kept_tuned"
     shutil.copytree(folder / "kept_tuned", copy, ignore=shutil.ignore_patterns("__pycache__"))
-    (copy / "_held.py").write_text((copy / "_held.py").read_text() + "\n")
+    (copy / "_stages.py").write_text((copy / "_stages.py").read_text() + "\n")
     printed = run_python(
         """
         try:
@@ -241,6 +241,6 @@ def test_files_of_stages_are_checked_as_all_others(folder: Path, tmp_path: Path)
         tmp_path,
     )
     assert printed == (
-        f"{os.path.realpath(copy)}/_held.py: it is damaged: its bytes are not those that were written. Copy the module here "
+        f"{os.path.realpath(copy)}/_stages.py: it is damaged: its bytes are not those that were written. Copy the module here "
         "again, or export it again.\n"
     )

@@ -1,6 +1,8 @@
-"""np.roll: the same elements in other places, wherever the shift comes from."""
+"""np.roll, np.tile and np.repeat: the same elements in other places, wherever they come from."""
 
 from __future__ import annotations
+
+import re
 
 import numpy as np
 import pytest
@@ -92,3 +94,51 @@ def squeeze(x):
 def test_sizes_that_data_decide():
     x = np.random.default_rng(1).integers(-9, 9, 500)
     assert tilewright.jit(squeeze, strict=True)(x) == squeeze(x)
+
+
+def written_behind(x, y, n):
+    rows = np.tile(x, (n + 1, 1))
+    rows[0, 2] = 9.0
+    x[0] = 7.0
+    return rows
+
+
+REPEATED = [
+    lambda x, y, n: np.tile(x, (n, 1)) * 2,
+    lambda x, y, n: np.tile(x[:, None], (1, n)),
+    lambda x, y, n: np.tile(y, (2, 1, 1)),
+    lambda x, y, n: np.tile(y[0], (n, 1)).sum(0),
+    lambda x, y, n: np.tile(2.5, (3, n)),
+    lambda x, y, n: np.tile([1, 2], (n, 1)),
+    lambda x, y, n: np.tile(np.arange(4), (x.shape[0], 1)) + np.tile(np.arange(x.shape[0]), (4, 1)).T,
+    lambda x, y, n: np.tile(x, (0, 1)),
+    lambda x, y, n: np.repeat(x[None, :], n, axis=0),
+    lambda x, y, n: np.repeat(x[:, None], 3, -1),
+    lambda x, y, n: np.repeat(n, 4),
+    written_behind,
+]
+OF_STAGES = [
+    lambda x, y, n: np.tile(x, n),
+    lambda x, y, n: np.tile(x, (1,)),
+    lambda x, y, n: np.tile(x, (n, 1, 2)),
+    lambda x, y, n: np.repeat(x, n),
+    lambda x, y, n: np.repeat(y, [1, 2, 0], axis=0),
+]
+
+
+@pytest.mark.parametrize("function", REPEATED + OF_STAGES)
+def test_axes_of_one_element_are_repeated_in_kernels(function):
+    x, y = np.arange(5.0), np.arange(12.0).reshape(3, 4)
+    jitted = tilewright.jit(function, strict=True if function in OF_STAGES else "kernels")
+    for n in (3, 0, 1, 4):
+        mine, theirs = x.copy(), x.copy()
+        got, wanted = jitted(mine, y, n), function(theirs, y, n)
+        assert type(got) is type(wanted)
+        assert got.dtype == wanted.dtype
+        np.testing.assert_array_equal(got, wanted)
+        np.testing.assert_array_equal(mine, theirs)
+    try:
+        wanted = function(x.copy(), y, -2)
+    except ValueError as error:
+        with pytest.raises(ValueError, match=re.escape(str(error))):
+            tilewright.jit(function)(x.copy(), y, -2)

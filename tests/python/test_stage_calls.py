@@ -6,13 +6,13 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 import tilewright
 from tilewright import _face
-from tilewright.symbolic.held import hold, joined
+from tilewright._face import hold, joined
 
 pytestmark = pytest.mark.compile
 
@@ -281,11 +281,58 @@ def test_parts_are_right_whatever_runs_between() -> None:
         np.testing.assert_allclose(got, expected)
 
 
+class Pair(NamedTuple):
+    values: Any
+    count: int
+
+
+@pytest.mark.parametrize("dtype", [np.complex128, np.complex64])
+@pytest.mark.parametrize("shape", [(0,), (1,), (2,), (5,), (3, 4), (2, 0)])
+def test_parts_of_what_is_held_are_given_in_any_layout(dtype: Any, shape: tuple[int, ...]) -> None:
+    @tilewright.stage
+    def parts(z):
+        turned = np.asfortranarray(np.conj(z))
+        return {"pair": Pair(turned[::-1], z.size), "list": [turned.T.T, z.real.max(initial=-1.0)]}
+
+    def compiled(z):
+        given = parts(z * 2)
+        pair, (turned, largest) = given["pair"], given["list"]
+        return pair.values + 1, turned * 2, largest * 2, pair.count + 1
+
+    z = (np.random.default_rng(2).normal(size=shape) - 1j * np.ones(shape)).astype(dtype)
+    compiled(z)
+    wanted = compiled(z)
+    for got, one in zip(tilewright.jit(compiled, strict=True)(z), wanted, strict=True):
+        assert type(got) is type(one)
+        np.testing.assert_array_equal(got, one)
+
+
+def test_what_is_held_goes_down_into_containers() -> None:
+    x, held = np.arange(6.0), dict[str, Any]()
+    given = (x, Pair(x[1:], 2), {"a": [x[:2], 3]}, "text")
+    kept = hold(held, "r1", given)
+    assert type(kept) is tuple and kept[0] is x and type(kept[1]) is Pair and kept[1].values.flags.owndata
+    assert kept[2] is not given[2] and kept[2]["a"][0].flags.owndata and kept[3] == "text"
+    same = (x, Pair(x, 1))
+    assert hold(held, "r2", same) is same
+    endless: list[Any] = []
+    endless.append(endless)
+    with pytest.raises(RecursionError):
+        hold(held, "r3", endless)
+    for wrong in ((x,), (x, x[1:]), (x, x.astype(np.float32)), (x, "text")):
+        with pytest.raises(TypeError):
+            joined(*wrong)
+
+
 def test_halves_of_complex_numbers_keep_their_bits() -> None:
     real, imag = np.array([0.0, -0.0, np.inf, 1.0]), np.array([-0.0, np.nan, -np.inf, 2.0])
     made = joined(real, imag)
     assert made.dtype == np.complex128
     for part, given in ((made.real, real), (made.imag, imag)):
         np.testing.assert_array_equal(part.view(np.uint64), given.view(np.uint64))
+    for way in (slice(None, None, -1), slice(None, None, 2), slice(0, 1), slice(0, 0)):
+        np.testing.assert_array_equal(joined(real[way], imag[way]), made[way])
+    turned = np.arange(12.0).reshape(3, 4).T
+    np.testing.assert_array_equal(joined(turned, -turned), turned - 1j * turned)
     assert joined(np.float32(1), np.float32(2)) == np.complex64(1 + 2j)
     assert joined(np.float32(1), np.float32(2)).dtype == np.complex64

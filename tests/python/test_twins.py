@@ -357,8 +357,9 @@ def test_quantiles_along_each_axis(shape, kind, share, seed):
     x = series_of(kind, shape, np.random.default_rng(seed))
     with np.errstate(all="ignore"):
         for axis in (None, *range(-1, x.ndim)):
-            same(abs(own("numpy.percentile")(x, share, axis)), abs(np.percentile(x, share, axis)))
-            same(abs(own("numpy.quantile")(x, share / 100, axis)), abs(np.quantile(x, share / 100, axis)))
+            for name, q in (("percentile", share), ("quantile", share / 100)):
+                numpy = getattr(np, name)
+                same(abs(twin(f"numpy.{name}", numpy)(x, q, axis)), abs(numpy(x, q, axis)))
 
 
 @pytest.mark.parametrize("shape", [(LARGE,), (9 * LARGE + 1,), (LARGE + 5, 3), (200, 300)])
@@ -396,7 +397,7 @@ def test_what_overwrites_its_input_leaves_numpys_order_there(size):
 
 def test_medians_that_are_numpys():
     x = np.ones((2, LARGE))
-    for args in ((x.T, 0), (x, (0, 1)), (x, 2), (x, True), (x.astype(int),), (x[:, :9],), (x, 1, None, False, True)):
+    for args in ((x.T, 0), (x, (0, 1)), (x, 2), (x, True), (x > 0,), (x[:, :9],), (x, 1, None, False, True)):
         with pytest.raises(Called):
             own("numpy.median")(*args)
 
@@ -409,10 +410,11 @@ def test_quantiles_that_are_numpys():
         (x, 101, 1),
         (x, -1, 1),
         (x, 5, 2),
-        (x, [5], 1),
+        (x, (5,), 1),
+        (x, [5, "6"], 1),
         (x.T, 5, 1),
-        (x[0, 1:], 5),
-        (x.astype(int), 5, 1),
+        (x[0, ::2], 5),
+        (x.astype(np.int32), 5, 1),
         (x.astype(np.float32), 5, 1),
         (x, np.nan, 1),
     ):
@@ -580,3 +582,114 @@ def test_results_of_calls_are_apart():
     same(first, before)
     assert first.flags.owndata
     assert first.flags.writeable
+
+
+# ---- unique integers
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(
+    st.sampled_from("bhilqBHILQ"),
+    st.sampled_from([0, 1, 2, 7, 300, 5000]),
+    st.sampled_from([(0, 1), (0, 7), (-100, 100), (60, 127), (-(2**62), 2**62), (2**31 - 60, 2**31 - 1)]),
+    SEEDS,
+)
+def test_unique_integers(code, size, bounds, seed):
+    limits = np.iinfo(code)
+    low, high = (min(max(bound, limits.min), limits.max) for bound in bounds)
+    x = np.random.default_rng(seed).integers(low, high, size, endpoint=True).astype(code)
+    x[: seed % 2] = limits.max
+    unique = twin("numpy.unique", np.unique)
+    wanted_parts = [{}, {"return_counts": True}, {"return_index": True}, {"return_inverse": True}, {"axis": 0}]
+    wanted_parts.append({"return_counts": True, "return_index": True, "return_inverse": True})
+    for given_parts in wanted_parts:
+        for array in (x, x[::-1], x.reshape(-1, 1)):
+            got, wanted = unique(array, **given_parts), np.unique(array, **given_parts)
+            assert type(got) is type(wanted)
+            for one, other in zip(
+                *((each if isinstance(each, tuple) else (each,)) for each in (got, wanted)), strict=True
+            ):
+                same(one, other)
+
+
+def test_unique_integers_are_ours_where_a_table_is_small():
+    unique = own("numpy.unique")
+    same(unique(np.array([5, 3, 5, -1])), np.array([-1, 3, 5]))
+    for given_to in (np.array([0, 1 << 40]), np.array([1.0]), [1, 2], np.array([], int), np.array([True])):
+        with pytest.raises(Called):
+            unique(given_to)
+    with pytest.raises(Called):
+        unique(np.array([1, 2]), sorted=False)
+    with pytest.raises(Called):
+        unique(np.array([1, 2]), return_counts=1)
+
+
+# ---- small calls of what NumPy has in Python
+
+
+@pytest.mark.filterwarnings("ignore:invalid value")
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i4", "i1", "u1", "u2", "u8", "?"])
+@pytest.mark.parametrize("shape", [(1,), (2,), (3,), (31,), (4, 5), (1, 7), (6, 1), (3, 0), (0,)])
+def test_small_calls(dtype, shape):
+    rng = np.random.default_rng(3)
+    functions = {name: twin(f"numpy.{name}", getattr(np, name)) for name in ("median", "percentile", "quantile", "pad")}
+    kinds = [lambda x: x, np.round]
+    if dtype[0] == "f" and np.prod(shape):
+        kinds += [lambda x: x * np.nan, lambda x: np.where(x > 1, np.inf, -np.abs(x) * 0)]
+    for kind in kinds:
+        x = kind(rng.normal(size=shape) * 4)
+        x = x.astype(dtype) if dtype[0] in "fi" else np.abs(x).astype(dtype)
+        for axis in (None, 0, -1, 5):
+            alike(functions["median"], np.median, x, axis=axis)
+            for q in (0, 50, 12.5, 100, 101, [25, 75], [0, 100.0], [], (5, 95)):
+                alike(functions["percentile"], np.percentile, x, q, axis=axis)
+            for q in (0, 0.5, 1, [0.25, 1.0], [0, 1]):
+                alike(functions["quantile"], np.quantile, x, q, axis=axis)
+        for width in (0, 2, (1, 3)):
+            for mode in ("constant", "edge", "reflect", "symmetric", "wrap"):
+                alike(functions["pad"], np.pad, x, width, mode=mode)
+
+
+def alike(function, numpy, *args, **kwargs):
+    """The same bits, but for NaN, or the same error."""
+    try:
+        wanted = numpy(*args, **kwargs)
+    except Exception as error:  # noqa: BLE001
+        with pytest.raises(type(error)) as caught:
+            function(*args, **kwargs)
+        assert str(caught.value) == str(error)
+        return
+    same(function(*args, **kwargs), wanted)
+
+
+def test_quantiles_of_integers_that_float64_does_not_hold_are_numpys():
+    x = np.array([2**60 + 1, 2**60 + 3, 5])
+    with pytest.raises(Called):
+        own("numpy.percentile")(x, 50)
+    same(twin("numpy.median", np.median)(x), np.median(x))
+
+
+@pytest.mark.parametrize("dtype", ["f8", "i8", "i1"])
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, y: np.union1d(x, y[::2]) + 1,
+        lambda x, y: np.union1d(x.reshape(2, -1), y).size,
+        lambda x, y: np.intersect1d(x, y)[::-1] * 2,
+        lambda x, y: np.intersect1d(x, [1, 2, 3]),
+        lambda x, y: np.intersect1d(x, y, assume_unique=True),
+        lambda x, y: np.intersect1d(x, y, return_indices=True),
+    ],
+)
+def test_sets_are_what_unique_makes_of_them(function, dtype):
+    random = np.random.default_rng(1)
+    compiled = tilewright.jit(function, strict=True)
+    for size in (2, 0, 8, 40, 300):
+        x, y = (random.integers(0, 30, n).astype(dtype) for n in (size, size + 1))
+        if dtype == "f8" and size > 2:
+            x[1] = y[0] = np.nan
+        got, wanted = compiled(x, y), function(x, y)
+        assert type(got) is type(wanted)
+        for one, other in zip(*((each if isinstance(each, tuple) else (each,)) for each in (got, wanted)), strict=True):
+            assert np.asarray(one).dtype == np.asarray(other).dtype
+            np.testing.assert_array_equal(one, other)

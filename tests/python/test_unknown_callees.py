@@ -559,3 +559,26 @@ def test_an_error_with_traced_values_has_no_text():
         with pytest.raises(ValueError, match="bad") as caught:
             compiled(X, 5)
         assert caught.value.args == ("bad", X[1])
+
+
+def eigenvalues_in_turn(matrices):
+    real, sums = 0, []
+    for k in range(len(matrices)):
+        w, v = np.linalg.eig(matrices[k] * 2.0)
+        real = real + np.abs(w).sum() + np.abs(v[0, 0])
+        note(k)
+    sums.append(real)
+    return sums[0], w.dtype.kind
+
+
+@pytest.mark.parametrize("order", ["rrr", "rrc", "crr", "ccc", "rnr"])
+def test_what_data_decide_is_looked_at_in_each_call(order):
+    """Eigenvalues are real or complex, or an error; what was noted before that is not noted again."""
+    kinds = {"r": [[2.0, 1.0], [1.0, 3.0]], "c": [[0.0, 1.0], [-1.0, 0.0]], "n": [[np.nan, 1.0], [1.0, 2.0]]}
+    compiled = tilewright.jit(eigenvalues_in_turn)
+    steady = np.array([kinds["r"]] * 3)
+    for x in (steady, steady, steady, np.array([kinds[one] for one in order]), steady):
+        result, after, log = outcome(compiled, x)
+        wanted, _, wanted_log = outcome(eigenvalues_in_turn, x)
+        assert agree(result, wanted)
+        assert log == wanted_log

@@ -155,7 +155,9 @@ void each_pair(const T* from, const Series& series, std::int64_t k, T* results, 
 } // namespace
 
 bool quantiles(const double* from, Series series, double place, double* results) {
-    const double below = std::floor(place), share = place - below;
+    const double below = std::floor(place);
+    // At the end NumPy goes from the last number to itself, and takes the latter.
+    const double share = place == static_cast<double>(series.length - 1) ? 1 : place - below;
     std::atomic<bool> is_known = true;
     each_pair(from, series, static_cast<std::int64_t>(below), results, [&](const Pair<double>& pair) {
         const double result = between(pair.low, pair.high, share);
@@ -168,7 +170,8 @@ bool quantiles(const double* from, Series series, double place, double* results)
 template <class T> void medians(const T* from, Series series, T* results) {
     const bool is_even = series.length % 2 == 0;
     each_pair(from, series, (series.length - 1) / 2, results,
-              [&](const Pair<T>& pair) { return is_even ? (T{0} + pair.low + pair.high) / 2 : T{0} + pair.low; });
+              // As a mean, it is no -0.0.
+              [&](const Pair<T>& pair) { return (is_even ? (pair.low + pair.high) / 2 : pair.low) + T(0); });
 }
 
 template void medians(const float*, Series, float*);

@@ -16,6 +16,7 @@
 #include "python/native/face/device_context.h"
 #include "python/native/face/face_errors.h"
 #include "python/native/face/face_types.h"
+#include "python/native/face/held_results.h"
 #include "python/native/face/recycled_memory.h"
 #include "python/native/face/texts.h"
 #include "python/native/face/twins.h"
@@ -198,6 +199,15 @@ PyMethodDef kMethods[] = {
      "hands "
      "others on to the callee; the callee itself where nothing of ours does."},
     {"twins", twins, METH_NOARGS, "twins($module)\n--\n\nThe names of the functions that have a twin."},
+    {"hold", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(hold)), METH_FASTCALL,
+     "hold($module, held, name, result, /)\n--\n\nKeeps what a stage gave until the call ends, and gives what is "
+     "kept."},
+    {"joined", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(joined)), METH_FASTCALL,
+     "joined($module, real, imag, /)\n--\n\nComplex numbers of their halves, bit by bit."},
+    {"part", part, METH_O,
+     "part($module, expression, /)\n--\n\nWhat computes a stage that gives a part of what is held, such as "
+     "'r1[0].real'; "
+     "None where it is none."},
     {"to_device", with_keywords(to_device), METH_VARARGS | METH_KEYWORDS,
      "to_device(array, device='cuda')\n--\n\n"
      "A DeviceArray with a copy of a NumPy array; device: 'cuda', 'cuda:1' or device(...)."},
@@ -295,8 +305,8 @@ int execute(PyObject* module) {
     if (!g_missing || PyModule_AddObjectRef(module, "MISSING", g_missing) != 0) return -1;
     if (PyModule_AddIntConstant(module, "MOST_STAGE_ARRAYS", runtime::kMaxStageArrays) != 0) return -1;
     const Ref kernel(make_kernel_type());
-    const Ref twin_type(make_twin_type());
-    if (!kernel || !twin_type) return -1;
+    const Ref twin_type(make_twin_type()), part_type(make_part_type());
+    if (!kernel || !twin_type || !part_type) return -1;
     const std::pair<const char*, PyObject* (*)()> types[] = {{"Dispatcher", make_dispatcher_type},
                                                              {"threads", make_threads_type},
                                                              {"DeviceArray", make_device_array_type},

@@ -90,13 +90,6 @@ bool give_memory(PyArrayObject* view) {
     return PyArray_SetBaseObject(view, copy.release()) == 0;
 }
 
-bool is_like(PyObject* object, const StageArray& a) {
-    if (!PyArray_Check(object) || PyArray_NDIM(numpy_array(object)) != a.rank) return false;
-    DType dtype;
-    return dtype_of(numpy_array(object), dtype) && dtype == a.dtype &&
-           std::equal(a.shape, a.shape + a.rank, PyArray_DIMS(numpy_array(object)));
-}
-
 } // namespace
 
 bool LoadedPlan::load_stages(const Binding& binding) {
@@ -135,18 +128,22 @@ StageOutcome StageCalls::call(int stage, const StageArray* arrays, int count) {
     const std::int64_t start_ns = times_ ? now_ns() : 0;
     thread_.take_gil();
     const auto number = static_cast<std::size_t>(stage);
-    const StageOutcome outcome = call_python(stages_[number], arrays, count);
+    const StageOutcome outcome = compute(stages_[number], arrays, count);
     if (times_) times_->each[number].add(now_ns() - start_ns);
     if (was_released) thread_.release_gil();
     return outcome;
 }
 
-StageOutcome StageCalls::call_python(const Stage& stage, const StageArray* arrays, int count) {
-    const StageArray& wanted = arrays[count - 1];
-    const bool is_copied = stage.keeps.load(std::memory_order_relaxed);
+StageOutcome StageCalls::compute(const Stage& stage, const StageArray* arrays, int count) {
     if (!held_) held_ = Ref(PyDict_New());
+    if (!held_) return raised();
+    return stage.part ? stored(stage.part->store(held_.get(), arrays[count - 1])) : call_python(stage, arrays, count);
+}
+
+StageOutcome StageCalls::call_python(const Stage& stage, const StageArray* arrays, int count) {
+    const bool is_copied = stage.keeps.load(std::memory_order_relaxed);
     const Ref given(PyTuple_New(count));
-    if (!held_ || !given) return raised();
+    if (!given) return raised();
     PyTuple_SetItem(given.get(), 0, Ref::borrowed(held_.get()).release());
     for (int k = 0; k + 1 < count; ++k) {
         Ref view = is_copied ? copy_of(arrays[k]) : view_of(arrays[k], false);
@@ -158,16 +155,8 @@ StageOutcome StageCalls::call_python(const Stage& stage, const StageArray* array
         const Destination destination(arrays, count);
         result = Ref(PyObject_Call(stage.callee.get(), given.get(), nullptr));
     }
-    if (result && !PyArray_Check(result.get())) result = Ref(PyArray_FromAny(result.get(), nullptr, 0, 0, 0, nullptr));
-    if (!result) return raised();
-    if (!is_like(result.get(), wanted)) return StageOutcome::refused;
-    // A twin has written it there.
-    const bool is_there =
-        PyArray_DATA(numpy_array(result.get())) == wanted.data && PyArray_ISCARRAY(numpy_array(result.get()));
-    if (!is_there) {
-        const Ref memory = view_of(wanted, true);
-        if (!memory || PyArray_CopyInto(numpy_array(memory.get()), numpy_array(result.get())) != 0) return raised();
-    }
+    const bool is_stored = result && store_result(result.get(), arrays[count - 1]);
+    if (!is_stored) return stored(false);
     result = Ref();
     bool keeps = false;
     for (int k = 1; k < count; ++k) {

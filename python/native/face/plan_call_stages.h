@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "python/native/face/call_parts.h"
+#include "python/native/face/held_results.h"
 #include "python/native/face/plan_call.h"
 
 namespace tilewright::face {
@@ -42,10 +43,11 @@ struct StageTimes {
 /// What computes a stage. It is handed views of the plan's memory once it has been seen to keep nothing of a call, and
 /// copies until then: what it kept would change and vanish under its hands.
 struct Stage {
-    explicit Stage(Ref computes) : callee(std::move(computes)) {}
-    Stage(Stage&& other) noexcept : callee(std::move(other.callee)), keeps(other.keeps.load()) {}
+    explicit Stage(Ref computes) : callee(std::move(computes)), part(callee ? HeldPart::in(callee.get()) : nullptr) {}
+    Stage(Stage&& other) noexcept : callee(std::move(other.callee)), part(other.part), keeps(other.keeps.load()) {}
 
     Ref callee;
+    const HeldPart* part; ///< what it gives without a call; null: it is called
     mutable std::atomic<bool> keeps{true};
 };
 
@@ -80,7 +82,13 @@ class StageCalls {
 
   private:
     runtime::StageOutcome call(int stage, const runtime::StageArray* arrays, int count);
+    runtime::StageOutcome compute(const Stage& stage, const runtime::StageArray* arrays, int count);
     runtime::StageOutcome call_python(const Stage& stage, const runtime::StageArray* arrays, int count);
+    /// What became of a result that was stored, or was not.
+    runtime::StageOutcome stored(bool is_done) {
+        if (is_done) return runtime::StageOutcome::done;
+        return PyErr_Occurred() ? raised() : runtime::StageOutcome::refused;
+    }
     runtime::StageOutcome raised();
 
     const std::vector<Stage>& stages_;

@@ -15,7 +15,10 @@
 #include "dsl/runtime/twins/running_sums.h"
 #include "dsl/runtime/twins/scattered_sums.h"
 #include "dsl/runtime/twins/selected.h"
+#include "dsl/runtime/twins/unique_integers.h"
 #include "python/native/face/arrays.h"
+#include "python/native/face/call_parts.h"
+#include "python/native/face/fourier_calls.h"
 #include "python/native/face/texts.h"
 #include "python/native/face/twins.h"
 
@@ -45,14 +48,6 @@ template <class T> T* data_of(PyArrayObject* array) {
     return static_cast<T*>(PyArray_DATA(array));
 }
 
-Ref result_of(DType dtype, int rank, const npy_intp* shape) {
-    if (Ref there = Destination::array(dtype, rank, shape)) return there;
-    const npy_intp elements = PyArray_OverflowMultiplyList(shape, rank);
-    bool is_pooled = false;
-    if (elements < 0) return {}; // too many to be counted: NumPy says so
-    return Ref(reinterpret_cast<PyObject*>(new_result(dtype, rank, shape, elements, &is_pooled)));
-}
-
 /// Lets other threads run Python meanwhile; std::bad_alloc comes through.
 template <class F> auto without_gil(F&& compute) {
     struct Released {
@@ -74,7 +69,7 @@ bool is_last_axis(PyObject* axis, int rank) {
 template <class T> Ref sums_of(PyArrayObject* a, npy_intp rows, npy_intp length) {
     DType dtype;
     if (!dtype_of(a, dtype)) return {};
-    Ref result = result_of(dtype, PyArray_NDIM(a), PyArray_DIMS(a));
+    Ref result = new_twin_result(dtype, PyArray_NDIM(a), PyArray_DIMS(a));
     if (!result) return {};
     const auto* const from = data_of<const T>(a);
     auto* const to = data_of<T>(numpy_array(result.get()));
@@ -125,7 +120,7 @@ template <class T> Ref counts_of(PyArrayObject* x, npy_intp least) {
     if (counts.empty()) return {};
     const auto last = std::find_if(counts.rbegin(), counts.rend(), [](std::int64_t count) { return count != 0; });
     const npy_intp used = counts.rend() - last, length = std::max(used, least);
-    Ref result = result_of(DType::int64, 1, &length);
+    Ref result = new_twin_result(DType::int64, 1, &length);
     if (!result) return {};
     auto* const to = data_of<std::int64_t>(numpy_array(result.get()));
     std::copy_n(counts.begin(), used, to);
@@ -142,7 +137,7 @@ Ref sums_of_weights(PyArrayObject* x, PyArrayObject* weights, npy_intp least) {
     // What is far longer than the weights is memory that NumPy may not get.
     if (largest < 0 || largest >= std::max<npy_intp>(16 * size, 1 << 16)) return {};
     const npy_intp length = std::max<npy_intp>(largest + 1, least);
-    Ref result = result_of(DType::float64, 1, &length);
+    Ref result = new_twin_result(DType::float64, 1, &length);
     if (!result) return {};
     auto* const to = data_of<double>(numpy_array(result.get()));
     std::fill_n(to, length, 0.0);
@@ -281,13 +276,13 @@ Ref subtract_at(TwinCall given) {
     return scattered(given, true);
 }
 
-/// The series of elements along an axis of a large array, or of all elements for None.
+/// The series of elements along an axis of an array, or of all elements for None.
 struct Along {
     runtime::Series series;
     std::vector<npy_intp> shape; ///< of a number for each series
 };
 std::optional<Along> series_along(PyArrayObject* a, PyObject* axis) {
-    if (!a || PyArray_SIZE(a) < kLargeCall) return std::nullopt;
+    if (!a || PyArray_SIZE(a) == 0) return std::nullopt;
     if (is_none(axis)) return Along{{1, PyArray_SIZE(a), 1}, {}};
     if (!PyLong_CheckExact(axis)) return std::nullopt;
     const int rank = PyArray_NDIM(a);
@@ -313,29 +308,69 @@ template <class T, class F> Ref of_series(const Along& along, DType dtype, const
         const Ref descr(reinterpret_cast<PyObject*>(PyArray_DescrFromType(numpy_type(dtype))));
         return Ref(PyArray_Scalar(&number, reinterpret_cast<PyArray_Descr*>(descr.get()), nullptr));
     }
-    Ref result = result_of(dtype, static_cast<int>(along.shape.size()), along.shape.data());
+    Ref result = new_twin_result(dtype, static_cast<int>(along.shape.size()), along.shape.data());
     if (!result) return {};
     auto* const to = data_of<T>(numpy_array(result.get()));
     return without_gil([&] { return compute(to); }) ? std::move(result) : Ref();
 }
 
-/// numpy.quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, …); `whole`: what
-/// stands for all elements, 1 or 100.
-Ref quantile_of(TwinCall given, double whole) {
-    PyArrayObject* const a = plain(given.take("a"));
-    PyObject* const q = given.take("q");
-    const auto along = series_along(a, given.take("axis"));
-    if (!given.is_all() || !along) return {};
-    if (PyArray_TYPE(a) != NPY_DOUBLE) return {}; // versions of NumPy place quantiles of float32 each in its own way
+/// The elements of integers as float64, in their order.
+Ref as_doubles(PyArrayObject* a) {
+    return Ref(PyArray_CastToType(a, PyArray_DescrFromType(NPY_DOUBLE), 0));
+}
+
+/// Whether differences of the elements are exact, as integers and as float64: then so is what lies between two of them.
+bool are_apart_exactly(PyArrayObject* a) {
+    const int type = PyArray_TYPE(a);
+    if (type == NPY_UINT8 || type == NPY_UINT16) return true;
+    if (type != NPY_INT64) return false;
+    constexpr std::int64_t most = std::int64_t{1} << 51;
+    const auto* const x = data_of<const std::int64_t>(a);
+    return std::all_of(x, x + PyArray_SIZE(a), [](std::int64_t each) { return -most <= each && each <= most; });
+}
+
+/// Which share of the elements lies below, as NumPy reads it; nothing for what is none. `whole`: what stands for all
+/// elements, 1 or 100.
+std::optional<double> share_of(PyObject* q, double whole) {
     // Of an integer as the share NumPy takes an element as it is.
-    if (!q || !(PyFloat_CheckExact(q) || (PyLong_CheckExact(q) && whole != 1))) return {};
+    if (!q || !(PyFloat_CheckExact(q) || (PyLong_CheckExact(q) && whole != 1))) return std::nullopt;
     const double share = PyFloat_AsDouble(q) / whole; // as numpy.percentile() divides
-    if (PyErr_Occurred()) return PyErr_Clear(), Ref();
-    if (!(share >= 0 && share <= 1)) return {};
-    const double place = static_cast<double>(along->series.length - 1) * share;
+    if (PyErr_Occurred()) return PyErr_Clear(), std::nullopt;
+    return share >= 0 && share <= 1 ? std::optional(share) : std::nullopt;
+}
+
+/// numpy.quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, …), of a number or
+/// a list of them.
+Ref quantile_of(TwinCall given, double whole) {
+    PyArrayObject* a = plain(given.take("a"));
+    PyObject* const q = given.take("q");
+    auto along = series_along(a, given.take("axis"));
+    if (!given.is_all() || !along) return {};
+    const bool is_list = q && PyList_CheckExact(q);
+    std::vector<double> places;
+    for (Py_ssize_t k = 0; k < (is_list ? PyList_Size(q) : 1); ++k) {
+        const auto share = share_of(is_list ? PyList_GetItem(q, k) : q, whole);
+        if (!share) return {};
+        places.push_back(static_cast<double>(along->series.length - 1) * *share);
+    }
+    if (places.empty()) return {};
+    Ref doubles;
+    if (PyArray_TYPE(a) != NPY_DOUBLE) { // versions of NumPy place quantiles of float32 each in its own way
+        doubles = are_apart_exactly(a) ? as_doubles(a) : Ref();
+        if (!doubles) return {};
+        a = numpy_array(doubles.get());
+    }
+    const npy_intp each = PyArray_MultiplyList(along->shape.data(), static_cast<int>(along->shape.size()));
+    if (is_list) along->shape.insert(along->shape.begin(), static_cast<npy_intp>(places.size()));
     const auto* const from = data_of<const double>(a);
-    return of_series<double>(*along, DType::float64,
-                             [&](double* to) { return runtime::quantiles(from, along->series, place, to); });
+    return of_series<double>(*along, DType::float64, [&](double* to) {
+        bool is_known = true;
+        for (const double place : places) {
+            is_known = runtime::quantiles(from, along->series, place, to) && is_known;
+            to += each;
+        }
+        return is_known;
+    });
 }
 Ref quantile(TwinCall given) {
     return quantile_of(given, 1);
@@ -352,14 +387,12 @@ Ref median(TwinCall given) {
     const auto of = [&]<class T>(const T* from, DType dtype) {
         return of_series<T>(*along, dtype, [&](T* to) { return runtime::medians(from, along->series, to), true; });
     };
-    switch (PyArray_TYPE(a)) {
-    case NPY_FLOAT:
-        return of(data_of<const float>(a), DType::float32);
-    case NPY_DOUBLE:
-        return of(data_of<const double>(a), DType::float64);
-    default:
-        return {};
-    }
+    const int type = PyArray_TYPE(a);
+    if (type == NPY_FLOAT) return of(data_of<const float>(a), DType::float32);
+    if (type == NPY_DOUBLE) return of(data_of<const double>(a), DType::float64);
+    if (!PyTypeNum_ISINTEGER(type)) return {};
+    const Ref doubles = as_doubles(a); // which NumPy makes of the two in the middle
+    return doubles ? of(data_of<const double>(numpy_array(doubles.get())), DType::float64) : Ref();
 }
 
 /// 2, (2, 3), ((2, 3),) or a pair for each axis.
@@ -407,7 +440,7 @@ Ref padded(TwinCall given) {
     PyObject* const pad_width = given.take("pad_width");
     PyObject* const named = given.take("mode");
     DType dtype;
-    if (!given.is_all() || !array || PyArray_SIZE(array) < kLargeCall || !dtype_of(array, dtype)) return {};
+    if (!given.is_all() || !array || !dtype_of(array, dtype)) return {};
     const std::string mode = named ? text_or(named, "") : "constant";
     const int rank = PyArray_NDIM(array);
     const auto widths = widths_of(pad_width, rank);
@@ -428,7 +461,7 @@ Ref padded(TwinCall given) {
             axis.behind.push_back(found->first(at, n));
         shape.push_back(axis.padded_extent());
     }
-    Ref result = result_of(dtype, rank, shape.data());
+    Ref result = new_twin_result(dtype, rank, shape.data());
     if (!result) return {};
     const auto* const from = data_of<const std::byte>(array);
     auto* const to = data_of<std::byte>(numpy_array(result.get()));
@@ -451,7 +484,7 @@ Ref picked_out(TwinCall given) {
     const std::vector<std::int64_t> up_to = runtime::selected_up_to(chosen, count);
     std::vector<npy_intp> shape{up_to.back()};
     shape.insert(shape.end(), PyArray_DIMS(a) + over, PyArray_DIMS(a) + PyArray_NDIM(a));
-    Ref result = result_of(dtype, rank, shape.data());
+    Ref result = new_twin_result(dtype, rank, shape.data());
     if (!result) return {};
     const npy_intp items = PyArray_MultiplyList(shape.data() + 1, rank - 1);
     const auto item_bytes = static_cast<std::size_t>(PyArray_ITEMSIZE(a) * items);
@@ -461,20 +494,103 @@ Ref picked_out(TwinCall given) {
     return result;
 }
 
+template <class T> Ref vector_of(const std::vector<T>& numbers, DType dtype) {
+    const auto count = static_cast<npy_intp>(numbers.size());
+    Ref made = new_twin_result(dtype, 1, &count);
+    if (made) std::copy(numbers.begin(), numbers.end(), data_of<T>(numpy_array(made.get())));
+    return made;
+}
+
+template <class T> Ref unique_of(PyArrayObject* a, DType dtype, runtime::UniqueParts parts) {
+    const auto found = runtime::unique_integers(data_of<const T>(a), PyArray_SIZE(a), parts);
+    if (!found) return {};
+    Ref values = vector_of(found->values, dtype);
+    if (!parts.index && !parts.inverse && !parts.counts) return values;
+    std::vector<Ref> all{std::move(values)};
+    const auto add = [&all](bool is_wanted, const std::vector<std::int64_t>& numbers) {
+        if (is_wanted) all.push_back(vector_of(numbers, DType::int64));
+    };
+    add(parts.index, found->index);
+    add(parts.inverse, found->inverse);
+    add(parts.counts, found->counts);
+    return put_together(true, all.size(), [&all](std::size_t k) { return std::move(all[k]); });
+}
+
+/// numpy.unique(ar, return_index=False, return_inverse=False, return_counts=False, axis=None), of integers.
+Ref unique(TwinCall given) {
+    PyArrayObject* const a = plain(given.take("ar"));
+    bool are_truths = true;
+    const auto truth = [&](const char* name) {
+        PyObject* const option = given.take(name);
+        are_truths = are_truths && (!option || PyBool_Check(option));
+        return option == Py_True;
+    };
+    runtime::UniqueParts parts;
+    parts.index = truth("return_index");
+    parts.inverse = truth("return_inverse");
+    parts.counts = truth("return_counts");
+    DType dtype;
+    if (!is_none(given.take("axis")) || !given.is_all() || !are_truths || !a || !dtype_of(a, dtype)) return {};
+    // Versions of NumPy shape the inverse of more axes in their own ways.
+    if (parts.inverse && PyArray_NDIM(a) != 1) return {};
+    switch (dtype) {
+    case DType::int8:
+        return unique_of<std::int8_t>(a, dtype, parts);
+    case DType::int16:
+        return unique_of<std::int16_t>(a, dtype, parts);
+    case DType::int32:
+        return unique_of<std::int32_t>(a, dtype, parts);
+    case DType::int64:
+        return unique_of<std::int64_t>(a, dtype, parts);
+    case DType::uint8:
+        return unique_of<std::uint8_t>(a, dtype, parts);
+    case DType::uint16:
+        return unique_of<std::uint16_t>(a, dtype, parts);
+    case DType::uint32:
+        return unique_of<std::uint32_t>(a, dtype, parts);
+    case DType::uint64:
+        return unique_of<std::uint64_t>(a, dtype, parts);
+    default:
+        return {};
+    }
+}
+
 } // namespace
 
+Ref new_twin_result(DType dtype, int rank, const npy_intp* shape) {
+    if (Ref there = Destination::array(dtype, rank, shape)) return there;
+    const npy_intp elements = PyArray_OverflowMultiplyList(shape, rank);
+    bool is_pooled = false;
+    if (elements < 0) return {}; // too many to be counted: NumPy says so
+    return Ref(reinterpret_cast<PyObject*>(new_result(dtype, rank, shape, elements, &is_pooled)));
+}
+
 const std::vector<TwinRow>& twin_rows() {
+    using enum runtime::Fourier;
     static const std::vector<TwinRow> rows = {
         {"numpy.add.accumulate", accumulated},
         {"numpy.add.at", add_at},
         {"numpy.bincount", bincount},
         {"numpy.cumsum", cumsum},
+        {"numpy.fft.fft", fourier_along<complex, true>},
+        {"numpy.fft.fft2", fourier_over<complex, true, true>},
+        {"numpy.fft.fftn", fourier_over<complex, true, false>},
+        {"numpy.fft.ifft", fourier_along<complex, false>},
+        {"numpy.fft.ifft2", fourier_over<complex, false, true>},
+        {"numpy.fft.ifftn", fourier_over<complex, false, false>},
+        {"numpy.fft.irfft", fourier_along<to_real, false>},
+        {"numpy.fft.irfft2", fourier_over<to_real, false, true>},
+        {"numpy.fft.irfftn", fourier_over<to_real, false, false>},
+        {"numpy.fft.rfft", fourier_along<from_real, true>},
+        {"numpy.fft.rfft2", fourier_over<from_real, true, true>},
+        {"numpy.fft.rfftn", fourier_over<from_real, true, false>},
         {"numpy.median", median},
         {"numpy.ndarray.__getitem__", picked_out},
         {"numpy.pad", padded},
         {"numpy.percentile", percentile},
         {"numpy.quantile", quantile},
         {"numpy.subtract.at", subtract_at},
+        {"numpy.unique", unique},
     };
     return rows;
 }

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "dsl/base/dtypes.h"
 #include "python/native/face/numpy_api.h"
 
 namespace tilewright::face {
@@ -11,7 +12,9 @@ namespace tilewright::face {
 /// The arguments of one call, by place and name. All must be asked for, in the order of their places.
 class TwinCall {
   public:
-    TwinCall(PyObject* args, PyObject* kwargs) : args_(args), kwargs_(kwargs) {}
+    TwinCall(PyObject* callee, PyObject* args, PyObject* kwargs) : callee_(callee), args_(args), kwargs_(kwargs) {}
+
+    PyObject* callee() const { return callee_; }
 
     /// Null where it is not given.
     PyObject* take(const char* name) {
@@ -28,7 +31,7 @@ class TwinCall {
     }
 
   private:
-    PyObject *args_, *kwargs_;
+    PyObject *callee_, *args_, *kwargs_;
     Py_ssize_t place_ = 0, named_ = 0;
     bool is_given_twice_ = false;
 };
@@ -39,5 +42,8 @@ struct TwinRow {
     Ref (*compute)(TwinCall);
 };
 const std::vector<TwinRow>& twin_rows();
+
+/// An array for what a twin gives: where the stage's result belongs, or a new one. Nothing where NumPy has to say why.
+Ref new_twin_result(DType dtype, int rank, const npy_intp* shape);
 
 } // namespace tilewright::face

@@ -33,7 +33,7 @@ TwinObject* twin_of(PyObject* self) {
 PyObject* call_twin(PyObject* self, PyObject* args, PyObject* kwargs) {
     Ref result;
     try {
-        result = twin_of(self)->compute(TwinCall(args, kwargs));
+        result = twin_of(self)->compute(TwinCall(twin_of(self)->callee, args, kwargs));
     } catch (const std::bad_alloc&) { // the callee needs less, or says so
     }
     if (result || PyErr_Occurred()) return result.release();

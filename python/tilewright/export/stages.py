@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import shutil
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -11,10 +10,9 @@ from typing import Any
 
 from ..effects import names_of_effects
 from ..errors import ExportError
-from ..symbolic import held
 from ..symbolic.stages import Stage, imported
 
-FILE, HELD = "_stages.py", "_held.py"
+FILE = "_stages.py"
 
 _RAISED_HERE = '''
 
@@ -59,10 +57,8 @@ def _is_found(stage: Stage) -> bool:
 
 
 def write_stages(folder: Path, function: str, stages: Mapping[str, Stage]) -> None:
-    """The file, and what it imports beside the callees."""
-    shutil.copyfile(str(held.__file__), folder / HELD)
     lines = [f'"""What is computed between the kernels of {function}, by whom."""', "", "import numpy", ""]
-    lines += ["from ._face import twin", "from ._held import hold, joined", ""]
+    lines += ["from ._face import hold, joined, part, twin", ""]
     names: dict[str, str] = {}
     for text, stage in stages.items():
         if stage.name and stage.name not in names:

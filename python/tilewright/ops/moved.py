@@ -11,8 +11,10 @@ from ..symbolic.from_data import gather, is_run_int, value_of_int
 from ..symbolic.graph import INT64, Value
 from ..symbolic.registry import rule
 from ..symbolic.scalars import SymInt
+from ..symbolic.sizes import Size
 from ..symbolic.tracer import LEAVE_IT_OUT, Tracer
-from .shapes import as_array, normalize_axis
+from .elementwise import copied
+from .shapes import as_array, broadcast_to, normalize_axis
 
 
 def _turned(array: SymArray, shift: Value, axis: int) -> SymArray:
@@ -58,3 +60,40 @@ def roll(tracer: Tracer, a: Any, shift: Any, axis: Any = None) -> Any:
         for one, k in pairs:
             result = _turned(result, value_of_int(tracer, one), normalize_axis(k, result.ndim))
     return result.reshape(array.shape) if axis is None else result
+
+
+def _repeated(tracer: Tracer, name: str, array: SymArray, times: list[Any]) -> Any:
+    """Each axis so many times, which has one element where that is not once: what reads it computes no place."""
+    is_known = all(type(k) is int or isinstance(k, SymInt) for k in times)
+    one = Size.constant(1)
+    if (
+        not is_known
+        or all(type(k) is int and k == 1 for k in times)  # NumPy keeps the order of the axes
+        or any(type(k) is int and k < 0 for k in times)
+        or any(not (type(k) is int and k == 1) and n != one for n, k in zip(array.sizes, times, strict=True))
+    ):
+        raise tracer.error(f"np.{name}()", "kernels repeat axes of one element", LEAVE_IT_OUT)
+    extents = [n if type(k) is int and k == 1 else k for n, k in zip(array.shape, times, strict=True)]
+    with tracer.composite(name):
+        seen = broadcast_to(tracer, array, tuple(extents))
+        for size in seen.sizes:
+            tracer.require(">=", size, 0, "negative dimensions are not allowed", ValueError)
+        return SymArray.fresh(tracer, copied(tracer, seen.read()), is_scalar=False)
+
+
+@rule(np.tile)
+def tile(tracer: Tracer, A: Any, reps: Any) -> Any:  # noqa: N803
+    array = as_array(tracer, A)
+    times = list(reps) if type(reps) in (tuple, list) else [reps]
+    rank = max(array.ndim, len(times))
+    whole = array.reshape((*(1,) * (rank - array.ndim), *array.shape))
+    return _repeated(tracer, "tile", whole, [*(1,) * (rank - len(times)), *times])
+
+
+@rule(np.repeat)
+def repeat(tracer: Tracer, a: Any, repeats: Any, axis: Any = None) -> Any:
+    array = as_array(tracer, a)
+    if axis is None:
+        array, axis = array.reshape(-1), 0
+    k = normalize_axis(axis, array.ndim)
+    return _repeated(tracer, "repeat", array, [repeats if own == k else 1 for own in range(array.ndim)])

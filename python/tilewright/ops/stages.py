@@ -432,7 +432,8 @@ def effect_stage(  # noqa: PLR0917
     gives += [Gives(array.dtype, array.shape, is_array=True) for array in written]
     for one in found.changed:
         tracer.changes_outside(name, one)
-    effect = effects.Effect(function, way, found.gives, found.written, tracer.places, run or function)
+    kind = effects.Pure if callees.is_decided_by_data(function) else effects.Effect
+    effect = kind(function, way, found.gives, found.written, tracer.places, run or function)
     order = Order(tracer.cache[EFFECTS], behind=tracer.checked)
     result = f"held['r{len(tracer.stages) + 1}']"
     try:

@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .._face import twin, twins
-from .held import hold, joined
+from .._face import hold, joined, part, twin, twins
 
 
 @dataclass(frozen=True)
@@ -37,8 +36,9 @@ class Operand:
             own = f"{self.kind}({own}, {next_one})"
         elif self.kind != "array":
             own = f"{self.kind}({own})"
-        # numpy.array: of no dimensions, operands are NumPy's numbers.
-        return f"(written := numpy.array({own}))" if self.is_written else own
+        # Of no dimensions, operands are NumPy's numbers; what was joined has memory of its own.
+        made = "asarray" if self.kind == "joined" else "array"
+        return f"(written := numpy.{made}({own}))" if self.is_written else own
 
 
 @dataclass(frozen=True)
@@ -75,6 +75,7 @@ class Stage:
             "numpy": np,
             "joined": joined,
             "hold": hold,
+            "part": part,
         }
         made: Callable[..., Any] = eval(self.source, names)  # noqa: S307 - composed below, of literals
         return made
@@ -127,7 +128,8 @@ def call_of(  # noqa: PLR0917
 
 def result_of(held: str, expression: str) -> Stage:
     """The stage that gives a result of a call that was opened: `[0].real` of it."""
-    return Stage(f"{held}{expression}", f"lambda held, opened: held[{held!r}]{expression}")
+    text = f"{held}{expression}"
+    return Stage(text, f"part({text!r}) or (lambda held, opened: held[{held!r}]{expression})")
 
 
 def imported(name: str) -> Any:
@@ -141,8 +143,8 @@ def imported(name: str) -> Any:
             if count == 1 or error.name is None or not f"{module}.".startswith(f"{error.name}."):
                 raise
             continue
-        for part in parts[count:]:
-            found = getattr(found, part)
+        for attribute in parts[count:]:
+            found = getattr(found, attribute)
         return found
     raise ImportError(f"{name!r} names no function of a module")
 

@@ -11,12 +11,12 @@ from ..stages import FromData, Gives, Like, row
 from .dtypes import common
 
 
-@row(np.union1d)
+@row(np.union1d, source_first=True)
 def _union1d(ar1: Like, ar2: Like) -> Any:
     return Gives(common(ar1, ar2), (FromData(ar1.size + ar2.size),))
 
 
-@row(np.intersect1d)
+@row(np.intersect1d, source_first=True)
 def _intersect1d(ar1: Like, ar2: Like, assume_unique: bool = False, return_indices: bool = False) -> Any:
     n = FromData(ar1.size + ar2.size)  # what is assumed may be wrong
     both = Gives(common(ar1, ar2), (n,))
