@@ -1,0 +1,200 @@
+"""What NumPy does to an array of the call so that it shows what a result shows: text that Python runs behind the plan.
+
+Sizes that are no numbers of the program are results of the plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
+
+from ..operations import VIEWS
+from ..ops.elementwise import copied
+from ..structure import OF, ViewSteps
+from ..symbolic.arrays import SymArray, View
+from ..symbolic.graph import NewAxis, Slice, Value, unchanged
+from ..symbolic.scalars import SymInt
+from ..symbolic.sizes import Size
+from ..symbolic.stages import ON_DEVICE
+from ..symbolic.tracer import Tracer
+from .disjoint import are_disjoint
+
+_Number = Callable[[Size], str]
+
+
+@dataclass
+class Leaf:
+    """Of what a function returns, or of what its plan gives behind that."""
+
+    kind: str  # as Result has it
+    value: Value  # of a view of an argument that argument
+    argument: str
+    item: SymArray | None = None  # of arrays and views
+    name: str = ""
+    view: ViewSteps | None = None
+
+    @property
+    def memory(self) -> int | None:
+        """What tells its array from others."""
+        return id(self.item.storage) if self.item is not None and self.kind != "view" else None
+
+
+class SharedMemory:
+    """The arrays that a function returns, by their memory. Those of one memory that have elements in common are views of the
+    whole, which the plan gives; disjoint ones are arrays of their own."""
+
+    def __init__(self, tracer: Tracer) -> None:
+        self._tracer = tracer
+        self._arrays: dict[int, list[SymArray]] = {}
+        self._joined: set[int] = set()
+
+    def can_be_seen(self, item: SymArray) -> bool:
+        """Whether NumPy makes this view of the memory, in every call, and the whole is known; of an argument NumPy decides that itself."""
+        tracer, whole = self._tracer, item.storage.value.shape
+        if item.storage.argument is None and item.may_be_a_copy():
+            return False
+        if not whole or any(map(tracer.is_of_data, whole)) or tracer.untaken is ON_DEVICE:
+            return False
+        return all(view.operation in _STEPS and all(map(tracer.is_known_here, _sizes_of(view))) for view in item.chain)
+
+    def joins(self, item: SymArray) -> bool:
+        """Whether a computed array is one of several of one memory that cannot be made views of it."""
+        of = id(item.storage)
+        others = self._arrays.setdefault(of, [])
+        others.append(item)
+        is_alone = all(one is item or are_disjoint(self._tracer, one, item) for one in others)
+        if is_alone and not any(map(self._tracer.is_of_data, item.sizes)):
+            return False
+        self._joined.add(of)
+        if any(one.may_be_a_copy() for one in others):
+            self._tracer.need_layout(None)
+        # Of two that show the same in the same way it is not known whether they are one object.
+        is_twofold = len(set(map(_places, others))) < len(set(map(id, others)))
+        return is_twofold or not all(map(self.can_be_seen, others))
+
+    def behind(self, leaves: Sequence[Leaf]) -> list[Leaf]:
+        """What the plan gives behind the results, for views: the leaves that are views from now on are told how they are made."""
+        tracer = self._tracer
+        views = []
+        for leaf in leaves:
+            joined = leaf.item is not None and id(leaf.item.storage) in self._joined
+            if leaf.item is not None and (leaf.kind == "view" or (joined and leaf.item.chain)):
+                leaf.kind = "view"
+                views.append((leaf, leaf.item))
+        given = [leaf for leaf in leaves if leaf.kind != "view"]
+        before = len(given)
+        owners: dict[Hashable, int] = {}  # of a memory: which one of what is given
+        for position, leaf in enumerate(given):
+            if leaf.kind == "argument" or (leaf.item is not None and not leaf.item.chain):
+                owners.setdefault(leaf.argument or leaf.memory, position)
+        for leaf, item in views:
+            owner = leaf.argument or id(item.storage)
+            if owner in owners:
+                continue
+            owners[owner] = len(given)
+            if leaf.argument:
+                given.append(Leaf("argument", leaf.value, leaf.argument))
+                continue
+            value = own_value(tracer, item.storage.value)
+            if any(one.value is value for one in given):
+                value = copied(tracer, value)
+            given.append(Leaf("array", value, "", SymArray(tracer, item.storage)))
+        numbers: dict[Size, int] = {}
+
+        def number(size: Size) -> str:
+            if size.is_constant:
+                return str(size.constant_part)
+            if size not in numbers:
+                numbers[size] = len(given)
+                given.append(Leaf("int", SymInt(tracer, size).as_value(), ""))
+            return f"made[{numbers[size]}]"
+
+        known: dict[tuple[int, ...], int] = {}
+        for leaf, item in views:
+            places = (id(item.storage), *_places(item))
+            numbered = [known.setdefault(places[:k], len(known)) for k in range(2, len(places) + 1)]
+            steps = tuple(zip(numbered, _steps_of(tracer, item, number), strict=True))
+            leaf.view = ViewSteps(owners[leaf.argument or id(item.storage)], steps)
+        return given[before:]
+
+
+def own_value(tracer: Tracer, value: Value) -> Value:
+    """The value of an array of its own: a copy where that is an argument, or a part of one."""
+    root = unchanged(value, {})
+    while root.operation in VIEWS or (root.operation == "cast" and root.dtype == root.operands[0].dtype):
+        root = unchanged(root.operands[0], {})
+    return copied(tracer, value) if root.is_argument else value
+
+
+def _sizes_of(view: View) -> Iterator[Size]:
+    yield from view.shape
+    for item in view.attributes.get("index", ()):
+        if not isinstance(item, NewAxis):
+            yield item.start if isinstance(item, Slice) else item
+
+
+def _places(item: SymArray) -> tuple[int, ...]:
+    return tuple(map(id, item.chain))
+
+
+def _steps_of(tracer: Tracer, item: SymArray, number: _Number) -> Iterator[str]:
+    """A step for each view, with OF in the place of the array. number: Python's text for a size."""
+    before: Sequence[Size] = item.storage.value.shape
+    for view in item.chain:
+        sizes, before = tuple(map(tracer.resolve, before)), view.shape
+        yield _STEPS[view.operation](tracer, view, sizes, number)
+
+
+def _transpose(tracer: Tracer, view: View, before: Sequence[Size], number: _Number) -> str:
+    return f"{OF}.transpose({tuple(view.attributes['axes'])})"
+
+
+def _reshape(tracer: Tracer, view: View, before: Sequence[Size], number: _Number) -> str:
+    shape = tuple(map(tracer.resolve, view.shape))
+    if view.uncertain and shape == before:
+        return f"numpy.ascontiguousarray({OF})"
+    return f"{OF}.reshape(({''.join(f'{number(size)}, ' for size in shape)}))"
+
+
+def _index(tracer: Tracer, view: View, before: Sequence[Size], number: _Number) -> str:
+    extents, counts = iter(before), iter(view.shape)
+    items, reversed_axes = [], []
+    for item in view.attributes["index"]:
+        if isinstance(item, NewAxis):
+            next(counts)
+            items.append("None")
+            reversed_axes.append(":")
+        elif isinstance(item, Slice):
+            extent, count = next(extents), tracer.resolve(next(counts))
+            text, is_reversed = _slice(tracer.resolve(item.start), item.step, count, extent, number)
+            items.append(text)
+            reversed_axes.append("::-1" if is_reversed else ":")
+        else:
+            items.append(_place(tracer.resolve(item), next(extents), number))
+    text = f"{OF}[{', '.join(items if view.shape else [*items, '...'])}]"
+    return text + f"[{', '.join(reversed_axes)}]" if "::-1" in reversed_axes else text
+
+
+_STEPS = {"index": _index, "transpose": _transpose, "reshape": _reshape}
+
+
+def _place(place: Size, extent: Size, number: _Number) -> str:
+    """A position that is not negative, counted from the end where that is a number."""
+    from_end = place - extent
+    return str(from_end) if from_end.is_constant and from_end.constant_part < 0 else number(place)
+
+
+def _slice(start: Size, step: int, count: Size, extent: Size, number: _Number) -> tuple[str, bool]:
+    """A slice, and whether what it gives is to be reversed: before the first element Python counts from the end."""
+    if step < 0 and start == extent - 1 and count == _steps_in(extent, -step):
+        return f"::{step}", False
+    if step < 0:
+        return _slice(start + (count - 1) * step, -step, count, extent, number)[0], True
+    begin = "" if start == Size.constant(0) else _place(start, extent, number)
+    end = start + count * step
+    is_to_end = end == extent or count == _steps_in(extent - start, step)
+    return f"{begin}:{'' if is_to_end else _place(end, extent, number)}{'' if step == 1 else f':{step}'}", False
+
+
+def _steps_in(length: Size, step: int) -> Size:
+    return (length + (step - 1)).floor_divide(step)
