@@ -720,18 +720,19 @@ class JitFunction(_face.Dispatcher):
 
     def _found(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Specialization, Bound] | None:
         for specialization in self._specializations:
-            if specialization.traced.stages and self._untaken(args, kwargs) is not None:
-                continue
+            traced = specialization.traced
+            if (traced.stages or traced.behind) and (untaken := self._untaken(args, kwargs)) is not None:
+                if traced.stages or untaken is ON_DEVICE:  # whose views are no NumPy arrays'
+                    continue
             if specialization.traced.matches(args, kwargs):
                 return specialization, self._bind(specialization.traced, specialization.program, args, kwargs)
         return None
 
     def _untaken(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Untaken | None:
         """Why such a call may have no stages."""
-        if self.strict == "kernels":
-            return ONLY_KERNELS
-        on_device = self._moves_to_device() or places_among((*args, *kwargs.values()))
-        return ON_DEVICE if on_device else None
+        if self._moves_to_device() or places_among((*args, *kwargs.values())):
+            return ON_DEVICE
+        return ONLY_KERNELS if self.strict == "kernels" else None
 
     def _changing_values(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> frozenset[str]:
         """Values from outside of the call, in words, where one alone keeps some program from serving it. TraceError where

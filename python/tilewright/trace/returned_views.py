@@ -5,13 +5,17 @@ Sizes that are no numbers of the program are results of the plan.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from ..errors import TraceError
 from ..operations import VIEWS
 from ..ops.elementwise import copied
-from ..structure import OF, ViewSteps
-from ..symbolic.arrays import SymArray, View
+from ..ops.stages import held_copy
+from ..structure import OF, ZERO_DIMENSIONAL, ViewSteps
+from ..symbolic.arrays import Storage, SymArray, View
 from ..symbolic.graph import NewAxis, Slice, Value, unchanged
 from ..symbolic.scalars import SymInt
 from ..symbolic.sizes import Size
@@ -28,15 +32,17 @@ class Leaf:
 
     kind: str  # as Result has it
     value: Value  # of a view of an argument that argument
-    argument: str
-    item: SymArray | None = None  # of arrays and views
+    argument: str = ""
+    item: SymArray | None = None  # of arrays, held ones too, and views
+    origin: Any = None  # what the function has for the item
+    why: TraceError | None = None  # of what is still to be held: its size is not known before the call
     name: str = ""
     view: ViewSteps | None = None
 
     @property
     def memory(self) -> int | None:
         """What tells its array from others."""
-        return id(self.item.storage) if self.item is not None and self.kind != "view" else None
+        return id(self.item.storage) if self.item is not None and self.kind in ("array", ZERO_DIMENSIONAL) else None
 
 
 class SharedMemory:
@@ -45,60 +51,100 @@ class SharedMemory:
 
     def __init__(self, tracer: Tracer) -> None:
         self._tracer = tracer
-        self._arrays: dict[int, list[SymArray]] = {}
-        self._joined: set[int] = set()
+
+    def is_of_data(self, item: SymArray) -> bool:
+        """Whether data decide how many elements an array has."""
+        return any(map(self._tracer.is_of_data, item.sizes))
+
+    def why_held(self) -> TraceError:
+        return self._tracer.error("returning an array whose size depends on elements",
+                                  "results are made before the compiled function runs")  # fmt: skip
 
     def can_be_seen(self, item: SymArray) -> bool:
-        """Whether NumPy makes this view of the memory, in every call, and the whole is known; of an argument NumPy decides that itself."""
-        tracer, whole = self._tracer, item.storage.value.shape
+        """Whether NumPy makes this view of the memory, in every call; of an argument it decides that itself."""
+        tracer = self._tracer
         if item.storage.argument is None and item.may_be_a_copy():
             return False
-        if not whole or any(map(tracer.is_of_data, whole)) or tracer.untaken is ON_DEVICE:
+        if not item.storage.value.shape or tracer.untaken is ON_DEVICE:
             return False
         return all(view.operation in _STEPS and all(map(tracer.is_known_here, _sizes_of(view))) for view in item.chain)
 
-    def joins(self, item: SymArray) -> bool:
-        """Whether a computed array is one of several of one memory that cannot be made views of it."""
-        of = id(item.storage)
-        others = self._arrays.setdefault(of, [])
-        others.append(item)
-        is_alone = all(one is item or are_disjoint(self._tracer, one, item) for one in others)
-        if is_alone and not any(map(self._tracer.is_of_data, item.sizes)):
-            return False
-        self._joined.add(of)
-        if any(one.may_be_a_copy() for one in others):
-            self._tracer.need_layout(None)
-        # Of two that show the same in the same way it is not known whether they are one object.
-        is_twofold = len(set(map(_places, others))) < len(set(map(id, others)))
-        return is_twofold or not all(map(self.can_be_seen, others))
+    def is_part_of_known(self, item: SymArray) -> bool:
+        """Whether data decide the size of a view alone, and not that of the whole."""
+        whole = SymArray(self._tracer, item.storage)
+        return bool(item.chain) and not self.is_of_data(whole) and self.can_be_seen(item)
+
+    def settle(self, leaves: Sequence[Leaf]) -> str:
+        """Which leaves are views of others, and what is held. Why there is no way, where there is none."""
+        refusal = ""
+        groups: dict[int, list[Leaf]] = {}
+        for leaf in leaves:
+            if leaf.item is not None and leaf.kind != "view":
+                groups.setdefault(id(_whole(leaf.item)), []).append(leaf)
+        for group in groups.values():
+            items = list({id(leaf.origin): leaf.item for leaf in group if leaf.item is not None}.values())
+            if self._need_their_whole(group, items):
+                if any(item.may_be_a_copy() for item in items):
+                    self._tracer.need_layout(None)
+                # Of two that show the same in the same way it is not known whether they are one object.
+                is_twofold = len(set(map(_places, items))) < len(items)
+                if is_twofold or not all(map(self.can_be_seen, items)):
+                    refusal = "it returns several views of one array"
+                else:
+                    self._make_views(group)
+            for leaf in group:
+                self._hold(leaf, group)
+        return refusal
+
+    def _need_their_whole(self, group: Sequence[Leaf], items: Sequence[SymArray]) -> bool:
+        """Whether elements are shared, or data decide which ones of an array are returned."""
+        if any(leaf.why is None and leaf.item is not None and self.is_of_data(leaf.item) for leaf in group):
+            return True
+        return not all(are_disjoint(self._tracer, *pair) for pair in itertools.combinations(items, 2))
+
+    def _make_views(self, group: Sequence[Leaf]) -> None:
+        for leaf in group:
+            if leaf.item is not None and leaf.item.chain:
+                leaf.kind, leaf.why = "view", None
+
+    def _hold(self, leaf: Leaf, group: Sequence[Leaf]) -> None:
+        if leaf.why is None or leaf.item is None:
+            return
+        with self._tracer.no_kernel(leaf.why):
+            value = held_copy(self._tracer, leaf.item)
+        for one in group:
+            if one.origin is leaf.origin:
+                one.value, one.why = value, None
+
+    def _owner(self, leaf: Leaf, item: SymArray) -> Leaf:
+        """What the plan gives behind all else, for a view."""
+        tracer = self._tracer
+        if leaf.argument:
+            return Leaf("argument", leaf.value, leaf.argument)
+        whole = SymArray(tracer, item.storage)
+        if not self.is_of_data(whole):
+            return Leaf("array", own_value(tracer, item.storage.value), "", whole)
+        owner = Leaf("held", item.storage.value, "", whole, whole, self.why_held())
+        self._hold(owner, [owner])
+        return owner
 
     def behind(self, leaves: Sequence[Leaf]) -> list[Leaf]:
-        """What the plan gives behind the results, for views: the leaves that are views from now on are told how they are made."""
+        """What the plan gives behind the results, for views, which are told how they are made."""
         tracer = self._tracer
-        views = []
-        for leaf in leaves:
-            joined = leaf.item is not None and id(leaf.item.storage) in self._joined
-            if leaf.item is not None and (leaf.kind == "view" or (joined and leaf.item.chain)):
-                leaf.kind = "view"
-                views.append((leaf, leaf.item))
+        views = [(leaf, leaf.item) for leaf in leaves if leaf.kind == "view" and leaf.item is not None]
         given = [leaf for leaf in leaves if leaf.kind != "view"]
         before = len(given)
         owners: dict[Hashable, int] = {}  # of a memory: which one of what is given
         for position, leaf in enumerate(given):
             if leaf.kind == "argument" or (leaf.item is not None and not leaf.item.chain):
-                owners.setdefault(leaf.argument or leaf.memory, position)
+                owners.setdefault(_memory_of(leaf), position)
         for leaf, item in views:
-            owner = leaf.argument or id(item.storage)
-            if owner in owners:
-                continue
-            owners[owner] = len(given)
-            if leaf.argument:
-                given.append(Leaf("argument", leaf.value, leaf.argument))
-                continue
-            value = own_value(tracer, item.storage.value)
-            if any(one.value is value for one in given):
-                value = copied(tracer, value)
-            given.append(Leaf("array", value, "", SymArray(tracer, item.storage)))
+            if _memory_of(leaf) not in owners:
+                owners[_memory_of(leaf)] = len(given)
+                owner = self._owner(leaf, item)
+                if owner.kind == "array" and any(one.value is owner.value for one in given):
+                    owner.value = copied(tracer, owner.value)
+                given.append(owner)
         numbers: dict[Size, int] = {}
 
         def number(size: Size) -> str:
@@ -111,11 +157,20 @@ class SharedMemory:
 
         known: dict[tuple[int, ...], int] = {}
         for leaf, item in views:
-            places = (id(item.storage), *_places(item))
+            places = (id(_whole(item)), *_places(item))
             numbered = [known.setdefault(places[:k], len(known)) for k in range(2, len(places) + 1)]
             steps = tuple(zip(numbered, _steps_of(tracer, item, number), strict=True))
-            leaf.view = ViewSteps(owners[leaf.argument or id(item.storage)], steps)
+            leaf.view = ViewSteps(owners[_memory_of(leaf)], steps)
         return given[before:]
+
+
+def _whole(item: SymArray) -> Storage:
+    """The memory: of what a mask picks out that of the array which stands for it."""
+    return item.storage.elements_of[0] if item.storage.elements_of else item.storage
+
+
+def _memory_of(leaf: Leaf) -> Hashable:
+    return leaf.argument or (id(_whole(leaf.item)) if leaf.item is not None else None)
 
 
 def own_value(tracer: Tracer, value: Value) -> Value:

@@ -478,53 +478,47 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
     # Complex arrays whose real or imaginary part is returned, by the memory of that part here: the two parts share no element.
     parts_of: dict[tuple[int, str], dict[int, Storage]] = {}
 
-    def add_leaf(kind: str, value: Value, argument: str, item: SymArray | None = None) -> Any:
-        leaves.append(Leaf(kind, value, argument, item))
+    def add_leaf(kind: str, value: Value, *more: Any) -> Any:
+        leaves.append(Leaf(kind, value, *more))
         return ("leaf", len(leaves) - 1)
 
+    def add_held(array: SymArray, item: Any, why: TraceError) -> Any:
+        return add_leaf("held", array.storage.value, "", array, item, why)
+
     objects: dict[int, Any] = {}  # that the function made, and returns
-    # What is held, by its memory, and its leaf: twice in the result, it is one object.
+    # Objects that are held, with the number: twice in the result, it is one object.
     held_leaves: dict[int, tuple[Any, Value]] = {}
 
-    def held_leaf(item: Any, memory: Any, number: Callable[[], Value]) -> Any:
-        known = held_leaves.get(id(memory))
-        if known is None:
-            known = held_leaves[id(memory)] = item, number()
-        elif known[0] is not item:
-            reasons.append("it returns several views of one array")
-        return add_leaf("held", known[1], "")
+    def held_leaf(item: Any, number: Callable[[], Value]) -> Any:
+        if id(item) not in held_leaves:
+            held_leaves[id(item)] = item, number()
+        return add_leaf("held", held_leaves[id(item)][1])
 
     def collect(item: Any) -> Any:
         if getattr(item, "kinds", None) and item.which is not None and tracer.untaken is None:
             number = item
-            return held_leaf(item, item, lambda: of_its_kind(tracer, number))
+            return held_leaf(item, lambda: of_its_kind(tracer, number))
         if not (isinstance(item, SymArray) and item.kinds == {"float", "scalar"} and item.dtype == np.float64):
             # np.float64 is a float, of the same value: that one stands for both.
             refuse_kinds(item, "returning the value")
         if isinstance(item, Compressed):
-            selected = item
-            with tracer.no_kernel(item.refused("returning the elements")):
-                return held_leaf(item, item.whole.storage, lambda: held_copy(tracer, materialized(selected)))
-        if isinstance(item, (ArrayList, StagedList)):
-            return held_leaf(item, item, item.number)
-        if isinstance(item, KeptObject):
-            return held_leaf(item, item, item.number)
+            why = item.refused("returning the elements")
+            with tracer.no_kernel(why):
+                return add_held(materialized(item), item, why)
+        if isinstance(item, (ArrayList, StagedList, KeptObject)):
+            return held_leaf(item, item.number)
         if isinstance(item, StagedText):
             text = item
-            return held_leaf(item, item, lambda: text.opened)
+            return held_leaf(item, lambda: text.opened)
         if isinstance(item, SymArray):
-            if any(map(tracer.is_of_data, item.sizes)) and not (item.chain and shared.can_be_seen(item)):
-                why = tracer.error("returning an array whose size depends on elements",
-                                   "results are made before the compiled function runs")  # fmt: skip
-                with tracer.no_kernel(why):
-                    returned.append(item)
-                    whole = item.storage.elements_of[0] if item.storage.elements_of else item.storage
-                    return held_leaf(item, whole, lambda: held_copy(tracer, item))
+            if shared.is_of_data(item) and not shared.is_part_of_known(item):
+                returned.append(item)
+                return add_held(item, item, shared.why_held())
             kind, value, argument = _array_leaf(tracer, item)
             if kind == "view" and not shared.can_be_seen(item):
                 reasons.append(f"it returns a view of {argument}")
             if kind != "array":
-                return add_leaf(kind, value, argument, item if kind == "view" else None)
+                return add_leaf(kind, value, argument, item if kind == "view" else None, item)
             if item.storage.part_of and item.storage.chosen_from:
                 whole = item.storage.chosen_from[0][0]
                 parts_of.setdefault((id(whole), item.storage.part_of), {})[id(item.storage)] = whole
@@ -535,15 +529,13 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
                 reasons.append("it returns an array of no dimensions")
             elif not value.shape:
                 kind = ZERO_DIMENSIONAL
-            if shared.joins(item):
-                reasons.append("it returns several views of one array")
-            elif any(view.operation == "broadcast_to" for view in item.chain):
+            if any(view.operation == "broadcast_to" for view in item.chain):
                 reasons.append("it returns a read-only view, of np.broadcast_to")
             elif item.storage.read_only:
                 reasons.append(f"it returns a read-only view, {item.storage.part_of} of an array")
             if any(one.value is value and one.memory != id(item.storage) for one in leaves):
                 value = copied(tracer, value)
-            return add_leaf(kind, value, argument, item)
+            return add_leaf(kind, value, argument, item, item)
         if tracer.is_made(item) or (is_named_tuple(type(item)) and getattr(item, "__dict__", None)):
             if id(item) in objects:
                 reasons.append(f"it returns one {type(item).__name__} object twice")
@@ -553,12 +545,12 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
             attributes = {name: collect_attribute(held) for name, held in attributes_of(item).items()}
             return ("made", type(item), parts, attributes)
         if isinstance(item, SymInt):
-            return add_leaf("int", item.as_value(), "")
+            return add_leaf("int", item.as_value())
         if isinstance(item, SymScalar) and type(item.hint) is complex:
             reasons.append("it returns a Python complex number")
             return ("constant", None)
         if isinstance(item, SymScalar):
-            return add_leaf(type(item.hint).__name__, item.value, "")
+            return add_leaf(type(item.hint).__name__, item.value)
         own = item is not result and not tracer.cache["inputs"].is_outer(item)  # made at each call
         own = own or _holds_made(tracer, item)
         if isinstance(item, (tuple, list)) and (own or is_symbolic(item)):
@@ -575,7 +567,7 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
         if known and (item is not result or writes):
             # Beside what is computed; alone it is nothing to compile.
             constant = tracer.constant(item, INT64 if type(item) is int else np.dtype(type(item)))
-            return add_leaf(type(item).__name__, constant, "")
+            return add_leaf(type(item).__name__, constant)
         if item is not result and (item is None or type(item) in _PLAIN):
             return ("constant", item)
         reasons.append(
@@ -591,6 +583,8 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
         return ("constant", held) if isinstance(held, (types.ModuleType, type, np.dtype)) else collect(held)
 
     shape = collect(result)
+    if why := shared.settle(leaves):
+        reasons.append(why)
     behind = [] if reasons else shared.behind(leaves)
     _refuse_shared(tracer, returned)
     end(tracer)  # behind the last check
