@@ -721,9 +721,10 @@ class JitFunction(_face.Dispatcher):
     def _found(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Specialization, Bound] | None:
         for specialization in self._specializations:
             traced = specialization.traced
-            if (traced.stages or traced.behind) and (untaken := self._untaken(args, kwargs)) is not None:
-                if traced.stages or untaken is ON_DEVICE:  # whose views are no NumPy arrays'
-                    continue
+            untaken = self._untaken(args, kwargs) if traced.stages or traced.behind else None
+            # What is behind a plan's results is for views, which NumPy makes of its own arrays alone.
+            if untaken is ON_DEVICE or (traced.stages and untaken is not None):
+                continue
             if specialization.traced.matches(args, kwargs):
                 return specialization, self._bind(specialization.traced, specialization.program, args, kwargs)
         return None

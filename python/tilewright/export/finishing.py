@@ -9,7 +9,7 @@ from ..signatures import takes_out
 from ..structure import finishing_text, is_given_by_plans
 from .objects import literal
 
-FINISH_LINES = '''
+FINISH_LINES = """
 
 import inspect as _inspect
 
@@ -28,7 +28,7 @@ def _finished(entry, finish, refuses_out):
         call.__signature__ = _inspect.signature(entry)
     except ValueError:  # a default that no text says
         pass
-    return call'''.splitlines()
+    return call""".splitlines()
 
 
 def finish_of(function: str, traced: Any) -> str:

@@ -258,8 +258,13 @@ class _Writer:
         on_device, has_fallback = self.on_device, self.has_fallback
         (folder / "__init__.pyi").write_text(
             stub_text(
-                name, self.programs, notes, parameters,
-                on_device=on_device, has_fallback=has_fallback, structures=self.structures,
+                name,
+                self.programs,
+                notes,
+                parameters,
+                on_device=on_device,
+                has_fallback=has_fallback,
+                structures=self.structures,
             )  # fmt: skip
         )
         (folder / "py.typed").write_text("")
@@ -422,7 +427,10 @@ class _Writer:
         if group.finish:
             kernel = f"_{entry}_plan"
             inner = replace(group, finish="")
-            return [*self._load_lines(kernel, inner), *finish_lines(entry, kernel, self.function.__wrapped__, group.finish)]
+            return [
+                *self._load_lines(kernel, inner),
+                *finish_lines(entry, kernel, self.function.__wrapped__, group.finish),
+            ]
         parameters = ", ".join(
             f"({p.name!r}, {p.kind.name.lower()!r}, {_default_text(p.default)})" for p in group.parameters
         )

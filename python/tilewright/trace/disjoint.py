@@ -10,12 +10,16 @@ from ..symbolic.graph import Slice
 from ..symbolic.sizes import Size
 from ..symbolic.tracer import Tracer
 
+PARTS = ("real", "imag")  # of complex numbers, as views
+
 
 def are_disjoint(tracer: Tracer, one: SymArray, other: SymArray) -> bool:
     """Decided by sizes, under guards."""
     mine, theirs = list(one.chain), list(other.chain)
     while mine and theirs and _is_same(mine[0], theirs[0]):
         del mine[0], theirs[0]
+    if mine and theirs and {mine[0].operation, theirs[0].operation} == set(PARTS):
+        return True
     if not mine or not theirs or any(chain[0].operation != "index" for chain in (mine, theirs)):
         return False
     return any(_lie_apart(tracer, a, b) for a, b in zip(_ranges(mine[0]), _ranges(theirs[0]), strict=False))

@@ -21,7 +21,7 @@ from ..symbolic.scalars import SymInt
 from ..symbolic.sizes import Size
 from ..symbolic.stages import ON_DEVICE
 from ..symbolic.tracer import Tracer
-from .disjoint import are_disjoint
+from .disjoint import PARTS, are_disjoint
 
 _Number = Callable[[Size], str]
 
@@ -42,7 +42,8 @@ class Leaf:
     @property
     def memory(self) -> int | None:
         """What tells its array from others."""
-        return id(self.item.storage) if self.item is not None and self.kind in ("array", ZERO_DIMENSIONAL) else None
+        array = self.item if self.origin is None else self.origin
+        return id(array.storage) if array is not None and self.kind in ("array", ZERO_DIMENSIONAL) else None
 
 
 class SharedMemory:
@@ -51,6 +52,16 @@ class SharedMemory:
 
     def __init__(self, tracer: Tracer) -> None:
         self._tracer = tracer
+        self._parts: dict[int, View] = {}
+
+    def seen_through(self, item: SymArray) -> SymArray:
+        """The array as a view of what it is a part of: the real or the imaginary part lies in the memory of the whole."""
+        storage, tracer = item.storage, self._tracer
+        if storage.whole is None or storage.part_of not in PARTS or storage.whole[1] is not tracer.blocks[0]:
+            return item
+        whole = self.seen_through(storage.whole[0])
+        view = self._parts.setdefault(id(storage), View(storage.part_of, {}, storage.value.shape))
+        return SymArray(tracer, whole.storage, (*whole.chain, view, *item.chain))
 
     def is_of_data(self, item: SymArray) -> bool:
         """Whether data decide how many elements an array has."""
@@ -230,7 +241,11 @@ def _index(tracer: Tracer, view: View, before: Sequence[Size], number: _Number) 
     return text + f"[{', '.join(reversed_axes)}]" if "::-1" in reversed_axes else text
 
 
-_STEPS = {"index": _index, "transpose": _transpose, "reshape": _reshape}
+def _part(tracer: Tracer, view: View, before: Sequence[Size], number: _Number) -> str:
+    return f"{OF}.{view.operation}"
+
+
+_STEPS = {"index": _index, "transpose": _transpose, "reshape": _reshape, **dict.fromkeys(PARTS, _part)}
 
 
 def _place(place: Size, extent: Size, number: _Number) -> str:

@@ -35,7 +35,7 @@ from ..interpret.staged_texts import StagedText
 from ..interpret.unknown_callees import EffectsAreStages, begin_effects, end_effects
 from ..ops.elementwise import copied
 from ..ops.operands import is_symbolic
-from ..ops.stages import held_copy, materialized, of_its_kind
+from ..ops.stages import materialized, of_its_kind
 from ..signatures import own_signature
 from ..structure import ZERO_DIMENSIONAL, Made, ViewSteps
 from ..symbolic.arrays import Storage, SymArray
@@ -511,15 +511,16 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
             text = item
             return held_leaf(item, lambda: text.opened)
         if isinstance(item, SymArray):
-            if shared.is_of_data(item) and not shared.is_part_of_known(item):
+            seen = shared.seen_through(item)
+            if shared.is_of_data(item) and not shared.is_part_of_known(seen):
                 returned.append(item)
-                return add_held(item, item, shared.why_held())
-            kind, value, argument = _array_leaf(tracer, item)
-            if kind == "view" and not shared.can_be_seen(item):
+                return add_held(seen, item, shared.why_held())
+            kind, value, argument = _array_leaf(tracer, item, seen)
+            if kind == "view" and not shared.can_be_seen(seen):
                 reasons.append(f"it returns a view of {argument}")
             if kind != "array":
-                return add_leaf(kind, value, argument, item if kind == "view" else None, item)
-            if item.storage.part_of and item.storage.chosen_from:
+                return add_leaf(kind, value, argument, seen if kind == "view" else None, item)
+            if item.storage.part_of and item.storage.chosen_from and seen is item:
                 whole = item.storage.chosen_from[0][0]
                 parts_of.setdefault((id(whole), item.storage.part_of), {})[id(item.storage)] = whole
                 if whole.argument is not None:
@@ -535,7 +536,7 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
                 reasons.append(f"it returns a read-only view, {item.storage.part_of} of an array")
             if any(one.value is value and one.memory != id(item.storage) for one in leaves):
                 value = copied(tracer, value)
-            return add_leaf(kind, value, argument, item, item)
+            return add_leaf(kind, value, argument, seen, item)
         if tracer.is_made(item) or (is_named_tuple(type(item)) and getattr(item, "__dict__", None)):
             if id(item) in objects:
                 reasons.append(f"it returns one {type(item).__name__} object twice")
@@ -699,15 +700,16 @@ def _refuse_shared(tracer: Tracer, returned: list[SymArray]) -> None:
                     refuse(twice, "it returns one array twice, which a branch on data chose")
 
 
-def _array_leaf(tracer: Tracer, item: SymArray) -> tuple[str, Value, str]:
+def _array_leaf(tracer: Tracer, item: SymArray, seen: SymArray) -> tuple[str, Value, str]:
+    """`seen`: the array as a view of the memory."""
     value = item.read()
-    owner = item.storage.argument
+    owner = seen.storage.argument
     if owner is not None:
         if item.is_scalar:
             return "scalar", copied(tracer, value), ""
         assert owner.program_value is not None
         # The very object, whatever has been written into it.
-        return ("argument" if not item.chain else "view"), owner.program_value, owner.name
+        return ("argument" if not seen.chain else "view"), owner.program_value, owner.name
     return ("scalar" if item.is_scalar else "array"), own_value(tracer, value), ""
 
 
