@@ -5,7 +5,6 @@ from __future__ import annotations
 import collections
 import copy
 import itertools
-import sys
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -112,7 +111,7 @@ def transposed_and_sum(a):
 
 
 def in_a_dict(a):
-    return {"left": a[:, :1], "norm": np.sqrt((a * a).sum()), "all": a}
+    return {"left": a[:, :1], "norm": np.sqrt((a * a).sum()), "all": a, "both": [a.T, a * 2]}
 
 
 def in_a_dataclass(a):
@@ -305,6 +304,40 @@ def test_views_of_what_numpy_computes() -> None:
     check(beside_a_stage, (X,), (X[::-1],))
 
 
+def parts_of_an_argument(z):
+    w = z.real
+    w += 1
+    return w, z.imag[::2], z.T.real, [z[1:].imag, z * 2]
+
+
+def parts_of_what_is_computed(z):
+    w = z * 2
+    w.real[0] = 3
+    return w, w.real, w.imag[1:], w[1:]
+
+
+def parts_alone(z):
+    w = z * 2
+    return w.real, w.imag
+
+
+def a_part_of_a_part(z):
+    w = (z + 1).real
+    return w, w[::-1], np.real(z), z[z.real > 2]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [parts_of_an_argument, parts_of_what_is_computed, parts_alone, a_part_of_a_part],
+    ids=lambda function: function.__name__,
+)
+def test_real_and_imaginary_parts(function: Any) -> None:
+    z = X + 1j * X[::-1]
+    check(function, (z,), (z[::-2],), (z.astype(np.complex64),))
+    if function is not a_part_of_a_part:
+        check(function, (z.reshape(3, 3).T,))
+
+
 def drawn(x, rng):
     y = x + rng.random(x.size)
     return y, y[::2], x[1:]
@@ -383,25 +416,31 @@ def test_views_of_two_objects_are_refused_for_devices() -> None:
     assert trace(views, (A,)).fallback_reason is trace(computed, (A,)).fallback_reason is None
 
 
+def for_a_module(x, k, reverse):
+    y = x * 2
+    return {"tail": x[k:], "both": [y, y[::-1] if reverse else y[1:]], "n": x.size, 3: None}
+
+
 def test_modules_give_the_same_views(tmp_path: Any, monkeypatch: Any) -> None:
     monkeypatch.syspath_prepend(str(tmp_path))
-
-    def exported(function: Any, *calls: Any) -> Any:
-        compiled = tilewright.jit(function, strict=True)
-        for args in calls:
-            compiled(*laid_alike(args))
-        name = f"{function.__name__}_tuned"
-        compiled.export(tmp_path / name, targets=("x86-64-v3",))
-        return getattr(__import__(name), function.__name__)
-
-    check(in_a_dict, (A,), (A[::-1],), (A.T,), compiled=exported(in_a_dict, (A,)))
-    check(begins_where_data_say, (X,), (X[::-1],), compiled=exported(begins_where_data_say, (X,)))
-    check(drawn, (X, np.random.default_rng(3)), compiled=exported(drawn, (X, np.random.default_rng(3))))
-    function = sys.modules["in_a_dict_tuned"].in_a_dict
+    compiled = tilewright.jit(for_a_module, strict=True)
+    for reverse in (True, False):
+        compiled(X, 2, reverse)
+    compiled.export(tmp_path / "for_a_module_tuned", targets=("x86-64-v3",))
+    own = __import__("for_a_module_tuned").for_a_module
+    check(for_a_module, (X, 2, True), (X[::-1], 1, False), (X[::2], 3, True), compiled=own)
+    assert own.__doc__ is None or "view of x" in own.__doc__
     with pytest.raises(TypeError, match="takes no out"):
-        function(A, out=A)
+        own(X, 2, True, out=X)
+    stub = (tmp_path / "for_a_module_tuned" / "__init__.pyi").read_text()
+    assert "-> dict[Any, Any]" in stub and "'tail': view of x" in stub
+
+
+def test_a_module_makes_no_objects_of_classes(tmp_path: Any) -> None:
+    compiled = tilewright.jit(in_a_dataclass, strict=True)
+    compiled(A)
     with pytest.raises(tilewright.ExportError, match="it returns objects of classes"):
-        exported(in_a_dataclass, (A,))
+        compiled.export(tmp_path / "in_a_dataclass_tuned")
 
 
 def test_searches_compare_what_views_show() -> None:
