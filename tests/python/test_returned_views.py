@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import tilewright
 from from_text import function_of
+from numpy.lib.stride_tricks import sliding_window_view
 from tilewright.symbolic.stages import ON_DEVICE
 from tilewright.trace import trace
 
@@ -336,6 +337,39 @@ def test_real_and_imaginary_parts(function: Any) -> None:
     check(function, (z,), (z[::-2],), (z.astype(np.complex64),))
     if function is not a_part_of_a_part:
         check(function, (z.reshape(3, 3).T,))
+
+
+def diagonals(a):
+    c = a @ a.T
+    return np.diag(c), c, np.diagonal(c, 1)[::-1], np.diag(a), np.sqrt(np.diag(c))
+
+
+def a_diagonal_alone(a):
+    return np.diag(a * 2)
+
+
+def broadcast(a):
+    b = a[0] * 2
+    return np.broadcast_to(b, (len(a), 2, b.size)), b, np.broadcast_to(a, (2, *a.shape)), a.sum()
+
+
+def windows(a):
+    b = a[:, 0] * 2
+    return sliding_window_view(b, 2), b[1:], sliding_window_view(a, (2, 1)), sliding_window_view(a, len(a) // 2, axis=0)
+
+
+def bits(a):
+    b = a * 2
+    return b.view(np.int64), b, a.view(np.uint64)[1:]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [diagonals, a_diagonal_alone, broadcast, windows, bits],
+    ids=lambda function: function.__name__,
+)
+def test_views_that_nobody_may_write_and_of_other_types(function: Any) -> None:
+    check(function, (A,), (A[::-1],), (A.T,), (np.repeat(A, 2, axis=0)[1::2],))
 
 
 def drawn(x, rng):

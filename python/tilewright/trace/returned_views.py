@@ -21,7 +21,7 @@ from ..symbolic.scalars import SymInt
 from ..symbolic.sizes import Size
 from ..symbolic.stages import ON_DEVICE
 from ..symbolic.tracer import Tracer
-from .disjoint import PARTS, are_disjoint
+from .disjoint import are_disjoint
 
 _Number = Callable[[Size], str]
 
@@ -52,16 +52,17 @@ class SharedMemory:
 
     def __init__(self, tracer: Tracer) -> None:
         self._tracer = tracer
-        self._parts: dict[int, View] = {}
+        self._shown: dict[int, View] = {}
 
     def seen_through(self, item: SymArray) -> SymArray:
-        """The array as a view of what it is a part of: the real or the imaginary part lies in the memory of the whole."""
-        storage, tracer = item.storage, self._tracer
-        if storage.whole is None or storage.part_of not in PARTS or storage.whole[1] is not tracer.blocks[0]:
+        """The array as a view of the memory in which NumPy has it: real parts, diagonals, windows."""
+        shown = item.storage.shown
+        if shown is None or shown.block is not self._tracer.blocks[0]:
             return item
-        whole = self.seen_through(storage.whole[0])
-        view = self._parts.setdefault(id(storage), View(storage.part_of, {}, storage.value.shape))
-        return SymArray(tracer, whole.storage, (*whole.chain, view, *item.chain))
+        whole = self.seen_through(shown.array)
+        attributes = {"step": shown.step, "sizes": shown.sizes}
+        view = self._shown.setdefault(id(shown), View("shown", attributes, item.storage.value.shape))
+        return SymArray(self._tracer, whole.storage, (*whole.chain, view, *item.chain))
 
     def is_of_data(self, item: SymArray) -> bool:
         """Whether data decide how many elements an array has."""
@@ -74,7 +75,9 @@ class SharedMemory:
     def can_be_seen(self, item: SymArray) -> bool:
         """Whether NumPy makes this view of the memory, in every call; of an argument it decides that itself."""
         tracer = self._tracer
-        if item.storage.argument is None and item.may_be_a_copy():
+        if item.storage.argument is None and (item.may_be_a_copy() or item.storage.read_only):
+            return False
+        if any(view.warns for view in item.chain):
             return False
         if not item.storage.value.shape or tracer.untaken is ON_DEVICE:
             return False
@@ -100,7 +103,7 @@ class SharedMemory:
                 # Of two that show the same in the same way it is not known whether they are one object.
                 is_twofold = len(set(map(_places, items))) < len(items)
                 if is_twofold or not all(map(self.can_be_seen, items)):
-                    refusal = "it returns several views of one array"
+                    refusal = _refusal_of(group)
                 else:
                     self._make_views(group)
             for leaf in group:
@@ -108,8 +111,10 @@ class SharedMemory:
         return refusal
 
     def _need_their_whole(self, group: Sequence[Leaf], items: Sequence[SymArray]) -> bool:
-        """Whether elements are shared, or data decide which ones of an array are returned."""
+        """Whether elements are shared, data decide which ones of an array are returned, or nobody may write them."""
         if any(leaf.why is None and leaf.item is not None and self.is_of_data(leaf.item) for leaf in group):
+            return True
+        if any(_is_read_only(leaf.origin) for leaf in group):
             return True
         return not all(are_disjoint(self._tracer, *pair) for pair in itertools.combinations(items, 2))
 
@@ -192,8 +197,23 @@ def own_value(tracer: Tracer, value: Value) -> Value:
     return copied(tracer, value) if root.is_argument else value
 
 
+def _refusal_of(group: Sequence[Leaf]) -> str:
+    origin = next((leaf.origin for leaf in group if _is_read_only(leaf.origin)), None)
+    if origin is None:
+        return "it returns several views of one array"
+    of = f"{origin.storage.part_of} of an array" if origin.storage.read_only else "of np.broadcast_to"
+    return f"it returns a read-only view, {of}"
+
+
+def _is_read_only(item: Any) -> bool:
+    """As what np.broadcast_to and np.diagonal give."""
+    if not isinstance(item, SymArray) or item.storage.argument is not None:
+        return False
+    return item.storage.read_only or any(view.operation == "broadcast_to" for view in item.chain)
+
+
 def _sizes_of(view: View) -> Iterator[Size]:
-    yield from view.shape
+    yield from (*view.shape, *view.attributes.get("sizes", ()))
     for item in view.attributes.get("index", ()):
         if not isinstance(item, NewAxis):
             yield item.start if isinstance(item, Slice) else item
@@ -219,7 +239,7 @@ def _reshape(tracer: Tracer, view: View, before: Sequence[Size], number: _Number
     shape = tuple(map(tracer.resolve, view.shape))
     if view.uncertain and shape == before:
         return f"numpy.ascontiguousarray({OF})"
-    return f"{OF}.reshape(({''.join(f'{number(size)}, ' for size in shape)}))"
+    return f"{OF}.reshape({_shape(tracer, view, number)})"
 
 
 def _index(tracer: Tracer, view: View, before: Sequence[Size], number: _Number) -> str:
@@ -241,11 +261,28 @@ def _index(tracer: Tracer, view: View, before: Sequence[Size], number: _Number) 
     return text + f"[{', '.join(reversed_axes)}]" if "::-1" in reversed_axes else text
 
 
-def _part(tracer: Tracer, view: View, before: Sequence[Size], number: _Number) -> str:
-    return f"{OF}.{view.operation}"
+def _broadcast_to(tracer: Tracer, view: View, before: Sequence[Size], number: _Number) -> str:
+    return f"numpy.broadcast_to({OF}, {_shape(tracer, view, number)})"
 
 
-_STEPS = {"index": _index, "transpose": _transpose, "reshape": _reshape, **dict.fromkeys(PARTS, _part)}
+def _shown(tracer: Tracer, view: View, before: Sequence[Size], number: _Number) -> str:
+    step: str = view.attributes["step"]
+    for k, size in enumerate(view.attributes["sizes"]):
+        step = step.replace(f"{{{k}}}", number(tracer.resolve(size)))
+    return step
+
+
+_STEPS = {
+    "index": _index,
+    "transpose": _transpose,
+    "reshape": _reshape,
+    "broadcast_to": _broadcast_to,
+    "shown": _shown,
+}
+
+
+def _shape(tracer: Tracer, view: View, number: _Number) -> str:
+    return f"({''.join(f'{number(tracer.resolve(size))}, ' for size in view.shape)})"
 
 
 def _place(place: Size, extent: Size, number: _Number) -> str:

@@ -518,6 +518,7 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
             kind, value, argument = _array_leaf(tracer, item, seen)
             if kind == "view" and not shared.can_be_seen(seen):
                 reasons.append(f"it returns a view of {argument}")
+                return add_leaf("array", item.read(), argument, None, item)
             if kind != "array":
                 return add_leaf(kind, value, argument, seen if kind == "view" else None, item)
             if item.storage.part_of and item.storage.chosen_from and seen is item:
@@ -530,10 +531,6 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
                 reasons.append("it returns an array of no dimensions")
             elif not value.shape:
                 kind = ZERO_DIMENSIONAL
-            if any(view.operation == "broadcast_to" for view in item.chain):
-                reasons.append("it returns a read-only view, of np.broadcast_to")
-            elif item.storage.read_only:
-                reasons.append(f"it returns a read-only view, {item.storage.part_of} of an array")
             if any(one.value is value and one.memory != id(item.storage) for one in leaves):
                 value = copied(tracer, value)
             return add_leaf(kind, value, argument, seen, item)
@@ -655,7 +652,7 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
         untouched=not writes
         and not tracer.generators
         and not tracer.orders
-        and all(leaf.kind in ("argument", "view") or leaf.value.operation == "const" for leaf in leaves)
+        and all(leaf.argument or leaf.value.operation == "const" for leaf in leaves)
         and not any(leaf.kind == "array" for leaf in behind),
         contract=contract,
         writes=tuple(writes),
