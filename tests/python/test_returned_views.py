@@ -358,6 +358,23 @@ def windows(a):
     return sliding_window_view(b, 2), b[1:], sliding_window_view(a, (2, 1)), sliding_window_view(a, len(a) // 2, axis=0)
 
 
+def taken_before_writes(a):
+    d, w = np.diagonal(a), sliding_window_view(a, 2, axis=1)
+    a += 1
+    z = a + 1j
+    r, q = z.real, np.diagonal(z.imag)
+    z *= 2j
+    return d, w, r, q, a.sum()
+
+
+def taken_before_a_loop_that_writes(a):
+    z = a + 1j
+    r = z.imag
+    for i in range(len(a)):
+        z[i] = i * (1 + 1j)
+    return r
+
+
 def bits(a):
     b = a * 2
     return b.view(np.int64), b, a.view(np.uint64)[1:]
@@ -365,11 +382,25 @@ def bits(a):
 
 @pytest.mark.parametrize(
     "function",
-    [diagonals, a_diagonal_alone, broadcast, windows, bits],
+    [diagonals, a_diagonal_alone, broadcast, windows, taken_before_writes, taken_before_a_loop_that_writes, bits],
     ids=lambda function: function.__name__,
 )
 def test_views_that_nobody_may_write_and_of_other_types(function: Any) -> None:
     check(function, (A,), (A[::-1],), (A.T,), (np.repeat(A, 2, axis=0)[1::2],))
+
+
+def test_a_part_of_a_part_is_not_read_after_the_whole_was_written() -> None:
+    def diagonal_of_a_part(a):
+        z = a + 1j
+        q = np.diagonal(z.real)
+        z *= 2
+        return q + 1
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        compiled = tilewright.jit(diagonal_of_a_part)
+        for _ in range(3):
+            np.testing.assert_array_equal(compiled(A), diagonal_of_a_part(A))
 
 
 def drawn(x, rng):

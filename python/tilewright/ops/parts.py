@@ -178,5 +178,5 @@ def _overlapping(array: SymArray, value: Value, name: str) -> SymArray:
     """What NumPy has as a view whose elements are in several places of it; here an array that is not written."""
     view = SymArray.fresh(array.tracer, value, is_scalar=False)
     view.storage.part_of = name
-    view.storage.chosen_from = ((array.storage, array.storage.value),)
+    view.storage.chosen_from = array.sources()
     return view

@@ -581,7 +581,7 @@ def _result(tracer: Tracer, leaf: Gives, value: Value) -> Any:
     if leaf.view_of is not None and not made.is_scalar:
         made.storage.read_only, made.storage.part_of = not leaf.is_writeable, leaf.view_name
         if isinstance(whole := leaf.view_of.value, SymArray):
-            made.storage.chosen_from = ((whole.storage, whole.storage.value),)
+            made.storage.chosen_from = whole.sources()
             if leaf.view_step:
                 sizes = tuple(map(size_of, leaf.view_sizes))
                 made.storage.shown = Shown(whole, tracer.blocks[-1], leaf.view_step, sizes)

@@ -202,6 +202,14 @@ class SymArray(ArrayLike):
             made.seen = self.seen
         return made
 
+    def sources(self) -> tuple[tuple[Storage, Value], ...]:
+        """The memory that a view of it shows, which is memory of its own here, and its value now."""
+        return (self.storage, self.storage.value), *(self.storage.chosen_from or ())
+
+    def is_stale(self) -> bool:
+        """Whether what it stands for was written after it was made."""
+        return any(was_written(self.tracer, *source) for source in self.storage.chosen_from or ())
+
     def may_be_a_copy(self) -> bool:
         return any(view.uncertain for view in self.chain)
 
@@ -267,7 +275,7 @@ class SymArray(ArrayLike):
     def read(self) -> Value:
         """The value at this point of the function."""
         if self.storage.chosen_from:
-            self._refuse_stale(self.storage.chosen_from)
+            self._refuse_stale()
         if self.storage.elements_of is not None and was_written(self.tracer, *self.storage.elements_of):
             raise self._of_elements("reading a view of what a boolean mask picks out after that was written")
         if not self.chain:
@@ -293,8 +301,8 @@ class SymArray(ArrayLike):
         why = "it is one array in NumPy, and two here"
         return self.tracer.error(asked, why, "Store under the mask itself (x[mask] = …), or use np.where.")
 
-    def _refuse_stale(self, sources: tuple[tuple[Storage, Value], ...]) -> None:
-        if any(was_written(self.tracer, *source) for source in sources):
+    def _refuse_stale(self) -> None:
+        if self.is_stale():
             if self.storage.part_of:
                 raise self.tracer.error(
                     f"reading .{self.storage.part_of} of an array after the array itself was written",
@@ -353,13 +361,13 @@ class SymArray(ArrayLike):
     def _write_part(self, whole: SymArray, value: Value) -> None:
         """Of a view that is the real or the imaginary part: the array itself is written."""
         tracer, name = self.tracer, self.storage.part_of
-        self._refuse_stale(self.storage.chosen_from or ())
+        self._refuse_stale()
         part, held = self._rebuilt(self.storage.value, self.chain, value), whole.read()
         other = tracer.add("imag" if name == "real" else "real", (held,), {}, part.dtype, held.shape)
         parts = (part, other) if name == "real" else (other, part)
         whole.write(tracer.add("complex", parts, {}, held.dtype, held.shape))
         self.storage.value, self.storage.version = part, self.storage.version + 1
-        self.storage.chosen_from = ((whole.storage, whole.storage.value),)
+        self.storage.chosen_from = whole.sources()
 
     def _rebuilt(self, base: Value, chain: tuple[View, ...], value: Value) -> Value:
         if not chain:
@@ -427,7 +435,7 @@ class SymArray(ArrayLike):
         made = SymArray.fresh(self.tracer, part, is_scalar=self.is_scalar)
         made.storage.part_of = name
         if not self.is_scalar:
-            made.storage.chosen_from = ((self.storage, self.storage.value),)
+            made.storage.chosen_from = self.sources()
             made.storage.shown = Shown(self, self.tracer.blocks[-1], f"{OF}.{name}")
         return made
 

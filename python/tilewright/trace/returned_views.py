@@ -114,7 +114,7 @@ class SharedMemory:
         """Whether elements are shared, data decide which ones of an array are returned, or nobody may write them."""
         if any(leaf.why is None and leaf.item is not None and self.is_of_data(leaf.item) for leaf in group):
             return True
-        if any(_is_read_only(leaf.origin) for leaf in group):
+        if any(_is_read_only(leaf.origin) or _is_stale(leaf.origin) for leaf in group):
             return True
         return not all(are_disjoint(self._tracer, *pair) for pair in itertools.combinations(items, 2))
 
@@ -203,6 +203,10 @@ def _refusal_of(group: Sequence[Leaf]) -> str:
         return "it returns several views of one array"
     of = f"{origin.storage.part_of} of an array" if origin.storage.read_only else "of np.broadcast_to"
     return f"it returns a read-only view, {of}"
+
+
+def _is_stale(item: Any) -> bool:
+    return isinstance(item, SymArray) and item.is_stale()
 
 
 def _is_read_only(item: Any) -> bool:

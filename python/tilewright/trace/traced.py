@@ -699,7 +699,7 @@ def _refuse_shared(tracer: Tracer, returned: list[SymArray]) -> None:
 
 def _array_leaf(tracer: Tracer, item: SymArray, seen: SymArray) -> tuple[str, Value, str]:
     """`seen`: the array as a view of the memory."""
-    value = item.read()
+    value = seen.storage.value if item.is_stale() and seen is not item else item.read()
     owner = seen.storage.argument
     if owner is not None:
         if item.is_scalar:
