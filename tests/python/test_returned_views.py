@@ -263,7 +263,7 @@ def picked_out(x):
     return s, s[::-1], s[1:3], len(s)
 
 
-def parts_of_what_is_picked_out(x):
+def overlapping_parts_of_what_is_picked_out(x):
     s = x[x > 2] * 2
     return s[:3], s[1:], s[::2]
 
@@ -289,7 +289,7 @@ def filled_alone(x):
 
 @pytest.mark.parametrize(
     "function",
-    [begins_where_data_say, picked_out, parts_of_what_is_picked_out, filled, filled_alone],
+    [begins_where_data_say, picked_out, overlapping_parts_of_what_is_picked_out, filled, filled_alone],
     ids=lambda function: function.__name__,
 )
 def test_views_that_data_decide(function: Any) -> None:
@@ -327,15 +327,46 @@ def a_part_of_a_part(z):
     return w, w[::-1], np.real(z), z[z.real > 2]
 
 
+def parts_of_what_is_picked_out(z):
+    s = z[z.real > 2]
+    u = np.unique(z)
+    return s.real[::2], s.imag, u.real, u, z[z.imag > 3][:2]
+
+
+def a_part_beside_what_is_picked_out(z):
+    s = z[z.real > 2]
+    return s.real, s
+
+
+def test_a_part_beside_what_a_mask_picks_out_is_numpys() -> None:
+    z = X + 1j
+    with pytest.raises(tilewright.TraceError, match="it returns several views of one array"):
+        tilewright.jit(a_part_beside_what_is_picked_out, strict=True)(z)
+
+
+def parts_of_what_a_branch_chose(z):
+    w = z
+    if z.reshape(-1)[0].real > 3:
+        w = z * 2
+    return w.real, z.imag + 1
+
+
 @pytest.mark.parametrize(
     "function",
-    [parts_of_an_argument, parts_of_what_is_computed, parts_alone, a_part_of_a_part],
+    [
+        parts_of_an_argument,
+        parts_of_what_is_computed,
+        parts_alone,
+        a_part_of_a_part,
+        parts_of_what_is_picked_out,
+        parts_of_what_a_branch_chose,
+    ],
     ids=lambda function: function.__name__,
 )
 def test_real_and_imaginary_parts(function: Any) -> None:
     z = X + 1j * X[::-1]
     check(function, (z,), (z[::-2],), (z.astype(np.complex64),))
-    if function is not a_part_of_a_part:
+    if function not in (a_part_of_a_part, parts_of_what_is_picked_out):
         check(function, (z.reshape(3, 3).T,))
 
 

@@ -26,7 +26,7 @@ from .disjoint import are_disjoint
 _Number = Callable[[Size], str]
 
 
-@dataclass
+@dataclass(eq=False)
 class Leaf:
     """Of what a function returns, or of what its plan gives behind that."""
 
@@ -95,8 +95,10 @@ class SharedMemory:
         for leaf in leaves:
             if leaf.item is not None and leaf.kind != "view":
                 groups.setdefault(id(_whole(leaf.item)), []).append(leaf)
+        wholes = []
         for group in groups.values():
             items = list({id(leaf.origin): leaf.item for leaf in group if leaf.item is not None}.values())
+            wholes.append(_whole(items[0]))
             if self._need_their_whole(group, items):
                 if any(item.may_be_a_copy() for item in items):
                     self._tracer.need_layout(None)
@@ -108,7 +110,7 @@ class SharedMemory:
                     self._make_views(group)
             for leaf in group:
                 self._hold(leaf, group)
-        return refusal
+        return refusal or _refusal_of_parts(wholes)
 
     def _need_their_whole(self, group: Sequence[Leaf], items: Sequence[SymArray]) -> bool:
         """Whether elements are shared, data decide which ones of an array are returned, or nobody may write them."""
@@ -127,7 +129,7 @@ class SharedMemory:
         if leaf.why is None or leaf.item is None:
             return
         with self._tracer.no_kernel(leaf.why):
-            value = held_copy(self._tracer, leaf.item)
+            value = held_copy(self._tracer, leaf.origin if isinstance(leaf.origin, SymArray) else leaf.item)
         for one in group:
             if one.origin is leaf.origin:
                 one.value, one.why = value, None
@@ -203,6 +205,13 @@ def _refusal_of(group: Sequence[Leaf]) -> str:
         return "it returns several views of one array"
     of = f"{origin.storage.part_of} of an array" if origin.storage.read_only else "of np.broadcast_to"
     return f"it returns a read-only view, {of}"
+
+
+def _refusal_of_parts(wholes: Sequence[Storage]) -> str:
+    """Of the real part of what a mask picks out beside another view of that: two arrays here."""
+    parts = [(id(whole.shown.array.storage), whole.shown.step) for whole in wholes if whole.shown is not None]
+    is_shared = len(set(parts)) < len(parts) or any(id(whole) == of for whole in wholes for of, _ in parts)
+    return "it returns several views of one array" if is_shared else ""
 
 
 def _is_stale(item: Any) -> bool:

@@ -513,7 +513,7 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
         if isinstance(item, SymArray):
             seen = shared.seen_through(item)
             if shared.is_of_data(item) and not shared.is_part_of_known(seen):
-                returned.append(item)
+                returned.append(seen)
                 return add_held(seen, item, shared.why_held())
             kind, value, argument = _array_leaf(tracer, item, seen)
             if kind == "view" and not shared.can_be_seen(seen):
@@ -526,7 +526,7 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
                 parts_of.setdefault((id(whole), item.storage.part_of), {})[id(item.storage)] = whole
                 if whole.argument is not None:
                     reasons.append(f"it returns a view of {whole.argument.name}")
-            returned.append(item)
+            returned.append(seen)
             if not value.shape and tracer.untaken is ON_DEVICE:
                 reasons.append("it returns an array of no dimensions")
             elif not value.shape:
@@ -606,11 +606,13 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
         deepest = max((len(value.shape) for value in emitter.values), default=0)
         if deepest > MAX_RANK:
             reasons.append(f"it works on arrays of {deepest} dimensions, where at most {MAX_RANK} are compiled")
-        computed = bool(writes) or any(
-            not value.is_argument and value.operation != "const"
-            for value in emitter.results[: len(given) - len(behind)]
-        )
-        computed = computed or any(leaf.kind == "array" for leaf in behind)
+        # Numbers behind the results are no work of their own.
+        outcomes = [
+            value
+            for leaf, value in zip(given, emitter.results, strict=True)
+            if leaf not in behind or leaf.kind != "int"
+        ]
+        computed = bool(writes) or any(not value.is_argument and value.operation != "const" for value in outcomes)
         if not computed:
             reasons.append("it returns its arguments and computes nothing")
     else:
@@ -653,7 +655,7 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
         and not tracer.generators
         and not tracer.orders
         and all(leaf.argument or leaf.value.operation == "const" for leaf in leaves)
-        and not any(leaf.kind == "array" for leaf in behind),
+        and all(leaf.kind in ("argument", "int") for leaf in behind),
         contract=contract,
         writes=tuple(writes),
         generators=tuple(
