@@ -124,7 +124,7 @@ def a_list_of_one(x):
 
 
 @pytest.mark.parametrize("function", [a_list, a_list_of_one])
-def test_a_list_is_returned_as_a_list(function: Any) -> None:
+def test_a_list_is_returned_as_a_list(function: Any, tmp_path: Any) -> None:
     x = np.arange(60_000.0)
     f = tilewright.jit(function, strict=True)
     for _ in range(2):
@@ -134,6 +134,12 @@ def test_a_list_is_returned_as_a_list(function: Any) -> None:
         assert [one is x for one in got] == [other is x for other in expected]
     out = tuple(np.empty_like(x) if np.ndim(one) and one is not x else None for one in expected)
     assert f(x, out=out)[0] is out[0]
+    with pytest.raises(tilewright.ExportError) as error:
+        f.export(tmp_path / "list_tuned")
+    assert str(error.value) == (
+        f"{function.__name__}: it returns a list; functions of a module return arrays, numbers and tuples of them. "
+        "Return a tuple."
+    )
 
 
 def floored_or_itself(a):

@@ -1,4 +1,4 @@
-"""Results that Python makes of what a plan gives, in a module: lists, dicts, views of arguments and of arrays."""
+"""Results that Python makes of what a plan gives, in a module: views of arguments and of arrays."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from ..errors import ExportError
 from ..signatures import takes_out
-from ..structure import finishing_text, is_given_by_plans
+from ..structure import ZERO_DIMENSIONAL, finishing_text, is_given_by_plans
 from .objects import literal
 
 FINISH_LINES = """
@@ -19,7 +19,7 @@ import numpy as _numpy
 def _finished(entry, finish, refuses_out):
     def call(*args, **kwargs):
         if refuses_out and kwargs.pop('out', None) is not None:
-            raise TypeError(f'{entry.__name__}: its results are put together in Python, which takes no out.')
+            raise TypeError(f'{entry.__name__}: views are among its results, which take no out.')
         return finish(entry(*args, **kwargs))
 
     call.__name__ = call.__qualname__ = entry.__name__
@@ -32,20 +32,22 @@ def _finished(entry, finish, refuses_out):
 
 
 def finish_of(function: str, traced: Any) -> str:
-    """Python's text for the result, of `made`, `held` and numpy; "" where the plan gives it. Raises ExportError for objects that
-    a module cannot make."""
+    """Python's text for the result, of `made`, `held` and numpy; "" where the plan gives it. Raises ExportError for what is no
+    tuple."""
     if is_given_by_plans(traced.results):
         return ""
-    held: list[Any] = []
-    text = finishing_text(traced.results, held)
-    written = [literal(value) for value in held]
-    if not all(written):
+    results = traced.results if type(traced.results) is tuple else (traced.results,)
+    if type(traced.results) is list or not all(
+        hasattr(leaf, "view") and leaf.kind != ZERO_DIMENSIONAL for leaf in results
+    ):
         raise ExportError(
-            f"{function}: it returns objects of classes; functions of a module return arrays, numbers, and tuples, lists and "
-            "dicts of them.",
+            f"{function}: it returns {'a list' if isinstance(traced.results, list) else 'more than that'}; functions of a module "
+            "return arrays, numbers and tuples of them.",
             "Return a tuple.",
         )
-    return f"lambda made, held=({''.join(f'{one}, ' for one in written)}), numpy=_numpy: {text}"
+    held: list[Any] = []
+    text = finishing_text(traced.results, held)
+    return f"lambda made, held=({''.join(f'{literal(one)}, ' for one in held)}), numpy=_numpy: {text}"
 
 
 def finish_lines(entry: str, kernel: str, function: Any, finish: str) -> list[str]:

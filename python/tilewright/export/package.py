@@ -166,11 +166,10 @@ def check_exportable(function: Jitted, specializations: list[Specialization], op
             if argument.path[-1][0] == "pcg64":
                 check_stream(name, argument)
         reads_of(name, specialization.traced, _arguments_of(specialization))
-        if (finish := finish_of(name, specialization.traced)) and on_device:
+        if finish_of(name, specialization.traced) and on_device:
             raise ExportError(
-                f"{name}: Python makes its results of what kernels give ({finish}); on a device a module returns arrays, "
-                "numbers and tuples of them.",
-                "Return a tuple, and no views.",
+                f"{name}: views are among its results, which a module for a device does not give.",
+                "Return copies of them.",
             )
     if function.refusals and options.allow_fallback:
         check_fallback(name, function.__wrapped__)  # type: ignore[arg-type]
@@ -317,7 +316,7 @@ class _Writer:
             which = f"{len(in_c)} of {len(self.programs)} signatures have a function" if in_c else "No function"
             why = "the arrays from outside that it reads would have to be arguments"
             if not all(map(is_given_by_plans, self.structures)):
-                why = "Python puts results together"
+                why = "views are among the results"
             if stages := calls_of(self.stages):
                 why = f"what computes {', '.join(stages)} is Python's"
             notes.append(f"{which} for C: {why}.")

@@ -123,12 +123,10 @@ def shapes(program: Program, structure: Any = None) -> str:
 
 
 def _made_text(program: Program, structure: Any) -> str:
-    """Of a result that Python makes of what the plan gives."""
-    if type(structure) is dict:
-        return f"{{{', '.join(f'{key!r}: {_made_text(program, item)}' for key, item in structure.items())}}}"
-    if type(structure) in (tuple, list):
-        text = ", ".join(_made_text(program, item) for item in structure)
-        return f"[{text}]" if type(structure) is list else f"({text}{',' if len(structure) == 1 else ''})"
+    """Of a result among which are views, which Python makes of what the plan gives."""
+    if type(structure) is tuple:
+        items = [_made_text(program, item) for item in structure]
+        return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
     if structure.kind == "constant":
         return repr(structure.value)
     if structure.kind == "view":
@@ -142,8 +140,6 @@ def _made_text(program: Program, structure: Any) -> str:
 def _made_type(program: Program, structure: Any) -> str:
     if type(structure) is tuple:
         return f"tuple[{', '.join(_made_type(program, item) for item in structure)}]"
-    if type(structure) in (dict, list):
-        return "dict[Any, Any]" if type(structure) is dict else "list[Any]"
     if structure.kind == "constant":
         return type(structure.value).__name__ if structure.value is not None else "None"
     if structure.kind in ("int", "float", "bool"):
