@@ -16,7 +16,7 @@ import threading
 import time
 import types
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -27,13 +27,14 @@ import numpy as np
 
 from .binding import Bound, bind, layout_of
 from .errors import Error
+from .given_by_plans import given_by_plan
 from .operations import with_trait
 from .program import Program, evaluate
 from .quantities import format_bytes
 from .record.capture import IMMUTABLE, copy_arguments
 from .signatures import own_signature
 from .strided_copies import with_strides
-from .structure import flattened, is_flat
+from .structure import is_flat
 from .work_folders import work_folder
 
 _PREFIX = "tilewright-data"
@@ -139,10 +140,18 @@ class Answer:
 class Reference:
     """The user's function in NumPy, on copies of the arguments that it writes into."""
 
-    def __init__(self, function: Callable[..., Any], traced: Any, program: Program) -> None:
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        traced: Any,
+        program: Program,
+        run_plan: Callable[[Call], Sequence[Any]] | None = None,
+    ) -> None:
+        """`run_plan`: what a plan gives for a call, where data decide how results are seen."""
         self.function = function
         self._traced = traced
         self.program = program
+        self._run_plan = run_plan
 
     def nudged(self, eps: float) -> Reference:
         """The same function with its float literals and defaults changed by `eps` of themselves."""
@@ -157,7 +166,7 @@ class Reference:
         defaults = None if function.__defaults__ is None else tuple(change(value) for value in function.__defaults__)
         changed = types.FunctionType(code, function.__globals__, function.__name__, defaults, function.__closure__)
         changed.__kwdefaults__ = function.__kwdefaults__
-        return Reference(changed, self._traced, self.program)
+        return Reference(changed, self._traced, self.program, self._run_plan)
 
     @property
     def needs_copies(self) -> bool:
@@ -197,16 +206,18 @@ class Reference:
             before = time.perf_counter_ns()
             result = call_within(limit_s, lambda: self.run(fresh)) if limit_s > 0 else self.run(fresh)
             took = time.perf_counter_ns() - before
-        return Answer(self._arrays(result), self.written(fresh), took)
+        return Answer(self._arrays(result, fresh, call), self.written(fresh), took)
 
-    def _arrays(self, result: Any) -> tuple[np.ndarray[Any, Any], ...]:
+    def _arrays(self, result: Any, ran: Call, call: Call) -> tuple[np.ndarray[Any, Any], ...]:
         names, numbers = self.program.results, self.program.result_numbers
         if not names:  # it only writes
             return ()
         if is_flat(self._traced.results):
             results = result if isinstance(result, (tuple, list)) else (result,)
         else:
-            results = flattened(self._traced.results, result)
+            bound = bind(self._traced, self.program, ran.args, ran.kwargs)
+            run = partial(self._run_plan, self.fresh(call)) if self._run_plan else None
+            results = given_by_plan(self._traced, self.program, result, bound, run)
         if len(results) != len(names):
             return tuple(np.asarray(r) for r in results)
         try:

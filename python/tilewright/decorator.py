@@ -725,7 +725,10 @@ class JitFunction(_face.Dispatcher):
 
     def _found(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Specialization, Bound] | None:
         for specialization in self._specializations:
-            if specialization.traced.stages and self._untaken(args, kwargs) is not None:
+            traced = specialization.traced
+            untaken = self._untaken(args, kwargs) if traced.stages or traced.behind else None
+            # What is behind a plan's results is for views, which NumPy makes of its own arrays alone.
+            if untaken is ON_DEVICE or (traced.stages and untaken is not None):
                 continue
             if specialization.traced.matches(args, kwargs):
                 return specialization, self._bind(specialization.traced, specialization.program, args, kwargs)
@@ -733,10 +736,9 @@ class JitFunction(_face.Dispatcher):
 
     def _untaken(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Untaken | None:
         """Why such a call may have no stages."""
-        if self.strict == "kernels":
-            return ONLY_KERNELS
-        on_device = self._moves_to_device() or places_among((*args, *kwargs.values()))
-        return ON_DEVICE if on_device else None
+        if self._moves_to_device() or places_among((*args, *kwargs.values())):
+            return ON_DEVICE
+        return ONLY_KERNELS if self.strict == "kernels" else None
 
     def _changing_values(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> frozenset[str]:
         """Values from outside of the call, in words, where one alone keeps some program from serving it. TraceError where

@@ -19,7 +19,7 @@ from . import _face
 from .partials import Partials
 from .plan import Version, all_objects, compose
 from .program import Program, ScalarArgument
-from .structure import assembled, finisher, is_flat, is_given_by_plans
+from .structure import finisher, is_flat, is_given_by_plans
 
 _CARRIED: dict[str, type[Any]] = {"float64": float, "int64": int, "bool": bool, "complex128": complex}
 _SIMPLE = (bool, int, float, str, type(None))
@@ -208,12 +208,13 @@ def program_function(
     carried = [(a.name, _CARRIED[a.dtype] if isinstance(a, ScalarArgument) else None) for a in program.arguments]
 
     returns_list, flat = isinstance(structure, list), is_flat(structure)
+    finish = None if flat else finisher(structure)
 
     def run(values: Mapping[str, Any], out: Any) -> Any:
         arguments = [values[name] if carry is None else carry(values[name]) for name, carry in carried]
         made = entry(*arguments) if out is None or not flat else entry(*arguments, out=out)
-        if not flat:
-            return assembled(structure, iter(made))
+        if finish is not None:
+            return finish(made)
         return list(made) if returns_list else made
 
     return run

@@ -66,7 +66,7 @@ class StageRecord:
 
 
 class StageRecorder:
-    """Runs calls of a program that has stages; versions are compiled as calls need them."""
+    """Runs calls of a program; versions are compiled as calls need them."""
 
     def __init__(self, specialization: Specialization, bound: Bound) -> None:
         self._specialization = specialization
@@ -84,6 +84,15 @@ class StageRecorder:
         with np.errstate(all="ignore"), drawing(traced, bound) as values:
             run(values, None)
         return found
+
+    def given(self, call: Call) -> tuple[Any, ...]:
+        """What the plan gives for a call, whose arguments it may write."""
+        traced, program = self._specialization.traced, self._specialization.program
+        bound = bind(traced, program, call.args, call.kwargs)
+        run = program_function(program, [self._version_for(bound)], None, functions_of(traced.stages))
+        with np.errstate(all="ignore"), drawing(traced, bound) as values:
+            made: tuple[Any, ...] = run(values, None)
+        return made
 
     def _version_for(self, bound: Bound) -> Version:
         for version in self._versions:

@@ -1,13 +1,15 @@
 """Results that are more than arrays and numbers in a tuple: lists, dicts, named tuples and objects, nested, with constants
-in them.
+and views in them.
 
-A plan gives what it computes in one tuple; the structure of the function's result says how Python puts that together.
+A plan gives what it computes in one tuple; the structure of the function's result says how Python puts that together. Behind
+what the structure takes in order stands what views are made of: arrays that are no results themselves, and numbers.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +17,16 @@ import numpy as np
 
 # The kind of a leaf that a plan gives as a number, and the function as an array.
 ZERO_DIMENSIONAL = "array of no dimensions"
+
+OF = "{of}"  # in the text of a view: the array that it is a view of
+
+
+@dataclass(frozen=True)
+class ViewSteps:
+    """What makes a view of an array that a plan gives: Python's text for each step, with OF and what stands in `made`."""
+
+    of: int  # which of the plan's results
+    steps: tuple[tuple[int, str], ...]  # of the same number: one object, which several views go through
 
 
 @dataclass(frozen=True)
@@ -31,7 +43,7 @@ def is_flat(structure: Any) -> bool:
     items = structure if type(structure) in (tuple, list) else [structure]
     if any(type(item) in (tuple, list, dict, Made) or hasattr(item, "_fields") for item in items):
         return False
-    if any(item is not None and item.kind == ZERO_DIMENSIONAL for item in items):
+    if any(item is not None and (item.kind == ZERO_DIMENSIONAL or item.view) for item in items):
         return False
     return items is not structure or not any(item.kind == "constant" for item in items)
 
@@ -50,26 +62,19 @@ def put_together(cls: type[Any], items: list[Any] | None, attributes: dict[str, 
     return made
 
 
-def assembled(structure: Any, made: Iterator[Any]) -> Any:
-    """The function's result, of what the plan gave, in order."""
-    if type(structure) is dict:
-        return {key: assembled(item, made) for key, item in structure.items()}
-    if type(structure) in (tuple, list):
-        return type(structure)([assembled(item, made) for item in structure])
-    if isinstance(structure, Made):
-        items = None if structure.items is None else [assembled(item, made) for item in structure.items]
-        return put_together(structure.cls, items, assembled(structure.attributes, made))
-    if hasattr(structure, "_fields"):
-        return type(structure)(*[assembled(item, made) for item in structure])
-    if structure.kind == ZERO_DIMENSIONAL:
-        return np.array(next(made))
-    return structure.value if structure.kind == "constant" else next(made)
-
-
 def finisher(structure: Any) -> Callable[[tuple[Any, ...]], Any]:
-    """As assembled(), for every call: a function whose code is that one expression."""
+    """What makes the function's result of what the plan gave: a function whose code is one expression."""
     held: list[Any] = []
+    text = finishing_text(structure, held)
+    finish: Callable[[tuple[Any, ...]], Any] = eval(f"lambda made: {text}", {"held": held, "numpy": np})
+    return finish
+
+
+def finishing_text(structure: Any, held: list[Any]) -> str:
+    """The expression, of `made`, of objects that are put into `held`, and of numpy."""
     numbers = itertools.count()
+    used = Counter(number for leaf in _all_leaves(structure) if leaf.view for number, _ in leaf.view.steps)
+    known: dict[int, str] = {}  # variables, by the step that they are made in
 
     def hold(value: Any) -> str:
         held.append(value)
@@ -87,41 +92,63 @@ def finisher(structure: Any) -> Callable[[tuple[Any, ...]], Any]:
             return f"{hold(put_together)}({hold(item.cls)}, {items}, {text(item.attributes)})"
         if hasattr(item, "_fields"):
             return f"{hold(type(item))}({', '.join(map(text, item))})"
+        if item.view:
+            return view(item.view)
         if item.kind == ZERO_DIMENSIONAL:
-            return f"{hold(np.array)}(made[{next(numbers)}])"
+            return f"numpy.array(made[{next(numbers)}])"
         return hold(item.value) if item.kind == "constant" else f"made[{next(numbers)}]"
 
-    finish: Callable[[tuple[Any, ...]], Any] = eval(f"lambda made: {text(structure)}", {"held": held})
-    return finish
+    def view(seen: ViewSteps) -> str:
+        made = f"made[{seen.of}]"
+        for number, step in seen.steps:
+            if number in known:
+                made = known[number]
+                continue
+            made = step.replace(OF, made)
+            if used[number] > 1:
+                known[number] = f"view{number}"
+                made = f"({known[number]} := {made})"
+        return made
+
+    return text(structure)
 
 
-def flattened(structure: Any, result: Any) -> list[Any]:
-    """What a plan would have given, of the function's result. ValueError where that has another structure."""
+def seen_of(view: ViewSteps, made: Any) -> Any:
+    """A view of what a plan gave."""
+    shown = made[view.of]
+    for _, step in view.steps:
+        shown = eval(step.replace(OF, "shown"), {"shown": shown, "made": made, "numpy": np})
+    return shown
+
+
+def paired(structure: Any, result: Any) -> list[tuple[Any, Any]]:
+    """The leaves that are no constants, each with what the function's result has there. ValueError where that has another
+    structure."""
     if type(structure) is dict:
         if type(result) is not dict or list(result) != list(structure):
             raise ValueError("the result is another dict")
-        return [leaf for key, item in structure.items() for leaf in flattened(item, result[key])]
+        return [leaf for key, item in structure.items() for leaf in paired(item, result[key])]
     if isinstance(structure, Made):
         if type(result) is not structure.cls:
             raise ValueError(f"the result is no {structure.cls.__name__}")
         attributes = {name: getattr(result, name) for name in structure.attributes}
-        items = [] if structure.items is None else flattened(structure.items, tuple(iter(result)))
-        return items + flattened(structure.attributes, attributes)
+        items = [] if structure.items is None else paired(structure.items, tuple(iter(result)))
+        return items + paired(structure.attributes, attributes)
     if type(structure) in (tuple, list) or hasattr(structure, "_fields"):
         if type(result) is not type(structure) or len(result) != len(structure):
             raise ValueError(f"the result is no {type(structure).__name__} of {len(structure)}")
-        return [leaf for item, one in zip(structure, result, strict=True) for leaf in flattened(item, one)]
-    if structure.kind == ZERO_DIMENSIONAL:
-        return [result[()]]
-    return [] if structure.kind == "constant" else [result]
+        return [leaf for item, one in zip(structure, result, strict=True) for leaf in paired(item, one)]
+    if structure is None or structure.kind == "constant":
+        return []
+    return [(structure, result[()] if structure.kind == ZERO_DIMENSIONAL else result)]
 
 
-def leaves_of(structure: Any) -> list[Any]:
+def _all_leaves(structure: Any) -> list[Any]:
     """What says of each of those what it is."""
     if type(structure) is dict:
-        return [leaf for item in structure.values() for leaf in leaves_of(item)]
+        return [leaf for item in structure.values() for leaf in _all_leaves(item)]
     if isinstance(structure, Made):
-        return leaves_of(structure.items or ()) + leaves_of(structure.attributes)
+        return _all_leaves(structure.items or ()) + _all_leaves(structure.attributes)
     if type(structure) in (tuple, list) or hasattr(structure, "_fields"):
-        return [leaf for item in structure for leaf in leaves_of(item)]
+        return [leaf for item in structure for leaf in _all_leaves(item)]
     return [] if structure is None or structure.kind == "constant" else [structure]

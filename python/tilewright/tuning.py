@@ -231,14 +231,14 @@ def tune_call(
     notify = observer or (lambda event: None)
     recorded = datasets.Call("recorded", args, kwargs)
     notify({"event": "phase", "phase": "running NumPy for its answer and its time"})
-    reference = datasets.Reference(function, traced, program)
+    recorder = StageRecorder(specialization, bound)
+    reference = datasets.Reference(function, traced, program, recorder.given)
     expected, numpy_ns, is_cold = _measure_numpy(reference, recorded, is_warm)
     # What all speed-ups are relative to, those on the way as the one at the end.
     notify({"event": "numpy", "median_ns": numpy_ns, "is_cold": is_cold})
     moved = float(sum(a.nbytes for a in bound.arrays.values())), float(sum(e.nbytes for e in expected.results))
-    recorder = StageRecorder(specialization, bound) if traced.stages else None
     record = StageRecord()
-    if recorder is not None:
+    if traced.stages:
         notify({"event": "phase", "phase": "running NumPy's stages for what they give"})
         try:
             record = recorder.record(reference, recorded)
@@ -263,7 +263,7 @@ def tune_call(
                 continue
             derived_bound = bind(traced, program, derived.args, derived.kwargs)
             played: dict[str, Any] = {}
-            if recorder is not None:
+            if traced.stages:
                 try:
                     played = recorder.record(reference, derived).write(folder, len(sets))
                 except Exception as error:  # noqa: BLE001  (NumPy takes the call, and the plan leaves it to NumPy)
@@ -309,7 +309,7 @@ def tune_call(
         if options.db is not None:
             with suppress(OSError):
                 options.db.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        in_turns = datasets.Reference(compiled, traced, program)
+        in_turns = datasets.Reference(compiled, traced, program, recorder.given)
         way = _WayToKernel(specialization, bound, in_turns, recorded, notify, stages_ns=record.took_ns)
         try:
             found = run_search(json.dumps(job), notify if on_device else way)

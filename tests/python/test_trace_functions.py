@@ -260,8 +260,8 @@ def test_results_of_every_structure() -> None:
     assert [r.kind for r in traced.results] == ["argument", "array", "float"]
     assert traced.fallback_reason is None
     assert re.search(r"return \(x, \w+, float\(a\)\)", traced.program_text)
-    assert trace(lambda x: x, (Y,)).fallback_reason == "it returns its arguments and computes nothing"
-    assert trace(lambda x: x[1:], (Y,)).fallback_reason == "it returns a view of x"
+    for untouched in (lambda x: x, lambda x: x[1:], lambda x: (x.T, x)):
+        assert trace(untouched, (Y,)).fallback_reason == "it returns its arguments and computes nothing"
     assert trace(lambda x: None, (Y,)).fallback_reason == "it returns None"
     assert trace(lambda x: x[1:] + 0, (Y,)).fallback_reason is None
     assert trace(lambda x: (x + 1, x * 2), (Y,)).fallback_reason is None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import re
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,35 +10,16 @@ from typing import Any
 import numpy as np
 from tilewright.debug.oracle import CheckFailed, GuardFailed, evaluate
 from tilewright.native import compiler
+from tilewright.structure import finisher
 from tilewright.symbolic.stages import functions_of
-from tilewright.trace import Result, Traced, trace
+from tilewright.trace import Traced, trace
 
 
 def run_program(traced: Traced, args: Sequence[Any], kwargs: dict[str, Any] | None = None) -> Any:
     """The result of a call as the program has it, in the structure that the function returns."""
     stages = functions_of(traced.stages)
     leaves = evaluate(traced.program_text, traced.inputs(args, kwargs or {}), stages) if traced.program_text else ()
-    flat = iter(() if leaves is None else leaves if isinstance(leaves, tuple) else (leaves,))
-    names = (
-        re.findall(
-            r"%?\w+", re.sub(r"\b(int|float|bool|held)\(", "(", traced.program_text.splitlines()[-1][len("return ") :])
-        )
-        if traced.program_text and leaves is not None
-        else []
-    )
-    by_name = dict(zip([name for name in names if name], flat, strict=True))
-
-    def restore(item: Any) -> Any:
-        if isinstance(item, Result):
-            if item.kind == "constant":
-                return item.value
-            return by_name[item.name]
-        if isinstance(item, dict):
-            return {key: restore(part) for key, part in item.items()}
-        parts = [restore(part) for part in item]
-        return type(item)(*parts) if hasattr(item, "_fields") else type(item)(parts)
-
-    return restore(traced.results)
+    return finisher(traced.results)(leaves if isinstance(leaves, tuple) else (leaves,))
 
 
 def same_bits(got: Any, expected: Any) -> None:

@@ -22,12 +22,12 @@ from ..draws import drawing
 from ..effects import names_of_effects
 from ..errors import DeviceError, Error
 from ..failed_traces import raised_while_tracing
+from ..given_by_plans import given_by_plan
 from ..jitted import Jitted
 from ..machine import is_cuda_isa
 from ..partials import is_beyond_limit
 from ..record.capture import copy_arguments
 from ..specialization import Specialization
-from ..structure import flattened, leaves_of
 from ..tolerance import Tolerance
 from ..work_folders import work_folder
 from ..workload import describe_call
@@ -221,7 +221,7 @@ class _Call:
                 warnings.simplefilter("ignore")
                 result = function(*args, **kwargs)
             after = changed(before, self._arrays(args, kwargs), list(given))
-            return Answer("answered", "", self._results(result), after)
+            return Answer("answered", "", self._results(result, args, kwargs), after)
         except Exception as error:  # noqa: BLE001  (what the function raises, the call raises)
             return Answer("raised", f"raises {type(error).__name__}: {error}")
 
@@ -231,16 +231,13 @@ class _Call:
         values = self.traced.inputs(args, kwargs)
         return {array.name: np.asarray(values[array.name]) for array in self.program.arrays if array.name not in states}
 
-    def _results(self, result: Any) -> tuple[Array, ...]:
+    def _results(self, result: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Array, ...]:
         """What the function returns, as the program lists it."""
-        structure = self.traced.results
-        pairs = [] if structure is None else zip(leaves_of(structure), flattened(structure, result), strict=True)
-        found = {leaf.name: value for leaf, value in pairs}
-        arrays = []
-        for name, number in zip(self.program.results, self.program.result_numbers, strict=True):
-            dtype = self.program.type_of(name)[0] if number and number != "held" else None
-            arrays.append(np.array(found.get(name), dtype))
-        return tuple(arrays)
+        bound = bind(self.traced, self.program, args, kwargs)
+        given = given_by_plan(self.traced, self.program, result, bound)
+        numbers = zip(self.program.results, self.program.result_numbers, strict=True)
+        dtypes = [self.program.type_of(name)[0] if number and number != "held" else None for name, number in numbers]
+        return tuple(np.array(value, dtype) for value, dtype in zip(given, dtypes, strict=True))
 
     def _allowed(self, expected: Answer, took_ns: int) -> Allowed:
         if expected.kind != "answered":

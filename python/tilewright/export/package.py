@@ -26,11 +26,12 @@ from ..partials import Partials
 from ..plan import Version, all_objects, compose
 from ..program import Program
 from ..specialization import Specialization
-from ..structure import is_flat
+from ..structure import is_given_by_plans
 from ..work_folders import OWNER_FILE, work_folder
 from ..workload import signature
 from .cubins import FOLDER, check_cubins, write_cubins
 from .fallback import check_fallback, fallback_lines, write_fallback
+from .finishing import FINISH_LINES, finish_lines, finish_of
 from .intact import EVIDENCE_LINES, checking_lines, evidence_text, with_own_digest
 from .objects import FILE as READING
 from .objects import Reads, literal, reads_lines, reads_of
@@ -63,6 +64,7 @@ class _Group:
     saved: dict[str, str]  # arrays from outside -> file
     streams: list[Stream]  # random generators
     reads: Reads | None  # what Python reads of the call's objects, where C does not take the arguments as they are
+    finish: str  # Python's text for the function's result, where that is not what the plan gives
 
 
 def export_module(
@@ -164,11 +166,10 @@ def check_exportable(function: Jitted, specializations: list[Specialization], op
             if argument.path[-1][0] == "pcg64":
                 check_stream(name, argument)
         reads_of(name, specialization.traced, _arguments_of(specialization))
-        results = specialization.traced.results
-        if isinstance(results, list) or not is_flat(results):
+        if finish_of(name, specialization.traced) and on_device:
             raise ExportError(
-                f"{name}: it returns {'a list' if isinstance(results, list) else 'more than that'}; functions of a module return arrays, numbers and tuples of them.",
-                "Return a tuple.",
+                f"{name}: views are among its results, which a module for a device does not give.",
+                "Return copies of them.",
             )
     if function.refusals and options.allow_fallback:
         check_fallback(name, function.__wrapped__)  # type: ignore[arg-type]
@@ -201,6 +202,8 @@ class _Writer:
     def __post_init__(self) -> None:
         self.name = self.function.__name__
         self.programs = [specialization.program for specialization in self.specializations]
+        self.structures = [specialization.traced.results for specialization in self.specializations]
+        self.shown = [shapes(*each) for each in zip(self.programs, self.structures, strict=True)]
         self.levels = isa_levels(self.options.targets)
         self.on_device = any(is_cuda_isa(level) for level in self.levels)
         self.has_fallback = self.options.allow_fallback and bool(self.function.refusals)
@@ -219,6 +222,7 @@ class _Writer:
         # NumPy computes, nothing computes there.
         served = [n for group in groups if not (group.saved or self.has_fallback) for n in group.numbers]
         served = [number for number in served if not self.specializations[number].traced.stages]
+        served = [number for number in served if is_given_by_plans(self.specializations[number].traced.results)]
         in_c = dict(zip(served, c_names(name, [self.programs[number] for number in served]), strict=True))
         notes = self._notes(in_c)
         if self.has_fallback:
@@ -252,7 +256,15 @@ class _Writer:
         parameters = _parameters(self.function)
         on_device, has_fallback = self.on_device, self.has_fallback
         (folder / "__init__.pyi").write_text(
-            stub_text(name, self.programs, notes, parameters, on_device=on_device, has_fallback=has_fallback)
+            stub_text(
+                name,
+                self.programs,
+                notes,
+                parameters,
+                on_device=on_device,
+                has_fallback=has_fallback,
+                structures=self.structures,
+            )  # fmt: skip
         )
         (folder / "py.typed").write_text("")
         licenses = Path(__file__).resolve().parent.parent / "licenses"
@@ -303,6 +315,8 @@ class _Writer:
         elif len(in_c) < len(self.programs):
             which = f"{len(in_c)} of {len(self.programs)} signatures have a function" if in_c else "No function"
             why = "the arrays from outside that it reads would have to be arguments"
+            if not all(map(is_given_by_plans, self.structures)):
+                why = "views are among the results"
             if stages := calls_of(self.stages):
                 why = f"what computes {', '.join(stages)} is Python's"
             notes.append(f"{which} for C: {why}.")
@@ -311,8 +325,8 @@ class _Writer:
     def _left_out_of_c(self) -> list[str]:
         """Signatures without a C function because of their stages, a line each."""
         return [
-            f"{shapes(program)} has no function here: {', '.join(stages)} is computed in Python."
-            for program, specialization in zip(self.programs, self.specializations, strict=True)
+            f"{shown} has no function here: {', '.join(stages)} is computed in Python."
+            for shown, specialization in zip(self.shown, self.specializations, strict=True)
             if (stages := calls_of(specialization.traced.stages))
         ]
 
@@ -348,7 +362,9 @@ class _Writer:
             fixed = {name: value for name, value in fixed.items() if isinstance(value, _PLAIN)}
             reads, streams = reads_of(self.name, traced, _arguments_of(specialization)), streams_of(traced)
             fixed = ({} if reads else fixed) | numbers
-            made = _Group([number], _parameters(self.function), fixed, saved, streams, reads)
+            made = _Group(
+                [number], _parameters(self.function), fixed, saved, streams, reads, finish_of(self.name, traced)
+            )
             found = next((g for g in groups if g == made and not saved), None)
             if found is None:
                 groups.append(made)
@@ -360,7 +376,7 @@ class _Writer:
         """The module itself: it reads the plans and the objects and hands them to the C extension, nothing else."""
         name = self.name
         programs = [self.programs[number] for group in groups for number in group.numbers]
-        listed = "\n".join(shapes(program) for program in programs)
+        listed = "\n".join(self.shown[number] for group in groups for number in group.numbers)
         heading = f"{name}, compiled by tilewright {__version__}.\n\n{listed}\n\n{' '.join(notes)}\n"
         # Formatters leave the text as it is: it knows its own bytes.
         lines = ["# fmt: off", "# ruff: noqa", repr(heading)]
@@ -369,6 +385,8 @@ class _Writer:
             lines.append(f"_face.cubins_in(_os.path.join(_HERE, {FOLDER!r}))")
         if any(group.streams for group in groups):
             lines += STREAM_LINES
+        if any(group.finish for group in groups):
+            lines += FINISH_LINES
         if any(group.reads is not None for group in groups):
             lines += ["", "import numpy as _numpy", "", "from . import _reading"]
         if self.stages:
@@ -394,7 +412,7 @@ class _Writer:
         return with_own_digest("\n".join(lines))
 
     def _load_lines(self, entry: str, group: _Group) -> list[str]:
-        doc = self.function.__doc__ or shapes(self.programs[group.numbers[0]])
+        doc = self.function.__doc__ or self.shown[group.numbers[0]]
         if group.reads is not None:
             kernel = f"_{entry}_of_arrays"
             inner = replace(group, parameters=group.reads.parameters, reads=None)
@@ -405,6 +423,13 @@ class _Writer:
             inner = replace(group, parameters=inner_parameters(group.parameters, group.streams), streams=[])
             return [*self._load_lines(f"_{entry}_kernel", inner),
                     *stream_lines(entry, f"_{entry}_kernel", shown, doc, inner.parameters, group.streams)]  # fmt: skip
+        if group.finish:
+            kernel = f"_{entry}_plan"
+            inner = replace(group, finish="")
+            return [
+                *self._load_lines(kernel, inner),
+                *finish_lines(entry, kernel, self.function.__wrapped__, group.finish),
+            ]
         parameters = ", ".join(
             f"({p.name!r}, {p.kind.name.lower()!r}, {_default_text(p.default)})" for p in group.parameters
         )
@@ -451,8 +476,8 @@ class _Writer:
                 "cubins": self.assembled,
                 "needs": ["numpy", *packages_of(self.stages.values()), *sorted(self.needs)],
                 "stages": evidence_of(self.stages),
-                "signatures": [shapes(program) for program in self.programs],
-                "c_functions": {in_c[number]: shapes(self.programs[number]) for number in in_c},
+                "signatures": self.shown,
+                "c_functions": {in_c[number]: self.shown[number] for number in in_c},
                 "measured": [e for s in specializations for e in (s.evidence, s.evidence_on_device) if e],
                 "sources": sources_of(self.function.__wrapped__, [s.traced for s in specializations], self.place),  # type: ignore[arg-type]
                 "files": _digests_of(self.folder),

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..program import Program, ScalarArgument
+from ..structure import is_given_by_plans
 from ..workload import signature
 
 _PYTHON = {"int64": "int", "float64": "float", "bool": "bool", "complex128": "complex"}
@@ -20,8 +21,11 @@ def stub_text(
     *,
     on_device: bool = False,
     has_fallback: bool = False,
+    structures: Sequence[Any] = (),
 ) -> str:
-    """One overload per signature. `parameters`: the user's own."""
+    """One overload per signature. `parameters`: the user's own. `structures`: of the results, for each program, where Python
+    makes some."""
+    made = dict(zip(programs, structures, strict=True)) if structures else {}
     else_is = "runs in NumPy" if has_fallback else "is a TypeError"
     lines = [f'"""{name}, compiled by tilewright. Arrays as listed; anything else {else_is}."""', ""]
     lines += [f"# {note}" for note in notes]
@@ -40,7 +44,9 @@ def stub_text(
         for placed in (False, True) if on_device and program.arrays else (False,):
             if many:
                 lines.append("@overload")
-            lines += [_signature(name, program, parameters, placed), f'    """{shapes(program)}"""', "    ...", ""]
+            structure = made.get(program)
+            shown = _signature(name, program, parameters, placed, structure)
+            lines += [shown, f'    """{shapes(program, structure)}"""', "    ...", ""]
     if has_fallback:
         lines += ["@overload", f"def {name}(*args: Any, **kwargs: Any) -> Any:", '    """In NumPy."""', "    ...", ""]
     if name not in ("get_num_threads", "set_num_threads"):
@@ -99,8 +105,10 @@ _Array = TypeVar("_Array", bound=_OnDevice | _Exchanged)
 """.splitlines()
 
 
-def shapes(program: Program) -> str:
+def shapes(program: Program, structure: Any = None) -> str:
     """get_labels(X: float64[:, :], means: float64[:, :]) -> int64[:]"""
+    if not is_given_by_plans(structure):
+        return f"{signature(program)} -> {_made_text(program, structure)}"
     results = []
     for result, number in zip(program.results, program.result_numbers, strict=True):
         dtype, rank = program.type_of_result(result, number)
@@ -112,6 +120,33 @@ def shapes(program: Program) -> str:
     elif program.returns_tuple:
         text = f"({text})"
     return f"{signature(program)} -> {text}"
+
+
+def _made_text(program: Program, structure: Any) -> str:
+    """Of a result among which are views, which Python makes of what the plan gives."""
+    if type(structure) is tuple:
+        items = [_made_text(program, item) for item in structure]
+        return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
+    if structure.kind == "constant":
+        return repr(structure.value)
+    if structure.kind == "view":
+        return f"view of {structure.argument or structure.dtype}"
+    number = structure.kind if structure.kind in ("int", "float", "bool", "held") else ""
+    dtype, rank = program.type_of_result(structure.name, number)
+    is_number = number not in ("", "held")
+    return number if is_number else f"{dtype}[{', '.join(':' * rank)}]" if rank else dtype
+
+
+def _made_type(program: Program, structure: Any) -> str:
+    if type(structure) is tuple:
+        return f"tuple[{', '.join(_made_type(program, item) for item in structure)}]"
+    if structure.kind == "constant":
+        return type(structure.value).__name__ if structure.value is not None else "None"
+    if structure.kind in ("int", "float", "bool"):
+        return str(structure.kind)
+    if structure.kind == "scalar":
+        return _scalar(structure.dtype)
+    return "NDArray[Any]" if structure.kind == "held" else f"NDArray[{_scalar(structure.dtype)}]"
 
 
 class Code(str):
@@ -129,7 +164,9 @@ def with_out(parameters: Sequence[inspect.Parameter], **out: Any) -> list[inspec
     return [*parameters[:behind], made, *parameters[behind:]]
 
 
-def _signature(name: str, program: Program, parameters: Sequence[inspect.Parameter], placed: bool) -> str:
+def _signature(
+    name: str, program: Program, parameters: Sequence[inspect.Parameter], placed: bool, structure: Any = None
+) -> str:
     def array(dtype: str) -> str:
         return "_Array" if placed else f"NDArray[{_scalar(dtype)}]"
 
@@ -140,6 +177,8 @@ def _signature(name: str, program: Program, parameters: Sequence[inspect.Paramet
         p.replace(annotation=Code(types.get(p.name, "Any")), default=p.empty if p.default is p.empty else Code("..."))
         for p in parameters
     ]
+    if not is_given_by_plans(structure):
+        return f"def {name}{inspect.Signature(shown, return_annotation=Code(_made_type(program, structure)))}:"
     numbers = program.result_numbers
     returned = [program.type_of_result(*each) for each in zip(program.results, numbers, strict=True)]
     results = [

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from ..symbolic.arrays import SymArray
+from ..structure import OF
+from ..symbolic.arrays import Shown, SymArray
 from ..symbolic.from_data import gather
 from ..symbolic.graph import Slice, Value
 from ..symbolic.registry import rule
-from ..symbolic.scalars import SymInt, int_of
+from ..symbolic.scalars import SymInt, int_of, size_of
 from ..symbolic.tracer import Tracer
 from .creation import arange
 from .shapes import as_array, flip, moveaxis, normalize_axis, swapaxes
@@ -122,6 +123,9 @@ def sliding_window_view(
         made = moveaxis(tracer, gather(made, index.read(), k, is_inside=True), k + 1, -1)
     view = _overlapping(array, made.read(), "sliding_window_view()")
     view.storage.read_only = True
+    places = "".join(f"{{{k}}}, " for k in range(len(windows)))
+    step = f"numpy.lib.stride_tricks.sliding_window_view({OF}, ({places}), {tuple(axes)})"
+    view.storage.shown = Shown(array, tracer.blocks[-1], step, tuple(map(size_of, windows)))
     return view
 
 
@@ -174,5 +178,5 @@ def _overlapping(array: SymArray, value: Value, name: str) -> SymArray:
     """What NumPy has as a view whose elements are in several places of it; here an array that is not written."""
     view = SymArray.fresh(array.tracer, value, is_scalar=False)
     view.storage.part_of = name
-    view.storage.chosen_from = ((array.storage, array.storage.value),)
+    view.storage.chosen_from = array.sources()
     return view

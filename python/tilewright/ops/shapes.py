@@ -297,7 +297,7 @@ def broadcast_arrays(tracer: Tracer, *arrays: Any, subok: bool = False) -> Any:
     shape = broadcast_shapes(tracer, [a.sizes for a in sources])
     if all(len(a.sizes) == len(shape) and _resolved(tracer, a.sizes) == shape for a in sources):
         return tuple(sources)
-    return tuple(a.seen_as(View("broadcast_to", {}, shape)) for a in sources)
+    return tuple(a.seen_as(View("broadcast_to", {}, shape, warns=True)) for a in sources)
 
 
 def at_least(rank: int, tracer: Tracer, *arrays: Any) -> Any:

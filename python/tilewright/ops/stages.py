@@ -21,12 +21,12 @@ from typing import Any
 import numpy as np
 
 from .. import callees, effects
-from ..symbolic.arrays import SymArray, before_regions
+from ..symbolic.arrays import Shown, SymArray, before_regions
 from ..symbolic.compressed import Compressed
 from ..symbolic.from_data import size_from_data
 from ..symbolic.graph import INT64, Value
 from ..symbolic.registry import provides, signature
-from ..symbolic.scalars import RunScalar, Symbolic, SymInt, SymScalar, number_of_the_call, refuse_kinds
+from ..symbolic.scalars import RunScalar, Symbolic, SymInt, SymScalar, number_of_the_call, refuse_kinds, size_of
 from ..symbolic.sizes import Size
 from ..symbolic.stages import NoTextError, Operand, Raw, Stage, call_of, result_of
 from ..symbolic.tracer import LEAVE_IT_OUT, CalleeNotSeen, Tracer
@@ -67,6 +67,8 @@ class Gives:
     view_of: Like | None = None  # what NumPy gives is a view of that
     is_writeable: bool = True  # of a view
     view_name: str = ""
+    view_step: str = ""  # how Python makes it, as Shown has it
+    view_sizes: tuple[Any, ...] = ()
     is_in_c_order: bool = False  # for certain, in each call
 
 
@@ -580,7 +582,10 @@ def _result(tracer: Tracer, leaf: Gives, value: Value) -> Any:
     if leaf.view_of is not None and not made.is_scalar:
         made.storage.read_only, made.storage.part_of = not leaf.is_writeable, leaf.view_name
         if isinstance(whole := leaf.view_of.value, SymArray):
-            made.storage.chosen_from = ((whole.storage, whole.storage.value),)
+            made.storage.chosen_from = whole.sources()
+            if leaf.view_step:
+                sizes = tuple(map(size_of, leaf.view_sizes))
+                made.storage.shown = Shown(whole, tracer.blocks[-1], leaf.view_step, sizes)
     return made
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..structure import OF
 from .graph import WHOLE, Block, NewAxis, Slice, Value, unchanged
 from .known import known_value
 from .operators import BINARY, COMPARE, COMPARE_UFUNC, UNARY, divmod_of
@@ -21,6 +22,19 @@ from .registry import OPERATIONS
 from .scalars import Symbolic, int_of
 from .sizes import Size
 from .tracer import LEAVE_IT_OUT, MAX_UNROLLED_ITERATIONS, Argument, Tracer
+
+PARTS = ("real", "imag")  # of complex numbers
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What memory of its own stands for, where NumPy has a view: of which array, and Python's text that makes it of OF, with
+    {0}, {1} and so on for sizes."""
+
+    array: SymArray
+    block: Block  # in which it was taken
+    step: str
+    sizes: tuple[Size, ...] = ()
 
 
 @dataclass(eq=False)
@@ -34,7 +48,7 @@ class Storage:
     version: int = 0
     read_only: bool = False  # in the recorded call
     part_of: str = ""  # real or imag: NumPy has a view there, and this is none
-    whole: tuple[SymArray, Block] | None = None  # whose part that is, and the block in which it was taken
+    shown: Shown | None = None  # that view, where it can be made
     # What a loop or a branch on data chose among arrays that others see: those arrays, and their values then.
     chosen_from: tuple[tuple[Storage, Value], ...] | None = None
     # Of what a branch chose: memory that it is where a truth of the run holds.
@@ -54,11 +68,13 @@ class Storage:
 class View:
     """One step from a storage to what is seen of it."""
 
-    operation: str  # index, transpose, reshape, broadcast_to
+    operation: str  # index, transpose, reshape, broadcast_to; of results also shown, for memory of its own
     attributes: dict[str, Any] = field(hash=False)
     shape: tuple[Size, ...]
     # NumPy decides by the strides whether this is a view or a copy.
     uncertain: bool = False
+    # It may be written, with NumPy's warning that it may not for long.
+    warns: bool = False
 
     def apply(self, tracer: Tracer, value: Value) -> Value:
         return tracer.add(self.operation, (value,), self.attributes, value.dtype, self.shape)
@@ -186,6 +202,14 @@ class SymArray(ArrayLike):
             made.seen = self.seen
         return made
 
+    def sources(self) -> tuple[tuple[Storage, Value], ...]:
+        """The memory that a view of it shows, which is memory of its own here, and its value now."""
+        return (self.storage, self.storage.value), *(self.storage.chosen_from or ())
+
+    def is_stale(self) -> bool:
+        """Whether what it stands for was written after it was made."""
+        return any(was_written(self.tracer, *source) for source in self.storage.chosen_from or ())
+
     def may_be_a_copy(self) -> bool:
         return any(view.uncertain for view in self.chain)
 
@@ -251,7 +275,7 @@ class SymArray(ArrayLike):
     def read(self) -> Value:
         """The value at this point of the function."""
         if self.storage.chosen_from:
-            self._refuse_stale(self.storage.chosen_from)
+            self._refuse_stale()
         if self.storage.elements_of is not None and was_written(self.tracer, *self.storage.elements_of):
             raise self._of_elements("reading a view of what a boolean mask picks out after that was written")
         if not self.chain:
@@ -277,8 +301,8 @@ class SymArray(ArrayLike):
         why = "it is one array in NumPy, and two here"
         return self.tracer.error(asked, why, "Store under the mask itself (x[mask] = …), or use np.where.")
 
-    def _refuse_stale(self, sources: tuple[tuple[Storage, Value], ...]) -> None:
-        if any(was_written(self.tracer, *source) for source in sources):
+    def _refuse_stale(self) -> None:
+        if self.is_stale():
             if self.storage.part_of:
                 raise self.tracer.error(
                     f"reading .{self.storage.part_of} of an array after the array itself was written",
@@ -302,15 +326,16 @@ class SymArray(ArrayLike):
             )
         if self.storage.read_only:
             raise ValueError("assignment destination is read-only")
-        if self.storage.whole is not None and self.storage.whole[1] is self.tracer.blocks[-1]:
-            self._write_part(self.storage.whole[0], value)
+        shown = self.storage.shown
+        if shown is not None and self.storage.part_of in PARTS and shown.block is self.tracer.blocks[-1]:
+            self._write_part(shown.array, value)
             return
         if self.storage.part_of:
             raise self.tracer.error(
                 f"writing into .{self.storage.part_of} of an array",
                 "there is no rule for it",
                 "Make the complex array from its parts (re + 1j * im)."
-                if self.storage.part_of in ("real", "imag")
+                if self.storage.part_of in PARTS
                 else "Write into the array itself.",
             )
         if self.storage.elements_of is not None:
@@ -336,13 +361,13 @@ class SymArray(ArrayLike):
     def _write_part(self, whole: SymArray, value: Value) -> None:
         """Of a view that is the real or the imaginary part: the array itself is written."""
         tracer, name = self.tracer, self.storage.part_of
-        self._refuse_stale(self.storage.chosen_from or ())
+        self._refuse_stale()
         part, held = self._rebuilt(self.storage.value, self.chain, value), whole.read()
         other = tracer.add("imag" if name == "real" else "real", (held,), {}, part.dtype, held.shape)
         parts = (part, other) if name == "real" else (other, part)
         whole.write(tracer.add("complex", parts, {}, held.dtype, held.shape))
         self.storage.value, self.storage.version = part, self.storage.version + 1
-        self.storage.chosen_from = ((whole.storage, whole.storage.value),)
+        self.storage.chosen_from = whole.sources()
 
     def _rebuilt(self, base: Value, chain: tuple[View, ...], value: Value) -> Value:
         if not chain:
@@ -410,8 +435,8 @@ class SymArray(ArrayLike):
         made = SymArray.fresh(self.tracer, part, is_scalar=self.is_scalar)
         made.storage.part_of = name
         if not self.is_scalar:
-            made.storage.chosen_from = ((self.storage, self.storage.value),)
-            made.storage.whole = self, self.tracer.blocks[-1]
+            made.storage.chosen_from = self.sources()
+            made.storage.shown = Shown(self, self.tracer.blocks[-1], f"{OF}.{name}")
         return made
 
     def _call(self, function: Any, *args: Any, **kwargs: Any) -> Any:

@@ -824,7 +824,7 @@ class Tracer(Decided):
     def _unify_sizes_of_data(self, left: Size, right: Size, message: str) -> bool:
         """The size of what a stage gives is another size: the stage gives it only where it has that. Not so sizes of
         slices: what reads them would read beyond the array where a check fails."""
-        if not self._is_known_here(left - right):
+        if not self.is_known_here(left - right):
             return False
         # What was read in the inner block, or last of one block, is the other one from here on: that is known wherever
         # this is. (What loops do not change is read before them, but later than what they read.)
@@ -850,7 +850,7 @@ class Tracer(Decided):
     def least_of_data(self, left: Size, right: Size, message: str) -> Size | None:
         """One size for two that data decide, which the program checks to be equal: whatever they are, arrays of either
         have so many elements. None where that cannot be checked here."""
-        if not self.is_of_data(left - right) or not self._is_known_here(left - right) or self.checked is None:
+        if not self.is_of_data(left - right) or not self.is_known_here(left - right) or self.checked is None:
             return None
         self.check_sizes("equal", left, right, message)
         return left.minimum(right)
@@ -859,7 +859,7 @@ class Tracer(Decided):
         """Whether data decide it: the recorded call says nothing of it."""
         return not self.reads.keys().isdisjoint(self.resolve(size).symbols())
 
-    def _is_known_here(self, size: Size) -> bool:
+    def is_known_here(self, size: Size) -> bool:
         """Whether sizes from data that have been read are all of its symbols that are no guard's."""
         moving = self.loops.keys() & size.symbols()
         return all(symbol in self.reads and self.is_visible(self.reads[symbol]) for symbol in moving)
@@ -973,7 +973,7 @@ class Tracer(Decided):
         """Raise what NumPy would where the recorded call does not satisfy it; a guard for other calls, and a check where
         the data decide."""
         a, b = self.resolve(Size.of(left)), self.resolve(Size.of(right))
-        moves = not self.loops.keys().isdisjoint((a - b).symbols()) and self._is_known_here(a - b)
+        moves = not self.loops.keys().isdisjoint((a - b).symbols()) and self.is_known_here(a - b)
         if operator in _CHECKED and moves and self._decide_for_all_iterations(operator, a - b, message) is None:
             self.check_sizes(_CHECKED[operator], a, b, message)
             return

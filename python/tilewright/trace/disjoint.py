@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..symbolic.arrays import SymArray, View
+from ..structure import OF
+from ..symbolic.arrays import PARTS, SymArray, View
 from ..symbolic.graph import Slice
 from ..symbolic.sizes import Size
 from ..symbolic.tracer import Tracer
@@ -16,6 +17,12 @@ def are_disjoint(tracer: Tracer, one: SymArray, other: SymArray) -> bool:
     mine, theirs = list(one.chain), list(other.chain)
     while mine and theirs and _is_same(mine[0], theirs[0]):
         del mine[0], theirs[0]
+    if (
+        mine
+        and theirs
+        and {chain[0].attributes.get("step") for chain in (mine, theirs)} == {f"{OF}.{part}" for part in PARTS}
+    ):
+        return True
     if not mine or not theirs or any(chain[0].operation != "index" for chain in (mine, theirs)):
         return False
     return any(_lie_apart(tracer, a, b) for a, b in zip(_ranges(mine[0]), _ranges(theirs[0]), strict=False))

@@ -33,15 +33,14 @@ from ..interpret.staged_draws import DrawsAreStages, begin, end
 from ..interpret.staged_lists import FilledByLoop, StagedList
 from ..interpret.staged_texts import StagedText
 from ..interpret.unknown_callees import EffectsAreStages, begin_effects, end_effects
-from ..operations import VIEWS
 from ..ops.elementwise import copied
 from ..ops.operands import is_symbolic
-from ..ops.stages import held_copy, materialized, of_its_kind
+from ..ops.stages import materialized, of_its_kind
 from ..signatures import own_signature
-from ..structure import ZERO_DIMENSIONAL, Made
+from ..structure import ZERO_DIMENSIONAL, Made, ViewSteps
 from ..symbolic.arrays import Storage, SymArray
 from ..symbolic.compressed import Compressed
-from ..symbolic.graph import BOOL, INT64, Value, unchanged
+from ..symbolic.graph import BOOL, INT64, Value
 from ..symbolic.scalars import SymInt, SymScalar, refuse_kinds
 from ..symbolic.sizes import Size
 from ..symbolic.stages import ON_DEVICE, REPRODUCIBLE, Stage, Untaken
@@ -56,8 +55,8 @@ from ..symbolic.tracer import (
     WaitsForOthers,
 )
 from ..taken_ways import only_way, was_watched
-from .disjoint import are_disjoint
 from .emit import Emitter, digest_of, quoted
+from .returned_views import Leaf, SharedMemory, own_value
 
 _INPUTS = ("array", "hidden", "scalar")
 _PLAIN = (str, bytes, bool, int, float, complex)  # constants that may stand in a result
@@ -71,9 +70,9 @@ _CONTRACTS = ("numpy", "reproducible", "fast")
 class Result:
     """One leaf of what the function returns.
 
-    `kind`: array, array of no dimensions, scalar (a NumPy scalar), argument (that very object), view (of an argument), held (an array whose size
-    the data decide), int, float or bool (a Python number that the program computes), constant (a Python value, in `value`).
-    `name` is the program's value, "" for constants; `argument` names the argument of an argument or a view.
+    `kind`: array, array of no dimensions, scalar (a NumPy scalar), argument (that very object), view (of what the plan gives, in `view`), held (an
+    array whose size the data decide), int, float or bool (a Python number that the program computes), constant (a Python value, in `value`).
+    `name` is the program's value, "" for constants and views; `argument` names the argument of an argument or a view.
     """
 
     kind: str
@@ -81,6 +80,7 @@ class Result:
     dtype: str = ""
     argument: str = ""
     value: Any = None
+    view: ViewSteps | None = None
 
 
 @dataclass(frozen=True)
@@ -94,6 +94,8 @@ class Traced:
     size_guards: tuple[SizeGuard, ...]
     # Result leaves in the structure that the function returns: a Result, a tuple, a list, a dict, or a Made.
     results: Any
+    # What the plan gives behind them, for views of it: arguments, arrays, ints.
+    behind: tuple[Result, ...]
     # Why NumPy has to run the call although it was traced; None when the program serves it.
     fallback_reason: str | None
     # At these sizes the call computes nothing (its loops have no iterations); at others it may.
@@ -480,9 +482,8 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
     tracer.cache["inputs"].refuse_changed()
     for generator in tracer.generators:
         at_most(tracer, generator.drawn, 2**OFFSET_BITS - 1, "in one call")
-    leaves: list[tuple[str, Value, str]] = []
-    memory: list[int | None] = []  # of each leaf: what tells its array from others
-    arrays: dict[int, list[SymArray]] = {}  # the arrays that are returned, by their memory
+    leaves: list[Leaf] = []
+    shared = SharedMemory(tracer)
     reasons: list[str] = []
     writes = {
         array.storage.argument.name: array.storage.value
@@ -494,81 +495,62 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
     # Complex arrays whose real or imaginary part is returned, by the memory of that part here: the two parts share no element.
     parts_of: dict[tuple[int, str], dict[int, Storage]] = {}
 
-    def add_leaf(kind: str, value: Value, argument: str, of: int | None = None) -> Any:
-        leaves.append((kind, value, argument))
-        memory.append(of)
+    def add_leaf(kind: str, value: Value, *more: Any) -> Any:
+        leaves.append(Leaf(kind, value, *more))
         return ("leaf", len(leaves) - 1)
 
+    def add_held(array: SymArray, item: Any, why: TraceError) -> Any:
+        return add_leaf("held", array.storage.value, "", array, item, why)
+
     objects: dict[int, Any] = {}  # that the function made, and returns
-    # What is held, by its memory, and its leaf: twice in the result, it is one object.
+    # Objects that are held, with the number: twice in the result, it is one object.
     held_leaves: dict[int, tuple[Any, Value]] = {}
 
-    def held_leaf(item: Any, memory: Any, number: Callable[[], Value]) -> Any:
-        known = held_leaves.get(id(memory))
-        if known is None:
-            known = held_leaves[id(memory)] = item, number()
-        elif known[0] is not item:
-            reasons.append("it returns several views of one array")
-        return add_leaf("held", known[1], "")
+    def held_leaf(item: Any, number: Callable[[], Value]) -> Any:
+        if id(item) not in held_leaves:
+            held_leaves[id(item)] = item, number()
+        return add_leaf("held", held_leaves[id(item)][1])
 
     def collect(item: Any) -> Any:
         if getattr(item, "kinds", None) and item.which is not None and tracer.untaken is None:
             number = item
-            return held_leaf(item, item, lambda: of_its_kind(tracer, number))
+            return held_leaf(item, lambda: of_its_kind(tracer, number))
         if not (isinstance(item, SymArray) and item.kinds == {"float", "scalar"} and item.dtype == np.float64):
             # np.float64 is a float, of the same value: that one stands for both.
             refuse_kinds(item, "returning the value")
         if isinstance(item, Compressed):
-            selected = item
-            with tracer.no_kernel(item.refused("returning the elements")):
-                return held_leaf(item, item.whole.storage, lambda: held_copy(tracer, materialized(selected)))
-        if isinstance(item, (ArrayList, StagedList)):
-            return held_leaf(item, item, item.number)
-        if isinstance(item, KeptObject):
-            return held_leaf(item, item, item.number)
+            why = item.refused("returning the elements")
+            with tracer.no_kernel(why):
+                return add_held(materialized(item), item, why)
+        if isinstance(item, (ArrayList, StagedList, KeptObject)):
+            return held_leaf(item, item.number)
         if isinstance(item, StagedText):
             text = item
-            return held_leaf(item, item, lambda: text.opened)
+            return held_leaf(item, lambda: text.opened)
         if isinstance(item, SymArray):
-            if any(symbol in tracer.reads for size in item.sizes for symbol in tracer.resolve(size).symbols()):
-                why = tracer.error("returning an array whose size depends on elements",
-                                   "results are made before the compiled function runs")  # fmt: skip
-                with tracer.no_kernel(why):
-                    returned.append(item)
-                    whole = item.storage.elements_of[0] if item.storage.elements_of else item.storage
-                    return held_leaf(item, whole, lambda: held_copy(tracer, item))
-            kind, value, argument = _array_leaf(tracer, item)
-            if kind == "argument":
-                # The very object, whatever has been written into it.
-                owner = item.storage.argument
-                assert owner is not None and owner.program_value is not None
-                return add_leaf(kind, owner.program_value, argument)
-            if kind == "view":
+            seen = shared.seen_through(item)
+            if shared.is_of_data(item) and not shared.is_part_of_known(seen):
+                returned.append(seen)
+                return add_held(seen, item, shared.why_held())
+            kind, value, argument = _array_leaf(tracer, item, seen)
+            if kind == "view" and not shared.can_be_seen(seen):
                 reasons.append(f"it returns a view of {argument}")
+                return add_leaf("array", item.read(), argument, None, item)
             if kind != "array":
-                return add_leaf(kind, value, argument)
-            if item.storage.part_of and item.storage.chosen_from:
+                return add_leaf(kind, value, argument, seen if kind == "view" else None, item)
+            if item.storage.part_of and item.storage.chosen_from and seen is item:
                 whole = item.storage.chosen_from[0][0]
                 parts_of.setdefault((id(whole), item.storage.part_of), {})[id(item.storage)] = whole
                 if whole.argument is not None:
                     reasons.append(f"it returns a view of {whole.argument.name}")
-            returned.append(item)
+            returned.append(seen)
             if not value.shape and tracer.untaken is ON_DEVICE:
                 reasons.append("it returns an array of no dimensions")
             elif not value.shape:
                 kind = ZERO_DIMENSIONAL
-            of = id(item.storage)
-            others = arrays.setdefault(of, [])
-            if any(one is not item and not are_disjoint(tracer, one, item) for one in others):
-                reasons.append("it returns several views of one array")
-            elif any(view.operation == "broadcast_to" for view in item.chain):
-                reasons.append("it returns a read-only view, of np.broadcast_to")
-            elif item.storage.read_only:
-                reasons.append(f"it returns a read-only view, {item.storage.part_of} of an array")
-            others.append(item)
-            if any(value is other and of != owner for (_, other, _), owner in zip(leaves, memory, strict=True)):
+            if any(one.value is value and one.memory != id(item.storage) for one in leaves):
                 value = copied(tracer, value)
-            return add_leaf(kind, value, argument, of)
+            return add_leaf(kind, value, argument, seen, item)
         if tracer.is_made(item) or (is_named_tuple(type(item)) and getattr(item, "__dict__", None)):
             if id(item) in objects:
                 reasons.append(f"it returns one {type(item).__name__} object twice")
@@ -578,12 +560,12 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
             attributes = {name: collect_attribute(held) for name, held in attributes_of(item).items()}
             return ("made", type(item), parts, attributes)
         if isinstance(item, SymInt):
-            return add_leaf("int", item.as_value(), "")
+            return add_leaf("int", item.as_value())
         if isinstance(item, SymScalar) and type(item.hint) is complex:
             reasons.append("it returns a Python complex number")
             return ("constant", None)
         if isinstance(item, SymScalar):
-            return add_leaf(type(item.hint).__name__, item.value, "")
+            return add_leaf(type(item.hint).__name__, item.value)
         own = item is not result and not tracer.cache["inputs"].is_outer(item)  # made at each call
         own = own or _holds_made(tracer, item)
         if isinstance(item, (tuple, list)) and (own or is_symbolic(item)):
@@ -600,7 +582,7 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
         if known and (item is not result or writes):
             # Beside what is computed; alone it is nothing to compile.
             constant = tracer.constant(item, INT64 if type(item) is int else np.dtype(type(item)))
-            return add_leaf(type(item).__name__, constant, "")
+            return add_leaf(type(item).__name__, constant)
         if item is not result and (item is None or type(item) in _PLAIN):
             return ("constant", item)
         reasons.append(
@@ -616,33 +598,45 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
         return ("constant", held) if isinstance(held, (types.ModuleType, type, np.dtype)) else collect(held)
 
     shape = collect(result)
+    if why := shared.settle(leaves):
+        reasons.append(why)
+    behind = [] if reasons else shared.behind(leaves)
     _refuse_shared(tracer, returned)
     end(tracer)  # behind the last check
     end_effects(tracer)
     wholes = {id(whole) for one in parts_of.values() for whole in one.values()}
     if any(len(one) > 1 for one in parts_of.values()) or any(id(item.storage) in wholes for item in returned):
         reasons.append("it returns several views of one array")
-    values = [value for _, value, _ in leaves]
-    if not values and not writes and result is None:
+    given = [*(leaf for leaf in leaves if leaf.kind != "view"), *behind]  # by the plan
+    if not given and not writes and result is None:
         reasons.append("it returns None")
-    if values or writes:
-        kinds = [kind if kind in ("int", "float", "bool", "held") else "" for kind, _, _ in leaves]
-        is_one = shape[0] == "leaf" and leaves[shape[1]][0] != ZERO_DIMENSIONAL
-        emitter = Emitter(tracer, values, not is_one, memory, writes, kinds)
+    if given or writes:
+        kinds = [leaf.kind if leaf.kind in ("int", "float", "bool", "held") else "" for leaf in given]
+        is_one = shape[0] == "leaf" and leaves[shape[1]].kind not in (ZERO_DIMENSIONAL, "view")
+        emitter = Emitter(
+            tracer, [leaf.value for leaf in given], not is_one, [leaf.memory for leaf in given], writes, kinds
+        )
         text = emitter.text()
-        names = [emitter.names[value.number] for value in emitter.results]
+        for leaf, value in zip(given, emitter.results, strict=True):
+            leaf.name = emitter.names[value.number]
         writes = emitter.writes
         deepest = max((len(value.shape) for value in emitter.values), default=0)
         if deepest > MAX_RANK:
             reasons.append(f"it works on arrays of {deepest} dimensions, where at most {MAX_RANK} are compiled")
-        computed = bool(writes) or any(
-            not value.is_argument and value.operation != "const" for value in emitter.results
-        )
+        # Numbers behind the results are no work of their own.
+        outcomes = [
+            value
+            for leaf, value in zip(given, emitter.results, strict=True)
+            if leaf not in behind or leaf.kind != "int"
+        ]
+        computed = bool(writes) or any(not value.is_argument and value.operation != "const" for value in outcomes)
         if not computed:
             reasons.append("it returns its arguments and computes nothing")
     else:
-        names, text = [], ""
-        computed = False
+        text, computed = "", False
+
+    def as_result(leaf: Leaf) -> Result:
+        return Result(leaf.kind, leaf.name, str(leaf.value.dtype), leaf.argument, view=leaf.view)
 
     def restore(item: Any) -> Any:
         if isinstance(item, tuple):
@@ -651,8 +645,7 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
             if item[0] == "made":
                 items = None if item[2] is None else tuple(map(restore, item[2]))
                 return Made(item[1], items, {name: restore(part) for name, part in item[3].items()})
-            kind, value, argument = leaves[item[1]]
-            return Result(kind, names[item[1]], str(value.dtype), argument)
+            return as_result(leaves[item[1]])
         cls, parts = item
         if cls is dict:
             return {key: restore(part) for key, part in parts.items()}
@@ -672,12 +665,14 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
         guards=tuple(tracer.python_guards.values()),
         size_guards=size_guards,
         results=restore(shape),
+        behind=tuple(map(as_result, behind)),
         fallback_reason="; ".join(dict.fromkeys(reasons)) or None,
         idle=not computed and bool(size_guards),
         untouched=not writes
         and not tracer.generators
         and not tracer.orders
-        and all(kind in ("argument", "view") or value.operation == "const" for kind, value, _ in leaves),
+        and all(leaf.argument or leaf.value.operation == "const" for leaf in leaves)
+        and all(leaf.kind in ("argument", "int") for leaf in behind),
         contract=contract,
         writes=tuple(writes),
         generators=tuple(
@@ -721,22 +716,17 @@ def _refuse_shared(tracer: Tracer, returned: list[SymArray]) -> None:
                     refuse(twice, "it returns one array twice, which a branch on data chose")
 
 
-def _array_leaf(tracer: Tracer, item: SymArray) -> tuple[str, Value, str]:
-    value = item.read()
-    owner = item.storage.argument
+def _array_leaf(tracer: Tracer, item: SymArray, seen: SymArray) -> tuple[str, Value, str]:
+    """`seen`: the array as a view of the memory."""
+    value = seen.storage.value if item.is_stale() and seen is not item else item.read()
+    owner = seen.storage.argument
     if owner is not None:
         if item.is_scalar:
             return "scalar", copied(tracer, value), ""
-        if item.may_be_a_copy():
-            tracer.need_layout(owner)
-        return ("argument" if not item.chain else "view"), value, owner.name
-    root = unchanged(value, {})
-    while root.operation in VIEWS or (root.operation == "cast" and root.dtype == root.operands[0].dtype):
-        root = unchanged(root.operands[0], {})
-    if root.is_argument:
-        # A copy of an argument, or of a part of one: a new value.
-        value = copied(tracer, value)
-    return ("scalar" if item.is_scalar else "array"), value, ""
+        assert owner.program_value is not None
+        # The very object, whatever has been written into it.
+        return ("argument" if not seen.chain else "view"), owner.program_value, owner.name
+    return ("scalar" if item.is_scalar else "array"), own_value(tracer, value), ""
 
 
 def _all_size_guards(tracer: Tracer) -> list[SizeGuard]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ...structure import OF
 from ...symbolic.scalars import SymInt
 from ..operands import BOOL
 from ..stages import FromData, Gives, Like, row
@@ -147,7 +148,16 @@ def _joined(tracer: Any, arrays: Any, rank: int, depth: int) -> list[Any]:
 @row(np.diagonal)
 def _diagonal(a: Like, offset: Any = 0, axis1: int = 0, axis2: int = 1) -> Any:
     outer, extent = diagonal_of(a, offset, axis1, axis2)
-    return Gives(a.dtype, (*outer, extent), view_of=a, view_name="diagonal()", is_writeable=False)
+    step = f"{OF}.diagonal({{0}}, {axis1}, {axis2})"
+    return Gives(
+        a.dtype,
+        (*outer, extent),
+        view_of=a,
+        view_name="diagonal()",
+        is_writeable=False,
+        view_step=step,
+        view_sizes=(offset,),
+    )
 
 
 @row(np.linalg.diagonal)
@@ -215,4 +225,5 @@ def _view(a: Like, dtype: Any) -> Any:
     """The same bits as numbers of another type of that size."""
     given = np.dtype(dtype)
     fits = a.ndim > 0 and given.itemsize == a.dtype.itemsize and given.kind in "iufb" and a.dtype.kind in "iufb"
-    return Gives(given, a.shape, view_of=a, view_name="view()") if fits else None
+    step = f"{OF}.view({given.str!r})"
+    return Gives(given, a.shape, view_of=a, view_name="view()", view_step=step) if fits else None
