@@ -111,6 +111,7 @@ class JitFunction(_face.Dispatcher):
         self._lock = forks.Lock()
         self._parts = parts_of(function)
         self._python: Callable[..., Any] = function  # what runs calls that NumPy serves best
+        self._long_calls = 0  # of those, in a row
 
     def _without_out(self, kwargs: dict[str, Any]) -> tuple[dict[str, Any], Any]:
         """The keywords of the function itself, and `out` where it has no such parameter."""
@@ -366,10 +367,13 @@ class JitFunction(_face.Dispatcher):
             # f(x, 1) of no iterations says nothing of f(x, 1000).
             self._stay(args, kwargs, at_any_values=error.idle != "here")
         except InternalError as error:
+            self._refused[_call_key(args, kwargs)] = error
+            # A program that cannot be built serves no call, and is no news a second time.
+            self._specializations = [one for one in self._specializations if one.versions or one.why_numpy]
             if self.strict:
                 raise
             logs.logger.warning("%s: %s NumPy runs it instead.", self.__name__, error)
-            self._refused[_call_key(args, kwargs)] = error
+            self._stay(args, kwargs)
             way = "numpy"
         except Error:
             raise
@@ -392,15 +396,23 @@ class JitFunction(_face.Dispatcher):
         begun = time.perf_counter()
         result = self._in_numpy(args, kwargs, out)
         is_ours = self.strict != "kernels" and self.contract == "numpy" and self.targets.host is not None
-        if is_ours and self.is_asked_for and time.perf_counter() - begun > _LONG_S and self._python is self.__wrapped__:
-            from .interpret.inner_calls import run_by_python  # noqa: PLC0415  (only what was traced needs it)
-
-            self._python = run_by_python(self.__wrapped__)
-            self.forget_stayed()
+        if is_ours and self.is_asked_for and self._python is self.__wrapped__:
+            self._look_inside_of_long_calls(time.perf_counter() - begun)
         if own_error is not None:
             self._refused[_call_key(args, kwargs)] = own_error
             self._fall_back(own_error)
         return result
+
+    def _look_inside_of_long_calls(self, took_s: float) -> None:
+        """NumPy runs the function: once two calls in a row took long (one may find nothing in the caches, or wait for others'
+        work), what takes long in them is compiled by and by."""
+        self._long_calls = self._long_calls + 1 if took_s > _LONG_S else 0
+        if self._long_calls > 1:
+            from .interpret.inner_calls import run_by_python  # noqa: PLC0415  (only what was traced needs it)
+
+            self._python = run_by_python(self.__wrapped__)
+        if self._long_calls:
+            self._forget_stays()  # the next call is timed, too
 
     def _in_first_plan(  # noqa: PLR0917
         self, specialization: Specialization, bound: Bound, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any,
