@@ -478,11 +478,12 @@ class Expressions(Part):
     def _comprehend(self, generators: list[ast.comprehension], items: Iterable[Any] | None = None) -> Iterator[None]:
         """Visits each combination; the loop variables are gone afterwards, as in Python."""
         names = {n.id for g in generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
-        saved = {name: held for name, held in self.frame.variables.items() if name in names}
+        frame = self.frame
+        saved = {name: held for name, held in frame.variables.items() if name in names}
         try:
             yield from self._visit(generators, 0, items)
         finally:
-            variables = self.frame.variables  # a branch on data puts others in their place
+            variables = frame.variables  # a branch on data puts others in their place
             for name in names:
                 variables.pop(name, None)
             variables.update(saved)
