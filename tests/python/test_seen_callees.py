@@ -141,6 +141,17 @@ def test_what_is_no_stage_is_refused_with_the_reason():
             compiled(X)
 
 
+def test_what_numpy_calls_for_each_row_is_left_to_it():
+    def of_rows(x, rows):
+        lowest = np.apply_along_axis(spread, 1, x.reshape(rows, -1))
+        return lowest[:, 0] * 2, lowest.max()
+
+    compiled = tilewright.jit(of_rows, strict=True)
+    for rows in (3, 3, 3, 9, 1, 3):
+        assert repr(compiled(X, rows)) == repr(of_rows(X, rows))
+    assert any("lines_" in one.explain() for one in compiled.specializations)
+
+
 KEPT: list[np.ndarray] = []
 
 
