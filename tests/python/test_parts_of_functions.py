@@ -379,3 +379,69 @@ def test_calls_that_cannot_be_repeated_are_made_by_either_until_one_is_faster():
     assert not times.is_over
     times = Trial(plan_ns=[900, 250, 230, 260], numpy_ns=[200, 210, 205])
     assert times.is_over and times.why_numpy == "NumPy takes 0.2 us, compiled code 0.2 us"
+
+
+def silenced(x):
+    y = x * 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", category=RuntimeWarning)
+        middle = np.nanmedian(y)
+    return y - middle
+
+
+def silenced_where_it_is_called(x):
+    rows = [1.0]
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.filterwarnings("ignore", message="All-NaN")
+        for k in range(2):
+            rows.append(middle_of(x * k))
+    return np.array(rows)
+
+
+def middle_of(x):
+    return np.nanmedian(x / x[0])
+
+
+def of_no_filter(x):
+    y = x + 1
+    with warnings.catch_warnings():
+        return y - np.nanmedian(y)
+
+
+@pytest.mark.parametrize("function", [silenced, silenced_where_it_is_called, of_no_filter])
+def test_blocks_that_ignore_warnings(function):
+    compiled = tilewright.jit(function, strict=True)
+    numbers, nothing = np.arange(1.0, 6.0), np.full(5, np.nan)
+    for x in (numbers, numbers, numbers, nothing, numbers, nothing):
+        with warnings.catch_warnings(record=True) as expected_warnings:
+            warnings.simplefilter("always")
+            expected = function(x)
+        with warnings.catch_warnings(record=True) as given:
+            warnings.simplefilter("always")
+            got = compiled(x)
+        assert repr(got) == repr(expected)
+        assert [str(one.message) for one in given] == [str(one.message) for one in expected_warnings]
+    assert compiled.specializations
+
+
+def test_blocks_that_make_errors_of_warnings_are_numpys():
+    def or_else(x):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            try:
+                return x - np.nanmedian(x)
+            except RuntimeWarning:
+                return x
+
+    def counted(x):
+        with warnings.catch_warnings(record=True) as given:
+            warnings.simplefilter("always")
+            middle = np.nanmedian(x)
+        return x - middle, len(given)
+
+    for function in (or_else, counted):
+        compiled = tilewright.jit(function)
+        for x in (np.arange(5.0), np.full(5, np.nan), np.arange(5.0), np.full(5, np.nan)):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                assert repr(compiled(x)) == repr(function(x))
