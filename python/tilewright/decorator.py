@@ -478,6 +478,8 @@ class JitFunction(_face.Dispatcher):
             if not self._compile_for(specialization, bound):
                 return "plan"
             if not specialization.fits(bound):
+                if not is_beyond_limit(specialization.program, bound) and not specialization.large_numbers(bound):
+                    self._stay(args, kwargs)  # sizes that data decide may be too large for kernels: no version is better
                 return "unserved"
             if is_beyond_limit(specialization.program, bound) or not self._loses(specialization, bound, args, kwargs):
                 return "plan"
@@ -829,9 +831,10 @@ class JitFunction(_face.Dispatcher):
         """Compile what such a call needs. Whether no version fitted it before."""
         is_new = not specialization.fits(bound)
         with self._lock:
+            before = specialization.versions
             if is_new and not specialization.fits(bound):
                 specialization.add_version(bound)
-            if specialization.add_partials(bound) or is_new:
+            if specialization.add_partials(bound) or specialization.versions is not before:
                 cannot_repeat = not specialization.traced.may_be_repeated
                 if is_new and cannot_repeat and self.compares and not bound.on_device:
                     specialization.trial = Trial()

@@ -152,6 +152,27 @@ def test_what_numpy_calls_for_each_row_is_left_to_it():
     assert any("lines_" in one.explain() for one in compiled.specializations)
 
 
+@tilewright.stage
+def table(x):
+    u = np.unique(x)
+    return np.outer(u, u)
+
+
+def test_a_call_that_no_version_takes_is_looked_at_once():
+    def squares(x):
+        t = table(x)
+        return np.vdot(t, t)  # of as many elements as two sizes that data decide: too many for kernels, as far as is known
+
+    compiled = tilewright.jit(squares)
+    twice = np.concatenate([X, X])
+    for x in (twice, twice, twice, twice[:12], twice[:12]):
+        assert np.isclose(compiled(x), squares(x))
+    misses = compiled.misses
+    for x in (twice, twice[:12], twice):
+        assert np.isclose(compiled(x), squares(x))
+    assert compiled.misses == misses
+
+
 KEPT: list[np.ndarray] = []
 
 
