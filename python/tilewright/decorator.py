@@ -331,6 +331,8 @@ class JitFunction(_face.Dispatcher):
         # First of all: these calls are to cost as little beside NumPy's as they can.
         may_stay = self._stays and "out" not in kwargs and recording.recorder is None
         if may_stay and (key := self._staying_key(args, kwargs)) is not None and _face.current_device() is None:
+            if not getattr(self._python, "calls_others", True):
+                self._python = self.__wrapped__  # nothing in it was worth a compilation
             if self._python is self.__wrapped__:
                 self.stay(key[: len(args) + len(kwargs)], tuple(kwargs))  # the next one does not come by here
             return self._python(*args, **kwargs)

@@ -488,6 +488,10 @@ def test_one_long_call_is_not_looked_into(monkeypatch):
     assert [call(is_long) for is_long in (True, False, False)] == [False] * 3  # the third one is served in C
     f = tilewright.jit(first_rows)
     assert [call(is_long) for is_long in (True, True, False)] == [False, True, True]
+    f._python._call = None  # as it is when all in it is given up
+    assert [call(False) for _ in range(2)] == [False, False]
+    misses = f.misses
+    assert not call(False) and f.misses == misses  # served in C
 
 
 def test_a_function_whose_code_is_replaced(monkeypatch):
