@@ -52,6 +52,7 @@ _MAX_OF_ONE_VALUE = 8
 # So many functions in a row may be called behind branches on what others gave.
 _MAX_WATCHED = 8
 _MOST_OTHERS = 16  # calls of other shapes, while some of one shape are NumPy's
+_MOST_BEGUN_ANEW = 2  # trials: shapes that never come again are compiled code's
 _MOST_SETTLING = 12  # calls before it is known how functions that stages call are called best
 # A watched call takes its time for looking; a first call of a plan finds nothing in the caches.
 _SLOWER_THAN_WATCHED = 2
@@ -425,7 +426,9 @@ class JitFunction(_face.Dispatcher):
         trial, alike = specialization.trial, _without_values(_shape_key(args, kwargs))
         if trial is not None and trial.plan_ns and trial.alike != alike:
             trial.others += 1
-            if trial.others > _MOST_OTHERS:
+            if trial.others > _MOST_OTHERS and trial.begun_anew < _MOST_BEGUN_ANEW:
+                specialization.trial = Trial(begun_anew=trial.begun_anew + 1)  # of calls as they are made now
+            elif trial.others > _MOST_OTHERS:
                 self._end_trial(specialization, bound, "")
             return self._in_plan(specialization, bound, args, kwargs, out)
         if trial is not None and len(trial.numpy_ns) < len(trial.plan_ns):

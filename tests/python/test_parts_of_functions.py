@@ -381,6 +381,23 @@ def test_calls_that_cannot_be_repeated_are_made_by_either_until_one_is_faster():
     assert times.is_over and times.why_numpy == "NumPy takes 0.2 us, compiled code 0.2 us"
 
 
+@pytest.mark.numpy_may_win
+def test_a_trial_begins_anew_where_calls_are_made_with_other_shapes(monkeypatch):
+    monkeypatch.setattr(Trial, "is_over", False)
+    compiled = tilewright.jit(slow_between, strict=True)
+
+    def call(x):
+        assert repr(compiled(x)) == repr(slow_between(x))
+        return next((one.trial for one in compiled.specializations if one.trial is not None), None)
+
+    trials = [call(Y) for _ in range(16)] + [call(np.arange(1.0, 31.0)) for _ in range(20)]
+    assert [trials[15].begun_anew, trials[-1].begun_anew] == [0, 1]
+    assert trials[-1].plan_ns and trials[-1].numpy_ns and not trials[-1].others
+    for k in range(60):  # shapes that do not come again
+        last = call(np.arange(1.0, 32.0 + k))
+    assert last is None and all(one.versions for one in compiled.specializations)
+
+
 def silenced(x):
     y = x * 2
     with warnings.catch_warnings():
