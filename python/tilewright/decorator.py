@@ -483,8 +483,9 @@ class JitFunction(_face.Dispatcher):
             if not self._compile_for(specialization, bound):
                 return "plan"
             if not specialization.fits(bound):
+                # Sizes that data decide may be too large for kernels: no other version will do.
                 if not is_beyond_limit(specialization.program, bound) and not specialization.large_numbers(bound):
-                    self._stay(args, kwargs)  # sizes that data decide may be too large for kernels: no version is better
+                    self._stay(args, kwargs)
                 return "unserved"
             if is_beyond_limit(specialization.program, bound) or not self._loses(specialization, bound, args, kwargs):
                 return "plan"
