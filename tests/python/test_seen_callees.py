@@ -161,7 +161,8 @@ def table(x):
 def test_a_call_that_no_version_takes_is_looked_at_once():
     def squares(x):
         t = table(x)
-        return np.vdot(t, t)  # of as many elements as two sizes that data decide: too many for kernels, as far as is known
+        # Of as many elements as two sizes that data decide: too many for kernels, as far as is known.
+        return np.vdot(t, t)
 
     compiled = tilewright.jit(squares)
     twice = np.concatenate([X, X])
