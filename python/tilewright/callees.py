@@ -272,6 +272,11 @@ def written_of(before: Sequence[Any], after: Sequence[Any]) -> list[int]:
     ]
 
 
+def forms_of(arrays: Sequence[Any]) -> list[Any]:
+    """What may be changed of arrays beside their bytes."""
+    return [(one.shape, one.dtype, one.flags.writeable) for one in arrays if isinstance(one, np.ndarray)]
+
+
 _MOST_PIECES = 64  # arrays and numbers that one call gives
 
 
@@ -311,7 +316,7 @@ def watching_effects(  # noqa: PLR0917
             arrays = list(arrays_in((args, kwargs)))
             if is_worth_it(sum(getattr(one, "nbytes", 0) for one in arrays)):
                 copies = [np.array(one) for one in arrays]
-                before = arrays, copies, contents_of((args, kwargs)), outside_of(around)
+                before = arrays, copies, forms_of(arrays), contents_of((args, kwargs)), outside_of(around)
         except Exception as error:  # noqa: BLE001
             if key is not None:
                 _SEEN[key] = str(error)
@@ -326,7 +331,11 @@ def watching_effects(  # noqa: PLR0917
         looked(took_s + time.perf_counter() - begun)
         return result
 
-    def seen_of(result: Any, arrays: list[Any], copies: list[Any], contents: Any, outside: dict[Variable, Any]) -> Seen:
+    def seen_of(  # noqa: PLR0917
+        result: Any, arrays: list[Any], copies: list[Any], forms: Any, contents: Any, outside: dict[Variable, Any]
+    ) -> Seen:
+        if forms_of(arrays) != forms:
+            raise TypeError("it changes the shape, the dtype or the flags of an array that it is handed")
         written = tuple(written_of(copies, arrays))
         if are_changed(contents):
             raise TypeError("it changes a list or dict that it is handed")

@@ -53,6 +53,7 @@ _MAX_OF_ONE_VALUE = 8
 # So many functions in a row may be called behind branches on what others gave.
 _MAX_WATCHED = 8
 _MOST_OTHERS = 16  # calls of other shapes, while some of one shape are NumPy's
+_MOST_BEGUN_ANEW = 2  # trials: shapes that never come again are compiled code's
 _MOST_SETTLING = 12  # calls before it is known how functions that stages call are called best
 # A watched call takes its time for looking; a first call of a plan finds nothing in the caches.
 _SLOWER_THAN_WATCHED = 2
@@ -111,6 +112,7 @@ class JitFunction(_face.Dispatcher):
         self._lock = forks.Lock()
         self._parts = parts_of(function)
         self._python: Callable[..., Any] = function  # what runs calls that NumPy serves best
+        self._long_calls = 0  # of those, in a row
 
     def _without_out(self, kwargs: dict[str, Any]) -> tuple[dict[str, Any], Any]:
         """The keywords of the function itself, and `out` where it has no such parameter."""
@@ -330,6 +332,8 @@ class JitFunction(_face.Dispatcher):
         # First of all: these calls are to cost as little beside NumPy's as they can.
         may_stay = self._stays and "out" not in kwargs and recording.recorder is None
         if may_stay and (key := self._staying_key(args, kwargs)) is not None and _face.current_device() is None:
+            if not getattr(self._python, "calls_others", True):
+                self._python = self.__wrapped__  # nothing in it was worth a compilation
             if self._python is self.__wrapped__:
                 self.stay(key[: len(args) + len(kwargs)], tuple(kwargs))  # the next one does not come by here
             return self._python(*args, **kwargs)
@@ -366,10 +370,13 @@ class JitFunction(_face.Dispatcher):
             # f(x, 1) of no iterations says nothing of f(x, 1000).
             self._stay(args, kwargs, at_any_values=error.idle != "here")
         except InternalError as error:
+            self._refused[call_key(args, kwargs)] = error
+            # A program that cannot be built serves no call, and is no news a second time.
+            self._specializations = [one for one in self._specializations if one.versions or one.why_numpy]
             if self.strict:
                 raise
             logs.logger.warning("%s: %s NumPy runs it instead.", self.__name__, error)
-            self._refused[call_key(args, kwargs)] = error
+            self._stay(args, kwargs)
             way = "numpy"
         except Error:
             raise
@@ -392,20 +399,23 @@ class JitFunction(_face.Dispatcher):
         begun = time.perf_counter()
         result = self._in_numpy(args, kwargs, out)
         is_ours = self.strict != "kernels" and self.contract == "numpy" and self.targets.host is not None
-        if (
-            is_ours
-            and self.is_asked_for
-            and time.perf_counter() - begun > effects.LONG_CALL_S
-            and self._python is self.__wrapped__
-        ):
-            from .interpret.inner_calls import run_by_python  # noqa: PLC0415  (only what was traced needs it)
-
-            self._python = run_by_python(self.__wrapped__)
-            self.forget_stayed()
+        if is_ours and self.is_asked_for and self._python is self.__wrapped__:
+            self._look_inside_of_long_calls(time.perf_counter() - begun)
         if own_error is not None:
             self._refused[call_key(args, kwargs)] = own_error
             self._fall_back(own_error)
         return result
+
+    def _look_inside_of_long_calls(self, took_s: float) -> None:
+        """NumPy runs the function: once two calls in a row took long (one may find nothing in the caches, or wait for others'
+        work), what takes long in them is compiled by and by."""
+        self._long_calls = self._long_calls + 1 if took_s > effects.LONG_CALL_S else 0
+        if self._long_calls > 1:
+            from .interpret.inner_calls import run_by_python  # noqa: PLC0415  (only what was traced needs it)
+
+            self._python = run_by_python(self.__wrapped__)
+        if self._long_calls:
+            self._forget_stays()  # the next call is timed, too
 
     def _in_first_plan(  # noqa: PLR0917
         self, specialization: Specialization, bound: Bound, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any,
@@ -416,7 +426,9 @@ class JitFunction(_face.Dispatcher):
         trial, alike = specialization.trial, without_values(shape_key(args, kwargs))
         if trial is not None and trial.plan_ns and trial.alike != alike:
             trial.others += 1
-            if trial.others > _MOST_OTHERS:
+            if trial.others > _MOST_OTHERS and trial.begun_anew < _MOST_BEGUN_ANEW:
+                specialization.trial = Trial(begun_anew=trial.begun_anew + 1)  # of calls as they are made now
+            elif trial.others > _MOST_OTHERS:
                 self._end_trial(specialization, bound, "")
             return self._in_plan(specialization, bound, args, kwargs, out)
         if trial is not None and len(trial.numpy_ns) < len(trial.plan_ns):
@@ -471,6 +483,9 @@ class JitFunction(_face.Dispatcher):
             if not self._compile_for(specialization, bound):
                 return "plan"
             if not specialization.fits(bound):
+                # Sizes that data decide may be too large for kernels: no other version will do.
+                if not is_beyond_limit(specialization.program, bound) and not specialization.large_numbers(bound):
+                    self._stay(args, kwargs)
                 return "unserved"
             if is_beyond_limit(specialization.program, bound) or not self._loses(specialization, bound, args, kwargs):
                 return "plan"
@@ -824,9 +839,10 @@ class JitFunction(_face.Dispatcher):
         """Compile what such a call needs. Whether no version fitted it before."""
         is_new = not specialization.fits(bound)
         with self._lock:
+            before = specialization.versions
             if is_new and not specialization.fits(bound):
                 specialization.add_version(bound)
-            if specialization.add_partials(bound) or is_new:
+            if specialization.add_partials(bound) or specialization.versions is not before:
                 cannot_repeat = not specialization.traced.may_be_repeated
                 if is_new and cannot_repeat and self.compares and not bound.on_device:
                     specialization.trial = Trial()

@@ -20,6 +20,7 @@ from .callees import (
     arrays_in,
     containers_in,
     contents_of,
+    forms_of,
     held_of,
     is_object,
     is_part,
@@ -43,6 +44,7 @@ class Made:
     way: Way
     given: list[Any]  # arrays, in order
     written: list[int]  # which of them
+    is_reformed: bool = False  # whether one has another shape, dtype or flag
     containers: list[Any] = field(default_factory=list)  # lists, dicts and sets in the arguments, where it changed one
     result: Any = None
     error: BaseException | None = None
@@ -51,8 +53,15 @@ class Made:
     def again(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Its effects on the arguments of the same call in NumPy, and its result."""
         arguments = list(arrays_in((args, kwargs)))
+        arrays = [pair for pair in zip(arguments, self.given, strict=True) if isinstance(pair[1], np.ndarray)]
+        for theirs, mine in arrays if self.is_reformed else ():
+            if (theirs.shape, theirs.dtype) != (mine.shape, mine.dtype):
+                theirs.dtype, theirs.shape = mine.dtype, mine.shape
         for k in self.written:
             np.copyto(arguments[k], self.given[k])
+        for theirs, mine in arrays if self.is_reformed else ():
+            if not mine.flags.writeable:
+                theirs.flags.writeable = False
         for theirs, mine in zip(list(containers_in((args, kwargs))), self.containers, strict=False):
             items = self._with(mine, arguments)
             if isinstance(theirs, list):
@@ -154,6 +163,7 @@ class Effect:
         args, kwargs = _copied(args, copies), _copied(kwargs, copies)
         given = [copies.get(id(one), one) for one in before]
         contents = contents_of((args, kwargs))
+        forms = forms_of(given)
         made = Made(self.way, given, [])
         calls, outside = len(_here.made), self.places.as_they_are()
         try:
@@ -164,13 +174,14 @@ class Effect:
         finally:
             del _here.made[calls:]  # of calls inside that were interrupted
             made.written = written_of(before, given)
+            made.is_reformed = forms_of(given) != forms
             made.containers = [one for one, _ in contents] if are_changed(contents) else []
             made.outside = changes_since(outside)
             for change in made.outside:
                 change.undo()  # NumPy, which goes on, reads it before this call too
             if calls:
                 _here.made[-1].append(made)
-        if made.containers or made.outside or not set(made.written) <= set(self.written):
+        if made.containers or made.outside or made.is_reformed or not set(made.written) <= set(self.written):
             raise _Differs
         try:
             pieces = pieces_of(made.result, self.gives, given)

@@ -22,6 +22,7 @@ class Trial:
     numpy_ns: list[int] = field(default_factory=list)
     alike: Any = None  # what is the same in all of them
     others: int = 0  # calls that were not such
+    begun_anew: int = 0  # how many trials were given up for those
 
     @property
     def is_over(self) -> bool:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import copy
 import math
 import threading
+import warnings
 from functools import partial
 
 import numpy as np
 import pytest
 import tilewright
 from lists_alike import same as alike
+from tilewright import decorator
 from tilewright.effects import Settling
 from tilewright.interpret import inner_calls
 from tilewright.interpret.inner_calls import InnerCalls
@@ -467,6 +469,29 @@ def test_a_function_that_python_runs_has_what_it_calls_compiled():
     for _ in range(12):
         assert f(blocks) == checks(blocks)
     assert isinstance(f._python, InnerCalls)
+
+
+def test_one_long_call_is_not_looked_into(monkeypatch):
+    def first_rows(blocks):
+        return blocks[: len(blocks) // 2], checked(blocks[0])
+
+    blocks = np.arange(12).reshape(4, 3)
+    f = tilewright.jit(first_rows)
+
+    def call(is_long):
+        monkeypatch.setattr(decorator, "_LONG_S", -1.0 if is_long else 60.0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", tilewright.FallbackWarning)
+            assert f(blocks)[0].base is not None
+        return isinstance(f._python, InnerCalls)
+
+    assert [call(is_long) for is_long in (True, False, False)] == [False] * 3  # the third one is served in C
+    f = tilewright.jit(first_rows)
+    assert [call(is_long) for is_long in (True, True, False)] == [False, True, True]
+    f._python._call = None  # as it is when all in it is given up
+    assert [call(False) for _ in range(2)] == [False, False]
+    misses = f.misses
+    assert not call(False) and f.misses == misses  # served in C
 
 
 def test_a_function_whose_code_is_replaced(monkeypatch):

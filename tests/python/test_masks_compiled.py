@@ -161,3 +161,67 @@ def test_what_a_mask_leaves_out_is_not_computed_with_where_that_is_slow() -> Non
     check_compiled(shifted, (x, x > 0), (x, x >= 0), (x.reshape(10, 100), x.reshape(10, 100) > 0.5))
     text = tilewright.jit(shifted, strict=True).for_args(x, x > 0).program.text
     assert text.count("where(m, ") == 3  # before the logarithm, before the cosine, and the store
+
+
+def test_arrays_with_more_axes_stand_in_front_of_what_a_mask_picks_out() -> None:
+    def along_rows(x, m, g):
+        return (x[m] - g[:, None]).sum(axis=1)
+
+    def along_elements(x, m, g):
+        return (g[:, None, None] * x[m]).max(axis=(0, 1))
+
+    def kernel(x, m, g):
+        k = (x[m] - g[:, None]) / 2
+        k = np.exp(-(k**2))
+        k[k < 0.5] = 0
+        return k @ np.ones(k.shape[1])
+
+    x = elements("float64", 7)
+    for picked in (mask(7), np.ones(7, bool), np.arange(7) == 2):
+        calls = [(x, picked, elements("float64", n)) for n in (7, 3, 1)]
+        for function in (along_rows, along_elements, kernel):
+            check_compiled(function, *calls)
+    rows = elements("float64", (5, 3))
+    check_compiled(along_rows, (rows, mask((5, 3)), elements("float64", 5)))
+
+
+def test_parts_of_what_a_mask_picks_out_are_written() -> None:
+    def bounded(x, m, low):
+        y = x[m]
+        z = y
+        y[y < low] = low
+        y[y > 1] *= 2
+        y[y == 0] = -0.0
+        return z.sum(), z
+
+    def rows(x, m, low):
+        k = x[m] - np.arange(3.0)[:, None]
+        j = k.copy()
+        k[k < low] = np.nan
+        return k, j, x[m]
+
+    def own(x, m, low):
+        y = x[m]
+        y[y < low] = -y[y < low]
+        y[np.isnan(y)] = 7
+        return y
+
+    x = elements("float64", 40)
+    x[::7] = np.nan
+    for function in (bounded, rows, own):
+        check_compiled(function, (x, mask(40), 0.5), (x, np.zeros(40, bool), 0.5), (x, np.ones(40, bool), -9.0))
+    check_compiled(bounded, (elements("int64", (6, 5)), mask((6, 5)), 1))
+
+
+def test_an_array_written_into_a_part_of_what_a_mask_picks_out_is_numpys() -> None:
+    def spread(x, m, values):
+        y = x[m]
+        y[y > 0] = values
+        return y
+
+    x = np.array([1.0, -2.0, 3.0])
+    jitted = tilewright.jit(spread)
+    for values in (np.array([5.0, 6.0]), np.array([4.0])):
+        same_bits(jitted(x, x != 0, values), spread(x, x != 0, values))
+    with pytest.raises(ValueError, match="cannot assign 3 input values"):
+        jitted(x, x != 0, np.arange(3.0))

@@ -627,6 +627,21 @@ def windows(x, width):
     return by_hand.mean(axis=1), as_strided(x, (3, 2), x.strides * 2) + 1
 
 
+def strided(x):
+    return (
+        as_strided(x, (), ()) + 1,
+        as_strided(x, (3,), (16,)) * 2,
+        as_strided(x[2:], (2, 3), (-8, 16)) * 2,
+        as_strided(x, (4, 3), (0, 8)) * 2,
+        as_strided(x[1:], (1, 4), (8, 8)) * 2,
+    )
+
+
+def frames(x, n):
+    overlapping = as_strided(x, (len(x) + 1 - n, n), x.strides * 2)
+    return (np.moveaxis(overlapping, -1, 0)[:, ::8] ** 2).sum(axis=0)
+
+
 def bits(x):
     return (
         x.astype("f4").view("i4"),
@@ -638,6 +653,9 @@ def bits(x):
 
 
 def test_strides() -> None:
+    check(strided, X)
+    # Of each eighth frame the elements are read where they are used: no other frame is made.
+    assert "overlapping.compute_" not in check(frames, np.arange(9000.0), 512, bits=False).schedule
     compiled = check(windows, X, 3, bits=False)
     check(compiled, np.arange(40.0), 3, bits=False)
     for x in (np.arange(40.0)[::2], np.arange(40.0)[::-1]):

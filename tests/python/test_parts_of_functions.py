@@ -185,6 +185,40 @@ CALLS = [
 ]
 
 
+def of_components(table):
+    table = table * 1.0
+    x, y, first, second = table[0], table[1], table[2, ::2], table[2, 1::2]
+    seen = {}
+    for i in range(len(second)):
+        seen[int(x[i])] = first[i]
+        y[i] = -x[i]
+        second[i] += y[i]
+    return table + y, seen
+
+
+def of_overlapping_parts(x):
+    x = x * 1.0
+    seen = {}
+    first, second = x[:-1], x[1:]
+    for i in range(len(first)):
+        seen[int(first[i])] = i
+        second[i] = -first[i]
+    return x, seen
+
+
+def test_parts_of_an_array_that_have_no_element_in_common_are_handed_apart():
+    compiled = tilewright.jit(of_components, strict=True)
+    tables = [np.arange(3.0 * n).reshape(3, n) % 7 for n in (12, 5, 2, 1)]
+    for table in [table for table in tables for _ in range(6)]:
+        assert repr(compiled(table)) == repr(of_components(table))
+    assert any("lines_" in one.explain() for one in compiled.specializations)
+    compiled = tilewright.jit(of_overlapping_parts)
+    for x in [np.arange(n) % 5 for n in (9, 2, 9) for _ in range(6)]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", tilewright.FallbackWarning)
+            assert repr(compiled(x)) == repr(of_overlapping_parts(x))
+
+
 @pytest.mark.parametrize(("function", "calls"), CALLS, ids=lambda one: getattr(one, "__name__", ""))
 def test_they_are_run_by_python(function, calls):
     compiled = tilewright.jit(function, strict=True)
@@ -345,3 +379,86 @@ def test_calls_that_cannot_be_repeated_are_made_by_either_until_one_is_faster():
     assert not times.is_over
     times = Trial(plan_ns=[900, 250, 230, 260], numpy_ns=[200, 210, 205])
     assert times.is_over and times.why_numpy == "NumPy takes 0.2 us, compiled code 0.2 us"
+
+
+@pytest.mark.numpy_may_win
+def test_a_trial_begins_anew_where_calls_are_made_with_other_shapes(monkeypatch):
+    monkeypatch.setattr(Trial, "is_over", False)
+    compiled = tilewright.jit(slow_between, strict=True)
+
+    def call(x):
+        assert repr(compiled(x)) == repr(slow_between(x))
+        return next((one.trial for one in compiled.specializations if one.trial is not None), None)
+
+    trials = [call(Y) for _ in range(16)] + [call(np.arange(1.0, 31.0)) for _ in range(20)]
+    assert [trials[15].begun_anew, trials[-1].begun_anew] == [0, 1]
+    assert trials[-1].plan_ns and trials[-1].numpy_ns and not trials[-1].others
+    for k in range(60):  # shapes that do not come again
+        last = call(np.arange(1.0, 32.0 + k))
+    assert last is None and all(one.versions for one in compiled.specializations)
+
+
+def silenced(x):
+    y = x * 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", category=RuntimeWarning)
+        middle = np.nanmedian(y)
+    return y - middle
+
+
+def silenced_where_it_is_called(x):
+    rows = [1.0]
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.filterwarnings("ignore", message="All-NaN")
+        for k in range(2):
+            rows.append(middle_of(x * k))
+    return np.array(rows)
+
+
+def middle_of(x):
+    return np.nanmedian(x / x[0])
+
+
+def of_no_filter(x):
+    y = x + 1
+    with warnings.catch_warnings():
+        return y - np.nanmedian(y)
+
+
+@pytest.mark.parametrize("function", [silenced, silenced_where_it_is_called, of_no_filter])
+def test_blocks_that_ignore_warnings(function):
+    compiled = tilewright.jit(function, strict=True)
+    numbers, nothing = np.arange(1.0, 6.0), np.full(5, np.nan)
+    for x in (numbers, numbers, numbers, nothing, numbers, nothing):
+        with warnings.catch_warnings(record=True) as expected_warnings:
+            warnings.simplefilter("always")
+            expected = function(x)
+        with warnings.catch_warnings(record=True) as given:
+            warnings.simplefilter("always")
+            got = compiled(x)
+        assert repr(got) == repr(expected)
+        assert [str(one.message) for one in given] == [str(one.message) for one in expected_warnings]
+    assert compiled.specializations
+
+
+def test_blocks_that_make_errors_of_warnings_are_numpys():
+    def or_else(x):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            try:
+                return x - np.nanmedian(x)
+            except RuntimeWarning:
+                return x
+
+    def counted(x):
+        with warnings.catch_warnings(record=True) as given:
+            warnings.simplefilter("always")
+            middle = np.nanmedian(x)
+        return x - middle, len(given)
+
+    for function in (or_else, counted):
+        compiled = tilewright.jit(function)
+        for x in (np.arange(5.0), np.full(5, np.nan), np.arange(5.0), np.full(5, np.nan)):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                assert repr(compiled(x)) == repr(function(x))

@@ -141,6 +141,39 @@ def test_what_is_no_stage_is_refused_with_the_reason():
             compiled(X)
 
 
+def test_what_numpy_calls_for_each_row_is_left_to_it():
+    def of_rows(x, rows):
+        lowest = np.apply_along_axis(spread, 1, x.reshape(rows, -1))
+        return lowest[:, 0] * 2, lowest.max()
+
+    compiled = tilewright.jit(of_rows, strict=True)
+    for rows in (3, 3, 3, 9, 1, 3):
+        assert repr(compiled(X, rows)) == repr(of_rows(X, rows))
+    assert any("lines_" in one.explain() for one in compiled.specializations)
+
+
+@tilewright.stage
+def table(x):
+    u = np.unique(x)
+    return np.outer(u, u)
+
+
+def test_a_call_that_no_version_takes_is_looked_at_once():
+    def squares(x):
+        t = table(x)
+        # Of as many elements as two sizes that data decide: too many for kernels, as far as is known.
+        return np.vdot(t, t)
+
+    compiled = tilewright.jit(squares)
+    twice = np.concatenate([X, X])
+    for x in (twice, twice, twice, twice[:12], twice[:12]):
+        assert np.isclose(compiled(x), squares(x))
+    misses = compiled.misses
+    for x in (twice, twice[:12], twice):
+        assert np.isclose(compiled(x), squares(x))
+    assert compiled.misses == misses
+
+
 KEPT: list[np.ndarray] = []
 
 

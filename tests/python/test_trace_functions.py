@@ -400,6 +400,18 @@ def test_comprehensions_lambdas_nested_functions_and_walrus() -> None:
     check(f, Y)
 
 
+def test_variables_of_comprehensions_are_their_own_where_data_choose_an_item() -> None:
+    def named_as_before(x):
+        v, k = 3.0, [x[0, 0], x[0, 1]]
+        chosen = [v if v > 0.3 else -v for v in (x[0, 0], x[1, 2])]
+        table = {k: max(v, x[0, 1]) for k, v in enumerate(chosen)}
+        largest = tuple(max(0.5, k) for k, v in zip(k, chosen, strict=True))
+        return x + v, k[0] + k[1], chosen[0] + table[1] + largest[0]
+
+    check(named_as_before, X)
+    check(named_as_before, -X)
+
+
 def test_strings_asserts_with_errstate_and_finally() -> None:
     # In a module of its own: pytest rewrites the asserts of a test module, so that its code is not its source.
     f = trace_helpers.normalized

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from typing import ClassVar
 
 import numpy as np
@@ -582,3 +583,54 @@ def test_what_data_decide_is_looked_at_in_each_call(order):
         wanted, _, wanted_log = outcome(eigenvalues_in_turn, x)
         assert agree(result, wanted)
         assert log == wanted_log
+
+
+def reformed(y, k):
+    LOG.append(k)
+    if k > 2:
+        y[0] = 8.0
+        y.dtype = np.int64
+        y.shape = (2, 3)
+    if k > 3:
+        y.flags.writeable = False
+    return float(y.sum())
+
+
+def with_other_forms(x, k):
+    y = x * 1.0
+    total = reformed(y, k)
+    return y + total, y
+
+
+@pytest.mark.parametrize("ks", [(1, 1, 1, 3, 1, 4, 1, 3), (3, 3, 3, 1, 4, 4), (4, 4, 4, 1)])
+def test_another_shape_dtype_or_flag_of_what_is_handed_over_is_seen(ks):
+    compiled = tilewright.jit(with_other_forms)
+    for k in ks:
+        expected, mine = with_other_forms(X, k), X.copy()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", tilewright.FallbackWarning)
+            got = compiled(mine, k)
+        assert repr(got) == repr(expected) and np.array_equal(mine, X)
+        assert [one.flags.writeable for one in got] == [one.flags.writeable for one in expected]
+    assert len(LOG) == 2 * len(ks)  # once a call
+
+
+def test_statements_that_change_the_shape_of_an_array():
+    def in_rows(x):
+        y = x * 2
+        z = y
+        y.shape = (2, -1)
+        return y, z + 1
+
+    def of_the_caller(x):
+        x.shape = (2, 3)
+        return x + 1
+
+    for function in (in_rows, of_the_caller):
+        compiled = tilewright.jit(function)
+        for _ in range(4):
+            mine, theirs = X.copy(), X.copy()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", tilewright.FallbackWarning)
+                assert repr(compiled(mine)) == repr(function(theirs))
+            assert mine.shape == theirs.shape

@@ -495,11 +495,12 @@ class Expressions(Part):
     def _comprehend(self, generators: list[ast.comprehension], items: Iterable[Any] | None = None) -> Iterator[None]:
         """Visits each combination; the loop variables are gone afterwards, as in Python."""
         names = {n.id for g in generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
-        variables = self.frame.variables
-        saved = {name: variables[name] for name in names if name in variables}
+        frame = self.frame
+        saved = {name: held for name, held in frame.variables.items() if name in names}
         try:
             yield from self._visit(generators, 0, items)
         finally:
+            variables = frame.variables  # a branch on data puts others in their place
             for name in names:
                 variables.pop(name, None)
             variables.update(saved)

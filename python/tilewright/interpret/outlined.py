@@ -28,6 +28,7 @@ _OF_NO_CALL = frozenset(
         "simplefilter", "filterwarnings", "resetwarnings", "catch_warnings",
     ]
 )  # fmt: skip
+_KEPT, _NO_ERRORS = ("ignore", "warn"), ("ignore", "default", "always", "module", "once")
 _NOT_OUTLINED = (
     ast.Yield, ast.YieldFrom, ast.Await, ast.Global, ast.Nonlocal, ast.Delete, ast.ClassDef, ast.AsyncFunctionDef, ast.AsyncFor,
     ast.AsyncWith, ast.Match, ast.TryStar,
@@ -166,11 +167,40 @@ def _stands_alone(statements: Sequence[ast.stmt]) -> bool:
     items = [item for one in statements for item in ast.walk(one)]
     if any(isinstance(item, _NOT_OUTLINED) for item in items):
         return False
+    silencing = {id(item) for one in items if isinstance(one, ast.With) for item in _silencing(one)}
+    items = [item for item in items if id(item) not in silencing]
     attributes = {item.attr for item in items if isinstance(item, ast.Attribute)}
     names = {getattr(item, field, None) for item in items for field in ("id", "name")}
     if attributes & _OF_THE_MEMORY or (attributes | names) & (_OF_THE_FRAME | _OF_NO_CALL):
         return False
     return not any(_leaves_a_loop(one) for one in statements)
+
+
+def _silencing(node: ast.With) -> Iterator[ast.expr]:
+    """What `with warnings.catch_warnings(): warnings.simplefilter("ignore")` and `with np.errstate(all="ignore")` call: behind
+    the block nothing is left of it. Errors that warnings become are none in what is compiled by itself inside."""
+    for made in (one.context_expr for one in node.items if isinstance(one.context_expr, ast.Call)):
+        if (
+            _is_called(made, "errstate")
+            and not made.args
+            and all(_is_literal(one.value, _KEPT) for one in made.keywords)
+        ):
+            yield made.func
+        if _is_called(made, "catch_warnings") and not made.args and not made.keywords:
+            yield made.func
+            for item in inside(node.body):
+                if isinstance(item, ast.Call) and _is_called(item, "simplefilter", "filterwarnings"):
+                    actions = [*item.args[:1], *(one.value for one in item.keywords if one.arg == "action")]
+                    if len(actions) == 1 and _is_literal(actions[0], _NO_ERRORS):
+                        yield item.func
+
+
+def _is_called(node: ast.Call, *names: str) -> bool:
+    return getattr(node.func, "attr", getattr(node.func, "id", None)) in names
+
+
+def _is_literal(node: ast.expr, values: Sequence[str]) -> bool:
+    return isinstance(node, ast.Constant) and node.value in values
 
 
 def names_variables(node: ast.FunctionDef) -> bool:

@@ -103,6 +103,8 @@ class Variables(Part):
                     np.zeros(1, owner.dtype).imag = 0  # NumPy's own error
                 getattr(owner, target.attr)[slice(None) if target.attr == "flat" else ...] = value
                 return
+            if isinstance(owner, SymArray) and target.attr == "shape" and self._is_reshaped(owner, value):
+                return
             if isinstance(owner, SymArray):
                 raise self.error(target, f"assigning the attribute {target.attr} of an array",
                                  "there is no rule for it", "Use reshape or astype.")  # fmt: skip
@@ -116,6 +118,17 @@ class Variables(Part):
         else:
             raise self.error(target, f"assigning to {ast.unparse(target)}", "there is no rule for it",
                              "Assign to plain names.")  # fmt: skip
+
+    def _is_reshaped(self, owner: SymArray, shape: Any) -> bool:
+        """Gives an array that the function made another shape in place, where that is a view for certain."""
+        is_of_the_caller = owner.storage.argument is not None and not owner.chain
+        if owner.is_scalar or is_of_the_caller or len(self.tracer.blocks) > 1:
+            return False
+        made = owner.reshape(shape)
+        if made.storage is not owner.storage or made.may_be_a_copy():
+            return False
+        owner.take_form_of(made)
+        return True
 
     def refuse_traced_in_plain(self, node: ast.AST, owner: Any, key: Any, value: Any) -> None:
         """An array of plain values holds no traced ones: where its call is known, the trace begins again."""

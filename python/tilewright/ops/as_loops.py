@@ -14,7 +14,7 @@ from ..symbolic.arrays import SymArray
 from ..symbolic.from_data import clamped_position, gather, value_of_int
 from ..symbolic.registry import provides, rule
 from ..symbolic.scalars import SymInt, size_of
-from ..symbolic.tracer import LEAVE_IT_OUT, Tracer
+from ..symbolic.tracer import LEAVE_IT_OUT, CalleeNotSeen, Tracer
 from .operands import FLOAT64, INT64, NO_VALUE, check_dtype, full, is_symbolic
 from .reductions import reduction_dtype
 from .shapes import as_array, normalize_axis
@@ -32,7 +32,10 @@ def followed(tracer: Tracer, name: str, function: Any, *args: Any) -> Any:
     if tracer.follow is None:
         raise _refusal(tracer, name, "without the function's source")
     with tracer.composite(name):
-        return tracer.follow(function, list(args), {})
+        try:
+            return tracer.follow(function, list(args), {})
+        except CalleeNotSeen as error:
+            raise tracer.error(f"np.{name}()", f"in it {error.what}, and NumPy calls it where nobody looks") from None
 
 
 def inside(array: Any, positions: Any) -> Any:

@@ -467,6 +467,8 @@ def scalar_constructor(tracer: Tracer, scalar_type: type[np.generic], *args: Any
     given = args[0]
     if getattr(given, "which", None) is not None and dtype in (FLOAT64, dtype_of(given.of_one_kind())):
         given = given.of_one_kind()  # whichever kind of number it is, none raises or wraps
+    if isinstance(given, SymArray) and not given.is_scalar and given.dtype == dtype:
+        return given  # NumPy gives the array itself
     operand = operand_of(tracer, given)
     check_python_float(tracer, operand, dtype)
     value = to_value(tracer, operand, dtype) if weak_type(operand) else tracer.cast(to_value(tracer, operand), dtype)

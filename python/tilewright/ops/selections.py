@@ -18,7 +18,7 @@ from ..symbolic.scalars import described
 from ..symbolic.tracer import Tracer
 from . import linalg, reductions
 from .elementwise import apply_ufunc, store_result
-from .operands import BOOL, INT64, chosen, dtype_of, operand_of, shape_of, to_value
+from .operands import BOOL, INT64, check_python_float, chosen, dtype_of, operand_of, shape_of, to_value
 from .reductions import SomeChosen, keep_dims
 from .shapes import normalize_axes, written_out
 from .under_masks import elementwise
@@ -239,9 +239,7 @@ def places(tracer: Tracer, index: Compressed) -> SymArray:
 def part_of(selection: Compressed, key: Any) -> Any:
     """selection[:, 0], selection[..., None]: parts that take all of what the mask picks out; selection[selection > 0]."""
     tracer = selection.tracer
-    if isinstance(key, Compressed) and key.dtype == BOOL and key.ndim == 1 == selection.ndim:
-        if not key.is_under_mask_of(selection):
-            return OPERATIONS.array_of_selected(selection)[key]
+    if selection.ndim == 1 and _is_mask_within(key, selection):
         both = tracer.add("logical_and", (selection.mask, key.whole.read()), {}, BOOL, selection.mask.shape)
         copied = SymArray.fresh(tracer, selection.whole.read(), is_scalar=False)
         return Compressed(tracer, copied, both, selection.at)
@@ -263,3 +261,32 @@ def part_of(selection: Compressed, key: Any) -> Any:
             expanded.append(part)
         axis += 1
     return Compressed(tracer, selection.whole[tuple(expanded)], selection.mask, new_at)
+
+
+@provides
+def set_part_of(selection: Compressed, key: Any, value: Any) -> None:
+    """selection[selection < 0] = a number, or what that picks out."""
+    tracer, whole = selection.tracer, selection.whole
+    if not _is_mask_within(key, selection):
+        raise selection.refused("writing into a part")
+    truth = key.whole.read()
+    if isinstance(value, Compressed) and selection.ndim == 1:
+        chosen_of_all = tracer.add("logical_and", (selection.mask, truth), {}, BOOL, selection.mask.shape)
+        target = Compressed(tracer, whole, chosen_of_all, selection.at)
+        if not value.is_under_mask_of(target) or value.ndim != 1:
+            raise value.refused("storing the elements elsewhere")
+        operand = value.whole
+    elif isinstance(value, Compressed) or shape_of(operand := operand_of(tracer, value)):
+        raise selection.refused("writing elements into a part")
+    check_python_float(tracer, operand, whole.dtype)
+    new = to_value(tracer, operand, whole.dtype)
+    whole.write(tracer.add("where", (truth, new, whole.read()), {}, whole.dtype, whole.sizes))
+    selection.places_of = None
+
+
+def _is_mask_within(key: Any, selection: Compressed) -> bool:
+    """Whether a key says of each element whether it is meant."""
+    if not isinstance(key, Compressed) or key.dtype != BOOL or (key.at, key.behind) != (selection.at, selection.behind):
+        return False
+    tracer, sizes = selection.tracer, zip(key.whole.sizes, selection.whole.sizes, strict=True)
+    return key.is_under_mask_of(selection) and all(tracer.decide("==", a, b) for a, b in sizes)

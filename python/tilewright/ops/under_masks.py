@@ -38,7 +38,6 @@ def elementwise(tracer: Tracer, what: str, inputs: Sequence[Any], apply: Callabl
 def _on_the_whole(tracer: Tracer, what: str, inputs: Sequence[Any], apply: Callable[[list[Any]], Any]) -> Any:
     first = next(x for x in inputs if isinstance(x, Compressed))
     whole: list[Any] = []
-    at = 0
     for x in inputs:
         if isinstance(x, Compressed):
             if not x.is_under_mask_of(first) or x.behind != first.behind:
@@ -47,14 +46,19 @@ def _on_the_whole(tracer: Tracer, what: str, inputs: Sequence[Any], apply: Calla
                     "which element meets which depends on the masks",
                     "Use one mask, or np.where.",
                 )
-            at = max(at, x.at)
             whole.append(_with_usual(x, _USUAL.get(what)))
         else:
             whole.append(_beside(first, x, what))
     result = apply(whole)
     if isinstance(result, tuple):
-        return tuple(Compressed(tracer, part, first.mask, at) for part in result)
-    return Compressed(tracer, result, first.mask, at)
+        return tuple(_under_mask_of(first, part) for part in result)
+    return _under_mask_of(first, result)
+
+
+def _under_mask_of(selection: Compressed, result: SymArray) -> Compressed:
+    """Other operands may have axes in front of those that the selection has."""
+    at = result.ndim - selection.mask_rank - selection.behind
+    return Compressed(selection.tracer, result, selection.mask, at)
 
 
 def _with_usual(selection: Compressed, usual: float | None) -> SymArray:

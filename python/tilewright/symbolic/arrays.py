@@ -196,6 +196,10 @@ class SymArray(ArrayLike):
     def of_one_kind(self) -> SymArray:
         return SymArray(self.tracer, self.storage, self.chain, self.is_scalar)
 
+    def take_form_of(self, other: SymArray) -> None:
+        """The same object, seen as another array of its memory is: `x.shape = …`."""
+        self.chain, self.sizes, self.seen, self._read = other.chain, other.sizes, other.seen, None
+
     def seen_as(self, view: View) -> SymArray:
         made = SymArray(self.tracer, self.storage, (*self.chain, view))
         if self.may_be_a_copy():

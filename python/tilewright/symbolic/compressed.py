@@ -119,10 +119,13 @@ class Compressed(ArrayLike):
         )
 
     __bool__, __len__ = refusing("the truth value"), refusing("the length")
-    __iter__, __setitem__ = refusing("iterating over the elements"), refusing("writing into a part")
+    __iter__ = refusing("iterating over the elements")
 
     def __getitem__(self, key: Any) -> Any:
         return OPERATIONS.part_of(self, key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        OPERATIONS.set_part_of(self, key, value)
 
     def astype(self, *args: Any, **kwargs: Any) -> Compressed:
         return self.with_whole(self.whole.astype(*args, **kwargs))

@@ -45,6 +45,7 @@ class Operations:
     flat_of: Rule  # (array): what array.flat is
     flatten: Rule  # (tracer, array, order): as the method, for which NumPy has no function
     part_of: Rule  # (what a mask picks out, key)
+    set_part_of: Rule  # (what a mask picks out, key, value)
     reduced_by_loop: (
         Rule  # (tracer, ufunc, the parameters of its reduce): a kernel, where the reduction is no operation
     )

@@ -16,12 +16,12 @@ from ..ops.elementwise import copied
 from ..ops.stages import held_copy
 from ..structure import OF, ZERO_DIMENSIONAL, ViewSteps
 from ..symbolic.arrays import Storage, SymArray, View
+from ..symbolic.disjoint import are_disjoint
 from ..symbolic.graph import NewAxis, Slice, Value, unchanged
 from ..symbolic.scalars import SymInt
 from ..symbolic.sizes import Size
 from ..symbolic.stages import ON_DEVICE
 from ..symbolic.tracer import Tracer
-from .disjoint import are_disjoint
 
 _Number = Callable[[Size], str]
 

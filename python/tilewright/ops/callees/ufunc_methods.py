@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ...symbolic.scalars import SymInt
+from ...symbolic.sizes import Size
+from ...symbolic.tracer import Tracer
 from ..operands import broadcast_shapes, resolve_ufunc, weak_type
-from ..stages import METHOD_ROWS, Gives, Like
+from ..stages import METHOD_ROWS, Gives, Like, UnknownError
 from .dtypes import with_axis, without_axes
 
 
@@ -20,10 +24,36 @@ def _call(  # noqa: PLR0917
     kinds = tuple(weak_type(a.value) or a.dtype for a in arrays)
     dtypes = resolve_ufunc(ufunc, kinds, None if dtype is None else np.dtype(dtype), casting)
     masks = [] if where is True else [Like(tracer, where).sizes]
-    sizes = broadcast_shapes(tracer, [*(a.sizes for a in arrays), *masks])
-    shape = [SymInt(tracer, n) for n in sizes]
-    results = [Gives(one, shape) for one in dtypes[ufunc.nin :]]
-    return None if ufunc.signature else results[0] if len(results) == 1 else tuple(results)
+    if ufunc.signature is None:
+        shapes = [broadcast_shapes(tracer, [*(a.sizes for a in arrays), *masks])] * ufunc.nout
+    else:
+        shapes = _generalized_shapes(tracer, ufunc.signature, [a.sizes for a in arrays])
+    results = [
+        Gives(one, [SymInt(tracer, n) for n in shape]) for one, shape in zip(dtypes[ufunc.nin :], shapes, strict=True)
+    ]
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def _generalized_shapes(tracer: Tracer, signature: str, shapes: Sequence[tuple[Size, ...]]) -> list[tuple[Size, ...]]:
+    """Of the results of a generalized ufunc: (m,n),(n)->(m) has one extent for each name, behind axes that broadcast."""
+    given, made = (
+        [re.findall(r"[^,\s]+", core) for core in re.findall(r"\((.*?)\)", side)] for side in signature.split("->")
+    )
+    extents: dict[str, Size] = {}
+    outer = []
+    for core, shape in zip(given, shapes, strict=True):
+        if len(core) > len(shape):
+            raise UnknownError  # NumPy refuses it
+        outer.append(shape[: len(shape) - len(core)])
+        for name, extent in zip(core, shape[len(shape) - len(core) :], strict=True):
+            known = extents.setdefault(name, extent)
+            if not name.isidentifier() or tracer.value_of(known) != tracer.value_of(extent):
+                raise UnknownError  # of a fixed length, or left out where it fits, or NumPy refuses it
+            tracer.unify(known, extent, f"mismatch in a core dimension of {signature}")
+    if not all(name in extents for core in made for name in core):
+        raise UnknownError  # the function itself decides
+    loops = broadcast_shapes(tracer, outer)
+    return [(*loops, *(extents[name] for name in core)) for core in made]
 
 
 def _reduced_dtype(ufunc: np.ufunc, a: Like, dtype: Any) -> np.dtype[Any]:
