@@ -86,7 +86,8 @@ class ArrayList(InArray):
         return self.array.copy()
 
     def items(self) -> Sequence:
-        return Sequence(self.tracer, self.tracer.resolve(self.array.sizes[0]), self.__getitem__, is_of_list=True)
+        length = self.tracer.resolve(self.array.sizes[0])
+        return Sequence(self.tracer, length, self.__getitem__, (self,), is_of_list=True)
 
     def number(self) -> Value:
         """The number under which it is held as a list of Python's, to be returned."""

@@ -362,6 +362,10 @@ class Interpreter(Part):
     def _exec_For(self, node: ast.For) -> None:
         value = self.evaluate(node.iter)
         self.at(node)
+        with pushed(self.state.traversed, value):
+            self._for_over(node, value)
+
+    def _for_over(self, node: ast.For, value: Any) -> None:
         value = materialized(value) if isinstance(value, Compressed) else value
         value = array_of_program(self.tracer, node, value)
         if isinstance(value, (range, SymRange)):

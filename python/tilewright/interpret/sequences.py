@@ -18,16 +18,18 @@ from ..symbolic.registry import OPERATIONS
 from ..symbolic.scalars import SymInt, size_of
 from ..symbolic.sizes import Size
 from ..symbolic.tracer import MAX_UNROLLED_ITERATIONS, Tracer
+from .frame import Traversed
 from .iterators import refuse_elsewhere
 
 
 @dataclass
-class Sequence:
+class Sequence(Traversed):
     """`item(k)` for k from 0 to `length`; as Python's zip, enumerate and reversed it is gone through once."""
 
     tracer: Tracer
     length: Size
     item: Callable[[Any], Any]
+    of: tuple[Any, ...] = ()
     block: Block = field(init=False)
     is_taken: bool = False
     is_of_list: bool = False  # which can be gone through from its end
@@ -119,7 +121,7 @@ def sequence_of(tracer: Tracer, value: SymArray | range | SymRange | Sequence) -
     if isinstance(value, SymArray):
         if not value.sizes:
             raise TypeError("iteration over a 0-d array")
-        return Sequence(tracer, tracer.resolve(value.sizes[0]), lambda k: value[k])
+        return Sequence(tracer, tracer.resolve(value.sizes[0]), lambda k: value[k], (value,))
     step = value.step.__index__()
     start, stop = size_of(value.start), size_of(value.stop)
     length = stop - start if step > 0 else start - stop
