@@ -421,10 +421,12 @@ class Interpreter(Part):
         iterations = (self.tracer.value_of(length) + abs(step) - 1) // abs(step)
         is_short = length.is_constant and iterations <= tracer_module.MAX_SHORT_ITERATIONS and not has_break(node)
         is_short &= self.place(node) not in self.tracer.kept
+        place = self.place(node)
+        may_stay = is_short and place not in self.tracer.unrolled
         is_short |= length.is_constant and leaves_at_once(node)
-        if iterations <= tracer_module.MAX_UNROLLED_ITERATIONS and (
-            is_short or self.place(node) in self.tracer.unrolled
-        ):
+        if iterations <= tracer_module.MAX_UNROLLED_ITERATIONS and (is_short or place in self.tracer.unrolled):
+            if may_stay and iterations > 1:
+                self.tracer.short.setdefault(place, tracer_module.ShortLoop(iterations))
             return None
         some = self.tracer.decide_if_same_in_all_iterations(">=", length, 1)
         return None if some is False else (first, stop, step)
@@ -462,6 +464,7 @@ class Interpreter(Part):
         run whether one did."""
         here = self.place(node), len(self.tracer.blocks)
         with (
+            self.tracer.unrolling(here[0]),
             pushed(self.state.stopped, stopped),
             pushed(self.state.unrolling, self.place(node)),
             pushed(self.copied, here),

@@ -45,7 +45,7 @@ from ..symbolic.graph import BOOL, INT64, Value, unchanged
 from ..symbolic.scalars import SymInt, SymScalar, refuse_kinds
 from ..symbolic.sizes import Size
 from ..symbolic.stages import ON_DEVICE, REPRODUCIBLE, Stage, Untaken
-from ..symbolic.tracer import MAX_RANK, Argument, CalleeNotSeen, Decided, LayoutNeeded, SizeGuard, Tracer
+from ..symbolic.tracer import MAX_RANK, Argument, CalleeNotSeen, Decided, LayoutNeeded, SizeGuard, TooLong, Tracer
 from ..taken_ways import only_way, was_watched
 from .disjoint import are_disjoint
 from .emit import Emitter, digest_of, quoted
@@ -359,6 +359,8 @@ def _trace_decided(root: types.FunctionType, once: Callable[[Decided], Traced], 
             decided.effects_are_stages = True
         except FirstApart as found:
             decided.first_apart.add(found.place)
+        except TooLong as found:
+            decided.kept.add(found.place)
         except ReadBehind as found:
             decided.read_behind.add(found.needs)
         except Moves as found:
