@@ -559,3 +559,48 @@ def test_an_error_with_traced_values_has_no_text():
         with pytest.raises(ValueError, match="bad") as caught:
             compiled(X, 5)
         assert caught.value.args == ("bad", X[1])
+
+
+# -- lists that are not always as long ---------------------------------------------------------------------------------
+
+
+def places_above(x, level):
+    LOG.append(level)
+    return [k for k, value in enumerate(x) if value > level]
+
+
+def places_of_several_levels(x, k):
+    y = x * k
+    found = {str(level): places_above(y, level) for level in (2.0, 5.0, 9.0)}
+    return y.sum(), found["2.0"], found["9.0"]
+
+
+def first_of_a_level_that_has_one(x, k):
+    y = x * k
+    for level in (9.0, 5.0, 2.0, -9.0):
+        if places_above(y, level):
+            return y + places_above(y, level)[0], level
+    return y, 0.0
+
+
+def how_many_of_levels(x, k):
+    total = 0.0
+    for level in (2.0, 3.0, 99.0):
+        places = places_above(x * k, level)
+        if places:
+            total += len(places)
+        elif level < 50:  # which no call comes to
+            total += noted(x, level)[0].sum()
+    return total
+
+
+@pytest.mark.parametrize("function", [places_of_several_levels, first_of_a_level_that_has_one, how_many_of_levels])
+def test_a_list_that_is_longer_in_one_call_is_pythons(function):
+    compiled = tilewright.jit(function, strict=True)
+    for k in (1.0,) * 10 + (2.0, 0.1, 1.0, -1.0, 3.0):
+        result, _, log = outcome(compiled, X, k)
+        wanted, _, wanted_log = outcome(function, X, k)
+        assert agree(result, wanted)
+        assert log == wanted_log
+    assert compiled._specializations, "it is compiled"
+    assert not compiled._refused
