@@ -137,7 +137,7 @@ def as_strided(
     steps = own if strides is None else (strides if isinstance(strides, (tuple, list)) else (strides,))
     if len(extents) != len(steps):
         raise ValueError("mismatch in length of strides and shape")
-    positions: Any = None  # with no more than a sum of what runs along each axis: then kernels read the elements where they use them
+    positions: Any = arange(tracer, 1).reshape((1,) * len(extents))
     first: Any = begin
     last: Any = begin
     for k, (extent, stride) in enumerate(zip(extents, steps, strict=True)):
@@ -147,9 +147,7 @@ def as_strided(
                                "there is no rule for it", "Use slices.")  # fmt: skip
         along = [1] * len(extents)
         along[k] = -1
-        steps_along = arange(tracer, extent) if type(step) is int and step == 1 else arange(tracer, extent) * step
-        steps_along = steps_along.reshape(along)
-        positions = steps_along if positions is None else positions + steps_along
+        positions = positions + (arange(tracer, extent) * step).reshape(along)
         if step < 0:
             first = first + (extent - 1) * step
         else:
@@ -157,11 +155,7 @@ def as_strided(
     if first < 0 or last >= memory.size:
         raise tracer.error("np.lib.stride_tricks.as_strided() beyond the array", "it would read memory of others",
                            "Make the shape smaller.")  # fmt: skip
-    if positions is None:
-        positions = arange(tracer, 1).reshape(())
-    if type(begin) is not int or begin:
-        positions = positions + begin
-    made = gather(memory.reshape(-1), positions.read(), 0, is_inside=True)
+    made = gather(memory.reshape(-1), (positions + begin).read(), 0, is_inside=True)
     view = _overlapping(array, made.read(), "as_strided()")
     view.storage.read_only = not writeable
     return view
