@@ -604,3 +604,30 @@ def test_a_list_that_is_longer_in_one_call_is_pythons(function):
         assert log == wanted_log
     assert compiled._specializations, "it is compiled"
     assert not compiled._refused
+
+
+# -- many numbers ------------------------------------------------------------------------------------------------------
+
+
+def weighted(x, weights, factor):
+    LOG.append(len(weights))
+    return sum(weights.values()) * x + weights["k3"] * factor, [
+        value for value in weights.values() if type(value) is int
+    ]
+
+
+def of_many_numbers(x, weights, k):
+    y, kept = weighted(x * 2, weights, k)
+    return y * 2, kept
+
+
+def test_a_call_takes_more_numbers_than_a_stage_has_operands():
+    weights = {f"k{k}": k * 3 if k % 3 else k / 7 for k in range(100)} | {"t": True}
+    compiled = tilewright.jit(of_many_numbers, strict=True)
+    for k in range(4):
+        weights["k4"] = k
+        result, _, log = outcome(compiled, X, weights, 0.5 * k)
+        wanted, _, wanted_log = outcome(of_many_numbers, X, weights, 0.5 * k)
+        assert agree(result, wanted)
+        assert log == wanted_log
+    assert len(compiled._specializations) == 1
