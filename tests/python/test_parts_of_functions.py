@@ -185,6 +185,40 @@ CALLS = [
 ]
 
 
+def of_components(table):
+    table = table * 1.0
+    x, y, first, second = table[0], table[1], table[2, ::2], table[2, 1::2]
+    seen = {}
+    for i in range(len(second)):
+        seen[int(x[i])] = first[i]
+        y[i] = -x[i]
+        second[i] += y[i]
+    return table + y, seen
+
+
+def of_overlapping_parts(x):
+    x = x * 1.0
+    seen = {}
+    first, second = x[:-1], x[1:]
+    for i in range(len(first)):
+        seen[int(first[i])] = i
+        second[i] = -first[i]
+    return x, seen
+
+
+def test_parts_of_an_array_that_have_no_element_in_common_are_handed_apart():
+    compiled = tilewright.jit(of_components, strict=True)
+    tables = [np.arange(3.0 * n).reshape(3, n) % 7 for n in (12, 5, 2, 1)]
+    for table in [table for table in tables for _ in range(6)]:
+        assert repr(compiled(table)) == repr(of_components(table))
+    assert any("lines_" in one.explain() for one in compiled.specializations)
+    compiled = tilewright.jit(of_overlapping_parts)
+    for x in [np.arange(n) % 5 for n in (9, 2, 9) for _ in range(6)]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", tilewright.FallbackWarning)
+            assert repr(compiled(x)) == repr(of_overlapping_parts(x))
+
+
 @pytest.mark.parametrize(("function", "calls"), CALLS, ids=lambda one: getattr(one, "__name__", ""))
 def test_they_are_run_by_python(function, calls):
     compiled = tilewright.jit(function, strict=True)

@@ -23,6 +23,7 @@ import numpy as np
 from .. import callees, effects
 from ..symbolic.arrays import SymArray, before_regions
 from ..symbolic.compressed import Compressed
+from ..symbolic.disjoint import are_disjoint
 from ..symbolic.from_data import size_from_data
 from ..symbolic.graph import INT64, Value
 from ..symbolic.registry import provides, signature
@@ -420,11 +421,8 @@ def effect_stage(  # noqa: PLR0917
     except TypeError as error:
         raise tracer.error(f"{name}()", f"it is no stage between kernels, for {error}") from None
     arrays = list(callees.arrays_in((args, kwargs)))
-    memories = [
-        {id(array.storage), *(id(storage) for storage, _ in array.storage.chosen_from or ())}
-        for array in {id(one): one for one in arrays if _is_in_memory(one)}.values()
-    ]
-    if any(not one.isdisjoint(other) for one, other in itertools.combinations(memories, 2)):
+    in_memory = {id(one): one for one in arrays if _is_in_memory(one)}.values()
+    if any(_share_memory(tracer, one, other) for one, other in itertools.combinations(in_memory, 2)):
         raise tracer.error(f"{name}()", "two of its arguments share memory, and it may write them")
     written = [arrays[k] for k in found.written]
     if any(not isinstance(array, SymArray) or array.is_scalar for array in written):
@@ -451,6 +449,14 @@ def effect_stage(  # noqa: PLR0917
 
 def _is_in_memory(value: Any) -> bool:
     return isinstance(value, SymArray) and not value.is_scalar
+
+
+def _share_memory(tracer: Tracer, one: SymArray, other: SymArray) -> bool:
+    """Whether elements of both may lie in one place."""
+    mine, others = ({array.storage, *dict(array.storage.chosen_from or ())} for array in (one, other))
+    if mine.isdisjoint(others):
+        return False
+    return len(mine | others) > 1 or not are_disjoint(tracer, one, other)
 
 
 def _one_for_each_array(value: Any, seen: list[SymArray]) -> Any:

@@ -41,13 +41,13 @@ from ..signatures import own_signature
 from ..structure import ZERO_DIMENSIONAL, Made
 from ..symbolic.arrays import Storage, SymArray
 from ..symbolic.compressed import Compressed
+from ..symbolic.disjoint import are_disjoint
 from ..symbolic.graph import BOOL, INT64, Value, unchanged
 from ..symbolic.scalars import SymInt, SymScalar, refuse_kinds
 from ..symbolic.sizes import Size
 from ..symbolic.stages import ON_DEVICE, REPRODUCIBLE, Stage, Untaken
 from ..symbolic.tracer import MAX_RANK, Argument, CalleeNotSeen, Decided, LayoutNeeded, SizeGuard, TooLong, Tracer
 from ..taken_ways import only_way, was_watched
-from .disjoint import are_disjoint
 from .emit import Emitter, digest_of, quoted
 
 _INPUTS = ("array", "hidden", "scalar")

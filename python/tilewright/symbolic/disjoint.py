@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..symbolic.arrays import SymArray, View
-from ..symbolic.graph import Slice
-from ..symbolic.sizes import Size
-from ..symbolic.tracer import Tracer
+from .arrays import SymArray, View
+from .graph import Slice
+from .sizes import Size
+from .tracer import Tracer
 
 
 def are_disjoint(tracer: Tracer, one: SymArray, other: SymArray) -> bool:
