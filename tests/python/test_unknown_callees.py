@@ -631,3 +631,4 @@ def test_a_call_takes_more_numbers_than_a_stage_has_operands():
         assert agree(result, wanted)
         assert log == wanted_log
     assert len(compiled._specializations) == 1
+    assert "list([" in compiled.explain()

@@ -78,6 +78,17 @@ def until_it_is_low(x, n):
     return u
 
 
+def ends_early(x, n):
+    u = x + 1
+    for k in range(n):
+        edges(u)
+        if u[1] > 8.0 or k == 3:
+            break
+        u = u * 1.5
+        u[2] -= 1
+    return u
+
+
 def the_one_before(x, n):
     u = x + 1
     old = u
@@ -235,7 +246,7 @@ def masked(x, n):
 
 
 STRICT = [
-    steps, until_settled, of_the_caller, made_under_two_names, only_sometimes, copies_in_a_list, inner_loops_of_its_own,
+    steps, until_settled, of_the_caller, made_under_two_names, only_sometimes, copies_in_a_list, inner_loops_of_its_own, ends_early,
     handed_to_a_function, masked,
 ]  # fmt: skip
 

@@ -326,6 +326,7 @@ class Regions(Region):
         same: dict[str, SymArray | Compressed | None] = {}
         # Of names that hold tuples: how these are nested.
         tuples: dict[str, Any] = {}
+        written: set[str] = set()
         for _ in range(MAX_RUNS + MOST_CARRIED):
             block, made, values = Block(), tracer.made, tracer.values_left
             needed_attribute: AttributeNeeded | None = None
@@ -333,12 +334,12 @@ class Regions(Region):
             carried = [self._carried_memory(m) for m in memories]
             try:
                 with tracer.writing(block):
-                    self._enter(node, before, carried, memories, forms, unset, same, tuples)
+                    self._enter(node, before, carried, memories, forms, unset, same, tuples, written)
                     attributes.put_in(frame.variables)
                     again = iteration()
                     attributes.take_out(frame.variables)
                     self._refuse_other_tuples(node, tuples)
-                    wider = again or self._rebound(same) or self._close(node, carried, forms, before)
+                    wider = again or self._rebound(same) or self._close(node, carried, forms, before, written)
                     after = {n: frame.variables.get(n, MISSING) for n in names}
                     handed = {c.name for c in carried if c.frame is frame}
                     after = {
@@ -397,9 +398,10 @@ class Regions(Region):
     def _enter(  # noqa: PLR0917
         self, node: ast.stmt, before: dict[str, Any], carried: list[Carried], memories: list[Memory],
         forms: dict[str, Form], unset: dict[str, Form], same: dict[str, SymArray | Compressed | None],
-        tuples: dict[str, Any],
+        tuples: dict[str, Any], written: set[str],
     ) -> None:  # fmt: skip
-        """The state in which an iteration begins."""
+        """The state in which an iteration begins. `written`: variables whose arrays it writes into, which are there for what
+        is around the writes."""
         tracer, frame = self.tracer, self.frame
         outer, block = tracer.blocks[-2:]
 
@@ -454,6 +456,8 @@ class Regions(Region):
         for one, memory in zip(carried, memories, strict=True):
             one.parameter = self._parameter(one)
             memory.set(one.parameter)
+        for name in written:
+            frame.variables[name].read()
         for name in before:
             if (self.place(node), name) in tracer.read_behind:
                 with suppress(TraceError):  # it has no value then; who reads it behind the loop hears why
@@ -496,7 +500,9 @@ class Regions(Region):
             parameter.attributes.update(initial=one.initial, storage=id(one.storage))
         return parameter
 
-    def _close(self, node: ast.stmt, carried: list[Carried], forms: dict[str, Form], before: dict[str, Any]) -> bool:
+    def _close(  # noqa: PLR0917
+        self, node: ast.stmt, carried: list[Carried], forms: dict[str, Form], before: dict[str, Any], written: set[str],
+    ) -> bool:  # fmt: skip
         """What an iteration leaves in what is carried; whether something needs a wider form, and the body another run."""
         wider = False
         for one in carried:
@@ -519,6 +525,9 @@ class Regions(Region):
                 one.final = code
                 continue
             if isinstance(one.held, SymArray) and unchanged(one.held.storage.value, {}) is not one.parameter:
+                if one.name not in written:
+                    written.add(one.name)
+                    wider = True
                 self._written_and_rebound(node, one, carried, before)
             found = self._value_of(held)
             if found is None:

@@ -434,11 +434,12 @@ def effect_stage(  # noqa: PLR0917
         tracer.changes_outside(name, one)
     effect = effects.Effect(function, way, found.gives, found.written, tracer.places, run or function)
     order = Order(tracer.cache[EFFECTS], behind=tracer.checked)
-    result = f"held['r{len(tracer.stages) + 1}']"
     try:
         pieces = add_stage(tracer, name, effect, args, kwargs, gives, order)
     except NoTextError as error:
         raise tracer.error(f"{name}() between kernels", f"an argument, of type {error}") from None
+    text = next(text for text, stage in tracer.stages.items() if stage.callee is effect)
+    result = f"held[{text.rpartition(' as ')[2]!r}]"
     called = tracer.cache[EFFECTS].read()
     for array, piece in zip(written, pieces[len(pieces) - len(written) :], strict=True):
         array.write(piece.read())
