@@ -52,7 +52,7 @@ from .iterators import END, LoopItems
 from .managers import Managers
 from .parts import Parts
 from .regions import Regions
-from .sequences import Sequence, SymRange, array_of_program, sequence_of
+from .sequences import Sequence, SymRange, are_numbers, array_of_program, sequence_of, sequence_of_numbers
 from .source import FUNCTIONS, FunctionNode, first_in, inside
 from .staged_cells import ChangesShape
 from .staged_lists import StagedList
@@ -368,6 +368,12 @@ class Interpreter(Part):
     def _for_over(self, node: ast.For, value: Any) -> None:
         value = materialized(value) if isinstance(value, Compressed) else value
         value = array_of_program(self.tracer, node, value)
+        if type(value) in (list, tuple) and (sequence := self._known_numbers(node, value)) is not None:
+            try:
+                self.regions.for_region(node, Size.constant(0), sequence.length, 1, sequence.item)
+            except TraceError as error:
+                raise BeginAgain(self.place(node), error) from None
+            return
         if isinstance(value, (range, SymRange)):
             limits = self._limits(node, value)
             if limits is not None:
@@ -384,6 +390,16 @@ class Interpreter(Part):
                 return
             value = (sequence.item(k) for k in range(self.tracer.fix(sequence.length)))
         self._unroll(node, self.expressions.iterate(node.iter, value))
+
+    def _known_numbers(self, node: ast.For, items: SequenceOf[Any]) -> Sequence | None:
+        """Numbers that are known while tracing, where the loop over them stays one: there are many, or much comes of each."""
+        place, length = self.place(node), len(items)
+        if place in self.tracer.unrolled or length <= 1 or not are_numbers(items):
+            return None
+        if length <= tracer_module.MAX_UNROLLED_ITERATIONS and place not in self.tracer.kept:
+            self.tracer.short.setdefault(place, tracer_module.ShortLoop(length))
+            return None
+        return sequence_of_numbers(self.tracer, items)
 
     def _unroll(self, node: ast.For, items: Iterable[Any]) -> None:
         """The iterations one by one. Behind a break on data the next one is a way of a branch: it runs where none was."""
@@ -492,6 +508,7 @@ class Interpreter(Part):
             return
         if (why := self.tracer.unrolled.get(self.place(node))) is not None:
             raise why  # what keeps it from staying a loop, which would compile
+        self.tracer.keep_a_short_loop(0)
         raise self.error(
             node, f"loops: more than {tracer_module.MAX_UNROLLED_REDUCTIONS} reductions of a loop that is unrolled",
             "these do not compile in useful time", "Leave the loop out of the compiled function.",

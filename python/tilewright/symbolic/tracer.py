@@ -360,7 +360,7 @@ class Tracer(Decided):
     ) -> Value:
         if self.values_left >= MAX_VALUES or self.made >= MAX_MADE:
             self.keep_a_loop()
-            self._keep_a_short_loop()
+            self.keep_a_short_loop(MAX_VALUES // 4)
             raise self.error(
                 f"loops: more than {MAX_VALUES} operations were traced",
                 "a program that is unrolled this far does not compile in useful time",
@@ -402,12 +402,12 @@ class Tracer(Decided):
         finally:
             known.values, known.running = known.values + self.values_left, known.running - 1
 
-    def _keep_a_short_loop(self) -> None:
-        """The one of whose values most would not be there, if these are many."""
+    def keep_a_short_loop(self, least: int) -> None:
+        """The one of whose values most would not be there, if these are more than so many."""
         made = {place: one.values + one.running * self.values_left for place, one in self.short.items()}
         saved = {place: values - values // self.short[place].iterations for place, values in made.items()}
         place = max(saved, key=saved.__getitem__, default=None)
-        if place is not None and saved[place] > MAX_VALUES // 4:
+        if place is not None and saved[place] > least:
             raise TooLong(place)
 
     def call(self, stage: Stage, operands: Sequence[Value], dtype: np.dtype[Any], shape: Sequence[Size]) -> Value:
