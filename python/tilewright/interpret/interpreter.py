@@ -49,6 +49,7 @@ from .expressions import Expressions
 from .frame import BeginAgain, Break, Continue, Control, FirstApart, Frame, Leaving, Return
 from .generator_functions import GeneratorFunctions
 from .iterators import END, LoopItems
+from .lists_of_the_call import list_of_the_call
 from .managers import Managers
 from .parts import Parts
 from .regions import Regions
@@ -68,6 +69,7 @@ class Interpreter(Part):
 
     def __init__(self, tracer: Tracer, inputs: Inputs) -> None:
         super().__init__(State(tracer, inputs))
+        inputs.list_of_the_call = list_of_the_call
         self.depth = 0
         self.steps = 0
         self.active: list[Any] = []
@@ -271,6 +273,7 @@ class Interpreter(Part):
                 if isinstance(target.value, ast.Name):
                     self.variables.name_value(target.value.id, owner)
                 return
+            self.variables.refuse_plain(owner, key)
             self.refuse_outer(node, owner, f"changing {ast.unparse(target.value)} in place")
             self.variables.refuse_traced_in_plain(node, owner, key, None)
             held = owner[key]

@@ -29,7 +29,7 @@ from ..symbolic.graph import INT64, Value
 from ..symbolic.registry import provides, signature
 from ..symbolic.scalars import RunScalar, Symbolic, SymInt, SymScalar, number_of_the_call, refuse_kinds
 from ..symbolic.sizes import Size
-from ..symbolic.stages import NoTextError, Operand, Raw, Stage, call_of, result_of
+from ..symbolic.stages import HandedAsList, Listed, NoTextError, Operand, Raw, Stage, call_of, result_of
 from ..symbolic.tracer import LEAVE_IT_OUT, MOST_STAGE_OPERANDS, CalleeNotSeen, Tracer
 from ..taken_ways import Way
 from .elementwise import store_exactly, store_result
@@ -491,6 +491,9 @@ def _kind_of(tracer: Tracer, value: Any) -> Any:
         return int
     if isinstance(value, Raw):
         return callees.kind_of_object(value.kind)
+    if isinstance(value, HandedAsList):
+        one: Any = (tuple, tuple(value.types)) if value.has_tuples else value.types[0]
+        return list, (one,) * tracer.value_of(value.columns[0].sizes[0])
     if isinstance(value, SymScalar):
         refuse_kinds(value, "handing it to a call that Python makes")
         return type(value.hint)
@@ -529,6 +532,8 @@ def _handed(tracer: Tracer, value: Any, operands: list[Value], once: dict[int, A
         return {key: _handed(tracer, one, operands, once) for key, one in value.items()}
     if type(value) is slice:
         return slice(*(_handed(tracer, one, operands, once) for one in (value.start, value.stop, value.step)))
+    if isinstance(value, HandedAsList):
+        return Listed(tuple(_handed(tracer, one, operands) for one in value.columns), value.has_tuples)
     if type(value) is np.ndarray:
         value = operand_of(tracer, value)
     if isinstance(value, Copied):
@@ -573,6 +578,8 @@ def _with_fewer_operands(
     def with_those(value: Any) -> Any:
         if isinstance(value, Operand):
             return instead[value]
+        if isinstance(value, Listed):
+            return replace(value, columns=tuple(map(with_those, value.columns)))
         if type(value) in (list, tuple):
             return type(value)(map(with_those, value))
         if type(value) is slice:
@@ -585,6 +592,7 @@ def _with_fewer_operands(
 def _operands_in(value: Any) -> Iterator[Operand]:
     if isinstance(value, Operand):
         yield value
+    value = value.columns if isinstance(value, Listed) else value
     parts = value.values() if type(value) is dict else value if type(value) in (list, tuple) else ()
     parts = (value.start, value.stop, value.step) if type(value) is slice else parts
     for part in parts:

@@ -168,6 +168,8 @@ class Decided:
     draws_globally: bool = False  # by stages, from the generator of np.random.normal()
     effects_are_stages: bool = False  # there are calls of functions that are not known to be pure
     takes_effects: bool = False  # there may be
+    lists_of_the_call: bool = True  # long lists of numbers that the caller has are read as arrays
+    lists_found: set[Any] = field(default_factory=set)  # such lists
     one_way: dict[Any, bool] = field(
         default_factory=dict
     )  # branches of which one way is compiled: the condition's truth
@@ -337,7 +339,9 @@ class Tracer(Decided):
     def need_layout(self, argument: Argument | None) -> None:
         """Where a view and a copy differ: of an argument, or of what is computed from all of them (None)."""
         arrays = [argument] if argument is not None else self.arguments
-        names = frozenset(a.name for a in arrays if a.kind in ("array", "hidden") and a.path[-1][0] != "pcg64")
+        names = frozenset(
+            a.name for a in arrays if a.kind in ("array", "hidden") and a.path[-1][0] not in ("pcg64", "column")
+        )
         if names - self.layouts:
             raise LayoutNeeded(names)
 

@@ -258,6 +258,7 @@ def trace(
     while True:
         decided = Decided(
             takes_effects=lasting.takes_effects,
+            lists_of_the_call=lasting.lists_of_the_call,
             one_way=lasting.one_way,
             as_stages=lasting.as_stages,
             given_up=lasting.given_up,
@@ -265,6 +266,9 @@ def trace(
         try:
             return _trace_decided(root, once, decided)
         except TraceError as error:
+            if decided.lists_found and not error.not_seen:
+                lasting.lists_of_the_call = False  # item by item they may be followed
+                continue
             if not lasting.takes_effects:
                 raise
             if not error.not_seen:
@@ -285,6 +289,7 @@ class Begun:
             error.__traceback__ = error.__context__ = error.__cause__ = None  # they hold the frames of whole traces
         self.decided = Decided(
             takes_effects=takes_effects,
+            lists_of_the_call=before.lists_of_the_call,
             # Calls since then may have taken the other way.
             one_way={branch: holds for branch, holds in before.one_way.items() if only_way(code, branch) is holds},
             as_stages=before.as_stages,
