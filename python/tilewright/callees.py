@@ -663,20 +663,25 @@ def _of_any_truth(key: Any) -> Any:
     return key
 
 
-def _common(before: Any, found: Any) -> Any:
+def _common(before: Any, found: Any, is_pure: bool = True) -> Any:
+    """What holds of both. A list that is not always as long as it was is Python's own."""
     if isinstance(found, Seen) and isinstance(before, Seen):
         written = tuple(sorted({*before.written, *found.written}))
         changed = tuple({*before.changed, *found.changed})
-        return Seen(_common(before.gives, found.gives), written, changed)
+        return Seen(_common(before.gives, found.gives, is_pure=False), written, changed)
     if isinstance(found, Array) and isinstance(before, Array) and len(found.extents) == len(before.extents):
         pairs = zip(before.extents, found.extents, strict=True)
         extents = tuple(tuple(one for one in mine if one in theirs) for mine, theirs in pairs)
         return Array(found.dtype, found.is_array, extents)
+    if type(before) is Held and before.kind is type(found) is list:
+        return before
     if type(found) is not type(before) or isinstance(found, type):
         return found
     if type(found) is dict and list(found) == list(before):
-        return {name: _common(before[name], one) for name, one in found.items()}
+        return {name: _common(before[name], one, is_pure) for name, one in found.items()}
+    if not is_pure and type(found) is list and len(found) != len(before):
+        return Held(list)
     if isinstance(found, (list, tuple)) and len(found) == len(before):
-        items = [_common(one, other) for one, other in zip(before, found, strict=True)]
+        items = [_common(one, other, is_pure) for one, other in zip(before, found, strict=True)]
         return type(found)(*items) if hasattr(found, "_fields") else type(found)(items)
     return found

@@ -107,6 +107,12 @@ def _pcg64_words(generator: Any) -> Any:
     return pcg64_words(generator)
 
 
+def _column_of(key: Any, items: Any) -> Any:
+    from .guards import column_of  # noqa: PLC0415  (a trace has imported it; `import tilewright` does without)
+
+    return column_of(key, items)
+
+
 def _called(args: list[Any], keywords: dict[str, Any], function: Callable[..., Any]) -> Any:
     """What a function behind lru_cache gives."""
     return function(*args, **keywords)
@@ -133,6 +139,8 @@ class _Places:
                 step, key = "closure", self.codes[path[:-1]].co_freevars.index(key)
             elif step == "pcg64":
                 step, key = "call", _pcg64_words
+            elif step == "column":
+                step, key = "call", functools.partial(_column_of, key)
             elif step not in ("attribute", "item"):
                 raise _NotInC
             found = self._add(self.of(path[:-1]), step, key)

@@ -3,7 +3,7 @@
 A path says where. It begins at ("parameter", name), ("global", name), ("closure", name) or ("function", "") of the traced
 function, ("global_of", (helper, name)), ("module", (module, name)), ("object", an object by its identity),
 ("cached", (a function behind lru_cache, args, keywords)), ("default_rng", seed or the path of one), and goes on in steps:
-("attribute", name), ("item", key), ("cell", name of a function's closure) or ("pcg64", "").
+("attribute", name), ("item", key), ("cell", name of a function's closure), ("pcg64", "") or ("column", (width, which, type)).
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def path_text(path: Path) -> str:
             text += f".{key}"
         elif kind == "cell":
             text += f"'s {key}"
-        elif kind != "pcg64":
+        elif kind not in ("pcg64", "column"):
             text += f"[{key!r}]"
     return text
 
@@ -125,6 +125,8 @@ def follow(path: Path, parameters: Mapping[str, Any], function: Any) -> Any:
         for step, key in path[1:]:
             if step == "pcg64":
                 value = pcg64_words(value)
+            elif step == "column":
+                value = column_of(key, value)
             elif step == "attribute":
                 value = getattr(value, key)
             elif step == "cell":
@@ -161,6 +163,22 @@ def _begin(kind: str, name: Any, parameters: Mapping[str, Any], function: Any) -
 
 def _cell(function: Any, name: str) -> Any:
     return function.__closure__[function.__code__.co_freevars.index(name)].cell_contents
+
+
+def column_of(key: tuple[int, int, type], items: Any) -> np.ndarray[Any, Any]:
+    """Of a list of numbers of one type the numbers, or, where they are tuples of that width, those at one place. ValueError
+    where they are not."""
+    width, which, kind = key
+    # The other columns are not asked for where the first one is none.
+    if width and not which and not (set(map(type, items)) <= {tuple} and set(map(len, items)) <= {width}):
+        raise ValueError("no tuples of one length")
+    numbers = list(map(operator.itemgetter(which), items)) if width else items
+    if not set(map(type, numbers)) <= {kind}:
+        raise ValueError("numbers of several types")
+    try:
+        return np.fromiter(numbers, {int: np.int64, float: np.float64, bool: np.bool_}[kind], len(numbers))
+    except OverflowError:
+        raise ValueError("an integer beyond 64 bits") from None
 
 
 def pcg64_words(generator: np.random.Generator) -> np.ndarray[Any, Any]:

@@ -174,3 +174,20 @@ def test_sizes_that_meet(x, y):
     """Equal sizes, one of 1, and others, of which NumPy makes its error."""
     for compiled, args in ((MEETING, (x, y)), (BESIDE, (x, y)), (PAIRED, (x,)), (FIRST, (x,))):
         assert same(outcome(compiled, *args), outcome(compiled.__wrapped__, *args))
+
+
+def nearest_in_windows(x, labels, limits, length):
+    best = np.full(length, np.inf)
+    for i, (a, b) in enumerate(limits):
+        part = x[a:b]
+        distance = np.abs(part - i / 10)
+        closer = distance < best[a:b]
+        best[a:b][closer] = distance[closer]
+        labels[a:b][closer] = i
+    return best
+
+
+def test_slices_with_the_same_limits_of_arrays_that_turn_out_to_have_one_length():
+    """The second one is the first one from there on: that one is known where the second one is read, not before."""
+    limits = np.array([[0, 9], [5, 40], [3, 3], [-30, -2], [20, 60]])
+    check(nearest_in_windows, X.copy(), np.zeros(40, int), limits, 40)

@@ -370,7 +370,7 @@ def set_in_a_while(x):
 def written_and_rebound(x):
     y = x.copy()
     z = y
-    for _ in range(100):
+    while y[0] < 100:
         y[0] += 1
         y = y * 2
     return z

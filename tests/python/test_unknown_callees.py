@@ -634,3 +634,76 @@ def test_statements_that_change_the_shape_of_an_array():
                 warnings.simplefilter("ignore", tilewright.FallbackWarning)
                 assert repr(compiled(mine)) == repr(function(theirs))
             assert mine.shape == theirs.shape
+
+
+# -- lists that are not always as long ---------------------------------------------------------------------------------
+
+
+def places_above(x, level):
+    LOG.append(level)
+    return [k for k, value in enumerate(x) if value > level]
+
+
+def places_of_several_levels(x, k):
+    y = x * k
+    found = {str(level): places_above(y, level) for level in (2.0, 5.0, 9.0)}
+    return y.sum(), found["2.0"], found["9.0"]
+
+
+def first_of_a_level_that_has_one(x, k):
+    y = x * k
+    for level in (9.0, 5.0, 2.0, -9.0):
+        if places_above(y, level):
+            return y + places_above(y, level)[0], level
+    return y, 0.0
+
+
+def how_many_of_levels(x, k):
+    total = 0.0
+    for level in (2.0, 3.0, 99.0):
+        places = places_above(x * k, level)
+        if places:
+            total += len(places)
+        elif level < 50:  # which no call comes to
+            total += noted(x, level)[0].sum()
+    return total
+
+
+@pytest.mark.parametrize("function", [places_of_several_levels, first_of_a_level_that_has_one, how_many_of_levels])
+def test_a_list_that_is_longer_in_one_call_is_pythons(function):
+    compiled = tilewright.jit(function, strict=True)
+    for k in (1.0,) * 10 + (2.0, 0.1, 1.0, -1.0, 3.0):
+        result, _, log = outcome(compiled, X, k)
+        wanted, _, wanted_log = outcome(function, X, k)
+        assert agree(result, wanted)
+        assert log == wanted_log
+    assert compiled._specializations, "it is compiled"
+    assert not compiled._refused
+
+
+# -- many numbers ------------------------------------------------------------------------------------------------------
+
+
+def weighted(x, weights, factor):
+    LOG.append(len(weights))
+    return sum(weights.values()) * x + weights["k3"] * factor, [
+        value for value in weights.values() if type(value) is int
+    ]
+
+
+def of_many_numbers(x, weights, k):
+    y, kept = weighted(x * 2, weights, k)
+    return y * 2, kept
+
+
+def test_a_call_takes_more_numbers_than_a_stage_has_operands():
+    weights = {f"k{k}": k * 3 if k % 3 else k / 7 for k in range(100)} | {"t": True}
+    compiled = tilewright.jit(of_many_numbers, strict=True)
+    for k in range(4):
+        weights["k4"] = k
+        result, _, log = outcome(compiled, X, weights, 0.5 * k)
+        wanted, _, wanted_log = outcome(of_many_numbers, X, weights, 0.5 * k)
+        assert agree(result, wanted)
+        assert log == wanted_log
+    assert len(compiled._specializations) == 1
+    assert "list([" in compiled.explain()

@@ -47,11 +47,11 @@ def size_from_data(x, k):
 
 
 def writes_and_rebinds(x, n):
-    y = x.copy()
-    for _ in range(n):  # here
+    y = z = x.copy()
+    while y[0] < n:  # here
         y[0] += 1
         y = y * 2
-    return y
+    return z
 
 
 def branch_of_two_kinds_returned(x):

@@ -165,6 +165,8 @@ def check_exportable(function: Jitted, specializations: list[Specialization], op
         for argument in _arguments_of(specialization):
             if argument.path[-1][0] == "pcg64":
                 check_stream(name, argument)
+            if argument.path[-1][0] == "column":
+                raise ExportError(f"{name}: {argument.path[0][1]} has a list of numbers.", "Pass it as an array.")
         reads_of(name, specialization.traced, _arguments_of(specialization))
         if finish_of(name, specialization.traced) and on_device:
             raise ExportError(

@@ -173,6 +173,8 @@ class Inputs:
         self.copies: dict[types.FunctionType, types.FunctionType] = {}  # of functions without source
         self.captured: list[tuple[np.ndarray[Any, Any], bytes]] = []  # arrays of plain values, and what was in them
         self.lent: list[tuple[str, Any, list[Any]]] = []  # containers that these have: name, itself, what was in it
+        # What reads a list of numbers as arrays, if it can; the interpreter says so.
+        self.list_of_the_call: Callable[[Inputs, list[Any], Path], Any] = lambda *_: None
 
     # -- entry points ---------------------------------------------------------------------------------
 
@@ -426,6 +428,10 @@ class Inputs:
         return self._single(value, path, is_parameter) if made is None else made
 
     def _items(self, value: Any, path: Path, is_parameter: bool) -> Any:
+        if type(value) is list and (found := self.list_of_the_call(self, value, path)) is not None:
+            self._guard(path, "type", list)
+            self._remember(found, path)
+            return found
         self._guard(path, "length", (type(value), len(value)))
         items = [self.make(part, (*path, ("item", k)), is_parameter) for k, part in enumerate(value)]
         if isinstance(value, tuple):
@@ -433,6 +439,10 @@ class Inputs:
         made = items if isinstance(value, list) else collections.deque(items, value.maxlen)
         self._remember(made, path)
         return made
+
+    def column(self, value: np.ndarray[Any, Any], path: Path) -> SymArray:
+        """What a list is read into."""
+        return self._array(value, path, is_parameter=False)
 
     def _table(self, value: Any, path: Path, is_parameter: bool) -> Any:
         self._guard(path, "keys", (type(value), tuple(value)))
@@ -520,7 +530,7 @@ class Inputs:
         array = SymArray(tracer, Storage(made, argument, c_order=c_order, read_only=read_only))
         self.arrays.append(array)
         self.originals[id(array)] = array, value, path
-        if not is_parameter and path[0][0] != "constant" and path[-1][0] != "pcg64":
+        if not is_parameter and path[0][0] != "constant" and path[-1][0] not in ("pcg64", "column"):
             self._guard(path, "type", of)
         return array
 

@@ -19,7 +19,7 @@ from ..ops.elementwise import number_of_the_run
 from ..ops.stages import held_items
 from ..symbolic.arrays import SymArray
 from ..symbolic.graph import INT64, Value
-from ..symbolic.scalars import RunComplex, SymInt, SymScalar
+from ..symbolic.scalars import RunComplex, RunScalar, SymInt, SymScalar
 from ..symbolic.sizes import Size
 from .frame import InArray, Pending
 from .sequences import Sequence
@@ -64,6 +64,8 @@ class ListItem(ast.expr):
 class ArrayList(InArray):
     """Such a list. What it cannot do begins the trace again, with a list of Python's at its place."""
 
+    is_of_the_call = False  # the caller's
+
     def __init__(  # noqa: PLR0917
         self, tracer: Tracer, array: SymArray, form: ListForm, place: Place, is_row: bool = False
     ) -> None:
@@ -86,7 +88,8 @@ class ArrayList(InArray):
         return self.array.copy()
 
     def items(self) -> Sequence:
-        return Sequence(self.tracer, self.tracer.resolve(self.array.sizes[0]), self.__getitem__, is_of_list=True)
+        length = self.tracer.resolve(self.array.sizes[0])
+        return Sequence(self.tracer, length, self.__getitem__, (self,), is_of_list=True)
 
     def number(self) -> Value:
         """The number under which it is held as a list of Python's, to be returned."""
@@ -101,7 +104,7 @@ class ArrayList(InArray):
         if isinstance(key, slice):  # another list of the same rows
             part = self.array[key]
             return ArrayList(self.tracer, part if self.form.row else part.copy(), self.form, self.place)
-        if not _is_position(key):
+        if not is_position(key):
             self.give_up()
         item = self.array[key]
         if self.form.row == "list":
@@ -117,7 +120,7 @@ class ArrayList(InArray):
         return number_of_the_run(self.tracer, self.form.kind, item)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        if not _is_position(key) or self.form.row:
+        if not is_position(key) or self.form.row:
             self.give_up()
         self.array[key] = self._number(value)
 
@@ -171,7 +174,7 @@ def _as_number(value: Any) -> Any:
     return value.of_one_kind() if getattr(value, "kinds", None) else value
 
 
-def _is_position(key: Any) -> bool:
+def is_position(key: Any) -> bool:
     if isinstance(key, SymArray):
         return key.is_scalar and key.dtype.kind in "iu"
     number = key.hint if isinstance(key, SymScalar) else key
@@ -181,7 +184,7 @@ def _is_position(key: Any) -> bool:
 def form_of(tracer: Tracer, item: Any) -> ListForm | None:
     """None where no array holds such items as Python's list does."""
     if isinstance(item, ArrayList):
-        if item.form.row == "array":
+        if item.form.row == "array" or item.is_of_the_call:
             return None
         return ListForm(item.form.dtype, item.form.kind, tuple(map(tracer.resolve, item.array.sizes)), "list")
     if type(item) is list:
@@ -232,6 +235,28 @@ def list_of(array: SymArray, place: Place) -> Any:
     rest = tuple(map(tracer.resolve, array.sizes[1:]))
     form = ListForm(_KINDS[kind], kind, rest, "list" if rest else "")
     return ArrayList(tracer, array.astype(_KINDS[kind]), form, place)
+
+
+def repeated(tracer: Tracer, place: Place, items: list[Any], times: Any) -> ArrayList | list[Any]:
+    """`[number] * times`: Python's list, until the trace finds out that a loop of the run indexes it or writes into it."""
+    form = tracer.list_forms.get(place)
+    if form is not None:
+        return ArrayList(tracer, call_numpy(tracer, np.full, ((times,), items[0], form.dtype), {}), form, place)
+    made: list[Any] = items * times
+    tracer.cache.setdefault("repeated", {})[id(made)] = made, place
+    return made
+
+
+def refuse_plain(tracer: Tracer, held: Any, key: Any, is_written_in_region: bool) -> None:
+    """Of such a list, where it has to lie in an array, the trace begins again."""
+    if type(held) is not list or not held:
+        return
+    known, place = tracer.cache.get("repeated", {}).get(id(held), (None, None))
+    if known is not held or tracer.list_forms.get(place, True) is None or not is_position(key):
+        return
+    in_loop = isinstance(key, SymInt) and not tracer.loops.keys().isdisjoint(key.size.symbols())
+    if in_loop or is_written_in_region or isinstance(key, (RunScalar, SymArray)):
+        raise FormOfList(place, form_of(tracer, held[0]))
 
 
 def check_item(tracer: Tracer, place: Place, item: Any, is_held: bool) -> Any:

@@ -115,7 +115,9 @@ class Builtins(Part):
                 length = length.minimum(tracer.resolve(sequence.length))
             elif not tracer.decide("<=", length, sequence.length):
                 length = sequence.length
-        return Sequence(self.tracer, length, lambda k: tuple(sequence.item(k) for sequence in sequences))
+        return Sequence(
+            self.tracer, length, lambda k: tuple(sequence.item(k) for sequence in sequences), tuple(sequences)
+        )
 
     def _gone_through(self, node: ast.Call, items: Any) -> Any:
         """What enumerate, zip and reversed take item by item."""
@@ -128,7 +130,7 @@ class Builtins(Part):
         if not isinstance(items, (SymArray, SymRange, Sequence)):
             return traced_iterator(self.state, enumerate(items, start))
         sequence = sequence_of(self.tracer, items)
-        return Sequence(self.tracer, sequence.length, lambda k: (k + start, sequence.item(k)))
+        return Sequence(self.tracer, sequence.length, lambda k: (k + start, sequence.item(k)), (sequence,))
 
     def _reversed(self, node: ast.Call, items: Any) -> Any:
         items = self._gone_through(node, items)
@@ -136,7 +138,7 @@ class Builtins(Part):
             return traced_iterator(self.state, reversed(items))
         sequence = sequence_of(self.tracer, items)
         last = SymInt(self.tracer, sequence.length - 1)
-        return Sequence(self.tracer, sequence.length, lambda k: sequence.item(last - k))
+        return Sequence(self.tracer, sequence.length, lambda k: sequence.item(last - k), (sequence,))
 
     def _default_rng(self, node: ast.Call, seed: Any = None) -> Any:
         """A generator that is made at each call, from the seed that the call has."""

@@ -20,7 +20,7 @@ from ..symbolic.graph import Value
 from ..symbolic.scalars import RunBool, RunComplex, RunScalar, Symbolic, SymInt
 from ..symbolic.sizes import Size
 from ..symbolic.tracer import Tracer
-from .frame import Control, Frame, InArray, InterpretedFunction, Pending
+from .frame import Control, Frame, InArray, InterpretedFunction, Pending, Traversed
 
 MISSING = object()  # what a variable is that is not set
 _OTHER_TIMES = itertools.count(1)
@@ -102,6 +102,8 @@ class Carried:
     # Of a branch: what the variable holds at the end of each way, and behind both.
     ways: tuple[Any, ...] = field(default=(), repr=False)
     made: Any = field(default=None, repr=False)
+    # Memory from before a loop that its first iteration alone writes into; nobody else sees it.
+    written: list[Storage] = field(default_factory=list, repr=False)
     # Where the data decide the kind of the number that another one carries: this is that kind.
     kind_of: Carried | None = field(default=None, repr=False)
 
@@ -203,6 +205,8 @@ def reached(frame: Frame | None, tracer: Tracer, *first: tuple[str, Any]) -> Ite
             pending += ((name, part) for part in item.leads_to())
         elif isinstance(item, InArray):
             pending.append((name, item.array))
+        elif isinstance(item, Traversed):
+            pending += ((name, part) for part in item.of)
         elif isinstance(item, (list, tuple, set, frozenset, collections.deque)):
             pending += ((name, part) for part in item)
         elif isinstance(item, dict):
@@ -254,6 +258,12 @@ def storages_of(held: Any) -> list[Storage]:
     if isinstance(held, Pending) or not isinstance(held, SymArray) or held.is_scalar:
         return []
     return [held.storage, *(storage for storage, _ in held.storage.chosen_from or ())]
+
+
+def memory_in(held: Any) -> list[Storage]:
+    """All memory that the array which a variable holds may be."""
+    found = storages_of(held)
+    return [*found, *(storage for storage, _ in found[0].may_be)] if found else []
 
 
 def is_set(held: Any) -> bool:

@@ -17,7 +17,7 @@ from ..symbolic.compressed import Compressed
 from ..symbolic.known import constant_value
 from ..symbolic.operators import BINARY, python_operator
 from ..symbolic.scalars import RunBool, RunScalar, Symbolic, SymInt, SymScalar, known_exponent
-from .array_lists import ArrayList, ListItem, check_item
+from .array_lists import ArrayList, ListItem, check_item, refuse_plain, repeated
 from .branches import Branches
 from .calls import Calls
 from .comprehensions import as_list
@@ -141,10 +141,17 @@ class Expressions(Part):
         if self.operators.found(result := self.operators.binary(node, _NAMES[type(node.op)], left, right)):
             return result
         self.refuse_object(node, left, right)
+        if isinstance(node.op, ast.Mult) and isinstance(node.left, ast.List) and self._is_repeated(left, right):
+            return repeated(self.tracer, self.place(node), left, right)
         if isinstance(node.op, ast.Pow) and isinstance(left, SymArray):
             right = known_exponent(self.tracer, right)
         compute, _, _ = _BINARY[type(node.op)]
         return compute(left, right)
+
+    def _is_repeated(self, items: Any, times: Any) -> bool:
+        """Whether `items * times` is a list of one number that is not of the run."""
+        is_one = type(items) is list and len(items) == 1 and type(items[0]) in (bool, int, float)
+        return is_one and self.tracer.checked is not None and type(times) in (int, SymInt)
 
     def in_place(self, node: ast.operator, left: Any, right: Any) -> Any:
         by_method = self.operators.binary(node, _NAMES[type(node)], left, right, in_place=True)
@@ -405,6 +412,7 @@ class Expressions(Part):
             return self.operators.call(node, owner, "__getitem__", key)
         self.refuse_object(node, owner, *self.variables.in_key(owner, key))
         self.inputs.pin(key)
+        refuse_plain(self.tracer, owner, key, is_written_in_region=False)
         if is_builder(owner):
             return built(self.tracer, owner, key)
         return self._constant_or_held(owner[key]) if isinstance(owner, SymArray) else owner[key]

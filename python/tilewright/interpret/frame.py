@@ -43,6 +43,12 @@ class Return(Control):
         self.value = value
 
 
+class Traversed:
+    """What a loop goes through. `of`: the values that its items are parts of."""
+
+    of: tuple[Any, ...]
+
+
 class InArray:
     """A container of the traced function whose items lie in an array of the program."""
 

@@ -49,10 +49,11 @@ from .expressions import Expressions
 from .frame import BeginAgain, Break, Continue, Control, FirstApart, Frame, Leaving, Return
 from .generator_functions import GeneratorFunctions
 from .iterators import END, LoopItems
+from .lists_of_the_call import list_of_the_call
 from .managers import Managers
 from .parts import Parts
 from .regions import Regions
-from .sequences import Sequence, SymRange, array_of_program, sequence_of
+from .sequences import Sequence, SymRange, are_numbers, array_of_program, sequence_of, sequence_of_numbers
 from .source import FUNCTIONS, FunctionNode, first_in, inside
 from .staged_cells import ChangesShape
 from .staged_lists import StagedList
@@ -68,6 +69,7 @@ class Interpreter(Part):
 
     def __init__(self, tracer: Tracer, inputs: Inputs) -> None:
         super().__init__(State(tracer, inputs))
+        inputs.list_of_the_call = list_of_the_call
         self.depth = 0
         self.steps = 0
         self.active: list[Any] = []
@@ -273,6 +275,7 @@ class Interpreter(Part):
                 if isinstance(target.value, ast.Name):
                     self.variables.name_value(target.value.id, owner)
                 return
+            self.variables.refuse_plain(owner, key)
             self.refuse_outer(node, owner, f"changing {ast.unparse(target.value)} in place")
             self.variables.refuse_traced_in_plain(node, owner, key, None)
             held = owner[key]
@@ -364,8 +367,18 @@ class Interpreter(Part):
     def _exec_For(self, node: ast.For) -> None:
         value = self.evaluate(node.iter)
         self.at(node)
+        with pushed(self.state.traversed, value):
+            self._for_over(node, value)
+
+    def _for_over(self, node: ast.For, value: Any) -> None:
         value = materialized(value) if isinstance(value, Compressed) else value
         value = array_of_program(self.tracer, node, value)
+        if type(value) in (list, tuple) and (sequence := self._known_numbers(node, value)) is not None:
+            try:
+                self.regions.for_region(node, Size.constant(0), sequence.length, 1, sequence.item)
+            except TraceError as error:
+                raise BeginAgain(self.place(node), error) from None
+            return
         if isinstance(value, (range, SymRange)):
             limits = self._limits(node, value)
             if limits is not None:
@@ -382,6 +395,16 @@ class Interpreter(Part):
                 return
             value = (sequence.item(k) for k in range(self.tracer.fix(sequence.length)))
         self._unroll(node, self.expressions.iterate(node.iter, value))
+
+    def _known_numbers(self, node: ast.For, items: SequenceOf[Any]) -> Sequence | None:
+        """Numbers that are known while tracing, where the loop over them stays one: there are many, or much comes of each."""
+        place, length = self.place(node), len(items)
+        if place in self.tracer.unrolled or length <= 1 or not are_numbers(items):
+            return None
+        if length <= tracer_module.MAX_UNROLLED_ITERATIONS and place not in self.tracer.kept:
+            self.tracer.short.setdefault(place, tracer_module.ShortLoop(length))
+            return None
+        return sequence_of_numbers(self.tracer, items)
 
     def _unroll(self, node: ast.For, items: Iterable[Any]) -> None:
         """The iterations one by one. Behind a break on data the next one is a way of a branch: it runs where none was."""
@@ -419,10 +442,12 @@ class Interpreter(Part):
         iterations = (self.tracer.value_of(length) + abs(step) - 1) // abs(step)
         is_short = length.is_constant and iterations <= tracer_module.MAX_SHORT_ITERATIONS and not has_break(node)
         is_short &= self.place(node) not in self.tracer.kept
+        place = self.place(node)
+        may_stay = is_short and place not in self.tracer.unrolled
         is_short |= length.is_constant and leaves_at_once(node)
-        if iterations <= tracer_module.MAX_UNROLLED_ITERATIONS and (
-            is_short or self.place(node) in self.tracer.unrolled
-        ):
+        if iterations <= tracer_module.MAX_UNROLLED_ITERATIONS and (is_short or place in self.tracer.unrolled):
+            if may_stay and iterations > 1:
+                self.tracer.short.setdefault(place, tracer_module.ShortLoop(iterations))
             return None
         some = self.tracer.decide_if_same_in_all_iterations(">=", length, 1)
         return None if some is False else (first, stop, step)
@@ -460,6 +485,7 @@ class Interpreter(Part):
         run whether one did."""
         here = self.place(node), len(self.tracer.blocks)
         with (
+            self.tracer.unrolling(here[0]),
             pushed(self.state.stopped, stopped),
             pushed(self.state.unrolling, self.place(node)),
             pushed(self.copied, here),
@@ -487,6 +513,7 @@ class Interpreter(Part):
             return
         if (why := self.tracer.unrolled.get(self.place(node))) is not None:
             raise why  # what keeps it from staying a loop, which would compile
+        self.tracer.keep_a_short_loop(0)
         raise self.error(
             node, f"loops: more than {tracer_module.MAX_UNROLLED_REDUCTIONS} reductions of a loop that is unrolled",
             "these do not compile in useful time", "Leave the loop out of the compiled function.",

@@ -93,10 +93,14 @@ class Parts(Part):
         ]
         around = [(begin, end) for begin, end in known if begin <= first <= end]
         if around:
-            # Python runs these already, and that is not enough: it runs the next one too, and then all but the return.
+            # Python runs these already, and that is not enough: it runs the next one too, and then all but the return. At the
+            # end it runs the one before.
             first, end = min(begin for begin, _ in around), max(end for _, end in around)
-            most = len(statements) - 1 - isinstance(statements[-1], ast.Return)
-            last = max(last, end + 1, most if len(around) > 1 else 0)
+            if end + 1 == len(statements) and first:
+                first, last = first - 1, end
+            else:
+                most = len(statements) - 1 - isinstance(statements[-1], ast.Return)
+                last = max(last, end + 1, most if len(around) > 1 else 0)
         last = max([last, *(k for k in range(last, len(statements)) if self._looks_into(statements[k]))])
         if last >= len(statements):
             return None

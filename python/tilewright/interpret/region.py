@@ -124,6 +124,9 @@ class Region(Part):
                 if one.path and isinstance(held, Pending):
                     held = held.read()
                 variables[one.name] = one.replaced(held, new)
+                for storage in one.written:  # which nobody sees; a loop around is to know of the writes
+                    storage.value = result
+                    storage.version += 1
                 if one.form.kind == "array":
                     one.made = new
                     made.append((new, one.sources))

@@ -33,7 +33,9 @@ from .carried import (
     form_text,
     holds_traced,
     is_set,
+    memory_in,
     memory_of,
+    reached,
     seeing,
     sizes_in,
     storages_of,
@@ -345,6 +347,7 @@ class Regions(Region):
         same: dict[str, SymArray | Compressed | None] = {}
         # Of names that hold tuples: how these are nested.
         tuples: dict[str, Any] = {}
+        written: set[str] = set()
         for _ in range(MAX_RUNS + MOST_CARRIED):
             block, made, values = Block(), tracer.made, tracer.values_left
             needed_attribute: AttributeNeeded | None = None
@@ -352,12 +355,12 @@ class Regions(Region):
             carried = [self._carried_memory(m) for m in memories]
             try:
                 with tracer.writing(block):
-                    self._enter(node, before, carried, memories, forms, unset, same, tuples)
+                    self._enter(node, before, carried, memories, forms, unset, same, tuples, written)
                     attributes.put_in(frame.variables)
                     again = iteration()
                     attributes.take_out(frame.variables)
                     self._refuse_other_tuples(node, tuples)
-                    wider = again or self._rebound(same) or self._close(node, carried, forms)
+                    wider = again or self._rebound(same) or self._close(node, carried, forms, before, written)
                     after = {n: frame.variables.get(n, MISSING) for n in names}
                     handed = {c.name for c in carried if c.frame is frame}
                     after = {
@@ -416,9 +419,10 @@ class Regions(Region):
     def _enter(  # noqa: PLR0917
         self, node: ast.stmt, before: dict[str, Any], carried: list[Carried], memories: list[Memory],
         forms: dict[str, Form], unset: dict[str, Form], same: dict[str, SymArray | Compressed | None],
-        tuples: dict[str, Any],
+        tuples: dict[str, Any], written: set[str],
     ) -> None:  # fmt: skip
-        """The state in which an iteration begins."""
+        """The state in which an iteration begins. `written`: variables whose arrays it writes into, which are there for what
+        is around the writes."""
         tracer, frame = self.tracer, self.frame
         outer, block = tracer.blocks[-2:]
 
@@ -473,6 +477,8 @@ class Regions(Region):
         for one, memory in zip(carried, memories, strict=True):
             one.parameter = self._parameter(one)
             memory.set(one.parameter)
+        for name in written:
+            frame.variables[name].read()
         for name in before:
             if (self.place(node), name) in tracer.read_behind:
                 with suppress(TraceError):  # it has no value then; who reads it behind the loop hears why
@@ -515,7 +521,9 @@ class Regions(Region):
             parameter.attributes.update(initial=one.initial, storage=id(one.storage))
         return parameter
 
-    def _close(self, node: ast.stmt, carried: list[Carried], forms: dict[str, Form]) -> bool:
+    def _close(  # noqa: PLR0917
+        self, node: ast.stmt, carried: list[Carried], forms: dict[str, Form], before: dict[str, Any], written: set[str],
+    ) -> bool:  # fmt: skip
         """What an iteration leaves in what is carried; whether something needs a wider form, and the body another run."""
         wider = False
         for one in carried:
@@ -538,12 +546,10 @@ class Regions(Region):
                 one.final = code
                 continue
             if isinstance(one.held, SymArray) and unchanged(one.held.storage.value, {}) is not one.parameter:
-                # In the first iteration it is an array from outside, which others may see; in later ones it is not.
-                raise self.error(
-                    node, f"loops: {one.text}, which an iteration writes into and assigns anew",
-                    "the first iteration writes into the array from before the loop, the others into their own",
-                    f"Write into it ({one.text}[...] = value) instead of assigning it anew.",
-                )  # fmt: skip
+                if one.name not in written:
+                    written.add(one.name)
+                    wider = True
+                self._written_and_rebound(node, one, carried, before)
             found = self._value_of(held)
             if found is None:
                 self.at(node)
@@ -578,6 +584,66 @@ class Regions(Region):
             one.sources += [storage for storage in storages_of(held) if storage not in one.sources]
         self._refuse_shared_writes(node, carried)
         return wider
+
+    def _written_and_rebound(
+        self, node: ast.stmt, one: Carried, carried: list[Carried], before: dict[str, Any]
+    ) -> None:
+        """An array that an iteration writes into, and that another one is assigned to: a value, if nobody else sees what is
+        written. In the first iteration that is an array from before the loop, in later ones what an iteration made."""
+        held = before[one.name]
+        held = held.read() if isinstance(held, Pending) and is_set(held) else held
+        one.written = memory_in(held)
+        ends = self._memory_at_end(one)
+        others = set().union(*(self._memory_at_end(other) for other in carried if other is not one))
+        for name in self.state.cells.get(self.place(node), ()):
+            others |= {id(storage) for storage in memory_in(self.frame.variables.get(name))}
+        is_whole = not one.path and one.name.isidentifier() and not (isinstance(held, SymArray) and held.chain)
+        is_own = all(
+            storage.argument is None and tuple(map(self.tracer.resolve, storage.value.shape)) == one.form.shape
+            for storage in one.written
+        )
+        if (
+            is_whole
+            and is_own
+            and not self._is_seen(one, before)
+            and ends.isdisjoint(others | self.tracer.in_lists.keys())
+        ):
+            return
+        self.at(node)
+        raise self.tracer.error_of(
+            ChangesShape if isinstance(node, ast.For) else TraceError,
+            f"loops: {one.text}, which an iteration writes into and assigns anew; the first iteration writes into the array "
+            "from before the loop, the others into their own.",
+            f"Write into it ({one.text}[...] = value) instead of assigning it anew.",
+        )
+
+    def _memory_at_end(self, one: Carried) -> set[int]:
+        """The memory, by identity, of the array that a variable holds at the end of an iteration, or may hold."""
+        if one.frame is None:
+            return set()
+        held = one.frame.variables.get(one.name)
+        held = one.held if isinstance(held, Pending) and held.of_last_iteration else one.present(held)
+        return {id(storage) for storage in memory_in(held)}
+
+    def _is_seen(self, one: Carried, before: dict[str, Any]) -> bool:
+        """Whether anything but that variable may lead to the array that it held before a loop."""
+        frame, tracer = self.frame, self.tracer
+        now = frame.variables
+        frame.variables = {**now, **{name: held for name, held in before.items() if held is not MISSING}}
+        try:
+            frame.variables.pop(one.name, None)
+            items = [item for _, item in reached(frame, tracer, *((one.name, item) for item in self.state.traversed))]
+            caller = frame.caller
+            while caller is not None:
+                items += [item for _, item in reached(caller, tracer)]
+                caller = caller.caller
+        finally:
+            frame.variables = now
+        if any(isinstance(item, Iterator) for item in items):
+            return True  # nothing is known of what it goes through
+        whole = (item.whole if isinstance(item, Compressed) else item for item in items)
+        seen = {id(storage) for item in whole for storage in memory_in(item)} | tracer.in_lists.keys()
+        return any(id(storage) in seen for storage in one.written)
 
     def _unify_sizes(self, begins: Form, ends: Form) -> None:
         """Sizes that an iteration needs to be equal, or has to leave as it found them, are one size from here on."""

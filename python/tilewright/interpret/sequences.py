@@ -5,29 +5,33 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Iterator
+from collections.abc import Sequence as Arguments
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from ..ops.elementwise import number_of_the_run
 from ..ops.operands import operand_of
 from ..symbolic import tracer as tracer_module
 from ..symbolic.arrays import SymArray
 from ..symbolic.graph import INT64, Block
 from ..symbolic.registry import OPERATIONS
-from ..symbolic.scalars import SymInt, size_of
+from ..symbolic.scalars import LARGEST_INT, SymInt, size_of
 from ..symbolic.sizes import Size
 from ..symbolic.tracer import MAX_UNROLLED_ITERATIONS, Tracer
+from .frame import Traversed
 from .iterators import refuse_elsewhere
 
 
 @dataclass
-class Sequence:
+class Sequence(Traversed):
     """`item(k)` for k from 0 to `length`; as Python's zip, enumerate and reversed it is gone through once."""
 
     tracer: Tracer
     length: Size
     item: Callable[[Any], Any]
+    of: tuple[Any, ...] = ()
     block: Block = field(init=False)
     is_taken: bool = False
     is_of_list: bool = False  # which can be gone through from its end
@@ -119,7 +123,7 @@ def sequence_of(tracer: Tracer, value: SymArray | range | SymRange | Sequence) -
     if isinstance(value, SymArray):
         if not value.sizes:
             raise TypeError("iteration over a 0-d array")
-        return Sequence(tracer, tracer.resolve(value.sizes[0]), lambda k: value[k])
+        return Sequence(tracer, tracer.resolve(value.sizes[0]), lambda k: value[k], (value,))
     step = value.step.__index__()
     start, stop = size_of(value.start), size_of(value.stop)
     length = stop - start if step > 0 else start - stop
@@ -129,6 +133,33 @@ def sequence_of(tracer: Tracer, value: SymArray | range | SymRange | Sequence) -
         iterations = Size.constant(0) if some is False else iterations.maximum(Size.constant(0))
     first = SymInt(tracer, start)
     return Sequence(tracer, tracer.resolve(iterations), lambda k: first + k * step)
+
+
+def are_numbers(items: Arguments[Any]) -> bool:
+    """Whether they are Python's numbers of one type, or tuples of one length of such, each place of one type."""
+    if all(type(item) is tuple for item in items):
+        width = len(items[0])
+        return (
+            width > 0 and all(len(item) == width for item in items) and all(map(_of_one_type, zip(*items, strict=True)))
+        )
+    return _of_one_type(items)
+
+
+def _of_one_type(numbers: Arguments[Any]) -> bool:
+    kinds = set(map(type, numbers))
+    return kinds in ({float}, {bool}) or (kinds == {int} and all(abs(number) <= LARGEST_INT for number in numbers))
+
+
+def sequence_of_numbers(tracer: Tracer, items: Arguments[Any]) -> Sequence:
+    """Such items, out of arrays."""
+    columns = [list(column) for column in zip(*items, strict=True)] if type(items[0]) is tuple else [list(items)]
+    arrays = [(type(column[0]), operand_of(tracer, np.array(column))) for column in columns]
+
+    def item(k: Any) -> Any:
+        numbers = tuple(number_of_the_run(tracer, kind, array[k]) for kind, array in arrays)
+        return numbers if type(items[0]) is tuple else numbers[0]
+
+    return Sequence(tracer, Size.constant(len(items)), item)
 
 
 def is_long(tracer: Tracer, length: Size) -> bool:

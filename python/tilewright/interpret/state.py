@@ -38,6 +38,7 @@ class State:
     # Of each loop around that is a region: the variable of its breaks; "" without one, and of loops that are unrolled.
     stopped: list[str] = field(default_factory=list)
     unrolling: list[tuple[str, int, int]] = field(default_factory=list)  # the places of loops around that are unrolled
+    traversed: list[Any] = field(default_factory=list)  # what loops around go through
     cells: dict[tuple[str, int, int], dict[str, Any]] = field(default_factory=dict)  # of loops around, by their places
     at_yield: Callable[[Any], None] | None = None  # of the generator that is about to run
     entered: tuple[Any, Any] | None = (

@@ -22,7 +22,7 @@ from ..symbolic.arrays import SymArray
 from ..symbolic.compressed import Compressed
 from ..symbolic.graph import INT64
 from ..symbolic.scalars import Symbolic
-from ..symbolic.stages import NoTextError, Stage, argument_text
+from ..symbolic.stages import HandedAsList, NoTextError, Stage, argument_text
 from ..taken_ways import Site, Way
 from .frame import InterpretedFunction
 from .inner_calls import inner_calls_of
@@ -92,7 +92,7 @@ def has_text(value: Any) -> bool:
         return value.ndim > 0 or (
             isinstance(value, SymArray) and value.is_scalar
         )  # stages are handed numbers for those
-    if isinstance(value, (Symbolic, Compressed)):
+    if isinstance(value, (Symbolic, Compressed, HandedAsList)):
         return True
     if isinstance(value, KeptObject):
         return not value.is_container

@@ -15,6 +15,7 @@ from ..ops.operands import is_symbolic
 from ..symbolic.arrays import SymArray
 from ..symbolic.graph import PLAIN_OPERATIONS
 from ..symbolic.scalars import Symbolic
+from .array_lists import refuse_plain
 from .frame import Frame, Pending
 from .object_operators import ObjectOperators
 from .plain_arrays import WrittenWithTraced, place_of
@@ -90,6 +91,7 @@ class Variables(Part):
             if self.operators.has(owner, "__setitem__"):
                 self.operators.call(target, owner, "__setitem__", key, value)
                 return
+            self.refuse_plain(owner, key)
             self._refuse_outer(target, owner)
             self.refuse_object(target, *self.in_key(owner, key), value if isinstance(owner, SymArray) else None)
             self.refuse_traced_in_plain(target, owner, key, value)
@@ -129,6 +131,10 @@ class Variables(Part):
             return False
         owner.take_form_of(made)
         return True
+
+    def refuse_plain(self, owner: Any, key: Any) -> None:
+        """Where an item is written of a list that has to lie in an array, the trace begins again."""
+        refuse_plain(self.tracer, owner, key, any(id(owner) in held for held in self.state.containers))
 
     def refuse_traced_in_plain(self, node: ast.AST, owner: Any, key: Any, value: Any) -> None:
         """An array of plain values holds no traced ones: where its call is known, the trace begins again."""

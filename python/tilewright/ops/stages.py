@@ -13,7 +13,7 @@ from __future__ import annotations
 import itertools
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from inspect import BoundArguments, Parameter
 from types import MethodType
 from typing import Any
@@ -29,8 +29,8 @@ from ..symbolic.graph import INT64, Value
 from ..symbolic.registry import provides, signature
 from ..symbolic.scalars import RunScalar, Symbolic, SymInt, SymScalar, number_of_the_call, refuse_kinds, size_of
 from ..symbolic.sizes import Size
-from ..symbolic.stages import NoTextError, Operand, Raw, Stage, call_of, result_of
-from ..symbolic.tracer import LEAVE_IT_OUT, CalleeNotSeen, Tracer
+from ..symbolic.stages import HandedAsList, Listed, NoTextError, Operand, Raw, Stage, call_of, result_of
+from ..symbolic.tracer import LEAVE_IT_OUT, MOST_STAGE_OPERANDS, CalleeNotSeen, Tracer
 from ..taken_ways import Way
 from .elementwise import store_exactly, store_result
 from .operands import NO_VALUE, dtype_of, is_symbolic, operand_of, shape_of, to_value
@@ -315,6 +315,8 @@ def add_stage(  # noqa: PLR0917
     once: dict[int, Any] | None = {} if order is not None and order.behind is not None else None
     given = [_handed(tracer, value, operands, once) for value in args]
     named = {key: _handed(tracer, value, operands, once) for key, value in kwargs.items()}
+    if len(operands) > MOST_STAGE_OPERANDS - 2:
+        given, named, operands = _with_fewer_operands(tracer, given, named, operands)
     if order is not None or not operands:
         operands.append(tracer.constant(0) if order is None else order.before.read())
     of = order.of if order is not None and order.of else "callee"
@@ -435,11 +437,12 @@ def effect_stage(  # noqa: PLR0917
     kind = effects.Pure if callees.is_decided_by_data(function) else effects.Effect
     effect = kind(function, way, found.gives, found.written, tracer.places, run or function)
     order = Order(tracer.cache[EFFECTS], behind=tracer.checked)
-    result = f"held['r{len(tracer.stages) + 1}']"
     try:
         pieces = add_stage(tracer, name, effect, args, kwargs, gives, order)
     except NoTextError as error:
         raise tracer.error(f"{name}() between kernels", f"an argument, of type {error}") from None
+    text = next(text for text, stage in tracer.stages.items() if stage.callee is effect)
+    result = f"held[{text.rpartition(' as ')[2]!r}]"
     called = tracer.cache[EFFECTS].read()
     for array, piece in zip(written, pieces[len(pieces) - len(written) :], strict=True):
         array.write(piece.read())
@@ -491,6 +494,9 @@ def _kind_of(tracer: Tracer, value: Any) -> Any:
         return int
     if isinstance(value, Raw):
         return callees.kind_of_object(value.kind)
+    if isinstance(value, HandedAsList):
+        one: Any = (tuple, tuple(value.types)) if value.has_tuples else value.types[0]
+        return list, (one,) * tracer.value_of(value.columns[0].sizes[0])
     if isinstance(value, SymScalar):
         refuse_kinds(value, "handing it to a call that Python makes")
         return type(value.hint)
@@ -529,6 +535,8 @@ def _handed(tracer: Tracer, value: Any, operands: list[Value], once: dict[int, A
         return {key: _handed(tracer, one, operands, once) for key, one in value.items()}
     if type(value) is slice:
         return slice(*(_handed(tracer, one, operands, once) for one in (value.start, value.stop, value.step)))
+    if isinstance(value, HandedAsList):
+        return Listed(tuple(_handed(tracer, one, operands) for one in value.columns), value.has_tuples)
     if type(value) is np.ndarray:
         value = operand_of(tracer, value)
     if isinstance(value, Copied):
@@ -549,6 +557,49 @@ def _handed(tracer: Tracer, value: Any, operands: list[Value], once: dict[int, A
     half = np.dtype(f"f{held.dtype.itemsize // 2}")
     operands.extend(tracer.add(part, (held,), {}, half, held.shape) for part in ("real", "imag"))
     return Operand(first, "complex" if kind == "complex" else "joined")
+
+
+def _with_fewer_operands(
+    tracer: Tracer, given: list[Any], named: dict[str, Any], operands: list[Value]
+) -> tuple[list[Any], dict[str, Any], list[Value]]:
+    """The same arguments, where other stages have put Python's numbers among them into lists that are held."""
+    numbers = list(dict.fromkeys(one for one in _operands_in((given, named)) if one.kind in ("int", "float", "bool")))
+    fewer: list[Value] = []
+    instead: dict[Operand, Any] = {}
+    for begin in range(0, len(numbers), MOST_STAGE_OPERANDS):
+        chunk = numbers[begin : begin + MOST_STAGE_OPERANDS]
+        listed = [Operand(k, one.kind) for k, one in enumerate(chunk)]
+        held = f"r{len(tracer.stages) + 1}"
+        stage = call_of("list", list, [listed], {}, len(chunk), held)
+        fewer.append(tracer.call(stage, [operands[one.position] for one in chunk], INT64, ()))
+        instead |= {one: Raw(f"held[{held!r}][{k}]", f"{held}[{k}]") for k, one in enumerate(chunk)}
+    for one in _operands_in((given, named)):
+        if one not in instead:
+            instead[one] = replace(one, position=len(fewer))
+            fewer += operands[one.position : one.position + 1 + (one.kind in ("joined", "complex"))]
+
+    def with_those(value: Any) -> Any:
+        if isinstance(value, Operand):
+            return instead[value]
+        if isinstance(value, Listed):
+            return replace(value, columns=tuple(map(with_those, value.columns)))
+        if type(value) in (list, tuple):
+            return type(value)(map(with_those, value))
+        if type(value) is slice:
+            return slice(*map(with_those, (value.start, value.stop, value.step)))
+        return {key: with_those(one) for key, one in value.items()} if type(value) is dict else value
+
+    return with_those(given), with_those(named), fewer
+
+
+def _operands_in(value: Any) -> Iterator[Operand]:
+    if isinstance(value, Operand):
+        yield value
+    value = value.columns if isinstance(value, Listed) else value
+    parts = value.values() if type(value) is dict else value if type(value) in (list, tuple) else ()
+    parts = (value.start, value.stop, value.step) if type(value) is slice else parts
+    for part in parts:
+        yield from _operands_in(part)
 
 
 def _value_of(tracer: Tracer, value: Any) -> tuple[Value, str]:

@@ -41,6 +41,26 @@ class Operand:
         return f"(written := numpy.{made}({own}))" if self.is_written else own
 
 
+class HandedAsList:
+    """What calls are handed as a list, of numbers or of tuples of them, that is made of arrays of one dimension."""
+
+    columns: list[Any]
+    types: list[type]
+    has_tuples: bool
+
+
+@dataclass(frozen=True)
+class Listed:
+    """Stands for it among the arguments of a call."""
+
+    columns: tuple[Operand, ...]
+    has_tuples: bool
+
+    def text(self, mark: str) -> str:
+        texts = [f"{one.text(mark)}.tolist()" for one in self.columns]
+        return f"list(zip({', '.join(texts)}))" if self.has_tuples else texts[0]
+
+
 @dataclass(frozen=True)
 class Raw:
     """An argument that stages hold: the expression, its name in programs, and its class."""
@@ -163,7 +183,7 @@ _LITERALS = (bool, int, str, bytes, type(None), type(Ellipsis))
 
 def argument_text(value: Any, mark: str) -> str:
     """An argument as Python writes it. NoTextError where it has no text."""
-    if isinstance(value, Operand):
+    if isinstance(value, (Operand, Listed)):
         return value.text(mark)
     if isinstance(value, Raw):
         return value.source if mark == "a" else value.name

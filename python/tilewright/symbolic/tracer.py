@@ -103,6 +103,25 @@ class Undecided(BaseException):
     """A size would decide, where none may."""
 
 
+class TooLong(BaseException):
+    """More values than a program may have: the trace begins again with the loop at that place kept, which it unrolled only
+    because it is short."""
+
+    def __init__(self, place: tuple[str, int, int]) -> None:
+        super().__init__(place)
+        self.place = place
+
+
+@dataclass
+class ShortLoop:
+    """A loop that is unrolled only because it is short. `values`: made by its iterations, less those from before the ones that
+    are running."""
+
+    iterations: int
+    values: int = 0
+    running: int = 0
+
+
 class LayoutNeeded(BaseException):
     """Whether an argument is contiguous decides between a view and a copy: the trace begins again, with that guarded."""
 
@@ -154,6 +173,8 @@ class Decided:
     effects_are_stages: bool = False  # there are calls of functions that are not known to be pure
     takes_effects: bool = False  # there may be
     follows_all: bool = False  # however long that takes
+    lists_of_the_call: bool = True  # long lists of numbers that the caller has are read as arrays
+    lists_found: set[Any] = field(default_factory=set)  # such lists
     one_way: dict[Any, bool] = field(
         default_factory=dict
     )  # branches of which one way is compiled: the condition's truth
@@ -185,6 +206,7 @@ class Tracer(Decided):
         self.function_name = function_name
         self.file = file
         self.made = 0  # values so far
+        self.short: dict[tuple[str, int, int], ShortLoop] = {}  # by their places
         self.dropped = 0  # those of them that are of runs of a loop's body which another run has replaced
         # The blocks that are being written, outermost first.
         self.blocks: list[Block] = [Block()]
@@ -322,7 +344,9 @@ class Tracer(Decided):
     def need_layout(self, argument: Argument | None) -> None:
         """Where a view and a copy differ: of an argument, or of what is computed from all of them (None)."""
         arrays = [argument] if argument is not None else self.arguments
-        names = frozenset(a.name for a in arrays if a.kind in ("array", "hidden") and a.path[-1][0] != "pcg64")
+        names = frozenset(
+            a.name for a in arrays if a.kind in ("array", "hidden") and a.path[-1][0] not in ("pcg64", "column")
+        )
         if names - self.layouts:
             raise LayoutNeeded(names)
 
@@ -345,6 +369,7 @@ class Tracer(Decided):
     ) -> Value:
         if self.values_left >= MAX_VALUES or self.made >= MAX_MADE:
             self.keep_a_loop()
+            self.keep_a_short_loop(MAX_VALUES // 4)
             raise self.error(
                 f"loops: more than {MAX_VALUES} operations were traced",
                 "a program that is unrolled this far does not compile in useful time",
@@ -375,6 +400,24 @@ class Tracer(Decided):
         for why in self.unrolled.values():
             if isinstance(why, KeepsLoop):
                 raise why
+
+    @contextmanager
+    def unrolling(self, place: tuple[str, int, int]) -> Iterator[None]:
+        """An iteration of an unrolled loop."""
+        known = self.short.get(place, ShortLoop(1))
+        known.values, known.running = known.values - self.values_left, known.running + 1
+        try:
+            yield
+        finally:
+            known.values, known.running = known.values + self.values_left, known.running - 1
+
+    def keep_a_short_loop(self, least: int) -> None:
+        """The one of whose values most would not be there, if these are more than so many."""
+        made = {place: one.values + one.running * self.values_left for place, one in self.short.items()}
+        saved = {place: values - values // self.short[place].iterations for place, values in made.items()}
+        place = max(saved, key=saved.__getitem__, default=None)
+        if place is not None and saved[place] > least:
+            raise TooLong(place)
 
     def call(self, stage: Stage, operands: Sequence[Value], dtype: np.dtype[Any], shape: Sequence[Size]) -> Value:
         """What Python computes when the program runs. Kernels hand over no complex numbers."""
@@ -813,6 +856,13 @@ class Tracer(Decided):
         mine, theirs = self.slices.get(str(left)), self.slices.get(str(right))
         if mine is None or theirs is None or mine[0] != theirs[0]:
             return False
+        if self._place_of_read(str(right)) < self._place_of_read(str(left)):
+            left, right, mine, theirs = (
+                right,
+                left,
+                theirs,
+                mine,
+            )  # what was read first is known wherever the other one is
         if not self.is_visible(self.reads[str(left)]) or not self.decide("==", mine[1], theirs[1], message):
             return False
         for one, other in zip(mine[2:], theirs[2:], strict=True):
@@ -830,13 +880,8 @@ class Tracer(Decided):
         # this is. (What loops do not change is read before them, but later than what they read.)
         pairs = [(left, right), (right, left)]
 
-        def place_of(symbol: str) -> tuple[int, int]:
-            read = self.reads.get(symbol)
-            depth = 0 if read is None else next(k for k, block in enumerate(self.blocks) if block is read.home)
-            return depth, self.symbol_order[symbol]
-
         def read_last(size: Size) -> tuple[int, int]:
-            return max(map(place_of, size.symbols()), default=(-1, -1))
+            return max(map(self._place_of_read, size.symbols()), default=(-1, -1))
 
         for size, other in pairs:
             symbol = str(size)
@@ -846,6 +891,13 @@ class Tracer(Decided):
                 self._replace(symbol, other)
                 return True
         return False
+
+    def _place_of_read(self, symbol: str) -> tuple[int, int]:
+        """How deep in the blocks around a size from data is read, beyond them all where none of them reads it, and when."""
+        read = self.reads.get(symbol)
+        depths = [k for k, block in enumerate(self.blocks) if read is not None and block is read.home]
+        depth = 0 if read is None else next(iter(depths), len(self.blocks))
+        return depth, self.symbol_order[symbol]
 
     def least_of_data(self, left: Size, right: Size, message: str) -> Size | None:
         """One size for two that data decide, which the program checks to be equal: whatever they are, arrays of either

@@ -51,6 +51,7 @@ from ..symbolic.tracer import (
     Decided,
     LayoutNeeded,
     SizeGuard,
+    TooLong,
     Tracer,
     WaitsForOthers,
 )
@@ -270,6 +271,7 @@ def trace(
         decided = Decided(
             takes_effects=lasting.takes_effects,
             follows_all=lasting.follows_all,
+            lists_of_the_call=lasting.lists_of_the_call,
             one_way=lasting.one_way,
             as_stages=lasting.as_stages,
             given_up=lasting.given_up,
@@ -277,7 +279,7 @@ def trace(
         try:
             return _trace_decided(root, once, decided)
         except TraceError as error:
-            if not lasting.takes_effects or isinstance(error, WaitsForOthers):
+            if isinstance(error, WaitsForOthers):
                 raise
             if error.long_since is not None:
                 try:
@@ -285,6 +287,11 @@ def trace(
                 except TraceError:  # Python cannot run it alone
                     lasting.follows_all = True
                 continue
+            if decided.lists_found and not error.not_seen:
+                lasting.lists_of_the_call = False  # item by item they may be followed
+                continue
+            if not lasting.takes_effects:
+                raise
             if not error.not_seen:
                 begun.first = begun.first or error
             _leave_out(root.__code__, error, decided, begun.first or error)
@@ -304,6 +311,7 @@ class Begun:
         self.decided = Decided(
             takes_effects=takes_effects,
             follows_all=before.follows_all,
+            lists_of_the_call=before.lists_of_the_call,
             # Calls since then may have taken the other way.
             one_way={branch: holds for branch, holds in before.one_way.items() if only_way(code, branch) is holds},
             as_stages=before.as_stages,
@@ -378,6 +386,8 @@ def _trace_decided(root: types.FunctionType, once: Callable[[Decided], Traced], 
             decided.effects_are_stages = True
         except FirstApart as found:
             decided.first_apart.add(found.place)
+        except TooLong as found:
+            decided.kept.add(found.place)
         except ReadBehind as found:
             decided.read_behind.add(found.needs)
         except Moves as found:
