@@ -668,3 +668,24 @@ def how_many(x):
 def test_integers_are_finite():
     got, want = tilewright.jit(how_many, strict="kernels")(np.arange(4.0)), how_many(np.arange(4.0))
     assert np.array_equal(got[0], want[0]) and got[1:] == want[1:]
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint16", "uint32", "uint64"])
+@pytest.mark.parametrize("shapes", [((1,), (1,)), ((), ()), ((1, 1, 1), (7,)), ((7,), (1,)), ((3, 7), (3, 7))])
+def test_powers_of_unsigned_integers_compile_whatever_varies(dtype, shapes):
+    rng = np.random.default_rng(4)
+    most = np.iinfo(dtype).max
+    x, y = (np.asarray(rng.integers(0, most, size, dtype, endpoint=True)) for size in shapes)
+    power = tilewright.jit(lambda x, y: x**y, strict=True)
+    for mine, theirs in ((x, y), (x, y % dtype_of(y)(5)), (x * 0, y * 0)):
+        np.testing.assert_array_equal(power(mine, theirs), mine**theirs)
+
+
+def dtype_of(x):
+    return x.dtype.type
+
+
+def test_a_power_of_one_element_for_all():
+    first_to = tilewright.jit(lambda x, y: x[0] ** y % 7, strict=True)
+    x, y = np.array([3, 5], np.uint64), np.arange(9, dtype=np.uint64)
+    np.testing.assert_array_equal(first_to(x, y), x[0] ** y % 7)
