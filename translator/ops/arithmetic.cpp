@@ -1,7 +1,4 @@
 // translator/ops/arithmetic.cpp: + - * /, signs, squares and powers as NumPy computes them.
-#include <utility>
-#include <vector>
-
 #include "dsl/base/error.h"
 #include "dsl/passes/markers.h"
 #include "translator/ops/math.h"
@@ -26,26 +23,17 @@ template <class F> Expr modular(const Expr& a, const Expr& b, F&& f) {
     return Halide::cast(type, f(Halide::cast(bits_type(type), a), Halide::cast(bits_type(type), b)));
 }
 
-/// b ** e by squaring, modulo 2^bits; `exponent` is unsigned. Each step has a name: simplified as a tree, which Halide
-/// makes of what is shared, 64 of them would be 2^64 products.
+/// b ** e by squaring, modulo 2^bits; `exponent` is unsigned.
 Expr integer_power(const Expr& base, const Expr& exponent) {
-    const Type type = base.type();
-    std::vector<std::pair<std::string, Expr>> steps;
-    const auto named = [&](const std::string& what, const Expr& value) {
-        steps.emplace_back(Halide::Internal::unique_name("power_" + what), value);
-        return Halide::Internal::Variable::make(value.type(), steps.back().first);
-    };
-    const Expr bits = named("exponent", exponent);
-    Expr factor = named("base", base);
+    Type type = base.type();
+    Expr factor = base;
     Expr out = integer_constant(type, 1);
     for (int bit = 0; bit < exponent.type().bits(); ++bit) {
-        Expr set = ((bits >> integer_constant(exponent.type(), static_cast<std::uint64_t>(bit))) &
+        Expr set = ((exponent >> integer_constant(exponent.type(), static_cast<std::uint64_t>(bit))) &
                     integer_constant(exponent.type(), 1)) != integer_constant(exponent.type(), 0);
-        out = named("out", Halide::select(set, wrapping_multiply(out, factor), out));
-        factor = named("base", wrapping_multiply(factor, factor));
+        out = Halide::select(set, wrapping_multiply(out, factor), out);
+        factor = wrapping_multiply(factor, factor);
     }
-    for (auto step = steps.rbegin(); step != steps.rend(); ++step)
-        out = Halide::Internal::Let::make(step->first, step->second, out);
     return out;
 }
 

@@ -319,6 +319,9 @@ def clip_values(tracer: Tracer, values: list[Value], dtype: np.dtype[Any], shape
     return tracer.add("minimum", (highest, low), {}, dtype, shape, "clip")
 
 
+_MOST_BYTES_OF_ONE = 2  # of an unsigned base that is the same for all elements: each bit of the exponent is a square
+
+
 def _power(tracer: Tracer, operands: list[Any], loop: Sequence[np.dtype[Any]], shape: Sequence[Any]) -> Value | None:
     """Exponents that NumPy treats apart, and integers, where a negative exponent is an error."""
     base, exponent = operands
@@ -335,7 +338,14 @@ def _power(tracer: Tracer, operands: list[Any], loop: Sequence[np.dtype[Any]], s
             raise tracer.error(f"np.power of {dtype} with an array of {dtype_of(exponent)} as exponent",
                          "a negative exponent is an error that depends on the elements",
                          "Use a scalar or an unsigned exponent, or floats.")  # fmt: skip
-    if isinstance(number, (int, float)) and not isinstance(number, bool):
+    is_known = isinstance(number, (int, float)) and not isinstance(number, bool)
+    is_of_one = isinstance(base, SymArray) and _is_one_number(tracer, base)
+    if dtype.kind == "u" and dtype.itemsize > _MOST_BYTES_OF_ONE and is_of_one and not is_known:
+        raise tracer.error(
+            f"np.power of one number of {dtype}",
+            "the bounds of its squares, one for each bit of the exponent, take the compiler for ever",
+        )
+    if is_known:
         value = to_value(tracer, base, dtype)
         kinds, operation = _POWERS.get(number, ("", ""))
         # np.power has a root for 0.5 in its loops, but for that of float16.
