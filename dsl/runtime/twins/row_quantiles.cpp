@@ -27,23 +27,18 @@ double between(double low, double high, double share) {
 /// The numbers at places k and k + 1 of a series in order; twice the last one at its end.
 template <class T> struct Pair {
     T low, high;
-    bool has_both_zeros = false; ///< the series, and one of the two is a zero
+    bool is_signed_zero = false; ///< one of the two is a zero, and the series has a -0.0
 };
 
-template <class T> bool has_both_zeros(const T* from, std::int64_t count) {
-    std::int64_t zeros = 0, negative = 0;
-    for (std::int64_t j = 0; j < count; ++j) {
-        zeros += from[j] == 0;
-        negative += (from[j] == 0) & std::signbit(from[j]);
-    }
-    return negative > 0 && negative < zeros;
+template <class T> bool has_negative_zero(const T* from, std::int64_t count) {
+    return std::any_of(from, from + count, [](T x) { return x == 0 && std::signbit(x); });
 }
 
 template <class T> Pair<T> ordered_pair(T* first, std::int64_t count, std::int64_t k) {
     T* const at = first + k;
     std::nth_element(first, at, first + count);
     const T low = *at, high = k + 1 < count ? *std::min_element(at + 1, first + count) : low;
-    return {low, high, (low == 0 || high == 0) && has_both_zeros(first, count)};
+    return {low, high, (low == 0 || high == 0) && has_negative_zero(first, count)};
 }
 
 /// A series that is no longer needed, without NaN.
@@ -161,7 +156,7 @@ bool quantiles(const double* from, Series series, double place, double* results)
     std::atomic<bool> is_known = true;
     each_pair(from, series, static_cast<std::int64_t>(below), results, [&](const Pair<double>& pair) {
         const double result = between(pair.low, pair.high, share);
-        if (result == 0 && pair.has_both_zeros) is_known = false;
+        if (result == 0 && pair.is_signed_zero) is_known = false;
         return result;
     });
     return is_known;

@@ -12,7 +12,7 @@ struct Series {
 
 /// results[s]: the number at `place` of series s in order, 0 <= place <= length - 1; between two places, between their
 /// numbers as NumPy's method "linear" has it. A series with a NaN gives NaN. None is empty. False where a result is a
-/// zero of a series with both 0.0 and -0.0: its sign follows from the order in which NumPy finds them.
+/// zero of a series with -0.0: its sign follows from the order in which NumPy finds them.
 [[nodiscard]] bool quantiles(const double* from, Series series, double place, double* results);
 
 /// The number in the middle, of an even number of elements the mean of the two there; no -0.0, as NumPy's means.
