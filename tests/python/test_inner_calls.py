@@ -7,6 +7,7 @@ import pytest
 import tilewright
 from tilewright.interpret import inner_calls
 from tilewright.interpret.inner_calls import InnerCalls
+from tilewright.interpret.inner_tries import Account, here
 
 pytestmark = pytest.mark.compile
 
@@ -47,6 +48,33 @@ def test_what_statements_call_is_compiled_by_itself():
     assert one.compiled is not None
     assert one.compiled.specializations
     assert one.cell.cell_contents is one.compiled or one.cell.cell_contents is energy  # whichever is faster here
+
+
+def test_tries_are_paid_by_runs():
+    account = Account()
+    account.tried_s = 3.5
+    assert not account.may_try
+    account.ran_s = 0.6
+    assert account.may_try
+
+    def powers(x, k):  # which no other test has tried
+        return (x**k).sum()
+
+    def by_text(x):
+        return {str(k): powers(x, k) for k in range(1, 5)}
+
+    runs, x = InnerCalls(by_text), np.arange(3.0)
+    one = runs._inner["powers"]
+    runs._account.tried_s = 1e9
+    for _ in range(3):
+        assert runs(x) == by_text(x)
+    assert one.compiled is None
+    runs._account.tried_s = 0.0
+    for _ in range(3):
+        assert runs(x) == by_text(x)
+    assert one.compiled is not None
+    assert runs._account.tried_s > 0.0
+    assert here.account is None
 
 
 def refused(x, k):

@@ -26,7 +26,7 @@ from .carried import (
     seeing,
     storages_of,
 )
-from .carried_attributes import BranchAttributes
+from .carried_attributes import BranchAttributes, is_named
 from .early_return import VALUE
 from .frame import BeginAgain, Leaving, Pending, ReadBehind, Return
 from .region import RAISES, Raises, Region
@@ -322,7 +322,7 @@ class Branches(Region):
             self.at(node)
             made = self.tracer.error_of(ChangesShape, f"loops: {what}; {why}.", hint)
             made.branches = () if branch is None else ((branch, None),)
-            if (name.isidentifier() or name == _GIVEN) and is_other_size(*ways):
+            if (is_named(name) or name == _GIVEN) and is_other_size(*ways):
                 made.cell = ("branch", self.place(node), name)
             if place is not None and place not in self.tracer.unrolled and is_known(self.tracer, truth):
                 return BeginAgain(place, made)  # sizes and numbers of the call decide it then

@@ -168,6 +168,11 @@ def put_in_order(owner: Any, names: list[str]) -> None:
         held.update(first | rest)
 
 
+def is_named(variable: str) -> bool:
+    """Whether a variable has a name in the source."""
+    return variable.isidentifier()
+
+
 def set_attribute(owner: Any, name: str, held: Any) -> None:
     if held is not MISSING:
         object.__setattr__(owner, name, held)

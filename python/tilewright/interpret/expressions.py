@@ -82,7 +82,7 @@ class Expressions(Part):
         state, tracer = self.state, self.tracer
         begun, made_before = state.evaluated_before, state.made_before
         state.evaluated_before, state.made_before = state.evaluated, tracer.made
-        if tracer.made == made_before and tracer.takes_effects and tracer.untaken is None and not tracer.follows_all:
+        if tracer.made == made_before and tracer.takes_effects and not tracer.follows_all:
             refusal = self.error(
                 node, "a long calculation of plain values", "Python makes it in less time than it takes to follow it"
             )

@@ -8,7 +8,6 @@ import builtins
 import copy
 import inspect
 import sys
-import threading
 import time
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,6 +23,7 @@ from ..taken_ways import Site
 from .handed_values import NUMBERS, is_plain
 from .inner_loops import InnerLoop, LoopsByCells, cell_of, loops_of
 from .inner_objects import MadeBy, Method, MethodsByCells, is_users_class, may_be_run, methods_called
+from .inner_tries import Account, here
 from .outlined import has_private_names, in_closure
 from .pure import is_numpys
 from .source import site_of, source_of
@@ -34,28 +34,8 @@ _WORTH_S, _CALL_S, _LOOP_S = 0.02, 2e-6, 2e-5
 _SEEN = 64  # calls after which a function whose calls are short is called as it is
 _COMPARED, _FASTER = 3, 0.8  # calls of compiled code at least, and what they may take of Python's time
 _MOST_MISSES, _MOST_MISSES_S = 40, 5.0  # calls that compile, trace or go to NumPy
-_FREE_TRIES_S = 3.0
 _DEEPER_S = 1e-4  # of each call: looking at what it calls takes a microsecond or two
 _SHORT_CALLS = 16  # of a method that take less than a long call: none is looked at behind them
-
-
-class Account:
-    """What it took to try what might be faster, beside what Python took for the same function: tries are paid by runs, so
-    that a program takes at most twice what it would have taken without them, and some seconds more."""
-
-    def __init__(self) -> None:
-        self.tried_s, self.ran_s = 0.0, 0.0
-
-    @property
-    def may_try(self) -> bool:
-        return self.tried_s <= _FREE_TRIES_S + self.ran_s
-
-
-class _Here(threading.local):
-    account: Account | None = None  # of the outermost function that Python runs
-
-
-_here = _Here()
 
 
 def inner_calls_of(function: types.FunctionType) -> InnerCalls:
@@ -162,18 +142,18 @@ class InnerCalls:
             return self.function(*args, **kwargs)
         self._is_running = True
         try:
-            return self._call(*args, **kwargs) if _here.account is not None else self._outermost(*args, **kwargs)
+            return self._call(*args, **kwargs) if here.account is not None else self._outermost(*args, **kwargs)
         finally:
             self._is_running = False
 
     def _outermost(self, *args: Any, **kwargs: Any) -> Any:
         assert self._call is not None
-        account = _here.account = self._account
+        account = here.account = self._account
         begun, tried_s = time.perf_counter(), account.tried_s
         try:
             return self._call(*args, **kwargs)
         finally:
-            _here.account = None
+            here.account = None
             account.ran_s += time.perf_counter() - begun - (account.tried_s - tried_s)
 
     def _leave_what_is_pythons(self) -> None:
@@ -256,7 +236,7 @@ class _Inner:
         clock = time.perf_counter
 
         def call(*args: Any, **kwargs: Any) -> Any:
-            account, events, begun = _here.account, Settling.events, clock()
+            account, events, begun = here.account, Settling.events, clock()
             tried_s = account.tried_s if account is not None else 0.0
             try:
                 return function(*args, **kwargs)
@@ -277,7 +257,7 @@ class _Inner:
             return
         if self.plain.mean_s < self.least_s:
             self.cell.cell_contents, self.is_given_up = self.function, True
-        elif self.plain.took_s > _WORTH_S and (_here.account is None or _here.account.may_try):
+        elif self.plain.took_s > _WORTH_S and (here.account is None or here.account.may_try):
             self.compiled = self._compiled()
             if self.compiled is None:
                 self._give_up()

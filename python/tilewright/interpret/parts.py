@@ -60,7 +60,7 @@ class Parts(Part):
         function, way = self.frame.function, self._way()
         if way is None or function is None or not isinstance(self.frame.node, ast.FunctionDef) or error.not_seen:
             return
-        if not self.tracer.takes_effects or self.tracer.untaken is not None or self.tracer.checked is None:
+        if not self.tracer.takes_effects or self.tracer.checked is None:
             return
         line, node = self.tracer.frames[-1][2], self.frame.node
         if not node.lineno <= line <= (node.end_lineno or 0):

@@ -40,7 +40,7 @@ from .carried import (
     sizes_in,
     storages_of,
 )
-from .carried_attributes import MOST_CARRIED, AttributeNeeded, BranchAttributes, LoopAttributes
+from .carried_attributes import MOST_CARRIED, AttributeNeeded, BranchAttributes, LoopAttributes, is_named
 from .early_return import VALUE, has_break, test_as_break
 from .expressions import Expressions
 from .frame import Leaving, Pending, ReadBehind
@@ -166,7 +166,7 @@ class Regions(Region):
         for name, held in before.items():
             where = (self.place(node), name)
             ends = self.frame.variables.get(name)
-            if where in self.tracer.moving or not isinstance(ends, SymArray) or not name.isidentifier():
+            if where in self.tracer.moving or not isinstance(ends, SymArray) or not is_named(name):
                 continue
             with suppress(TraceError):
                 begins = held.read() if isinstance(held, Pending) and is_set(held) else held
@@ -558,7 +558,7 @@ class Regions(Region):
                     f"loops: {one.text}, which an iteration hands to the next; it is neither an array nor a number.",
                     "Leave the loop out of the compiled function.",
                 )
-                if isinstance(held, Compressed) and not one.path and one.name.isidentifier():
+                if isinstance(held, Compressed) and not one.path and is_named(one.name):
                     refusal.cell = ("loop", self.place(node), one.name)
                 raise refusal
             value, form = found
@@ -572,7 +572,7 @@ class Regions(Region):
                     f"{form_text(form)}; an array or a number keeps its dtype and its shape from iteration to iteration.",
                     "Give it its final dtype and shape before the loop.",
                 )
-                is_cell = one.name.isidentifier() and not one.path
+                is_cell = is_named(one.name) and not one.path
                 if one.form.dtype == form.dtype and len(one.form.shape) == len(form.shape) > 0 and is_cell:
                     refusal.cell = ("loop", self.place(node), one.name)
                 raise refusal
@@ -597,7 +597,7 @@ class Regions(Region):
         others = set().union(*(self._memory_at_end(other) for other in carried if other is not one))
         for name in self.state.cells.get(self.place(node), ()):
             others |= {id(storage) for storage in memory_in(self.frame.variables.get(name))}
-        is_whole = not one.path and one.name.isidentifier() and not (isinstance(held, SymArray) and held.chain)
+        is_whole = not one.path and is_named(one.name) and not (isinstance(held, SymArray) and held.chain)
         is_own = all(
             storage.argument is None and tuple(map(self.tracer.resolve, storage.value.shape)) == one.form.shape
             for storage in one.written
@@ -811,7 +811,7 @@ class Regions(Region):
                 f"{'it may be read before it is set' if held is MISSING else why}.",
                 "Carry arrays and numbers, set before the loop, or leave the loop out of the compiled function.",
             )
-            if isinstance(held, Compressed) and name.isidentifier():
+            if isinstance(held, Compressed) and is_named(name):
                 refusal.cell = ("loop", self.place(node), name)
             raise refusal
         value, form = found

@@ -171,7 +171,7 @@ class Decided:
     draws_are_stages: bool = False
     draws_globally: bool = False  # by stages, from the generator of np.random.normal()
     effects_are_stages: bool = False  # there are calls of functions that are not known to be pure
-    takes_effects: bool = False  # there may be
+    takes_effects: bool = False  # there may be, and the program may have stages
     follows_all: bool = False  # however long that takes
     lists_of_the_call: bool = True  # long lists of numbers that the caller has are read as arrays
     lists_found: set[Any] = field(default_factory=set)  # such lists
@@ -185,6 +185,17 @@ class Decided:
     given_up: set[Any] = field(
         default_factory=set
     )  # of those, functions that are followed after all, but for statements
+
+    def lasting(self) -> Decided:
+        """What holds for later traces of such calls too: loops are decided anew in each."""
+        return Decided(
+            takes_effects=self.takes_effects,
+            follows_all=self.follows_all,
+            lists_of_the_call=self.lists_of_the_call,
+            one_way=self.one_way,
+            as_stages=self.as_stages,
+            given_up=self.given_up,
+        )
 
     def stage_too(self, known: set[Any], item: Any, found: TraceError) -> None:
         """Another thing that is a stage, for which loops are decided anew; or the refusal, where that is no help."""

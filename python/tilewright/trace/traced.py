@@ -268,14 +268,7 @@ def trace(
     begun = begun or Begun()
     lasting = begun.resumed(root.__code__, effects and untaken is None)
     while True:
-        decided = Decided(
-            takes_effects=lasting.takes_effects,
-            follows_all=lasting.follows_all,
-            lists_of_the_call=lasting.lists_of_the_call,
-            one_way=lasting.one_way,
-            as_stages=lasting.as_stages,
-            given_up=lasting.given_up,
-        )
+        decided = lasting.lasting()
         try:
             return _trace_decided(root, once, decided)
         except TraceError as error:
@@ -308,15 +301,12 @@ class Begun:
         before = self.decided
         for error in (*before.as_stages.values(), *filter(None, [self.first])):
             error.__traceback__ = error.__context__ = error.__cause__ = None  # they hold the frames of whole traces
-        self.decided = Decided(
-            takes_effects=takes_effects,
-            follows_all=before.follows_all,
-            lists_of_the_call=before.lists_of_the_call,
-            # Calls since then may have taken the other way.
-            one_way={branch: holds for branch, holds in before.one_way.items() if only_way(code, branch) is holds},
-            as_stages=before.as_stages,
-            given_up=before.given_up,
-        )
+        self.decided = before.lasting()
+        self.decided.takes_effects = takes_effects
+        # Calls since then may have taken the other way.
+        self.decided.one_way = {
+            branch: holds for branch, holds in before.one_way.items() if only_way(code, branch) is holds
+        }
         return self.decided
 
 
