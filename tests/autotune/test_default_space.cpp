@@ -116,9 +116,10 @@ TEST(DefaultSpace, ASumOfAShortRowRunsForTheVectorThatGoesAcrossIt) {
 
 TEST(DefaultSpace, AColumnThatIsWrittenIntoAnArrayHasNoVectors) {
     const std::string text = space_of(kWrittenRows, {{"x.0", 1000}, {"x.1", 3}}, 1);
-    EXPECT_THAT(text, HasSubstr("\nmultiply.split(i, iv, ix, ?multiply_vec{4, "));
-    // Its loops stay as they are: no statement has its stage.
-    EXPECT_THAT(text, Not(HasSubstr("x_2")));
+    // The products lie in the array that is written.
+    EXPECT_THAT(text, HasSubstr("\nx_2.split(i, iv, ix, ?x_2_vec{4, "));
+    // The loops of the column stay as they are: no statement has its stage.
+    EXPECT_THAT(text, Not(HasSubstr("x_2.update")));
 }
 
 TEST(DefaultSpace, VectorsAreNoWiderThanTheAxisOfACallThatIsTuned) {

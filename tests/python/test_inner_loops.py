@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import tilewright
 from lists_alike import same as alike
-from tilewright import decorator
+from tilewright import effects
 from tilewright.effects import Settling
 from tilewright.interpret import inner_calls
 from tilewright.interpret.inner_calls import InnerCalls
@@ -473,13 +473,13 @@ def test_a_function_that_python_runs_has_what_it_calls_compiled():
 
 def test_one_long_call_is_not_looked_into(monkeypatch):
     def first_rows(blocks):
-        return blocks[: len(blocks) // 2], checked(blocks[0])
+        return blocks[: len(blocks) // 2], blocks[0].base is blocks, checked(blocks[0])
 
     blocks = np.arange(12).reshape(4, 3)
     f = tilewright.jit(first_rows)
 
     def call(is_long):
-        monkeypatch.setattr(decorator, "_LONG_S", -1.0 if is_long else 60.0)
+        monkeypatch.setattr(effects, "LONG_CALL_S", -1.0 if is_long else 60.0)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", tilewright.FallbackWarning)
             assert f(blocks)[0].base is not None

@@ -188,9 +188,10 @@ def test_where_they_are(recwarn: pytest.WarningsRecorder) -> None:
 
 
 def ends_in_python(x, n):
+    total = (x * x).sum()
     order = np.argsort(x)
     words = {str(k): float(x[k]) for k in order.tolist()[:n]}
-    return order[:n], words, sorted(words)
+    return order[:n], words, sorted(words), total
 
 
 def test_a_return_of_a_view_beside_what_python_makes() -> None:

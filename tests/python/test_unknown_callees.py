@@ -202,14 +202,13 @@ def test_what_is_read_beside_a_call_may_not_be_changed_by_it():
         return counts(x)[:3] + STATE["grid"] + before
 
     for function in (reads_a_count, reads_a_grid):
-        compiled, loose = tilewright.jit(function, strict=True), tilewright.jit(function)
+        assert "STATE" in refusal(function, X)
+        loose = tilewright.jit(function)
         results = []
-        for one in (compiled, loose, function):
+        for one in (loose, function):
             STATE.update(calls=0, grid=np.zeros(3))
             results.append([one(X * k) for k in range(5)])
-        assert agree(results[0], results[2])
-        assert agree(results[1], results[2])
-        assert "which is read beside it" in compiled.explain()  # so Python runs what reads it as well
+        assert agree(*results)
 
 
 GRID = np.zeros(3)

@@ -92,11 +92,13 @@ class Parts(Part):
             place for one in self.taken if one[:-1] == way and (place := place_in(statements, one[-1])) is not None
         ]
         around = [(begin, end) for begin, end in known if begin <= first <= end]
+        goes_back = False
         if around:
             # Python runs these already, and that is not enough: it runs the next one too, and then all but the return. At the
-            # end it runs the one before.
+            # end it runs the one before, while something else computes before that.
             first, end = min(begin for begin, _ in around), max(end for _, end in around)
-            if end + 1 == len(statements) and first:
+            goes_back = end + 1 == len(statements) and any(map(_computes, statements[: max(first - 1, 0)]))
+            if goes_back:
                 first, last = first - 1, end
             else:
                 most = len(statements) - 1 - isinstance(statements[-1], ast.Return)
@@ -120,7 +122,7 @@ class Parts(Part):
         assert isinstance(node.body, list)
         own = [one for one in node.body if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))]
         is_all = statements[first] is own[0] and statements[last] is own[-1]
-        return None if is_all and not known else outline
+        return None if is_all and (goes_back or not known) else outline
 
     def _looks_into(self, node: ast.stmt) -> bool:
         """Whether a statement does more with a container that Python keeps than to return it."""
@@ -172,6 +174,11 @@ class Parts(Part):
     def _read(self, name: str) -> Any:
         value = self.frame.variables[name]
         return value.read() if isinstance(value, Pending) else value
+
+
+def _computes(node: ast.stmt) -> bool:
+    """Whether a statement does more than to name something."""
+    return not (isinstance(node, (ast.Assign, ast.Expr)) and isinstance(node.value, (ast.Name, ast.Constant)))
 
 
 def _bound(node: ast.stmt) -> set[str]:
