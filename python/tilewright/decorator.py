@@ -6,6 +6,7 @@ the kernels. All other calls arrive in `_miss`.
 
 from __future__ import annotations
 
+import copy
 import functools
 import os
 import threading
@@ -17,6 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from traceback import clear_frames
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
@@ -43,6 +45,7 @@ from .work import is_one_library_call, is_small
 
 if TYPE_CHECKING:
     from .debug.report import Report
+    from .trace.traced import Traced
 
 CONTRACTS = ("numpy", "reproducible", "fast")
 DEBUG_LIMIT = "60s"  # of each step of debug()
@@ -370,7 +373,7 @@ class JitFunction(_face.Dispatcher):
             # f(x, 1) of no iterations says nothing of f(x, 1000).
             self._stay(args, kwargs, at_any_values=error.idle != "here")
         except InternalError as error:
-            self._refused[call_key(args, kwargs)] = error
+            self._refused[call_key(args, kwargs)] = copy.copy(error)
             # A program that cannot be built serves no call, and is no news a second time.
             self._specializations = [one for one in self._specializations if one.versions or one.why_numpy]
             if self.strict:
@@ -727,15 +730,18 @@ class JitFunction(_face.Dispatcher):
         if self._untaken(args, kwargs) is ON_DEVICE:
             key = ("on a device", *key)  # the host may take it
         if key in self._refused:
-            raise self._refused[key].with_traceback(None)
+            raise copy.copy(self._refused[key])
         with self._lock:
             if (found := self._found(args, kwargs)) is not None:  # another thread has been here
                 return found
             try:
                 return self._new_specialization(args, kwargs, self._changing_values(args, kwargs))
-            except Error as error:
+            except Exception as error:
+                clear_frames(error.__traceback__)  # in cycles with the error, they hold the arguments
+                if not isinstance(error, Error):
+                    raise
                 if error.idle != "here" and not error.depends_on_values and not error.not_seen:
-                    self._refused[key] = error
+                    self._refused[key] = copy.copy(error)  # without the frames it passes, which hold the arguments
                 raise
 
     def _found(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Specialization, Bound] | None:
@@ -790,13 +796,7 @@ class JitFunction(_face.Dispatcher):
                 self._begun[key] = begun
             raise
         if traced.fallback_reason is not None:
-            placed = places_among((*args, *kwargs.values()))
-            other = "such calls are not compiled, for arrays on a device" if placed else "NumPy does that itself"
-            error = self._refusal(f"{traced.fallback_reason}; {other}.")
-            error.depends_on_values = any(guard.kind != "type" for guard in traced.guards)
-            if traced.idle or traced.untouched:
-                error.idle = "here" if traced.idle else "always"
-            raise error
+            raise self._left_to_numpy(traced, args, kwargs)
         program = Program(traced.program_text)
         bound = self._bind(traced, program, args, kwargs)
         specialization = Specialization(
@@ -820,6 +820,16 @@ class JitFunction(_face.Dispatcher):
         for guard in program.guards:
             logs.guards.debug("%s: guard %s", specialization.signature, guard.condition)
         return specialization, bound
+
+    def _left_to_numpy(self, traced: Traced, args: tuple[Any, ...], kwargs: dict[str, Any]) -> TraceError:
+        """The refusal of a call that NumPy does itself."""
+        placed = places_among((*args, *kwargs.values()))
+        other = "such calls are not compiled, for arrays on a device" if placed else "NumPy does that itself"
+        error = self._refusal(f"{traced.fallback_reason}; {other}.")
+        error.depends_on_values = any(guard.kind != "type" for guard in traced.guards)
+        if traced.idle or traced.untouched:
+            error.idle = "here" if traced.idle else "always"
+        return error
 
     def _use_stored(self, specialization: Specialization, bound: Bound) -> None:
         from .stored import stored_schedule  # noqa: PLC0415  (without a store nothing needs it)

@@ -10,6 +10,7 @@ what fails with us alone is a wrong answer, a wrong type or a wrong error.
 
 from __future__ import annotations
 
+import argparse
 import functools
 import inspect
 import os
@@ -30,7 +31,6 @@ OF_NO_FUNCTIONS = re.compile(
     "|nditer|numerictypes|overrides|print|protocols|records|scalar|simd|string|unicode|umath_accuracy|arrayterator|format|io"
     "|loadtxt|mixins|recfunctions|utils|array_utils|lazyloading)"
 )
-SECONDS = next((int(one.partition("=")[2]) for one in sys.argv if one.startswith("--seconds=")), 600)  # a module
 NUMBERS = (bool, int, float, complex, np.number, np.bool_, np.ndarray)
 LEFT = (
     "seterr",
@@ -145,7 +145,7 @@ def pytest_collection_modifyitems(items: list[Any]) -> None:
                     setattr(module, name, wrapped(value, found + name))
 
 
-def outcomes(path: Path, with_us: bool) -> tuple[dict[str, str], str]:
+def outcomes(path: Path, with_us: bool, limit_s: int) -> tuple[dict[str, str], str]:
     """Of each test: passed, failed, skipped; and the last lines of the run."""
     plugin = ["-p", "numpy_suite"] if with_us else []
     command = [sys.executable, "-m", "pytest", "-q", "-rA", "--tb=line", "-q", "-c", os.devnull, "-p",
@@ -153,9 +153,9 @@ def outcomes(path: Path, with_us: bool) -> tuple[dict[str, str], str]:
     here = str(Path(__file__).parent)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([here, os.environ.get("PYTHONPATH", "")])}
     try:
-        run = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, env=environment, check=False)
+        run = subprocess.run(command, capture_output=True, text=True, timeout=limit_s, env=environment, check=False)
     except subprocess.TimeoutExpired as ended:
-        return {}, f"more than {SECONDS} s: {str(ended.stdout)[-200:]}"
+        return {}, f"more than {limit_s} s: {str(ended.stdout)[-200:]}"
     found = dict(
         reversed(pair)
         for pair in re.findall(r"(?m)^(PASSED|FAILED|XFAIL|XPASS|ERROR) \S*?::(\S.*?)(?: - .*)?$", run.stdout)
@@ -164,16 +164,17 @@ def outcomes(path: Path, with_us: bool) -> tuple[dict[str, str], str]:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description="NumPy's own tests through tilewright.jit, and without.")
+    parser.add_argument("modules", nargs="*", metavar="linalg/test_linalg", help="by default those of all functions")
+    parser.add_argument("--seconds", type=int, default=600, help="for a module's tests, at most")
+    asked = parser.parse_args()
     root = Path(np.__file__).parent
-    paths = [
-        root / one.partition("/")[0] / "tests" / (one.partition("/")[2] + ".py")
-        for one in sys.argv[1:]
-        if one[0] != "-"
-    ]
+    named = [one.partition("/") for one in asked.modules]
+    paths = [root / folder / "tests" / f"{module}.py" for folder, _, module in named]
     every = [path for folder in FOLDERS for path in sorted((root / folder / "tests").glob("test_*.py"))]
     for path in paths or [path for path in every if not OF_NO_FUNCTIONS.match(path.name)]:
-        alone, _ = outcomes(path, with_us=False)
-        ours, why = outcomes(path, with_us=True)
+        alone, _ = outcomes(path, False, asked.seconds)
+        ours, why = outcomes(path, True, asked.seconds)
         passing = [name for name, one in alone.items() if one == "PASSED"]
         lost = [name for name in passing if ours.get(name) != "PASSED"]
         print(f"{path.parent.parent.name}/{path.stem}: {len(passing) - len(lost)} of {len(passing)} {why}", flush=True)

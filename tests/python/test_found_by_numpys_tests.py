@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any
 
@@ -77,3 +78,23 @@ def test_a_complex_number_is_no_float_without_a_warning():
     for function in (lambda z: float(z[0, 0]), lambda z: int(z[0, 0])):
         with pytest.raises(tilewright.TraceError, match="drops its imaginary part"):
             tilewright.jit(function, strict=True)(Z)
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_a_tolerance_that_is_not_finite_warns(strict):
+    @tilewright.jit(strict=strict)
+    def near(a, b, rtol):
+        return np.isclose(a, b, rtol=rtol)
+
+    for rtol in (np.float64(1e-3), np.float64(np.inf), 1e-3, math.nan, np.float32(0.1), np.array(np.nan)):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            given = near(A, A * 1.0005, rtol)
+            count = len(told)
+            assert np.array_equal(given, np.isclose(A, A * 1.0005, rtol=rtol))
+        assert len(told) == 2 * count
+
+
+def test_the_axis_of_vecdot_is_an_integer():
+    with pytest.raises(TypeError, match="cannot be interpreted as an integer"):
+        tilewright.jit(lambda a: np.vecdot(a, a, axis=[0]), strict=True)(A)

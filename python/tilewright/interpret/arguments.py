@@ -176,6 +176,11 @@ class Inputs:
         # What reads a list of numbers as arrays, if it can; the interpreter says so.
         self.list_of_the_call: Callable[[Inputs, list[Any], Path], Any] = lambda *_: None
 
+    def let_go(self) -> None:
+        """Of the caller's objects, which would wait with the trace for the collector of cycles."""
+        for held in (self.by_identity, self.originals, self.lent, self.captured, self.calls):
+            held.clear()
+
     # -- entry points ---------------------------------------------------------------------------------
 
     def parameter(self, name: str, value: Any) -> Any:

@@ -90,6 +90,11 @@ class Interpreter(Part):
         self.appended = AppendedLists(self.state, self._for_region)
         self.parts = Parts(self.state)
 
+    def let_go(self) -> None:
+        """Behind the trace: of what is the caller's, which would wait with the trace for the collector of cycles."""
+        self.inputs.let_go()
+        self.state.raised.clear()
+
     # -- functions -------------------------------------------------------------------------------------
 
     def run_node(

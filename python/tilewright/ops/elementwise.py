@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import warnings
 from collections.abc import Sequence
 from functools import lru_cache, partial
@@ -94,6 +95,7 @@ def _by_rule(
         return _under_mask(tracer, ufunc, inputs, out, where, dtype=dtype, casting=casting, **others)
     if ufunc in _ALONG_ONE_AXIS and "axis" in others:
         axis = others.pop("axis")
+        axis = operator.index(axis) if isinstance(axis, (list, tuple, float)) else axis  # NumPy's TypeError
         operands = [operand_of(tracer, x) for x in inputs]
         inputs = [FUNCTIONS[np.moveaxis](tracer, x, axis, -1) if isinstance(x, SymArray) else x for x in operands]
     for name, value in others.items():
@@ -596,6 +598,11 @@ def isclose(tracer: Tracer, a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, 
     for tolerance in (rtol, atol):
         if isinstance(tolerance, (int, float)) and not math.isfinite(tolerance):
             raise tracer.error("np.isclose()", "NumPy warns of a tolerance that is not finite", LEAVE_IT_OUT)
+        elif (
+            isinstance(tolerance, (SymScalar, SymArray)) and not shape_of(tolerance) and dtype_of(tolerance).kind == "f"
+        ):
+            is_finite = apply_ufunc(tracer, np.isfinite, (tolerance,))
+            tracer.check(to_value(tracer, is_finite, BOOL), "a tolerance that is not finite")
     with tracer.composite("isclose"):
         # Python's integers become Python's floats, which leave the other side its dtype.
         x, y = operand_of(tracer, a), operand_of(tracer, float(b) if isinstance(b, int) else b)

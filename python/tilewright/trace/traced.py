@@ -430,9 +430,19 @@ def _trace_once(  # noqa: PLR0917
     tracer.untaken = untaken
     inputs = Inputs(tracer)
     tracer.cache.update(inputs=inputs, function=root, changing=changing)
+    interpreter = Interpreter(tracer, inputs)
+    try:
+        return _trace_of(function, root, parameters, interpreter, contract)
+    finally:
+        interpreter.let_go()
+
+
+def _trace_of(
+    function: Any, root: types.FunctionType, parameters: dict[str, Any], interpreter: Interpreter, contract: str
+) -> Traced:
+    tracer, inputs = interpreter.tracer, interpreter.inputs
     inputs.by_identity[id(root)] = (root, (("function", ""),))
     inputs.path_of_function(root)
-    interpreter = Interpreter(tracer, inputs)
     tracer.follow = interpreter.calls.call_function
     node = source_of(root)
     if node is not None:
