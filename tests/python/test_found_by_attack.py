@@ -685,3 +685,36 @@ def test_a_power_of_one_element_for_all():
     first_to = tilewright.jit(lambda x, y: x[0] ** y % 7, strict=True)
     x, y = np.array([3, 5], np.uint64), np.arange(9, dtype=np.uint64)
     np.testing.assert_array_equal(first_to(x, y), x[0] ** y % 7)
+
+
+def puts_back(x, y):
+    kept = y.copy()
+    y += 5
+    seen = x + 1
+    y[:] = kept
+    return seen
+
+
+def puts_back_an_element(x, y):
+    kept = y.copy()
+    for i in range(1, len(y)):
+        y[i] += y[-1 - i]
+    seen = x + 1
+    y[:] = kept
+    return seen
+
+
+@pytest.mark.parametrize("function", [puts_back, puts_back_an_element])
+@pytest.mark.parametrize("strict", [True, False])
+@pytest.mark.parametrize("n", [0, 1, 2, 8, 1000])
+def test_what_is_put_back_was_seen_through_shared_memory(function, strict, n):
+    compiled = tilewright.jit(function, strict=strict)
+    for views in (
+        lambda b: (b[:n], b[n : 2 * n]),
+        lambda b: (b[:n], b[:n]),
+        lambda b: (b[:n], b[:n][::-1]),
+        lambda b: (b[1 : n + 1], b[:n]),
+    ):
+        ours, theirs = np.arange(2.0 * n + 2), np.arange(2.0 * n + 2)
+        assert np.array_equal(compiled(*views(ours)), function(*views(theirs)))
+        assert np.array_equal(ours, theirs)

@@ -257,6 +257,24 @@ def test_it_is_compiled(function: Callable[..., Any], n: int) -> None:
     check(function, X.copy(), n)
 
 
+def two_that_change_places(x: Any, n: int) -> Any:
+    y, z = x.copy(), x * 0.5
+    w = y[1:]
+    for i in range(min(n, len(x))):
+        y[i] = 7.0
+        y, z = z, y
+    return y, z, w + 0
+
+
+def three_that_go_round(x: Any, n: int) -> Any:
+    a, b, c = x.copy(), x * 0.5, x + 1
+    first, last = a, c
+    for i in range(min(n, len(x))):
+        a[i] = i
+        a, b, c = b, c, a
+    return a * 1, b * 1, c * 1, first.sum(), last[::-1] * 2
+
+
 @pytest.mark.parametrize("function", [steps, until_settled, masked])
 def test_no_iteration(function: Callable[..., Any]) -> None:
     compiled = tilewright.jit(function, strict=True)
@@ -269,7 +287,7 @@ def test_no_iteration(function: Callable[..., Any]) -> None:
     "function",
     [
         until_it_is_low, the_one_before, both_are_one, both_become_one, kept_in_a_list, while_kept_in_a_list, its_own_rows, rows_of_what_nobody_names,
-        an_iterator_of_it, a_view_of_it, inner_loops, in_an_object,
+        an_iterator_of_it, a_view_of_it, inner_loops, in_an_object, two_that_change_places, three_that_go_round,
     ],
 )  # fmt: skip
 def test_who_else_sees_it_sees_the_writes(function: Callable[..., Any], recwarn: pytest.WarningsRecorder) -> None:

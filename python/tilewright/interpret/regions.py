@@ -590,9 +590,9 @@ class Regions(Region):
     ) -> None:
         """An array that an iteration writes into, and that another one is assigned to: a value, if nobody else sees what is
         written. In the first iteration that is an array from before the loop, in later ones what an iteration made."""
-        held = before[one.name]
-        held = held.read() if isinstance(held, Pending) and is_set(held) else held
-        one.written = memory_in(held)
+        holders = self._holders(one, carried)
+        held = self._held_before(one, before)
+        one.written = [storage for other in holders for storage in memory_in(self._held_before(other, before))]
         ends = self._memory_at_end(one)
         others = set().union(*(self._memory_at_end(other) for other in carried if other is not one))
         for name in self.state.cells.get(self.place(node), ()):
@@ -605,7 +605,7 @@ class Regions(Region):
         if (
             is_whole
             and is_own
-            and not self._is_seen(one, before)
+            and not self._is_seen(one, holders, before)
             and ends.isdisjoint(others | self.tracer.in_lists.keys())
         ):
             return
@@ -617,6 +617,22 @@ class Regions(Region):
             f"Write into it ({one.text}[...] = value) instead of assigning it anew.",
         )
 
+    def _holders(self, one: Carried, carried: list[Carried]) -> list[Carried]:
+        """Of the variables whose arrays go from one to the other, as in `y, z = z, y`, those whose arrays reach this one."""
+        found = [one]
+        for reached_by in found:
+            ends = self._memory_at_end(reached_by)
+            found += [
+                other
+                for other in carried
+                if isinstance(other.held, SymArray) and id(other.held.storage) in ends and other not in found
+            ]
+        return found
+
+    def _held_before(self, one: Carried, before: dict[str, Any]) -> Any:
+        held = before[one.name]
+        return one.present(held.read() if isinstance(held, Pending) and is_set(held) else held)
+
     def _memory_at_end(self, one: Carried) -> set[int]:
         """The memory, by identity, of the array that a variable holds at the end of an iteration, or may hold."""
         if one.frame is None:
@@ -625,13 +641,16 @@ class Regions(Region):
         held = one.held if isinstance(held, Pending) and held.of_last_iteration else one.present(held)
         return {id(storage) for storage in memory_in(held)}
 
-    def _is_seen(self, one: Carried, before: dict[str, Any]) -> bool:
-        """Whether anything but that variable may lead to the array that it held before a loop."""
+    def _is_seen(self, one: Carried, holders: list[Carried], before: dict[str, Any]) -> bool:
+        """Whether anything but those variables, each of its own, may lead to the arrays that they held before a loop."""
+        if len({id(storage) for storage in one.written}) < len(one.written):
+            return True
         frame, tracer = self.frame, self.tracer
         now = frame.variables
         frame.variables = {**now, **{name: held for name, held in before.items() if held is not MISSING}}
         try:
-            frame.variables.pop(one.name, None)
+            for other in holders:
+                frame.variables.pop(other.name, None)
             items = [item for _, item in reached(frame, tracer, *((one.name, item) for item in self.state.traversed))]
             caller = frame.caller
             while caller is not None:

@@ -487,6 +487,11 @@ class Tracer(Decided):
             self.blocks.pop()
             self.open_loops -= {symbol for symbol, value in self.reads.items() if value.home is block}
 
+    def shows_writes(self, argument: Argument) -> bool:
+        """Whether an array is written and another one may share its memory: also what is put back at the end was seen
+        through that one. Checks of a call find shared memory of what the program writes."""
+        return argument.name in self.written and sum(one.kind in ("array", "hidden") for one in self.arguments) > 1
+
     def check(self, truth: Value, message: str) -> None:
         """Where `truth` does not hold, NumPy has to run the call: it raises, or computes what does not fit."""
         if self.checked is None:

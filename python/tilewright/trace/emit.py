@@ -72,8 +72,11 @@ class Emitter:
         self.results = [self.merged[value.number] for value in self.results]
         self.checks = [(self.merged[value.number], reason) for value, reason in self.checks]
         written = {name: self.merged[value.number] for name, value in self.writes.items()}
+        kept = {argument.name for argument in self.tracer.arguments if self.tracer.shows_writes(argument)}
         self.writes = {
-            name: value for name, value in written.items() if value.name != name and Size.constant(0) not in value.shape
+            name: value
+            for name, value in written.items()
+            if (value.name != name or name in kept) and Size.constant(0) not in value.shape
         }
         # Merging leaves values that nothing uses any more.
         self._mark()

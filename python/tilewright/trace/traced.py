@@ -498,7 +498,11 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
     writes = {
         array.storage.argument.name: array.storage.value
         for array in tracer.cache["inputs"].arrays
-        if array.storage.argument is not None and array.storage.value is not array.storage.argument.program_value
+        if array.storage.argument is not None
+        and (
+            array.storage.value is not array.storage.argument.program_value
+            or tracer.shows_writes(array.storage.argument)
+        )
     }
 
     returned: list[SymArray] = []
