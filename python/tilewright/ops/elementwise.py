@@ -95,7 +95,7 @@ def _by_rule(
         return _under_mask(tracer, ufunc, inputs, out, where, dtype=dtype, casting=casting, **others)
     if ufunc in _ALONG_ONE_AXIS and "axis" in others:
         axis = others.pop("axis")
-        axis = operator.index(axis) if isinstance(axis, (list, tuple, float)) else axis  # NumPy's TypeError
+        axis = operator.index(axis) if isinstance(axis, (list, tuple, float)) else axis  # NumPy's TypeError  # type: ignore[arg-type]
         operands = [operand_of(tracer, x) for x in inputs]
         inputs = [FUNCTIONS[np.moveaxis](tracer, x, axis, -1) if isinstance(x, SymArray) else x for x in operands]
     for name, value in others.items():
