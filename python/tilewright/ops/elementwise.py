@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 import warnings
 from collections.abc import Sequence
 from functools import lru_cache, partial
@@ -95,7 +94,8 @@ def _by_rule(
         return _under_mask(tracer, ufunc, inputs, out, where, dtype=dtype, casting=casting, **others)
     if ufunc in _ALONG_ONE_AXIS and "axis" in others:
         axis = others.pop("axis")
-        axis = operator.index(axis) if isinstance(axis, (list, tuple, float)) else axis  # NumPy's TypeError  # type: ignore[arg-type]
+        if isinstance(axis, (list, tuple, float)):
+            raise TypeError(f"'{type(axis).__name__}' object cannot be interpreted as an integer")
         operands = [operand_of(tracer, x) for x in inputs]
         inputs = [FUNCTIONS[np.moveaxis](tracer, x, axis, -1) if isinstance(x, SymArray) else x for x in operands]
     for name, value in others.items():
