@@ -179,11 +179,9 @@ class Traced:
                         return ""
         except (Missing, UnknownDtype):
             return ""
-        for written in self.writes:
-            if any(name != written and np.may_share_memory(arrays[written], a) for name, a in arrays.items()):
-                return ""
-            if not arrays[written].flags.writeable:
-                return ""
+        # Arrays that share memory with what is written are told at the call: another program would not take them either.
+        if not all(arrays[written].flags.writeable for written in self.writes):
+            return ""
         failing = [guard for guard in self.size_guards if not guard.holds(sizes)]
         decided = (str(guard.left) for guard in failing if guard.is_definition and guard.right.is_constant)
         return next((numbers[name] for name in decided if name in numbers), "" if failing else None)
