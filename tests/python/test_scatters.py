@@ -50,7 +50,7 @@ CASES = [
     ("np.fill_diagonal(a.T, 3.5)", MATRIX, I, V),
     ("np.fill_diagonal(a, v)", MATRIX, I, V),
     ("np.fill_diagonal(a, 3, wrap=True)", MATRIX.T.copy(), I, V),
-    ("np.put_along_axis(a, i, v, 1)", MATRIX, RNG.integers(-60, 60, (50, 60)), MATRIX),
+    ("np.put_along_axis(a, i, v, 1)", MATRIX, RNG.integers(-60, 60, (50, 60)), MATRIX + 1),
     ("np.add.at(a, i, v)", A, I, V),
     ("np.subtract.at(a, i % 50, v)", MATRIX, I, RNG.random(60)),
     ("np.maximum.at(a, (i % 50, i % 60), v)", MATRIX, I, V),

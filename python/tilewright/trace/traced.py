@@ -106,6 +106,7 @@ class Traced:
     contract: str
     # Arguments that the program writes into; they must not share memory with any other one.
     writes: tuple[str, ...]
+    writes_anything: bool  # into arguments; also where an error follows that leaves the rest to NumPy
     # Random generators of the caller: the argument that has the state, where the generator is, and how many it draws.
     generators: tuple[tuple[str, tuple[Any, ...], Size], ...]
     draws_are_stages: bool  # from the generators themselves, in the order of the program
@@ -673,6 +674,7 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
         and all(leaf.kind in ("argument", "int") for leaf in behind),
         contract=contract,
         writes=tuple(writes),
+        writes_anything=bool(tracer.written),
         generators=tuple(
             (g.words.storage.argument.name, g.path, tracer.resolve(g.drawn))
             for g in tracer.generators
