@@ -171,7 +171,7 @@ class Reference:
     @property
     def needs_copies(self) -> bool:
         """Whether a call changes its arguments: arrays that it writes into, random generators that it draws from."""
-        return bool(self._traced.writes or self._traced.generators)
+        return bool(self._traced.writes_anything or self._traced.generators)
 
     def run(self, call: Call) -> Any:
         """The function's own result; what it changes of the call is changed."""

@@ -663,6 +663,10 @@ class JitFunction(_face.Dispatcher):
                 f"are not compiled. Pass {it} as np.int64."
             )
             self._say_too_large(said, args, kwargs)
+        elif self.strict and specialization.versions and not specialization.fits(bound):
+            raise self._refusal(
+                "sizes that data decide may be more, multiplied, than kernels can index in such a call."
+            )
         return self._in_numpy(args, kwargs, out)
 
     def _say_too_large(self, said: TraceError, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

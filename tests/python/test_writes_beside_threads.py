@@ -68,7 +68,39 @@ def beside_the_old(a, k):
         a[i] = old[i] + old[-1 - i] * 0.5 + a[i - 1] * 0.0
 
 
+def at_positions(a, at, k):
+    a[at[k::4]] = k + 1.0
+
+
+def added_at(a, at, k):
+    np.add.at(a, at[k::4], 1.5)
+
+
+def put(a, at, k):
+    np.put(a, at[k::4], k + 1.0)
+
+
+def rows_at_positions(a, at, k):
+    a[at[k::4] % len(a)] = k + 1.0
+
+
+def on_diagonal(a, k):
+    n = a.shape[1]
+    np.fill_diagonal(a[k * n : (k + 1) * n], k + 1.0)
+
+
+def values_under_a_mask(a, owners, k):
+    mine = owners == k
+    a[mine] = np.arange(np.count_nonzero(mine)) + 0.5
+
+
 CASES = [
+    (at_positions, lambda: [np.zeros(N), np.random.default_rng(0).permutation(N)]),
+    (added_at, lambda: [np.zeros(N), np.random.default_rng(0).permutation(N)]),
+    (put, lambda: [np.zeros(N), np.random.default_rng(0).permutation(N)]),
+    (rows_at_positions, lambda: [np.zeros((N // 4 * 4, 3)), np.random.default_rng(0).permutation(N // 4 * 4)]),
+    (on_diagonal, lambda: [np.zeros((400, 100))]),
+    (values_under_a_mask, lambda: [np.zeros(N), np.arange(N) % 4]),
     (collatz, lambda: [np.zeros(N, np.int64)]),
     (collatz, lambda: [np.zeros((N, 2))[:, 1]]),
     (interleaved, lambda: [np.zeros(N)]),

@@ -161,6 +161,7 @@ class Items {
         Names elements = {};                     ///< of these parts
         Names whole = {};                        ///< arrays
         std::set<std::size_t> before = {};       ///< those that it waits for, all earlier in the text
+        std::set<std::size_t> behind = {};       ///< earlier ones that read what it takes
     };
     using Makers = std::map<std::string, std::size_t>; ///< value -> its place among the uses
 
@@ -170,6 +171,7 @@ class Items {
         Makers makers;
         std::vector<Use> uses;
         std::map<std::string, std::size_t> last_readers; // of arrays, or of their parts
+        std::map<std::string, std::set<std::size_t>> readers;
         Names in_parts;
         for (const Operation& operation : block_.operations) {
             if (!is_item(operation, wanted)) continue;
@@ -177,10 +179,15 @@ class Items {
             uses.push_back(use_of(operation, makers));
             for (const auto& [name, type] : results_of(operation))
                 makers[name] = place;
-            for (const std::string& array : uses.back().whole)
+            for (const std::string& array : uses.back().takes)
+                uses.back().behind.insert(readers[array].begin(), readers[array].end());
+            for (const std::string& array : uses.back().whole) {
                 last_readers[array] = place;
+                readers[array].insert(place);
+            }
             for (const auto& [array, parts] : uses.back().parts) {
                 last_readers[array] = place;
+                readers[array].insert(place);
                 in_parts.insert(array);
             }
         }
@@ -200,27 +207,37 @@ class Items {
     static Names late_parts(const std::string& array, std::size_t place, const std::vector<Use>& uses,
                             std::size_t last_reader) {
         Names found;
-        const auto add = [&](const Use& use, bool elements_alone) {
+        const auto add = [&](const Use& use, Names& kept, bool elements_alone = false) {
             const auto parts = use.parts.find(array);
             if (parts == use.parts.end()) return;
             for (const std::string& part : parts->second)
-                if (!elements_alone || use.elements.count(part) != 0) found.insert(part);
+                if (!elements_alone || use.elements.count(part) != 0) kept.insert(part);
         };
         // Its own blocks may need them behind a change of theirs. A branch need not be taken: of that an element alone.
         const Operation& changing = *uses[place].operation;
         if (is_region(changing)) {
             if (uses[place].whole.count(array) != 0) return {};
-            add(uses[place], changing.op == Op::if_else);
+            add(uses[place], found, changing.op == Op::if_else);
         }
         std::set<std::size_t> behind{place};
+        const auto follows = [&](const std::set<std::size_t>& earlier) {
+            return std::ranges::any_of(earlier, [&](std::size_t one) { return behind.count(one) != 0; });
+        };
         for (std::size_t later = place + 1; later <= last_reader; ++later) {
-            if (std::ranges::none_of(uses[later].before, [&](std::size_t one) { return behind.count(one) != 0; }))
-                continue;
+            if (!follows(uses[later].before)) continue;
             behind.insert(later);
             if (uses[later].whole.count(array) != 0) return {};
-            add(uses[later], false);
+            add(uses[later], found);
         }
-        return found;
+        // Of two that change what the other one reads, one comes first: `x[i], y[i] = c * x[i] - s * y[i], …`.
+        Names in_turn = found;
+        for (std::size_t later = place + 1; later <= last_reader; ++later) {
+            if (behind.count(later) != 0 || !(follows(uses[later].before) || follows(uses[later].behind))) continue;
+            behind.insert(later);
+            if (uses[later].whole.count(array) != 0) return found;
+            add(uses[later], in_turn);
+        }
+        return in_turn;
     }
 
     Use use_of(const Operation& operation, const Makers& makers) const {

@@ -138,6 +138,8 @@ def call_ufunc_method(
         except TraceError as error:
             tracer.undone.append(range(before, tracer.made))
             refusal = error
+    if method == "at" and not kwargs and len(inputs) == 3 and scatters.changed_at(tracer, ufunc, *inputs):
+        return None
     with tracer.no_kernel(refusal):
         staged = stages.stage_of(tracer, getattr(ufunc, method), inputs, kwargs)
     if staged is NotImplemented:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..symbolic.arrays import SymArray
-from ..symbolic.from_data import clamped_position, gather, value_of_int
+from ..symbolic.from_data import clamped_position, gather, inside_position, value_of_int
 from ..symbolic.registry import provides, rule
 from ..symbolic.scalars import SymInt, size_of
 from ..symbolic.tracer import LEAVE_IT_OUT, CalleeNotSeen, Tracer
@@ -56,6 +56,16 @@ def clamped(position: Any, extent: Any) -> Any:
 @rule(clamped)
 def _clamped(tracer: Tracer, position: Any, extent: Any) -> SymInt:
     return SymInt(tracer, clamped_position(tracer, value_of_int(tracer, position), size_of(extent)))
+
+
+def checked_before(position: Any, extent: Any) -> Any:
+    """A position in an axis, from its end where it is negative: what is outside was found before."""
+    return position + extent if position < 0 else position
+
+
+@rule(checked_before)
+def _checked_before(tracer: Tracer, position: Any, extent: Any) -> SymInt:
+    return SymInt(tracer, inside_position(tracer, value_of_int(tracer, position), size_of(extent)))
 
 
 # ---- scans

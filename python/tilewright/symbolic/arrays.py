@@ -430,8 +430,13 @@ class SymArray(ArrayLike):
         if self.dtype.kind == "c":
             return self._part("imag")
         number = SymArray.fresh(self.tracer, self.tracer.constant(0, self.dtype), is_scalar=self.is_scalar)
+        if self.is_scalar:
+            return number
         # New zeros; NumPy lets nobody write into them.
-        return number if self.is_scalar else number.seen_as(View("broadcast_to", {}, self.sizes))
+        made = SymArray.fresh(self.tracer, number.seen_as(View("broadcast_to", {}, self.sizes)).read(), is_scalar=False)
+        made.storage.read_only = True
+        made.storage.shown = Shown(self, self.tracer.blocks[-1], f"{OF}.imag")
+        return made
 
     def _part(self, name: str) -> SymArray:
         value = self.read()
@@ -535,7 +540,8 @@ class SymArray(ArrayLike):
                 "ndarray.view(type=…)", "only arrays of NumPy's own class are compiled", LEAVE_IT_OUT
             )
         if dtype is None or np.dtype(dtype) == self.dtype:
-            return self.of_one_kind()
+            same = self.of_one_kind()
+            return same if same.is_scalar else OPERATIONS.get_item(same, Ellipsis)  # type: ignore[no-any-return]
         return self._call(np.ndarray.view, dtype)
 
     def byteswap(self, *args: Any, **kwargs: Any) -> SymArray:

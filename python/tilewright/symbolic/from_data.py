@@ -58,7 +58,11 @@ def size_from_data(tracer: Tracer, value: Value, name: str, least: Size | None, 
 
 def position(tracer: Tracer, part: Any, extent: Size, axis: int) -> Size:
     """Where an integer of the run points in an axis, with NumPy's meaning of negative ones."""
-    value = _checked(tracer, value_of_int(tracer, part), extent, axis)
+    return inside_position(tracer, _checked(tracer, value_of_int(tracer, part), extent, axis), extent)
+
+
+def inside_position(tracer: Tracer, value: Value, extent: Size) -> Size:
+    """Where an int64 value that was checked points in an axis, from its end where it is negative."""
     return clamped_position(tracer, _wrap(tracer, value, _size(tracer, extent)), extent)
 
 
@@ -100,9 +104,14 @@ def inside(index: SymArray, extent: Size, axis: int) -> SymArray:
     """Positions in an axis: each is checked, and wrapped where it is negative."""
     tracer = index.tracer
     extent = tracer.resolve(extent)
-    value = _checked(tracer, index.read(), extent, axis)
+    value = check_positions(index, extent, axis)
     wrapped = _wrap(tracer, value, _size(tracer, extent))
     return SymArray.fresh(tracer, wrapped, is_scalar=False)
+
+
+def check_positions(index: SymArray, extent: Size, axis: int) -> Value:
+    """Positions as int64; the program checks that they point into an axis."""
+    return _checked(index.tracer, index.read(), extent, axis)
 
 
 def _checked(tracer: Tracer, index: Value, extent: Size, axis: int) -> Value:

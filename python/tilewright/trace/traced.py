@@ -106,6 +106,7 @@ class Traced:
     contract: str
     # Arguments that the program writes into; they must not share memory with any other one.
     writes: tuple[str, ...]
+    writes_anything: bool  # into arguments; also where an error follows that leaves the rest to NumPy
     # Random generators of the caller: the argument that has the state, where the generator is, and how many it draws.
     generators: tuple[tuple[str, tuple[Any, ...], Size], ...]
     draws_are_stages: bool  # from the generators themselves, in the order of the program
@@ -179,11 +180,9 @@ class Traced:
                         return ""
         except (Missing, UnknownDtype):
             return ""
-        for written in self.writes:
-            if any(name != written and np.may_share_memory(arrays[written], a) for name, a in arrays.items()):
-                return ""
-            if not arrays[written].flags.writeable:
-                return ""
+        # Arrays that share memory with what is written are told at the call: another program would not take them either.
+        if not all(arrays[written].flags.writeable for written in self.writes):
+            return ""
         failing = [guard for guard in self.size_guards if not guard.holds(sizes)]
         decided = (str(guard.left) for guard in failing if guard.is_definition and guard.right.is_constant)
         return next((numbers[name] for name in decided if name in numbers), "" if failing else None)
@@ -689,6 +688,7 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
         and all(leaf.kind in ("argument", "int") for leaf in behind),
         contract=contract,
         writes=tuple(writes),
+        writes_anything=bool(tracer.written),
         generators=tuple(
             (g.words.storage.argument.name, g.path, tracer.resolve(g.drawn))
             for g in tracer.generators

@@ -29,7 +29,7 @@ def _fill_diagonal(a: Like, val: Any, wrap: bool = False) -> Any:
     return a
 
 
-@row(np.put_along_axis, writes="arr")
+@row(np.put_along_axis, writes="arr", source_first=True)
 def _put_along_axis(arr: Like, indices: Any, values: Any, axis: Any) -> Any:
     return None if axis is None else arr  # without an axis NumPy refuses arrays with gaps
 

@@ -1,0 +1,140 @@
+"""What an attack found once the first one's finds were mended: effects that happened twice, copies in each iteration, calls that
+were traced anew each time."""
+
+from __future__ import annotations
+
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+import tilewright
+from strictly import check
+from tilewright.errors import TraceError
+from tilewright.specialization import Specialization
+
+pytestmark = pytest.mark.compile
+
+RNG = np.random.default_rng(3)
+
+
+def scaled_or_refused(a, u, step):
+    if u[0] > 100:
+        a[0] *= 3
+        a += step
+    return a * 1
+
+
+def refused_in_a_part(a, u, step):
+    for i in range(len(u)):
+        if u[i] > 100:
+            a[i] *= 3
+            raise ValueError(i)
+    return a + step
+
+
+@pytest.mark.parametrize("function", [scaled_or_refused, refused_in_a_part])
+def test_what_is_written_before_an_error_is_written_once(function):
+    """The first call is compared with NumPy: neither side may write into the caller's array, also where NumPy has to end it."""
+    compiled = tilewright.jit(function)
+    ours, theirs = np.arange(1, 65), np.arange(1, 65)
+    for calls in range(3):
+        for call, a in ((compiled, ours), (function, theirs)):
+            with pytest.raises((TypeError, ValueError)):
+                call(a, np.full(64, 110, np.uint8), 1.5)
+        assert ours[0] == theirs[0] == 3 ** (calls + 1)
+
+
+def rotated(x, y, c, s):
+    for i in range(1, len(x)):
+        a, b = x[i - 1] * c - y[i - 1] * s, x[i - 1] * s + y[i - 1] * c
+        x[i] += a
+        y[i] += b
+
+
+def rotated_in_turn(x, y, z, n):
+    for _ in range(n):
+        for i in range(1, len(x)):
+            x[i], y[i], z[i] = y[i] - z[i - 1], z[i] + x[i - 1] * 0.5, x[i] * 0.5 - y[i - 1]
+
+
+def rows_in_turn(x, y, n):
+    for i in range(1, n):
+        x[i], y[i] = x[i - 1] - y[i - 1] * 0.5, y[i - 1] + x[i - 1] * 0.25
+
+
+def powers(z, w):
+    for i in range(1, len(z)):
+        z[i] = z[i - 1] * w + z[i]
+
+
+def some_turned(z, keep):
+    for i in range(len(z)):
+        if keep[i]:
+            z[i] *= 1j
+
+
+@pytest.mark.parametrize(
+    ("function", "args"),
+    [
+        (rotated, (RNG.random(300), RNG.random(300), 0.6, 0.8)),
+        (rotated_in_turn, (RNG.random(50), RNG.random(50), RNG.random(50), 4)),
+        (rows_in_turn, (RNG.random((40, 7)), RNG.random((40, 7)), 40)),
+        (powers, (RNG.random(300) + 0.5j, 0.6 + 0.7j)),
+        (some_turned, (RNG.random(300) + 0.5j, RNG.random(300) > 0.5)),
+    ],
+    ids=lambda one: getattr(one, "__name__", ""),
+)
+def test_arrays_that_are_changed_by_what_the_other_held_are_not_copied(function, args):
+    compiled = check(function, *args)
+    plan = compiled.for_args(*args).plan_text()
+    inside = [line for line in plan.splitlines() if line.startswith("  copy ")]
+    assert not inside, "an array is copied in each iteration"
+    assert "update" not in plan, "a copy of an array is changed in the place of the array"
+
+
+def moved(a, b):
+    a[1:] += b[:-1]
+    a[::-1] *= b
+    return a.sum()
+
+
+def test_arrays_that_share_memory_are_not_traced_at_each_call():
+    compiled = tilewright.jit(moved)
+    for k in range(4):
+        ours, theirs = RNG.random(30_000), np.empty(30_000)
+        theirs[:] = ours
+        second = (lambda a: a) if k % 2 else (lambda a: a[::-1])
+        assert compiled(ours, second(ours)) == moved(theirs, second(theirs))
+        assert np.array_equal(ours, theirs)
+    assert len(compiled.specializations) <= 2
+
+
+def seen_twice(a):
+    b = a * 2
+    return b, b.view(), b.view(float)
+
+
+def imaginary_parts(a):
+    b = a * 2
+    return a.imag, b.imag, b, a.imag[1:].T
+
+
+def test_views_of_all_and_imaginary_parts_of_real_arrays():
+    for function in (seen_twice, imaginary_parts):
+        a = RNG.random((30, 40))
+        compiled = check(function, a)
+        results, expected = compiled(a), function(a)
+        for one, own in zip(results, expected, strict=True):
+            assert one.flags.writeable == own.flags.writeable
+        shared = [[np.shares_memory(x, y) for x in of] for of in (results, expected) for y in (*of, a)]
+        assert shared[:4] == shared[4:] or shared[: len(shared) // 2] == shared[len(shared) // 2 :]
+        assert len({id(one) for one in results}) == len(results)
+
+
+def test_strict_says_that_no_version_takes_a_call():
+    compiled = tilewright.jit(moved, strict=True)
+    with (
+        patch.object(Specialization, "fits", lambda self, bound: False),
+        pytest.raises(TraceError, match="more, multiplied, than kernels can index"),
+    ):
+        compiled(RNG.random(3000), RNG.random(3000))
