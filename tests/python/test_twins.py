@@ -732,6 +732,91 @@ def test_sorts_of_a_function(size):
             same(ours, theirs)
 
 
+# ---- draws
+
+DRAWS = [
+    ("random", (100,)), ("random", ((7, 11),)),  ("random", (3,)), ("random", ((),)), ("random", (70_001,)),
+    ("uniform", (-1.5, 2.0, 99)), ("uniform", (2, 3, (8, 9))), ("uniform", (1.0, 1.0, 99)), ("uniform", (3.0, 1.0, 99)),
+    ("uniform", (0.0, np.inf, 99)), ("uniform", (np.zeros(3), 1.0, (33, 3))),
+    ("integers", (0, 1, 99)), ("integers", (0, 1500, (10, 15))), ("integers", (7, None, 99)), ("integers", (-5, 5, 101)),
+    ("integers", (0, 2**31, 99)), ("integers", (0, 3 * 2**30, 99)), ("integers", (0, 2**32 - 1, 99)),
+    ("integers", (0, 2**32, 99)), ("integers", (0, 2**32 + 1, 99)), ("integers", (-(2**63), 2**63 - 1, 99)),
+    ("integers", (5, 5, 99)), ("integers", (2, 1, 99)), ("integers", (0, 10)), ("integers", (0, 10, 70_001)),
+    ("choice", (7, 99)), ("choice", (0, 99)), ("choice", (np.arange(5.0), (9, 11))), ("choice", (np.arange(9)[::2], 99)),
+    ("choice", (np.ones((3, 4)), 99)), ("choice", ([1, 2], 99)), ("choice", (99, 70, False)), ("choice", (np.array(["a", "b"]), 99)),
+    ("permutation", (99,)), ("permutation", (3,)), ("permutation", (0,)), ("permutation", (np.arange(70_001.0),)),
+    ("permutation", (np.ones((70, 2)).cumsum(0),)), ("permutation", (np.arange(300)[::3],)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("bits", [np.random.PCG64, np.random.PCG64DXSM, np.random.MT19937])
+@pytest.mark.parametrize("draw", DRAWS, ids=str)
+def test_draws(draw, bits):
+    name, args = draw
+    for seed in (0, 5):
+        ours, theirs = np.random.Generator(bits(seed)), np.random.Generator(bits(seed))
+        method = twin(f"numpy.random.Generator.{name}", getattr(ours, name))
+        for _ in range(3):  # of an odd number of halves as well
+            as_numpy(method, getattr(theirs, name), *args)
+            assert str(ours.bit_generator.state) == str(theirs.bit_generator.state)
+
+
+@pytest.mark.parametrize("dtype", ["?", "i1", "u2", "f4", "i8", "f8", "c16", "O"])
+def test_shuffles(dtype):
+    for size in (0, 1, 2, 63, 64, 65, 511, 512, 513, 1025, 70_001):
+        ours, theirs = np.random.default_rng(size), np.random.default_rng(size)
+        x, y = ((np.arange(size) % 251).astype(dtype) for _ in range(2))
+        for _ in range(2):
+            assert twin("numpy.random.Generator.shuffle", ours.shuffle)(x) is None
+            theirs.shuffle(y)
+            np.testing.assert_array_equal(x, y)
+            assert ours.bit_generator.state == theirs.bit_generator.state
+
+
+def test_draws_that_are_numpys():
+    class Own(np.random.Generator):
+        pass
+
+    for generator in (Own(np.random.PCG64(1)), np.random.Generator(np.random.MT19937(1))):
+        alike = type(generator)(type(generator.bit_generator)(1))
+        same(twin("numpy.random.Generator.random", generator.random)(99), alike.random(99))
+    with pytest.raises(Called):
+        own("numpy.random.Generator.random")(99)  # no method of a generator
+    generator = np.random.default_rng(1)
+    same(twin("numpy.random.Generator.random", generator.random)(size=99), np.random.default_rng(1).random(99))
+    rows = np.arange(300.0).reshape(100, 3)
+    twin("numpy.random.Generator.shuffle", np.random.default_rng(1).shuffle)(rows)
+    wanted = np.arange(300.0).reshape(100, 3)
+    np.random.default_rng(1).shuffle(wanted)
+    same(rows, wanted)
+    frozen = np.arange(99)
+    frozen.flags.writeable = False
+    as_numpy(
+        twin("numpy.random.Generator.shuffle", np.random.default_rng(1).shuffle),
+        np.random.default_rng(1).shuffle,
+        frozen,
+    )
+
+
+def test_draws_of_a_function():
+    def draws(x, n, seed):
+        rng = np.random.default_rng(seed)
+        total = 0.0
+        pooled = np.concatenate([x, -x])
+        for _ in range(5):
+            rng.shuffle(pooled)
+            total += pooled[: len(x)].mean()
+        idx = rng.integers(0, len(x), size=(n, len(x)))
+        return total, x[idx].mean(axis=1), rng.permutation(n), rng.choice(x, n), rng.uniform(-1, 1, n) + rng.random(n)
+
+    compiled = tilewright.jit(draws, strict=True)
+    x = np.random.default_rng(3).normal(size=333)
+    for seed in range(4):
+        for ours, theirs in zip(compiled(x, 150, seed), draws(x, 150, seed), strict=True):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-13, atol=1e-13)
+    assert "a twin" in compiled.explain()
+
+
 # ---- small calls of what NumPy has in Python
 
 

@@ -18,6 +18,7 @@
 #include "dsl/runtime/twins/unique_integers.h"
 #include "python/native/face/arrays.h"
 #include "python/native/face/call_parts.h"
+#include "python/native/face/draw_calls.h"
 #include "python/native/face/fourier_calls.h"
 #include "python/native/face/order_calls.h"
 #include "python/native/face/texts.h"
@@ -570,6 +571,12 @@ const std::vector<TwinRow>& twin_rows() {
         {"numpy.pad", padded},
         {"numpy.percentile", percentile},
         {"numpy.quantile", quantile},
+        {"numpy.random.Generator.choice", draw_choice},
+        {"numpy.random.Generator.integers", draw_integers},
+        {"numpy.random.Generator.permutation", draw_permutation},
+        {"numpy.random.Generator.random", draw_random},
+        {"numpy.random.Generator.shuffle", draw_shuffled},
+        {"numpy.random.Generator.uniform", draw_uniform},
         {"numpy.sort", sort},
         {"numpy.subtract.at", subtract_at},
         {"numpy.unique", unique},
