@@ -817,6 +817,89 @@ def test_draws_of_a_function():
     assert "a twin" in compiled.explain()
 
 
+# ---- least squares
+
+
+def close(got, wanted, scale=1e-9):
+    assert type(got) is type(wanted)
+    if isinstance(got, np.ndarray):
+        assert got.dtype == wanted.dtype
+        assert got.shape == wanted.shape
+    np.testing.assert_allclose(got, wanted, rtol=scale, atol=scale)
+
+
+@settings(max_examples=examples(30), deadline=None)
+@given(
+    st.tuples(st.sampled_from([127, 128, 129, 500, 3001]), st.sampled_from([1, 2, 3, 7, 16])), st.sampled_from([0, 1, 3]),
+    st.sampled_from([None, 1e-3, -1.0]), st.sampled_from([1.0, 1e-120, 1e120]), SEEDS,
+)  # fmt: skip
+def test_least_squares(shape, sides, rcond, scale, seed):
+    rng = np.random.default_rng(seed)
+    a = rng.normal(size=shape) * scale
+    b = rng.normal(size=(shape[0], sides) if sides else shape[0])
+    ours = twin("numpy.linalg.lstsq", np.linalg.lstsq)(a, b, rcond)
+    theirs = np.linalg.lstsq(a, b, rcond)
+    assert type(ours) is tuple
+    close(ours[0] * scale, theirs[0] * scale)
+    close(ours[1], theirs[1])
+    assert ours[2] == theirs[2]
+    assert type(ours[2]) is type(theirs[2])
+    close(ours[3] / scale, theirs[3] / scale)
+
+
+@pytest.mark.parametrize("degree", [0, 1, 2, 3, 5])
+@pytest.mark.parametrize("size", [127, 128, 1000, 20_001])
+def test_polynomials_that_fit(size, degree):
+    x = np.random.default_rng(size).uniform(-2, 3, size)
+    y = np.cos(x) + 0.1 * x
+    close(twin("numpy.polyfit", np.polyfit)(x, y, degree), np.polyfit(x, y, degree))
+    if size > 200:
+        own("numpy.polyfit")(x, y, degree)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_least_squares_that_are_numpys():
+    rng = np.random.default_rng(1)
+    a, b = rng.normal(size=(300, 3)), rng.normal(size=300)
+    twice, tiny, near = a.copy(), a * 1e-200, a.copy()
+    twice[:, 2] = twice[:, 0]
+    near[:, 2] = near[:, 0] + 1e-9 * near[:, 1]
+    nothing, spoilt = a.copy(), b.copy()
+    nothing[:, 1], spoilt[7] = 0.0, np.nan
+    for args in (
+        (twice, b), (tiny, b), (near, b), (nothing, b), (a, spoilt), (a, b[:-1]), (a.astype("f4"), b), (a.T, b),
+        (a + 0j, b), (a, np.zeros((300, 0))), (a[:20], b[:20]), (a, b, 1), (a.tolist(), b), (a[:, :0], b),
+    ):  # fmt: skip
+        own_twin = twin("numpy.linalg.lstsq", np.linalg.lstsq)
+        as_numpy(lambda *args, f=own_twin: f(*args)[0], lambda *args: np.linalg.lstsq(*args)[0], *args)
+    ones = np.ones(300)
+    for args in (
+        (ones, b, 2), (b, spoilt, 2), (spoilt, b, 1), (b, b, -1), (b, b, 1.5), (b, a, 2), (b[:20], b[:20], 2), (b, b, 9),
+        (b, b, 2, None, True), (b, b, 2, None, False, ones), (b, b[:-1], 2), (b.tolist(), b, 2), (b + 100000, b, 4),
+    ):  # fmt: skip
+        fit = twin("numpy.polyfit", np.polyfit)
+        as_numpy(lambda *args, f=fit: f(*args)[0], lambda *args: np.polyfit(*args)[0], *args)
+    with pytest.warns(np.exceptions.RankWarning):
+        twin("numpy.polyfit", np.polyfit)(ones, b, 2)
+
+
+def fit_of_a_part(x, y):
+    mask = x > 0.25
+    c = np.polyfit(x[mask], y[mask], 2)
+    a = np.stack([x, x * x, np.ones(len(x))], axis=1)
+    solution, rest, rank, values = np.linalg.lstsq(a, y, rcond=None)
+    return np.polyval(c, x), a @ solution, rest, rank, values
+
+
+@pytest.mark.parametrize("size", [40, 2000])
+def test_fits_of_a_function(size):
+    compiled = tilewright.jit(fit_of_a_part, strict=True)
+    for seed in range(3):
+        x, y = np.random.default_rng(seed).random((2, size))
+        for ours, theirs in zip(compiled(x, y), fit_of_a_part(x, y), strict=True):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-11, atol=1e-12)
+
+
 # ---- small calls of what NumPy has in Python
 
 

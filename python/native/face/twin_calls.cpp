@@ -19,6 +19,7 @@
 #include "python/native/face/arrays.h"
 #include "python/native/face/call_parts.h"
 #include "python/native/face/draw_calls.h"
+#include "python/native/face/fit_calls.h"
 #include "python/native/face/fourier_calls.h"
 #include "python/native/face/order_calls.h"
 #include "python/native/face/texts.h"
@@ -566,10 +567,12 @@ const std::vector<TwinRow>& twin_rows() {
         {"numpy.fft.rfft2", fourier_over<from_real, true, true>},
         {"numpy.fft.rfftn", fourier_over<from_real, true, false>},
         {"numpy.lexsort", lexsort},
+        {"numpy.linalg.lstsq", lstsq},
         {"numpy.median", median},
         {"numpy.ndarray.__getitem__", picked_out},
         {"numpy.pad", padded},
         {"numpy.percentile", percentile},
+        {"numpy.polyfit", polyfit},
         {"numpy.quantile", quantile},
         {"numpy.random.Generator.choice", draw_choice},
         {"numpy.random.Generator.integers", draw_integers},
