@@ -738,6 +738,10 @@ DRAWS = [
     ("random", (100,)), ("random", ((7, 11),)),  ("random", (3,)), ("random", ((),)), ("random", (70_001,)),
     ("uniform", (-1.5, 2.0, 99)), ("uniform", (2, 3, (8, 9))), ("uniform", (1.0, 1.0, 99)), ("uniform", (3.0, 1.0, 99)),
     ("uniform", (0.0, np.inf, 99)), ("uniform", (np.zeros(3), 1.0, (33, 3))),
+    ("standard_normal", (99,)), ("standard_normal", ((7, 11, 3),)), ("standard_normal", (3,)), ("standard_normal", (300_001,)),
+    ("standard_normal", (99, "f4")), ("normal", (0.5, 2.0, (11, 9))), ("normal", (1, 3, 99)), ("normal", (0.0, 0.0, 99)),
+    ("normal", (0.0, -0.0, 99)), ("normal", (0.0, -1.0, 99)), ("normal", (np.nan, 1.0, 99)), ("normal", (0.0, np.inf, 99)),
+    ("normal", (np.zeros(3), 1.0, (33, 3))),
     ("integers", (0, 1, 99)), ("integers", (0, 1500, (10, 15))), ("integers", (7, None, 99)), ("integers", (-5, 5, 101)),
     ("integers", (0, 2**31, 99)), ("integers", (0, 3 * 2**30, 99)), ("integers", (0, 2**32 - 1, 99)),
     ("integers", (0, 2**32, 99)), ("integers", (0, 2**32 + 1, 99)), ("integers", (-(2**63), 2**63 - 1, 99)),
@@ -798,6 +802,16 @@ def test_draws_that_are_numpys():
     )
 
 
+def test_normal_numbers_of_all_layers():
+    ours, theirs = np.random.default_rng(7), np.random.default_rng(7)
+    method = twin("numpy.random.Generator.standard_normal", ours.standard_normal)
+    for _ in range(3):
+        drawn = method(1_000_003)
+        same(drawn, theirs.standard_normal(1_000_003))
+        assert np.abs(drawn).max() > 3.66  # the tail
+        assert ours.bit_generator.state == theirs.bit_generator.state
+
+
 def test_draws_of_a_function():
     def draws(x, n, seed):
         rng = np.random.default_rng(seed)
@@ -807,7 +821,13 @@ def test_draws_of_a_function():
             rng.shuffle(pooled)
             total += pooled[: len(x)].mean()
         idx = rng.integers(0, len(x), size=(n, len(x)))
-        return total, x[idx].mean(axis=1), rng.permutation(n), rng.choice(x, n), rng.uniform(-1, 1, n) + rng.random(n)
+        return (
+            total,
+            x[idx].mean(axis=1),
+            rng.permutation(n),
+            rng.choice(x, n),
+            rng.uniform(-1, 1, n) + rng.normal(size=n),
+        )
 
     compiled = tilewright.jit(draws, strict=True)
     x = np.random.default_rng(3).normal(size=333)

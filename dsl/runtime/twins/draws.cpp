@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <utility>
 
@@ -31,7 +32,37 @@ template <class T> void shuffle_elements(Pcg64& from, void* elements, std::int64
     from = here;
 }
 
+double normal_number(Pcg64& from, const NormalLayers& layers) {
+    for (;;) {
+        const std::uint64_t word = from.next(), place = word >> 9 & 0xfffffffffffff;
+        const std::size_t layer = word & 0xff;
+        const double along = static_cast<double>(place) * layers.unit[layer];
+        // Nobody can predict the sign.
+        const auto x = std::bit_cast<double>(std::bit_cast<std::uint64_t>(along) | (word >> 8 & 1) << 63);
+        if (place < layers.inside[layer]) return x;
+        if (layer > 0) {
+            const double below = layers.height[layer - 1] - layers.height[layer];
+            if (below * from.fraction() + layers.height[layer] < std::exp(-0.5 * x * x)) return x;
+            continue;
+        }
+        constexpr double end = NormalLayers::kEnd;
+        for (;;) {
+            const double beyond = -(1 / end) * std::log1p(-from.fraction());
+            const double other = -std::log1p(-from.fraction());
+            if (other + other > beyond * beyond) return place >> 8 & 1 ? -(end + beyond) : end + beyond;
+        }
+    }
+}
+
 } // namespace
+
+void draw_normals(Pcg64& from, const NormalLayers& layers, double middle, double scale, double* to,
+                  std::int64_t count) {
+    Pcg64 here = from;
+    for (std::int64_t i = 0; i < count; ++i)
+        to[i] = middle + scale * normal_number(here, layers);
+    from = here;
+}
 
 void draw_integers(Pcg64& from, std::int64_t low, std::uint32_t most, std::int64_t* to, std::int64_t count) {
     Pcg64 here = from;

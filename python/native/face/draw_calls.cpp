@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -147,6 +148,82 @@ Ref floats(TwinCall given, double low, double range, PyObject* size) {
     });
 }
 
+/// A generator whose next word is known.
+class Asked {
+  public:
+    Asked() {
+        bits_ = Ref(names().pcg64 ? PyObject_CallFunction(names().pcg64, "i", 1) : nullptr);
+        const Ref generator(bits_ ? PyObject_CallFunctionObjArgs(names().generator, bits_.get(), nullptr) : nullptr);
+        const Ref capsule(bits_ ? PyObject_GetAttr(bits_.get(), names().capsule) : nullptr);
+        draw_ = Ref(generator ? PyObject_GetAttrString(generator.get(), "standard_normal") : nullptr);
+        void* const found = capsule ? PyCapsule_GetPointer(capsule.get(), "BitGenerator") : nullptr;
+        if (found) state_ = static_cast<NumpyPcg64*>(static_cast<BitGenerator*>(found)->state);
+    }
+
+    /// The normal number that begins with a place of a layer. `is_at_once`: whether it takes one word.
+    std::optional<double> normal(std::uint64_t layer, std::uint64_t place, bool& is_at_once) {
+        if (!draw_ || !state_) return std::nullopt;
+        const Pcg64::Words wanted = layer | place
+                                                << 9; // of its upper half all bits are zeros: the word is the lower one
+        state_->words[0] = (wanted - state_->words[1]) * Pcg64::kBack;
+        const Ref drawn(PyObject_CallNoArgs(draw_.get()));
+        if (!drawn || !PyFloat_CheckExact(drawn.get())) return std::nullopt;
+        is_at_once = state_->words[0] == wanted;
+        return PyFloat_AsDouble(drawn.get());
+    }
+
+  private:
+    Ref bits_, draw_;
+    NumpyPcg64* state_ = nullptr;
+};
+
+/// NumPy's layers, as its draws show them.
+bool ask_for_layers(runtime::NormalLayers& layers) {
+    constexpr std::uint64_t easy = std::uint64_t{1} << 40; // a place near the middle: a power of two shows the unit
+    Asked asked;
+    bool is_at_once = false;
+    for (std::size_t k = 0; k < layers.unit.size(); ++k) {
+        const auto x = asked.normal(k, easy, is_at_once);
+        if (!x || *x <= 0) return false;
+        layers.unit[k] = *x / static_cast<double>(easy);
+        const double edge = layers.unit[k] * 0x1p52;
+        layers.height[k] = k == 0 ? 1 : std::exp(-0.5 * edge * edge);
+    }
+    layers.inside[1] = 0;
+    for (std::size_t k = 0; k < layers.unit.size(); ++k) {
+        if (k == 1) continue;
+        const double inner = layers.unit[k == 0 ? layers.unit.size() - 1 : k - 1];
+        std::uint64_t& inside = layers.inside[k];
+        inside = static_cast<std::uint64_t>(inner / layers.unit[k] * 0x1p52) - 2;
+        const std::uint64_t most = inside + 4;
+        // What is rounded may be one off.
+        for (is_at_once = true; inside <= most; ++inside) {
+            if (!asked.normal(k, inside, is_at_once)) return false;
+            if (!is_at_once) break;
+        }
+        if (is_at_once || inside == most - 4) return false;
+    }
+    return true;
+}
+
+const runtime::NormalLayers* normal_layers() {
+    static const runtime::NormalLayers* known = nullptr;
+    if (!known) {
+        auto made = std::make_unique<runtime::NormalLayers>();
+        if (!ask_for_layers(*made)) return PyErr_Clear(), nullptr;
+        known = made.release();
+    }
+    return known;
+}
+
+Ref normals(TwinCall given, double middle, double scale, PyObject* size) {
+    const runtime::NormalLayers* const layers = normal_layers();
+    if (!layers) return {};
+    return drawn<double>(given.callee(), shape_of(size), DType::float64, [&](Pcg64& from, double* to, npy_intp count) {
+        runtime::draw_normals(from, *layers, middle, scale, to, count);
+    });
+}
+
 Ref integers(PyObject* method, std::int64_t low, std::int64_t high, PyObject* size) {
     // As many as NumPy takes halves of words for.
     const std::uint64_t most = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
@@ -181,6 +258,18 @@ Ref uniform_of(TwinCall given) {
     if (!given.is_all() || !low || !high || !std::isfinite(*high - *low)) return {};
     // What becomes of other ranges is NumPy's to say.
     return *high >= *low ? floats(given, *low, *high - *low, size) : Ref();
+}
+
+Ref standard_normal_of(TwinCall given) {
+    PyObject* const size = given.take("size");
+    return given.is_all() ? normals(given, -0.0, 1, size) : Ref(); // which changes no zero
+}
+
+Ref normal_of(TwinCall given) {
+    PyObject *const first = given.take("loc"), *const second = given.take("scale"), *const size = given.take("size");
+    const auto middle = first ? number(first) : 0.0, scale = second ? number(second) : 1.0;
+    if (!given.is_all() || !middle || !scale || !(*scale >= 0) || std::signbit(*scale)) return {};
+    return normals(given, *middle, *scale, size);
 }
 
 Ref integers_of(TwinCall given) {
@@ -263,7 +352,7 @@ PyObject* some_numbers() {
     return array ? PyTuple_Pack(1, array.get()) : nullptr;
 }
 PyObject* some_fractions() {
-    return Py_BuildValue("(i)", 99);
+    return Py_BuildValue("(i)", 999); // normal numbers of each layer
 }
 PyObject* some_range() {
     return Py_BuildValue("(ddi)", -1.25, 7.1, 99);
@@ -285,6 +374,8 @@ PyObject* some_choices() {
     }
 DRAW(draw_random, random_of, "random", some_fractions)
 DRAW(draw_uniform, uniform_of, "uniform", some_range)
+DRAW(draw_standard_normal, standard_normal_of, "standard_normal", some_fractions)
+DRAW(draw_normal, normal_of, "normal", some_range)
 DRAW(draw_integers, integers_of, "integers", some_integers)
 DRAW(draw_shuffled, shuffle_of, "shuffle", some_numbers)
 DRAW(draw_permutation, permutation_of, "permutation", some_numbers)
