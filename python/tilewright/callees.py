@@ -400,7 +400,7 @@ def kind_of_plain(value: Any, kind_of: Callable[[Any], Any]) -> Any:
 
 
 def _kind_of(value: Any) -> Any:
-    if isinstance(value, np.ndarray) and type(value) is not np.ndarray:
+    if (isinstance(value, np.ndarray) and type(value) is not np.ndarray) or isinstance(value, types.GeneratorType):
         raise TypeError
     if isinstance(value, (np.ndarray, np.generic)):
         return "array", value.dtype.str, value.ndim

@@ -55,7 +55,7 @@ def test_each_twin_stands_for_a_function():
     for name in twins():
         assert callable(imported(name))
         assert type(twin(name, imported(name))).__name__ == "Twin"
-    assert twin("numpy.sort", np.sort) is np.sort
+    assert twin("numpy.partition", np.partition) is np.partition
 
 
 # ---- running sums
@@ -628,6 +628,296 @@ def test_unique_integers_are_ours_where_a_table_is_small():
         unique(np.array([1, 2]), sorted=False)
     with pytest.raises(Called):
         unique(np.array([1, 2]), return_counts=1)
+
+
+# ---- sorts
+
+DTYPES_IN_ORDER = ["f8", "f4", "i8", "i4", "i2", "u8", "u4", "u2"]
+
+
+def of_kind(kind, size, dtype, seed):
+    """Numbers with many equal ones, with far and near ones, in order, backwards, or with what stands last."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=size) * 1000
+    if kind == "few":
+        x = np.round(x / 400)
+    elif kind == "far":  # most have their highest bits in common
+        x = 1e9 + x / 1000
+        x[seed % size] = -3.0
+    elif kind == "ordered":
+        x = np.sort(x)
+    elif kind == "backwards":
+        x = np.sort(x)[::-1]
+    elif kind == "special":
+        x[::7], x[1::7], x[2::9], x[3::9], x[4::11] = -0.0, 0.0, np.inf, -np.inf, np.nan
+        x[5::13] = -np.nan
+    if np.dtype(dtype).kind == "f":
+        return x.astype(dtype)
+    limits = np.iinfo(dtype)
+    x = np.clip(np.nan_to_num(x), max(limits.min, -(2.0**62)), min(limits.max, 2.0**62)).astype(dtype)
+    x[:2] = limits.min, limits.max
+    return x
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(
+    st.sampled_from(DTYPES_IN_ORDER),
+    st.sampled_from(["any", "few", "far", "ordered", "backwards", "special"]),
+    st.sampled_from([0, 1, 2, 1023, 1024, 1025, 5000, LARGE + 1, 200_003]),
+    SEEDS,
+)
+def test_sorts(dtype, kind, size, seed):
+    x = of_kind(kind, size, dtype, seed) if size > 2 else np.ones(size, dtype)
+    sort, argsort, lexsort = (twin(f"numpy.{f.__name__}", f) for f in (np.sort, np.argsort, np.lexsort))
+    for options in ({}, {"kind": "stable"}, {"stable": True}, {"kind": "heapsort"}, {"axis": None}):
+        for array in (x, x[::-1], np.repeat(x, 2)[::2]):
+            same(sort(array, **options), np.sort(array, **options))
+            same(argsort(array, **options), np.argsort(array, **options))
+    other = np.random.default_rng(seed).integers(0, 9, size)
+    same(lexsort((x, other)), np.lexsort((x, other)))
+    same(lexsort((other, x)), np.lexsort((other, x)))
+
+
+@pytest.mark.parametrize("kind", ["any", "special"])
+def test_rows_are_sorted_each_by_itself(kind):
+    x = of_kind(kind, 7 * 3 * 5000, "f8", 5).reshape(7, 3, 5000)
+    for function in (np.sort, np.argsort):
+        ours = twin(f"numpy.{function.__name__}", function)
+        for array in (x, x[::-1, ::2], x.transpose(2, 0, 1)):
+            for axis in (-1, 0, 1, 2, None):
+                for stability in (None, True):
+                    same(ours(array, axis, stable=stability), function(array, axis, stable=stability))
+
+
+def test_sorts_are_ours_where_there_is_one_answer():
+    x = np.random.default_rng(1).normal(size=5000)
+    same(own("numpy.sort")(x), np.sort(x))
+    same(own("numpy.argsort")(x), np.argsort(x))
+    same(own("numpy.argsort")(np.round(x), kind="stable"), np.argsort(np.round(x), kind="stable"))
+    x[:2] = -0.0, np.nan
+    same(own("numpy.sort")(x, kind="stable"), np.sort(x, kind="stable"))
+    equal, one_pair = np.round(x, 1), np.random.default_rng(2).permutation(5000)
+    one_pair[4000] = one_pair[17]
+    for name, args in (
+        ("sort", (x,)),
+        ("sort", (x[:1000],)),
+        ("sort", (np.ones(5000, bool),)),
+        ("sort", (np.ones(5000, complex),)),
+        ("sort", (list(range(5000)),)),
+        ("sort", (x.reshape(5, -1), 0)),
+        ("sort", (x.astype(">f8"), -1, "stable")),
+        ("argsort", (equal,)),
+        ("argsort", (one_pair,)),
+        ("lexsort", ((x, x[:-1]),)),
+        ("lexsort", (np.stack([x, x]),)),
+        ("lexsort", ((x, x), 0)),
+    ):
+        with pytest.raises(Called):
+            own(f"numpy.{name}")(*args)
+    as_numpy(twin("numpy.sort", np.sort), np.sort, x, kind="fast")
+    as_numpy(twin("numpy.sort", np.sort), np.sort, x, kind="stable", stable=True)
+    as_numpy(twin("numpy.argsort", np.argsort), np.argsort, x, 1)
+
+
+@pytest.mark.parametrize("size", [7, 3000])
+def test_sorts_of_a_function(size):
+    def ranked(x, group):
+        order = np.argsort(-x, kind="stable")
+        return order, np.sort(x)[::2] * 2, x[np.lexsort((x, group))], np.sort(x.reshape(1, -1))
+
+    compiled = tilewright.jit(ranked, strict=True)
+    for seed in range(4):
+        x, group = of_kind("few", size, "f8", seed), np.arange(size) % 3
+        for ours, theirs in zip(compiled(x, group), ranked(x, group), strict=True):
+            same(ours, theirs)
+
+
+# ---- draws
+
+DRAWS = [
+    ("random", (100,)), ("random", ((7, 11),)),  ("random", (3,)), ("random", ((),)), ("random", (70_001,)),
+    ("uniform", (-1.5, 2.0, 99)), ("uniform", (2, 3, (8, 9))), ("uniform", (1.0, 1.0, 99)), ("uniform", (3.0, 1.0, 99)),
+    ("uniform", (0.0, np.inf, 99)), ("uniform", (np.zeros(3), 1.0, (33, 3))),
+    ("standard_normal", (99,)), ("standard_normal", ((7, 11, 3),)), ("standard_normal", (3,)), ("standard_normal", (300_001,)),
+    ("standard_normal", (99, "f4")), ("normal", (0.5, 2.0, (11, 9))), ("normal", (1, 3, 99)), ("normal", (0.0, 0.0, 99)),
+    ("normal", (0.0, -0.0, 99)), ("normal", (0.0, -1.0, 99)), ("normal", (np.nan, 1.0, 99)), ("normal", (0.0, np.inf, 99)),
+    ("normal", (np.zeros(3), 1.0, (33, 3))),
+    ("integers", (0, 1, 99)), ("integers", (0, 1500, (10, 15))), ("integers", (7, None, 99)), ("integers", (-5, 5, 101)),
+    ("integers", (0, 2**31, 99)), ("integers", (0, 3 * 2**30, 99)), ("integers", (0, 2**32 - 1, 99)),
+    ("integers", (0, 2**32, 99)), ("integers", (0, 2**32 + 1, 99)), ("integers", (-(2**63), 2**63 - 1, 99)),
+    ("integers", (5, 5, 99)), ("integers", (2, 1, 99)), ("integers", (0, 10)), ("integers", (0, 10, 70_001)),
+    ("choice", (7, 99)), ("choice", (0, 99)), ("choice", (np.arange(5.0), (9, 11))), ("choice", (np.arange(9)[::2], 99)),
+    ("choice", (np.ones((3, 4)), 99)), ("choice", ([1, 2], 99)), ("choice", (99, 70, False)), ("choice", (np.array(["a", "b"]), 99)),
+    ("permutation", (99,)), ("permutation", (3,)), ("permutation", (0,)), ("permutation", (np.arange(70_001.0),)),
+    ("permutation", (np.ones((70, 2)).cumsum(0),)), ("permutation", (np.arange(300)[::3],)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("bits", [np.random.PCG64, np.random.PCG64DXSM, np.random.MT19937])
+@pytest.mark.parametrize("draw", DRAWS, ids=str)
+def test_draws(draw, bits):
+    name, args = draw
+    for seed in (0, 5):
+        ours, theirs = np.random.Generator(bits(seed)), np.random.Generator(bits(seed))
+        method = twin(f"numpy.random.Generator.{name}", getattr(ours, name))
+        for _ in range(3):  # of an odd number of halves as well
+            as_numpy(method, getattr(theirs, name), *args)
+            assert str(ours.bit_generator.state) == str(theirs.bit_generator.state)
+
+
+@pytest.mark.parametrize("dtype", ["?", "i1", "u2", "f4", "i8", "f8", "c16", "O"])
+def test_shuffles(dtype):
+    for size in (0, 1, 2, 63, 64, 65, 511, 512, 513, 1025, 70_001):
+        ours, theirs = np.random.default_rng(size), np.random.default_rng(size)
+        x, y = ((np.arange(size) % 251).astype(dtype) for _ in range(2))
+        for _ in range(2):
+            assert twin("numpy.random.Generator.shuffle", ours.shuffle)(x) is None
+            theirs.shuffle(y)
+            np.testing.assert_array_equal(x, y)
+            assert ours.bit_generator.state == theirs.bit_generator.state
+
+
+def test_draws_that_are_numpys():
+    class Own(np.random.Generator):
+        pass
+
+    for generator in (Own(np.random.PCG64(1)), np.random.Generator(np.random.MT19937(1))):
+        alike = type(generator)(type(generator.bit_generator)(1))
+        same(twin("numpy.random.Generator.random", generator.random)(99), alike.random(99))
+    with pytest.raises(Called):
+        own("numpy.random.Generator.random")(99)  # no method of a generator
+    generator = np.random.default_rng(1)
+    same(twin("numpy.random.Generator.random", generator.random)(size=99), np.random.default_rng(1).random(99))
+    rows = np.arange(300.0).reshape(100, 3)
+    twin("numpy.random.Generator.shuffle", np.random.default_rng(1).shuffle)(rows)
+    wanted = np.arange(300.0).reshape(100, 3)
+    np.random.default_rng(1).shuffle(wanted)
+    same(rows, wanted)
+    frozen = np.arange(99)
+    frozen.flags.writeable = False
+    as_numpy(
+        twin("numpy.random.Generator.shuffle", np.random.default_rng(1).shuffle),
+        np.random.default_rng(1).shuffle,
+        frozen,
+    )
+
+
+def test_normal_numbers_of_all_layers():
+    ours, theirs = np.random.default_rng(7), np.random.default_rng(7)
+    method = twin("numpy.random.Generator.standard_normal", ours.standard_normal)
+    for _ in range(3):
+        drawn = method(1_000_003)
+        same(drawn, theirs.standard_normal(1_000_003))
+        assert np.abs(drawn).max() > 3.66  # the tail
+        assert ours.bit_generator.state == theirs.bit_generator.state
+
+
+def test_draws_of_a_function():
+    def draws(x, n, seed):
+        rng = np.random.default_rng(seed)
+        total = 0.0
+        pooled = np.concatenate([x, -x])
+        for _ in range(5):
+            rng.shuffle(pooled)
+            total += pooled[: len(x)].mean()
+        idx = rng.integers(0, len(x), size=(n, len(x)))
+        return (
+            total,
+            x[idx].mean(axis=1),
+            rng.permutation(n),
+            rng.choice(x, n),
+            rng.uniform(-1, 1, n) + rng.normal(size=n),
+        )
+
+    compiled = tilewright.jit(draws, strict=True)
+    x = np.random.default_rng(3).normal(size=333)
+    for seed in range(4):
+        for ours, theirs in zip(compiled(x, 150, seed), draws(x, 150, seed), strict=True):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-13, atol=1e-13)
+    assert "a twin" in compiled.explain()
+
+
+# ---- least squares
+
+
+def close(got, wanted, scale=1e-9):
+    assert type(got) is type(wanted)
+    if isinstance(got, np.ndarray):
+        assert got.dtype == wanted.dtype
+        assert got.shape == wanted.shape
+    np.testing.assert_allclose(got, wanted, rtol=scale, atol=scale)
+
+
+@settings(max_examples=examples(30), deadline=None)
+@given(
+    st.tuples(st.sampled_from([127, 128, 129, 500, 3001]), st.sampled_from([1, 2, 3, 7, 16])), st.sampled_from([0, 1, 3]),
+    st.sampled_from([None, 1e-3, -1.0]), st.sampled_from([1.0, 1e-120, 1e120]), SEEDS,
+)  # fmt: skip
+def test_least_squares(shape, sides, rcond, scale, seed):
+    rng = np.random.default_rng(seed)
+    a = rng.normal(size=shape) * scale
+    b = rng.normal(size=(shape[0], sides) if sides else shape[0])
+    ours = twin("numpy.linalg.lstsq", np.linalg.lstsq)(a, b, rcond)
+    theirs = np.linalg.lstsq(a, b, rcond)
+    assert type(ours) is tuple
+    close(ours[0] * scale, theirs[0] * scale)
+    close(ours[1], theirs[1])
+    assert ours[2] == theirs[2]
+    assert type(ours[2]) is type(theirs[2])
+    close(ours[3] / scale, theirs[3] / scale)
+
+
+@pytest.mark.parametrize("degree", [0, 1, 2, 3, 5])
+@pytest.mark.parametrize("size", [127, 128, 1000, 20_001])
+def test_polynomials_that_fit(size, degree):
+    x = np.random.default_rng(size).uniform(-2, 3, size)
+    y = np.cos(x) + 0.1 * x
+    close(twin("numpy.polyfit", np.polyfit)(x, y, degree), np.polyfit(x, y, degree))
+    if size > 200:
+        own("numpy.polyfit")(x, y, degree)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_least_squares_that_are_numpys():
+    rng = np.random.default_rng(1)
+    a, b = rng.normal(size=(300, 3)), rng.normal(size=300)
+    twice, tiny, near = a.copy(), a * 1e-200, a.copy()
+    twice[:, 2] = twice[:, 0]
+    near[:, 2] = near[:, 0] + 1e-9 * near[:, 1]
+    nothing, spoilt = a.copy(), b.copy()
+    nothing[:, 1], spoilt[7] = 0.0, np.nan
+    for args in (
+        (twice, b), (tiny, b), (near, b), (nothing, b), (a, spoilt), (a, b[:-1]), (a.astype("f4"), b), (a.T, b),
+        (a + 0j, b), (a, np.zeros((300, 0))), (a[:20], b[:20]), (a, b, 1), (a.tolist(), b), (a[:, :0], b),
+    ):  # fmt: skip
+        own_twin = twin("numpy.linalg.lstsq", np.linalg.lstsq)
+        as_numpy(lambda *args, f=own_twin: f(*args)[0], lambda *args: np.linalg.lstsq(*args)[0], *args)
+    ones = np.ones(300)
+    for args in (
+        (ones, b, 2), (b, spoilt, 2), (spoilt, b, 1), (b, b, -1), (b, b, 1.5), (b, a, 2), (b[:20], b[:20], 2), (b, b, 9),
+        (b, b, 2, None, True), (b, b, 2, None, False, ones), (b, b[:-1], 2), (b.tolist(), b, 2), (b + 100000, b, 4),
+    ):  # fmt: skip
+        fit = twin("numpy.polyfit", np.polyfit)
+        as_numpy(lambda *args, f=fit: f(*args)[0], lambda *args: np.polyfit(*args)[0], *args)
+    with pytest.warns(np.exceptions.RankWarning):
+        twin("numpy.polyfit", np.polyfit)(ones, b, 2)
+
+
+def fit_of_a_part(x, y):
+    mask = x > 0.25
+    c = np.polyfit(x[mask], y[mask], 2)
+    a = np.stack([x, x * x, np.ones(len(x))], axis=1)
+    solution, rest, rank, values = np.linalg.lstsq(a, y, rcond=None)
+    return np.polyval(c, x), a @ solution, rest, rank, values
+
+
+@pytest.mark.parametrize("size", [40, 2000])
+def test_fits_of_a_function(size):
+    compiled = tilewright.jit(fit_of_a_part, strict=True)
+    for seed in range(3):
+        x, y = np.random.default_rng(seed).random((2, size))
+        for ours, theirs in zip(compiled(x, y), fit_of_a_part(x, y), strict=True):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-11, atol=1e-12)
 
 
 # ---- small calls of what NumPy has in Python

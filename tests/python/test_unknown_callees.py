@@ -12,6 +12,7 @@ import tilewright
 from strictly import agree
 from tilewright import callees, effects
 from tilewright.decorator import JitFunction
+from tilewright.symbolic import tracer
 
 pytestmark = pytest.mark.fast
 
@@ -354,6 +355,26 @@ def test_what_no_stage_can_be_is_refused_with_its_own_reason():
     assert "GLOBAL" in refusal(of_a_global, X)
     with pytest.raises(tilewright.TraceError, match="strict='kernels'|LOG.append"):
         tilewright.jit(writes, strict="kernels")(X.copy(), 2.0)
+
+
+def longest(x, k):
+    runs = [x[i : i + k].sum() for i in range(3)]
+    return max(r * r for r in runs)
+
+
+def longest_of_all(x):
+    out = 0.0
+    for k in [1, 2, 3, 4, 5, 6, 7, 8]:
+        out += longest(x, k)
+    return out
+
+
+def test_a_call_of_a_generator_is_no_stage_that_is_waited_for(monkeypatch):
+    monkeypatch.setattr(tracer, "MAX_VALUES", 40)  # what is under way when there are too many is blamed: max()
+    compiled = tilewright.jit(longest_of_all, strict=True)
+    for _ in range(12):
+        assert compiled(X) == longest_of_all(X)
+    assert not any("generator" in str(key) for key in callees._SEEN)
 
 
 def test_no_search_and_no_module_repeats_effects(tmp_path):

@@ -1,14 +1,10 @@
-// dsl/runtime/twins/fourier.cpp: pocketfft as it comes, with plans that are kept, on all threads.
+// dsl/runtime/twins/fourier.cpp: transforms on all threads, by vectors that the processor has.
 #include "dsl/runtime/twins/fourier.h"
 
 #include <algorithm>
-#include <complex>
 
 #include "dsl/runtime/parallel.h"
-
-#define POCKETFFT_CACHE_SIZE 16
-#define POCKETFFT_NO_MULTITHREADING
-#include <pocketfft_hdronly.h>
+#include "dsl/runtime/twins/fourier_widths.h"
 
 namespace tilewright::runtime {
 namespace {
@@ -16,16 +12,8 @@ namespace {
 constexpr std::size_t kLeastPiece = 1 << 14; ///< elements that are worth a thread's start
 
 void transform_here(const FourierPass& pass, const void* from, void* to, double factor) {
-    using Complex = std::complex<double>;
-    if (pass.kind == Fourier::complex)
-        pocketfft::c2c(pass.shape, pass.from_strides, pass.to_strides, {pass.axis}, pass.forward,
-                       static_cast<const Complex*>(from), static_cast<Complex*>(to), factor, 1);
-    else if (pass.kind == Fourier::from_real)
-        pocketfft::r2c(pass.shape, pass.from_strides, pass.to_strides, pass.axis, pass.forward,
-                       static_cast<const double*>(from), static_cast<Complex*>(to), factor, 1);
-    else
-        pocketfft::c2r(pass.shape, pass.from_strides, pass.to_strides, pass.axis, pass.forward,
-                       static_cast<const Complex*>(from), static_cast<double*>(to), factor, 1);
+    static const bool has_longer_vectors = __builtin_cpu_supports("avx2");
+    (has_longer_vectors ? transform_by_fours : transform_by_pairs)(pass, from, to, factor);
 }
 
 } // namespace

@@ -49,6 +49,17 @@ std::int64_t largest_position(const std::int64_t* positions, std::int64_t count)
     return is_negative ? -1 : largest.load();
 }
 
+// To look at a position takes as long as to add to a number: threads that look at all of them gain nothing.
+template <class T, class F>
+void add_numbers(T* sums, std::int64_t size, const std::int64_t* positions, std::int64_t count, const Terms<T>& terms,
+                 const F& combined) {
+    const T* from = terms.first;
+    for (std::int64_t i = 0; i < count; ++i, from += terms.step) {
+        T& sum = sums[place_of(positions[i], size)];
+        sum = combined(sum, *from);
+    }
+}
+
 // Each thread has a range of the sums, and looks through all positions for those that are in it.
 template <class T>
 void add_scattered(T* sums, std::int64_t rows, std::int64_t width, const std::int64_t* positions, std::int64_t count,
@@ -67,6 +78,7 @@ void add_scattered(T* sums, std::int64_t rows, std::int64_t width, const std::in
             to[j] = combined(to[j], from[terms.is_single ? 0 : j]);
     };
     const int ranges = std::clamp(num_threads(), 1, kMostRanges);
+    if (width == 1) return add_numbers(sums, rows, positions, count, terms, combined);
     if (ranges == 1 || count * width < kShared) {
         for (std::int64_t i = 0; i < count; ++i)
             add(place_of(positions[i], rows), i);
@@ -92,6 +104,15 @@ void add_scattered(T* sums, std::int64_t rows, std::int64_t width, const std::in
             }
         }
     });
+}
+
+bool add_up_to_outside(double* sums, std::int64_t size, const std::int64_t* positions, std::int64_t count,
+                       const double* terms) {
+    for (std::int64_t i = 0; i < count; ++i) {
+        if (static_cast<std::uint64_t>(positions[i]) >= static_cast<std::uint64_t>(size)) return false;
+        sums[positions[i]] += terms[i];
+    }
+    return true;
 }
 
 #define SCATTERED(T)                                                                                                   \

@@ -25,4 +25,9 @@ template <class T>
 void add_scattered(T* sums, std::int64_t rows, std::int64_t width, const std::int64_t* positions, std::int64_t count,
                    const Terms<T>& terms);
 
+/// sums[positions[i]] += terms[i], one by one, up to the first position that is none of 0, 1, …, size - 1; whether all
+/// are.
+bool add_up_to_outside(double* sums, std::int64_t size, const std::int64_t* positions, std::int64_t count,
+                       const double* terms);
+
 } // namespace tilewright::runtime

@@ -32,10 +32,6 @@ struct FourierCall {
     Norm norm = Norm::backward;
 };
 
-bool is_none(PyObject* argument) {
-    return !argument || argument == Py_None;
-}
-
 std::optional<npy_intp> integer(PyObject* object) {
     if (!PyLong_CheckExact(object)) return std::nullopt;
     const npy_intp value = PyLong_AsSsize_t(object);

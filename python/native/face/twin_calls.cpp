@@ -18,7 +18,10 @@
 #include "dsl/runtime/twins/unique_integers.h"
 #include "python/native/face/arrays.h"
 #include "python/native/face/call_parts.h"
+#include "python/native/face/draw_calls.h"
+#include "python/native/face/fit_calls.h"
 #include "python/native/face/fourier_calls.h"
+#include "python/native/face/order_calls.h"
 #include "python/native/face/texts.h"
 #include "python/native/face/twins.h"
 
@@ -28,33 +31,8 @@ namespace {
 constexpr npy_intp kLargeCall = 1 << 15; ///< elements, from which on threads are worth their start
 constexpr npy_intp kManyRows = 256;      ///< from which on sums of rows are worth the look at a call
 
-/// What is not given, or None.
-bool is_none(PyObject* argument) {
-    return !argument || argument == Py_None;
-}
-
-/// A contiguous ndarray in this machine's byte order; nothing for any other object.
-PyArrayObject* plain(PyObject* object, int least_rank = 1) {
-    if (!object || !PyArray_CheckExact(object)) return nullptr;
-    auto* const array = numpy_array(object);
-    const bool fits = PyArray_ISCARRAY_RO(array) && PyArray_NDIM(array) >= least_rank;
-    return fits ? array : nullptr;
-}
 bool is_vector(PyArrayObject* array, int type) {
     return array && PyArray_NDIM(array) == 1 && PyArray_TYPE(array) == type;
-}
-
-template <class T> T* data_of(PyArrayObject* array) {
-    return static_cast<T*>(PyArray_DATA(array));
-}
-
-/// Lets other threads run Python meanwhile; std::bad_alloc comes through.
-template <class F> auto without_gil(F&& compute) {
-    struct Released {
-        PyThreadState* state = PyEval_SaveThread();
-        ~Released() { PyEval_RestoreThread(state); }
-    } const released;
-    return compute();
 }
 
 /// The last axis, of `axis` or of None where there is one alone.
@@ -133,17 +111,20 @@ Ref sums_of_weights(PyArrayObject* x, PyArrayObject* weights, npy_intp least) {
     const npy_intp size = PyArray_SIZE(x);
     if (!is_vector(x, NPY_INT64) || !is_vector(weights, NPY_DOUBLE) || PyArray_SIZE(weights) != size) return {};
     const auto* const at = data_of<const std::int64_t>(x);
+    const auto sums_of = [&](npy_intp length) {
+        Ref result = new_twin_result(DType::float64, 1, &length);
+        if (!result) return Ref();
+        auto* const to = data_of<double>(numpy_array(result.get()));
+        std::fill_n(to, length, 0.0);
+        const bool are_all = runtime::add_up_to_outside(to, length, at, size, data_of<const double>(weights));
+        return are_all ? std::move(result) : Ref();
+    };
+    if (least > 0) // mostly there are as many bins as the call says
+        if (Ref result = sums_of(least)) return result;
     const std::int64_t largest = runtime::largest_position(at, size);
     // What is far longer than the weights is memory that NumPy may not get.
-    if (largest < 0 || largest >= std::max<npy_intp>(16 * size, 1 << 16)) return {};
-    const npy_intp length = std::max<npy_intp>(largest + 1, least);
-    Ref result = new_twin_result(DType::float64, 1, &length);
-    if (!result) return {};
-    auto* const to = data_of<double>(numpy_array(result.get()));
-    std::fill_n(to, length, 0.0);
-    const runtime::Terms<double> terms{.first = data_of<const double>(weights), .step = 1};
-    runtime::add_scattered(to, length, 1, at, size, terms);
-    return result;
+    if (largest < least || largest >= std::max<npy_intp>(16 * size, 1 << 16)) return {};
+    return sums_of(largest + 1);
 }
 
 /// numpy.bincount(x, weights=None, minlength=0)
@@ -570,6 +551,7 @@ const std::vector<TwinRow>& twin_rows() {
     static const std::vector<TwinRow> rows = {
         {"numpy.add.accumulate", accumulated},
         {"numpy.add.at", add_at},
+        {"numpy.argsort", argsort},
         {"numpy.bincount", bincount},
         {"numpy.cumsum", cumsum},
         {"numpy.fft.fft", fourier_along<complex, true>},
@@ -584,11 +566,23 @@ const std::vector<TwinRow>& twin_rows() {
         {"numpy.fft.rfft", fourier_along<from_real, true>},
         {"numpy.fft.rfft2", fourier_over<from_real, true, true>},
         {"numpy.fft.rfftn", fourier_over<from_real, true, false>},
+        {"numpy.lexsort", lexsort},
+        {"numpy.linalg.lstsq", lstsq},
         {"numpy.median", median},
         {"numpy.ndarray.__getitem__", picked_out},
         {"numpy.pad", padded},
         {"numpy.percentile", percentile},
+        {"numpy.polyfit", polyfit},
         {"numpy.quantile", quantile},
+        {"numpy.random.Generator.choice", draw_choice},
+        {"numpy.random.Generator.integers", draw_integers},
+        {"numpy.random.Generator.normal", draw_normal},
+        {"numpy.random.Generator.permutation", draw_permutation},
+        {"numpy.random.Generator.random", draw_random},
+        {"numpy.random.Generator.shuffle", draw_shuffled},
+        {"numpy.random.Generator.standard_normal", draw_standard_normal},
+        {"numpy.random.Generator.uniform", draw_uniform},
+        {"numpy.sort", sort},
         {"numpy.subtract.at", subtract_at},
         {"numpy.unique", unique},
     };

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "dsl/base/dtypes.h"
+#include "python/native/face/arrays.h"
 #include "python/native/face/numpy_api.h"
 
 namespace tilewright::face {
@@ -35,6 +36,32 @@ class TwinCall {
     Py_ssize_t place_ = 0, named_ = 0;
     bool is_given_twice_ = false;
 };
+
+/// What is not given, or None.
+inline bool is_none(PyObject* argument) {
+    return !argument || argument == Py_None;
+}
+
+/// A contiguous ndarray in this machine's byte order; nothing for any other object.
+inline PyArrayObject* plain(PyObject* object, int least_rank = 1) {
+    if (!object || !PyArray_CheckExact(object)) return nullptr;
+    auto* const array = numpy_array(object);
+    const bool fits = PyArray_ISCARRAY_RO(array) && PyArray_NDIM(array) >= least_rank;
+    return fits ? array : nullptr;
+}
+
+template <class T> T* data_of(PyArrayObject* array) {
+    return static_cast<T*>(PyArray_DATA(array));
+}
+
+/// Lets other threads run Python meanwhile; std::bad_alloc comes through.
+template <class F> auto without_gil(F&& compute) {
+    struct Released {
+        PyThreadState* state = PyEval_SaveThread();
+        ~Released() { PyEval_RestoreThread(state); }
+    } const released;
+    return compute();
+}
 
 struct TwinRow {
     std::string_view name;

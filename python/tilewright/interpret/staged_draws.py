@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import lent
+from .._face import twins
 from ..ops.callees.draws import DRAWS, WRITES
 from ..ops.stages import Order, add_stage, materialized, write_by_stage
 from ..symbolic.arrays import SymArray
@@ -62,7 +63,9 @@ class StagedGenerator:
         row = DRAWS.get(name)
         args, kwargs = materialized(list(args)), {key: materialized(value) for key, value in kwargs.items()}
         callee = method if self.of is None else getattr(self.of, name)
-        order = Order(self.order, f"held[{self.held!r}].{name}" if self.held else "")
+        of = f"held[{self.held!r}].{name}" if self.held else ""
+        twin_name = f"numpy.random.{self.kind.__name__}.{name}"
+        order = Order(self.order, f"twin({twin_name!r}, {of})" if of and twin_name in twins() else of)
         full_name = f"{self.held}.{name}" if self.held else f"numpy.random.{name}"
         if name in WRITES and args and isinstance(args[0], SymArray):
             write_by_stage(tracer, full_name, callee, args[0], args[1:], kwargs, order)

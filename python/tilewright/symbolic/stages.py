@@ -84,8 +84,9 @@ class Stage:
 
     @property
     def has_twin(self) -> bool:
-        """Whether code of ours may stand for the callee: for NumPy's own function, and no other one under its name."""
-        return self.name in twins() and self.callee in (None, imported(self.name))
+        """Whether code of ours may stand for the callee: for NumPy's own function, and no other one under its name; for a
+        method of a generator that the call holds."""
+        return "twin(" in self.source or self.name in twins() and self.callee in (None, imported(self.name))
 
     def function(self) -> Callable[..., Any]:
         """Of a stage that was read from a file, the callee is imported."""
@@ -96,6 +97,7 @@ class Stage:
             "joined": joined,
             "hold": hold,
             "part": part,
+            "twin": twin,
         }
         made: Callable[..., Any] = eval(self.source, names)  # noqa: S307 - composed below, of literals
         return made
