@@ -102,7 +102,9 @@ def is_one(text: str) -> bool:
     return "products = blas" in text
 
 
-@pytest.mark.parametrize("function", [columns, rows, matrix_by_row, every_second, nested, of_what_the_loop_writes_around])
+@pytest.mark.parametrize(
+    "function", [columns, rows, matrix_by_row, every_second, nested, of_what_the_loop_writes_around]
+)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_one_product(function: Callable[..., Any], dtype: Any) -> None:
     assert is_one(check(function, *squares(90, dtype)))
@@ -123,7 +125,13 @@ def test_other_sizes_and_special_values(function: Callable[..., Any]) -> None:
     compiled = tilewright.jit(strict=True)(function)
     x, c = squares(90)
     compiled(x, c)
-    for n, values in ((90, {(3, 4): np.nan}), (91, {(0, 0): np.inf, (5, 5): -np.inf}), (100, {(7, 7): -0.0}), (2, {}), (1, {})):
+    for n, values in (
+        (90, {(3, 4): np.nan}),
+        (91, {(0, 0): np.inf, (5, 5): -np.inf}),
+        (100, {(7, 7): -0.0}),
+        (2, {}),
+        (1, {}),
+    ):
         x, c = squares(n)
         for at, value in values.items():
             x[at] = value
@@ -143,6 +151,8 @@ def test_an_array_by_its_own_transpose_is_symmetric() -> None:
         a[7, 3] = np.nan
         results = tilewright.jit(strict=True)(both)(a, a.copy())
         for ours, theirs in zip(results, both(a, a.copy()), strict=True):
-            np.testing.assert_allclose(ours, theirs, rtol=1e-4 if dtype == np.float32 else 1e-10, atol=1e-4 if dtype == np.float32 else 1e-10)
+            np.testing.assert_allclose(
+                ours, theirs, rtol=1e-4 if dtype == np.float32 else 1e-10, atol=1e-4 if dtype == np.float32 else 1e-10
+            )
         np.testing.assert_array_equal(results[0], results[0].T)
         np.testing.assert_array_equal(results[1], results[1].T)
