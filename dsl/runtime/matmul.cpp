@@ -293,8 +293,8 @@ bool multiply_by_transpose(DType dtype, const MatrixProducts& products, const Op
     const MatrixView &a = products.a, &b = products.b, &c = products.c;
     const bool is_double = dtype == DType::float64;
     void* syrk = is_double || dtype == DType::float32 ? blas().syrk[is_double ? 1 : 0] : nullptr;
-    if (syrk == nullptr || products.count() != 1 || left.copy || right.copy || a.data != b.data || a.rows != b.columns ||
-        a.row_stride != b.column_stride || a.column_stride != b.row_stride ||
+    if (syrk == nullptr || products.count() != 1 || left.copy || right.copy || a.data != b.data ||
+        a.rows != b.columns || a.row_stride != b.column_stride || a.column_stride != b.row_stride ||
         !is_worth_threads(c.rows, c.columns, a.columns))
         return false;
     {

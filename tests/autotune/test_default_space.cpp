@@ -201,8 +201,8 @@ TEST(DefaultSpace, StepsOfAStencilThatVectorsWouldRepeatAreInlined) {
     EXPECT_THAT(space_of(once, many), HasSubstr("choose { step.compute_at(y, jv)"));
     std::string roots;
     for (int k = 10; k < 22; ++k)
-        roots += "%" + std::to_string(k) + ": float64[u.0 - 2, u.1] = sqrt(%" + (k == 10 ? "6" : std::to_string(k - 1)) +
-                 ")\n";
+        roots += "%" + std::to_string(k) + ": float64[u.0 - 2, u.1] = sqrt(%" +
+                 (k == 10 ? "6" : std::to_string(k - 1)) + ")\n";
     dear.replace(dear.find("step: "), 0, roots);
     dear.replace(dear.find("multiply(%6, %6)"), 16, "multiply(%21, %6)");
     EXPECT_THAT(space_of(dear, many), HasSubstr("choose { step.compute_at(y, jv)"));

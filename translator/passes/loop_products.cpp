@@ -104,7 +104,8 @@ class LoopProducts {
             if (!runs_along(made->attributes.at(attr::index), reduced)) return std::nullopt;
             made = plain_index(name);
             if (made == nullptr || made->type.shape.size() != 1) return std::nullopt;
-        } else if (made->type.shape.size() == 1 ? reduced != 1 : !runs_along(made->attributes.at(attr::index), reduced)) {
+        } else if (made->type.shape.size() == 1 ? reduced != 1
+                                                : !runs_along(made->attributes.at(attr::index), reduced)) {
             return std::nullopt;
         }
         const Type& matrix = values_.type(made->operands[0]);
@@ -140,7 +141,8 @@ class LoopProducts {
         std::vector<Kind> kinds;
         for (const IndexEntry& entry : entries)
             if (entry.kind != Kind::position) kinds.push_back(entry.kind);
-        return kinds == (reduced == 0 ? std::vector{Kind::slice, Kind::newaxis} : std::vector{Kind::newaxis, Kind::slice});
+        return kinds ==
+               (reduced == 0 ? std::vector{Kind::slice, Kind::newaxis} : std::vector{Kind::newaxis, Kind::slice});
     }
 
     /// The other operand: whole along `reduced`, neighbours along the other axis.

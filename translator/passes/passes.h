@@ -65,8 +65,8 @@ Program dimension_contraction(const Program& program);
 /// whole. No value changes.
 Program transposed_layout(const Program& program);
 
-/// A product of a line of X at each iteration's place and lines of Y, where no iteration changes X or Y, as lines of one
-/// product of matrices, which a library may compute:
+/// A product of a line of X at each iteration's place and lines of Y, where no iteration changes X or Y, as lines of
+/// one product of matrices, which a library may compute:
 ///   for i: C[i, i:] = x[:, i] @ x[:, i:]   ->   P = x.T @ x; for i: C[i, i:] = P[i, i:]
 /// Where the library is worth it for what the iterations need, and P is not much larger than what the loop writes. On a
 /// CPU. Sums that are no products (attr::product) keep their order, and stay.
