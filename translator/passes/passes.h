@@ -101,6 +101,11 @@ Prepared batching(const Prepared& prepared, const TranslateOptions& options);
 /// "" where the loop becomes an axis; else the reason, for people. Loops inside of it stay what they are.
 std::string why_no_axis(const Program& program, const Operation& loop);
 
+/// On a CPU the same for loops over columns alone, each of which adds up a product: kernels along rows instead of one
+/// for each column, and no order of a sum that NumPy has.
+///   for j: B[i, j] += a @ B[i + 1:, j]   ->   B[i, :] += sum(a[:, newaxis] * B[i + 1:, :])
+Prepared column_products(const Prepared& prepared, const TranslateOptions& options);
+
 /// The program with `checked=K` at each take inside of a region whose positions are elements of an array that check K
 /// has found to be inside of the axis: where the check comes first, they need no clamp.
 /// Not done here: the order; see plan/cut_items.
