@@ -224,6 +224,33 @@ def sparse_jacobi(row, col, val, diagonal, b):
     return x
 
 
+# ---- loop_products
+
+
+def covariance(data):
+    data = data - data.mean(axis=0)
+    cov = np.zeros((data.shape[1], data.shape[1]))
+    for i in range(data.shape[1]):
+        cov[i:, i] = cov[i, i:] = data[:, i] @ data[:, i:] / (len(data) - 1)
+    return cov
+
+
+def cosine_similarities(X):
+    norms = np.sqrt((X * X).sum(axis=1))
+    out = np.empty((len(X), len(X)))
+    for i in range(len(X)):
+        out[i] = X @ X[i] / (norms * norms[i])
+    return out
+
+
+def squared_distances(P, Q):
+    of_q = (Q * Q).sum(axis=1)
+    out = np.empty((len(P), len(Q)))
+    for i in range(len(P)):
+        out[i] = (P[i] * P[i]).sum() + of_q - 2 * np.dot(Q, P[i])
+    return out
+
+
 def edges(nodes: int, degree: int) -> tuple[Any, Any]:
     starts = np.arange(nodes + 1, dtype=np.int64) * degree
     return starts, RNG.integers(0, nodes, nodes * degree)
@@ -261,6 +288,11 @@ PROGRAMS: dict[str, list[Program]] = {
         _HEAT,
         _THOMAS,
         Program("forward_algorithm", forward_algorithm, lambda: probabilities(64, 1000)),
+    ],
+    "loop_products": [
+        Program("covariance", covariance, lambda: (RNG.random((600, 500)),)),
+        Program("cosine_similarities", cosine_similarities, lambda: (RNG.random((800, 64)),)),
+        Program("squared_distances", squared_distances, lambda: (RNG.random((600, 100)), RNG.random((400, 100)))),
     ],
     "packing": [
         case("syrk"),

@@ -91,8 +91,9 @@ class SpaceBuilder {
     }
 
     bool place_inlined(const dsl::StageInfo& stage) {
-        if (!may_inline(stage) || !inline_by_default(stage)) return false;
+        if (!may_inline(stage)) return false;
         StagePlan plan = graph_.follow(stage, plans_);
+        if (!inline_by_default(stage) && !is_repeated_anyway(stage, plan)) return false;
         const double copies = plan.most_copies();
         if (copies > kMostCopies || (copies > 2 && copies * graph_.operations_with_own(stage) > kMostCopiedOps))
             return false;
@@ -255,6 +256,18 @@ class SpaceBuilder {
         }
         const bool is_mask = stage.dtypes == std::vector<std::string>{"bool"};
         return uses.size() == 1 || (is_mask && stage.operations <= kCheapMaskOps);
+    }
+
+    /// Of an inner step of a stencil each vector of the root would compute all elements between the places that it
+    /// reads, and the next vector again: in the expressions these places alone are computed.
+    bool is_repeated_anyway(const dsl::StageInfo& stage, const StagePlan& plan) const {
+        const auto& uses = graph_.uses(stage.name);
+        const auto root = plan.root == nullptr ? roots_.end() : roots_.find(plan.root->name);
+        if (root == roots_.end() || plan.in_update || stage.part != StagePart::whole || plan.copies.size() != 1 ||
+            !plan.copies.contains(plan.root->name) || !root->second.is_for_one_vector(loop_in_root(plan)))
+            return false;
+        return plan.most_copies() > static_cast<double>(uses.size()) &&
+               std::ranges::none_of(uses, [&](const Use& use) { return use.read->broadcast; });
     }
 
     /// Read at places that no loop gives: a table.

@@ -18,11 +18,12 @@
 namespace tilewright::runtime {
 namespace {
 
-constexpr int kRowMajor = 101, kNoTranspose = 111, kTranspose = 112;
+constexpr int kRowMajor = 101, kNoTranspose = 111, kTranspose = 112, kUpper = 121;
 
-/// The four gemm routines, with 32- or 64-bit integers.
+/// The routines of a library, with 32- or 64-bit integers.
 struct Blas {
     void* gemm[4] = {}; // s, d, c, z
+    void* syrk[2] = {}; // s, d: none in some libraries
     bool wide = false;
     int (*get_threads)() = nullptr;
     void (*set_threads)(int) = nullptr;
@@ -44,6 +45,10 @@ bool try_library(void* handle, Blas& blas) {
         for (int i = 0; i < 4; ++i)
             found.gemm[i] = dlsym(handle, (std::string(s.prefix) + "sdcz"[i] + s.suffix).c_str());
         if (std::any_of(found.gemm, found.gemm + 4, [](void* p) { return p == nullptr; })) continue;
+        for (int i = 0; i < 2; ++i) {
+            std::string name = std::string(s.prefix) + "sdcz"[i] + s.suffix;
+            found.syrk[i] = dlsym(handle, name.replace(name.find("gemm"), 4, "syrk").c_str());
+        }
         for (const char* variant : {"scipy_openblas_%s_num_threads64_", "openblas_%s_num_threads64_",
                                     "scipy_openblas_%s_num_threads", "openblas_%s_num_threads"}) {
             std::string name = variant;
@@ -177,6 +182,27 @@ template <class Integer, class Scalar> void call_gemm(void* gemm, const Part& pa
              static_cast<Integer>(std::max<std::int64_t>(part.columns, 1)));
 }
 
+/// The upper half of a matrix by its transpose.
+template <class Integer, class Scalar> void call_syrk(void* syrk, const Operand& left, const MatrixView& c) {
+    auto function = reinterpret_cast<void (*)(int, int, int, Integer, Integer, Scalar, const void*, Integer, Scalar,
+                                              void*, Integer)>(syrk);
+    function(kRowMajor, kUpper, left.transposed ? kTranspose : kNoTranspose, static_cast<Integer>(c.rows),
+             static_cast<Integer>(left.matrix.columns), 1, left.matrix.data, static_cast<Integer>(left.leading), 0,
+             c.data, static_cast<Integer>(c.columns));
+}
+
+/// The lower half from the upper one, in tiles that L1 holds.
+template <class T> void mirror(T* c, std::int64_t rows) {
+    constexpr std::int64_t kTile = 32;
+    parallel_for(static_cast<int>((rows + kTile - 1) / kTile), [=](int tile) {
+        const std::int64_t first = tile * kTile, end = std::min(rows, first + kTile);
+        for (std::int64_t column = 0; column < end; column += kTile)
+            for (std::int64_t i = first; i < end; ++i)
+                for (std::int64_t j = column; j < std::min(i, column + kTile); ++j)
+                    c[i * rows + j] = c[j * rows + i];
+    });
+}
+
 template <class Integer> void call_by_type(const Blas& library, DType dtype, const Part& part) {
     static const std::complex<float> kOneC(1), kZeroC(0);
     static const std::complex<double> kOneZ(1), kZeroZ(0);
@@ -262,6 +288,26 @@ void multiply_in_pieces(DType dtype, const MatrixProducts& products, const Opera
     });
 }
 
+/// A matrix by its own transpose has half of the work, as NumPy does it too. False: this is none that has work enough.
+bool multiply_by_transpose(DType dtype, const MatrixProducts& products, const Operand& left, const Operand& right) {
+    const MatrixView &a = products.a, &b = products.b, &c = products.c;
+    const bool is_double = dtype == DType::float64;
+    void* syrk = is_double || dtype == DType::float32 ? blas().syrk[is_double ? 1 : 0] : nullptr;
+    if (syrk == nullptr || products.count() != 1 || left.copy || right.copy || a.data != b.data ||
+        a.rows != b.columns || a.row_stride != b.column_stride || a.column_stride != b.row_stride ||
+        !is_worth_threads(c.rows, c.columns, a.columns))
+        return false;
+    {
+        const BlasThreads threads(blas());
+        const auto call = [&]<class Scalar>(Scalar) {
+            blas().wide ? call_syrk<std::int64_t, Scalar>(syrk, left, c) : call_syrk<int, Scalar>(syrk, left, c);
+        };
+        is_double ? call(double{}) : call(float{});
+    }
+    is_double ? mirror(static_cast<double*>(c.data), c.rows) : mirror(static_cast<float*>(c.data), c.rows);
+    return true;
+}
+
 /// Rows in parallel, in panels of `inner` that stay in the cache. Integers wrap: unsigned arithmetic has the same bits.
 template <class T> void plain_matmul(const MatrixProducts& products) {
     constexpr std::int64_t kPanel = 128;
@@ -325,7 +371,7 @@ int matmul(DType dtype, const MatrixProducts& all) {
     if (has_blas && blas().gemm[0] && products.a.columns > 0) {
         Operand left(products, products.a, &StackAxis::a), right(products, products.b, &StackAxis::b);
         if (!prepare(products, bytes, left) || !prepare(products, bytes, right)) return kOutOfMemory;
-        multiply_in_pieces(dtype, products, left, right);
+        if (!multiply_by_transpose(dtype, products, left, right)) multiply_in_pieces(dtype, products, left, right);
         return 0;
     }
     if (kPlain[static_cast<std::size_t>(dtype)] == nullptr) return -1;

@@ -36,6 +36,26 @@ y: float64[x.0 - 2, x.1 - 2] = add(%1, %2)
 return y
 )";
 
+/// A named step that two stages read at two places each.
+inline constexpr const char* kStencilSteps = R"(tilewright-program 1
+function f
+arg u: float64[u.0, u.1]
+guard u.0 >= 4 "rows"
+%1: float64[u.0 - 2, u.1] = index(u) {index=[0:1, 0:1]}
+%2: float64[u.0 - 2, u.1] = index(u) {index=[1:1, 0:1]}
+%3: float64[u.0 - 2, u.1] = index(u) {index=[2:1, 0:1]}
+%4: float64[u.0 - 2, u.1] = add(%1, %3)
+%5: float64[u.0 - 2, u.1] = multiply(%2, %4)
+%6: float64[u.0 - 2, u.1] = subtract(%5, %2)
+step: float64[u.0 - 2, u.1] = multiply(%6, %6)
+%7: float64[u.0 - 3, u.1] = index(step) {index=[0:1, 0:1]}
+%8: float64[u.0 - 3, u.1] = index(step) {index=[1:1, 0:1]}
+up: float64[u.0 - 3, u.1] = subtract(%8, %7)
+down: float64[u.0 - 3, u.1] = multiply(%8, %7)
+y: float64[u.0 - 3, u.1] = add(up, down)
+return y
+)";
+
 inline constexpr const char* kSoftmax = R"(tilewright-program 1
 function softmax
 arg x: float32[x.0, x.1]

@@ -191,6 +191,23 @@ TEST(DefaultSpace, CheapStagesAreInlinedAndDearOnesMayBeKept) {
     EXPECT_THAT(text, HasSubstr("choose { e.inline() | e.compute_at(y, iv).vectorize(i, ?y_vec) }"));
 }
 
+TEST(DefaultSpace, StepsOfAStencilThatVectorsWouldRepeatAreInlined) {
+    const Sizes many{{"u.0", 2000}, {"u.1", 2000}};
+    const std::string text = space_of(kStencilSteps, many);
+    EXPECT_THAT(text, HasSubstr("choose { step.inline() | step.compute_at(y, jv)"));
+    // Where each reads one place of it, it is computed once, and twelve roots are too dear to be computed four times.
+    std::string once = kStencilSteps, dear = kStencilSteps;
+    once.replace(once.find("index=[1:1, 0:1]}\nup"), 16, "index=[0:1, 0:1]");
+    EXPECT_THAT(space_of(once, many), HasSubstr("choose { step.compute_at(y, jv)"));
+    std::string roots;
+    for (int k = 10; k < 22; ++k)
+        roots += "%" + std::to_string(k) + ": float64[u.0 - 2, u.1] = sqrt(%" +
+                 (k == 10 ? "6" : std::to_string(k - 1)) + ")\n";
+    dear.replace(dear.find("step: "), 0, roots);
+    dear.replace(dear.find("multiply(%6, %6)"), 16, "multiply(%21, %6)");
+    EXPECT_THAT(space_of(dear, many), HasSubstr("choose { step.compute_at(y, jv)"));
+}
+
 TEST(DefaultSpace, BlocksOfASumAreSharedOutAndItsLanesAreVectors) {
     const std::string text = space_of(kTotal, {{"x.0", 10'000'000}});
     EXPECT_THAT(text, HasSubstr("\nsum_block.compute_root()\nsum_block.split(b, bo, bi, ?sum_block_tile{"));
@@ -336,6 +353,7 @@ INSTANTIATE_TEST_SUITE_P(
               {kManyPoints, {{"X.0", 100}, {"X.1", 2}, {"means.0", 2}}, {{"X.0", 5}, {"X.1", 300}, {"means.0", 40}}}},
         Legal{"exp", kExp, {{{"x.0", 10'000'000}}, {{"x.0", 3}}}},
         Legal{"laplace", kLaplace, {{{"x.0", 2000}, {"x.1", 2000}}, {{"x.0", 4}, {"x.1", 100'000}}}},
+        Legal{"stencil_steps", kStencilSteps, {{{"u.0", 2000}, {"u.1", 2000}}, {{"u.0", 5}, {"u.1", 7}}}},
         Legal{"softmax",
               kSoftmax,
               {{{"x.0", 4096}, {"x.1", 4096}}, {{"x.0", 2}, {"x.1", 10}}, {{"x.0", 1}, {"x.1", 1'000'000}}}},

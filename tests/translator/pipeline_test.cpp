@@ -99,7 +99,7 @@ TEST(Passes, AreThoseOfTheTarget) {
     const Outcome host = run(branchy(), false);
     EXPECT_EQ(host.ran, (std::vector<std::string>{"split_complex", "reduction_recognition", "pixelwise_if_conversion",
                                                   "linear_bits", "dimension_contraction", "transposed_layout",
-                                                  "sum_orders", "if_conversion", "store_forwarding",
+                                                  "loop_products", "sum_orders", "if_conversion", "store_forwarding",
                                                   "bounds_check_elimination", "dead_store_elimination", "packing"}));
     EXPECT_EQ(host.changed, (std::vector<std::string>{"sum_orders", "if_conversion"}));
     EXPECT_TRUE(host.prepared.in_steps);
@@ -114,16 +114,16 @@ TEST(Passes, AreThoseOfTheTarget) {
 TEST_F(Switched, APassIsLeftOutByItsName) {
     setenv("TILEWRIGHT_PASSES", "-linear_bits,-if_conversion", 1);
     const Outcome host = run(branchy(), false);
-    EXPECT_EQ(host.ran,
-              (std::vector<std::string>{"split_complex", "reduction_recognition", "pixelwise_if_conversion",
-                                        "dimension_contraction", "transposed_layout", "sum_orders", "store_forwarding",
-                                        "bounds_check_elimination", "dead_store_elimination", "packing"}));
+    EXPECT_EQ(host.ran, (std::vector<std::string>{"split_complex", "reduction_recognition", "pixelwise_if_conversion",
+                                                  "dimension_contraction", "transposed_layout", "loop_products",
+                                                  "sum_orders", "store_forwarding", "bounds_check_elimination",
+                                                  "dead_store_elimination", "packing"}));
     EXPECT_EQ(host.changed, std::vector<std::string>{"sum_orders"});
 }
 
 TEST_F(Switched, WhatNoPassIsCalledIsRefused) {
     const std::string names = " Use some of -reduction_recognition, -pixelwise_if_conversion, -linear_bits, "
-                              "-dimension_contraction, -transposed_layout, "
+                              "-dimension_contraction, -transposed_layout, -loop_products, "
                               "-if_conversion, -store_forwarding, -batching, -bounds_check_elimination, "
                               "-dead_store_elimination, -packing, with "
                               "commas between.";

@@ -188,6 +188,10 @@ class AttributeReader {
     const std::string &key_, &text_;
 
     void read(Size& value) const { value = size(text_); }
+    void read(bool& value) const {
+        value = text_ == "true";
+        if (!value) line_.fail("attribute " + key_ + ": '" + text_ + "' is not true");
+    }
     void read(int& value) const { value = integer(text_); }
     void read(std::string& value) const { value = literal(); }
     void read(Text& value) const {

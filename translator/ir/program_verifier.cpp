@@ -249,7 +249,8 @@ class Verifier {
     void check_attributes(const Operation& operation, std::initializer_list<AttributeName> names) const {
         require(operation.regions.empty() && operation.more_results.empty(), "has no regions");
         for (const Attribute& each : operation.attributes) {
-            const bool known = std::find(names.begin(), names.end(), each.name) != names.end();
+            const bool known = std::find(names.begin(), names.end(), each.name) != names.end() ||
+                               (each.name == attr::product.name && operation.op == Op::sum);
             require(known || (dialect_ == Dialect::rewritten && is_of_pass(operation, each)),
                     std::string("has no attribute ") + text_of(each.name));
         }

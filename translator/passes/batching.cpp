@@ -293,6 +293,8 @@ class Lift : IterationAxis {
         }
         SumOrder order = attributes.at(attr::order);
         ++order.iterations;
+        // Of a product: no order of NumPy's, and the iterations are the neighbours.
+        if (operation.attributes.has(attr::product) && !options_.device) order.contiguous = false;
         attributes.set(attr::order, order);
         keeps(operation, type);
         emit(operation.result, type, operation.op, {with_axis(operation.operands[0])}, attributes);
@@ -466,8 +468,39 @@ class Lift : IterationAxis {
     Renamed now_;                                 ///< what is carried, before it is written
 };
 
-/// Nothing where no loop becomes an axis.
-std::optional<Program> with_axes(const Program& program, const TranslateOptions& options) {
+/// Whether the iterations are neighbours in memory, in all that they read and write, and each adds up a product: one
+/// column after the other, which a kernel for each would read with gaps.
+bool is_along_rows(const Values& values, const Operation& loop, const TranslateOptions& options) {
+    const std::string& index = loop.attributes.at(attr::variable);
+    const auto moves = [&](const Size& size) {
+        std::set<std::string> symbols;
+        size.collect_symbols(symbols);
+        return symbols.contains(index);
+    };
+    bool adds_up = false;
+    for (const Operation& operation : loop.regions[0].operations) {
+        std::set<std::string> symbols;
+        collect_symbols(operation, symbols);
+        if (!operation.regions.empty()) return false;
+        if (!symbols.contains(index)) continue;
+        if (operation.op != Op::index && operation.op != Op::update) return false;
+        const std::string& array = operation.operands[0];
+        const auto& entries = operation.attributes.at(attr::index);
+        const bool last_alone = std::ranges::none_of(entries.begin(), entries.end() - 1, [&](const IndexEntry& entry) {
+            return moves(entry.start) || moves(entry.step);
+        });
+        if (!last_alone || entries.back().kind != Kind::position || options.layout(array) != Layout::c) return false;
+        for (const Operation* user : values.users(operation.result))
+            if (operation.type.shape.size() == 1 && user->op == Op::multiply)
+                adds_up = adds_up || std::ranges::any_of(values.users(user->result), [](const Operation* sum) {
+                              return sum->op == Op::sum && sum->attributes.has(attr::product);
+                          });
+    }
+    return adds_up && step_of(loop) == 1;
+}
+
+/// Nothing where no loop becomes an axis. `all`: not only those along rows.
+std::optional<Program> with_axes(const Program& program, const TranslateOptions& options, bool all) {
     Values values(program);
     Renamed renamed;
     Program out = program;
@@ -478,7 +511,7 @@ std::optional<Program> with_axes(const Program& program, const TranslateOptions&
         if (source.op == Op::for_loop && why_not_pixelwise(source).empty()) return Fate::keeps;
         for (Block& region : operation.regions)
             replace_uses(region, renamed);
-        if (operation.op != Op::for_loop) return Fate::keeps;
+        if (operation.op != Op::for_loop || !(all || is_along_rows(values, source, options))) return Fate::keeps;
         try {
             Renamed results;
             auto made = Lift(program, options, values, operation).run(results);
@@ -496,9 +529,19 @@ std::optional<Program> with_axes(const Program& program, const TranslateOptions&
 
 } // namespace
 
+Prepared column_products(const Prepared& prepared, const TranslateOptions& options) {
+    if (options.axes.value_or(options.device)) return prepared;
+    Prepared out = prepared;
+    if (std::optional<Program> made = with_axes(prepared.program, options, false)) {
+        out.program = std::move(*made);
+        out.in_steps = needs_steps(out.program);
+    }
+    return out;
+}
+
 Prepared batching(const Prepared& prepared, const TranslateOptions& options) {
     Prepared out = prepared;
-    if (std::optional<Program> made = with_axes(prepared.program, options)) {
+    if (std::optional<Program> made = with_axes(prepared.program, options, true)) {
         out.program = std::move(*made);
         out.in_steps = needs_steps(out.program);
     }

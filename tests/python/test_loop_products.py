@@ -1,0 +1,158 @@
+"""Products of a vector of each iteration and a matrix that no iteration changes: one product of a library before the loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import tilewright
+
+pytestmark = pytest.mark.compile
+
+
+def columns(x, c):
+    for i in range(c.shape[0]):
+        c[i:, i] = c[i, i:] = x[:, i] @ x[:, i:] / 3.0
+
+
+def rows(x, c):
+    for i in range(x.shape[0]):
+        c[i] = x[i] @ x.T
+
+
+def matrix_by_row(x, c):
+    for i in range(x.shape[0] - 1, -1, -1):
+        c[i] = 1.0 - np.dot(x, x[i])
+
+
+def every_second(x, c):
+    for i in range(0, x.shape[0], 2):
+        c[i] += x[i] @ x[:, :].T
+
+
+def nested(x, c):
+    for k in range(2):
+        for i in range(x.shape[0]):
+            c[i] += (k + 1) * (x @ x[i])
+
+
+def of_what_the_loop_writes(x, c):
+    for i in range(x.shape[0] - 1):
+        x[i + 1] = x[i] @ c / 100.0
+
+
+def of_what_the_loop_writes_around(x, c):
+    for _ in range(2):
+        for i in range(x.shape[0]):
+            c[i] = x[i] @ x.T
+        x *= 0.5
+
+
+def sums(x, c):
+    for i in range(x.shape[0]):
+        c[i] = (x * x[i]).sum(axis=1)
+
+
+def with_break(x, c):
+    for i in range(x.shape[0]):
+        if x[i, 0] > 5:
+            break
+        c[i] = x @ x[i]
+
+
+def few_rows(x, c):
+    for i in range(3):
+        c[i] = x @ x[i]
+
+
+def same_vector(x, c):
+    for i in range(x.shape[0]):
+        c[i] = x @ x[2] + i
+
+
+def of_integers(x, c):
+    y = x.astype(np.int64)
+    for i in range(y.shape[0]):
+        c[i] = y @ y[i]
+
+
+def squares(n: int, dtype: Any = np.float64) -> tuple[Any, Any]:
+    rng = np.random.default_rng(n)
+    return rng.normal(size=(n, n)).astype(dtype), np.zeros((n, n), dtype)
+
+
+def check(function: Callable[..., Any], x: Any, c: Any, **options: Any) -> str:
+    """What explain() says, where all arguments are as NumPy leaves them."""
+    compiled = tilewright.jit(strict=True, **options)(function)
+    theirs, ours = (x.copy(), c.copy()), (x.copy(), c.copy())
+    function(*theirs)
+    compiled(*ours)
+    tolerance = 1e-5 if x.dtype == np.float32 else 1e-12
+    with np.errstate(invalid="ignore"):
+        scale = np.abs(np.nan_to_num(theirs[1], posinf=0, neginf=0)).max(initial=1)
+    for a, b in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance * scale)
+    text: str = compiled.explain()
+    return text
+
+
+def is_one(text: str) -> bool:
+    return "products = blas" in text
+
+
+@pytest.mark.parametrize(
+    "function", [columns, rows, matrix_by_row, every_second, nested, of_what_the_loop_writes_around]
+)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_one_product(function: Callable[..., Any], dtype: Any) -> None:
+    assert is_one(check(function, *squares(90, dtype)))
+
+
+@pytest.mark.parametrize("function", [of_what_the_loop_writes, sums, with_break, few_rows, same_vector, of_integers])
+def test_what_stays(function: Callable[..., Any]) -> None:
+    assert not is_one(check(function, *squares(90)))
+
+
+def test_small_products_stay() -> None:
+    assert not is_one(check(rows, *squares(30)))
+    assert not is_one(check(rows, *squares(90), contract="reproducible"))
+
+
+@pytest.mark.parametrize("function", [columns, rows, matrix_by_row])
+def test_other_sizes_and_special_values(function: Callable[..., Any]) -> None:
+    compiled = tilewright.jit(strict=True)(function)
+    x, c = squares(90)
+    compiled(x, c)
+    for n, values in (
+        (90, {(3, 4): np.nan}),
+        (91, {(0, 0): np.inf, (5, 5): -np.inf}),
+        (100, {(7, 7): -0.0}),
+        (2, {}),
+        (1, {}),
+    ):
+        x, c = squares(n)
+        for at, value in values.items():
+            x[at] = value
+        theirs = c.copy()
+        with np.errstate(invalid="ignore"):
+            function(x.copy(), theirs)
+        compiled(x.copy(), c)
+        np.testing.assert_allclose(c, theirs, rtol=1e-10, atol=1e-12)
+
+
+def test_an_array_by_its_own_transpose_is_symmetric() -> None:
+    def both(a, b):
+        return a @ a.T + 0, a.T @ a + 0, a @ b.T + 0, a[:, :200] @ a[:, :200].T + 0
+
+    for dtype in (np.float64, np.float32):
+        a = np.random.default_rng(5).normal(size=(300, 230)).astype(dtype)
+        a[7, 3] = np.nan
+        results = tilewright.jit(strict=True)(both)(a, a.copy())
+        for ours, theirs in zip(results, both(a, a.copy()), strict=True):
+            np.testing.assert_allclose(
+                ours, theirs, rtol=1e-4 if dtype == np.float32 else 1e-10, atol=1e-4 if dtype == np.float32 else 1e-10
+            )
+        np.testing.assert_array_equal(results[0], results[0].T)
+        np.testing.assert_array_equal(results[1], results[1].T)
