@@ -155,10 +155,10 @@ def stage_of(tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dict[st
         written = _write(tracer, function, bound.args[is_method:], bound.kwargs, target)
         return None if written is target else NotImplemented
     outs = out if isinstance(out, (tuple, list)) else [out]
-    if len(outs) > 1 and kwargs.get("where", True) is not True:
-        return NotImplemented  # what is left out keeps what was there, in each of them
+    is_partial = kwargs.get("where", True) is not True or _leaves_elements(owner)  # those keep what was there
+    if is_partial and len(outs) > 1 and any(isinstance(one, SymArray) for one in outs):
+        return NotImplemented
     if len(outs) == 1 and isinstance(outs[0], SymArray) and isinstance(given, Gives):
-        is_partial = kwargs.get("where", True) is not True  # what is left out keeps what was there
         if is_partial or np.dtype(given.dtype) != outs[0].dtype:  # NumPy may compute in another dtype
             return _write(tracer, function, args, {**kwargs, "out": Copied(outs[0])}, outs[0])
     try:
@@ -171,6 +171,11 @@ def stage_of(tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dict[st
     pairs = zip(result if type(result) is tuple else [result], outs, strict=True)
     stored = [one if to is None else store(tracer, function.__name__, one, to) for one, to in pairs]
     return tuple(stored) if type(result) is tuple else stored[0]
+
+
+def _leaves_elements(function: Any) -> bool:
+    """Whether a function may write only some elements of `out`: those of numba.guvectorize are of loops that users write."""
+    return isinstance(function, np.ufunc) and function.signature is not None and _name_of(function).startswith("unknown.")
 
 
 def _write(tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dict[str, Any], target: Any) -> Any:
