@@ -334,8 +334,7 @@ class JitFunction(_face.Dispatcher):
         if may_stay and (key := self._staying_key(args, kwargs)) is not None and _face.current_device() is None:
             if not getattr(self._python, "calls_others", True):
                 self._python = self.__wrapped__  # nothing in it was worth a compilation
-            if self._python is self.__wrapped__:
-                self.stay(key[: len(args) + len(kwargs)], tuple(kwargs))  # the next one does not come by here
+            self.stay(key[: len(args) + len(kwargs)], tuple(kwargs), self._python)  # the next one does not come by here
             return self._python(*args, **kwargs)
         began_ns = time.perf_counter_ns()
         if (views := on_host(self.__name__, args, kwargs)) is not None:
