@@ -308,16 +308,16 @@ class Order:
 
 def add_stage(  # noqa: PLR0917
     tracer: Tracer, name: str, function: Any, args: Sequence[Any], kwargs: dict[str, Any], gives: Any,
-    order: Order | None = None, held: str = "",
+    order: Order | None = None, held: str = "", is_users: bool = False,
 ) -> Any:  # fmt: skip
     """A call of any function that only computes what `gives` says. With `held`, its result is held under that name, and
-    the number of the stage is given."""
+    the number of the stage is given. `is_users`: it may ask whether two of its arguments are one array."""
     if tracer.silenced:
         raise tracer.error(
             f"{name}() between kernels", "it may warn, where the function catches warnings", LEAVE_IT_OUT
         )
     operands: list[Value] = []
-    once: dict[int, Any] | None = {} if order is not None and order.behind is not None else None
+    once: dict[int, Any] | None = {} if is_users or (order is not None and order.behind is not None) else None
     given = [_handed(tracer, value, operands, once) for value in args]
     named = {key: _handed(tracer, value, operands, once) for key, value in kwargs.items()}
     if len(operands) > MOST_STAGE_OPERANDS - 2:
@@ -399,7 +399,7 @@ def seen_stage(tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dict[
     shapes = [Like(tracer, array).shape for array in callees.arrays_in((args, kwargs))]
     callee = function.__wrapped__ if isinstance(function, callees.PureFunction) else function
     try:
-        return add_stage(tracer, name, callee, args, kwargs, _given(given, shapes))
+        return add_stage(tracer, name, callee, args, kwargs, _given(given, shapes), is_users=True)
     except NoTextError as error:
         raise tracer.error(f"{name}() between kernels", f"an argument, of type {error}") from None
 
