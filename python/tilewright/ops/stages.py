@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import itertools
 import sys
+import types
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from inspect import BoundArguments, Parameter
 from types import MethodType
@@ -29,8 +31,8 @@ from ..symbolic.graph import INT64, Value
 from ..symbolic.registry import provides, signature
 from ..symbolic.scalars import RunScalar, Symbolic, SymInt, SymScalar, number_of_the_call, refuse_kinds, size_of
 from ..symbolic.sizes import Size
-from ..symbolic.stages import HandedAsList, Listed, NoTextError, Operand, Raw, Stage, call_of, result_of
-from ..symbolic.tracer import LEAVE_IT_OUT, MOST_STAGE_OPERANDS, CalleeNotSeen, Tracer
+from ..symbolic.stages import HandedAsList, Listed, NoTextError, Operand, Raw, Same, Stage, argument_text, call_of, result_of
+from ..symbolic.tracer import LEAVE_IT_OUT, MOST_STAGE_OPERANDS, CalleeNotSeen, Tracer, Unreached
 from ..taken_ways import Way
 from .elementwise import store_exactly, store_result
 from .operands import NO_VALUE, dtype_of, is_symbolic, operand_of, shape_of, to_value
@@ -384,6 +386,10 @@ def seen_stage(tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dict[
     args, kwargs = _one_for_each_array([args, kwargs], [])
     name = _name_of(function)
     try:
+        _refuse_without_text([args, kwargs])  # a function that the call makes is another one in each call: never seen
+    except NoTextError as error:
+        raise tracer.error(f"{name}() between kernels", f"an argument, of type {error}") from None
+    try:
         given = callees.seen(function, args, kwargs, lambda value: _kind_of(tracer, value))
     except callees.NotSeen:
         raise tracer.error_of(
@@ -404,6 +410,14 @@ def seen_stage(tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dict[
         raise tracer.error(f"{name}() between kernels", f"an argument, of type {error}") from None
 
 
+def _refuse_without_text(value: Any) -> None:
+    if type(value) in (list, tuple, dict):
+        for one in value.values() if type(value) is dict else value:
+            _refuse_without_text(one)
+    elif not isinstance(value, (Symbolic, np.ndarray, HandedAsList)):
+        argument_text(value, "$")
+
+
 def _is_complex(leaf: Any) -> bool:
     return isinstance(leaf, callees.Array) and leaf.dtype.kind == "c"
 
@@ -416,20 +430,23 @@ def effect_stage(  # noqa: PLR0917
     what stands for a container or an object in the result, given the expression for it and the value of the call. `run`:
     what does the same as the function, perhaps faster."""
     args, kwargs = [_given_to(value) for value in args], {key: _given_to(value) for key, value in kwargs.items()}
-    args, kwargs = _one_for_each_array([args, kwargs], [])
+    args, kwargs = _with_functions(_one_for_each_array([args, kwargs], []), functions := [])
     name = _name_of(function)
     try:
         found = callees.seen((function, way), args, kwargs, lambda value: _kind_of(tracer, value))
     except callees.NotSeen:
-        effects.ask(function, way)
-        raise tracer.error_of(
+        is_unreached = effects.ask(function, way, tracer.cache["function"].__code__)
+        unseen = tracer.error_of(
             CalleeNotSeen, f"{name}() was not called yet; what it gives is seen when it is", "Call the function once."
-        ) from None
+        )
+        raise (Unreached(unseen) if is_unreached else unseen) from None
     except TypeError as error:
         raise tracer.error(f"{name}()", f"it is no stage between kernels, for {error}") from None
     arrays = list(callees.arrays_in((args, kwargs)))
     in_memory = {id(one): one for one in arrays if _is_in_memory(one)}.values()
-    if any(_share_memory(tracer, one, other) for one, other in itertools.combinations(in_memory, 2)):
+    if any(_share_memory(tracer, one, other) for one, other in itertools.combinations(in_memory, 2)) or any(
+        not one.shape and sum(one is other for other in arrays) > 1 for one in in_memory
+    ):
         raise tracer.error(f"{name}()", "two of its arguments share memory, and it may write them")
     written = [arrays[k] for k in found.written]
     if any(not isinstance(array, SymArray) or array.is_scalar for array in written):
@@ -440,7 +457,7 @@ def effect_stage(  # noqa: PLR0917
     for one in found.changed:
         tracer.changes_outside(name, one)
     kind = effects.Pure if callees.is_decided_by_data(function) else effects.Effect
-    effect = kind(function, way, found.gives, found.written, tracer.places, run or function)
+    effect = kind(function, way, found.gives, found.written, tracer.places, run or function, functions)
     order = Order(tracer.cache[EFFECTS], behind=tracer.checked)
     try:
         pieces = add_stage(tracer, name, effect, args, kwargs, gives, order)
@@ -482,6 +499,28 @@ def _one_for_each_array(value: Any, seen: list[SymArray]) -> Any:
     return first
 
 
+def is_function(value: Any) -> bool:
+    """Whether it is a function, a class or a module, which Python code is handed as it is."""
+    if isinstance(value, types.BuiltinFunctionType):
+        return isinstance(value.__self__, types.ModuleType)
+    return type(value) in (types.FunctionType, types.ModuleType, np.ufunc, type)
+
+
+def _with_functions(value: Any, functions: list[Any]) -> Any:
+    """Arguments in which a function stands for what the effect holds."""
+    if type(value) in (list, tuple):
+        return type(value)(_with_functions(one, functions) for one in value)
+    if type(value) is dict:
+        return {key: _with_functions(one, functions) for key, one in value.items()}
+    if not is_function(value):
+        return value
+    with suppress(NoTextError):
+        argument_text(value, "$")
+        return value
+    functions.append(value)
+    return Same(f"callee.functions[{len(functions) - 1}]", value.__name__, type(value), value)
+
+
 EFFECTS = "effects"  # the order of such calls, in a tracer's cache
 
 
@@ -497,6 +536,8 @@ def _kind_of(tracer: Tracer, value: Any) -> Any:
         return "array", value.dtype.str, value.ndim
     if isinstance(value, SymInt):
         return int
+    if isinstance(value, Same):
+        return value.kind, value.value
     if isinstance(value, Raw):
         return callees.kind_of_object(value.kind)
     if isinstance(value, HandedAsList):
@@ -552,6 +593,8 @@ def _handed(tracer: Tracer, value: Any, operands: list[Value], once: dict[int, A
     if once is not None and id(value) in once:
         return once[id(value)]
     held, kind = _value_of(tracer, value)
+    if once is not None and not held.shape and _is_in_memory(value):
+        kind = "numpy.asarray"  # operands of no dimensions are NumPy's numbers
     first = len(operands)
     if held.dtype.kind != "c":
         operands.append(held)

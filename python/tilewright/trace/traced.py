@@ -54,6 +54,7 @@ from ..symbolic.tracer import (
     TooLong,
     Tracer,
     WaitsForOthers,
+    Unreached,
 )
 from ..taken_ways import only_way, was_watched
 from .emit import Emitter, digest_of, quoted
@@ -390,6 +391,8 @@ def _trace_decided(root: types.FunctionType, once: Callable[[Decided], Traced], 
                 decided.unrolled[loop.place] = loop.why
             else:
                 decided.kept.add(loop.place)
+        except Unreached as found:
+            raise found.unseen from None
         except (RecursionError, MemoryError) as error:
             raise _too_deep(root, error) from None
 
