@@ -75,11 +75,24 @@ def _every_third() -> np.ufunc:
     table = (ctypes.c_void_p * 40).from_address(get(capsule, None))
     number, text = ctypes.c_int, ctypes.c_char_p
     make = ctypes.PYFUNCTYPE(
-        ctypes.py_object, ctypes.c_void_p, ctypes.c_void_p, text, number, number, number, number, text, text, number, text
+        ctypes.py_object,
+        ctypes.c_void_p,
+        ctypes.c_void_p,
+        text,
+        number,
+        number,
+        number,
+        number,
+        text,
+        text,
+        number,
+        text,
     )(table[31])  # PyUFunc_FromFuncAndDataAndSignature
     kept = (loop, (ctypes.c_void_p * 1)(ctypes.cast(loop, ctypes.c_void_p).value), (ctypes.c_void_p * 1)(), b"\x0c\x0c")
     _KEPT.append(kept)  # NumPy holds pointers to them
-    return make(ctypes.addressof(kept[1]), ctypes.addressof(kept[2]), kept[3], 1, 1, 1, -1, b"thirds", b"", 0, b"(n)->(n)")
+    return make(
+        ctypes.addressof(kept[1]), ctypes.addressof(kept[2]), kept[3], 1, 1, 1, -1, b"thirds", b"", 0, b"(n)->(n)"
+    )
 
 
 _KEPT: list[object] = []

@@ -64,7 +64,12 @@ def by_a_class(kind: type, x: Any) -> Any:
 
 @pytest.mark.parametrize(
     ("function", "first", "second"),
-    [(by_a_function, twice, thrice), (by_a_function, np.sin, math.ceil), (by_a_module, np, np), (by_a_class, int, float)],
+    [
+        (by_a_function, twice, thrice),
+        (by_a_function, np.sin, math.ceil),
+        (by_a_module, np, np),
+        (by_a_class, int, float),
+    ],
 )
 def test_functions_and_modules_are_handed_as_they_are(function: Any, first: Any, second: Any) -> None:
     compiled = tilewright.jit(function, strict=True)

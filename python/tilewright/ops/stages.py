@@ -31,7 +31,18 @@ from ..symbolic.graph import INT64, Value
 from ..symbolic.registry import provides, signature
 from ..symbolic.scalars import RunScalar, Symbolic, SymInt, SymScalar, number_of_the_call, refuse_kinds, size_of
 from ..symbolic.sizes import Size
-from ..symbolic.stages import HandedAsList, Listed, NoTextError, Operand, Raw, Same, Stage, argument_text, call_of, result_of
+from ..symbolic.stages import (
+    HandedAsList,
+    Listed,
+    NoTextError,
+    Operand,
+    Raw,
+    Same,
+    Stage,
+    argument_text,
+    call_of,
+    result_of,
+)
 from ..symbolic.tracer import LEAVE_IT_OUT, MOST_STAGE_OPERANDS, CalleeNotSeen, Tracer, Unreached
 from ..taken_ways import Way
 from .elementwise import store_exactly, store_result
@@ -177,7 +188,9 @@ def stage_of(tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dict[st
 
 def _leaves_elements(function: Any) -> bool:
     """Whether a function may write only some elements of `out`: those of numba.guvectorize are of loops that users write."""
-    return isinstance(function, np.ufunc) and function.signature is not None and _name_of(function).startswith("unknown.")
+    return (
+        isinstance(function, np.ufunc) and function.signature is not None and _name_of(function).startswith("unknown.")
+    )
 
 
 def _write(tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dict[str, Any], target: Any) -> Any:

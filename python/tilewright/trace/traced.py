@@ -53,8 +53,8 @@ from ..symbolic.tracer import (
     SizeGuard,
     TooLong,
     Tracer,
-    WaitsForOthers,
     Unreached,
+    WaitsForOthers,
 )
 from ..taken_ways import only_way, was_watched
 from .emit import Emitter, digest_of, quoted
