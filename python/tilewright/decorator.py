@@ -57,6 +57,7 @@ _MAX_OF_ONE_VALUE = 8
 _MAX_WATCHED = 8
 _MOST_OTHERS = 16  # calls of other shapes, while some of one shape are NumPy's
 _MOST_BEGUN_ANEW = 2  # trials: shapes that never come again are compiled code's
+_MOST_FAILED = 16  # calls in a row whose data fail a check of their plan: NumPy has computed each of them behind it
 _MOST_SETTLING = 12  # calls before it is known how functions that stages call are called best
 # A watched call takes its time for looking; a first call of a plan finds nothing in the caches.
 _SLOWER_THAN_WATCHED = 2
@@ -116,6 +117,7 @@ class JitFunction(_face.Dispatcher):
         self._parts = parts_of(function)
         self._python: Callable[..., Any] = function  # what runs calls that NumPy serves best
         self._long_calls = 0  # of those, in a row
+        self._failed = self._failed_at = 0  # calls in a row whose plans failed, and the last one's number
 
     def _without_out(self, kwargs: dict[str, Any]) -> tuple[dict[str, Any], Any]:
         """The keywords of the function itself, and `out` where it has no such parameter."""
@@ -337,8 +339,7 @@ class JitFunction(_face.Dispatcher):
         if may_stay and (key := self._staying_key(args, kwargs)) is not None and _face.current_device() is None:
             if not getattr(self._python, "calls_others", True):
                 self._python = self.__wrapped__  # nothing in it was worth a compilation
-            if self._python is self.__wrapped__:
-                self.stay(key[: len(args) + len(kwargs)], tuple(kwargs))  # the next one does not come by here
+            self.stay(key[: len(args) + len(kwargs)], tuple(kwargs), self._python)  # the next one does not come by here
             return self._python(*args, **kwargs)
         began_ns = time.perf_counter_ns()
         if (views := on_host(self.__name__, args, kwargs)) is not None:
@@ -694,6 +695,10 @@ class JitFunction(_face.Dispatcher):
 
     def _behind_a_plan(self, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> Any:
         """In NumPy, for a call whose plan did not come to its end."""
+        is_next = self.calls - self._failed_at <= 2  # a call that is missed counts twice
+        self._failed, self._failed_at = self._failed + 1 if is_next else 1, self.calls
+        if self._failed >= _MOST_FAILED and out is None and self not in _active.functions:
+            self.stay(shape_key(args, kwargs)[: len(args) + len(kwargs)], tuple(kwargs), self._python)
         made = effects.taken() if any(one.traced.has_effects for one in self._specializations) else ()
         return self._in_numpy(args, kwargs, out, made)
 

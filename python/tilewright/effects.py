@@ -30,7 +30,7 @@ from .callees import (
 )
 from .outside_values import Change, Places, changes_since
 from .strided_copies import copy_as_it_lies
-from .taken_ways import Site, Way
+from .taken_ways import Site, Way, times_watched
 
 
 class _Differs(Exception):  # noqa: N818 - it never leaves the call: NumPy goes on behind it
@@ -142,13 +142,14 @@ class Effect:
 
     def __init__(  # noqa: PLR0917
         self, function: Callable[..., Any], way: Way, gives: Any, written: Sequence[int], places: Places,
-        run: Callable[..., Any],
+        run: Callable[..., Any], functions: Sequence[Any] = (),
     ) -> None:  # fmt: skip
         """`gives` and `written`: as callees.Seen has them. `places`: what the compiled function reads beside it, which the
         function may not change, or NumPy goes on; one of C's has its arguments alone to change. `run`: what is called, the
-        function or what does the same."""
+        function or what does the same. `functions`: that it is handed."""
         self.function, self.way, self.gives, self.written = function, way, gives, written
         self.run = run
+        self.functions = functions
         self.places = Places() if isinstance(function, types.BuiltinFunctionType) else places
 
     def behind(self, checked: Any) -> Effect:
@@ -235,16 +236,20 @@ class Replay:
         return again
 
 
-_asked: set[tuple[Any, Way]] = set()
+_asked: dict[tuple[Any, Way], int] = {}  # and how often the compiled function was watched before
+_reached: set[tuple[Any, Way]] = set()
+_LEAST_WATCHED = 2  # calls that do not come to a place, before it is one that calls do not come to
 _asked_parts: dict[tuple[Any, Way], None] = {}  # statements, the last ones asked for last
 
 
-def ask(function: Any, way: Way) -> None:
-    """The function is to be looked at when a watched call calls it there."""
-    _asked.add((function, way))
+def ask(function: Any, way: Way, root: types.CodeType) -> bool:
+    """The function is to be looked at when a watched call calls it there. Whether no watched call came there so far."""
+    watched = times_watched(root)
+    asked = _asked.setdefault((function, way), watched)
     if is_part(function):
         _asked_parts.pop((function, way), None)
         _asked_parts[function, way] = None
+    return (function, way) not in _reached and watched - asked >= _LEAST_WATCHED
 
 
 def parts_of(code: Any, around: Way) -> list[Site]:
@@ -254,9 +259,12 @@ def parts_of(code: Any, around: Way) -> list[Site]:
 
 def is_asked(function: Any, way: Way) -> bool:
     try:
-        return (function, way) in _asked
+        is_one = (function, way) in _asked
     except TypeError:  # nothing unhashable was asked for
         return False
+    if is_one:
+        _reached.add((function, way))
+    return is_one
 
 
 def names_of_effects(stages: Mapping[str, Any]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -13,11 +14,13 @@ Way = tuple[Site, ...]
 Branch = tuple[Way, Site]
 # Of compiled functions whose calls were watched: which ways their ifs have taken.
 _taken: dict[types.CodeType, dict[Branch, set[bool]]] = {}
+_watched: Counter[types.CodeType] = Counter()  # how many of their calls
 
 
 def watch_branches(root: types.CodeType) -> Callable[[Branch, Any], bool]:
     """Keeps which ways the ifs of a watched call take: truth(branch, condition)."""
     ways = _taken.setdefault(root, {})
+    _watched[root] += 1
 
     def truth(branch: Branch, condition: Any) -> bool:
         holds = bool(condition)
@@ -29,6 +32,10 @@ def watch_branches(root: types.CodeType) -> Callable[[Branch, Any], bool]:
 
 def was_watched(root: types.CodeType) -> bool:
     return root in _taken
+
+
+def times_watched(root: types.CodeType) -> int:
+    return _watched[root]
 
 
 def only_way(root: types.CodeType, branch: Branch) -> bool | None:

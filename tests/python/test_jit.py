@@ -861,14 +861,14 @@ def test_what_stays_with_numpy_is_forgotten_with_the_plans():
     def f(x):
         return x + 1
 
-    f.stay((((3,), np.dtype(float)),), ())
+    f.stay((((3,), np.dtype(float)),), (), f.__wrapped__)
     x = np.zeros(3)
     assert "_miss" not in frames_of(f, x)
     f.forget_stayed()
     assert "_miss" in frames_of(f, x)
     for key, names in (([], ()), (((),), ()), ((int,), ("x", "y")), ((int,), [])):
         with pytest.raises(TypeError, match="stay: the key is a tuple, with a part for each argument"):
-            f.stay(key, names)
+            f.stay(key, names, f.__wrapped__)
 
 
 def test_one_blas_call_stays_with_numpy(caplog):

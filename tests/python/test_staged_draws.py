@@ -86,6 +86,11 @@ def old_generator(seed):
     return state.normal(size=3) + state.rand(3)
 
 
+def old_generator_by_name(seed):
+    state = np.random.RandomState(seed=seed)
+    return state.normal(size=3)
+
+
 def global_draws(n):
     return np.random.randn(n) + np.random.rand(n), np.random.randint(0, 5, size=n), np.random.choice(5)
 
@@ -100,7 +105,9 @@ def seeded_globally(n):
 
 
 @pytest.mark.parametrize(
-    "function", [made_from_a_seed, old_generator, global_draws, seeded_globally], ids=lambda function: function.__name__
+    "function",
+    [made_from_a_seed, old_generator, old_generator_by_name, global_draws, seeded_globally],
+    ids=lambda function: function.__name__,
 )
 def test_generators_of_the_function_and_numpys_own(function):
     check(function, 6)

@@ -158,18 +158,12 @@ bool has_shared_out(PyObject* self, PyObject* kwargs) {
     return false;
 }
 
-/// Runs the function itself: the call stays with NumPy.
-PyObject* call_wrapped(PyObject* self, PyObject* args, PyObject* kwargs) {
-    static PyObject* const name = PyUnicode_InternFromString("__wrapped__");
-    const Ref wrapped(PyObject_GetAttr(self, name));
-    return wrapped ? PyObject_Call(wrapped.get(), args, kwargs) : nullptr;
-}
-
 PyObject* call(PyObject* self, PyObject* args, PyObject* kwargs) {
     auto* object = reinterpret_cast<DispatcherObject*>(self);
     ++object->calls;
     const StayedCalls& stayed = plans_of(self).stayed;
-    if (!stayed.empty() && stayed.has(args, kwargs) && !device_context()) return call_wrapped(self, args, kwargs);
+    if (const Ref run = stayed.empty() ? Ref() : stayed.find(args, kwargs); run && !device_context())
+        return PyObject_Call(run.get(), args, kwargs);
     bool unchecked = false;
     PyObject* result = serve(self, args, kwargs, unchecked);
     if (result || PyErr_Occurred() || has_shared_out(self, kwargs)) return result;
@@ -234,8 +228,9 @@ PyObject* clear_plans(PyObject* self, PyObject*) {
 }
 
 PyObject* stay(PyObject* self, PyObject* args) {
-    PyObject *key = nullptr, *names = nullptr;
-    if (!PyArg_ParseTuple(args, "OO:stay", &key, &names) || !plans_of(self).stayed.add(key, names)) return nullptr;
+    PyObject *key = nullptr, *names = nullptr, *run = nullptr;
+    if (!PyArg_ParseTuple(args, "OOO:stay", &key, &names, &run) || !plans_of(self).stayed.add(key, names, run))
+        return nullptr;
     Py_RETURN_NONE;
 }
 
@@ -315,9 +310,9 @@ PyObject* make_dispatcher_type() {
          "not."},
         {"clear", clear_plans, METH_NOARGS, "clear($self)\n--\n\nForgets all plans."},
         {"stay", stay, METH_VARARGS,
-         "stay($self, key, names, /)\n--\n\n"
-         "From now on the function itself (`__wrapped__`) runs calls like this one, before any plan is looked at. The "
-         "last few\nare kept. key: for each argument (shape, dtype), (class, value), a class, a code object, or what "
+         "stay($self, key, names, run, /)\n--\n\n"
+         "From now on `run` runs calls like this one, before any plan is looked at: the function, or what does the same. "
+         "The last few\nare kept. key: for each argument (shape, dtype), (class, value), a class, a code object, or what "
          "it is; names: of\nthose that are given by keyword, which come last."},
         {"forget_stayed", forget_stayed, METH_NOARGS, "forget_stayed($self)\n--\n\nForgets what stay() said."},
         {"_check_failed", default_check_failed, METH_VARARGS,

@@ -43,7 +43,7 @@ bool fits(PyObject* value, PyObject* part) {
 
 } // namespace
 
-bool StayedCalls::add(PyObject* key, PyObject* names) {
+bool StayedCalls::add(PyObject* key, PyObject* names, PyObject* run) {
     bool is_key = PyTuple_Check(key) && PyTuple_Check(names) && PyTuple_Size(names) <= PyTuple_Size(key);
     for (Py_ssize_t k = 0; is_key && k < PyTuple_Size(key); ++k) {
         PyObject* const part = PyTuple_GetItem(key, k);
@@ -54,7 +54,7 @@ bool StayedCalls::add(PyObject* key, PyObject* names) {
                         "stay: the key is a tuple, with a part for each argument; names are some of them.");
         return false;
     }
-    Call call{Ref::borrowed(key), Ref::borrowed(names)};
+    Call call{Ref::borrowed(key), Ref::borrowed(names), Ref::borrowed(run)};
     if (calls_.size() < kMostCalls)
         calls_.push_back(std::move(call));
     else
@@ -67,9 +67,9 @@ void StayedCalls::clear() {
     gone.swap(calls_);
 }
 
-bool StayedCalls::has(PyObject* args, PyObject* kwargs) const {
+Ref StayedCalls::find(PyObject* args, PyObject* kwargs) const {
     const Py_ssize_t positional = PyTuple_Size(args), keywords = kwargs ? PyDict_Size(kwargs) : 0;
-    return std::ranges::any_of(calls_, [&](const Call& call) {
+    const auto found = std::ranges::find_if(calls_, [&](const Call& call) {
         PyObject *key = call.key.get(), *names = call.names.get();
         bool same = PyTuple_Size(key) == positional + keywords && PyTuple_Size(names) == keywords;
         for (Py_ssize_t k = 0; same && k < positional; ++k)
@@ -80,12 +80,14 @@ bool StayedCalls::has(PyObject* args, PyObject* kwargs) const {
         }
         return same;
     });
+    return found == calls_.end() ? Ref() : Ref::borrowed(found->run.get());
 }
 
 int StayedCalls::traverse(visitproc visit, void* arg) const {
     for (const Call& call : calls_) {
         Py_VISIT(call.key.get());
         Py_VISIT(call.names.get());
+        Py_VISIT(call.run.get());
     }
     return 0;
 }

@@ -12,17 +12,17 @@ class StayedCalls {
   public:
     /// `key`: what is the same in all such calls, a value an argument: (shape, dtype) of an array, (class, value) of a
     /// word or number whose value counts, the class of an object, or what the argument or its code object is.
-    /// `names`: those of the last arguments, by keyword. False with a TypeError for other objects.
-    bool add(PyObject* key, PyObject* names);
+    /// `names`: those of the last arguments, by keyword. `run`: what runs them. False with a TypeError for other objects.
+    bool add(PyObject* key, PyObject* names, PyObject* run);
     void clear();
     bool empty() const { return calls_.empty(); }
-    /// Whether such a call is among them.
-    bool has(PyObject* args, PyObject* kwargs) const;
+    /// What runs such a call; null where it is not among them.
+    Ref find(PyObject* args, PyObject* kwargs) const;
     int traverse(visitproc visit, void* arg) const;
 
   private:
     struct Call {
-        Ref key, names;
+        Ref key, names, run;
     };
     std::vector<Call> calls_;
     std::size_t next_ = 0; ///< the place of the next one, where there are as many as are kept

@@ -493,7 +493,7 @@ class Calls(Part):
         if cls is np.random.RandomState and self.tracer.checked is not None:
             if not self.tracer.draws_are_stages:
                 raise DrawsAreStages
-            return made_here(self.tracer, cls, args)
+            return made_here(self.tracer, cls, args, kwargs)
         if cls.__module__.startswith("numpy.random"):
             raise self.error(
                 node, ast.unparse(node)[:80], "a compiled function makes random generators only by np.random.default_rng()",

@@ -32,6 +32,8 @@ _PREFIX = "__tilewright_inner_"
 # Calls that took so long altogether, and each of them so long, are worth a compilation.
 _WORTH_S, _CALL_S, _LOOP_S = 0.02, 2e-6, 2e-5
 _SEEN = 64  # calls after which a function whose calls are short is called as it is
+_MEASURED = 8  # one of so many calls behind those
+_NEVER = 256  # calls of a function that do not come to a place: Python does not look at it there any more
 _COMPARED, _FASTER = 3, 0.8  # calls of compiled code at least, and what they may take of Python's time
 _MOST_MISSES, _MOST_MISSES_S = 40, 5.0  # calls that compile, trace or go to NumPy
 _DEEPER_S = 1e-4  # of each call: looking at what it calls takes a microsecond or two
@@ -85,6 +87,11 @@ class RunByPython:
 
     def _settle(self, run: Callable[..., Any]) -> None:
         self._run, self.is_plain = run, run is self.function
+        Settling.events += 1
+
+    @property
+    def was_called(self) -> bool:
+        return self._seen > 0
 
 
 class InnerCalls:
@@ -99,6 +106,7 @@ class InnerCalls:
         self._call: Callable[..., Any] | None = None
         self._made_of = parts_of(function)
         self._is_running = False
+        self._runs, self._known_events = 0, -1
         self._account = Account()
         node = getattr(function, "__tilewright_node__", None) or source_of(function)
         if isinstance(node, ast.FunctionDef) and not has_private_names(node):
@@ -132,10 +140,13 @@ class InnerCalls:
             return self.function(*args, **kwargs)
         if self._is_running:  # what recursion calls was looked at by the outermost call
             return self._call(*args, **kwargs)
-        self._leave_what_is_pythons()
-        is_as_it_was = self._made_of == parts_of(self.function) and all(
-            one.is_as_it_was() for one in self._inner.values()
-        )
+        self._runs += 1
+        if self._known_events != Settling.events or self._runs == _NEVER:
+            self._known_events = Settling.events
+            self._leave_what_is_pythons()
+        is_as_it_was = self._made_of == parts_of(self.function)
+        for one in self._inner.values():
+            is_as_it_was = is_as_it_was and one.is_as_it_was()
         # Statements as a function are handed the variables that are set; where loops are called, all have to be.
         may_lack = self._loops and is_part(self.function) and len(kwargs) < len(self.function.__kwdefaults__ or ())
         if self._call is None or not is_as_it_was or may_lack:
@@ -149,6 +160,7 @@ class InnerCalls:
     def _outermost(self, *args: Any, **kwargs: Any) -> Any:
         assert self._call is not None
         account = here.account = self._account
+        account.wake()
         begun, tried_s = time.perf_counter(), account.tried_s
         try:
             return self._call(*args, **kwargs)
@@ -162,9 +174,12 @@ class InnerCalls:
         given_up = {
             key for key, one in known.items() if one.is_given_up and not (key in self._inner and self._is_deeper(key))
         }
+        if self._runs >= _NEVER:
+            given_up |= {key for key, one in known.items() if not one.was_called}
         if given_up - self._left:
             self._left |= given_up
             self._make()
+            Settling.events += 1  # those that call it may have nothing left to look at
 
     def _is_deeper(self, name: str) -> bool:
         """Whether a function that Python runs has calls that may be compiled, in itself or in what it calls."""
@@ -193,10 +208,21 @@ class _Inner:
         self.least_s = _CALL_S
         self.compiled: Any = None
         self.is_given_up = False
+        self._unmeasured = 0  # calls before the next one that is measured
+        self._scope = {} if name in home.__code__.co_freevars else home.__globals__
         self.cell = types.CellType(self._looked_at(self._measured(function, self._note_plain)))
 
     def is_as_it_was(self) -> bool:
-        return _looked_up(self.home, self.name) is self.function
+        return self._scope.get(self.name) is self.function or _looked_up(self.home, self.name) is self.function
+
+    @property
+    def was_called(self) -> bool:
+        return self.plain.count > 0
+
+    def try_again(self) -> None:
+        """A function that waited until runs had paid for another try."""
+        if self.compiled is None and not self.is_given_up:
+            self.cell.cell_contents = self._looked_at(self._measured(self.function, self._note_plain))
 
     def _looked_at(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """The function, which stays as it is where a call shows that others may see what it is handed, or gives: compiled
@@ -204,6 +230,8 @@ class _Inner:
 
         def call(*args: Any, **kwargs: Any) -> Any:
             if self.plain.count >= _SEEN:
+                if self.cell.cell_contents is call:
+                    self.cell.cell_contents = function
                 return function(*args, **kwargs)
             # Numbers and texts have no memory of theirs, and small ones are shared by all of Python.
             given = [one for one in self._handed(args, kwargs) if not isinstance(one, NUMBERS)]
@@ -236,6 +264,9 @@ class _Inner:
         clock = time.perf_counter
 
         def call(*args: Any, **kwargs: Any) -> Any:
+            if self._unmeasured:
+                self._unmeasured -= 1
+                return function(*args, **kwargs)
             account, events, begun = here.account, Settling.events, clock()
             tried_s = account.tried_s if account is not None else 0.0
             try:
@@ -252,12 +283,18 @@ class _Inner:
         return call
 
     def _note_plain(self, took_s: float, _: bool) -> None:
-        self.plain.add(took_s)
+        is_often = self.plain.count >= _SEEN
+        self.plain.add(took_s, _MEASURED if is_often else 1)
+        self._unmeasured = _MEASURED - 1 if is_often else 0
         if self.compiled is not None or (self.plain.count < _SEEN and self.plain.took_s <= _WORTH_S):
             return
         if self.plain.mean_s < self.least_s:
             self.cell.cell_contents, self.is_given_up = self.function, True
-        elif self.plain.took_s > _WORTH_S and (here.account is None or here.account.may_try):
+        elif self.plain.took_s > _WORTH_S and here.account is not None and not here.account.may_try:
+            here.account.waiting.append(self)
+            self.cell.cell_contents = self.function
+        elif self.plain.took_s > _WORTH_S:
+            self._unmeasured = 0
             self.compiled = self._compiled()
             if self.compiled is None:
                 self._give_up()
@@ -318,9 +355,9 @@ class _Calls:
     def __init__(self) -> None:
         self.count, self.took_s = 0, 0.0
 
-    def add(self, took_s: float) -> None:
-        self.count += 1
-        self.took_s += took_s
+    def add(self, took_s: float, times: int = 1) -> None:
+        self.count += times
+        self.took_s += took_s * times
 
     @property
     def mean_s(self) -> float:

@@ -17,6 +17,9 @@ class Run(Protocol):
 
     is_plain: bool
 
+    @property
+    def was_called(self) -> bool: ...
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 
 
@@ -49,6 +52,10 @@ class MadeBy:
     def is_given_up(self) -> bool:
         return self._run.is_plain
 
+    @property
+    def was_called(self) -> bool:
+        return self._run.was_called
+
     def _made(self, *args: Any, **kwargs: Any) -> Any:
         if self.kind.__init__ is not self.init or not is_users_class(self.kind):  # type: ignore[misc]
             return self.kind(*args, **kwargs)
@@ -76,6 +83,10 @@ class Method:
     def is_given_up(self) -> bool:
         """Whether Python alone calls all that were seen."""
         return bool(self._known) and all(one is None or one[1].is_plain for one in self._known.values())
+
+    @property
+    def was_called(self) -> bool:
+        return bool(self._known)
 
     def _of(self, owner: Any) -> Any:
         kind = type(owner)

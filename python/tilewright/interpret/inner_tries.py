@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import threading
+from typing import Protocol
 
 _FREE_TRIES_S = 3.0
+
+
+class Waits(Protocol):
+    """What may be faster as compiled code, and is Python's until there is time to try it."""
+
+    def try_again(self) -> None: ...
 
 
 class Account:
@@ -13,6 +20,13 @@ class Account:
 
     def __init__(self) -> None:
         self.tried_s, self.ran_s = 0.0, 0.0
+        self.waiting: list[Waits] = []
+
+    def wake(self) -> None:
+        if self.waiting and self.may_try:
+            waiting, self.waiting = self.waiting, []
+            for one in waiting:
+                one.try_again()
 
     @property
     def may_try(self) -> bool:

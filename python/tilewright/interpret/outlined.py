@@ -322,6 +322,9 @@ def read_first(statements: Iterable[ast.stmt], known: set[str]) -> set[str]:
             inner(node.orelse)
             inner(node.finalbody)
         else:
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):  # which may call itself, by that name
+                reads(*node.decorator_list, *node.args.defaults, *node.args.kw_defaults)
+                known.add(node.name)
             reads(node)
             known |= _stores([node]) - {
                 item.target.id

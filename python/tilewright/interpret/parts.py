@@ -10,7 +10,7 @@ import ast
 import collections
 import itertools
 import types
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -25,7 +25,7 @@ from .kept_objects import KeptObject, handed, kept_object
 from .outlined import RETURNED, Outline, is_part, outline_of, part_site, place_in
 from .source import inside, site_of
 from .state import Part, State
-from .unknown_callees import EffectsAreStages, has_text
+from .unknown_callees import EffectsAreStages, has_text, pin_functions
 from .watched import can_be_watched
 
 
@@ -35,6 +35,7 @@ class Parts(Part):
     def __init__(self, state: State) -> None:
         super().__init__(state)
         self.taken = [way for way in self.tracer.as_stages if is_part(way[-1])]
+        self.handed: dict[Any, dict[str, Any]] = {}  # to those that ran: their variables, before they set them anew
 
     def beginning(self, statements: Sequence[ast.stmt], position: int) -> int | None:
         """Runs the statements that are left to Python from this one on; the position behind them."""
@@ -110,7 +111,13 @@ class Parts(Part):
             outline = outline_of(function, part_site(statements[first], statements[last]))
             if outline is None:
                 return None
-            needed = [name for name in outline.reads if self._is_needed(name, statements[first : last + 1])]
+            handed = [
+                self.handed.get(one, {})
+                for one in self.taken
+                if one[:-1] == way and (place := place_in(statements, one[-1])) is not None and place[0] == first
+            ]
+            variables = dict(collections.ChainMap(*handed, self.frame.variables))
+            needed = [name for name in outline.reads if self._is_needed(name, statements[first : last + 1], variables)]
             if not needed:
                 break
             before = [k for k in range(first) if any(name in _bound(statements[k]) for name in needed)]
@@ -134,9 +141,9 @@ class Parts(Part):
             if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Load) and item not in handed
         )
 
-    def _is_needed(self, name: str, statements: Sequence[ast.stmt]) -> bool:
+    def _is_needed(self, name: str, statements: Sequence[ast.stmt], variables: Mapping[str, Any]) -> bool:
         """Whether what makes a variable belongs to the statements that read it."""
-        value = self.frame.variables.get(name)
+        value = variables.get(name)
         if type(value) is list and self.inputs.is_outer(value):
             return not _can_be_handed(value)  # where they change it, NumPy goes on: the caller's list is changed
         if isinstance(value, (list, dict, set, bytearray, collections.deque)):
@@ -144,7 +151,7 @@ class Parts(Part):
             memories = [id(one.storage) for one in arrays if isinstance(one, SymArray) and not one.is_scalar]
             are_apart = len(arrays) < MOST_STAGE_OPERANDS and len(memories) == len(set(memories))
             return not (are_apart and _only_read(name, statements) and _can_be_handed(value))
-        return name in self.frame.variables and not _can_be_handed(value)
+        return name in variables and not _can_be_handed(value)
 
     def _run(self, way: Any) -> None:
         tracer, frame = self.tracer, self.frame
@@ -158,10 +165,12 @@ class Parts(Part):
             raise refusal
         if EFFECTS not in tracer.cache:
             raise EffectsAreStages
-        held = {name: handed(self._read(name)) for name in outline.reads if name in frame.variables}
+        self.handed[way] = {name: self._read(name) for name in outline.reads if name in frame.variables}
+        held = {name: handed(value) for name, value in self.handed[way].items()}
         if self.inputs.objects_in(list(held.values())) is not None:
             raise refusal
         self.inputs.pin(outline.call)
+        pin_functions(self, list(held.values()), refusal)
         with tracer.no_kernel(refusal):
             run = inner_calls_of(outline.call)
             given = effect_stage(tracer, outline.call, [], held, way, partial(kept_object, tracer), run)

@@ -7,8 +7,9 @@ the call after all.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -89,13 +90,15 @@ def of_the_caller(tracer: Tracer, words: SymArray, name: str) -> StagedGenerator
     return made
 
 
-def made_here(tracer: Tracer, function: Callable[..., Any], args: Sequence[Any]) -> StagedGenerator:
+def made_here(
+    tracer: Tracer, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any] = MappingProxyType({})
+) -> StagedGenerator:
     """np.random.default_rng(seed), RandomState(seed): made at each call."""
     held = f"g{len(tracer.stages) + 1}"
     kind = function if isinstance(function, type) else np.random.Generator
     gives = ()
     name = f"numpy.random.{function.__name__}"
-    number = add_stage(tracer, name, function, list(args), {}, gives, None, held)
+    number = add_stage(tracer, name, function, list(args), dict(kwargs), gives, None, held)
     return StagedGenerator(tracer, kind, number, held)
 
 

@@ -8,6 +8,7 @@ goes the same ways.
 from __future__ import annotations
 
 import ast
+import sys
 import types
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,7 @@ import numpy as np
 from .. import effects
 from ..callees import containers_in
 from ..errors import TraceError
-from ..ops.stages import EFFECTS, effect_stage
+from ..ops.stages import EFFECTS, effect_stage, is_function
 from ..symbolic.arrays import SymArray
 from ..symbolic.compressed import Compressed
 from ..symbolic.graph import INT64
@@ -80,6 +81,7 @@ class UnknownCallees(Part):
         if EFFECTS not in tracer.cache:
             raise EffectsAreStages
         self.inputs.pin(function)
+        pin_functions(self, [*args, *kwargs.values()], refusal)
         with tracer.no_kernel(refusal):
             kept = partial(kept_object, tracer)
             run = inner_calls_of(function) if isinstance(function, types.FunctionType) else None
@@ -89,9 +91,7 @@ class UnknownCallees(Part):
 def has_text(value: Any) -> bool:
     """Whether a stage's text can hold an argument, or it is handed over."""
     if isinstance(value, (SymArray, np.ndarray)):
-        return value.ndim > 0 or (
-            isinstance(value, SymArray) and value.is_scalar
-        )  # stages are handed numbers for those
+        return value.ndim > 0 or (isinstance(value, SymArray) and value.dtype.kind != "c")
     if isinstance(value, (Symbolic, Compressed, HandedAsList)):
         return True
     if isinstance(value, KeptObject):
@@ -103,8 +103,28 @@ def has_text(value: Any) -> bool:
     try:
         argument_text(value, "$")
     except NoTextError:
-        return False
+        return is_function(value)
     return True
+
+
+def pin_functions(part: Part, given: Any, refusal: TraceError) -> None:
+    """Functions that a stage is handed are the same ones in each call."""
+    if type(given) in (list, tuple):
+        for one in given:
+            pin_functions(part, one, refusal)
+    elif type(given) is dict:
+        pin_functions(part, list(given.values()), refusal)
+    elif is_function(given):
+        if part.inputs.path_of(given) is None and not _is_named(given):
+            raise refusal
+        part.inputs.pin(given)
+
+
+def _is_named(function: Any) -> bool:
+    """Whether its module has it under its name."""
+    if isinstance(function, types.ModuleType):
+        return sys.modules.get(function.__name__) is function
+    return getattr(sys.modules.get(function.__module__ or ""), function.__name__, None) is function
 
 
 def begin_effects(tracer: Tracer) -> None:

@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import itertools
 import sys
+import types
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from inspect import BoundArguments, Parameter
 from types import MethodType
@@ -29,8 +31,19 @@ from ..symbolic.graph import INT64, Value
 from ..symbolic.registry import provides, signature
 from ..symbolic.scalars import RunScalar, Symbolic, SymInt, SymScalar, number_of_the_call, refuse_kinds, size_of
 from ..symbolic.sizes import Size
-from ..symbolic.stages import HandedAsList, Listed, NoTextError, Operand, Raw, Stage, call_of, result_of
-from ..symbolic.tracer import LEAVE_IT_OUT, MOST_STAGE_OPERANDS, CalleeNotSeen, Tracer
+from ..symbolic.stages import (
+    HandedAsList,
+    Listed,
+    NoTextError,
+    Operand,
+    Raw,
+    Same,
+    Stage,
+    argument_text,
+    call_of,
+    result_of,
+)
+from ..symbolic.tracer import LEAVE_IT_OUT, MOST_STAGE_OPERANDS, CalleeNotSeen, Tracer, Unreached
 from ..taken_ways import Way
 from .elementwise import store_exactly, store_result
 from .operands import NO_VALUE, dtype_of, is_symbolic, operand_of, shape_of, to_value
@@ -155,10 +168,10 @@ def stage_of(tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dict[st
         written = _write(tracer, function, bound.args[is_method:], bound.kwargs, target)
         return None if written is target else NotImplemented
     outs = out if isinstance(out, (tuple, list)) else [out]
-    if len(outs) > 1 and kwargs.get("where", True) is not True:
-        return NotImplemented  # what is left out keeps what was there, in each of them
+    is_partial = kwargs.get("where", True) is not True or _leaves_elements(owner)  # those keep what was there
+    if is_partial and len(outs) > 1 and any(isinstance(one, SymArray) for one in outs):
+        return NotImplemented
     if len(outs) == 1 and isinstance(outs[0], SymArray) and isinstance(given, Gives):
-        is_partial = kwargs.get("where", True) is not True  # what is left out keeps what was there
         if is_partial or np.dtype(given.dtype) != outs[0].dtype:  # NumPy may compute in another dtype
             return _write(tracer, function, args, {**kwargs, "out": Copied(outs[0])}, outs[0])
     try:
@@ -171,6 +184,13 @@ def stage_of(tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dict[st
     pairs = zip(result if type(result) is tuple else [result], outs, strict=True)
     stored = [one if to is None else store(tracer, function.__name__, one, to) for one, to in pairs]
     return tuple(stored) if type(result) is tuple else stored[0]
+
+
+def _leaves_elements(function: Any) -> bool:
+    """Whether a function may write only some elements of `out`: those of numba.guvectorize are of loops that users write."""
+    return (
+        isinstance(function, np.ufunc) and function.signature is not None and _name_of(function).startswith("unknown.")
+    )
 
 
 def _write(tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dict[str, Any], target: Any) -> Any:
@@ -303,16 +323,16 @@ class Order:
 
 def add_stage(  # noqa: PLR0917
     tracer: Tracer, name: str, function: Any, args: Sequence[Any], kwargs: dict[str, Any], gives: Any,
-    order: Order | None = None, held: str = "",
+    order: Order | None = None, held: str = "", is_users: bool = False,
 ) -> Any:  # fmt: skip
     """A call of any function that only computes what `gives` says. With `held`, its result is held under that name, and
-    the number of the stage is given."""
+    the number of the stage is given. `is_users`: it may ask whether two of its arguments are one array."""
     if tracer.silenced:
         raise tracer.error(
             f"{name}() between kernels", "it may warn, where the function catches warnings", LEAVE_IT_OUT
         )
     operands: list[Value] = []
-    once: dict[int, Any] | None = {} if order is not None and order.behind is not None else None
+    once: dict[int, Any] | None = {} if is_users or (order is not None and order.behind is not None) else None
     given = [_handed(tracer, value, operands, once) for value in args]
     named = {key: _handed(tracer, value, operands, once) for key, value in kwargs.items()}
     if len(operands) > MOST_STAGE_OPERANDS - 2:
@@ -379,6 +399,10 @@ def seen_stage(tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dict[
     args, kwargs = _one_for_each_array([args, kwargs], [])
     name = _name_of(function)
     try:
+        _refuse_without_text([args, kwargs])  # a function that the call makes is another one in each call: never seen
+    except NoTextError as error:
+        raise tracer.error(f"{name}() between kernels", f"an argument, of type {error}") from None
+    try:
         given = callees.seen(function, args, kwargs, lambda value: _kind_of(tracer, value))
     except callees.NotSeen:
         raise tracer.error_of(
@@ -394,9 +418,17 @@ def seen_stage(tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dict[
     shapes = [Like(tracer, array).shape for array in callees.arrays_in((args, kwargs))]
     callee = function.__wrapped__ if isinstance(function, callees.PureFunction) else function
     try:
-        return add_stage(tracer, name, callee, args, kwargs, _given(given, shapes))
+        return add_stage(tracer, name, callee, args, kwargs, _given(given, shapes), is_users=True)
     except NoTextError as error:
         raise tracer.error(f"{name}() between kernels", f"an argument, of type {error}") from None
+
+
+def _refuse_without_text(value: Any) -> None:
+    if type(value) in (list, tuple, dict):
+        for one in value.values() if type(value) is dict else value:
+            _refuse_without_text(one)
+    elif not isinstance(value, (Symbolic, np.ndarray, HandedAsList)):
+        argument_text(value, "$")
 
 
 def _is_complex(leaf: Any) -> bool:
@@ -411,20 +443,23 @@ def effect_stage(  # noqa: PLR0917
     what stands for a container or an object in the result, given the expression for it and the value of the call. `run`:
     what does the same as the function, perhaps faster."""
     args, kwargs = [_given_to(value) for value in args], {key: _given_to(value) for key, value in kwargs.items()}
-    args, kwargs = _one_for_each_array([args, kwargs], [])
+    args, kwargs = _with_functions(_one_for_each_array([args, kwargs], []), functions := [])
     name = _name_of(function)
     try:
         found = callees.seen((function, way), args, kwargs, lambda value: _kind_of(tracer, value))
     except callees.NotSeen:
-        effects.ask(function, way)
-        raise tracer.error_of(
+        is_unreached = effects.ask(function, way, tracer.cache["function"].__code__)
+        unseen = tracer.error_of(
             CalleeNotSeen, f"{name}() was not called yet; what it gives is seen when it is", "Call the function once."
-        ) from None
+        )
+        raise (Unreached(unseen) if is_unreached else unseen) from None
     except TypeError as error:
         raise tracer.error(f"{name}()", f"it is no stage between kernels, for {error}") from None
     arrays = list(callees.arrays_in((args, kwargs)))
     in_memory = {id(one): one for one in arrays if _is_in_memory(one)}.values()
-    if any(_share_memory(tracer, one, other) for one, other in itertools.combinations(in_memory, 2)):
+    if any(_share_memory(tracer, one, other) for one, other in itertools.combinations(in_memory, 2)) or any(
+        not one.shape and sum(one is other for other in arrays) > 1 for one in in_memory
+    ):
         raise tracer.error(f"{name}()", "two of its arguments share memory, and it may write them")
     written = [arrays[k] for k in found.written]
     if any(not isinstance(array, SymArray) or array.is_scalar for array in written):
@@ -435,7 +470,7 @@ def effect_stage(  # noqa: PLR0917
     for one in found.changed:
         tracer.changes_outside(name, one)
     kind = effects.Pure if callees.is_decided_by_data(function) else effects.Effect
-    effect = kind(function, way, found.gives, found.written, tracer.places, run or function)
+    effect = kind(function, way, found.gives, found.written, tracer.places, run or function, functions)
     order = Order(tracer.cache[EFFECTS], behind=tracer.checked)
     try:
         pieces = add_stage(tracer, name, effect, args, kwargs, gives, order)
@@ -477,6 +512,28 @@ def _one_for_each_array(value: Any, seen: list[SymArray]) -> Any:
     return first
 
 
+def is_function(value: Any) -> bool:
+    """Whether it is a function, a class or a module, which Python code is handed as it is."""
+    if isinstance(value, types.BuiltinFunctionType):
+        return isinstance(value.__self__, types.ModuleType)
+    return type(value) in (types.FunctionType, types.ModuleType, np.ufunc, type)
+
+
+def _with_functions(value: Any, functions: list[Any]) -> Any:
+    """Arguments in which a function stands for what the effect holds."""
+    if type(value) in (list, tuple):
+        return type(value)(_with_functions(one, functions) for one in value)
+    if type(value) is dict:
+        return {key: _with_functions(one, functions) for key, one in value.items()}
+    if not is_function(value):
+        return value
+    with suppress(NoTextError):
+        argument_text(value, "$")
+        return value
+    functions.append(value)
+    return Same(f"callee.functions[{len(functions) - 1}]", value.__name__, type(value), value)
+
+
 EFFECTS = "effects"  # the order of such calls, in a tracer's cache
 
 
@@ -492,6 +549,8 @@ def _kind_of(tracer: Tracer, value: Any) -> Any:
         return "array", value.dtype.str, value.ndim
     if isinstance(value, SymInt):
         return int
+    if isinstance(value, Same):
+        return value.kind, value.value
     if isinstance(value, Raw):
         return callees.kind_of_object(value.kind)
     if isinstance(value, HandedAsList):
@@ -547,6 +606,8 @@ def _handed(tracer: Tracer, value: Any, operands: list[Value], once: dict[int, A
     if once is not None and id(value) in once:
         return once[id(value)]
     held, kind = _value_of(tracer, value)
+    if once is not None and not held.shape and _is_in_memory(value):
+        kind = "numpy.asarray"  # operands of no dimensions are NumPy's numbers
     first = len(operands)
     if held.dtype.kind != "c":
         operands.append(held)

@@ -71,6 +71,13 @@ class Raw:
 
 
 @dataclass(frozen=True)
+class Same(Raw):
+    """A function, a class or a module, which is the same in all calls of the program."""
+
+    value: Any = None
+
+
+@dataclass(frozen=True)
 class Stage:
     """What one stage computes."""
 

@@ -136,6 +136,15 @@ class CalleeNotSeen(TraceError):
     not_seen = True
 
 
+class Unreached(Exception):  # noqa: N818
+    """Calls that were watched do not come to a place. On a way of a branch on data it is like an error of the user's: NumPy
+    runs the call that comes there."""
+
+    def __init__(self, unseen: CalleeNotSeen) -> None:
+        super().__init__(unseen.what)
+        self.unseen = unseen
+
+
 class WaitsForOthers(TraceError):
     """A loop that another thread ends: Python runs the call, on the caller's own arrays and objects."""
 

@@ -53,6 +53,7 @@ from ..symbolic.tracer import (
     SizeGuard,
     TooLong,
     Tracer,
+    Unreached,
     WaitsForOthers,
 )
 from ..taken_ways import only_way, was_watched
@@ -389,6 +390,8 @@ def _trace_decided(root: types.FunctionType, once: Callable[[Decided], Traced], 
                 decided.unrolled[loop.place] = loop.why
             else:
                 decided.kept.add(loop.place)
+        except Unreached as found:
+            raise found.unseen from None
         except (RecursionError, MemoryError) as error:
             raise _too_deep(root, error) from None
 
