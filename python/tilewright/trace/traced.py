@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 import types
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -46,6 +46,7 @@ from ..symbolic.sizes import Size
 from ..symbolic.stages import ON_DEVICE, REPRODUCIBLE, Stage, Untaken
 from ..symbolic.tracer import (
     MAX_RANK,
+    MAX_VALUES,
     Argument,
     CalleeNotSeen,
     Decided,
@@ -64,6 +65,8 @@ _PLAIN = (str, bytes, bool, int, float, complex)  # constants that may stand in 
 _MOST_NOT_FOLLOWED = (
     12  # functions and statements of one call that Python runs, since something in them cannot be traced
 )
+# Operations of traces that came to nothing: then the outermost function or statements around a refusal are Python's.
+_MOST_IN_VAIN = 2 * MAX_VALUES
 _CONTRACTS = ("numpy", "reproducible", "fast")
 
 
@@ -323,7 +326,9 @@ def _leave_out(code: types.CodeType, error: TraceError, decided: Decided, first:
             return
     if error.not_seen:
         raise error
-    ways = (way for one in refusals for way in (*one.ways, *_in_order(one.parts)))
+    ways: Iterable[Any] = (way for one in refusals for way in (*one.ways, *_in_order(one.parts)))
+    if sum(decided.made_in_vain) > _MOST_IN_VAIN:
+        ways = sorted((*error.ways, *reversed(error.parts)), key=len)
     way = next((way for way in ways if way not in decided.as_stages and way not in decided.given_up), None)
     if way is None:
         way, error = _inside_of_a_stage(decided, first)
@@ -453,6 +458,7 @@ def _trace_once(  # noqa: PLR0917
         try:
             result = interpreter.run_node(node, root, None, symbolic, tracer.file, root.__name__)
         except Exception as error:
+            decided.made_in_vain.append(tracer.made)
             file, name, line = tracer.last_frame
             error.traced_at = (file, line, name)  # type: ignore[attr-defined]
             raise
