@@ -18,6 +18,7 @@ pytestmark = pytest.mark.compile
 def soon_long(monkeypatch):
     """Forty expressions without an operation are long; gives what counts all that are evaluated."""
     monkeypatch.setattr(expressions, "_MOST_WITHOUT_OPERATIONS", 40)
+    monkeypatch.setattr(expressions, "_LOOKED_AT", 20)
     counted = [0]
     evaluate = expressions.Expressions.evaluate
 
