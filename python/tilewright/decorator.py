@@ -392,6 +392,8 @@ class JitFunction(_face.Dispatcher):
             if specialization.traced.has_effects or specialization.trial is not None:
                 return self._in_first_plan(specialization, bound, args, kwargs, out, began_ns)
             return self._in_plan(specialization, bound, args, kwargs, out)
+        if way == "later":
+            return self._in_numpy(args, kwargs, out)
         if way == "unserved":
             return self._unserved(specialization, bound, args, kwargs, out)
         if way == "device":  # by an array from outside of the call
@@ -477,9 +479,11 @@ class JitFunction(_face.Dispatcher):
 
     def _way_of(
         self, specialization: Specialization, bound: Bound, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Literal["numpy", "plan", "unserved"]:
+    ) -> Literal["numpy", "plan", "unserved", "later"]:
         """Who serves this call of NumPy arrays. Compiles what it needs, and compares that with NumPy."""
         if specialization.numpy_reason(bound) is None:
+            if specialization.traced.has_effects and not specialization.is_built(bound):
+                return "later"  # what Python does between kernels bounds what is won
             if not self._compile_for(specialization, bound):
                 return "plan"
             if not specialization.fits(bound):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from . import checks, forks, logs, plan
 from ._face import current_device, size_symbols
 from .binding import Bound, bind
-from .builder import BuildRequest, build, default_schedule
+from .builder import BuildRequest, build, default_schedule, is_built
 from .devices import check_device, place_all, places_among
 from .errors import DeviceError, Error, ScheduleError
 from .machine import CUDA_DEFAULT
@@ -152,6 +152,10 @@ class Specialization:
                     replace(v, conditions=conditions) if v.label.startswith("large ") else v for v in self.versions
                 ]
         logs.logger.info("%s: runs in NumPy: %s", self.signature, reason)
+
+    def is_built(self, bound: Bound) -> bool:
+        """Whether the version that a call needs is there, or soon is; else another thread builds it."""
+        return self.fits(bound) or len(self.versions) >= _MAX_VERSIONS or is_built(self.request(bound))
 
     def add_version(self, bound: Bound) -> plan.Version:
         """Build the version that this call needs and put it in its place; where none can serve it, nothing is built twice."""
