@@ -8,7 +8,7 @@ import functools
 import types
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..callees import is_decided_by_data, is_pure, watching, watching_effects
@@ -102,6 +102,8 @@ class Look:
     limits: Limits | None = None  # of looking at calls that no trace asked for
     # Statements of a function, given its code and the way to it, that are called as functions.
     parts: Callable[[Any, Way], list[Site]] = lambda *_: []
+    # Functions with such statements, as they are called: a loop may call one many times.
+    made: dict[Any, _Watching | None] = field(default_factory=dict)
 
 
 def can_be_watched(function: Any) -> bool:
@@ -201,10 +203,13 @@ _made: dict[
 ] = {}  # by the identity of a function's code, which it keeps alive
 
 
-def _code_that_watches(function: types.FunctionType, sites: list[Site]) -> _Watching | None:
+def _code_that_watches(function: types.FunctionType, sites: list[Site], made: dict[Any, Any]) -> _Watching | None:
     """The function's code with each call looked at; None without source."""
     if sites:  # which are of this function, with what is around it
-        return _compiled(function, sites)
+        key = function, *sites
+        if key not in made:
+            made[key] = _compiled(function, sites)
+        return made[key]  # type: ignore[no-any-return]
     code = function.__code__
     if id(code) not in _made:
         _made[id(code)] = code, _compiled(function, [])
@@ -270,7 +275,7 @@ def _copy_that_watches(function: types.FunctionType, way: Way, look: Look) -> Ca
         return holds
 
     code = function.__code__
-    found = _code_that_watches(function, look.parts(code, way))
+    found = _code_that_watches(function, look.parts(code, way), look.made)
     if found is None:
         return None
     inner, parts = found
