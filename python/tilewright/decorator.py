@@ -482,8 +482,10 @@ class JitFunction(_face.Dispatcher):
     ) -> Literal["numpy", "plan", "unserved", "later"]:
         """Who serves this call of NumPy arrays. Compiles what it needs, and compares that with NumPy."""
         if specialization.numpy_reason(bound) is None:
-            if specialization.traced.has_effects and not specialization.is_built(bound):
-                return "later"  # what Python does between kernels bounds what is won
+            # What Python does between kernels, or around a function that nobody asked for, bounds what is won.
+            may_wait = specialization.traced.has_effects or not self.is_asked_for
+            if may_wait and not specialization.is_built(bound):
+                return "later"
             if not self._compile_for(specialization, bound):
                 return "plan"
             if not specialization.fits(bound):
@@ -979,6 +981,11 @@ class QuietFunction(JitFunction):
     """One that nobody asked for: what it cannot compile is no news."""
 
     is_asked_for = False
+
+    @property
+    def waits(self) -> bool:
+        """Whether Python runs calls while another thread builds what they need."""
+        return any(one.is_being_built for one in self._specializations)
 
     def _miss(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         effects.Settling.events += 1

@@ -47,6 +47,11 @@ def is_done(key: str, make: Callable[[], Build]) -> bool:
     return not later.is_alive()
 
 
+def goes_on(key: str) -> bool:
+    """Whether another thread is at it."""
+    return key in _begun and _begun[key].is_alive()
+
+
 def taken(key: str) -> Build | None:
     """A build that was begun so, waited for; None where there is none, or a fork has left its thread behind."""
     later = _begun.pop(key, None)

@@ -9,6 +9,7 @@ import pytest
 import tilewright
 from tilewright import builder, later_builds
 from tilewright.errors import InternalError
+from tilewright.interpret import inner_calls
 
 pytestmark = pytest.mark.compile
 
@@ -96,3 +97,34 @@ def test_a_build_whose_thread_a_fork_left_behind_is_made_anew():
     assert later_builds.is_done("a key", lambda: None)
     assert later_builds.taken("a key") is None
     assert later_builds.taken("a key") is None
+
+
+def test_inner_functions_are_pythons_while_another_thread_builds_them(held_back, monkeypatch):
+    """Such calls say nothing of compiled code, however many they are."""
+    monkeypatch.setattr(inner_calls, "_WORTH_S", 1e-5)
+    monkeypatch.setattr(inner_calls, "_CALL_S", 0.0)
+    inner = inner_calls.inner_calls_of(around)
+    x = np.arange(8.0)
+    for _ in range(5):
+        assert inner(x, 30) == around(x, 30)
+    known = inner._inner["wave"]
+    assert known.compiled is not None
+    assert not known.is_given_up
+    assert known.compiled.waits
+    held_back.set()
+    for later in [*later_builds._begun.values()]:
+        later.join()
+    assert inner(x, 30) == around(x, 30)
+    assert not known.compiled.waits
+    assert known.compiled.specializations[0].versions
+
+
+def wave(x, k):
+    return (x * k + x * x).sum()
+
+
+def around(x, count):
+    heights = {}
+    for k in range(count):
+        heights[k] = float(wave(x, k))
+    return heights

@@ -270,6 +270,10 @@ def trace(
     once = partial(_trace_once, function, root, args, kwargs or {}, contract, changing, untaken)
     begun = begun or Begun()
     lasting = begun.resumed(root.__code__, effects and untaken is None)
+    if (waiting := begun.waiting) is not None:  # for what the call showed that was watched: the same trace would end there
+        begun.waiting, decided = None, lasting.lasting()
+        error, decided.unrolled = waiting
+        _leave_out(root.__code__, error, decided, begun.first or error)
     while True:
         decided = lasting.lasting()
         try:
@@ -290,6 +294,7 @@ def trace(
                 raise
             if not error.not_seen:
                 begun.first = begun.first or error
+                begun.waiting = (error, decided.unrolled) if _waits_for_ways(root.__code__, error, decided) else None
             _leave_out(root.__code__, error, decided, begun.first or error)
 
 
@@ -299,10 +304,13 @@ class Begun:
 
     decided: Decided = field(default_factory=Decided)
     first: TraceError | None = None  # of all refusals
+    # One that branches are around of which no call was watched yet, and why loops were unrolled by then.
+    waiting: tuple[TraceError, dict[Any, TraceError]] | None = None
 
     def resumed(self, code: types.CodeType, takes_effects: bool) -> Decided:
         before = self.decided
-        for error in (*before.as_stages.values(), *filter(None, [self.first])):
+        waiting = (self.waiting[0], *self.waiting[1].values()) if self.waiting is not None else ()
+        for error in (*before.as_stages.values(), *waiting, *filter(None, [self.first])):
             error.__traceback__ = error.__context__ = error.__cause__ = None  # they hold the frames of whole traces
         self.decided = before.lasting()
         self.decided.takes_effects = takes_effects
@@ -316,10 +324,9 @@ class Begun:
 def _leave_out(code: types.CodeType, error: TraceError, decided: Decided, first: TraceError) -> None:
     """Decides what is no more followed, so that the next trace goes without what was refused; or raises."""
     refusals = (error, *decided.unrolled.values())
-    branches = [branch for one in refusals for branch in one.branches]
-    if branches and not was_watched(code):
+    if _waits_for_ways(code, error, decided):
         raise error if error.not_seen else _not_taken_yet(error) from None
-    for branch, holds in branches:
+    for branch, holds in (branch for one in refusals for branch in one.branches):
         only = only_way(code, branch)
         if branch not in decided.one_way and only is not None and holds is not only:
             decided.one_way[branch] = only
@@ -335,6 +342,11 @@ def _leave_out(code: types.CodeType, error: TraceError, decided: Decided, first:
     if len(decided.as_stages) >= _MOST_NOT_FOLLOWED:
         raise first from None
     decided.as_stages[way] = error
+
+
+def _waits_for_ways(code: types.CodeType, error: TraceError, decided: Decided) -> bool:
+    """Whether branches on data are around what was refused, and no call was watched that shows which ways they take."""
+    return any(one.branches for one in (error, *decided.unrolled.values())) and not was_watched(code)
 
 
 def _inside_of_a_stage(decided: Decided, first: TraceError) -> tuple[Any, TraceError]:
