@@ -6,13 +6,13 @@ import hashlib
 import json
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from . import forks, logs, plan, settings
+from . import forks, later_builds, logs, plan, settings
 from .cache import object_cache
 from .errors import InternalError, ScheduleError
 from .machine import host_isa, is_cuda_isa
@@ -77,28 +77,38 @@ class BuildRequest:
 
 def build(request: BuildRequest) -> Build:
     """Compile, or take from the cache. Raises TranslateError, ScheduleError, InternalError."""
+    key = request.key()
+    return later_builds.taken(key) or _built(request, key)
+
+
+def is_built(request: BuildRequest) -> bool:
+    """Whether a build is there, or soon is; else another thread makes it."""
+    key = request.key()
+    return later_builds.is_done(key, lambda: _built(request, key, is_waited_for=False))
+
+
+def _built(request: BuildRequest, key: str, is_waited_for: bool = True) -> Build:
     _log_passes(request)
     cache = object_cache()
-    key = request.key()
     found = cache.load(key)
     if found is None:
         with cache.building(key):
             found = cache.load(key)  # another process may have built it while we waited
             if found is None:
                 with forks.compiling():
-                    found = compile_now(request)
+                    found = compile_now(request, is_waited_for)
                 cache.store(key, found)
     logs.schedule.debug("%s", found.schedule)
     return found
 
 
-def compile_now(request: BuildRequest) -> Build:
+def compile_now(request: BuildRequest, is_waited_for: bool = True) -> Build:
     """Compile, whatever the cache holds."""
     native = compiler()
     schedule = default_schedule(request)
     wants_text = logs.wanted(logs.asm) or logs.wanted(logs.loops)
     try:
-        with _said_when_long(request):
+        with _said_when_long(request) if is_waited_for else nullcontext():
             made = native.build(
                 request.program,
                 request.options(),

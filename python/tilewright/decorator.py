@@ -396,6 +396,8 @@ class JitFunction(_face.Dispatcher):
             if specialization.traced.has_effects or specialization.trial is not None:
                 return self._in_first_plan(specialization, bound, args, kwargs, out, began_ns)
             return self._in_plan(specialization, bound, args, kwargs, out)
+        if way == "later":
+            return self._in_numpy(args, kwargs, out)
         if way == "unserved":
             return self._unserved(specialization, bound, args, kwargs, out)
         if way == "device":  # by an array from outside of the call
@@ -481,9 +483,13 @@ class JitFunction(_face.Dispatcher):
 
     def _way_of(
         self, specialization: Specialization, bound: Bound, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Literal["numpy", "plan", "unserved"]:
+    ) -> Literal["numpy", "plan", "unserved", "later"]:
         """Who serves this call of NumPy arrays. Compiles what it needs, and compares that with NumPy."""
         if specialization.numpy_reason(bound) is None:
+            # What Python does between kernels, or around a function that nobody asked for, bounds what is won.
+            may_wait = specialization.traced.has_effects or not self.is_asked_for
+            if may_wait and not specialization.is_built(bound):
+                return "later"
             if not self._compile_for(specialization, bound):
                 return "plan"
             if not specialization.fits(bound):
@@ -994,6 +1000,11 @@ class QuietFunction(JitFunction):
     """One that nobody asked for: what it cannot compile is no news."""
 
     is_asked_for = False
+
+    @property
+    def waits(self) -> bool:
+        """Whether Python runs calls while another thread builds what they need."""
+        return any(one.is_being_built for one in self._specializations)
 
     def _miss(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         effects.Settling.events += 1

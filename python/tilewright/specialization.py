@@ -13,10 +13,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from . import checks, forks, logs, plan
+from . import checks, forks, later_builds, logs, plan
 from ._face import current_device, size_symbols
 from .binding import Bound, bind
-from .builder import BuildRequest, build, default_schedule
+from .builder import BuildRequest, build, default_schedule, is_built
 from .devices import check_device, place_all, places_among
 from .errors import DeviceError, Error, ScheduleError
 from .machine import CUDA_DEFAULT
@@ -72,6 +72,7 @@ class Specialization:
         self.variant: dict[str, str] = {}  # choices of a person's, for looking at; schedules name their own
         self.partials: Partials | None = None  # of calls beyond what kernels can index, once there was one
         self._leads: dict[bool, plan.Version] = {}  # the tuned or hand-written ones: of the host, of a device
+        self._being_built = ""  # the key of a build
         self._lock = forks.Lock()
 
     def __repr__(self) -> str:
@@ -152,6 +153,19 @@ class Specialization:
                     replace(v, conditions=conditions) if v.label.startswith("large ") else v for v in self.versions
                 ]
         logs.logger.info("%s: runs in NumPy: %s", self.signature, reason)
+
+    def is_built(self, bound: Bound) -> bool:
+        """Whether the version that a call needs is there, or soon is; else another thread builds it."""
+        if self.fits(bound) or len(self.versions) >= _MAX_VERSIONS:
+            return True
+        request = self.request(bound)
+        self._being_built = request.key()
+        return is_built(request)
+
+    @property
+    def is_being_built(self) -> bool:
+        """Whether another thread builds a version of it."""
+        return later_builds.goes_on(self._being_built)
 
     def add_version(self, bound: Bound) -> plan.Version:
         """Build the version that this call needs and put it in its place; where none can serve it, nothing is built twice."""

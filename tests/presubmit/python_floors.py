@@ -20,7 +20,7 @@ FLOORS: dict[str, str] = {
     "interpret": "interpret",
     "trace": "trace",
     "scripts": "record script",
-    "programs": "binding builder cache comparison datasets device_profile dispatch draws figures flops given_by_plans partials plan program"
+    "programs": "binding builder cache comparison datasets device_profile dispatch draws figures flops given_by_plans later_builds partials plan program"
                 " rounding stage_shares tolerance trials work workload",
     "specializations": "debug explain jitted placement result_table specialization stage_records stored tuning",
     "export": "export",

@@ -1,6 +1,7 @@
 """For every test of this folder."""
 
 import contextlib
+import math
 import shutil
 import signal
 import sqlite3
@@ -10,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tilewright
+from tilewright import later_builds
 from tilewright.decorator import JitFunction
 
 # Ctrl-C is what it is at a terminal, whoever started the tests: a shell's background jobs ignore SIGINT, and so does what they start.
@@ -24,6 +26,13 @@ def compiled_whatever_it_costs(request: pytest.FixtureRequest, monkeypatch: pyte
         monkeypatch.setattr(JitFunction, "_loses", lambda *_: False)
         monkeypatch.setattr(JitFunction, "_loses_to_watched", lambda *_: False)
         monkeypatch.setattr(JitFunction, "compares", False)
+
+
+@pytest.fixture(autouse=True)
+def builds_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is compiled is there at the call that needs it, however slow the machine is."""
+    monkeypatch.setattr(later_builds, "PATIENCE_S", math.inf)
+    monkeypatch.setattr(later_builds, "MOST_WAITING_S", math.inf)
 
 
 @pytest.fixture(scope="session")

@@ -10,6 +10,7 @@ import pytest
 import tilewright
 from tilewright.interpret import expressions, watched
 from tilewright.interpret.interpreter import Interpreter
+from tilewright.trace import traced
 
 pytestmark = pytest.mark.compile
 
@@ -18,6 +19,7 @@ pytestmark = pytest.mark.compile
 def soon_long(monkeypatch):
     """Forty expressions without an operation are long; gives what counts all that are evaluated."""
     monkeypatch.setattr(expressions, "_MOST_WITHOUT_OPERATIONS", 40)
+    monkeypatch.setattr(expressions, "_LOOKED_AT", 20)
     counted = [0]
     evaluate = expressions.Expressions.evaluate
 
@@ -117,3 +119,150 @@ def test_long_arguments_of_stages_are_shown_short():
     line = next(one for one in compiled.explain().splitlines() if "joined.lines" in one or "print(" in one)
     assert len(line) < 400
     assert "word 3'" in line
+
+
+def test_plain_values_that_take_long_one_by_one_are_pythons(soon_long, monkeypatch):
+    monkeypatch.setattr(expressions, "_MOST_WITHOUT_OPERATIONS", 1_000_000)
+    monkeypatch.setattr(expressions, "_MOST_WITHOUT_S", 0.0)
+    x, words = np.arange(5.0), ["no" if k % 7 == 0 else "w" * (k % 5) for k in range(400)]
+    compiled = tilewright.jit(counted_words, strict=True)
+    for _ in range(4):
+        np.testing.assert_array_equal(compiled(x, words), counted_words(x, words))
+    assert "between kernels" in compiled.explain()
+    assert soon_long[0] < 400
+
+
+def test_growing_tables_are_looked_through_at_pythons_speed():
+    """Each `in` asks whether the table holds an object whose class says what is equal."""
+
+    class Word:
+        def __eq__(self, other):
+            return True
+
+        __hash__ = None
+
+    def coded(text, x):
+        table, word = {"": 0}, ""
+        for c in text:
+            if word + c in table:
+                word += c
+            else:
+                table[word + c] = len(table)
+                word = ""
+        return x + len(table)
+
+    def among(x, word):
+        return x + 1 if 3 in [1, 2, word] else x
+
+    compiled, x = tilewright.jit(coded, strict=True), np.arange(3)
+    np.testing.assert_array_equal(compiled("abaabbab", x), coded("abaabbab", x))
+    np.testing.assert_array_equal(tilewright.jit(among)(x, Word()), among(x, Word()))
+    np.testing.assert_array_equal(tilewright.jit(among)(x, 4), among(x, 4))
+
+
+def test_a_place_that_no_trace_asked_for_is_looked_at_some_times(monkeypatch):
+    monkeypatch.setattr(watched, "_MOST_VISITS", 10)
+    looked = []
+    original = watched._look_at
+    monkeypatch.setattr(
+        watched, "_look_at", lambda function, *rest: looked.append(function) or original(function, *rest)
+    )
+
+    def letters(text, x):
+        return x + sum([ord(c) for c in text]) + max([ord(c) for c in text if c != "b"])
+
+    x, text = np.arange(3), "abc" * 100
+    np.testing.assert_array_equal(watched.run_watched(letters, (text, x), {}), letters(text, x))
+    assert looked.count(ord) == 20  # of two places
+
+
+def test_ifs_of_watched_calls_take_both_ways_and_ask_once():
+    asked = []
+
+    class Odd:
+        def __init__(self, number):
+            self.number = number
+
+        def __bool__(self):
+            asked.append(self.number)
+            return self.number % 2 == 1
+
+    def odd_ones(numbers):
+        return [one.number for one in numbers if odd(one)]
+
+    def odd(one):
+        found = "even"
+        if one:
+            found = "odd"
+        return found == "odd"
+
+    numbers = [Odd(k) for k in range(5)]
+    assert watched.run_watched(odd_ones, (numbers,), {}) == [1, 3]
+    assert asked == [0, 1, 2, 3, 4]
+
+
+def test_items_that_reduce_are_made_by_a_loop():
+    def sums(x):
+        y = np.array([(x - k).sum() for k in range(12)])
+        return y, y.max()
+
+    def few(x):
+        return np.array([(x - k).sum() for k in range(4)])
+
+    x = np.linspace(0.0, 1.0, 7)
+    compiled = tilewright.jit(sums, strict=True)
+    for mine, right in zip(compiled(x), sums(x), strict=True):
+        np.testing.assert_allclose(mine, right, rtol=1e-13)
+        assert type(mine) is type(right)
+    assert "for " in compiled.explain()
+    compiled = tilewright.jit(few, strict=True)
+    np.testing.assert_allclose(compiled(x), few(x), rtol=1e-13)
+    assert "loops of the program" not in compiled.explain()
+
+
+def test_items_of_several_shapes_that_reduce_are_made_one_by_one():
+    def parts(x):
+        rows = [x[: k + 1] * (x[k:].sum() + x.max()) for k in range(10)]
+        return np.concatenate(rows)
+
+    x = np.linspace(0.0, 1.0, 20)
+    compiled = tilewright.jit(parts, strict=True)
+    np.testing.assert_allclose(compiled(x), parts(x), rtol=1e-13)
+
+
+def test_what_takes_a_generator_is_no_stage():
+    """A watched call is handed the generator, and a trace a list of its items: neither would know the other's call."""
+
+    def longest(x, words):
+        parts = [x[k : k + 2] for k in range(3)]
+        best = max((np.partition(p, 1)[1], len(w)) for p, w in zip(parts, words, strict=True))
+        return best[0] + x
+
+    x = np.array([3.0, 1.0, 2.0, 5.0])
+    compiled = tilewright.jit(longest, strict=True)
+    for _ in range(12):
+        np.testing.assert_array_equal(compiled(x, ["a", "bc", "d"]), longest(x, ["a", "bc", "d"]))
+
+
+def test_long_traces_that_come_to_nothing_end_with_the_outermost_statements(monkeypatch):
+    x = np.arange(4.0)
+    for most, is_outermost in ((10_000, False), (0, True)):
+        monkeypatch.setattr(traced, "_MOST_IN_VAIN", most)
+        compiled = tilewright.jit(outer, strict=True)
+        for _ in range(4):
+            assert compiled(x) == outer(x)
+        assert (".middle(" in compiled.explain()) is is_outermost, compiled.explain()
+
+
+def inner(x):
+    text = str(x.sum())  # which no trace knows
+    return len(text) + len({text})
+
+
+def middle(x):
+    return inner(x) + 1
+
+
+def outer(x):
+    count = middle(x)
+    return count * 2 + x.max()

@@ -59,6 +59,8 @@ _SINGLE = (
     types.ClassMethodDescriptorType, types.GetSetDescriptorType, types.MemberDescriptorType, _face.Dispatcher,
     type(np._NoValue),
 )  # fmt: skip
+# Types of what is no object and holds none.
+_WITHOUT_OBJECTS = frozenset([int, float, bool, complex, str, bytes, type(None)])
 # What a member of an enumeration is for good; others of its attributes may be assigned.
 _OF_MEMBERS = frozenset(["name", "value", "_name_", "_value_"])
 # Modules whose numbers are facts: they are guarded, as a test may replace them, and stay numbers of the source.
@@ -279,6 +281,8 @@ class Inputs:
             parts = (value.start, value.stop, value.step)
         elif isinstance(value, functools.partial):
             parts = (value.func, value.args, value.keywords)
+        if _WITHOUT_OBJECTS.issuperset(map(type, parts)):  # of a long list, at Python's own speed
+            return None
         return next((found for part in parts if (found := self.objects_in(part, depth + 1)) is not None), None)
 
     def items_of(self, value: Any) -> list[Any] | None:

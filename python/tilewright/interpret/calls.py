@@ -116,9 +116,8 @@ class Calls(Part):
             is_ours = isinstance(
                 function, (GeneratorMethod, Followed, Vectorized)
             )  # of what stands for an object of the run
-            is_ours |= any(
-                isinstance(one, ast.GeneratorExp) for one in node.args
-            )  # a list while tracing: no call has that
+            # A watched call is handed the generator itself.
+            is_ours |= any(isinstance(one, ast.GeneratorExp) for one in node.args)
             may_be = not is_ours and error.is_of(evaluated) and self.unknown.can_be(function, args, kwargs)
             if may_be and (way := self.unknown.way_to(site_of(node))) is not None:
                 error.ways = (*error.ways, way)

@@ -8,10 +8,12 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from ..operations import REDUCTIONS
 from ..ops.stages import materialized
 from ..symbolic.arrays import SymArray
 from ..symbolic.scalars import size_of
 from ..symbolic.sizes import Size
+from ..symbolic.tracer import TooLong, Tracer
 from .array_lists import ArrayList, FormOfList, ListItem, Place, begin_list, end_list
 from .sequences import Sequence, SymRange, array_of_program, is_long, sequence_of
 from .source import is_read_by_others
@@ -34,7 +36,9 @@ class Comprehensions(Part):
             return None
         value = array_of_program(tracer, node, materialized(value))
         value = value.items() if isinstance(value, (ArrayList, StagedList)) else value
-        if not isinstance(value, (SymArray, SymRange, range, Sequence)) or not self._is_long(value):
+        if not isinstance(value, (SymArray, SymRange, range, Sequence)):
+            return None
+        if not self._is_long(value) and not _is_kept(tracer, place):
             return None
         is_plain = len(node.generators) == 1 and not node.generators[0].ifs
         in_array = is_plain and tracer.list_forms.get(place, True) is not None
@@ -92,6 +96,22 @@ class Comprehensions(Part):
             for name in names:
                 self.frame.variables.pop(name, None)
             self.frame.variables.update(saved)
+
+
+_MOST_REDUCTIONS = 8  # in copies of an item: each takes 0.2 to 0.4 s to compile
+
+
+def keep_where_slow(tracer: Tracer, place: Place, begun: int) -> None:
+    """A list whose items are made one by one is made by a loop, in another run of the trace, where they would not compile in
+    useful time. `begun`: how many values the block had before."""
+    if place in tracer.unrolled or _is_kept(tracer, place):
+        return
+    if sum(value.operation in REDUCTIONS for value in tracer.blocks[-1].values[begun:]) > _MOST_REDUCTIONS:
+        raise TooLong(place)
+
+
+def _is_kept(tracer: Tracer, place: Place) -> bool:
+    return (place in tracer.kept or place in tracer.list_forms) and place not in tracer.unrolled
 
 
 _FILLED, _POSITION = " the list of a comprehension", " position in the list of a comprehension"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import operator
+import time
 import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -20,7 +21,7 @@ from ..symbolic.scalars import RunBool, RunScalar, Symbolic, SymInt, SymScalar, 
 from .array_lists import ArrayList, ListItem, check_item, refuse_plain, repeated
 from .branches import Branches
 from .calls import Calls
-from .comprehensions import as_list
+from .comprehensions import as_list, keep_where_slow
 from .frame import InterpretedFunction
 from .iterators import TracedIterator
 from .plain_arrays import made_by_call
@@ -48,7 +49,8 @@ _UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
     ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert,
 }  # fmt: skip
 
-_MOST_WITHOUT_OPERATIONS = 50_000  # expressions: some 0.3 s
+# Expressions, some 0.3 s; or so much time of the processor, looked at every so many: where each goes through a long list, say.
+_MOST_WITHOUT_OPERATIONS, _MOST_WITHOUT_S, _LOOKED_AT = 50_000, 0.5, 1000
 _TAKE_ALL = (sum, min, max, list, tuple, sorted)
 
 _UNARY_METHODS = {ast.USub: "__neg__", ast.UAdd: "__pos__", ast.Invert: "__invert__"}
@@ -69,7 +71,7 @@ class Expressions(Part):
     def evaluate(self, node: ast.expr) -> Any:
         state = self.state
         state.evaluated += 1
-        if state.evaluated - state.evaluated_before > _MOST_WITHOUT_OPERATIONS:
+        if state.evaluated >= state.evaluated_before + state.looks * _LOOKED_AT:
             self._refuse_long(node)
         kind = type(node).__name__
         method = getattr(self, f"_eval_{kind}", None)
@@ -80,9 +82,14 @@ class Expressions(Part):
     def _refuse_long(self, node: ast.expr) -> None:
         """Work on Python's own values takes a trace a hundred times what it takes Python, of which no operation comes."""
         state, tracer = self.state, self.tracer
-        begun, made_before = state.evaluated_before, state.made_before
-        state.evaluated_before, state.made_before = state.evaluated, tracer.made
-        if tracer.made == made_before and tracer.takes_effects and not tracer.follows_all:
+        begun, now_s = state.evaluated_before, time.thread_time()
+        if tracer.made == state.made_before:
+            state.looks += 1
+            if state.evaluated - begun <= _MOST_WITHOUT_OPERATIONS and now_s - state.before_s <= _MOST_WITHOUT_S:
+                return
+        makes_nothing = tracer.made == state.made_before
+        state.evaluated_before, state.made_before, state.before_s, state.looks = state.evaluated, tracer.made, now_s, 1
+        if makes_nothing and tracer.takes_effects and not tracer.follows_all:
             refusal = self.error(
                 node, "a long calculation of plain values", "Python makes it in less time than it takes to follow it"
             )
@@ -471,8 +478,12 @@ class Expressions(Part):
         value = self.evaluate(first.iter)
         if (made := self.listed(node, value)) is not None:
             return made
-        items = self.iterate(first.iter, value)
-        return [self.evaluate(node.elt) for _ in self._comprehend(node.generators, items)]
+        items, begun = self.iterate(first.iter, value), len(self.tracer.blocks[-1].values)
+        made_here = []
+        for _ in self._comprehend(node.generators, items):
+            made_here.append(self.evaluate(node.elt))
+            keep_where_slow(self.tracer, self.place(node), begun)
+        return made_here
 
     def _eval_ListItem(self, node: ListItem) -> Any:
         item = self.evaluate(node.value)

@@ -301,7 +301,14 @@ class _Inner:
             else:
                 self.cell.cell_contents = self._measured(self.compiled, self._note_compiled)
 
+    def _note_waiting(self, *_: Any) -> None:
+        if not self.compiled.waits:
+            self.cell.cell_contents = self._measured(self.compiled, self._note_compiled)
+
     def _note_compiled(self, took_s: float, is_settling: bool) -> None:
+        if self.compiled.waits:  # another thread builds what the call needs
+            self.cell.cell_contents = self._measured(self.function, self._note_waiting)
+            return
         (self.misses if is_settling else self.compiled_calls).add(took_s)
         calls = self.compiled_calls
         if self.compiled.refusals or self.misses.count > _MOST_MISSES or self.misses.took_s > _MOST_MISSES_S:

@@ -64,6 +64,11 @@ class CompiledLoop:
         refusals: list[str] = self.jitted.refusals
         return refusals
 
+    @property
+    def waits(self) -> bool:
+        waits: bool = self.jitted.waits
+        return waits
+
     def __call__(self, *args: Any) -> Any:
         handed = self.loop.uses.handed(args)
         if handed is None or handed.kinds != self.kinds or not all(map(is_plain, handed.values)):

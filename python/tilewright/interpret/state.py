@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import collections
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -53,6 +54,8 @@ class State:
     evaluated: int = 0  # expressions
     evaluated_before: int = 0  # when it was looked at last whether operations come of them
     made_before: int = 0  # operations by then
+    before_s: float = field(default_factory=time.thread_time)  # of the processor, by then
+    looks: int = 1  # the how many-th look since then is the next one
 
 
 class Part:

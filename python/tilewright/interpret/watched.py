@@ -8,7 +8,7 @@ import functools
 import types
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..callees import is_decided_by_data, is_pure, watching, watching_effects
@@ -24,6 +24,7 @@ _INNER = "__tilewright_watched__"
 # Of one place, and of all together; and so many calls of each place in any case.
 _PLACE_S, _ALL_PLACES_S, _TIMES = 0.1, 0.5, 4
 _MOST_ENTERED = 2000  # calls of one function of which the calls inside are looked at: each takes 20 us more
+_MOST_VISITS = 200  # of a place that no trace asked for: finding out that there is nothing to look at takes 10 us, too
 _PART, _PICK, _LOCALS, _OUT = (
     "__tilewright_part__",
     "__tilewright_pick__",
@@ -60,6 +61,8 @@ class Limits:
         self.looks: dict[Way, Looks] = {}
         self.looked_s = 0.0
         self.entered: Counter[types.CodeType] = Counter()
+        self.visits: dict[Way, dict[Site, int]] = {}  # of calls in the function to which a way leads, how many are left
+        self.taken: dict[Way, dict[Site, set[bool]]] = {}  # which ways the ifs there took
 
     def enters(self, code: types.CodeType) -> bool:
         """Whether one more call of a function is looked into."""
@@ -99,6 +102,8 @@ class Look:
     limits: Limits | None = None  # of looking at calls that no trace asked for
     # Statements of a function, given its code and the way to it, that are called as functions.
     parts: Callable[[Any, Way], list[Site]] = lambda *_: []
+    # Functions with such statements, as they are called: a loop may call one many times.
+    made: dict[Any, _Watching | None] = field(default_factory=dict)
 
 
 def can_be_watched(function: Any) -> bool:
@@ -198,10 +203,13 @@ _made: dict[
 ] = {}  # by the identity of a function's code, which it keeps alive
 
 
-def _code_that_watches(function: types.FunctionType, sites: list[Site]) -> _Watching | None:
+def _code_that_watches(function: types.FunctionType, sites: list[Site], made: dict[Any, Any]) -> _Watching | None:
     """The function's code with each call looked at; None without source."""
     if sites:  # which are of this function, with what is around it
-        return _compiled(function, sites)
+        key = function, *sites
+        if key not in made:
+            made[key] = _compiled(function, sites)
+        return made[key]  # type: ignore[no-any-return]
     code = function.__code__
     if id(code) not in _made:
         _made[id(code)] = code, _compiled(function, [])
@@ -244,18 +252,30 @@ def _copy_that_watches(function: types.FunctionType, way: Way, look: Look) -> Ca
     """The function, to which `way` leads, with each call looked at; None without source."""
 
     look = replace(look, around=(*look.around, function))
+    visits = look.limits.visits.setdefault(way, {}) if look.limits is not None else None
+    taken = look.limits.taken.setdefault(way, {}) if look.limits is not None else {}
 
     def watch(called: Any, site: Site) -> Any:
+        if visits is not None:
+            left = visits.get(site, _MOST_VISITS)
+            if left == 0:
+                return called
+            if left > 1 or not is_asked(called, (*way, site)):
+                visits[site] = left - 1
         if type(called) is functools.partial:
             return functools.partial(watch(called.func, site), *called.args, **called.keywords)
         instead = look.call(called, (*way, site), look)
         return _watched(called, (*way, site), look) if instead is None else instead
 
     def truth(condition: Any, site: Site) -> bool:
-        return look.truth((way, site), condition)
+        holds = bool(condition)
+        known = taken.setdefault(site, set())
+        if holds not in known:
+            known.add(look.truth((way, site), holds))
+        return holds
 
     code = function.__code__
-    found = _code_that_watches(function, look.parts(code, way))
+    found = _code_that_watches(function, look.parts(code, way), look.made)
     if found is None:
         return None
     inner, parts = found

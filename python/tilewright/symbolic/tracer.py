@@ -194,6 +194,7 @@ class Decided:
     given_up: set[Any] = field(
         default_factory=set
     )  # of those, functions that are followed after all, but for statements
+    made_in_vain: list[int] = field(default_factory=list)  # operations of traces that a refusal ended
 
     def lasting(self) -> Decided:
         """What holds for later traces of such calls too: loops are decided anew in each."""
@@ -204,6 +205,7 @@ class Decided:
             one_way=self.one_way,
             as_stages=self.as_stages,
             given_up=self.given_up,
+            made_in_vain=self.made_in_vain,
         )
 
     def stage_too(self, known: set[Any], item: Any, found: TraceError) -> None:

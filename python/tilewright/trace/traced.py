@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 import types
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -46,6 +46,7 @@ from ..symbolic.sizes import Size
 from ..symbolic.stages import ON_DEVICE, REPRODUCIBLE, Stage, Untaken
 from ..symbolic.tracer import (
     MAX_RANK,
+    MAX_VALUES,
     Argument,
     CalleeNotSeen,
     Decided,
@@ -65,6 +66,8 @@ _PLAIN = (str, bytes, bool, int, float, complex)  # constants that may stand in 
 _MOST_NOT_FOLLOWED = (
     12  # functions and statements of one call that Python runs, since something in them cannot be traced
 )
+# Operations of traces that came to nothing: then the outermost function or statements around a refusal are Python's.
+_MOST_IN_VAIN = 2 * MAX_VALUES
 _CONTRACTS = ("numpy", "reproducible", "fast")
 
 
@@ -267,6 +270,10 @@ def trace(
     once = partial(_trace_once, function, root, args, kwargs or {}, contract, changing, untaken)
     begun = begun or Begun()
     lasting = begun.resumed(root.__code__, effects and untaken is None)
+    if (waiting := begun.waiting) is not None:  # for what the call showed that was watched: the same trace would end there
+        begun.waiting, decided = None, lasting.lasting()
+        error, decided.unrolled = waiting
+        _leave_out(root.__code__, error, decided, begun.first or error)
     while True:
         decided = lasting.lasting()
         try:
@@ -287,6 +294,7 @@ def trace(
                 raise
             if not error.not_seen:
                 begun.first = begun.first or error
+                begun.waiting = (error, decided.unrolled) if _waits_for_ways(root.__code__, error, decided) else None
             _leave_out(root.__code__, error, decided, begun.first or error)
 
 
@@ -296,10 +304,13 @@ class Begun:
 
     decided: Decided = field(default_factory=Decided)
     first: TraceError | None = None  # of all refusals
+    # One that branches are around of which no call was watched yet, and why loops were unrolled by then.
+    waiting: tuple[TraceError, dict[Any, TraceError]] | None = None
 
     def resumed(self, code: types.CodeType, takes_effects: bool) -> Decided:
         before = self.decided
-        for error in (*before.as_stages.values(), *filter(None, [self.first])):
+        waiting = (self.waiting[0], *self.waiting[1].values()) if self.waiting is not None else ()
+        for error in (*before.as_stages.values(), *waiting, *filter(None, [self.first])):
             error.__traceback__ = error.__context__ = error.__cause__ = None  # they hold the frames of whole traces
         self.decided = before.lasting()
         self.decided.takes_effects = takes_effects
@@ -313,23 +324,29 @@ class Begun:
 def _leave_out(code: types.CodeType, error: TraceError, decided: Decided, first: TraceError) -> None:
     """Decides what is no more followed, so that the next trace goes without what was refused; or raises."""
     refusals = (error, *decided.unrolled.values())
-    branches = [branch for one in refusals for branch in one.branches]
-    if branches and not was_watched(code):
+    if _waits_for_ways(code, error, decided):
         raise error if error.not_seen else _not_taken_yet(error) from None
-    for branch, holds in branches:
+    for branch, holds in (branch for one in refusals for branch in one.branches):
         only = only_way(code, branch)
         if branch not in decided.one_way and only is not None and holds is not only:
             decided.one_way[branch] = only
             return
     if error.not_seen:
         raise error
-    ways = (way for one in refusals for way in (*one.ways, *_in_order(one.parts)))
+    ways: Iterable[Any] = (way for one in refusals for way in (*one.ways, *_in_order(one.parts)))
+    if sum(decided.made_in_vain) > _MOST_IN_VAIN:
+        ways = sorted((*error.ways, *reversed(error.parts)), key=len)
     way = next((way for way in ways if way not in decided.as_stages and way not in decided.given_up), None)
     if way is None:
         way, error = _inside_of_a_stage(decided, first)
     if len(decided.as_stages) >= _MOST_NOT_FOLLOWED:
         raise first from None
     decided.as_stages[way] = error
+
+
+def _waits_for_ways(code: types.CodeType, error: TraceError, decided: Decided) -> bool:
+    """Whether branches on data are around what was refused, and no call was watched that shows which ways they take."""
+    return any(one.branches for one in (error, *decided.unrolled.values())) and not was_watched(code)
 
 
 def _inside_of_a_stage(decided: Decided, first: TraceError) -> tuple[Any, TraceError]:
@@ -465,6 +482,7 @@ def _trace_of(
         try:
             result = interpreter.run_node(node, root, None, symbolic, tracer.file, root.__name__)
         except Exception as error:
+            decided.made_in_vain.append(tracer.made)
             file, name, line = tracer.last_frame
             error.traced_at = (file, line, name)  # type: ignore[attr-defined]
             raise

@@ -1,0 +1,63 @@
+"""Builds that go on in threads of their own, while Python runs the calls that need them."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+from .plan import Build
+
+# A call waits for a build that takes so much time of the processor, but no longer than this by the clock.
+PATIENCE_S, MOST_WAITING_S = 0.5, 5.0
+
+
+class _Later(threading.Thread):
+    def __init__(self, make: Callable[[], Build]) -> None:
+        super().__init__(name="tilewright build", daemon=True)  # the end of the process waits for those that compile
+        self.make = make
+        self.made: Build | None = None
+        self.error: BaseException | None = None
+
+    def run(self) -> None:
+        try:
+            self.made = self.make()
+        except BaseException as error:  # noqa: BLE001  (whoever takes the build gets it)
+            self.error = error
+
+    def wait(self) -> None:
+        until = time.monotonic() + MOST_WAITING_S
+        with suppress(OSError):  # it has ended meanwhile
+            clock = time.pthread_getcpuclockid(self.ident or 0)
+            while self.is_alive() and time.clock_gettime(clock) < PATIENCE_S and time.monotonic() < until:
+                self.join(0.01)
+
+
+_begun: dict[str, _Later] = {}  # by the keys of builds
+
+
+def is_done(key: str, make: Callable[[], Build]) -> bool:
+    """Whether a build is there, or came while the call could wait; else another thread goes on with it."""
+    later = _begun.get(key)
+    if later is None:
+        later = _begun[key] = _Later(make)
+        later.start()
+        later.wait()
+    return not later.is_alive()
+
+
+def goes_on(key: str) -> bool:
+    """Whether another thread is at it."""
+    return key in _begun and _begun[key].is_alive()
+
+
+def taken(key: str) -> Build | None:
+    """A build that was begun so, waited for; None where there is none, or a fork has left its thread behind."""
+    later = _begun.pop(key, None)
+    if later is None:
+        return None
+    later.join()
+    if later.error is not None:
+        raise later.error
+    return later.made
