@@ -270,7 +270,9 @@ def trace(
     once = partial(_trace_once, function, root, args, kwargs or {}, contract, changing, untaken)
     begun = begun or Begun()
     lasting = begun.resumed(root.__code__, effects and untaken is None)
-    if (waiting := begun.waiting) is not None:  # for what the call showed that was watched: the same trace would end there
+    if (
+        waiting := begun.waiting
+    ) is not None:  # for what the call showed that was watched: the same trace would end there
         begun.waiting, decided = None, lasting.lasting()
         error, decided.unrolled = waiting
         _leave_out(root.__code__, error, decided, begun.first or error)
@@ -482,7 +484,7 @@ def _trace_of(
         try:
             result = interpreter.run_node(node, root, None, symbolic, tracer.file, root.__name__)
         except Exception as error:
-            decided.made_in_vain.append(tracer.made)
+            tracer.made_in_vain.append(tracer.made)
             file, name, line = tracer.last_frame
             error.traced_at = (file, line, name)  # type: ignore[attr-defined]
             raise
