@@ -103,6 +103,44 @@ def test_running_sums_of_specials(specials):
     same(own("numpy.cumsum")(x), np.cumsum(x))
 
 
+@settings(max_examples=examples(30), deadline=None)
+@given(
+    st.sampled_from([0, 1, 255, 256, 257, LARGE + 5]), st.sampled_from(["f8", "f4", "i8", "i4"]),
+    st.sampled_from(["any", "nan", "zeros", "infinite"]), SEEDS,
+)  # fmt: skip
+@pytest.mark.filterwarnings("ignore")
+def test_running_products_and_extremes(size, dtype, kind, seed):
+    x = np.random.default_rng(seed).normal(size=size) * 3
+    if kind == "nan":
+        x[size // 2 :: 50] = np.nan
+    elif kind == "zeros":
+        x[::3], x[1::3] = -0.0, 0.0
+    elif kind == "infinite":
+        x[size // 3 :: 70], x[size // 2 :: 70] = np.inf, -np.inf
+    x = np.nan_to_num(x, posinf=2**31 - 1, neginf=-(2**31)).astype(dtype) if dtype[0] == "i" else x.astype(dtype)
+    names = [f"{name}.accumulate" for name in ("multiply", "maximum", "minimum", "fmax", "fmin")]
+    for name in ["cumprod", *names]:
+        function = imported(f"numpy.{name}")
+        ours = twin(f"numpy.{name}", function)
+        rows = np.repeat(x, 3).reshape(-1, 3)
+        for array in (x, x[::-1], np.ascontiguousarray(rows.T), rows):
+            for axis in (None, 0, 1, -1) if name == "cumprod" else (0, 1, -1):
+                as_numpy(ours, function, array, axis)
+        as_numpy(ours, function, x)
+        as_numpy(ours, function, x, dtype=np.float64)
+
+
+def test_running_products_that_are_ours():
+    x = np.random.default_rng(0).normal(size=300)
+    for name in ("cumprod", "maximum.accumulate", "fmin.accumulate"):
+        same(own(f"numpy.{name}")(x), imported(f"numpy.{name}")(x))
+        with pytest.raises(Called):
+            own(f"numpy.{name}")(x[:200])
+    x[7] = np.nan
+    with pytest.raises(Called):
+        own("numpy.fmax.accumulate")(x)
+
+
 # ---- counts
 
 
@@ -614,6 +652,25 @@ def test_unique_integers(code, size, bounds, seed):
             assert type(got) is type(wanted)
             for one, other in zip(
                 *((each if isinstance(each, tuple) else (each,)) for each in (got, wanted)), strict=True
+            ):
+                same(one, other)
+
+
+@settings(max_examples=examples(30), deadline=None)
+@given(
+    st.sampled_from(["f8", "f4", "i8", "u8", "i4"]), st.sampled_from(["any", "few", "far", "ordered", "special"]),
+    st.sampled_from([1023, 1024, 5000]), SEEDS,
+)  # fmt: skip
+def test_unique_numbers(dtype, kind, size, seed):
+    x = of_kind(kind, size, dtype, seed)
+    unique = twin("numpy.unique", np.unique)
+    names = ("return_index", "return_inverse", "return_counts")
+    for wanted in ((), *((name,) for name in names), names):
+        given_parts = dict.fromkeys(wanted, True)
+        for array in (x, x[::-1], x[:1022].reshape(2, -1)):
+            got, theirs = unique(array, **given_parts), np.unique(array, **given_parts)
+            for one, other in zip(
+                *((each if isinstance(each, tuple) else (each,)) for each in (got, theirs)), strict=True
             ):
                 same(one, other)
 

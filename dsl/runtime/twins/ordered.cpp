@@ -134,6 +134,28 @@ bool seems_to_have_equals(const std::vector<std::uint64_t>& keys) {
     return std::ranges::adjacent_find(sample) != sample.end();
 }
 
+template <class T>
+std::optional<UniqueIntegers<T>> unique_in_order(const T* from, std::int64_t count, UniqueParts parts) {
+    constexpr std::int64_t least = 1024, most = std::numeric_limits<std::uint32_t>::max();
+    if (count < least || count >= most || !are_equals_alike(from, count)) return std::nullopt;
+    const Keys keys = order_keys(from, count);
+    std::vector<std::uint32_t> places = places_as_given(keys.size());
+    order_places(keys, places);
+    UniqueIntegers<T> out;
+    if (parts.inverse) out.inverse.resize(keys.size());
+    for (std::size_t k = 0; k < places.size(); ++k) {
+        const std::uint32_t place = places[k];
+        if (k == 0 || keys[place] != keys[places[k - 1]]) {
+            out.values.push_back(from[place]);
+            if (parts.index) out.index.push_back(place);
+            if (parts.counts) out.counts.push_back(0);
+        }
+        if (parts.counts) ++out.counts.back();
+        if (parts.inverse) out.inverse[place] = static_cast<std::int64_t>(out.values.size()) - 1;
+    }
+    return out;
+}
+
 template std::vector<std::uint64_t> order_keys(const float*, std::int64_t);
 template std::vector<std::uint64_t> order_keys(const double*, std::int64_t);
 template std::vector<std::uint64_t> order_keys(const std::int16_t*, std::int64_t);
@@ -142,5 +164,16 @@ template std::vector<std::uint64_t> order_keys(const std::int32_t*, std::int64_t
 template std::vector<std::uint64_t> order_keys(const std::uint32_t*, std::int64_t);
 template std::vector<std::uint64_t> order_keys(const std::int64_t*, std::int64_t);
 template std::vector<std::uint64_t> order_keys(const std::uint64_t*, std::int64_t);
+
+template std::optional<UniqueIntegers<float>> unique_in_order(const float*, std::int64_t, UniqueParts);
+template std::optional<UniqueIntegers<double>> unique_in_order(const double*, std::int64_t, UniqueParts);
+template std::optional<UniqueIntegers<std::int8_t>> unique_in_order(const std::int8_t*, std::int64_t, UniqueParts);
+template std::optional<UniqueIntegers<std::uint8_t>> unique_in_order(const std::uint8_t*, std::int64_t, UniqueParts);
+template std::optional<UniqueIntegers<std::int16_t>> unique_in_order(const std::int16_t*, std::int64_t, UniqueParts);
+template std::optional<UniqueIntegers<std::uint16_t>> unique_in_order(const std::uint16_t*, std::int64_t, UniqueParts);
+template std::optional<UniqueIntegers<std::int32_t>> unique_in_order(const std::int32_t*, std::int64_t, UniqueParts);
+template std::optional<UniqueIntegers<std::uint32_t>> unique_in_order(const std::uint32_t*, std::int64_t, UniqueParts);
+template std::optional<UniqueIntegers<std::int64_t>> unique_in_order(const std::int64_t*, std::int64_t, UniqueParts);
+template std::optional<UniqueIntegers<std::uint64_t>> unique_in_order(const std::uint64_t*, std::int64_t, UniqueParts);
 
 } // namespace tilewright::runtime

@@ -19,4 +19,11 @@ template <class T> T wrapping_difference(T a, T b) {
         return a - b;
 }
 
+template <class T> T wrapping_product(T a, T b) {
+    if constexpr (std::is_integral_v<T>)
+        return static_cast<T>(static_cast<std::make_unsigned_t<T>>(a) * static_cast<std::make_unsigned_t<T>>(b));
+    else
+        return a * b;
+}
+
 } // namespace tilewright::runtime

@@ -93,13 +93,6 @@ std::optional<Rows> rows_of(TwinCall& given) {
     return rows;
 }
 
-/// Whether each order of equal elements is the same array.
-template <class T> bool are_equals_alike(const T* from, npy_intp count) {
-    if constexpr (std::is_floating_point_v<T>)
-        return std::none_of(from, from + count, [](T x) { return x != x || (x == 0 && std::signbit(x)); });
-    return true;
-}
-
 /// Fills the result row by row: compute(row, elements of the result) says false where the order is NumPy's to find.
 template <class T, class To, class F> Ref of_rows(const Rows& rows, DType dtype, const F& compute) {
     Ref result = new_twin_result(dtype, static_cast<int>(rows.shape.size()), rows.shape.data());
@@ -125,7 +118,7 @@ Ref sort(TwinCall given) {
     if (!rows || !dtype_of(rows->elements(), dtype)) return {};
     return with_type(PyArray_TYPE(rows->elements()), [&]<class T>() {
         return of_rows<T, T>(*rows, dtype, [&](const T* from, T* to) {
-            if (!rows->is_stable && !are_equals_alike(from, rows->length)) return false;
+            if (!rows->is_stable && !runtime::are_equals_alike(from, rows->length)) return false;
             const auto keys = runtime::order_keys(from, rows->length);
             auto places = runtime::places_as_given(keys.size());
             runtime::order_places(keys, places);

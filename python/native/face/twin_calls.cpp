@@ -5,17 +5,21 @@
 #include <cmath>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "dsl/runtime/parallel.h"
 #include "dsl/runtime/thread_budget.h"
 #include "dsl/runtime/twins/bin_counts.h"
+#include "dsl/runtime/twins/ordered.h"
 #include "dsl/runtime/twins/padded.h"
 #include "dsl/runtime/twins/row_quantiles.h"
 #include "dsl/runtime/twins/running_sums.h"
 #include "dsl/runtime/twins/scattered_sums.h"
 #include "dsl/runtime/twins/selected.h"
 #include "dsl/runtime/twins/unique_integers.h"
+#include "dsl/runtime/twins/wrapping.h"
 #include "python/native/face/arrays.h"
 #include "python/native/face/call_parts.h"
 #include "python/native/face/draw_calls.h"
@@ -80,6 +84,62 @@ Ref cumsum(TwinCall given) {
 /// numpy.add.accumulate(array, axis=0, dtype=None, out=None)
 Ref accumulated(TwinCall given) {
     return sums_along_last(given, "array");
+}
+
+/// Running products, largest and smallest numbers of rows, one by one.
+enum class Running { products, largest, smallest };
+
+template <class T> Ref running_of(PyArrayObject* a, Running what) {
+    DType dtype;
+    const auto* const from = data_of<const T>(a);
+    // Which of two zeros is the larger one, and what is said of NaN, is the callee's.
+    if (what != Running::products && !runtime::are_equals_alike(from, PyArray_SIZE(a))) return {};
+    Ref result = dtype_of(a, dtype) ? new_twin_result(dtype, PyArray_NDIM(a), PyArray_DIMS(a)) : Ref();
+    if (!result) return {};
+    auto* const to = data_of<T>(numpy_array(result.get()));
+    const npy_intp length = PyArray_DIM(a, PyArray_NDIM(a) - 1), rows = PyArray_SIZE(a) / length;
+    const auto scan = [&](const auto& combined) {
+        runtime::parallel_pieces(rows, std::max<npy_intp>(1, kLargeCall / length), [&](npy_intp begin, npy_intp some) {
+            for (npy_intp row = begin; row < begin + some; ++row) {
+                T last = to[row * length] = from[row * length];
+                for (npy_intp i = row * length + 1; i < (row + 1) * length; ++i)
+                    to[i] = last = combined(last, from[i]);
+            }
+        });
+    };
+    without_gil([&] {
+        if (what == Running::products)
+            return scan([](T one, T other) { return runtime::wrapping_product(one, other); });
+        if (what == Running::largest) return scan([](T one, T other) { return std::max(one, other); });
+        scan([](T one, T other) { return std::min(one, other); });
+    });
+    return result;
+}
+
+/// Of an array, and the axis, dtype and out behind it.
+Ref running_along_last(TwinCall given, const char* array, Running what) {
+    PyArrayObject* const a = plain(given.take(array));
+    PyObject* const axis = given.take("axis");
+    if (!is_none(given.take("dtype")) || !is_none(given.take("out")) || !given.is_all()) return {};
+    if (!a || PyArray_SIZE(a) < kManyRows || !is_last_axis(axis, PyArray_NDIM(a))) return {};
+    switch (PyArray_TYPE(a)) {
+    case NPY_FLOAT:
+        return running_of<float>(a, what);
+    case NPY_DOUBLE:
+        return running_of<double>(a, what);
+    case NPY_INT64:
+        return running_of<std::int64_t>(a, what);
+    default:
+        return {};
+    }
+}
+/// numpy.cumprod(a, axis=None, dtype=None, out=None)
+Ref cumprod(TwinCall given) {
+    return running_along_last(given, "a", Running::products);
+}
+/// numpy.maximum.accumulate(array, axis=0, dtype=None, out=None) and the like
+template <Running what> Ref accumulated_as(TwinCall given) {
+    return running_along_last(given, "array", what);
 }
 
 /// A length or width; nothing for what is no integer, or is negative or large.
@@ -483,7 +543,10 @@ template <class T> Ref vector_of(const std::vector<T>& numbers, DType dtype) {
 }
 
 template <class T> Ref unique_of(PyArrayObject* a, DType dtype, runtime::UniqueParts parts) {
-    const auto found = runtime::unique_integers(data_of<const T>(a), PyArray_SIZE(a), parts);
+    const auto* const from = data_of<const T>(a);
+    std::optional<runtime::UniqueIntegers<T>> found;
+    if constexpr (std::is_integral_v<T>) found = runtime::unique_integers(from, PyArray_SIZE(a), parts);
+    if (!found) found = runtime::unique_in_order(from, PyArray_SIZE(a), parts);
     if (!found) return {};
     Ref values = vector_of(found->values, dtype);
     if (!parts.index && !parts.inverse && !parts.counts) return values;
@@ -497,7 +560,7 @@ template <class T> Ref unique_of(PyArrayObject* a, DType dtype, runtime::UniqueP
     return put_together(true, all.size(), [&all](std::size_t k) { return std::move(all[k]); });
 }
 
-/// numpy.unique(ar, return_index=False, return_inverse=False, return_counts=False, axis=None), of integers.
+/// numpy.unique(ar, return_index=False, return_inverse=False, return_counts=False, axis=None), of integers and floats.
 Ref unique(TwinCall given) {
     PyArrayObject* const a = plain(given.take("ar"));
     bool are_truths = true;
@@ -515,6 +578,10 @@ Ref unique(TwinCall given) {
     // Versions of NumPy shape the inverse of more axes in their own ways.
     if (parts.inverse && PyArray_NDIM(a) != 1) return {};
     switch (dtype) {
+    case DType::float32:
+        return unique_of<float>(a, dtype, parts);
+    case DType::float64:
+        return unique_of<double>(a, dtype, parts);
     case DType::int8:
         return unique_of<std::int8_t>(a, dtype, parts);
     case DType::int16:
@@ -553,6 +620,7 @@ const std::vector<TwinRow>& twin_rows() {
         {"numpy.add.at", add_at},
         {"numpy.argsort", argsort},
         {"numpy.bincount", bincount},
+        {"numpy.cumprod", cumprod},
         {"numpy.cumsum", cumsum},
         {"numpy.fft.fft", fourier_along<complex, true>},
         {"numpy.fft.fft2", fourier_over<complex, true, true>},
@@ -566,9 +634,14 @@ const std::vector<TwinRow>& twin_rows() {
         {"numpy.fft.rfft", fourier_along<from_real, true>},
         {"numpy.fft.rfft2", fourier_over<from_real, true, true>},
         {"numpy.fft.rfftn", fourier_over<from_real, true, false>},
+        {"numpy.fmax.accumulate", accumulated_as<Running::largest>},
+        {"numpy.fmin.accumulate", accumulated_as<Running::smallest>},
         {"numpy.lexsort", lexsort},
         {"numpy.linalg.lstsq", lstsq},
+        {"numpy.maximum.accumulate", accumulated_as<Running::largest>},
         {"numpy.median", median},
+        {"numpy.minimum.accumulate", accumulated_as<Running::smallest>},
+        {"numpy.multiply.accumulate", accumulated_as<Running::products>},
         {"numpy.ndarray.__getitem__", picked_out},
         {"numpy.pad", padded},
         {"numpy.percentile", percentile},
