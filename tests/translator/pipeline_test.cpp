@@ -116,9 +116,9 @@ TEST_F(Switched, APassIsLeftOutByItsName) {
     setenv("TILEWRIGHT_PASSES", "-linear_bits,-if_conversion", 1);
     const Outcome host = run(branchy(), false);
     EXPECT_EQ(host.ran, (std::vector<std::string>{"split_complex", "reduction_recognition", "pixelwise_if_conversion",
-                                                  "dimension_contraction", "transposed_layout", "loop_products",
-                                                  "sum_orders", "store_forwarding", "bounds_check_elimination",
-                                                  "dead_store_elimination", "packing"}));
+                                                  "dimension_contraction", "transposed_layout", "sum_orders",
+                                                  "column_products", "loop_products", "store_forwarding",
+                                                  "bounds_check_elimination", "dead_store_elimination", "packing"}));
     EXPECT_EQ(host.changed, std::vector<std::string>{"sum_orders"});
 }
 
