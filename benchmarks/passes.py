@@ -251,6 +251,36 @@ def squared_distances(P, Q):
     return out
 
 
+# ---- column_products
+
+
+def gram_schmidt(A):
+    Q = np.zeros_like(A)
+    R = np.zeros((A.shape[1], A.shape[1]))
+    for k in range(A.shape[1]):
+        R[k, k] = np.sqrt(np.dot(A[:, k], A[:, k]))
+        Q[:, k] = A[:, k] / R[k, k]
+        for j in range(k + 1, A.shape[1]):
+            R[k, j] = np.dot(Q[:, k], A[:, j])
+            A[:, j] -= Q[:, k] * R[k, j]
+    return Q, R
+
+
+def forward_substitution(L, B):
+    X = np.zeros_like(B)
+    for i in range(len(L)):
+        for j in range(B.shape[1]):
+            X[i, j] = (B[i, j] - L[i, :i] @ X[:i, j]) / L[i, i]
+    return X
+
+
+def weighted_columns(w, X):
+    out = np.empty(X.shape[1])
+    for j in range(X.shape[1]):
+        out[j] = w @ X[:, j]
+    return out
+
+
 def edges(nodes: int, degree: int) -> tuple[Any, Any]:
     starts = np.arange(nodes + 1, dtype=np.int64) * degree
     return starts, RNG.integers(0, nodes, nodes * degree)
@@ -293,6 +323,15 @@ PROGRAMS: dict[str, list[Program]] = {
         Program("covariance", covariance, lambda: (RNG.random((600, 500)),)),
         Program("cosine_similarities", cosine_similarities, lambda: (RNG.random((800, 64)),)),
         Program("squared_distances", squared_distances, lambda: (RNG.random((600, 100)), RNG.random((400, 100)))),
+    ],
+    "column_products": [
+        Program("gram_schmidt", gram_schmidt, lambda: (RNG.random((70, 60)),)),
+        Program(
+            "forward_substitution",
+            forward_substitution,
+            lambda: (RNG.random((120, 120)) + 120 * np.eye(120), RNG.random((120, 120))),
+        ),
+        Program("weighted_columns", weighted_columns, lambda: (RNG.random(200), RNG.random((200, 200)))),
     ],
     "packing": [
         case("syrk"),

@@ -78,6 +78,45 @@ def of_integers(x, c):
         c[i] = y @ y[i]
 
 
+def of_rows_and_columns(x, c):
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            c[i, j] = x[i] @ x[:, j]
+
+
+def triangle(x, c):
+    for i in range(c.shape[0]):
+        for j in range(c.shape[1]):
+            c[i, j] += np.dot(x[i + 1 :, i], c[i + 1 :, j])
+    c *= 2.0
+
+
+def gram_schmidt(x, c):
+    for k in range(x.shape[1]):
+        c[k, k] = np.sqrt(np.dot(x[:, k], x[:, k]))
+        q = x[:, k] / c[k, k]
+        for j in range(k + 1, x.shape[1]):
+            c[k, j] = np.dot(q, x[:, j])
+            x[:, j] -= q * c[k, j]
+
+
+def forward_substitution(x, c):
+    for i in range(x.shape[0]):
+        for j in range(c.shape[1]):
+            c[i, j] = (1.0 + j - x[i, :i] @ c[:i, j]) / (10.0 + x[i, i])
+
+
+def by_the_column_before(x, c):
+    for j in range(1, x.shape[1]):
+        x[:, j] -= (x[:, j - 1] @ x[:, j]) / 1000.0
+        c[0, j] = x[:, j] @ x[:, j]
+
+
+def sums_of_columns(x, c):
+    for j in range(x.shape[1]):
+        c[0, j] = (x[:, j] * x[:, j]).sum()
+
+
 def squares(n: int, dtype: Any = np.float64) -> tuple[Any, Any]:
     rng = np.random.default_rng(n)
     return rng.normal(size=(n, n)).astype(dtype), np.zeros((n, n), dtype)
@@ -113,6 +152,29 @@ def test_one_product(function: Callable[..., Any], dtype: Any) -> None:
 @pytest.mark.parametrize("function", [of_what_the_loop_writes, sums, with_break, few_rows, same_vector, of_integers])
 def test_what_stays(function: Callable[..., Any]) -> None:
     assert not is_one(check(function, *squares(90)))
+
+
+def test_a_product_of_matrices_in_two_loops() -> None:
+    assert is_one(check(of_rows_and_columns, *squares(90)))
+    assert not is_one(check(of_rows_and_columns, *squares(30)))  # columns of a copy
+
+
+@pytest.mark.parametrize("function", [triangle, gram_schmidt, forward_substitution])
+@pytest.mark.parametrize("n", [1, 2, 15, 40, 70])
+def test_columns_as_rows(function: Callable[..., Any], n: int) -> None:
+    x, c = squares(n)
+    text = check(function, x, c + 1.0)
+    assert ("axis: its iterations are independent, and neighbours in memory" in text) == (n > 16)
+    if function is not gram_schmidt and n > 4:
+        x[3, 1] = np.nan
+        c[n - 1, 0] = np.inf
+        check(function, x, c + 1.0)
+    check(function, np.asfortranarray(squares(n)[0]), c + 1.0)
+
+
+@pytest.mark.parametrize("function", [by_the_column_before, sums_of_columns])
+def test_columns_that_stay(function: Callable[..., Any]) -> None:
+    assert "neighbours in memory" not in check(function, *squares(40))
 
 
 def test_small_products_stay() -> None:

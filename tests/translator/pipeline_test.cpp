@@ -97,10 +97,11 @@ TEST(Passes, SayWhatTheyDo) {
 
 TEST(Passes, AreThoseOfTheTarget) {
     const Outcome host = run(branchy(), false);
-    EXPECT_EQ(host.ran, (std::vector<std::string>{"split_complex", "reduction_recognition", "pixelwise_if_conversion",
-                                                  "linear_bits", "dimension_contraction", "transposed_layout",
-                                                  "loop_products", "sum_orders", "if_conversion", "store_forwarding",
-                                                  "bounds_check_elimination", "dead_store_elimination", "packing"}));
+    EXPECT_EQ(host.ran,
+              (std::vector<std::string>{"split_complex", "reduction_recognition", "pixelwise_if_conversion",
+                                        "linear_bits", "dimension_contraction", "transposed_layout", "sum_orders",
+                                        "column_products", "loop_products", "if_conversion", "store_forwarding",
+                                        "bounds_check_elimination", "dead_store_elimination", "packing"}));
     EXPECT_EQ(host.changed, (std::vector<std::string>{"sum_orders", "if_conversion"}));
     EXPECT_TRUE(host.prepared.in_steps);
     const Outcome device = run(branchy(), true);
@@ -115,18 +116,19 @@ TEST_F(Switched, APassIsLeftOutByItsName) {
     setenv("TILEWRIGHT_PASSES", "-linear_bits,-if_conversion", 1);
     const Outcome host = run(branchy(), false);
     EXPECT_EQ(host.ran, (std::vector<std::string>{"split_complex", "reduction_recognition", "pixelwise_if_conversion",
-                                                  "dimension_contraction", "transposed_layout", "loop_products",
-                                                  "sum_orders", "store_forwarding", "bounds_check_elimination",
-                                                  "dead_store_elimination", "packing"}));
+                                                  "dimension_contraction", "transposed_layout", "sum_orders",
+                                                  "column_products", "loop_products", "store_forwarding",
+                                                  "bounds_check_elimination", "dead_store_elimination", "packing"}));
     EXPECT_EQ(host.changed, std::vector<std::string>{"sum_orders"});
 }
 
 TEST_F(Switched, WhatNoPassIsCalledIsRefused) {
-    const std::string names = " Use some of -reduction_recognition, -pixelwise_if_conversion, -linear_bits, "
-                              "-dimension_contraction, -transposed_layout, -loop_products, "
-                              "-if_conversion, -store_forwarding, -batching, -bounds_check_elimination, "
-                              "-dead_store_elimination, -packing, with "
-                              "commas between.";
+    const std::string names =
+        " Use some of -reduction_recognition, -pixelwise_if_conversion, -linear_bits, "
+        "-dimension_contraction, -transposed_layout, "
+        "-if_conversion, -store_forwarding, -batching, -column_products, -loop_products, -bounds_check_elimination, "
+        "-dead_store_elimination, -packing, with "
+        "commas between.";
     EXPECT_EQ(error_of("-transposed_layout,-nothing"), "TILEWRIGHT_PASSES: -nothing: there is no such pass." + names);
     EXPECT_EQ(error_of("transposed_layout"), "TILEWRIGHT_PASSES: transposed_layout: there is no such pass." + names);
     EXPECT_EQ(error_of("-split_complex"),

@@ -29,6 +29,10 @@ using Kind = IndexEntry::Kind;
 /// writes.
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 26;
 constexpr std::int64_t kMostTimes = 4;
+/// Columns that are worth vectors along rows.
+constexpr std::int64_t kLeastColumns = 16;
+/// Multiplications that are worth a library.
+constexpr std::int64_t kLeastProduct = 64 * 64 * 64;
 
 /// At least how much a size is in every call that the program answers, as far as its guards say; nothing where they say
 /// nothing.
@@ -468,10 +472,49 @@ class Lift : IterationAxis {
     Renamed now_;                                 ///< what is carried, before it is written
 };
 
+/// Of a loop whose limits may follow those around it: in the first or the last iteration of them all. 0: not known.
+std::int64_t most_iterations(const Operation& loop, const std::vector<const Operation*>& around,
+                             const TranslateOptions& options) {
+    std::int64_t most = 0;
+    for (const bool last : {false, true}) {
+        std::map<std::string, std::int64_t> here = options.sizes_here;
+        for (const Operation* outer : around) {
+            if (outer->op != Op::for_loop) continue;
+            const auto first = evaluate(start_of(*outer), here), count = evaluate(iterations_of(*outer), here);
+            if (!first || !count) return 0;
+            here[outer->attributes.at(attr::variable)] =
+                *first + (last ? step_of(*outer) * std::max<std::int64_t>(0, *count - 1) : 0);
+        }
+        most = std::max(most, evaluate(iterations_of(loop), here).value_or(0));
+    }
+    return most;
+}
+
 /// Whether the iterations are neighbours in memory, in all that they read and write, and each adds up a product: one
 /// column after the other, which a kernel for each would read with gaps.
-bool is_along_rows(const Values& values, const Operation& loop, const TranslateOptions& options) {
+/// Not few of them, whose vectors would be empty for the most part, nor columns of an array that is the same in the
+/// loops `around`, unless all together is work for a library (loop_products): their copy is read again and again
+/// (packing).
+bool is_along_rows(const Values& values, const Operation& loop, const std::vector<const Operation*>& around,
+                   const TranslateOptions& options) {
     const std::string& index = loop.attributes.at(attr::variable);
+    std::int64_t all = most_iterations(loop, around, options);
+    if (all < kLeastColumns || step_of(loop) != 1) return false;
+    bool repeats = false;
+    std::set<std::string> changed{};
+    for (const Operation* outer : around) {
+        if (outer->op == Op::if_else) continue;
+        repeats = true;
+        if (outer->op == Op::for_loop)
+            all *=
+                std::clamp<std::int64_t>(evaluate(iterations_of(*outer), options.sizes_here).value_or(1), 1, 1 << 16);
+        walk_operation(*outer, [&](const Operation& each) {
+            for (const Block& region : each.regions)
+                for (const auto& [name, type] : region.parameters)
+                    changed.insert(name);
+            changed.insert(each.result);
+        });
+    }
     const auto moves = [&](const Size& size) {
         std::set<std::string> symbols;
         size.collect_symbols(symbols);
@@ -483,6 +526,7 @@ bool is_along_rows(const Values& values, const Operation& loop, const TranslateO
         collect_symbols(operation, symbols);
         if (!operation.regions.empty()) return false;
         if (!symbols.contains(index)) continue;
+        if (operation.op == Op::scalar_size) continue;
         if (operation.op != Op::index && operation.op != Op::update) return false;
         const std::string& array = operation.operands[0];
         const auto& entries = operation.attributes.at(attr::index);
@@ -490,13 +534,19 @@ bool is_along_rows(const Values& values, const Operation& loop, const TranslateO
             return moves(entry.start) || moves(entry.step);
         });
         if (!last_alone || entries.back().kind != Kind::position || options.layout(array) != Layout::c) return false;
-        for (const Operation* user : values.users(operation.result))
-            if (operation.type.shape.size() == 1 && user->op == Op::multiply)
-                adds_up = adds_up || std::ranges::any_of(values.users(user->result), [](const Operation* sum) {
-                              return sum->op == Op::sum && sum->attributes.has(attr::product);
-                          });
+        for (const Operation* user : values.users(operation.result)) {
+            if (operation.type.shape.size() != 1 || user->op != Op::multiply ||
+                std::ranges::none_of(values.users(user->result), [](const Operation* sum) {
+                    return sum->op == Op::sum && sum->attributes.has(attr::product);
+                }))
+                continue;
+            const std::int64_t terms = evaluate(operation.type.shape[0], options.sizes_here).value_or(1);
+            if (repeats && !changed.contains(array) && all <= kLeastProduct / std::max<std::int64_t>(1, terms))
+                return false;
+            adds_up = true;
+        }
     }
-    return adds_up && step_of(loop) == 1;
+    return adds_up;
 }
 
 /// Nothing where no loop becomes an axis. `all`: not only those along rows.
@@ -511,7 +561,8 @@ std::optional<Program> with_axes(const Program& program, const TranslateOptions&
         if (source.op == Op::for_loop && why_not_pixelwise(source).empty()) return Fate::keeps;
         for (Block& region : operation.regions)
             replace_uses(region, renamed);
-        if (operation.op != Op::for_loop || !(all || is_along_rows(values, source, options))) return Fate::keeps;
+        if (operation.op != Op::for_loop || !(all || is_along_rows(values, source, place.around, options)))
+            return Fate::keeps;
         try {
             Renamed results;
             auto made = Lift(program, options, values, operation).run(results);

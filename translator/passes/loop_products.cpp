@@ -211,7 +211,8 @@ class LoopProducts {
             };
             const std::string all = values_.names().named("products");
             builder.emit(all, product, Op::matmul,
-                         {upright(vector->matrix, vector->axis == 1), upright(matrix->matrix, matrix->along == 1)});
+                         {upright(vector->matrix, vector->axis == 1), upright(matrix->matrix, matrix->along == 1)},
+                         {attr::order({.library = true})});
             operation.op = Op::index;
             operation.operands = {all};
             operation.attributes = {attr::index(

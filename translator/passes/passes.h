@@ -65,13 +65,6 @@ Program dimension_contraction(const Program& program);
 /// whole. No value changes.
 Program transposed_layout(const Program& program);
 
-/// A product of a line of X at each iteration's place and lines of Y, where no iteration changes X or Y, as lines of
-/// one product of matrices, which a library may compute:
-///   for i: C[i, i:] = x[:, i] @ x[:, i:]   ->   P = x.T @ x; for i: C[i, i:] = P[i, i:]
-/// Where the library is worth it for what the iterations need, and P is not much larger than what the loop writes. On a
-/// CPU. Sums that are no products (attr::product) keep their order, and stay.
-Prepared loop_products(const Prepared& prepared, const TranslateOptions& options);
-
 /// The order in which each reduction adds up, and whether a library makes a product, as an attribute (SumOrder). An
 /// array that another block computes, a loop or a branch leaves or an update writes lies in C order, an argument as its
 /// layout says, a view as its operand, an elementwise result as NumPy's (ir/element_order.h).
@@ -105,6 +98,13 @@ std::string why_no_axis(const Program& program, const Operation& loop);
 /// for each column, and no order of a sum that NumPy has.
 ///   for j: B[i, j] += a @ B[i + 1:, j]   ->   B[i, :] += sum(a[:, newaxis] * B[i + 1:, :])
 Prepared column_products(const Prepared& prepared, const TranslateOptions& options);
+
+/// A product of a line of X at each iteration's place and lines of Y, where no iteration changes X or Y, as lines of
+/// one product of matrices, which a library may compute:
+///   for i: C[i, i:] = x[:, i] @ x[:, i:]   ->   P = x.T @ x; for i: C[i, i:] = P[i, i:]
+/// Where the library is worth it for what the iterations need, and P is not much larger than what the loop writes. On a
+/// CPU. Sums that are no products (attr::product) keep their order, and stay.
+Prepared loop_products(const Prepared& prepared, const TranslateOptions& options);
 
 /// The program with `checked=K` at each take inside of a region whose positions are elements of an array that check K
 /// has found to be inside of the axis: where the check comes first, they need no clamp.
