@@ -28,7 +28,7 @@ _LONG_TRIALS = 3  # of each side, where the first ones say that NumPy is faster,
 _COLD_NS = 5_000_000  # a first run takes up to so much longer: it fills caches, takes pages, starts threads
 _PATIENCE = 1.25  # NumPy may take that much longer than a long compiled call; both are cold
 _WORTH = 1.05
-_WORTH_NS = 300  # a version must not lose more than this against NumPy
+_WORTH_NS = 120  # a version must not lose more than this against NumPy
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic, np.dtype, np.random.Generator)
 
 _Run = Callable[..., int]  # of one side, with a limit or without

@@ -112,6 +112,7 @@ class JitFunction(_face.Dispatcher):
         self._begun: dict[tuple[Any, ...], Any] = {}  # traces that wait for what a watched call shows
         self._watched_ns: dict[tuple[Any, ...], list[int]] = {}  # how long such calls took that ran watched
         self._watched_alike: Counter[tuple[Any, ...]] = Counter()  # how many, by all but their words and numbers
+        self._raised_nothing: set[tuple[Any, ...]] = set()  # calls in NumPy, of which the trace raised something
         self._stays: set[tuple[Any, ...]] = set()  # calls that NumPy is known to serve best, or alone
         self._lock = forks.Lock()
         self._parts = parts_of(function)
@@ -388,6 +389,10 @@ class JitFunction(_face.Dispatcher):
             # The function's own error, as its trace has it: NumPy raises the one that these data lead to first. Where it
             # raises none, the error is one of the trace alone.
             own_error = raised_while_tracing(error, self.__wrapped__)
+            if self._may_be_of_the_trace(args, kwargs):
+                result = self._in_watched(args, kwargs)  # or the error, which is the function's own then
+                self._raised_nothing.add(call_key(args, kwargs))
+                return self._in_out(result, out)
             if self.strict:
                 raise self._raised_in_numpy(args, kwargs, writes=True) or own_error from error
             way = "numpy"
@@ -509,6 +514,11 @@ class JitFunction(_face.Dispatcher):
             return False
         return bool(self.strict) or self._watched_alike[without_values(shape_key(args, kwargs))] < _MAX_WATCHED
 
+    def _may_be_of_the_trace(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Whether what a trace raised may be left to Python, should NumPy not raise it."""
+        takes_stages = self.takes_effects and self.contract == "numpy" and self._untaken(args, kwargs) is None
+        return takes_stages and call_key(args, kwargs) not in self._raised_nothing and self._watch_again(args, kwargs)
+
     def _take_new_parts(self) -> None:
         """The function has other code or other defaults: nothing that is known of its calls is true any more."""
         with self._lock:
@@ -520,6 +530,7 @@ class JitFunction(_face.Dispatcher):
             self._begun.clear()
             self._watched_ns.clear()
             self._watched_alike.clear()
+            self._raised_nothing.clear()
             self._refused.clear()
             self._specializations.clear()
 
@@ -803,6 +814,7 @@ class JitFunction(_face.Dispatcher):
         untaken = self._untaken(args, kwargs)
         key = untaken, call_key(args, kwargs)
         begun = self._begun.pop(key, None) or Begun()
+        begun.decided.refuses_errors |= key[1] in self._raised_nothing
         options: dict[str, Any] = {"contract": self.contract, "changing": changing, "untaken": untaken}
         try:
             traced = trace(self.__wrapped__, args, kwargs, effects=self.takes_effects, begun=begun, **options)

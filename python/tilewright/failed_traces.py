@@ -14,14 +14,14 @@ def raised_while_tracing(error: Exception, function: Callable[..., Any]) -> Trac
     code: types.CodeType = function.__code__  # type: ignore[attr-defined]
     file, line, name = getattr(error, "traced_at", (code.co_filename, code.co_firstlineno, code.co_name))
     return TraceError(
-        f"{file}:{line}, in {name}: tracing the call raised {_text_of(error)}; NumPy raises nothing there.",
+        f"{file}:{line}, in {name}: tracing the call raised {text_of(error)}; NumPy raises nothing there.",
         "Leave the line out of the compiled function.",
         file=file,
         line=line,
     )
 
 
-def _text_of(error: Exception) -> str:
+def text_of(error: Exception) -> str:
     """What is raised with traced values has no text."""
     try:
         return f"{type(error).__name__}: {error}"

@@ -4,6 +4,7 @@ twice, texts that such statements gave; and those that no call comes to."""
 from __future__ import annotations
 
 import math
+import warnings
 from types import ModuleType
 from typing import Any
 
@@ -178,3 +179,98 @@ def test_a_function_inside_that_calls_itself() -> None:
     compiled = tilewright.jit(by_itself, strict=True)
     for n in (30, 30, 30, 29, 30):
         np.testing.assert_array_equal(compiled(n, X), by_itself(n, X))
+
+
+class Steps:
+    """Properties that the trace takes for attributes which may be set: NumPy raises nothing where it does."""
+
+    def __new__(cls, count: int) -> Any:
+        made = object.__new__(cls)
+        made.__dict__["count"] = count
+        return made
+
+    @property
+    def count(self) -> int:
+        return int(self.__dict__["count"])
+
+
+def by_raising(x: Any, n: int) -> Any:
+    y = x * 2
+    steps = Steps(n)
+    return y + steps.count
+
+
+def of_unequal_rows(x: Any, n: int) -> Any:
+    rows = np.stack([x[k] * 2 for k in range(n)], axis=0).sum(axis=0)
+    if n > 3:
+        raise ValueError("too many")
+    return rows + 1
+
+
+@pytest.mark.parametrize("function", [by_raising, of_unequal_rows])
+def test_what_the_trace_alone_raises_is_pythons(function: Any) -> None:
+    compiled = tilewright.jit(function, strict=True)
+    for n in (2, 2, 2, 3, 9, 2, 9, 9):
+        given = np.outer(X, X) if function is of_unequal_rows else X
+        results = []
+        for one in (compiled, function):
+            try:
+                results.append(repr(one(given, n)))
+            except (ValueError, IndexError) as error:
+                results.append(f"{type(error).__name__}: {error}")
+        assert results[0] == results[1]
+
+
+def __scaled(x: Any) -> Any:
+    LOG.append(len(x))
+    return x * 3
+
+
+def by_a_private_name(x: Any) -> Any:
+    y = SCALES["SMALL"] * x
+    return __scaled(y) + 1
+
+
+def warned(x: Any) -> Any:
+    if x.sum() > 0:
+        warnings.warn("positive", stacklevel=2)
+    return x * 2
+
+
+def of_recorded_warnings(x: Any) -> Any:
+    y = x + 1
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        y = warned(y)
+    count = len(seen)
+    return y * 2, count
+
+
+def of_options(x: Any, *more: Any) -> Any:
+    options = {"scale": 3.0, "shift": more[0]}
+    y = kept_in_the_log(*more, x=x, **options)
+    return y + 1
+
+
+def kept_in_the_log(*more: Any, x: Any, **options: Any) -> Any:
+    LOG.append((len(more), *options))
+    return x * options["scale"] + SCALES["SMALL"]
+
+
+def of_memory(x: Any) -> Any:
+    y = x * 2
+    words = SCALES["SMALL"].data.nbytes + y.data.nbytes
+    return y + words
+
+
+@pytest.mark.parametrize("function", [by_a_private_name, of_recorded_warnings, of_options, of_memory])
+def test_more_statements_stand_alone(function: Any) -> None:
+    compiled = tilewright.jit(function, strict=True)
+    for x in (X, X, X, -X, X * 2, -X):
+        given = (x, 4.0) if function is of_options else (x,)
+        LOG.clear()
+        result = compiled(*given)
+        log = LOG[:]
+        LOG.clear()
+        assert repr(result) == repr(function(*given))
+        assert log == LOG

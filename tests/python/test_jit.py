@@ -290,7 +290,7 @@ def test_guards_are_explained_in_words():
     assert "PythonGuard" not in text
 
 
-def test_an_error_of_the_trace_alone_is_said_once_and_no_call_is_traced_again(monkeypatch):
+def test_an_error_of_the_trace_alone_is_said_once_and_no_call_is_traced_a_third_time(monkeypatch):
     from tilewright.symbolic.registry import FUNCTIONS
 
     def broken(tracer, x):
@@ -303,9 +303,10 @@ def test_an_error_of_the_trace_alone_is_said_once_and_no_call_is_traced_again(mo
     function, x = tilewright.jit(f), points(300)
     line = f.__code__.co_firstlineno + 1
     text = (
-        f"runs in NumPy: {__file__}:{line}, in f: tracing the call raised KeyError: 'a defect'; NumPy raises nothing there. "
-        "Leave the line out of the compiled function."
+        f"runs in NumPy: {__file__}:{line}, in f: tracing it raises KeyError: 'a defect'; NumPy raises nothing there. "
+        "Leave it out of the compiled function."
     )
+    same(function(x), f(x))  # which shows whether the error is the function's own
     with pytest.warns(tilewright.FallbackWarning) as seen:
         same(function(x), f(x))
     assert [str(warning.message) for warning in seen] == [text] and seen[0].lineno == line

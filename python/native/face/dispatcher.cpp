@@ -311,8 +311,9 @@ PyObject* make_dispatcher_type() {
         {"clear", clear_plans, METH_NOARGS, "clear($self)\n--\n\nForgets all plans."},
         {"stay", stay, METH_VARARGS,
          "stay($self, key, names, run, /)\n--\n\n"
-         "From now on `run` runs calls like this one, before any plan is looked at: the function, or what does the same. "
-         "The last few\nare kept. key: for each argument (shape, dtype), (class, value), a class, a code object, or what "
+         "From now on `run` runs calls like this one, before any plan is looked at: the function, or what does the "
+         "same. The last\nfew are kept. key: for each argument (shape, dtype), (class, value), a class, a code object, "
+         "or what "
          "it is; names: of\nthose that are given by keyword, which come last."},
         {"forget_stayed", forget_stayed, METH_NOARGS, "forget_stayed($self)\n--\n\nForgets what stay() said."},
         {"_check_failed", default_check_failed, METH_VARARGS,

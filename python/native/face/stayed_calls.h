@@ -12,7 +12,8 @@ class StayedCalls {
   public:
     /// `key`: what is the same in all such calls, a value an argument: (shape, dtype) of an array, (class, value) of a
     /// word or number whose value counts, the class of an object, or what the argument or its code object is.
-    /// `names`: those of the last arguments, by keyword. `run`: what runs them. False with a TypeError for other objects.
+    /// `names`: those of the last arguments, by keyword. `run`: what runs them. False with a TypeError for other
+    /// objects.
     bool add(PyObject* key, PyObject* names, PyObject* run);
     void clear();
     bool empty() const { return calls_.empty(); }

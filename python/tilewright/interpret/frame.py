@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import copy
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
@@ -119,6 +120,7 @@ class Frame:
         self.block: Any = None  # of the program, that was written into when it began
         self.entered: tuple[Any, Any] | None = None  # by which call in the source, and the function
         self.at_yield: Callable[[Any], None] | None = None  # of a context manager's generator
+        self.tries = 0  # bodies of try statements that run
         self.variables: dict[str, Any] = {}
         self.locals, self.nonlocals, self.globals = _scopes(node)
 
@@ -130,6 +132,19 @@ class Frame:
         frame.nonlocals = frame.locals  # of := alone
         frame.locals = frozenset(n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name))
         return frame
+
+    @contextmanager
+    def trying(self) -> Iterator[None]:
+        self.tries += 1
+        try:
+            yield
+        finally:
+            self.tries -= 1
+
+    @property
+    def is_tried(self) -> bool:
+        """Whether a try statement around may catch what is raised."""
+        return self.tries > 0 or (self.caller is not None and self.caller.is_tried)
 
     def globals_of(self) -> dict[str, Any]:
         frame: Frame | None = self

@@ -109,7 +109,7 @@ class InnerCalls:
         self._runs, self._known_events = 0, -1
         self._account = Account()
         node = getattr(function, "__tilewright_node__", None) or source_of(function)
-        if isinstance(node, ast.FunctionDef) and not has_private_names(node):
+        if isinstance(node, ast.FunctionDef) and not has_private_names(function, node):
             self._node = node
             with suppress(RecursionError):  # expressions that are nested too deep to be looked into
                 self._make()

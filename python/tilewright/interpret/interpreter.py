@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import TraceError
+from ..failed_traces import text_of
 from ..operations import REDUCTIONS
 from ..ops import indexing
 from ..ops.stages import materialized
@@ -176,6 +177,14 @@ class Interpreter(Part):
                 if error.is_of(evaluated):
                     self.parts.offer(error, statements, position)
                 raise
+            except Exception as error:
+                is_ours = type(error).__module__.startswith("tilewright")
+                is_users = any(error is one for one in self.state.raised) or self.frame.is_tried
+                if is_ours or is_users or not self.tracer.refuses_errors:
+                    raise
+                refusal = self.tracer.error(f"tracing it raises {text_of(error)}", "NumPy raises nothing there")
+                self.parts.offer(refusal, statements, position)
+                raise refusal from error
             position = behind
 
     def _goes_on_behind(self, statements: list[ast.stmt], position: int) -> bool:
@@ -587,7 +596,8 @@ class Interpreter(Part):
 
     def _try_body(self, node: ast.Try) -> None:
         try:
-            self.block(node.body)
+            with self.frame.trying():
+                self.block(node.body)
         except (TraceError, Control):
             raise
         except Exception as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import itertools
 import types
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,7 +22,7 @@ _UNSET: Any = type("_Unset", (), {"__repr__": lambda _: "unset"})()
 # About the function that runs, whose own variables they read.
 _OF_THE_FRAME = frozenset(["super", "locals", "globals", "vars", "dir", "eval", "exec", "__class__"])
 # About where an array's elements lie, where Python has copies of the arrays of the call; and about how NumPy and Python warn.
-_OF_THE_MEMORY = frozenset(["strides", "base", "ctypes", "data", "flags", "setflags", "resize", "__array_interface__"])
+_OF_THE_MEMORY = frozenset(["strides", "base", "ctypes", "flags", "setflags", "resize", "__array_interface__"])
 _OF_NO_CALL = frozenset(
     [
         "as_strided", "shares_memory", "may_share_memory", "byte_bounds", "id", "seterr", "seterrcall", "setbufsize", "errstate",
@@ -43,6 +44,7 @@ class Outline:
     reads: tuple[str, ...]
     gives: tuple[str, ...]
     call: types.FunctionType
+    records_warnings: bool = False
 
 
 def part_site(first: ast.stmt, last: ast.stmt) -> Site:
@@ -106,7 +108,7 @@ def blocks_in(node: ast.AST) -> Iterator[list[ast.stmt]]:
 def outline_in(function: types.FunctionType, node: ast.FunctionDef, site: Site) -> Outline | None:
     """`node`: of the function, which may be statements of another one itself."""
     found = next(((block, place) for block in blocks_in(node) if (place := place_in(block, site)) is not None), None)
-    if found is None or has_private_names(node):
+    if found is None or has_private_names(function, node):
         return None
     block, (first, last) = found
     statements = block[first : last + 1]
@@ -142,7 +144,7 @@ def outline_in(function: types.FunctionType, node: ast.FunctionDef, site: Site) 
     if {name for one in _functions_given(statements, gives) for name in loads(one)} & _stores(behind):
         return None
     call = _compiled(function, node, statements, reads, gives, globals_set, site)
-    return Outline(site, tuple(reads), tuple(gives), call)
+    return Outline(site, tuple(reads), tuple(gives), call, _records_warnings(statements))
 
 
 def _functions_given(statements: Iterable[ast.stmt], gives: Sequence[str]) -> Iterator[ast.AST]:
@@ -157,8 +159,11 @@ def _declared(nodes: Iterable[ast.AST], kind: type[ast.Global | ast.Nonlocal]) -
     return {name for one in nodes if isinstance(one, kind) for name in one.names}
 
 
-def has_private_names(node: ast.AST) -> bool:
-    """Names that a class spells in another way."""
+def has_private_names(function: types.FunctionType, node: ast.AST) -> bool:
+    """Names that the class around a function spells in another way."""
+    path = function.__code__.co_qualname.split(".")
+    if not any(here != "<locals>" != behind for here, behind in itertools.pairwise(path)):
+        return False
     names = (getattr(item, field, None) for item in ast.walk(node) for field in ("id", "attr", "arg", "name"))
     return any(isinstance(name, str) and name.startswith("__") and not name.endswith("__") for name in names)
 
@@ -186,13 +191,22 @@ def _silencing(node: ast.With) -> Iterator[ast.expr]:
             and all(_is_literal(one.value, _KEPT) for one in made.keywords)
         ):
             yield made.func
-        if _is_called(made, "catch_warnings") and not made.args and not made.keywords:
+        if _is_called(made, "catch_warnings") and not made.args and all(map(_is_record, made.keywords)):
             yield made.func
             for item in inside(node.body):
                 if isinstance(item, ast.Call) and _is_called(item, "simplefilter", "filterwarnings"):
                     actions = [*item.args[:1], *(one.value for one in item.keywords if one.arg == "action")]
                     if len(actions) == 1 and _is_literal(actions[0], _NO_ERRORS):
                         yield item.func
+
+
+def _is_record(keyword: ast.keyword) -> bool:
+    return keyword.arg == "record" and isinstance(keyword.value, ast.Constant)
+
+
+def _records_warnings(statements: Sequence[ast.stmt]) -> bool:
+    """Whether what they call has to warn as in NumPy."""
+    return any(_is_record(item) for one in statements for item in ast.walk(one) if isinstance(item, ast.keyword))
 
 
 def _is_called(node: ast.Call, *names: str) -> bool:

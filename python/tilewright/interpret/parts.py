@@ -172,7 +172,7 @@ class Parts(Part):
         self.inputs.pin(outline.call)
         pin_functions(self, list(held.values()), refusal)
         with tracer.no_kernel(refusal):
-            run = inner_calls_of(outline.call)
+            run = outline.call if outline.records_warnings else inner_calls_of(outline.call)
             given = effect_stage(tracer, outline.call, [], held, way, partial(kept_object, tracer), run)
         if RETURNED in given:
             raise Return(given[RETURNED])
@@ -217,7 +217,7 @@ def _can_be_handed(value: Any) -> bool:
 
 
 def _only_read(name: str, statements: Sequence[ast.stmt]) -> bool:
-    """Whether a container is gone through, indexed and measured there, and nothing else."""
+    """Whether a container is gone through, indexed, unpacked and measured there, and nothing else."""
     reads = {
         id(part)
         for one in statements
@@ -225,6 +225,7 @@ def _only_read(name: str, statements: Sequence[ast.stmt]) -> bool:
         for part in (
             item.value if isinstance(item, ast.Subscript) and isinstance(item.ctx, ast.Load) else None,
             item.iter if isinstance(item, (ast.For, ast.comprehension)) else None,
+            item.value if isinstance(item, ast.Starred) or (isinstance(item, ast.keyword) and item.arg is None) else None,
             item.args[0] if isinstance(item, ast.Call) and ast.unparse(item.func) in ("len", "range", "enumerate") and item.args
             else None,
         )

@@ -171,9 +171,9 @@ def stage_of(tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dict[st
     is_partial = kwargs.get("where", True) is not True or _leaves_elements(owner)  # those keep what was there
     if is_partial and len(outs) > 1 and any(isinstance(one, SymArray) for one in outs):
         return NotImplemented
-    if len(outs) == 1 and isinstance(outs[0], SymArray) and isinstance(given, Gives):
-        if is_partial or np.dtype(given.dtype) != outs[0].dtype:  # NumPy may compute in another dtype
-            return _write(tracer, function, args, {**kwargs, "out": Copied(outs[0])}, outs[0])
+    is_alone = len(outs) == 1 and isinstance(outs[0], SymArray) and isinstance(given, Gives)
+    if is_alone and (is_partial or np.dtype(given.dtype) != outs[0].dtype):  # NumPy may compute in another dtype
+        return _write(tracer, function, args, {**kwargs, "out": Copied(outs[0])}, outs[0])
     try:
         result = add_stage(tracer, _name_of(function), function, args, kwargs, given)
     except NoTextError:
@@ -443,7 +443,8 @@ def effect_stage(  # noqa: PLR0917
     what stands for a container or an object in the result, given the expression for it and the value of the call. `run`:
     what does the same as the function, perhaps faster."""
     args, kwargs = [_given_to(value) for value in args], {key: _given_to(value) for key, value in kwargs.items()}
-    args, kwargs = _with_functions(_one_for_each_array([args, kwargs], []), functions := [])
+    functions: list[Any] = []
+    args, kwargs = _with_functions(_one_for_each_array([args, kwargs], []), functions)
     name = _name_of(function)
     try:
         found = callees.seen((function, way), args, kwargs, lambda value: _kind_of(tracer, value))
@@ -516,7 +517,7 @@ def is_function(value: Any) -> bool:
     """Whether it is a function, a class or a module, which Python code is handed as it is."""
     if isinstance(value, types.BuiltinFunctionType):
         return isinstance(value.__self__, types.ModuleType)
-    return type(value) in (types.FunctionType, types.ModuleType, np.ufunc, type)
+    return type(value) in (types.FunctionType, types.ModuleType, np.ufunc, type(np.sum), type)
 
 
 def _with_functions(value: Any, functions: list[Any]) -> Any:

@@ -182,6 +182,7 @@ class Decided:
     effects_are_stages: bool = False  # there are calls of functions that are not known to be pure
     takes_effects: bool = False  # there may be, and the program may have stages
     follows_all: bool = False  # however long that takes
+    refuses_errors: bool = False  # what the trace raises NumPy does not: it is a refusal like others
     lists_of_the_call: bool = True  # long lists of numbers that the caller has are read as arrays
     lists_found: set[Any] = field(default_factory=set)  # such lists
     one_way: dict[Any, bool] = field(
@@ -201,6 +202,7 @@ class Decided:
         return Decided(
             takes_effects=self.takes_effects,
             follows_all=self.follows_all,
+            refuses_errors=self.refuses_errors,
             lists_of_the_call=self.lists_of_the_call,
             one_way=self.one_way,
             as_stages=self.as_stages,
