@@ -270,7 +270,8 @@ def trace(
     once = partial(_trace_once, function, root, args, kwargs or {}, contract, changing, untaken)
     begun = begun or Begun()
     lasting = begun.resumed(root.__code__, effects and untaken is None)
-    if (waiting := begun.waiting) is not None:  # for what the call showed that was watched: the same trace would end there
+    if (waiting := begun.waiting) is not None:
+        # For what the call showed that was watched: the same trace would end there.
         begun.waiting, decided = None, lasting.lasting()
         error, decided.unrolled = waiting
         _leave_out(root.__code__, error, decided, begun.first or error)
