@@ -220,6 +220,21 @@ def test_items_that_reduce_are_made_by_a_loop():
     assert "loops of the program" not in compiled.explain()
 
 
+def test_lists_of_items_that_reduce_stay_lists():
+    """They are changed, looked into and given back as Python has them."""
+
+    def sums(x):
+        y = [(x - k).sum() for k in range(12)]
+        y.append(3.0)
+        y[2] = 7.0
+        return y, y[-1], y[0]
+
+    x = np.arange(8)
+    mine, right = tilewright.jit(sums, strict=True)(x), sums(x)
+    assert mine == right
+    assert list(map(type, [*mine[0], *mine[1:]])) == list(map(type, [*right[0], *right[1:]]))
+
+
 def test_items_of_several_shapes_that_reduce_are_made_one_by_one():
     def parts(x):
         rows = [x[: k + 1] * (x[k:].sum() + x.max()) for k in range(10)]
