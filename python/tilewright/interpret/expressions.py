@@ -483,7 +483,7 @@ class Expressions(Part):
         value = self.evaluate(first.iter)
         if (made := self.listed(node, value)) is not None:
             return made
-        items, begun = self.iterate(first.iter, value), len(self.tracer.blocks[-1].values)
+        items, begun = self.iterate(first.iter, value), self.tracer.blocks[-1].reductions()
         made_here = []
         for _ in self._comprehend(node.generators, items):
             made_here.append(self.evaluate(node.elt))
