@@ -10,6 +10,7 @@ import pytest
 import tilewright
 from tilewright.interpret import expressions, watched
 from tilewright.interpret.interpreter import Interpreter
+from tilewright.symbolic.tracer import Tracer
 from tilewright.trace import traced
 
 pytestmark = pytest.mark.compile
@@ -260,6 +261,7 @@ def test_what_takes_a_generator_is_no_stage():
 
 
 def test_long_traces_that_come_to_nothing_end_with_the_outermost_statements(monkeypatch):
+    monkeypatch.setattr(Tracer, "is_too_long", property(lambda tracer: tracer.made > 200))
     x = np.arange(4.0)
     for most, is_outermost in ((10_000, False), (0, True)):
         monkeypatch.setattr(traced, "_MOST_IN_VAIN", most)
@@ -270,8 +272,13 @@ def test_long_traces_that_come_to_nothing_end_with_the_outermost_statements(monk
 
 
 def inner(x):
-    text = str(x.sum())  # which no trace knows
-    return len(text) + len({text})
+    count = 0
+    for k in range(12):
+        y = x * k
+        for _ in range(5):
+            y = y[y < y.max() + 1] * 2 + k  # too many operations, of a loop that is unrolled
+        count += len(f"{k}") + int(y.sum() > 10)
+    return count
 
 
 def middle(x):

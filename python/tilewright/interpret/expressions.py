@@ -67,7 +67,8 @@ class Expressions(Part):
         self.calls = calls
         self.listed: Callable[[ast.ListComp, Any], Any] = lambda *_: None  # Comprehensions.listed
         self.operators = calls.operators
-        self.handed_alone: set[int] = set()  # comprehensions whose lists nobody has but a function that reads them
+        # By their identities, comprehensions whose lists nobody has but a function that reads them.
+        self.handed_alone: dict[int, ast.ListComp] = {}
         self.variables = Variables(state, self.evaluate, calls.made.set, calls.operators)
 
     def evaluate(self, node: ast.expr) -> Any:
@@ -447,7 +448,7 @@ class Expressions(Part):
         function = self.evaluate(node.func)
         nodes = self._arguments(node, function)
         if is_pure_numpy(function) or any(function is one for one in _TAKE_ALL):
-            self.handed_alone.update(id(one) for one in nodes if isinstance(one, ast.ListComp))
+            self.handed_alone.update((id(one), one) for one in nodes if isinstance(one, ast.ListComp))
         args, kwargs = self._elements(nodes), self.keywords(node)
         self.at(node)
         given = self.calls.call_at(node, function, args, kwargs)

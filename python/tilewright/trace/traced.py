@@ -65,7 +65,7 @@ _PLAIN = (str, bytes, bool, int, float, complex)  # constants that may stand in 
 _MOST_NOT_FOLLOWED = (
     12  # functions and statements of one call that Python runs, since something in them cannot be traced
 )
-# Operations of traces that came to nothing: then the outermost function or statements around a refusal are Python's.
+# Operations of traces that were too long: then the outermost function or statements around a refusal are Python's.
 _MOST_IN_VAIN = 2 * MAX_VALUES
 _CONTRACTS = ("numpy", "reproducible", "fast")
 
@@ -336,7 +336,7 @@ def _leave_out(code: types.CodeType, error: TraceError, decided: Decided, first:
         raise error
     ways: Iterable[Any] = (way for one in refusals for way in (*one.ways, *_in_order(one.parts)))
     if sum(decided.made_in_vain) > _MOST_IN_VAIN:
-        ways = sorted((*error.ways, *reversed(error.parts)), key=len)
+        ways = (*sorted((*error.ways, *reversed(error.parts)), key=len), *ways)
     way = next((way for way in ways if way not in decided.as_stages and way not in decided.given_up), None)
     if way is None:
         way, error = _inside_of_a_stage(decided, first)
@@ -471,7 +471,8 @@ def _trace_once(  # noqa: PLR0917
         try:
             result = interpreter.run_node(node, root, None, symbolic, tracer.file, root.__name__)
         except Exception as error:
-            decided.made_in_vain.append(tracer.made)
+            if tracer.is_too_long:
+                decided.made_in_vain.append(tracer.made)
             file, name, line = tracer.last_frame
             error.traced_at = (file, line, name)  # type: ignore[attr-defined]
             raise
