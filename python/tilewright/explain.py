@@ -172,6 +172,8 @@ def _variants(specialization: Specialization) -> list[str]:
 def _versions(specialization: Specialization) -> list[str]:
     lines = ["versions (the first whose requirements hold runs):"]
     lines += [_version(version) for version in specialization.versions]
+    if specialization.is_being_built:
+        lines.append("  one is being built, Python runs such calls meanwhile")
     for kind, reason in specialization.why_numpy.items():
         size = "small" if kind.startswith("small") else "large"
         lines.append(f"  NumPy for {size} calls: {reason}")

@@ -84,11 +84,12 @@ def _program_name(tracer: Tracer, path: Path) -> str:
     base = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in "_".join(words))
     if not base or base[0].isdigit():
         base = f"a{base}"
-    taken = {argument.name for argument in tracer.arguments}
-    if kind != "parameter":
-        code = tracer.cache["function"].__code__
-        taken.update(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + 2])
-    return free_name(base, taken)
+    taken, count = tracer.cache.get("names of arguments", ({}, 0))  # and how many arguments those are of
+    taken.update((argument.name, None) for argument in tracer.arguments[count:])
+    tracer.cache["names of arguments"] = taken, len(tracer.arguments)
+    code = tracer.cache["function"].__code__
+    own = () if kind == "parameter" else code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + 2]
+    return free_name(base, collections.ChainMap(taken, dict.fromkeys(own)))
 
 
 def _is_enum(value: Any) -> bool:

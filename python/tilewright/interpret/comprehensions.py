@@ -8,7 +8,6 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from ..operations import REDUCTIONS
 from ..ops.stages import materialized
 from ..symbolic.arrays import SymArray
 from ..symbolic.scalars import size_of
@@ -103,10 +102,10 @@ _MOST_REDUCTIONS = 8  # in copies of an item: each takes 0.2 to 0.4 s to compile
 
 def keep_where_slow(tracer: Tracer, place: Place, begun: int) -> None:
     """A list whose items are made one by one is made by a loop, in another run of the trace, where they would not compile in
-    useful time. `begun`: how many values the block had before."""
+    useful time. `begun`: how many reductions the block had before."""
     if place in tracer.unrolled or _is_kept(tracer, place):
         return
-    if sum(value.operation in REDUCTIONS for value in tracer.blocks[-1].values[begun:]) > _MOST_REDUCTIONS:
+    if tracer.blocks[-1].reductions() - begun > _MOST_REDUCTIONS:
         raise TooLong(place)
 
 

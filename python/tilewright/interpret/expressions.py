@@ -25,6 +25,7 @@ from .comprehensions import as_list, keep_where_slow
 from .frame import InterpretedFunction
 from .iterators import TracedIterator
 from .plain_arrays import made_by_call
+from .pure import is_pure_numpy
 from .sequences import sequence_of
 from .source import FunctionNode
 from .staged_cells import ChangesShape
@@ -66,6 +67,8 @@ class Expressions(Part):
         self.calls = calls
         self.listed: Callable[[ast.ListComp, Any], Any] = lambda *_: None  # Comprehensions.listed
         self.operators = calls.operators
+        # By their identities, comprehensions whose lists nobody has but a function that reads them.
+        self.handed_alone: dict[int, ast.ListComp] = {}
         self.variables = Variables(state, self.evaluate, calls.made.set, calls.operators)
 
     def evaluate(self, node: ast.expr) -> Any:
@@ -443,7 +446,10 @@ class Expressions(Part):
 
     def _eval_Call(self, node: ast.Call) -> Any:
         function = self.evaluate(node.func)
-        args, kwargs = self._elements(self._arguments(node, function)), self.keywords(node)
+        nodes = self._arguments(node, function)
+        if is_pure_numpy(function) or any(function is one for one in _TAKE_ALL):
+            self.handed_alone.update((id(one), one) for one in nodes if isinstance(one, ast.ListComp))
+        args, kwargs = self._elements(nodes), self.keywords(node)
         self.at(node)
         given = self.calls.call_at(node, function, args, kwargs)
         return made_by_call(self.tracer, self.inputs, self.place(node), given)
@@ -478,11 +484,12 @@ class Expressions(Part):
         value = self.evaluate(first.iter)
         if (made := self.listed(node, value)) is not None:
             return made
-        items, begun = self.iterate(first.iter, value), len(self.tracer.blocks[-1].values)
+        items, begun = self.iterate(first.iter, value), self.tracer.blocks[-1].reductions()
         made_here = []
         for _ in self._comprehend(node.generators, items):
             made_here.append(self.evaluate(node.elt))
-            keep_where_slow(self.tracer, self.place(node), begun)
+            if id(node) in self.handed_alone:
+                keep_where_slow(self.tracer, self.place(node), begun)
         return made_here
 
     def _eval_ListItem(self, node: ListItem) -> Any:

@@ -20,7 +20,6 @@ import numpy as np
 
 from ..errors import TraceError
 from ..failed_traces import text_of
-from ..operations import REDUCTIONS
 from ..ops import indexing
 from ..ops.stages import materialized
 from ..symbolic import tracer as tracer_module
@@ -522,8 +521,7 @@ class Interpreter(Part):
             updates = sum(value.operation == "update" for value in self.tracer.blocks[-1].values)
             if updates > tracer_module.MAX_UNROLLED_UPDATES:
                 raise why or BeginAgain(outermost)
-        reductions = sum(value.operation in REDUCTIONS for value in self.tracer.blocks[-1].values)
-        if reductions <= tracer_module.MAX_UNROLLED_REDUCTIONS:
+        if self.tracer.blocks[-1].reductions() <= tracer_module.MAX_UNROLLED_REDUCTIONS:
             return
         if (why := self.tracer.unrolled.get(self.place(node))) is not None:
             raise why  # what keeps it from staying a loop, which would compile

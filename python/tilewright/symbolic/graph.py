@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..operations import VIEWS, of_kind
+from ..operations import REDUCTIONS, VIEWS, of_kind
 from .sizes import Size
 
 BOOL: np.dtype[Any] = np.dtype(np.bool_)
@@ -48,6 +48,14 @@ class Block:
     parameters: list[Value] = field(default_factory=list)
     values: list[Value] = field(default_factory=list)
     yields: list[Value] = field(default_factory=list)
+    counted: tuple[int, int] = (0, 0)  # values that were looked at, and how many of them reduce
+
+    def reductions(self) -> int:
+        """How many of the values reduce, which every turn of an unrolled loop asks."""
+        seen, count = self.counted if self.counted[0] <= len(self.values) else (0, 0)
+        count += sum(value.operation in REDUCTIONS for value in self.values[seen:])
+        self.counted = len(self.values), count
+        return count
 
 
 @dataclass(eq=False, slots=True)

@@ -195,7 +195,7 @@ class Decided:
     given_up: set[Any] = field(
         default_factory=set
     )  # of those, functions that are followed after all, but for statements
-    made_in_vain: list[int] = field(default_factory=list)  # operations of traces that a refusal ended
+    made_in_vain: list[int] = field(default_factory=list)  # operations of traces that were too long
 
     def lasting(self) -> Decided:
         """What holds for later traces of such calls too: loops are decided anew in each."""
@@ -381,6 +381,10 @@ class Tracer(Decided):
         """Values that the program may have."""
         return self.made - self.dropped
 
+    @property
+    def is_too_long(self) -> bool:
+        return self.values_left >= MAX_VALUES or self.made >= MAX_MADE
+
     def add(
         self,
         operation: str,
@@ -391,7 +395,7 @@ class Tracer(Decided):
         call_name: str = "",
         blocks: tuple[Block, ...] = (),
     ) -> Value:
-        if self.values_left >= MAX_VALUES or self.made >= MAX_MADE:
+        if self.is_too_long:
             self.keep_a_loop()
             self.keep_a_short_loop(MAX_VALUES // 4)
             raise self.error(

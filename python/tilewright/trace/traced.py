@@ -66,7 +66,7 @@ _PLAIN = (str, bytes, bool, int, float, complex)  # constants that may stand in 
 _MOST_NOT_FOLLOWED = (
     12  # functions and statements of one call that Python runs, since something in them cannot be traced
 )
-# Operations of traces that came to nothing: then the outermost function or statements around a refusal are Python's.
+# Operations of traces that were too long: then the outermost function or statements around a refusal are Python's.
 _MOST_IN_VAIN = 2 * MAX_VALUES
 _CONTRACTS = ("numpy", "reproducible", "fast")
 
@@ -270,9 +270,8 @@ def trace(
     once = partial(_trace_once, function, root, args, kwargs or {}, contract, changing, untaken)
     begun = begun or Begun()
     lasting = begun.resumed(root.__code__, effects and untaken is None)
-    if (
-        waiting := begun.waiting
-    ) is not None:  # for what the call showed that was watched: the same trace would end there
+    if (waiting := begun.waiting) is not None:
+        # For what the call showed that was watched: the same trace would end there.
         begun.waiting, decided = None, lasting.lasting()
         error, decided.unrolled = waiting
         _leave_out(root.__code__, error, decided, begun.first or error)
@@ -337,7 +336,7 @@ def _leave_out(code: types.CodeType, error: TraceError, decided: Decided, first:
         raise error
     ways: Iterable[Any] = (way for one in refusals for way in (*one.ways, *_in_order(one.parts)))
     if sum(decided.made_in_vain) > _MOST_IN_VAIN:
-        ways = sorted((*error.ways, *reversed(error.parts)), key=len)
+        ways = (*sorted((*error.ways, *reversed(error.parts)), key=len), *ways)
     way = next((way for way in ways if way not in decided.as_stages and way not in decided.given_up), None)
     if way is None:
         way, error = _inside_of_a_stage(decided, first)
@@ -484,7 +483,8 @@ def _trace_of(
         try:
             result = interpreter.run_node(node, root, None, symbolic, tracer.file, root.__name__)
         except Exception as error:
-            tracer.made_in_vain.append(tracer.made)
+            if tracer.is_too_long:
+                tracer.made_in_vain.append(tracer.made)
             file, name, line = tracer.last_frame
             error.traced_at = (file, line, name)  # type: ignore[attr-defined]
             raise
