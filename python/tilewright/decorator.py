@@ -712,7 +712,7 @@ class JitFunction(_face.Dispatcher):
 
     def _behind_a_plan(self, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> Any:
         """In NumPy, for a call whose plan did not come to its end."""
-        is_next = self.calls - self._failed_at <= 2  # a call that is missed counts twice
+        is_next = self.calls - self._failed_at <= 1
         self._failed, self._failed_at = self._failed + 1 if is_next else 1, self.calls
         if self._failed >= _MOST_FAILED and out is None and self not in _active.functions:
             self.stay(shape_key(args, kwargs)[: len(args) + len(kwargs)], tuple(kwargs), self._python)

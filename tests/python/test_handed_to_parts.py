@@ -257,17 +257,29 @@ def kept_in_the_log(*more: Any, x: Any, **options: Any) -> Any:
     return x * options["scale"] + SCALES["SMALL"]
 
 
+def of_nested_options(x: Any, options: Any = (True, False)) -> Any:
+    return chosen(x, options) + 1
+
+
+def chosen(x: Any, options: Any) -> Any:
+    LOG.append(options)
+    return x * 2 if options[0] else x
+
+
 def of_memory(x: Any) -> Any:
     y = x * 2
     words = SCALES["SMALL"].data.nbytes + y.data.nbytes
     return y + words
 
 
-@pytest.mark.parametrize("function", [by_a_private_name, of_recorded_warnings, of_options, of_memory])
+@pytest.mark.parametrize(
+    "function", [by_a_private_name, of_recorded_warnings, of_options, of_nested_options, of_memory]
+)
 def test_more_statements_stand_alone(function: Any) -> None:
     compiled = tilewright.jit(function, strict=True)
     for x in (X, X, X, -X, X * 2, -X):
         given = (x, 4.0) if function is of_options else (x,)
+        given = (x, (bool(x[0] > 0), True)) if function is of_nested_options else given
         LOG.clear()
         result = compiled(*given)
         log = LOG[:]

@@ -238,3 +238,23 @@ def test_what_numpy_raises_in_such_a_call_is_raised_once(monkeypatch):
     with pytest.raises(IndexError):
         f(x, k=np.array([1, 9]))
     np.testing.assert_array_equal(x, np.ones(4))
+
+
+def test_a_plan_whose_data_fail_at_many_calls_in_a_row_is_not_run_any_more():
+    @tilewright.jit(strict=True)
+    def total(x, indices):
+        found = 0.0
+        for k in range(len(indices)):
+            found += x[indices[k]]
+        return found
+
+    x, good, bad = np.arange(50.0), np.arange(40), np.full(40, 99)
+    failed = []
+    for indices in (good, *[bad] * 10, good, *[bad] * 40, good):
+        if indices is good:
+            assert total(x, good) == 780.0
+            continue
+        with pytest.raises(IndexError):
+            total(x, bad)
+        failed.append(total._failed)
+    assert max(failed) == 16 and failed[10] == 1  # a call that did not fail begins anew

@@ -540,6 +540,10 @@ EFFECTS = "effects"  # the order of such calls, in a tracer's cache
 
 def _given_to(value: Any) -> Any:
     """An argument of a call that was seen: a bool of the caller's is an option, of which the results depend."""
+    if type(value) in (list, tuple):
+        return type(value)(map(_given_to, value))
+    if type(value) is dict:
+        return {key: _given_to(one) for key, one in value.items()}
     is_option = isinstance(value, SymScalar) and type(value.hint) is bool and not isinstance(value, RunScalar)
     return number_of_the_call(value) if is_option else materialized(value)
 
