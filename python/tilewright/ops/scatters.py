@@ -115,6 +115,8 @@ def changed_at(tracer: Tracer, ufunc: np.ufunc, array: Any, key: Any, other: Any
     memory of the function's own is a stage's, for which there is a twin of all threads."""
     if tracer.follow is None or tracer.checked is None or tracer.untaken is ON_DEVICE or ufunc.nin != 2:
         return False
+    if not any("d" in types for types in ufunc.types):
+        return False  # of integers alone: their operands are rarely of one dtype, as an int beside int32 is not
     if not isinstance(array, SymArray) or array.is_scalar or array.storage.argument is None:
         return False
     begun = tracer.made
