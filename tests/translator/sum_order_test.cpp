@@ -86,5 +86,22 @@ TEST(SumOrders, ALibraryMakesLargeProducts) {
     EXPECT_FALSE(product(200, "reproducible"));
 }
 
+TEST(SumOrders, ASizeOfDataCountsAsTheLargestThatItMayBe) {
+    const auto product = [](std::int64_t n, const std::string& limits) {
+        TranslateOptions options;
+        options.sizes_here = {{"x.0", n}, {"x.1", n}};
+        return orders("%0: int64[] = scalar_size() {size=x.1}\nm: size = read(%0) {" + limits +
+                          "}\nt: float64[m, x.0] = index(x) {index=[0:1, 0:1]}\n"
+                          "u: float64[x.0, m] = transpose(t) {axes=[1, 0]}\n"
+                          "p: float64[x.0, x.0] = matmul(u, t)\nreturn p\n",
+                      options)
+            .at(0)
+            .library;
+    };
+    EXPECT_TRUE(product(200, "min=0, max=x.1"));
+    EXPECT_FALSE(product(20, "min=0, max=x.1"));
+    EXPECT_FALSE(product(200, "min=0, max=1"));
+}
+
 } // namespace
 } // namespace tilewright::translator

@@ -22,7 +22,8 @@ constexpr std::int64_t kLibraryMatrixOnDevice = 16 * 16 * 16;  ///< of a stack: 
 
 class Orders {
   public:
-    Orders(const Program& program, const TranslateOptions& options) : values_(program), options_(options) {}
+    Orders(const Program& program, const TranslateOptions& options)
+        : values_(program), options_(options), sizes_(options.sizes_here) {}
 
     Program run(Program program) {
         for (const auto& [name, type] : program.arrays)
@@ -42,7 +43,8 @@ class Orders {
 
     Values values_;
     const TranslateOptions& options_;
-    std::map<std::string, Known> orders_; ///< those that are not C's
+    std::map<std::string, std::int64_t> sizes_; ///< here; sizes that data decide are as large as they may be
+    std::map<std::string, Known> orders_;       ///< those that are not C's
 
     OrderedOperand operand(const std::string& name, const Block& reader) const {
         const Type& type = values_.type(name);
@@ -52,6 +54,9 @@ class Orders {
     }
 
     void visit(Operation& operation, const Block& block) {
+        if (operation.op == Op::read && operation.attributes.has(attr::max))
+            if (const auto most = evaluate(operation.attributes.at(attr::max), sizes_))
+                sizes_.emplace(operation.result, *most);
         if (operation.op == Op::update || operation.op == Op::read || is_region(operation)) return; // in memory
         if (has_regions(operation.op)) {
             for (const auto& [name, type] : results_of(operation))
@@ -82,7 +87,7 @@ class Orders {
         return out;
     }
 
-    std::int64_t here(const Size& size) const { return evaluate(size, options_.sizes_here).value_or(-1); }
+    std::int64_t here(const Size& size) const { return evaluate(size, sizes_).value_or(-1); }
 
     /// Whether the library is the default for a product: by the multiplications of one matrix and of all of its stack.
     bool suits_library(const Operation& operation, const OrderedOperand& right) const {
