@@ -24,7 +24,7 @@ FLOORS: dict[str, str] = {
                 " rounding stage_shares tolerance trials work workload",
     "specializations": "debug explain jitted placement result_table specialization stage_records stored tuning",
     "export": "export",
-    "functions": "bound_method call_keys decorator patched_run",
+    "functions": "bound_method call_keys decorator patched_run serving specializing",
     "commands": "__main__ cli",
 }  # fmt: skip
 NOT_YET: tuple[str, ...] = ()

@@ -31,7 +31,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "oracle"))
 
 import tilewright
 from device_cases import CASES, Case, function_of
-from tilewright import decorator
+from tilewright import decorator, specializing
 
 Array = np.ndarray[Any, Any]
 LOST = "nothing works on the device in this process any more"
@@ -412,7 +412,7 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what a function prints is no answer
     # One product of matrices and short calls are NumPy's own otherwise; here everything is compiled.
-    decorator.is_one_library_call = lambda _: False  # type: ignore[attr-defined]
+    specializing.is_one_library_call = lambda _: False  # type: ignore[attr-defined]
     decorator.JitFunction._loses = lambda *_: False  # type: ignore[method-assign]
     for line in sys.stdin:
         start = time.perf_counter()

@@ -26,7 +26,7 @@ from random_functions import (
     drawn_turn,
     perturbed_answers,
 )
-from tilewright import decorator
+from tilewright import specializing
 
 pytestmark = pytest.mark.compile
 
@@ -131,7 +131,7 @@ def compare(made: RandomFunction, compiled: Compiled, args: list[Any], what: str
 def own_folders(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     # One product of matrices is NumPy's own; here it has to be compiled too.
-    monkeypatch.setattr(decorator, "is_one_library_call", lambda _: False)
+    monkeypatch.setattr(specializing, "is_one_library_call", lambda _: False)
 
 
 counts = {"compared": 0, "refused": 0}
