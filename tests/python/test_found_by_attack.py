@@ -718,3 +718,16 @@ def test_what_is_put_back_was_seen_through_shared_memory(function, strict, n):
         ours, theirs = np.arange(2.0 * n + 2), np.arange(2.0 * n + 2)
         assert np.array_equal(compiled(*views(ours)), function(*views(theirs)))
         assert np.array_equal(ours, theirs)
+
+
+def test_a_limit_beyond_64_bits_is_none():
+    def bounded(x, n, m):
+        total = np.zeros(n)
+        least = np.clip(x.astype(int), 0, n - m)
+        return total, least + np.prod(x - np.arange(m)[:, np.newaxis], 0), np.zeros((2, 3, 4)[: m - 1])
+
+    compiled = tilewright.jit(bounded, strict=True)
+    x = np.arange(10.0)
+    for n in (8, 100):
+        for got, expected in zip(compiled(x, n, 4), bounded(x, n, 4), strict=True):
+            assert got.dtype == expected.dtype and np.array_equal(got, expected)

@@ -331,7 +331,7 @@ class Emitter:
             right = tracer.resolve(guard.right)
             left = tracer.defined(guard.left) if guard.is_definition else tracer.resolve(guard.left)
             rewritten = SizeGuard(left, guard.operator, right, guard.message, guard.line)
-            if (left - right).is_constant:
+            if (left - right).is_constant or _holds_for_all(rewritten):
                 continue
             if rewritten.condition not in seen:
                 seen.add(rewritten.condition)
@@ -474,3 +474,11 @@ def digest_of(text: str) -> str:
     bare = re.sub(r' "[^\n]*"$', "", text, count=1, flags=re.M)
     bare = re.sub(r" @\d+$", "", bare, flags=re.M)
     return hashlib.blake2b(bare.encode(), digest_size=16).hexdigest()
+
+
+def _holds_for_all(guard: SizeGuard) -> bool:
+    """Whether no size of 64 bits fails it."""
+    least, most = (size.evaluate({}) if size.is_constant else None for size in (guard.right, guard.left))
+    return guard.operator == ">=" and (
+        most is not None and most >= 2**63 - 1 or least is not None and least <= -(2**63)
+    )
