@@ -47,7 +47,9 @@ CALL = datasets.Call("recorded", (3.0,), {})
 
 
 def reference(function, writes=()):
-    traced = types.SimpleNamespace(writes=writes, generators=(), inputs=lambda args, _: {"x": args[0]})
+    traced = types.SimpleNamespace(
+        writes=writes, writes_anything=bool(writes), generators=(), inputs=lambda args, _: {"x": args[0]}
+    )
     return datasets.Reference(function, traced, Program("return none"))
 
 

@@ -51,7 +51,9 @@ class Slow:
 
 def reference(function):
     return datasets.Reference(
-        function, types.SimpleNamespace(writes=(), generators=(), results=None), Program("return %1")
+        function,
+        types.SimpleNamespace(writes=(), writes_anything=False, generators=(), results=None),
+        Program("return %1"),
     )
 
 
