@@ -794,7 +794,7 @@ def test_sorts_of_a_function(size):
 DRAWS = [
     ("random", (100,)), ("random", ((7, 11),)),  ("random", (3,)), ("random", ((),)), ("random", (70_001,)),
     ("uniform", (-1.5, 2.0, 99)), ("uniform", (2, 3, (8, 9))), ("uniform", (1.0, 1.0, 99)), ("uniform", (3.0, 1.0, 99)),
-    ("uniform", (0.0, np.inf, 99)), ("uniform", (np.zeros(3), 1.0, (33, 3))),
+    ("uniform", (0.0, -0.0, 99)), ("uniform", (0.0, np.inf, 99)), ("uniform", (np.zeros(3), 1.0, (33, 3))),
     ("standard_normal", (99,)), ("standard_normal", ((7, 11, 3),)), ("standard_normal", (3,)), ("standard_normal", (300_001,)),
     ("standard_normal", (99, "f4")), ("normal", (0.5, 2.0, (11, 9))), ("normal", (1, 3, 99)), ("normal", (0.0, 0.0, 99)),
     ("normal", (0.0, -0.0, 99)), ("normal", (0.0, -1.0, 99)), ("normal", (np.nan, 1.0, 99)), ("normal", (0.0, np.inf, 99)),

@@ -256,8 +256,8 @@ Ref uniform_of(TwinCall given) {
     PyObject *const first = given.take("low"), *const last = given.take("high"), *const size = given.take("size");
     const auto low = first ? number(first) : 0.0, high = last ? number(last) : 1.0;
     if (!given.is_all() || !low || !high || !std::isfinite(*high - *low)) return {};
-    // What becomes of other ranges is NumPy's to say.
-    return *high >= *low ? floats(given, *low, *high - *low, size) : Ref();
+    // What becomes of other ranges is NumPy's to say: it refuses -0.0 as well.
+    return std::signbit(*high - *low) ? Ref() : floats(given, *low, *high - *low, size);
 }
 
 Ref standard_normal_of(TwinCall given) {
