@@ -85,13 +85,16 @@ def test_operations_between_plain_values_are_followed(soon_long):
     assert "between kernels" not in compiled.explain()
 
 
+def functions_given_to(name, monkeypatch):
+    """Of each call of a function of `watched`, from now on: its first argument."""
+    given, original = [], getattr(watched, name)
+    monkeypatch.setattr(watched, name, lambda function, *rest: given.append(function) or original(function, *rest))
+    return given
+
+
 def test_calls_that_are_many_are_looked_into_a_bounded_number_of_times(monkeypatch):
     monkeypatch.setattr(watched, "_MOST_ENTERED", 10)
-    copies = []
-    original = watched._copy_that_watches
-    monkeypatch.setattr(
-        watched, "_copy_that_watches", lambda function, *rest: copies.append(function) or original(function, *rest)
-    )
+    copies = functions_given_to("_copy_that_watches", monkeypatch)
 
     def root(parents, k):
         return k if parents[k] == k else root(parents, parents[k])
@@ -163,11 +166,7 @@ def test_growing_tables_are_looked_through_at_pythons_speed():
 
 def test_a_place_that_no_trace_asked_for_is_looked_at_some_times(monkeypatch):
     monkeypatch.setattr(watched, "_MOST_VISITS", 10)
-    looked = []
-    original = watched._look_at
-    monkeypatch.setattr(
-        watched, "_look_at", lambda function, *rest: looked.append(function) or original(function, *rest)
-    )
+    looked = functions_given_to("_look_at", monkeypatch)
 
     def letters(text, x):
         return x + sum([ord(c) for c in text]) + max([ord(c) for c in text if c != "b"])

@@ -70,16 +70,19 @@ TEST(SumOrders, WhatALoopReadsIsInMemory) {
               (std::vector<SumOrder>{kRows, {.contiguous = true}, {.contiguous = true}}));
 }
 
+/// Whether the only product of a body is a library's, where x is n by n.
+bool is_of_library(const std::string& body, std::int64_t n, const std::string& contract = "numpy") {
+    TranslateOptions options;
+    options.sizes_here = {{"x.0", n}, {"x.1", n}};
+    options.contract = contract;
+    return orders(body, options).at(0).library;
+}
+
 TEST(SumOrders, ALibraryMakesLargeProducts) {
     const auto product = [](std::int64_t n, const std::string& contract) {
-        TranslateOptions options;
-        options.sizes_here = {{"x.0", n}, {"x.1", n}};
-        options.contract = contract;
-        return orders(
-                   "t: float64[x.1, x.0] = transpose(x) {axes=[1, 0]}\np: float64[x.0, x.0] = matmul(x, t)\nreturn p\n",
-                   options)
-            .at(0)
-            .library;
+        return is_of_library("t: float64[x.1, x.0] = transpose(x) {axes=[1, 0]}\n"
+                             "p: float64[x.0, x.0] = matmul(x, t)\nreturn p\n",
+                             n, contract);
     };
     EXPECT_TRUE(product(200, "numpy"));
     EXPECT_FALSE(product(20, "numpy"));
@@ -88,15 +91,11 @@ TEST(SumOrders, ALibraryMakesLargeProducts) {
 
 TEST(SumOrders, ASizeOfDataCountsAsTheLargestThatItMayBe) {
     const auto product = [](std::int64_t n, const std::string& limits) {
-        TranslateOptions options;
-        options.sizes_here = {{"x.0", n}, {"x.1", n}};
-        return orders("%0: int64[] = scalar_size() {size=x.1}\nm: size = read(%0) {" + limits +
-                          "}\nt: float64[m, x.0] = index(x) {index=[0:1, 0:1]}\n"
-                          "u: float64[x.0, m] = transpose(t) {axes=[1, 0]}\n"
-                          "p: float64[x.0, x.0] = matmul(u, t)\nreturn p\n",
-                      options)
-            .at(0)
-            .library;
+        return is_of_library("%0: int64[] = scalar_size() {size=x.1}\nm: size = read(%0) {" + limits +
+                                 "}\nt: float64[m, x.0] = index(x) {index=[0:1, 0:1]}\n"
+                                 "u: float64[x.0, m] = transpose(t) {axes=[1, 0]}\n"
+                                 "p: float64[x.0, x.0] = matmul(u, t)\nreturn p\n",
+                             n);
     };
     EXPECT_TRUE(product(200, "min=0, max=x.1"));
     EXPECT_FALSE(product(20, "min=0, max=x.1"));

@@ -39,8 +39,7 @@ template <class F> auto maybe_without_gil(const TallSystem& tall, const F& compu
 }
 
 Ref array_of(const std::vector<double>& numbers, std::vector<npy_intp> shape) {
-    Ref made(PyArray_New(&PyArray_Type, static_cast<int>(shape.size()), shape.data(), NPY_DOUBLE, nullptr, nullptr, 0,
-                         0, nullptr));
+    Ref made = new_twin_result(DType::float64, static_cast<int>(shape.size()), shape.data());
     if (made) std::ranges::copy(numbers, data_of<double>(numpy_array(made.get())));
     return made;
 }

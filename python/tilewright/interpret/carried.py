@@ -271,6 +271,11 @@ def is_set(held: Any) -> bool:
     return held is not MISSING and not (isinstance(held, Pending) and held.of_last_iteration and not held.was_set)
 
 
+def read_if_set(held: Any) -> Any:
+    """What a variable holds, where it had a value before a loop for certain."""
+    return held.read() if isinstance(held, Pending) and is_set(held) else held
+
+
 def sizes_in(held: Any) -> set[str]:
     if isinstance(held, SymArray):
         return {symbol for size in held.sizes for symbol in size.symbols()}

@@ -36,6 +36,7 @@ from .carried import (
     memory_in,
     memory_of,
     reached,
+    read_if_set,
     seeing,
     sizes_in,
     storages_of,
@@ -169,7 +170,7 @@ class Regions(Region):
             if where in self.tracer.moving or not isinstance(ends, SymArray) or not is_named(name):
                 continue
             with suppress(TraceError):
-                begins = held.read() if isinstance(held, Pending) and is_set(held) else held
+                begins = read_if_set(held)
                 if steps := steps_between(self.tracer, begins, ends):
                     found[where] = steps
         if found:
@@ -445,7 +446,7 @@ class Regions(Region):
                 return made[0]
 
             def carry(held: Any, path: tuple[int, ...]) -> Any:
-                held = held.read() if isinstance(held, Pending) and is_set(held) else held
+                held = read_if_set(held)
                 if type(held) is tuple:
                     return tuple(carry(part, (*path, k)) for k, part in enumerate(held))
                 key = name + "".join(f"[{k}]" for k in path)
@@ -630,8 +631,7 @@ class Regions(Region):
         return found
 
     def _held_before(self, one: Carried, before: dict[str, Any]) -> Any:
-        held = before[one.name]
-        return one.present(held.read() if isinstance(held, Pending) and is_set(held) else held)
+        return one.present(read_if_set(before[one.name]))
 
     def _memory_at_end(self, one: Carried) -> set[int]:
         """The memory, by identity, of the array that a variable holds at the end of an iteration, or may hold."""

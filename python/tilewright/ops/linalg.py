@@ -30,12 +30,10 @@ def _sum_of_products(tracer: Tracer, a: SymArray, b: SymArray, axis: int, dtype:
         both = tracer.add("logical_and", (left, right), {}, BOOL, shape)
         return reduce_value(tracer, "any", both, [axis % len(shape)], name)
     product = tracer.add("multiply", (left, right), {}, dtype, shape)
-    attributes: dict[str, Any] = {"axes": [axis % len(shape)]}
-    if tracer.open_loops and len(shape) <= 2 and dtype in (np.float32, np.float64):
-        attributes["product"] = "true"  # all of a loop's may be one product (translator/passes/loop_products)
-    return tracer.add(
-        "sum", (product,), attributes, dtype, [s for k, s in enumerate(shape) if k != axis % len(shape)], name
-    )
+    # All of a loop's may be one product (translator/passes/loop_products).
+    may_join = tracer.open_loops and len(shape) <= 2 and dtype in (np.float32, np.float64)
+    marks = {"product": "true"} if may_join else {}
+    return reduce_value(tracer, "sum", product, [axis % len(shape)], name, **marks)
 
 
 def _is_of_matrices(tracer: Tracer, a: SymArray, b: SymArray, dtype: np.dtype[Any]) -> bool:

@@ -90,11 +90,13 @@ def finish(tracer: Tracer, value: Value, axes: Sequence[int], keepdims: Any, out
     return result if out is None else store_exactly(tracer, name, result, out)
 
 
-def reduce_value(tracer: Tracer, operation: str, value: Value, axes: Sequence[int], call_name: str = "") -> Value:
+def reduce_value(
+    tracer: Tracer, operation: str, value: Value, axes: Sequence[int], call_name: str = "", **attributes: Any
+) -> Value:
     """The reduction of a value that has the right dtype already."""
     shape = [size for axis, size in enumerate(value.shape) if axis not in axes]
     dtype = BOOL if operation in ("any", "all") else value.dtype
-    return tracer.add(operation, (value,), {"axes": list(axes)}, dtype, shape, call_name or operation)
+    return tracer.add(operation, (value,), {"axes": list(axes), **attributes}, dtype, shape, call_name or operation)
 
 
 def _reduced(

@@ -19,7 +19,7 @@ from ..symbolic.graph import (
     Value,
     unchanged,
 )
-from ..symbolic.sizes import Size
+from ..symbolic.sizes import LIMITS, Size
 from ..symbolic.tracer import SizeGuard, Tracer, free_name
 
 # Words of the program's, the plan's and the schedule's text: a stage of this name would be read as one of them.
@@ -478,7 +478,6 @@ def digest_of(text: str) -> str:
 
 def _holds_for_all(guard: SizeGuard) -> bool:
     """Whether no size of 64 bits fails it."""
-    least, most = (size.evaluate({}) if size.is_constant else None for size in (guard.right, guard.left))
-    return guard.operator == ">=" and (
-        most is not None and most >= 2**63 - 1 or least is not None and least <= -(2**63)
-    )
+    least, most = LIMITS
+    left, right = (size.evaluate({}) if size.is_constant else None for size in (guard.left, guard.right))
+    return guard.operator == ">=" and ((left is not None and left >= most) or (right is not None and right <= least))
