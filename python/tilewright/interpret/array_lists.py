@@ -85,7 +85,17 @@ class ArrayList(InArray):
 
     def as_array(self) -> SymArray:
         """As NumPy makes it."""
+        if self.form.row or self.form.dtype != np.float64:
+            self._refuse_none()  # of which it makes an array of no float64
         return self.array.copy()
+
+    def _refuse_none(self) -> None:
+        tracer, length = self.tracer, self.tracer.resolve(self.array.sizes[0])
+        some = None if tracer.is_of_data(length) else tracer.decide_if_same_in_all_iterations(">=", length, 1)
+        if some is False or (some is None and tracer.checked is None):
+            self.give_up()
+        if some is None:
+            tracer.check(tracer.truth("greater_equal", self.length().as_value(), 1), "an array of an empty list")
 
     def items(self) -> Sequence:
         length = self.tracer.resolve(self.array.sizes[0])

@@ -388,7 +388,8 @@ class Interpreter(Part):
         value = array_of_program(self.tracer, node, value)
         if type(value) in (list, tuple) and (sequence := self._known_numbers(node, value)) is not None:
             try:
-                self.regions.for_region(node, Size.constant(0), sequence.length, 1, sequence.item)
+                if not self.appended.filled(node, sequence):
+                    self.regions.for_region(node, Size.constant(0), sequence.length, 1, sequence.item)
             except TraceError as error:
                 raise BeginAgain(self.place(node), error) from None
             return
