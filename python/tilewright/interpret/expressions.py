@@ -113,7 +113,7 @@ class Expressions(Part):
         items = self._elements(node.elts)
         place = self.place(node)
         if place in self.tracer.staged_lists:
-            return StagedList(self.tracer, items)
+            return StagedList(self.tracer, items, place=place)
         self.note_list(items, place)
         return items
 
