@@ -10,9 +10,10 @@ import numpy as np
 
 from ..callees import is_decided_by_data
 from ..errors import TraceError
+from ..symbolic.number import described
+from ..symbolic.refusals import OperandError
 from ..symbolic.registry import FUNCTIONS, provides, signature
-from ..symbolic.scalars import described
-from ..symbolic.tracer import OperandError, Tracer
+from ..symbolic.tracer import Tracer
 from . import (  # noqa: F401  (each fills the registry)
     as_loops,
     callees,

@@ -9,10 +9,11 @@ import numpy as np
 from ..symbolic.arrays import SymArray
 from ..symbolic.from_data import gather, is_run_int, value_of_int
 from ..symbolic.graph import INT64, Value
+from ..symbolic.located import LEAVE_IT_OUT
 from ..symbolic.registry import rule
 from ..symbolic.scalars import SymInt
 from ..symbolic.sizes import Size
-from ..symbolic.tracer import LEAVE_IT_OUT, Tracer
+from ..symbolic.tracer import Tracer
 from .elementwise import copied
 from .shapes import as_array, broadcast_to, normalize_axis
 

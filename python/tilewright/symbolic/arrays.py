@@ -15,13 +15,17 @@ from typing import Any
 import numpy as np
 
 from ..structure import OF
+from .argument import Argument
 from .graph import WHOLE, Block, NewAxis, Slice, Value, unchanged
 from .known import known_value
+from .located import LEAVE_IT_OUT
+from .number import Symbolic
 from .operators import BINARY, COMPARE, COMPARE_UFUNC, UNARY, divmod_of
 from .registry import OPERATIONS
-from .scalars import Symbolic, int_of
+from .scalars import int_of
 from .sizes import Size
-from .tracer import LEAVE_IT_OUT, MAX_UNROLLED_ITERATIONS, Argument, Tracer
+from .trace_limits import MAX_UNROLLED_ITERATIONS
+from .tracer import Tracer
 
 PARTS = ("real", "imag")  # of complex numbers
 
@@ -603,7 +607,7 @@ def was_written(tracer: Tracer, storage: Storage, value: Value) -> bool:
 
 def root_of(tracer: Tracer, value: Value) -> Value:
     """The value that memory began with, where no loop or branch in between changes it; loops that are being traced are
-    taken not to (regions.py sees to it)."""
+    taken not to (settling.py sees to it)."""
     while True:
         if value.operation == "result":
             before = unchanged(value, {})
