@@ -46,7 +46,7 @@ class ListForm:
 class FormOfList(BaseException):  # noqa: N818 - the trace begins again, and no handler of errors is to see it
     """The list that is made at `place` has such items; None: it is none that an array can hold."""
 
-    def __init__(self, place: Place, form: ListForm | None) -> None:
+    def __init__(self, place: Any, form: Any) -> None:
         super().__init__(place)
         self.place, self.form = place, form
 
