@@ -11,7 +11,7 @@ import ast
 import re
 import types
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from collections.abc import Sequence as SequenceOf
 from contextlib import nullcontext
 from typing import Any
@@ -475,19 +475,44 @@ class Interpreter(Part):
         iterations = self.tracer.value_of(stop - first if step > 0 else first - stop)
         place, may_have_none = self.place(node), iterations < 1
         can_be_apart = (
-            not (has_break(node) or node.orelse or may_have_none)
+            not (node.orelse or may_have_none)
             and self.tracer.decide_if_same_in_all_iterations(">=", stop - first if step > 0 else first - stop, 1)
             is True
         )
         if place in self.tracer.first_apart and can_be_apart:
             begin = SymInt(self.tracer, self.tracer.resolve(first))
-            self.assign(node.target, begin if item is None else item(begin))
-            self.ends_with(node)
-            first += step
+
+            def rest() -> None:
+                self._rest_of_region(node, (first + step, stop, step), item, False)
+
+            self._first_apart(node, lambda: self.assign(node.target, begin if item is None else item(begin)), rest)
+        else:
+            self._rest_of_region(node, limits, item, can_be_apart)
+
+    def _first_apart(self, node: ast.For | ast.While, begin: Callable[[], None], rest: Callable[[], None]) -> None:
+        """The first iteration alone, and the others where it does not end the loop."""
+        stopped = f" break of the first iteration of line {node.lineno}" if has_break(node) else ""
+        if stopped:
+            self.frame.variables[stopped] = False
+        begin()
+        if self.ends_with(node, stopped):
+            self.frame.variables.pop(stopped, None)
+            return
+        held = self.branches.held(stopped) if stopped else False
+        self.frame.variables.pop(stopped, None)
+        if held is False:
+            rest()
+        elif held is not True:
+            self.branches.choose(node, self.branches.negated(node, held), rest, lambda: None)
+
+    def _rest_of_region(self, node: ast.For, limits: tuple[Size, Size, int], item: Any, can_be_apart: bool) -> None:
+        first, stop, step = limits
+        iterations = self.tracer.value_of(stop - first if step > 0 else first - stop)
+        place = self.place(node)
         try:
             self.regions.for_region(node, first, stop, step, item)
         except TraceError as error:
-            if isinstance(error, ChangesShape) and can_be_apart and place not in self.tracer.first_apart:
+            if isinstance(error, ChangesShape) and can_be_apart and not (has_break(node) and error.cell):
                 raise FirstApart(place) from None
             if self.tracer.reads.keys() & (
                 stop - first
@@ -537,6 +562,24 @@ class Interpreter(Part):
 
     def _exec_While(self, node: ast.While) -> None:
         # Iterations whose condition is known now are unrolled, as those of a short range are.
+        if self.place(node) not in self.tracer.first_apart:
+            self._while(node)
+            return
+        condition = self.regions.test_of(node.test)
+
+        def iterations() -> None:
+            self._first_apart(node, lambda: None, lambda: self._while(node))
+
+        if self.is_of_the_run(condition) and len(self.tracer.blocks) == 1:
+            # A loop without an iteration leaves what the first one would have given another form: NumPy runs such calls.
+            self.branches.leave_to_numpy(node, condition, False, "a while that has no iteration for these data")
+            iterations()
+        elif self.is_of_the_run(condition):
+            self.branches.choose(node, condition, iterations, lambda: None)
+        elif self.truth(node.test, condition, "a while"):
+            iterations()
+
+    def _while(self, node: ast.While) -> None:
         unrolled, peeled = (self.place(node) in places for places in (self.tracer.unrolled, self.tracer.peeled))
         stays = not unrolled and not peeled and (has_break(node) or self.place(node) in self.tracer.kept)
         for iteration in range(0 if stays else trace_limits.MAX_UNROLLED_ITERATIONS):
@@ -561,6 +604,9 @@ class Interpreter(Part):
         try:
             self.regions.while_region(node)
         except TraceError as error:
+            is_first = self.place(node) not in self.tracer.first_apart and not node.orelse
+            if isinstance(error, ChangesShape) and not error.cell and is_first and self.tracer.checked is not None:
+                raise FirstApart(self.place(node)) from None
             has_cells = any(place == self.place(node) for _, place, _ in self.tracer.cells)
             if unrolled or any(self.tracer.reads) or has_cells or isinstance(error, ChangesShape):
                 raise
