@@ -51,6 +51,7 @@ from .early_return import (
 from .expressions import Expressions
 from .frame import BeginAgain, Break, Continue, Control, FirstApart, Frame, Leaving, Return
 from .generator_functions import GeneratorFunctions
+from .index_loops import IndexLoops
 from .iterators import END, LoopItems
 from .lists_of_the_call import list_of_the_call
 from .managers import Managers
@@ -91,6 +92,7 @@ class Interpreter(Part):
         self.comprehensions = Comprehensions(self.state, self._for_region)
         self.expressions.listed = self.comprehensions.listed
         self.appended = AppendedLists(self.state, self._for_region)
+        self.index_loops = IndexLoops(self.state)
         self.parts = Parts(self.state)
 
     def let_go(self) -> None:
@@ -381,6 +383,9 @@ class Interpreter(Part):
         )  # fmt: skip
 
     def _exec_For(self, node: ast.For) -> None:
+        if (nested := self.index_loops.over(node, self.evaluate)) is not None:
+            self.block(nested)
+            return
         value = self.evaluate(node.iter)
         self.at(node)
         with pushed(self.state.traversed, value):
@@ -425,7 +430,11 @@ class Interpreter(Part):
 
     def _unroll(self, node: ast.For, items: Iterable[Any]) -> None:
         """The iterations one by one. Behind a break on data the next one is a way of a branch: it runs where none was."""
-        stopped = f" break of line {node.lineno}" if has_break(node) and self.tracer.checked is not None else ""
+        stopped = (
+            f" break of line {node.lineno}, column {node.col_offset}"
+            if has_break(node) and self.tracer.checked is not None
+            else ""
+        )
         if stopped:
             self.frame.variables[stopped] = False
         waiting, held = LoopItems(self.state, node, items), False
