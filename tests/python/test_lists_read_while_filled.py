@@ -44,6 +44,21 @@ def a_queue_that_is_gone_through(x):
     return queue, len(queue)
 
 
+def of_all_before(x):
+    sums = []
+    for v in x:
+        sums.append(sum(s * v for s in sums) + v)
+    return np.array(sums)
+
+
+def listed_of_all_before(x):
+    sums = []
+    for v in x:
+        part = [s * v for s in sums]
+        sums.append(sum(part) * 0.01 + v)
+    return sums
+
+
 def never_filled_before_it_is_read(x):
     best = []
     for i in range(len(x)):
@@ -61,7 +76,9 @@ def empty_at_first(x):
 
 
 @pytest.mark.parametrize(
-    "function", [peaks_apart, smoothed_rows, a_queue_that_is_gone_through], ids=lambda f: f.__name__
+    "function",
+    [peaks_apart, smoothed_rows, a_queue_that_is_gone_through, of_all_before, listed_of_all_before],
+    ids=lambda f: f.__name__,
 )
 def test_they_are_pythons(function):
     compiled = tilewright.jit(function, strict=True)

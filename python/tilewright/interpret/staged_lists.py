@@ -272,6 +272,9 @@ class StagedList:
         length = size_from_data(self.tracer, self.length().value, "n", Size.constant(0), None)
         return SequenceOfItems(self.tracer, length, self.__getitem__)
 
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.items())
+
     def number(self) -> Any:
         """The number under which the list itself is held, to be returned."""
         self.refuse_changed()
