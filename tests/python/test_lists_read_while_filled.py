@@ -44,6 +44,15 @@ def a_queue_that_is_gone_through(x):
     return queue, len(queue)
 
 
+def next_greater(x):
+    stack, out = [], np.full(len(x), -1)
+    for i in range(len(x)):
+        while stack and x[stack[-1]] < x[i]:
+            out[stack.pop()] = i
+        stack.append(i)
+    return out, stack
+
+
 def of_all_before(x):
     sums = []
     for v in x:
@@ -77,7 +86,7 @@ def empty_at_first(x):
 
 @pytest.mark.parametrize(
     "function",
-    [peaks_apart, smoothed_rows, a_queue_that_is_gone_through, of_all_before, listed_of_all_before],
+    [peaks_apart, smoothed_rows, next_greater, a_queue_that_is_gone_through, of_all_before, listed_of_all_before],
     ids=lambda f: f.__name__,
 )
 def test_they_are_pythons(function):

@@ -595,7 +595,7 @@ class Interpreter(Part):
             undo = self.undoing()  # the condition is evaluated again, as a region's
             try:
                 with nullcontext() if unrolled else self.tracer.without_decisions():
-                    condition = self.expressions.as_truth(self.evaluate(node.test))
+                    condition = self.expressions.condition(node.test)
             except Undecided:
                 undo()
                 break

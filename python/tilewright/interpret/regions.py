@@ -236,7 +236,7 @@ class Regions(Settling):
                 now.storage.may_be += ((array.storage, before), *((s, before) for s, _ in array.storage.may_be))
 
     def test_of(self, node: ast.expr) -> Any:
-        return self.expressions.as_truth(self.expressions.evaluate(node))
+        return self.expressions.condition(node)
 
     def truth_of(self, node: ast.expr) -> RunBool:
         """A condition as one truth of the run."""
