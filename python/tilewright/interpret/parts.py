@@ -129,7 +129,8 @@ class Parts(Part):
         assert isinstance(node.body, list)
         own = [one for one in node.body if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))]
         is_all = statements[first] is own[0] and statements[last] is own[-1]
-        return None if is_all and (goes_back or not known) else outline
+        tried = any(one[: len(way)] == way for one in self.tracer.as_stages)  # which was not enough
+        return None if is_all and (goes_back or not tried) else outline
 
     def _looks_into(self, node: ast.stmt) -> bool:
         """Whether a statement does more with a container that Python keeps than to return it."""
