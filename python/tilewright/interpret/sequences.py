@@ -19,6 +19,7 @@ from ..symbolic.graph import INT64, Block
 from ..symbolic.registry import OPERATIONS
 from ..symbolic.scalars import LARGEST_INT, SymInt, size_of
 from ..symbolic.sizes import Size
+from ..symbolic.stages import HandedAsRange
 from ..symbolic.tracer import MAX_UNROLLED_ITERATIONS, Tracer
 from .frame import Traversed
 from .iterators import refuse_elsewhere
@@ -61,7 +62,7 @@ class Sequence(Traversed):
         return (self.item(k) for k in range(self.tracer.fix(self.length)))
 
 
-class SymRange:
+class SymRange(HandedAsRange):
     """range() with a size among its limits."""
 
     def __init__(self, start: Any, stop: Any, step: Any) -> None:

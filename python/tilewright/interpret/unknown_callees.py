@@ -23,7 +23,7 @@ from ..symbolic.arrays import SymArray
 from ..symbolic.compressed import Compressed
 from ..symbolic.graph import INT64
 from ..symbolic.scalars import Symbolic
-from ..symbolic.stages import HandedAsList, NoTextError, Stage, argument_text
+from ..symbolic.stages import HandedAsList, HandedAsRange, NoTextError, Stage, argument_text
 from ..taken_ways import Site, Way
 from .frame import InterpretedFunction
 from .inner_calls import inner_calls_of
@@ -92,7 +92,7 @@ def has_text(value: Any) -> bool:
     """Whether a stage's text can hold an argument, or it is handed over."""
     if isinstance(value, (SymArray, np.ndarray)):
         return value.ndim > 0 or (isinstance(value, SymArray) and value.dtype.kind != "c")
-    if isinstance(value, (Symbolic, Compressed, HandedAsList)):
+    if isinstance(value, (Symbolic, Compressed, HandedAsList, HandedAsRange)):
         return True
     if isinstance(value, KeptObject):
         return not value.is_container

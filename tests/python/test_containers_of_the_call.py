@@ -1,0 +1,97 @@
+"""Containers of what a call has: many arrays in a list and ranges of sizes that stages are handed, and containers that
+statements made which Python runs, returned in a tuple."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+import pytest
+import tilewright
+from strictly import agree
+
+pytestmark = pytest.mark.compile
+
+LOG: list[Any] = []
+
+
+def merged(parts: Any, scale: Any) -> Any:
+    """Dicts are Python's; it adds to the last part."""
+    totals: dict[int, Any] = {}
+    for k, part in enumerate(parts):
+        totals[len(part)] = totals.get(len(part), 0.0) + part.sum() * k
+    parts[-1][0] += 1
+    y = parts[0] * scale
+    return [totals[k] for k in sorted(totals)], y
+
+
+@pytest.mark.parametrize("count", [3, 31, 40, 70])
+def test_statements_are_handed_more_arrays_than_a_stage_takes(count: int) -> None:
+    compiled = tilewright.jit(merged, strict=True)
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        ours = [rng.random(2 + k % 3) for k in range(count)]
+        theirs = copy.deepcopy(ours)
+        assert agree(compiled(ours, 2.0), merged(theirs, 2.0))
+        assert agree(ours, theirs)
+
+
+def test_one_array_often_among_many_stays_one_array() -> None:
+    compiled = tilewright.jit(merged, strict=True)
+    for others in (0, 38):
+        for _ in range(4):
+            x, y = np.arange(1.0, 5.0), np.arange(1.0, 5.0)
+            ours, theirs = [x] * 40 + [np.arange(2.0)] * others, [y] * 40 + [np.arange(2.0)] * others
+            assert agree(compiled(ours, 2.0), merged(theirs, 2.0))
+            assert agree(x, y)
+
+
+def drawn(x: Any, rng: Any) -> Any:
+    everything = range(len(x))
+    k = rng.choice(everything, p=x / x.sum())
+    return x * k, int(k)
+
+
+def named(x: Any) -> Any:
+    LOG.append(x)
+    return [*x]
+
+
+def by_a_range(x: Any) -> Any:
+    y = x * 2
+    found = named(range(1, len(x), 2))
+    return y, found
+
+
+@pytest.mark.parametrize("sizes", [(5, 5, 5, 5, 3, 1), (1, 1, 1, 1, 8)])
+def test_calls_are_handed_ranges_of_sizes(sizes: Any) -> None:
+    compiled, with_log = tilewright.jit(drawn, strict=True), tilewright.jit(by_a_range, strict=True)
+    for n in sizes:
+        x = np.arange(1.0, n + 1)
+        ours, theirs = np.random.default_rng(n), np.random.default_rng(n)
+        assert agree(compiled(x, ours), drawn(x, theirs))
+        assert ours.bit_generator.state == theirs.bit_generator.state
+        LOG.clear()
+        assert agree(with_log(x), by_a_range(x))
+        assert LOG == [range(1, n, 2)] * 2
+
+
+def counted(x: Any, least: Any) -> Any:
+    found = {}
+    for j in range(x.shape[1]):
+        share = x[:, j].mean()
+        if share >= least:
+            found[frozenset([j])] = share
+    return {tuple(sorted(key)): value for key, value in found.items()}, [len(key) for key in found]
+
+
+def test_a_tuple_of_containers_that_python_made() -> None:
+    compiled = tilewright.jit(counted, strict=True)
+    for seed in range(7):
+        x = np.random.default_rng(seed).random((20, 4))
+        for least in (0.5, 0.0, 2.0):
+            first, second = compiled(x, least), compiled(x, least)
+            assert agree(first, counted(x, least))
+            assert agree(second, counted(x, least))
+            assert first[0] is not second[0]
