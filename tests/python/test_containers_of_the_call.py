@@ -95,3 +95,44 @@ def test_a_tuple_of_containers_that_python_made() -> None:
             assert agree(first, counted(x, least))
             assert agree(second, counted(x, least))
             assert first[0] is not second[0]
+
+
+def by_numbers_of_the_call(x: Any, numbers: Any, n: Any) -> Any:
+    found = {}
+    for k in numbers:
+        found[k] = x * k
+    more = {(n, "a"): x.sum(), n: found, frozenset([n]): 1, (n, (2, n)): {n + 1: x}}
+    return found, more
+
+
+def keys_of(value: Any) -> Any:
+    if isinstance(value, dict):
+        return [(key, type(key), [type(one) for one in key] if type(key) in (tuple, frozenset) else 0, keys_of(one))
+                for key, one in value.items()]  # fmt: skip
+    return [keys_of(one) for one in value] if isinstance(value, tuple) else None
+
+
+@pytest.mark.parametrize("n", [4, 0, True, 2.5])
+def test_keys_of_a_returned_dict_are_pythons(n: Any) -> None:
+    compiled = tilewright.jit(by_numbers_of_the_call, strict=True)
+    x = np.arange(3.0)
+    for numbers in ([3, 1], [3, 1], [5, 7], [2.0, 4.0], []):
+        ours, theirs = compiled(x, numbers, n), by_numbers_of_the_call(x, numbers, n)
+        assert agree(ours, theirs)
+        assert keys_of(ours) == keys_of(theirs)
+
+
+def handed_a_dict(x: Any, n: Any) -> Any:
+    options = {n: x.sum(), (n, n): "pair"}
+    named(options)
+    return x * n
+
+
+def test_keys_of_a_dict_that_a_call_is_handed_are_pythons() -> None:
+    compiled = tilewright.jit(handed_a_dict, strict=True)
+    for n in (2, 2, 2, 3, 3):
+        x = np.arange(3.0)
+        LOG.clear()
+        assert agree(compiled(x, n), handed_a_dict(x, n))
+        assert keys_of(LOG[0]) == keys_of(LOG[1])
+        assert agree(LOG[0], LOG[1])

@@ -13,7 +13,7 @@ from ..symbolic.arrays import SymArray
 from ..symbolic.compressed import Compressed
 from ..symbolic.graph import BOOL, COMPLEX128, FLOAT64, INT64, WHOLE, Value
 from ..symbolic.registry import OPERATIONS
-from ..symbolic.scalars import RunScalar, Symbolic, SymInt, SymScalar, refuse_kinds
+from ..symbolic.scalars import RunScalar, Symbolic, SymInt, SymScalar, number_of_the_call, refuse_kinds
 from ..symbolic.sizes import Size
 from ..symbolic.tracer import Tracer
 
@@ -32,6 +32,13 @@ def is_symbolic(value: Any) -> bool:
     if isinstance(value, slice):
         return any(is_symbolic(item) for item in (value.start, value.stop, value.step))
     return False
+
+
+def known_key(key: Any) -> Any:
+    """A key of a dict as Python has it: the numbers in it are known since their hash was asked."""
+    if isinstance(key, tuple):
+        return tuple.__new__(type(key), map(known_key, key))
+    return frozenset(map(known_key, key)) if type(key) is frozenset else number_of_the_call(key)
 
 
 def is_bool(value: Any) -> bool:

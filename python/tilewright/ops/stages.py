@@ -48,7 +48,7 @@ from ..symbolic.stages import (
 from ..symbolic.tracer import LEAVE_IT_OUT, MOST_STAGE_OPERANDS, CalleeNotSeen, Tracer, Unreached
 from ..taken_ways import Way
 from .elementwise import store_exactly, store_result
-from .operands import NO_VALUE, dtype_of, is_symbolic, operand_of, shape_of, to_value
+from .operands import NO_VALUE, dtype_of, is_symbolic, known_key, operand_of, shape_of, to_value
 from .shapes import as_size
 
 _MOST_ELEMENTS = 2**48  # no array in memory has more
@@ -600,7 +600,7 @@ def _handed(tracer: Tracer, value: Any, operands: list[Value], once: dict[int, A
     if type(value) in (list, tuple):
         return type(value)(_handed(tracer, one, operands, once) for one in value)
     if type(value) is dict:
-        return {key: _handed(tracer, one, operands, once) for key, one in value.items()}
+        return {known_key(key): _handed(tracer, one, operands, once) for key, one in value.items()}
     if type(value) is slice:
         return slice(*(_handed(tracer, one, operands, once) for one in (value.start, value.stop, value.step)))
     if isinstance(value, HandedAsList):
@@ -651,6 +651,10 @@ def _with_fewer_operands(
         stage = call_of("list", list, [listed], {}, len(chunk), held)
         fewer.append(tracer.call(stage, [operands[one.position] for one in chunk], INT64, ()))
         instead |= {one: Raw(f"held[{held!r}][{k}]", f"{held}[{k}]") for k, one in enumerate(chunk)}
+    while len(fewer) > MOST_STAGE_OPERANDS // 2:  # the lists are there; what follows them may follow one stage behind them
+        chunk = fewer[:MOST_STAGE_OPERANDS]
+        behind = call_of("max", max, [Operand(k) for k in range(len(chunk))], {}, len(chunk))
+        fewer = [*fewer[MOST_STAGE_OPERANDS:], tracer.call(behind, chunk, INT64, ())]
     for one in _operands_in((given, named)):
         if one not in instead:
             instead[one] = replace(one, position=len(fewer))

@@ -34,7 +34,7 @@ from ..interpret.staged_lists import FilledByLoop, StagedList
 from ..interpret.staged_texts import StagedText
 from ..interpret.unknown_callees import EffectsAreStages, begin_effects, end_effects
 from ..ops.elementwise import copied
-from ..ops.operands import is_symbolic
+from ..ops.operands import is_symbolic, known_key
 from ..ops.stages import materialized, of_its_kind
 from ..signatures import own_signature
 from ..structure import ZERO_DIMENSIONAL, Made, ViewSteps
@@ -611,7 +611,7 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
         if isinstance(item, dict) and (own or is_symbolic(item)):
             if type(item) is not dict:
                 reasons.append(f"it returns a {type(item).__name__}")
-            return [dict, {key: collect(part) for key, part in item.items()}]
+            return [dict, {known_key(key): collect(part) for key, part in item.items()}]
         if item is None and result is None:
             return ("constant", None)
         known = type(item) in (bool, int, float) and (type(item) is float or abs(item) < 2**63)
