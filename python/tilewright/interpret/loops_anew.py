@@ -7,17 +7,53 @@ import ast
 import copy
 import types
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from .handed_values import Uses
+from .rows_handed import RowsHanded
 from .uses_in_loops import is_call
 
 
-class _Anew(ast.NodeTransformer):
-    """Attributes as variables, characters as integers."""
+@dataclass(frozen=True)
+class _Rows:
+    """Variables that a list of rows has become: where each row begins and ends in the items; the place of an item."""
 
-    def __init__(self, attributes: dict[tuple[str, str], str], texts: set[str]) -> None:
-        self.attributes, self.texts = attributes, texts
+    begins: str
+    ends: str
+    columns: tuple[str, ...]
+    place: str
+
+    @property
+    def made(self) -> tuple[str, ...]:
+        return (self.begins, self.ends, *self.columns)
+
+
+class _Anew(ast.NodeTransformer):
+    """Attributes as variables, characters as integers, rows as parts of arrays."""
+
+    def __init__(self, attributes: dict[tuple[str, str], str], texts: set[str], rows: dict[str, _Rows]) -> None:
+        self.attributes, self.texts, self.rows = attributes, texts, rows
+
+    def _row(self, node: ast.AST) -> _Rows | None:
+        is_row = isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name)
+        return self.rows.get(node.value.id) if is_row else None  # type: ignore[attr-defined]
+
+    def visit_For(self, node: ast.For) -> ast.AST:  # noqa: N802
+        rows = self._row(node.iter)
+        if rows is None:
+            return self.generic_visit(node)
+        index = ast.unparse(self.visit(node.iter.slice))  # type: ignore[attr-defined]
+        limits = _at(f"range({rows.begins}[{index}], {rows.ends}[{index}])", node.iter)
+        targets = node.target.elts if isinstance(node.target, ast.Tuple) else [node.target]
+        taken = [
+            _at(f"{one.id} = {column}[{rows.place}]", one, is_statement=True)  # type: ignore[attr-defined]
+            for one, column in zip(targets, rows.columns, strict=True)
+        ]
+        place = ast.copy_location(ast.Name(rows.place, ast.Store()), node.target)
+        body = [*taken, *map(self.visit, node.body)]
+        orelse = [*map(self.visit, node.orelse)]
+        return ast.copy_location(ast.For(place, limits, body, orelse), node)
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:  # noqa: N802
         self.generic_visit(node)
@@ -36,6 +72,11 @@ class _Anew(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:  # noqa: N802
+        if is_call(node, "len") and (rows := self._row(node.args[0])) is not None:
+            index = ast.unparse(self.visit(node.args[0].slice))  # type: ignore[attr-defined]
+            return _at(f"{rows.ends}[{index}] - {rows.begins}[{index}]", node)
+        if is_call(node, "len") and isinstance(node.args[0], ast.Name) and node.args[0].id in self.rows:
+            node.args[0].id = self.rows[node.args[0].id].begins
         if is_call(node, "ord") and self._is_character(node.args[0]):
             node.func = ast.copy_location(ast.Name("int", ast.Load()), node.func)
         return self.generic_visit(node)
@@ -48,9 +89,17 @@ def written_anew(
     """The loop as a function of what is handed, which gives what it gave and then the lists that it writes."""
     taken = {item.id for item in ast.walk(loop) if isinstance(item, ast.Name)} | set(uses.names)
     names = {(uses.names[k], one): _free(f"{uses.names[k]}_{one}", taken) for k, one in uses.attributes}
-    parameters, made = list(names.values()), list[ast.stmt]()
+    parameters, made, rows = list(names.values()), list[ast.stmt](), dict[str, _Rows]()
     for k, (name, kind) in enumerate(zip(uses.names, kinds, strict=True)):
         if k in uses.owners:
+            continue
+        if isinstance(kind, RowsHanded):
+            own = [_free(f"{name}_{one}", taken) for one in ("begins", "ends", *range(kind.columns), "place")]
+            rows[name] = _Rows(own[0], own[1], tuple(own[2:-1]), own[-1])
+            for one in rows[name].made if kind.are_lists else rows[name].made[:2]:
+                parameters.append(_free(f"{one}_array", taken))
+                made.append(_listed(one, parameters[-1], loop, len(made)))
+            parameters += () if kind.are_lists else rows[name].columns
             continue
         if kind:
             array = _free(f"{name}_array", taken)
@@ -58,8 +107,17 @@ def written_anew(
             name = array  # noqa: PLW2901
         parameters.append(name)
     texts = {name for name, kind in zip(uses.names, kinds, strict=True) if kind == "text"}
-    body = _Anew(names, texts).visit(copy.deepcopy(loop))
+    body = _Anew(names, texts, rows).visit(copy.deepcopy(loop))
     return as_function([*made, body], parameters, [*gives, *(uses.names[k] for k in uses.written(kinds))])
+
+
+def _at(text: str, place: ast.AST, *, is_statement: bool = False) -> Any:
+    """What a text says, at the place of what it stands for."""
+    parsed = ast.parse(text).body[0]
+    made = parsed if is_statement or not isinstance(parsed, ast.Expr) else parsed.value
+    for part in _placed(made):
+        ast.copy_location(part, place)
+    return made
 
 
 def _free(name: str, taken: set[str]) -> str:

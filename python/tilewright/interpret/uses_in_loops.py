@@ -56,7 +56,12 @@ def uses_of(function: types.FunctionType, loop: ast.AST, names: Sequence[str], g
     if not is_repeatable:
         lists = {name: depth for name, depth in lists.items() if depth is None}
     augments = any(isinstance(item, ast.AugAssign) and isinstance(item.target, ast.Name) for item in ast.walk(loop))
-    return Uses(tuple(names), tuple(sorted(attributes)), frozenset(texts), lists, flat, is_repeatable, augments)
+    rows = {name: parts for name in read if (parts := _parts_of_rows(of[name], parents)) is not None}
+    is_compared = {name: any(_is_beside_a_character(item, parents) for item in of[name]) for name in texts}
+    return Uses(
+        tuple(names), tuple(sorted(attributes)), frozenset(texts), lists, flat, rows, any(is_compared.values()),
+        is_repeatable, augments,
+    )  # fmt: skip
 
 
 def _is_harmless(function: types.FunctionType, called: ast.expr) -> bool:
@@ -151,6 +156,44 @@ def _beside_texts(items: Sequence[ast.Name], parents: Parents, texts: set[str]) 
         if not is_character and not is_item:
             return False
     return True
+
+
+def _is_beside_a_character(item: ast.Name, parents: Parents) -> bool:
+    """Whether it is a text of which a character is compared with a single one, or its number is asked for."""
+    one = _item_of(item, parents)
+    around = None if one is None else parents.get(id(one))
+    return is_call(around, "ord") or (one is not None and isinstance(_others_in(one, around), ast.Constant))
+
+
+def _parts_of_rows(items: Sequence[ast.Name], parents: Parents) -> int | None:
+    """Of a list whose rows `for` statements go through, and whose and their lengths are asked for: into how many variables an
+    item goes, 0 for one that is no tuple. None where it is used in another way."""
+    found: set[int] = set()
+    for item in items:
+        if is_call(parents.get(id(item)), "len"):
+            continue
+        row = _item_of(item, parents)
+        if row is None or not isinstance(row.ctx, ast.Load) or not _is_read_alike_twice(row.slice):
+            return None
+        around = parents.get(id(row))
+        if is_call(around, "len"):
+            continue
+        if not isinstance(around, ast.For) or around.iter is not row:
+            return None
+        target = around.target
+        if isinstance(target, ast.Name):
+            found.add(0)
+        elif isinstance(target, ast.Tuple) and all(isinstance(one, ast.Name) for one in target.elts):
+            found.add(len(target.elts))
+        else:
+            return None
+    return found.pop() if len(found) == 1 else None
+
+
+def _is_read_alike_twice(index: ast.expr) -> bool:
+    """Whether an index can be evaluated twice: it calls nothing and sets nothing."""
+    is_plain = (ast.Name, ast.Constant, ast.BinOp, ast.UnaryOp, ast.Subscript, ast.operator, ast.unaryop, ast.expr_context)
+    return all(isinstance(part, is_plain) for part in ast.walk(index))
 
 
 def _list_uses(items: Sequence[ast.Name], parents: Parents) -> tuple[int | None, bool] | None:
