@@ -4,12 +4,18 @@ arrays of all items, one for each variable that the loop gives an item's parts."
 from __future__ import annotations
 
 import itertools
+import marshal
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 ITEMS: dict[type, type[np.generic]] = {int: np.int64, float: np.float64, bool: np.bool_}
+
+
+_LARGEST_KEPT = 1 << 20  # bytes
+_MOST_KEPT = 8
+_known: dict[tuple[int, bytes], tuple[RowsHanded, list[Any]] | None] = {}  # the oldest first
 
 
 class RowsHanded(NamedTuple):
@@ -36,6 +42,30 @@ def rows_of(rows: list[Any], parts: int, seen: set[int]) -> tuple[RowsHanded, li
     own = {id(rows), *map(id, rows)}
     if not own.isdisjoint(seen):
         return None
+    made = _known_rows(rows, parts)
+    if made is not None:
+        seen |= own
+    return made
+
+
+def _known_rows(rows: list[Any], parts: int) -> tuple[RowsHanded, list[Any]] | None:
+    """As a call before has made them of rows of the same numbers, which nobody writes: loops run again and again over one
+    graph, and Python writes a list's numbers down in a third of the time that arrays take to be made of it."""
+    try:
+        key = parts, marshal.dumps(rows, 2)  # types of numbers and bits of floats, and no identities
+    except ValueError:  # something else is in them
+        return None
+    if len(key[1]) > _LARGEST_KEPT:
+        return _made_rows(rows, parts)
+    if key in _known:
+        return _known[key]
+    _known[key] = made = _made_rows(rows, parts)
+    for oldest in list(_known)[:-_MOST_KEPT]:
+        _known.pop(oldest, None)
+    return made
+
+
+def _made_rows(rows: list[Any], parts: int) -> tuple[RowsHanded, list[Any]] | None:
     items = list(itertools.chain.from_iterable(rows))
     if parts and (set(map(type, items)) - {tuple} or set(map(len, items)) - {parts}):
         return None
@@ -43,7 +73,6 @@ def rows_of(rows: list[Any], parts: int, seen: set[int]) -> tuple[RowsHanded, li
     made = list(map(_column, columns))
     if any(one is None for one in made):
         return None
-    seen |= own
     return RowsHanded(len(made), are_lists=True), [*_limits(rows), *made]
 
 
