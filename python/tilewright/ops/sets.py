@@ -8,8 +8,9 @@ import numpy as np
 
 from ..symbolic.arrays import SymArray
 from ..symbolic.graph import INT64, Value
+from ..symbolic.located import LEAVE_IT_OUT
 from ..symbolic.registry import rule
-from ..symbolic.tracer import LEAVE_IT_OUT, Tracer
+from ..symbolic.tracer import Tracer
 from .shapes import as_array
 
 _MOST_COMPARED = 64  # beyond, to sort them takes less
