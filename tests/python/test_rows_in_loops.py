@@ -141,3 +141,103 @@ def starts(words: Any, n: Any) -> Any:
 def test_texts_beside_a_character() -> None:
     as_before(starts, (["a", "b", "aa"], 3), (["a", "a"], 5), compiles=None)
     as_before(starts, ("abca", 4))
+
+
+def beside(rows: Any, counts: Any, window: Any) -> Any:
+    names = {}
+    for row in rows:
+        for i, a in enumerate(row):
+            for b in row[max(0, i - window) : i]:
+                counts[a, b] += 1
+                counts[b, a] += 1
+    names["counts"] = counts
+    return names
+
+
+def test_parts_of_rows() -> None:
+    rows = [[0, 1, 2, 1], [2], [], [1, 1, -1, 0, 2]]
+    as_before(beside, (rows, np.zeros((3, 3)), 2), (rows[:2], np.zeros((3, 3), int), 3), (rows, np.zeros((3, 3)), -1))
+    as_before(beside, ([[0, 5]], np.zeros((3, 3)), 2), ([[0, "a"]], np.zeros((3, 3)), 2), compiles=None)
+    as_before(beside, ([np.array(row, int) for row in rows], np.zeros((3, 3)), 2))
+
+
+def totals(rows: Any, x: Any) -> Any:
+    named, best, at = {}, 0, -1
+    for k, row in enumerate(rows):
+        total = len(row)
+        for u in row:
+            if u != k and x[u] > 0:
+                total += u
+        if len(row) > 2 and row[1] == 1:
+            total -= row[-1]
+        if total > best:
+            best, at = total, k
+    named["best"] = best, at
+    return named
+
+
+def test_rows_that_are_counted() -> None:
+    rows = [[0, 1, 3], [2], [], [1, 1, -1, 0, 2]]
+    as_before(totals, (rows, np.ones(4)), (rows[::-1], np.array([1, 0, -1, 2])), ([[], [0]], np.ones(1)))
+    as_before(totals, ([[0.5, 1, 3], [2]], np.ones(4)), ([[True], [False]], np.ones(4)), compiles=None)
+
+
+def searched(rows: Any) -> Any:
+    named, total = {}, 0
+    for row in rows:
+        if 3 in row:
+            total += row[-1] + sum(row) + max(row, default=0) + len(row[1:])
+    named["total"] = total
+    return named
+
+
+def test_rows_that_are_searched() -> None:
+    as_before(searched, ([[0, 1, 3], [2], [], [3, 1]],), ([[3.0], [2.0]],), compiles=None)
+
+
+def keeps(rows: Any) -> Any:
+    longest, count = [], {}
+    for row in rows:
+        if len(row) > len(longest):
+            longest = row
+    count["of"] = len(longest)
+    return longest, count
+
+
+def grows(rows: Any) -> Any:
+    count = {}
+    for row in rows:
+        for u in rows[0]:
+            if len(row) < 4:
+                row.append(u)
+    count["rows"] = len(rows)
+    return count
+
+
+def last_of(rows: Any) -> Any:
+    row, count = [], {}
+    for k, row in enumerate(rows):  # noqa: B007
+        for u in rows[k]:
+            count[u] = k
+    return row, count
+
+
+def replaces(rows: Any) -> Any:
+    count, total = {}, 0
+    for k in range(len(rows)):
+        for u in rows[k]:
+            total += u
+        rows[k] = [total]
+    count["total"] = total
+    return count
+
+
+@pytest.mark.parametrize("function", [keeps, grows, last_of, replaces])
+def test_rows_that_others_see(function: Any) -> None:
+    def called(rows: Any) -> Any:
+        result = function(rows)
+        known = [[one is row for one in rows] for row in result] if isinstance(result, tuple) else []
+        return result, known, rows
+
+    as_before(called, ([[1, 2], [3], [4, 5, 6]],), ([[1], [2]],), compiles=None)
+    as_before(function, ([[1, 2], [3], [4, 5, 6]],), ([[1], [2]],), compiles=None)

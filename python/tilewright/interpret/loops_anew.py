@@ -12,7 +12,7 @@ from typing import Any
 
 from .handed_values import Uses
 from .rows_handed import RowsHanded
-from .uses_in_loops import is_call
+from .uses_in_loops import is_call, parts_of, row_target
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,9 @@ class _Rows:
     def made(self) -> tuple[str, ...]:
         return (self.begins, self.ends, *self.columns)
 
+    def row(self, index: str) -> str:
+        return f"{self.columns[0]}[{self.begins}[{index}]:{self.ends}[{index}]]"
+
 
 class _Anew(ast.NodeTransformer):
     """Attributes as variables, characters as integers, rows as parts of arrays."""
@@ -40,20 +43,33 @@ class _Anew(ast.NodeTransformer):
         return self.rows.get(node.value.id) if is_row else None  # type: ignore[attr-defined]
 
     def visit_For(self, node: ast.For) -> ast.AST:  # noqa: N802
+        counted = node.iter.args[0] if isinstance(node.iter, ast.Call) and node.iter.args else node.iter
+        all_rows = self.rows.get(counted.id) if isinstance(counted, ast.Name) else None
+        if all_rows is not None and (target := row_target(node.iter, node, counted) or row_target(node, None, counted)):
+            counter = node.target.elts[0] if isinstance(node.target, ast.Tuple) else None
+            place = counter.id if isinstance(counter, ast.Name) else all_rows.place
+            taken = [_at(f"{target.id} = {all_rows.row(place)}", target, is_statement=True)]
+            return self._over(node, place, f"range(len({all_rows.begins}))", taken)
         rows = self._row(node.iter)
         if rows is None:
             return self.generic_visit(node)
         index = ast.unparse(self.visit(node.iter.slice))  # type: ignore[attr-defined]
-        limits = _at(f"range({rows.begins}[{index}], {rows.ends}[{index}])", node.iter)
-        targets = node.target.elts if isinstance(node.target, ast.Tuple) else [node.target]
         taken = [
             _at(f"{one.id} = {column}[{rows.place}]", one, is_statement=True)  # type: ignore[attr-defined]
-            for one, column in zip(targets, rows.columns, strict=True)
+            for one, column in zip(parts_of(node.target), rows.columns, strict=True)
         ]
-        place = ast.copy_location(ast.Name(rows.place, ast.Store()), node.target)
-        body = [*taken, *map(self.visit, node.body)]
-        orelse = [*map(self.visit, node.orelse)]
-        return ast.copy_location(ast.For(place, limits, body, orelse), node)
+        return self._over(node, rows.place, f"range({rows.begins}[{index}], {rows.ends}[{index}])", taken)
+
+    def _over(self, node: ast.For, place: str, limits: str, taken: list[Any]) -> ast.AST:
+        """The loop over such places, whose iterations begin with what they take from there."""
+        body, orelse = [*taken, *map(self.visit, node.body)], [*map(self.visit, node.orelse)]
+        target = ast.copy_location(ast.Name(place, ast.Store()), node.target)
+        return ast.copy_location(ast.For(target, _at(limits, node.iter), body, orelse), node)
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:  # noqa: N802
+        if (rows := self._row(node)) is None:
+            return self.generic_visit(node)
+        return _at(rows.row(ast.unparse(self.visit(node.slice))), node)
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:  # noqa: N802
         self.generic_visit(node)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import types
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,7 +43,11 @@ def uses_of(function: types.FunctionType, loop: ast.AST, names: Sequence[str], g
     if not all(_is_harmless(function, item.func) for item in ast.walk(loop) if isinstance(item, ast.Call)):
         return Uses(tuple(names))
     parents = {id(child): item for item in ast.walk(loop) for child in ast.iter_child_nodes(item)}
-    of = {name: [item for item in ast.walk(loop) if isinstance(item, ast.Name) and item.id == name] for name in names}
+
+    def named(name: str) -> list[ast.Name]:
+        return [item for item in ast.walk(loop) if isinstance(item, ast.Name) and item.id == name]
+
+    of = {name: named(name) for name in names}
     read = [name for name in names if name not in gives and all(isinstance(item.ctx, ast.Load) for item in of[name])]
     attributes = [(names.index(name), one) for name in read for one in _only_attributes(of[name], parents)]
     texts = {name for name in read if _is_text_like(name, of[name], parents)}
@@ -56,7 +60,7 @@ def uses_of(function: types.FunctionType, loop: ast.AST, names: Sequence[str], g
     if not is_repeatable:
         lists = {name: depth for name, depth in lists.items() if depth is None}
     augments = any(isinstance(item, ast.AugAssign) and isinstance(item.target, ast.Name) for item in ast.walk(loop))
-    rows = {name: parts for name in read if (parts := _parts_of_rows(of[name], parents)) is not None}
+    rows = {name: parts for name in read if (parts := _parts_of_rows(of[name], parents, named, gives)) is not None}
     is_compared = {name: any(_is_beside_a_character(item, parents) for item in of[name]) for name in texts}
     return Uses(
         tuple(names), tuple(sorted(attributes)), frozenset(texts), lists, flat, rows, any(is_compared.values()),
@@ -165,29 +169,66 @@ def _is_beside_a_character(item: ast.Name, parents: Parents) -> bool:
     return is_call(around, "ord") or (one is not None and isinstance(_others_in(one, around), ast.Constant))
 
 
-def _parts_of_rows(items: Sequence[ast.Name], parents: Parents) -> int | None:
-    """Of a list whose rows `for` statements go through, and whose and their lengths are asked for: into how many variables an
-    item goes, 0 for one that is no tuple. None where it is used in another way."""
+def _parts_of_rows(
+    items: Sequence[ast.Name], parents: Parents, of: Callable[[str], list[ast.Name]], gives: Sequence[str]
+) -> int | None:
+    """Of a list whose rows loops go through and only read: into how many variables an item of a row goes, 0 for one that is
+    no tuple. None where it is used in another way."""
     found: set[int] = set()
+    is_read_otherwise = False
     for item in items:
-        if is_call(parents.get(id(item)), "len"):
+        around = parents.get(id(item))
+        if is_call(around, "len"):
+            continue
+        if (target := row_target(around, parents.get(id(around)), item)) is not None:
+            if target.id in gives or not all(_reads_row(one, parents) for one in of(target.id) if one is not target):
+                return None
+            found.add(0)
+            is_read_otherwise = True
             continue
         row = _item_of(item, parents)
         if row is None or not isinstance(row.ctx, ast.Load) or not _is_read_alike_twice(row.slice):
             return None
         around = parents.get(id(row))
-        if is_call(around, "len"):
-            continue
-        if not isinstance(around, ast.For) or around.iter is not row:
-            return None
-        target = around.target
-        if isinstance(target, ast.Name):
-            found.add(0)
-        elif isinstance(target, ast.Tuple) and all(isinstance(one, ast.Name) for one in target.elts):
-            found.add(len(target.elts))
-        else:
-            return None
-    return found.pop() if len(found) == 1 else None
+        if isinstance(around, ast.For) and around.iter is row:
+            target = around.target
+            if not all(isinstance(one, ast.Name) for one in parts_of(target)):
+                return None
+            found.add(len(target.elts) if isinstance(target, ast.Tuple) else 0)
+        elif not is_call(around, "len"):
+            if not _reads_row(row, parents):
+                return None
+            is_read_otherwise = True
+    return None if len(found) != 1 or (is_read_otherwise and found != {0}) else found.pop()
+
+
+def row_target(around: ast.AST | None, beyond: ast.AST | None, rows: ast.expr) -> ast.Name | None:
+    """The variable that `for row in rows` or `for k, row in enumerate(rows)` gives each row."""
+    if isinstance(around, ast.For) and around.iter is rows and isinstance(around.target, ast.Name):
+        return around.target
+    is_counted = is_call(around, "enumerate") and isinstance(beyond, ast.For) and beyond.iter is around
+    if not is_counted or len(around.args) != 1 or not isinstance(beyond.target, ast.Tuple):  # type: ignore[union-attr]
+        return None
+    match beyond.target.elts:  # type: ignore[union-attr]
+        case [ast.Name(id=counter), ast.Name() as target] if counter != target.id:
+            return target
+    return None
+
+
+def parts_of(target: ast.expr) -> list[ast.expr]:
+    return target.elts if isinstance(target, ast.Tuple) else [target]
+
+
+def _reads_row(row: ast.expr, parents: Parents) -> bool:
+    """Whether a row is gone through, measured, searched, and its items and parts are read, and nothing else."""
+    around = parents.get(id(row))
+    if isinstance(around, ast.Subscript):
+        is_read = around.value is row and isinstance(around.ctx, ast.Load)
+        return is_read and (not isinstance(around.slice, ast.Slice) or _reads_row(around, parents))
+    if isinstance(around, ast.Compare):
+        return around.left is not row and all(isinstance(one, (ast.In, ast.NotIn)) for one in around.ops)
+    is_gone_through = isinstance(around, (ast.For, ast.comprehension)) and around.iter is row
+    return is_gone_through or (is_call(around, *_GO_THROUGH) and not isinstance(getattr(row, "ctx", None), ast.Store))
 
 
 def _is_read_alike_twice(index: ast.expr) -> bool:
