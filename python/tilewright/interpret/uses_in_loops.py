@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 import builtins
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
 
 from .handed_values import Uses
+from .queues_handed import are_builtins_known, queue_of
 
 # Builtins that call nothing of the user's where they are handed numbers, texts and lists of such.
 _HARMLESS = frozenset(
@@ -57,14 +58,17 @@ def uses_of(function: types.FunctionType, loop: ast.AST, names: Sequence[str], g
     lists = {name: one[0] for name, one in found.items() if one is not None}
     flat = frozenset(name for name, one in found.items() if one is not None and one[1])
     is_repeatable = _writes_only(function, loop, names, lists)
-    if not is_repeatable:
+    queues = {name: one for name in read if (one := queue_of(of[name], parents)) is not None}
+    if queues and not (are_builtins_known(function) and _can_be_put_back(function, loop, names, queues)):
+        queues = {}
+    if not is_repeatable and not queues:
         lists = {name: depth for name, depth in lists.items() if depth is None}
     augments = any(isinstance(item, ast.AugAssign) and isinstance(item.target, ast.Name) for item in ast.walk(loop))
     rows = {name: parts for name in read if (parts := _parts_of_rows(of[name], parents, named, gives)) is not None}
     is_compared = {name: any(_is_beside_a_character(item, parents) for item in of[name]) for name in texts}
     return Uses(
-        tuple(names), tuple(sorted(attributes)), frozenset(texts), lists, flat, rows, any(is_compared.values()),
-        is_repeatable, augments,
+        tuple(names), tuple(sorted(attributes)), frozenset(texts), lists, flat, rows, queues, _stored(loop),
+        any(is_compared.values()), is_repeatable, augments,
     )  # fmt: skip
 
 
@@ -289,6 +293,41 @@ def _writes_only(
         if isinstance(item, ast.Name) and item.id not in own and not _is_constant(function, item.id):
             return False
     return True
+
+
+def _can_be_put_back(
+    function: types.FunctionType, loop: ast.AST, names: Sequence[str], queues: Collection[str]
+) -> bool:
+    """Whether all that a loop changes, beside its queues, are items of what it is handed."""
+    own = {*names, *(item.id for item in ast.walk(loop) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store))}
+    for item in ast.walk(loop):
+        if isinstance(item, (ast.Attribute, ast.Subscript)) and not isinstance(item.ctx, ast.Load):
+            if _root_of(item) not in names:
+                return False
+        elif isinstance(item, ast.Call) and isinstance(item.func, ast.Attribute):
+            owner = item.func.value
+            is_queue = isinstance(owner, ast.Name) and owner.id in queues
+            if not is_queue and not _writes_nothing(item):
+                return False
+        elif isinstance(item, ast.Name) and item.id not in own and not _is_constant(function, item.id):
+            return False
+    return True
+
+
+def _root_of(node: ast.AST) -> str | None:
+    """The x of `x[i][j]`."""
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else None
+
+
+def _stored(loop: ast.AST) -> frozenset[str]:
+    """Variables into whose items something is stored, or to which something is added in place."""
+    stored = {
+        _root_of(item) for item in ast.walk(loop) if isinstance(item, ast.Subscript) and not isinstance(item.ctx, ast.Load)
+    }
+    augmented = {_root_of(item.target) for item in ast.walk(loop) if isinstance(item, ast.AugAssign)}
+    return frozenset(one for one in stored | augmented if one is not None)
 
 
 def _is_constant(function: types.FunctionType, name: str) -> bool:
