@@ -24,6 +24,7 @@ from .inner_calls import inner_calls_of
 from .kept_objects import KeptObject, handed, kept_object
 from .outlined import RETURNED, Outline, is_part, outline_of, part_site, place_in
 from .source import inside, site_of
+from .staged_draws import drawn_by
 from .state import Part, State
 from .unknown_callees import EffectsAreStages, has_text, pin_functions
 from .watched import can_be_watched
@@ -171,7 +172,7 @@ class Parts(Part):
             raise refusal
         self.inputs.pin(outline.call)
         pin_functions(self, list(held.values()), refusal)
-        with tracer.no_kernel(refusal):
+        with tracer.no_kernel(refusal), drawn_by(tracer, tracer.cache[EFFECTS], self.handed[way]):
             run = outline.call if outline.records_warnings else inner_calls_of(outline.call)
             given = effect_stage(tracer, outline.call, [], held, way, partial(kept_object, tracer), run)
         if RETURNED in given:
