@@ -136,3 +136,27 @@ def test_keys_of_a_dict_that_a_call_is_handed_are_pythons() -> None:
         assert agree(compiled(x, n), handed_a_dict(x, n))
         assert keys_of(LOG[0]) == keys_of(LOG[1])
         assert agree(LOG[0], LOG[1])
+
+
+def by_columns(columns: Any) -> Any:
+    out = {}
+    for name, x in columns.items():
+        m, s = x.mean(), x.std()
+        out[name] = (m, s, ((x - m) ** 3).mean() / s**3 if s > 0 else 0.0)
+    best = max(out, key=lambda k: out[k][1])
+    return out, best
+
+
+def of_a_return(words: Any) -> Any:
+    lengths = np.array([len(word) for word in words])
+    values = dict(zip(*np.unique(lengths, return_counts=True), strict=True))
+    return {k: int(v) for k, v in values.items()}, " ".join(sorted(set(words), key=lambda w: (-len(w), w))[:2])
+
+
+@pytest.mark.parametrize("function", [by_columns, of_a_return])
+def test_all_statements_where_no_fewer_will_do(function: Any) -> None:
+    compiled = tilewright.jit(function, strict=True)
+    for k in range(6):
+        given: Any = {"a": np.arange(4.0) * k, "b": np.array([1.0, 5.0, k])} if function is by_columns else ["a", "bb", "c"]
+        assert agree(compiled(given), function(given), bits=False)
+    assert compiled.specializations

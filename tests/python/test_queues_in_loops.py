@@ -66,8 +66,7 @@ def by_lengths(rows: Any, start: Any) -> Any:
     queue = [(start, 0.0)]
     longest = 0
     while queue:
-        if len(queue) > longest:
-            longest = len(queue)
+        longest = max(longest, len(queue))
         v, length = queue.pop(0)
         if length < best[v]:
             best[v] = length

@@ -217,7 +217,7 @@ def grows(rows: Any) -> Any:
 def last_of(rows: Any) -> Any:
     row, count = [], {}
     for k, row in enumerate(rows):  # noqa: B007
-        for u in rows[k]:
+        for u in rows[k]:  # noqa: PLR1736
             count[u] = k
     return row, count
 

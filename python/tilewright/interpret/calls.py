@@ -35,7 +35,7 @@ from ..symbolic.run_numbers import RunScalar
 from ..symbolic.scalars import SymInt, SymScalar
 from .array_lists import ArrayList, list_of
 from .builtin_calls import HAND_ON_OBJECTS, TAKE_OBJECTS, Builtins
-from .frame import InterpretedFunction, parameters_of
+from .frame import Frame, InterpretedFunction, parameters_of
 from .generators import SymGenerator
 from .inspected import SIGNATURES, tells_of, told
 from .iterators import TracedIterator, traced_iterator

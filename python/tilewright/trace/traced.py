@@ -333,7 +333,13 @@ def _leave_out(code: types.CodeType, error: TraceError, decided: Decided, first:
         ways = (*sorted((*error.ways, *reversed(error.parts)), key=len), *ways)
     way = next((way for way in ways if way not in decided.as_stages and way not in decided.given_up), None)
     if way is None:
-        way, error = _inside_of_a_stage(decided, first)
+        whole = next((one.whole for one in refusals if one.whole not in (None, *decided.as_stages)), None)
+        try:
+            way, error = _inside_of_a_stage(decided, first)
+        except TraceError:
+            if whole is None:
+                raise
+            way = whole
     if len(decided.as_stages) >= _MOST_NOT_FOLLOWED:
         raise first from None
     decided.as_stages[way] = error
