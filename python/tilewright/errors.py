@@ -37,6 +37,7 @@ class TraceError(Error, NotImplementedError):
     recursive: Any = None  # the code that calls itself, where that is refused: the call that first came to it may be a stage
     parts: tuple[Any, ...] = ()  # to statements around it that may be, innermost first
     whole: Any = None  # to all statements of a function, where no fewer may be
+    is_too_long: bool = False  # there are too many operations
     # Of what could be followed, in the time of many calls: what takes that long began when so many expressions were evaluated.
     long_since: int | None = None
     # Branches on data around it, innermost first, and the truth of the condition on its way; None where the two disagree.
