@@ -157,6 +157,8 @@ def of_a_return(words: Any) -> Any:
 def test_all_statements_where_no_fewer_will_do(function: Any) -> None:
     compiled = tilewright.jit(function, strict=True)
     for k in range(6):
-        given: Any = {"a": np.arange(4.0) * k, "b": np.array([1.0, 5.0, k])} if function is by_columns else ["a", "bb", "c"]
+        given: Any = (
+            {"a": np.arange(4.0) * k, "b": np.array([1.0, 5.0, k])} if function is by_columns else ["a", "bb", "c"]
+        )
         assert agree(compiled(given), function(given), bits=False)
     assert compiled.specializations

@@ -34,7 +34,14 @@ def test_adjacency_lists() -> None:
 
 def test_rows_that_are_none() -> None:
     duration = np.ones(3)
-    for after in ([[1, 2.5], [0], []], [[], [], []], [[1], (2,), [0]], [[1], None, [0]], [[2**70], [1], [0]], [[True], [0], []]):
+    for after in (
+        [[1, 2.5], [0], []],
+        [[], [], []],
+        [[1], (2,), [0]],
+        [[1], None, [0]],
+        [[2**70], [1], [0]],
+        [[True], [0], []],
+    ):
         as_before(early_starts, ([0, 1, 2], after, duration), compiles=None)
 
 

@@ -61,12 +61,15 @@ class Uses:
         kinds: list[Any] = []
         values = held
         codes: dict[str, int] = {}
+        kind: Any
+        one: Any
         lists: dict[int, np.ndarray[Any, Any]] = {}
         buffers: dict[int, list[Any]] = {}
         for k, (name, value) in enumerate(zip(self.names, args, strict=True)):
             if name in self.queues:
-                found = None if id(value) in seen else handed_queue(self.queues[name], value, room_for(args))
-                kind, one = found or (None, None)
+                kind, one = (None, None)
+                if id(value) not in seen:
+                    kind, one = handed_queue(self.queues[name], value, room_for(args))
                 seen.add(id(value))
             else:
                 kind, one = ("", value) if k in owners else self._handed(name, value, seen, codes)
@@ -121,7 +124,6 @@ class Uses:
         """Positions of lists that the loop writes."""
         lists = enumerate(zip(self.names, kinds, strict=True))
         return [k for k, (name, kind) in lists if isinstance(kind, int) and self.lists.get(name) is not None]
-
 
     def kept(self, args: Sequence[Any]) -> list[tuple[Any, Any]]:
         """Arrays into which the loop may write, and what is in them before it."""

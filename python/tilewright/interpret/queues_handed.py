@@ -101,25 +101,25 @@ def are_builtins_known(function: types.FunctionType) -> bool:
     return own.isdisjoint(_BUILTINS) and all(hasattr(builtins, name) for name in _BUILTINS)
 
 
-def handed_queue(queue: Queue, value: Any, room: int) -> tuple[QueueHanded, list[Any]] | None:
-    """Arrays with room for so many items more, where the items begin, and where they end. None of something else."""
+def handed_queue(queue: Queue, value: Any, room: int) -> tuple[QueueHanded, list[Any]] | tuple[None, None]:
+    """Arrays with room for so many items more, where the items begin, and where they end. (None, None) of something else."""
     if type(value) not in queue.kinds or not value or (type(value) is deque and value.maxlen is not None):
-        return None
+        return None, None
     items = list(value)
     if queue.parts and (set(map(type, items)) != {tuple} or set(map(len, items)) != {queue.parts}):
-        return None
+        return None, None
     columns = list(zip(*items, strict=True)) if queue.parts else [items]
     kinds = [set(map(type, column)) for column in columns]
     named = [_TYPES.get(next(iter(kind))) if len(kind) == 1 else None for kind in kinds]
     if None in named:
-        return None
+        return None, None
     made: list[Any] = []
     for column, name in zip(columns, named, strict=True):
         buffer = np.zeros(len(items) + _LEAST_ROOM + room, _DTYPES[str(name)])
         try:
             buffer[: len(items)] = column
         except OverflowError:
-            return None
+            return None, None
         made.append(buffer)
     return QueueHanded(tuple(map(str, named))), [*made, 0, len(items)]
 

@@ -92,8 +92,9 @@ def drawn_by(tracer: Tracer, order: SymArray, given: Any) -> Iterator[None]:
     """A call that is handed generators comes behind the draws before it, and those after it behind the call. `order`: of such
     calls."""
     generators = list(_generators_in(given))
+    behind = Stage("behind($0, $1)", "lambda held, a0, a1: 0")
     for one in generators:
-        order.write(tracer.call(Stage("behind($0, $1)", "lambda held, a0, a1: 0"), [order.read(), one.order.read()], INT64, ()))
+        order.write(tracer.call(behind, [order.read(), one.order.read()], INT64, ()))
     yield
     for one in generators:
         one.order.write(order.read())

@@ -195,10 +195,10 @@ def _parts_of_rows(
             return None
         around = parents.get(id(row))
         if isinstance(around, ast.For) and around.iter is row:
-            target = around.target
-            if not all(isinstance(one, ast.Name) for one in parts_of(target)):
+            parts = parts_of(around.target)
+            if not all(isinstance(one, ast.Name) for one in parts):
                 return None
-            found.add(len(target.elts) if isinstance(target, ast.Tuple) else 0)
+            found.add(len(parts) if isinstance(around.target, ast.Tuple) else 0)
         elif not is_call(around, "len"):
             if not _reads_row(row, parents):
                 return None
@@ -237,8 +237,8 @@ def _reads_row(row: ast.expr, parents: Parents) -> bool:
 
 def _is_read_alike_twice(index: ast.expr) -> bool:
     """Whether an index can be evaluated twice: it calls nothing and sets nothing."""
-    is_plain = (ast.Name, ast.Constant, ast.BinOp, ast.UnaryOp, ast.Subscript, ast.operator, ast.unaryop, ast.expr_context)
-    return all(isinstance(part, is_plain) for part in ast.walk(index))
+    expressions = (ast.Name, ast.Constant, ast.BinOp, ast.UnaryOp, ast.Subscript)
+    return all(not isinstance(part, ast.expr) or isinstance(part, expressions) for part in ast.walk(index))
 
 
 def _list_uses(items: Sequence[ast.Name], parents: Parents) -> tuple[int | None, bool] | None:
@@ -299,7 +299,10 @@ def _can_be_put_back(
     function: types.FunctionType, loop: ast.AST, names: Sequence[str], queues: Collection[str]
 ) -> bool:
     """Whether all that a loop changes, beside its queues, are items of what it is handed."""
-    own = {*names, *(item.id for item in ast.walk(loop) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store))}
+    own = {
+        *names,
+        *(item.id for item in ast.walk(loop) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)),
+    }
     for item in ast.walk(loop):
         if isinstance(item, (ast.Attribute, ast.Subscript)) and not isinstance(item.ctx, ast.Load):
             if _root_of(item) not in names:
@@ -324,7 +327,9 @@ def _root_of(node: ast.AST) -> str | None:
 def _stored(loop: ast.AST) -> frozenset[str]:
     """Variables into whose items something is stored, or to which something is added in place."""
     stored = {
-        _root_of(item) for item in ast.walk(loop) if isinstance(item, ast.Subscript) and not isinstance(item.ctx, ast.Load)
+        _root_of(item)
+        for item in ast.walk(loop)
+        if isinstance(item, ast.Subscript) and not isinstance(item.ctx, ast.Load)
     }
     augmented = {_root_of(item.target) for item in ast.walk(loop) if isinstance(item, ast.AugAssign)}
     return frozenset(one for one in stored | augmented if one is not None)

@@ -656,10 +656,10 @@ def _with_fewer_operands(
         stage = call_of("list", list, [listed], {}, len(chunk), held)
         fewer.append(tracer.call(stage, [operands[one.position] for one in chunk], INT64, ()))
         instead |= {one: Raw(f"held[{held!r}][{k}]", f"{held}[{k}]") for k, one in enumerate(chunk)}
-    while len(fewer) > MOST_STAGE_OPERANDS // 2:  # the lists are there; what follows them may follow one stage behind them
-        chunk = fewer[:MOST_STAGE_OPERANDS]
-        behind = call_of("max", max, [Operand(k) for k in range(len(chunk))], {}, len(chunk))
-        fewer = [*fewer[MOST_STAGE_OPERANDS:], tracer.call(behind, chunk, INT64, ())]
+    while len(fewer) > MOST_STAGE_OPERANDS // 2:  # what follows the lists may follow one stage behind them
+        made, fewer = fewer[:MOST_STAGE_OPERANDS], fewer[MOST_STAGE_OPERANDS:]
+        behind = call_of("max", max, [Operand(k) for k in range(len(made))], {}, len(made))
+        fewer.append(tracer.call(behind, made, INT64, ()))
     for one in _operands_in((given, named)):
         if one not in instead:
             instead[one] = replace(one, position=len(fewer))

@@ -736,9 +736,7 @@ def _holds_made(tracer: Tracer, item: Any) -> bool:
     """Whether an object of the function's own is in a container, or what statements made that Python runs: it is then
     the function's own too."""
     parts = item.values() if isinstance(item, dict) else item if isinstance(item, (tuple, list)) else ()
-    return any(
-        tracer.is_made(part) or isinstance(part, _MADE_BY_STAGES) or _holds_made(tracer, part) for part in parts
-    )
+    return any(tracer.is_made(part) or isinstance(part, _MADE_BY_STAGES) or _holds_made(tracer, part) for part in parts)
 
 
 def _refuse_shared(tracer: Tracer, returned: list[SymArray]) -> None:
