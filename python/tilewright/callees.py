@@ -404,7 +404,7 @@ def _kind_of(value: Any) -> Any:
         raise TypeError
     if isinstance(value, (np.ndarray, np.generic)):
         return "array", value.dtype.str, value.ndim
-    if is_object(value):
+    if is_object(value) or isinstance(value, np.random.Generator):
         return kind_of_object(type(value))
     return kind_of_plain(value, _kind_of)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -49,6 +49,7 @@ class Made:
     result: Any = None
     error: BaseException | None = None
     outside: list[Change] = field(default_factory=list)  # of what the compiled function reads beside it
+    states: list[Any] = field(default_factory=list)  # of the generators that it was handed, behind the call
 
     def again(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Its effects on the arguments of the same call in NumPy, and its result."""
@@ -71,6 +72,8 @@ class Made:
                 theirs.update(items)
         for change in self.outside:
             change.redo()
+        for generator, state in zip(generators_in((args, kwargs)), self.states, strict=True):
+            generator.bit_generator.state = state
         if self.error is not None:
             raise self.error
         return self._with(self.result, arguments)
@@ -137,6 +140,15 @@ def taken() -> list[Made]:
     return _here.made.pop() if _here.made else []
 
 
+def generators_in(value: Any) -> Iterator[Any]:
+    """Random generators among arguments, in order."""
+    if isinstance(value, (np.random.Generator, np.random.RandomState)):
+        yield value
+    elif type(value) in (list, tuple, dict):
+        for one in value.values() if type(value) is dict else value:
+            yield from generators_in(one)
+
+
 class Effect:
     """What a stage calls: the function, with arrays of their own, and its results piece by piece, then what it wrote."""
 
@@ -173,6 +185,7 @@ class Effect:
             made.error = error
             raise
         finally:
+            made.states = [one.bit_generator.state for one in generators_in((args, kwargs))]
             del _here.made[calls:]  # of calls inside that were interrupted
             made.written = written_of(before, given)
             made.is_reformed = forms_of(given) != forms

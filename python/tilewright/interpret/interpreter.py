@@ -114,11 +114,13 @@ class Interpreter(Part):
         """The body of a function whose parameters are bound."""
         identity = function.__code__ if function is not None else node
         if self.active.count(identity) > MAX_RECURSION:
-            raise self.tracer.error(
+            error = self.tracer.error(
                 f"calling {name}() from within itself",
                 "recursion is not compiled",
                 "Write it as a loop, or leave it out of the compiled function.",
             )
+            error.recursive = identity
+            raise error
         if self.depth >= MAX_DEPTH:
             raise self.tracer.error(
                 f"calling {name}() {self.depth} calls deep",
