@@ -24,6 +24,7 @@ GLOBAL = 0
 @pytest.fixture(autouse=True)
 def nothing_seen(monkeypatch):
     monkeypatch.setattr(callees, "_SEEN", {})
+    monkeypatch.setattr(callees, "_ASKED", {})
     monkeypatch.setattr(effects, "_asked", {})
     LOG.clear()
 

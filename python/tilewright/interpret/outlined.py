@@ -20,7 +20,8 @@ _LOCALS, _PICK = "__tilewright_locals__", "__tilewright_pick__"
 _GIVES = "__tilewright_gives__"
 _UNSET: Any = type("_Unset", (), {"__repr__": lambda _: "unset"})()
 # About the function that runs, whose own variables they read.
-_OF_THE_FRAME = frozenset(["super", "locals", "globals", "vars", "dir", "eval", "exec", "__class__"])
+_ALL_VARIABLES = frozenset(["locals", "vars", "dir", "eval", "exec"])
+_OF_THE_FRAME = frozenset(["super", "globals", "__class__"]) | _ALL_VARIABLES
 # About where an array's elements lie, where Python has copies of the arrays of the call; and about how NumPy and Python warn.
 _OF_THE_MEMORY = frozenset(["strides", "base", "ctypes", "flags", "setflags", "resize", "__array_interface__"])
 _OF_NO_CALL = frozenset(
@@ -45,6 +46,7 @@ class Outline:
     gives: tuple[str, ...]
     call: types.FunctionType
     records_warnings: bool = False
+    own_keywords: str | None = None  # the dict of **keywords of the function's call, where nobody else reads it again
 
 
 def part_site(first: ast.stmt, last: ast.stmt) -> Site:
@@ -133,6 +135,8 @@ def outline_in(function: types.FunctionType, node: ast.FunctionDef, site: Site) 
     ]
     needed |= {name for one in functions for name in loads(one)}
     needed |= set(getattr(function, _GIVES, ()))
+    if {item.id for one in node.body for item in ast.walk(one) if isinstance(item, ast.Name)} & _ALL_VARIABLES:
+        needed |= set(own)
     begin = site_of(statements[0])[:2]
     named = set(map(id, _functions_given(node.body, list(own)))) if block is not node.body else set()
     earlier = [one for one in functions if site_of(one)[:2] < begin or id(one) in named]
@@ -143,8 +147,9 @@ def outline_in(function: types.FunctionType, node: ast.FunctionDef, site: Site) 
     behind = block[last + 1 :] if block is node.body else node.body
     if {name for one in _functions_given(statements, gives) for name in loads(one)} & _stores(behind):
         return None
-    call = _compiled(function, node, statements, reads, gives, globals_set, site)
-    return Outline(site, tuple(reads), tuple(gives), call, _records_warnings(statements))
+    keywords = node.args.kwarg.arg if node.args.kwarg is not None and node.args.kwarg.arg not in needed else None
+    call = _compiled(function, node, statements, reads, gives, globals_set, site, keywords)
+    return Outline(site, tuple(reads), tuple(gives), call, _records_warnings(statements), keywords)
 
 
 def _functions_given(statements: Iterable[ast.stmt], gives: Sequence[str]) -> Iterator[ast.AST]:
@@ -303,8 +308,9 @@ def read_first(statements: Iterable[ast.stmt], known: set[str]) -> set[str]:
     for node in statements:
         if isinstance(node, ast.If):
             reads(node.test)
-            ways = inner(node.body), inner(node.orelse)
-            known |= ways[0] & ways[1]
+            ways = [inner(block) for block in (node.body, node.orelse)]
+            behind = [way for way, block in zip(ways, (node.body, node.orelse), strict=True) if not _ends_there(block)]
+            known |= set.intersection(*(behind or ways))
         elif isinstance(node, ast.For):
             reads(node.iter, node.target)
             inner(node.body, _stores([ast.Expr(node.target)]))
@@ -348,6 +354,11 @@ def read_first(statements: Iterable[ast.stmt], known: set[str]) -> set[str]:
     return found
 
 
+def _ends_there(block: Sequence[ast.stmt]) -> bool:
+    """Whether nothing runs behind such statements."""
+    return bool(block) and isinstance(block[-1], (ast.Return, ast.Raise, ast.Break, ast.Continue))
+
+
 class _Returns(ast.NodeTransformer):
     """`return x` as `return {"return": x}`, not in functions inside."""
 
@@ -364,7 +375,7 @@ class _Returns(ast.NodeTransformer):
 
 def _compiled(  # noqa: PLR0917
     function: types.FunctionType, node: ast.FunctionDef, statements: Sequence[ast.stmt], reads: Sequence[str],
-    gives: Sequence[str], globals_set: Sequence[str], site: Site,
+    gives: Sequence[str], globals_set: Sequence[str], site: Site, keywords: str | None,
 ) -> types.FunctionType:  # fmt: skip
     code = function.__code__
     name = f"lines_{site[0]}_to_{site[2]}"
@@ -380,7 +391,9 @@ def _compiled(  # noqa: PLR0917
     variables = ast.Call(ast.Name(_LOCALS, ast.Load()), [], [])
     given = ast.Return(ast.Call(ast.Name(_PICK, ast.Load()), [variables, listed], []))
     declared = [ast.Global(list(globals_set))] if globals_set else []
-    body = [*declared, *dropped, *(_Returns().visit(copy.deepcopy(one)) for one in statements), given]
+    # They may change it, and what they are handed is not theirs.
+    own = [ast.parse(f"{keywords} = {{**{keywords}}}").body[0]] if keywords in reads else []
+    body = [*declared, *dropped, *own, *(_Returns().visit(copy.deepcopy(one)) for one in statements), given]
     parameters = ast.arguments([], [], None, [ast.arg(one) for one in reads], [None] * len(reads), None, [])
     part = ast.copy_location(ast.FunctionDef(name, parameters, body, [], None), statements[0])
     cells = {_LOCALS: types.CellType(locals), _PICK: types.CellType(pick), unset: types.CellType(_UNSET)}

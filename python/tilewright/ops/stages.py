@@ -448,8 +448,10 @@ def effect_stage(  # noqa: PLR0917
     name = _name_of(function)
     try:
         found = callees.seen((function, way), args, kwargs, lambda value: _kind_of(tracer, value))
-    except callees.NotSeen:
+    except callees.NotSeen as missing:
         is_unreached = effects.ask(function, way, tracer.cache["function"].__code__)
+        if missing.is_handed_others:
+            raise tracer.error(f"{name}() between kernels", "data decide the types of what it is handed") from None
         unseen = tracer.error_of(
             CalleeNotSeen, f"{name}() was not called yet; what it gives is seen when it is", "Call the function once."
         )
@@ -551,6 +553,8 @@ def _given_to(value: Any) -> Any:
 def _kind_of(tracer: Tracer, value: Any) -> Any:
     """As callees.seen() has it of real arguments."""
     if isinstance(value, (SymArray, np.ndarray, np.generic)):
+        if is_of_either_type(value):
+            refuse_kinds(value, "handing it to a call that Python makes")
         return "array", value.dtype.str, value.ndim
     if isinstance(value, SymInt):
         return int
@@ -565,6 +569,12 @@ def _kind_of(tracer: Tracer, value: Any) -> Any:
         refuse_kinds(value, "handing it to a call that Python makes")
         return type(value.hint)
     return callees.kind_of_plain(value, lambda one: _kind_of(tracer, one))
+
+
+def is_of_either_type(value: Any) -> bool:
+    """Whether data decide if it is NumPy's or Python's, and it cannot be both: np.float64 is a float."""
+    kinds = getattr(value, "kinds", None) or set()
+    return isinstance(value, Symbolic) and not kinds <= {"scalar", "float"}
 
 
 def _given(seen: Any, shapes: Sequence[Sequence[Any]]) -> Any:
