@@ -25,9 +25,9 @@ Stmt in_their_places(const Stmt& statement, const std::vector<PlacedOutput>& out
         Halide::Expr offset = found->offset;
         const int lanes = store->index.type().lanes();
         if (lanes > 1) offset = Broadcast::make(offset, lanes);
-        const bool in_place = loaded.count(found->input) != 0;
-        return Store::make(in_place ? found->input : store->name, store->value, simplify(store->index + offset),
-                           in_place ? Halide::Parameter() : store->param, store->predicate, ModulusRemainder());
+        const bool in_place = loaded.count(found->input) != 0, in_place_flat = loaded.count(found->flat_input) != 0;
+        return Store::make(in_place ? found->input : in_place_flat ? found->flat_input : store->name, store->value, simplify(store->index + offset),
+                           in_place || in_place_flat ? Halide::Parameter() : store->param, store->predicate, ModulusRemainder());
     });
 }
 
@@ -96,12 +96,24 @@ Stmt with_strides(Stmt statement, const std::vector<PlacedOutput>& outputs) {
     return statement;
 }
 
+/// One name for what is one buffer: LLVM takes stores and loads of two names for apart.
+Stmt with_one_input(const Stmt& statement, const std::vector<PlacedOutput>& outputs) {
+    return mutate_with(statement, [&](Mutator& self, const Load* op) {
+        const Halide::Expr mutated = self.inside(op);
+        const Load* load = mutated.as<Load>();
+        const auto found = std::ranges::find(outputs, op->name, &PlacedOutput::flat_input);
+        if (!load || found == outputs.end() || found->input.empty()) return mutated;
+        return Load::make(load->type, found->input, load->index, Halide::Buffer<>(), Halide::Parameter(),
+                          load->predicate, ModulusRemainder());
+    });
+}
+
 } // namespace
 
 Stmt place_outputs(Stmt statement, const std::vector<PlacedOutput>& outputs) {
-    statement = in_their_places(with_part_strides(statement, outputs), outputs);
+    statement = in_their_places(with_one_input(with_part_strides(statement, outputs), outputs), outputs);
     const bool in_place =
-        std::any_of(outputs.begin(), outputs.end(), [](const PlacedOutput& output) { return !output.input.empty(); });
+        std::any_of(outputs.begin(), outputs.end(), [](const PlacedOutput& output) { return !output.input.empty() || !output.flat_input.empty(); });
     return with_strides(in_place ? spell_out_indices(statement) : statement, outputs);
 }
 

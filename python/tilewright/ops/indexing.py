@@ -12,11 +12,13 @@ from ..symbolic.arrays import SymArray, View
 from ..symbolic.compressed import Compressed
 from ..symbolic.from_data import data_slice, is_run_int, position
 from ..symbolic.graph import NEWAXIS, WHOLE, Slice
+from ..symbolic.located import LEAVE_IT_OUT
 from ..symbolic.operators import check_out
+from ..symbolic.refusals import OperandError
 from ..symbolic.registry import OPERATIONS, provides, rule
 from ..symbolic.scalars import SymInt, SymScalar, size_of
 from ..symbolic.sizes import Size
-from ..symbolic.tracer import LEAVE_IT_OUT, OperandError, Tracer
+from ..symbolic.tracer import Tracer
 from . import selections
 from .elementwise import ONE_ELEMENT_IS_A_NUMBER, apply_ufunc
 from .operands import (

@@ -13,8 +13,8 @@ import numpy as np
 from ..symbolic.arrays import SymArray
 from ..symbolic.compressed import Compressed
 from ..symbolic.graph import Value
+from ..symbolic.number import described
 from ..symbolic.registry import FUNCTIONS, OPERATIONS, provides, rule, signature
-from ..symbolic.scalars import described
 from ..symbolic.tracer import Tracer
 from . import linalg, reductions
 from .elementwise import apply_ufunc, store_result

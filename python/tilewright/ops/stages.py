@@ -28,8 +28,12 @@ from ..symbolic.compressed import Compressed
 from ..symbolic.disjoint import are_disjoint
 from ..symbolic.from_data import size_from_data
 from ..symbolic.graph import INT64, Value
+from ..symbolic.located import LEAVE_IT_OUT
+from ..symbolic.number import Symbolic, number_of_the_call, refuse_kinds
+from ..symbolic.refusals import CalleeNotSeen, Unreached
 from ..symbolic.registry import provides, signature
-from ..symbolic.scalars import RunScalar, Symbolic, SymInt, SymScalar, number_of_the_call, refuse_kinds, size_of
+from ..symbolic.run_numbers import RunScalar
+from ..symbolic.scalars import SymInt, SymScalar, size_of
 from ..symbolic.sizes import Size
 from ..symbolic.stages import (
     HandedAsList,
@@ -43,7 +47,8 @@ from ..symbolic.stages import (
     call_of,
     result_of,
 )
-from ..symbolic.tracer import LEAVE_IT_OUT, MOST_STAGE_OPERANDS, CalleeNotSeen, Tracer, Unreached
+from ..symbolic.trace_limits import MOST_STAGE_OPERANDS
+from ..symbolic.tracer import Tracer
 from ..taken_ways import Way
 from .elementwise import store_exactly, store_result
 from .operands import NO_VALUE, dtype_of, is_symbolic, operand_of, shape_of, to_value

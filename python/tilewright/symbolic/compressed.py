@@ -17,7 +17,7 @@ from .arrays import ArrayLike, SymArray, refusing
 from .graph import INT64, NEWAXIS, WHOLE, Value
 from .operators import check_out
 from .registry import OPERATIONS
-from .scalars import RunScalar
+from .run_numbers import RunScalar
 from .sizes import Size
 from .tracer import Tracer
 

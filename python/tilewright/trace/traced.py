@@ -38,25 +38,19 @@ from ..ops.operands import is_symbolic
 from ..ops.stages import materialized, of_its_kind
 from ..signatures import own_signature
 from ..structure import ZERO_DIMENSIONAL, Made, ViewSteps
+from ..symbolic.argument import Argument
 from ..symbolic.arrays import Storage, SymArray
 from ..symbolic.compressed import Compressed
+from ..symbolic.decided import Decided
 from ..symbolic.graph import BOOL, INT64, Value
-from ..symbolic.scalars import SymInt, SymScalar, refuse_kinds
+from ..symbolic.number import refuse_kinds
+from ..symbolic.refusals import CalleeNotSeen, LayoutNeeded, TooLong, Unreached, WaitsForOthers
+from ..symbolic.scalars import SymInt, SymScalar
+from ..symbolic.size_guards import SizeGuard
 from ..symbolic.sizes import Size
 from ..symbolic.stages import ON_DEVICE, REPRODUCIBLE, Stage, Untaken
-from ..symbolic.tracer import (
-    MAX_RANK,
-    MAX_VALUES,
-    Argument,
-    CalleeNotSeen,
-    Decided,
-    LayoutNeeded,
-    SizeGuard,
-    TooLong,
-    Tracer,
-    Unreached,
-    WaitsForOthers,
-)
+from ..symbolic.trace_limits import MAX_RANK, MAX_VALUES
+from ..symbolic.tracer import Tracer
 from ..taken_ways import only_way, was_watched
 from .emit import Emitter, digest_of, quoted
 from .returned_views import Leaf, SharedMemory, own_value
