@@ -25,9 +25,12 @@ Stmt in_their_places(const Stmt& statement, const std::vector<PlacedOutput>& out
         Halide::Expr offset = found->offset;
         const int lanes = store->index.type().lanes();
         if (lanes > 1) offset = Broadcast::make(offset, lanes);
-        const bool in_place = loaded.count(found->input) != 0, in_place_flat = loaded.count(found->flat_input) != 0;
-        return Store::make(in_place ? found->input : in_place_flat ? found->flat_input : store->name, store->value, simplify(store->index + offset),
-                           in_place || in_place_flat ? Halide::Parameter() : store->param, store->predicate, ModulusRemainder());
+        const auto is_loaded = [&](const std::string& name) { return loaded.count(name) != 0; };
+        const std::string own[] = {found->input, found->flat_input};
+        const auto* name = std::ranges::find_if(own, is_loaded);
+        const bool in_place = name != std::end(own);
+        return Store::make(in_place ? *name : store->name, store->value, simplify(store->index + offset),
+                           in_place ? Halide::Parameter() : store->param, store->predicate, ModulusRemainder());
     });
 }
 
@@ -112,8 +115,9 @@ Stmt with_one_input(const Stmt& statement, const std::vector<PlacedOutput>& outp
 
 Stmt place_outputs(Stmt statement, const std::vector<PlacedOutput>& outputs) {
     statement = in_their_places(with_one_input(with_part_strides(statement, outputs), outputs), outputs);
-    const bool in_place =
-        std::any_of(outputs.begin(), outputs.end(), [](const PlacedOutput& output) { return !output.input.empty() || !output.flat_input.empty(); });
+    const bool in_place = std::any_of(outputs.begin(), outputs.end(), [](const PlacedOutput& output) {
+        return !output.input.empty() || !output.flat_input.empty();
+    });
     return with_strides(in_place ? spell_out_indices(statement) : statement, outputs);
 }
 

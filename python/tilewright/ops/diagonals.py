@@ -9,9 +9,10 @@ import numpy as np
 from ..structure import OF
 from ..symbolic.arrays import Shown, SymArray
 from ..symbolic.from_data import gather
+from ..symbolic.located import LEAVE_IT_OUT
 from ..symbolic.registry import rule
 from ..symbolic.scalars import SymInt, size_of
-from ..symbolic.tracer import LEAVE_IT_OUT, Tracer
+from ..symbolic.tracer import Tracer
 from .as_loops import followed, inside
 from .creation import arange
 from .parts import overlapping

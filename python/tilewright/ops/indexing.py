@@ -207,6 +207,8 @@ def _part(array: SymArray, key: Any) -> Any:
     keys = _keys(array, key)
     masked = _masked(array, keys)
     if masked is not None:
+        if array.tracer.written_selections:
+            raise array.tracer.error("what a boolean mask picks out, and is written", "kernels leave it in its places")
         view, mask, at = masked
         # A copy: what is written to the array later does not show in it.
         return Compressed(array.tracer, SymArray.fresh(array.tracer, view.read(), is_scalar=False), mask.read(), at)

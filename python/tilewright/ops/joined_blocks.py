@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from ..symbolic.located import LEAVE_IT_OUT
 from ..symbolic.registry import rule
-from ..symbolic.tracer import LEAVE_IT_OUT, Tracer
+from ..symbolic.tracer import Tracer
 from .elementwise import apply_ufunc
 from .shapes import as_array
 

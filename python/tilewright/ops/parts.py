@@ -11,7 +11,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from ..structure import OF
 from ..symbolic.arrays import Shown, SymArray
 from ..symbolic.from_data import gather
-from ..symbolic.graph import Slice, Value
+from ..symbolic.graph import Slice
 from ..symbolic.registry import rule
 from ..symbolic.scalars import SymInt, int_of, size_of
 from ..symbolic.tracer import Tracer

@@ -8,16 +8,17 @@ import numpy as np
 
 from ..symbolic.arrays import SymArray
 from ..symbolic.graph import INT64, Value
+from ..symbolic.located import LEAVE_IT_OUT
 from ..symbolic.registry import rule
-from ..symbolic.tracer import LEAVE_IT_OUT, Tracer
+from ..symbolic.tracer import Tracer
 from .shapes import as_array
 
 _MOST_COMPARED = 64  # beyond, to sort them takes less
 
 
 def _is_found(tracer: Tracer, name: str, array: SymArray, tested: SymArray) -> Any:
-    kinds = {array.dtype.kind, tested.dtype.kind}
-    if len(kinds) > 1 and kinds != {"b", "i"} and kinds != {"b", "u"} and kinds != {"i", "f"}:
+    kinds = "".join(sorted({array.dtype.kind, tested.dtype.kind}))
+    if len(kinds) > 1 and kinds not in ("bi", "bu", "fi"):
         # NumPy compares what both become in one array.
         raise tracer.error(f"np.{name}() of {array.dtype} in {tested.dtype}", "there is no rule for it", LEAVE_IT_OUT)
     if tracer.value_of(tracer.total(tested.sizes)) > _MOST_COMPARED:

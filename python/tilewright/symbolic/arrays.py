@@ -21,6 +21,7 @@ from .known import known_value
 from .located import LEAVE_IT_OUT
 from .number import Symbolic
 from .operators import BINARY, COMPARE, COMPARE_UFUNC, UNARY, divmod_of
+from .refusals import WrittenSelection
 from .registry import OPERATIONS
 from .scalars import int_of
 from .sizes import Size
@@ -311,8 +312,10 @@ class SymArray(ArrayLike):
         return self.tracer.error(asked, why, what_to_do)
 
     def _of_elements(self, asked: str) -> Exception:
-        why = "it is one array in NumPy, and two here"
-        return self.tracer.error(asked, why, "Store under the mask itself (x[mask] = …), or use np.where.")
+        what = f"{asked}; it is one array in NumPy, and two here."
+        return self.tracer.error_of(
+            WrittenSelection, what, "Store under the mask itself (x[mask] = …), or use np.where."
+        )
 
     def _of_stale(self) -> Exception:
         if self.storage.part_of:

@@ -28,6 +28,9 @@ class Decided:
     staged_lists: set[Any] = field(default_factory=set)  # places of lists that are stages
     list_forms: dict[Any, Any] = field(default_factory=dict)  # places of lists in arrays: what items are, None: in none
     written_arrays: set[Any] = field(default_factory=set)  # places of calls whose arrays of plain values are written
+    written_selections: set[Any] = field(
+        default_factory=set
+    )  # what masks pick out is arrays, if there is something in it
     draws_are_stages: bool = False
     draws_globally: bool = False  # by stages, from the generator of np.random.normal()
     effects_are_stages: bool = False  # there are calls of functions that are not known to be pure

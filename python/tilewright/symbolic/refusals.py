@@ -51,3 +51,7 @@ class KeepsLoop(TraceError):
 
 class OperandError(TraceError, TypeError):
     """A TraceError for what Python itself refuses with a TypeError."""
+
+
+class WrittenSelection(TraceError):
+    """What a mask picks out is written, in parts that are no mask's: the next trace has arrays in place of selections."""

@@ -44,7 +44,7 @@ from ..symbolic.compressed import Compressed
 from ..symbolic.decided import Decided
 from ..symbolic.graph import BOOL, INT64, Value
 from ..symbolic.number import refuse_kinds
-from ..symbolic.refusals import CalleeNotSeen, LayoutNeeded, TooLong, Unreached, WaitsForOthers
+from ..symbolic.refusals import CalleeNotSeen, LayoutNeeded, TooLong, Unreached, WaitsForOthers, WrittenSelection
 from ..symbolic.scalars import SymInt, SymScalar
 from ..symbolic.size_guards import SizeGuard
 from ..symbolic.sizes import Size
@@ -381,6 +381,8 @@ def _trace_decided(root: types.FunctionType, once: Callable[[Decided], Traced], 
             decided.kept.clear()
         except WrittenWithTraced as found:
             decided.stage_too(decided.written_arrays, found.place, found)
+        except WrittenSelection as found:
+            decided.stage_too(decided.written_selections, "all", found)
         except DrawsAreStages as found:
             decided.draws_are_stages = True
             decided.draws_globally |= found.globally
