@@ -410,6 +410,8 @@ def kind_of_plain(value: Any, kind_of: Callable[[Any], Any]) -> Any:
         return dict, tuple((key, kind_of(one)) for key, one in value.items())
     if type(value) in (int, float, complex):
         return type(value)
+    if type(value) is slice:  # has no hash
+        return slice, kind_of((value.start, value.stop, value.step))
     return type(value), value
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 
 import numpy as np
 import pytest
 import tilewright
+from tilewright.ops.stages import is_function
 
 pytestmark = pytest.mark.compile
 
@@ -80,6 +82,37 @@ def number_of_either_type(x):
     return np.abs(y), [str(n)]
 
 
+def defined_on_a_way(x, kind="slow"):
+    if kind == "slow":
+
+        def apply(v):
+            return float(sorted([*v])[0])
+
+    else:
+        apply = np.min
+    y = x * 2.0
+    pieces = pieces_of(x[0])
+    return y, {str(one): apply(x[0][one]) for one in pieces}
+
+
+def imports_inside(x):
+    from itertools import chain as joined  # noqa: PLC0415
+
+    y = x * 2.0
+    pieces = pieces_of(x[0])
+    return y, list(joined(pieces, [slice(2)]))
+
+
+def handed_a_slice(x, backward=False):
+    order = slice(None, None, -1) if backward else slice(None)
+    y = x * 2.0
+    first = np.array(x[0][order])
+    second = first[1:]
+    third = second * 1.0
+    pieces = pieces_of(third)
+    return Found(first=first, second=second, third=third[:2], order=order, y=y, pieces=pieces)
+
+
 def outcome(function, args, kwargs):
     try:
         return repr(function(*args, **kwargs))
@@ -96,6 +129,9 @@ def outcome(function, args, kwargs):
         (own_keywords_that_others_have, [((X,), {}), ((X,), {"a": 1.0})]),
         (every_variable, [((X,), {})]),
         (one_memory, [((X,), {}), ((X[:2],), {})]),
+        (defined_on_a_way, [((X,), {}), ((X, "fast"), {})]),
+        (imports_inside, [((X,), {})]),
+        (handed_a_slice, [((X,), {}), ((X, True), {})]),
         (number_of_either_type, [((X[0],), {}), ((X[0, :3],), {}), ((X,), {})]),
     ],
 )
@@ -113,8 +149,12 @@ def test_results_are_pythons(function, calls, strict):
 
 
 @pytest.mark.parametrize(
-    "function", [set_on_each_way_but_one_that_raises, parameter_with_another_value, own_keywords, number_of_either_type]
-)
+    "function",
+    [
+        set_on_each_way_but_one_that_raises, parameter_with_another_value, own_keywords, defined_on_a_way, imports_inside, handed_a_slice,
+        number_of_either_type,
+    ],
+)  # fmt: skip
 def test_they_are_compiled(function):
     compiled = tilewright.jit(function, strict=True)
     args = (X, "all") if function is set_on_each_way_but_one_that_raises else (X,)
@@ -167,3 +207,15 @@ def test_memory_that_others_have_stays_theirs(function):
         _, *found = compiled(X)
         arrays = [X, *(one for held in found for one in held.values() if isinstance(one, np.ndarray))]
         assert any(np.shares_memory(one, other) for one, other in itertools.combinations(arrays, 2))
+
+
+@functools.lru_cache
+def named(x):
+    return x
+
+
+def test_objects_that_are_called_as_functions_of_a_module():
+    assert is_function(named)
+    assert not is_function(functools.lru_cache(pieces_of))
+    assert not is_function(functools.partial(pieces_of))
+    assert not is_function(Found())

@@ -116,9 +116,9 @@ def outline_in(function: types.FunctionType, node: ast.FunctionDef, site: Site) 
     statements = block[first : last + 1]
     if not _stands_alone(statements):
         return None
-    if _stores(statements) & _declared(inside(node.body), ast.Nonlocal):
+    if stores(statements) & _declared(inside(node.body), ast.Nonlocal):
         return None  # as a function of their own they would set a variable of that
-    globals_set = sorted(_stores(statements) & _declared(inside(node.body, *DEFINITIONS), ast.Global))
+    globals_set = sorted(stores(statements) & _declared(inside(node.body, *DEFINITIONS), ast.Global))
     code = function.__code__
     own = {*code.co_varnames, *code.co_cellvars}
     reads = sorted(read_first(statements, set()) & own)
@@ -140,12 +140,12 @@ def outline_in(function: types.FunctionType, node: ast.FunctionDef, site: Site) 
     begin = site_of(statements[0])[:2]
     named = set(map(id, _functions_given(node.body, list(own)))) if block is not node.body else set()
     earlier = [one for one in functions if site_of(one)[:2] < begin or id(one) in named]
-    if _stores(statements) & {name for one in earlier for name in loads(one)}:
+    if stores(statements) & {name for one in earlier for name in loads(one)}:
         return None  # those would go on seeing the variable of the function itself
-    gives = sorted(_stores(statements) & own & needed)
+    gives = sorted(stores(statements) & own & needed)
     # Functions that are made inside, and given out, see the variables of the part, not what is assigned to those later.
     behind = block[last + 1 :] if block is node.body else node.body
-    if {name for one in _functions_given(statements, gives) for name in loads(one)} & _stores(behind):
+    if {name for one in _functions_given(statements, gives) for name in loads(one)} & stores(behind):
         return None
     keywords = node.args.kwarg.arg if node.args.kwarg is not None and node.args.kwarg.arg not in needed else None
     call = _compiled(function, node, statements, reads, gives, globals_set, site, keywords)
@@ -246,7 +246,8 @@ def _leaves_a_loop(node: ast.AST) -> bool:
     return any(map(_leaves_a_loop, ast.iter_child_nodes(node)))
 
 
-def _stores(statements: Iterable[ast.stmt]) -> set[str]:
+def stores(statements: Iterable[ast.stmt]) -> set[str]:
+    """Names to which they may give a value, but for variables of comprehensions."""
     found: set[str] = set()
     of_comprehensions: set[ast.AST] = set()
     for item in inside(statements, *DEFINITIONS, ast.Lambda):
@@ -273,7 +274,7 @@ def loads(node: ast.AST | None) -> set[str]:
     if isinstance(node, (ast.Lambda, ast.FunctionDef)):
         body = [node.body] if isinstance(node, ast.Lambda) else node.body
         parameters = {item.arg for item in ast.walk(node.args) if isinstance(item, ast.arg)}
-        own = parameters | (_stores(node.body) if isinstance(node, ast.FunctionDef) else set())
+        own = parameters | (stores(node.body) if isinstance(node, ast.FunctionDef) else set())
         defaults = [*node.args.defaults, *(one for one in node.args.kw_defaults if one is not None)]
         return {name for one in body for name in loads(one)} - own | {name for one in defaults for name in loads(one)}
     found = {name for child in ast.iter_child_nodes(node) for name in loads(child)}
@@ -313,7 +314,7 @@ def read_first(statements: Iterable[ast.stmt], known: set[str]) -> set[str]:
             known |= set.intersection(*(behind or ways))
         elif isinstance(node, ast.For):
             reads(node.iter, node.target)
-            inner(node.body, _stores([ast.Expr(node.target)]))
+            inner(node.body, stores([ast.Expr(node.target)]))
             inner(node.orelse)
         elif isinstance(node, ast.While):
             reads(node.test)
@@ -323,13 +324,13 @@ def read_first(statements: Iterable[ast.stmt], known: set[str]) -> set[str]:
             for item in node.items:
                 reads(item.context_expr)
             known |= {
-                name for item in node.items if item.optional_vars for name in _stores([ast.Expr(item.optional_vars)])
+                name for item in node.items if item.optional_vars for name in stores([ast.Expr(item.optional_vars)])
             }
             inner(node.body)
         elif isinstance(node, ast.Match):
             reads(node.subject)
             for case in node.cases:
-                bound = _stores([ast.Expr(case.pattern)])  # type: ignore[arg-type]
+                bound = stores([ast.Expr(case.pattern)])  # type: ignore[arg-type]
                 found.update(
                     name for part in (case.pattern, case.guard) for name in loads(part) if name not in known | bound
                 )
@@ -346,7 +347,7 @@ def read_first(statements: Iterable[ast.stmt], known: set[str]) -> set[str]:
                 reads(*node.decorator_list, *node.args.defaults, *node.args.kw_defaults)
                 known.add(node.name)
             reads(node)
-            known |= _stores([node]) - {
+            known |= stores([node]) - {
                 item.target.id
                 for item in ast.walk(node)
                 if isinstance(item, ast.NamedExpr) and isinstance(item.target, ast.Name)

@@ -22,7 +22,7 @@ from ..symbolic.trace_limits import MOST_STAGE_OPERANDS
 from .frame import Pending, Return
 from .inner_calls import inner_calls_of
 from .kept_objects import KeptObject, handed, kept_object
-from .outlined import RETURNED, Outline, is_part, outline_of, part_site, place_in
+from .outlined import RETURNED, Outline, is_part, outline_of, part_site, place_in, stores
 from .source import inside, site_of
 from .state import Part, State
 from .unknown_callees import EffectsAreStages, has_text, pin_functions
@@ -100,7 +100,9 @@ class Parts(Part):
             first, end = min(begin for begin, _ in around), max(end for _, end in around)
             goes_back = end + 1 == len(statements) and any(map(_computes, statements[: max(first - 1, 0)]))
             if goes_back:
-                first, last = first - 1, end
+                # Twice as many, for a call is watched each time.
+                most = max(2 * first - end - 1, 0)
+                first, last = next(k for k in range(most, first) if any(map(_computes, statements[:k]))), end
             else:
                 most = len(statements) - 1 - isinstance(statements[-1], ast.Return)
                 last = max(last, end + 1, most if len(around) > 1 else 0)
@@ -216,12 +218,9 @@ def _bound(node: ast.stmt) -> set[str]:
             for item in ast.walk(one)
             if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)
         }
-    if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-        return {node.name}
-    found: set[str] = set()
-    if isinstance(node, (ast.For, ast.While, ast.If, ast.With, ast.Try)):
-        found = {item.id for item in ast.walk(node) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)}
-    return found
+    compound = (ast.For, ast.While, ast.If, ast.With, ast.Try)
+    made = (ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
+    return stores([node]) if isinstance(node, (*compound, *made)) else set()
 
 
 def _bound_by(statements: Sequence[ast.stmt]) -> set[str]:

@@ -521,10 +521,23 @@ def _one_for_each_array(value: Any, seen: list[SymArray]) -> Any:
 
 
 def is_function(value: Any) -> bool:
-    """Whether it is a function, a class or a module, which Python code is handed as it is."""
+    """Whether it is a function, a class or a module, which Python code is handed as it is, or an object of another language's
+    that stands for a function in a module (scipy.fft.fft)."""
     if isinstance(value, types.BuiltinFunctionType):
         return isinstance(value.__self__, types.ModuleType)
-    return type(value) in (types.FunctionType, types.ModuleType, np.ufunc, type(np.sum), type)
+    if type(value) in (types.FunctionType, types.ModuleType, np.ufunc, type(np.sum), type):
+        return True
+    return callable(value) and not callees.is_object(value) and is_named(value)
+
+
+def is_named(function: Any) -> bool:
+    """Whether its module has it under its name."""
+    name, module = getattr(function, "__name__", None), getattr(function, "__module__", None)
+    if isinstance(function, types.ModuleType):
+        return sys.modules.get(function.__name__) is function
+    return (
+        isinstance(name, str) and isinstance(module, str) and getattr(sys.modules.get(module), name, None) is function
+    )
 
 
 def _with_functions(value: Any, functions: list[Any]) -> Any:
