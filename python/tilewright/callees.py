@@ -191,9 +191,9 @@ class NotSeen(Exception):  # noqa: N818 - the message is another exception's
     """What a call of this kind gives is not known yet. `is_handed_others`: traces have asked for it, and the calls that were
     seen there since were of another kind."""
 
-    def __init__(self, is_handed_others: bool) -> None:
+    def __init__(self, key: Any, is_handed_others: bool) -> None:
         super().__init__()
-        self.is_handed_others = is_handed_others
+        self.key, self.is_handed_others = key, is_handed_others
 
 
 # (the function, what its arguments are like) -> its results: Array, bool, int, float, tuples and lists of those; or a text
@@ -213,7 +213,7 @@ def seen(function: Any, args: Sequence[Any], kwargs: dict[str, Any], kind_of: Ca
         called = _CALLED[key[0]]
         before, in_vain = _ASKED.get(key, (called, 0))
         _ASKED[key] = called, in_vain + (called > before)
-        raise NotSeen(_ASKED[key][1] >= _LEAST_IN_VAIN)
+        raise NotSeen(key, _ASKED[key][1] >= _LEAST_IN_VAIN)
     found = _SEEN[key]
     if isinstance(found, str):
         raise TypeError(found)

@@ -239,6 +239,7 @@ class Replay:
 _asked: dict[tuple[Any, Way], int] = {}  # and how often the compiled function was watched before
 _reached: set[tuple[Any, Way]] = set()
 _LEAST_WATCHED = 2  # calls that do not come to a place, before it is one that calls do not come to
+_asked_pure: dict[Any, int] = {}  # the same of functions that are known to be pure, wherever they are called
 _asked_parts: dict[tuple[Any, Way], None] = {}  # statements, the last ones asked for last
 
 
@@ -251,6 +252,12 @@ def ask(function: Any, way: Way, root: types.CodeType) -> bool:
     if is_part(function):
         _asked_parts[function, way] = None
     return (function, way) not in _reached and watched - asked >= _LEAST_WATCHED
+
+
+def is_out_of_sight(key: Any, root: types.CodeType) -> bool:
+    """Whether calls were watched in vain for what a pure function gives: what calls it cannot be looked into."""
+    watched = times_watched(root)
+    return watched - _asked_pure.setdefault((key, root), watched) > _LEAST_WATCHED
 
 
 def _covers(part: Way, way: Way) -> bool:

@@ -409,7 +409,9 @@ def seen_stage(tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dict[
         raise tracer.error(f"{name}() between kernels", f"an argument, of type {error}") from None
     try:
         given = callees.seen(function, args, kwargs, lambda value: _kind_of(tracer, value))
-    except callees.NotSeen:
+    except callees.NotSeen as missing:
+        if effects.is_out_of_sight(missing.key, tracer.cache["function"].__code__):
+            raise tracer.error(f"{name}()", "the calls that were watched do not show what it gives") from None
         raise tracer.error_of(
             CalleeNotSeen, f"{name}() was not called yet; what it gives is seen when it is", "Call the function once."
         ) from None
@@ -460,7 +462,9 @@ def effect_stage(  # noqa: PLR0917
         unseen = tracer.error_of(
             CalleeNotSeen, f"{name}() was not called yet; what it gives is seen when it is", "Call the function once."
         )
-        raise (Unreached(unseen) if is_unreached else unseen) from None
+        if is_unreached and way in tracer.unreached:
+            raise tracer.error(f"{name}()", "the calls that were watched did not come there") from None
+        raise (Unreached(unseen, way) if is_unreached else unseen) from None
     except TypeError as error:
         raise tracer.error(f"{name}()", f"it is no stage between kernels, for {error}") from None
     arrays = list(callees.arrays_in((args, kwargs)))
