@@ -219,3 +219,20 @@ def test_objects_that_are_called_as_functions_of_a_module():
     assert not is_function(functools.lru_cache(pieces_of))
     assert not is_function(functools.partial(pieces_of))
     assert not is_function(Found())
+
+
+def raises_in_a_part(x, limit):
+    y = x * 2.0
+    pieces = pieces_of(x[0])
+    if len(pieces) > limit:
+        raise ValueError(f"{len(pieces)} pieces")
+    return y, [*pieces]
+
+
+def test_strict_functions_raise_their_own_errors_however_often():
+    compiled = tilewright.jit(raises_in_a_part, strict=True)
+    for _ in range(12):
+        with pytest.raises(ValueError, match="3 pieces"):
+            compiled(X, 2)
+    for _ in range(6):
+        assert repr(compiled(X, 5)) == repr(raises_in_a_part(X, 5))
