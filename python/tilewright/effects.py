@@ -252,6 +252,7 @@ class Replay:
 _asked: dict[tuple[Any, Way], int] = {}  # and how often the compiled function was watched before
 _reached: set[tuple[Any, Way]] = set()
 _LEAST_WATCHED = 2  # calls that do not come to a place, before it is one that calls do not come to
+_asked_pure: dict[Any, int] = {}  # the same of functions that are known to be pure, wherever they are called
 _asked_parts: dict[tuple[Any, Way], None] = {}  # statements, the last ones asked for last
 
 
@@ -259,10 +260,26 @@ def ask(function: Any, way: Way, root: types.CodeType) -> bool:
     """The function is to be looked at when a watched call calls it there. Whether no watched call came there so far."""
     watched = times_watched(root)
     asked = _asked.setdefault((function, way), watched)
+    for one in [one for one in _asked_parts if _covers(one[1], way)]:
+        del _asked_parts[one]  # another trace's: what is inside of it is found on another way
     if is_part(function):
-        _asked_parts.pop((function, way), None)
         _asked_parts[function, way] = None
     return (function, way) not in _reached and watched - asked >= _LEAST_WATCHED
+
+
+def is_out_of_sight(key: Any, root: types.CodeType) -> bool:
+    """Whether calls were watched in vain for what a pure function gives: what calls it cannot be looked into."""
+    watched = times_watched(root)
+    return watched - _asked_pure.setdefault((key, root), watched) > _LEAST_WATCHED
+
+
+def _covers(part: Way, way: Way) -> bool:
+    """Whether the statements at the end of a way are those at the other one's, or around what it leads to."""
+    *around, (line, column, *end) = part
+    if tuple(around) != way[: len(around)] or len(way) < len(part):
+        return False
+    first, second, *last = way[len(around)]
+    return (line, -1 - column) <= (first, second if second >= 0 else -1 - second) and last <= end
 
 
 def parts_of(code: Any, around: Way) -> list[Site]:

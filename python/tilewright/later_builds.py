@@ -20,12 +20,17 @@ class _Later(threading.Thread):
         self.make = make
         self.made: Build | None = None
         self.error: BaseException | None = None
+        self.is_over = False
+        self.then: set[Callable[[], None]] = set()
 
     def run(self) -> None:
         try:
             self.made = self.make()
         except BaseException as error:  # noqa: BLE001  (whoever takes the build gets it)
             self.error = error
+        self.is_over = True
+        for one in [*self.then]:
+            one()
 
     def wait(self, patience_s: float) -> None:
         until = time.monotonic() + MOST_WAITING_S
@@ -51,6 +56,15 @@ def is_done(key: str, make: Callable[[], Build], is_asked_for: bool = False) -> 
 def goes_on(key: str) -> bool:
     """Whether another thread is at it."""
     return key in _begun and _begun[key].is_alive()
+
+
+def when_over(key: str, then: Callable[[], None]) -> bool:
+    """Whether a build goes on: `then` is called at its end."""
+    later = _begun.get(key)
+    if later is None:
+        return False
+    later.then.add(then)
+    return not later.is_over
 
 
 def taken(key: str) -> Build | None:

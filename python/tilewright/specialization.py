@@ -167,6 +167,10 @@ class Specialization:
         """Whether another thread builds a version of it."""
         return later_builds.goes_on(self._being_built)
 
+    def when_built(self, then: Callable[[], None]) -> bool:
+        """Whether another thread builds a version of it: `then` is called at the end."""
+        return later_builds.when_over(self._being_built, then)
+
     def add_version(self, bound: Bound) -> plan.Version:
         """Build the version that this call needs and put it in its place; where none can serve it, nothing is built twice."""
         with self._lock:

@@ -134,6 +134,7 @@ class Interpreter(Part):
         frame.block = self.tracer.blocks[-1]
         frame.at_yield, frame.entered = at_yield, entered
         frame.variables.update(variables)
+        frame.given = dict(variables)
         if at_yield is None and first_in(node, ast.Yield, ast.YieldFrom) is not None:
             return self.generators.made(frame, name, file)
         previous = frame.caller = self.frame

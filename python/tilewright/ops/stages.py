@@ -411,7 +411,9 @@ def seen_stage(tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dict[
         raise tracer.error(f"{name}() between kernels", f"an argument, of type {error}") from None
     try:
         given = callees.seen(function, args, kwargs, lambda value: _kind_of(tracer, value))
-    except callees.NotSeen:
+    except callees.NotSeen as missing:
+        if effects.is_out_of_sight(missing.key, tracer.cache["function"].__code__):
+            raise tracer.error(f"{name}()", "the calls that were watched do not show what it gives") from None
         raise tracer.error_of(
             CalleeNotSeen, f"{name}() was not called yet; what it gives is seen when it is", "Call the function once."
         ) from None
@@ -455,12 +457,16 @@ def effect_stage(  # noqa: PLR0917
     name = _name_of(function)
     try:
         found = callees.seen((function, way), args, kwargs, lambda value: _kind_of(tracer, value))
-    except callees.NotSeen:
+    except callees.NotSeen as missing:
         is_unreached = effects.ask(function, way, tracer.cache["function"].__code__)
+        if missing.is_handed_others:
+            raise tracer.error(f"{name}() between kernels", "data decide the types of what it is handed") from None
         unseen = tracer.error_of(
             CalleeNotSeen, f"{name}() was not called yet; what it gives is seen when it is", "Call the function once."
         )
-        raise (Unreached(unseen) if is_unreached else unseen) from None
+        if is_unreached and way in tracer.unreached:
+            raise tracer.error(f"{name}()", "the calls that were watched did not come there") from None
+        raise (Unreached(unseen, way) if is_unreached else unseen) from None
     except TypeError as error:
         raise tracer.error(f"{name}()", f"it is no stage between kernels, for {error}") from None
     arrays = list(callees.arrays_in((args, kwargs)))
@@ -521,10 +527,23 @@ def _one_for_each_array(value: Any, seen: list[SymArray]) -> Any:
 
 
 def is_function(value: Any) -> bool:
-    """Whether it is a function, a class or a module, which Python code is handed as it is."""
+    """Whether it is a function, a class or a module, which Python code is handed as it is, or an object of another language's
+    that stands for a function in a module (scipy.fft.fft)."""
     if isinstance(value, types.BuiltinFunctionType):
         return isinstance(value.__self__, types.ModuleType)
-    return type(value) in (types.FunctionType, types.ModuleType, np.ufunc, type(np.sum), type)
+    if type(value) in (types.FunctionType, types.ModuleType, np.ufunc, type(np.sum), type):
+        return True
+    return callable(value) and not callees.is_object(value) and is_named(value)
+
+
+def is_named(function: Any) -> bool:
+    """Whether its module has it under its name."""
+    name, module = getattr(function, "__name__", None), getattr(function, "__module__", None)
+    if isinstance(function, types.ModuleType):
+        return sys.modules.get(function.__name__) is function
+    return (
+        isinstance(name, str) and isinstance(module, str) and getattr(sys.modules.get(module), name, None) is function
+    )
 
 
 def _with_functions(value: Any, functions: list[Any]) -> Any:
@@ -558,6 +577,8 @@ def _given_to(value: Any) -> Any:
 def _kind_of(tracer: Tracer, value: Any) -> Any:
     """As callees.seen() has it of real arguments."""
     if isinstance(value, (SymArray, np.ndarray, np.generic)):
+        if is_of_either_type(value):
+            refuse_kinds(value, "handing it to a call that Python makes")
         return "array", value.dtype.str, value.ndim
     if isinstance(value, SymInt):
         return int
@@ -574,6 +595,12 @@ def _kind_of(tracer: Tracer, value: Any) -> Any:
         refuse_kinds(value, "handing it to a call that Python makes")
         return type(value.hint)
     return callees.kind_of_plain(value, lambda one: _kind_of(tracer, one))
+
+
+def is_of_either_type(value: Any) -> bool:
+    """Whether data decide if it is NumPy's or Python's, and it cannot be both: np.float64 is a float."""
+    kinds = getattr(value, "kinds", None) or set()
+    return isinstance(value, Symbolic) and not kinds <= {"scalar", "float"}
 
 
 def _given(seen: Any, shapes: Sequence[Sequence[Any]]) -> Any:

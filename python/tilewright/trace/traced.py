@@ -411,7 +411,9 @@ def _trace_decided(root: types.FunctionType, once: Callable[[Decided], Traced], 
             else:
                 decided.kept.add(loop.place)
         except Unreached as found:
-            raise found.unseen from None
+            if found.way in decided.unreached:
+                raise found.unseen from None
+            decided.unreached.add(found.way)
         except (RecursionError, MemoryError) as error:
             raise _too_deep(root, error) from None
 
