@@ -15,19 +15,23 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .callees import (
+    Array,
     are_changed,
     arrays_held,
     arrays_in,
     containers_in,
     contents_of,
     forms_of,
+    given_back,
     held_of,
     is_object,
     is_part,
+    leaves_of,
     pieces_of,
     refuse_shared,
     written_of,
 )
+from .held_elsewhere import held_elsewhere, kept_of, references
 from .outside_values import Change, Places, changes_since
 from .strided_copies import copy_as_it_lies
 from .taken_ways import Site, Way, times_watched
@@ -49,6 +53,8 @@ class Made:
     result: Any = None
     error: BaseException | None = None
     outside: list[Change] = field(default_factory=list)  # of what the compiled function reads beside it
+    kept: list[int] = field(default_factory=list)  # which of `given` somebody holds behind it
+    shared: list[Any] = field(default_factory=list)  # arrays of its own that somebody else holds behind it
 
     def again(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Its effects on the arguments of the same call in NumPy, and its result."""
@@ -142,14 +148,16 @@ class Effect:
 
     def __init__(  # noqa: PLR0917
         self, function: Callable[..., Any], way: Way, gives: Any, written: Sequence[int], places: Places,
-        run: Callable[..., Any], functions: Sequence[Any] = (),
+        run: Callable[..., Any], functions: Sequence[Any] = (), kept: Sequence[int] = (),
     ) -> None:  # fmt: skip
-        """`gives` and `written`: as callees.Seen has them. `places`: what the compiled function reads beside it, which the
+        """`gives`, `written` and `kept`: as callees.Seen has them. `places`: what the compiled function reads beside it, which the
         function may not change, or NumPy goes on; one of C's has its arguments alone to change. `run`: what is called, the
         function or what does the same. `functions`: that it is handed."""
         self.function, self.way, self.gives, self.written = function, way, gives, written
         self.run = run
         self.functions = functions
+        self.kept = kept
+        self.are_shared = [isinstance(leaf, Array) and leaf.is_shared for leaf in leaves_of(gives)]
         self.places = Places() if isinstance(function, types.BuiltinFunctionType) else places
 
     def behind(self, checked: Any) -> Effect:
@@ -167,6 +175,9 @@ class Effect:
         forms = forms_of(given)
         made = Made(self.way, given, [])
         calls, outside = len(_here.made), self.places.as_they_are()
+        if calls:
+            outside += [(one, one.copy()) for one in _shared_so_far(_here.made[-1])]
+        held = references(given)
         try:
             made.result = self.run(*args, **kwargs)
         except BaseException as error:
@@ -190,7 +201,26 @@ class Effect:
             refuse_shared(pieces)
         except TypeError:
             raise _Differs from None
-        return [*pieces, *(given[k] for k in self.written), *held_of(made.result, self.gives)]
+        kept = kept_of(given, held, given_back(self.gives), _YOUNG)
+        shared = held_elsewhere(pieces, _YOUNG)
+        is_as_seen = set(kept) <= set(self.kept) and all(
+            self.are_shared[k] and pieces[k].flags.c_contiguous for k in shared
+        )
+        made.kept, made.shared = list(kept), [*(pieces[k] for k in shared), *(given[k] for k in kept)]
+        if not is_as_seen:
+            raise _Differs
+        written, mine = [given[k] for k in self.written], [given[k] for k in self.kept]
+        return [*pieces, *written, *held_of(made.result, self.gives), *mine]
+
+
+_YOUNG = 1  # generations of garbage that a call may have made
+_MOST_SHARED = 64
+
+
+def _shared_so_far(made: Sequence[Made]) -> list[Any]:
+    """Arrays that kernels may read and somebody else may write; of those of a long loop the last ones."""
+    found = {id(array): array for one in made for array in one.shared}
+    return list(found.values())[-_MOST_SHARED:]
 
 
 class Pure(Effect):

@@ -64,6 +64,20 @@ class Storage:
         return self.c_order or (self.argument is None and len(self.value.shape) <= 1)
 
 
+@dataclass
+class HeldElsewhere(Argument):
+    """Memory that Python code has made, or was handed, and holds: what is written into it is seen there.
+    `itself`: stands for the array that it holds, where that is the whole."""
+
+    itself: Any = None
+
+    def returned(self, tracer: Tracer, seen: SymArray) -> tuple[Any, Callable[[], Value]]:
+        """What stands for the array as a result of the compiled function, and what gives its number."""
+        if self.itself is None or seen.chain:
+            raise tracer.error(f"returning {self.name}", "it is held elsewhere too", "Return a copy (.copy()).")
+        return self.itself, self.itself.number
+
+
 @dataclass(frozen=True)
 class View:
     """One step from a storage to what is seen of it."""

@@ -38,7 +38,7 @@ from ..ops.operands import is_symbolic
 from ..ops.stages import materialized, of_its_kind
 from ..signatures import own_signature
 from ..structure import ZERO_DIMENSIONAL, Made, ViewSteps
-from ..symbolic.arrays import Storage, SymArray
+from ..symbolic.arrays import HeldElsewhere, Storage, SymArray
 from ..symbolic.compressed import Compressed
 from ..symbolic.graph import BOOL, INT64, Value
 from ..symbolic.scalars import SymInt, SymScalar, refuse_kinds
@@ -565,6 +565,8 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
             return held_leaf(item, lambda: text.opened)
         if isinstance(item, SymArray):
             seen = shared.seen_through(item)
+            if isinstance(owner := seen.storage.argument, HeldElsewhere) and not item.is_scalar:
+                return held_leaf(*owner.returned(tracer, seen))
             if shared.is_of_data(item) and not shared.is_part_of_known(seen):
                 returned.append(seen)
                 return add_held(seen, item, shared.why_held())
