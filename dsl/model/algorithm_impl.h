@@ -26,7 +26,8 @@ struct PlacedOutput {
     std::string func;
     Halide::Expr offset;               ///< of its first element in the buffer, in elements
     std::vector<Halide::Expr> strides; ///< by Halide's dimension: from one element of the part to the next
-    std::string input; ///< the ImageParam through which the kernel also reads that buffer, "" if it does not
+    std::string input;      ///< the ImageParam through which the kernel also reads that buffer, "" if it does not
+    std::string flat_input; ///< the one through which it reads that buffer as a vector, "" if it does not
 };
 
 /// Several kernels, and loops around them, as one function: a call from the plan costs more than a short kernel.

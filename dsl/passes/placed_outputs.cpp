@@ -25,8 +25,11 @@ Stmt in_their_places(const Stmt& statement, const std::vector<PlacedOutput>& out
         Halide::Expr offset = found->offset;
         const int lanes = store->index.type().lanes();
         if (lanes > 1) offset = Broadcast::make(offset, lanes);
-        const bool in_place = loaded.count(found->input) != 0;
-        return Store::make(in_place ? found->input : store->name, store->value, simplify(store->index + offset),
+        const auto is_loaded = [&](const std::string& name) { return loaded.count(name) != 0; };
+        const std::string own[] = {found->input, found->flat_input};
+        const auto* name = std::ranges::find_if(own, is_loaded);
+        const bool in_place = name != std::end(own);
+        return Store::make(in_place ? *name : store->name, store->value, simplify(store->index + offset),
                            in_place ? Halide::Parameter() : store->param, store->predicate, ModulusRemainder());
     });
 }
@@ -96,12 +99,25 @@ Stmt with_strides(Stmt statement, const std::vector<PlacedOutput>& outputs) {
     return statement;
 }
 
+/// One name for what is one buffer: LLVM takes stores and loads of two names for apart.
+Stmt with_one_input(const Stmt& statement, const std::vector<PlacedOutput>& outputs) {
+    return mutate_with(statement, [&](Mutator& self, const Load* op) {
+        const Halide::Expr mutated = self.inside(op);
+        const Load* load = mutated.as<Load>();
+        const auto found = std::ranges::find(outputs, op->name, &PlacedOutput::flat_input);
+        if (!load || found == outputs.end() || found->input.empty()) return mutated;
+        return Load::make(load->type, found->input, load->index, Halide::Buffer<>(), Halide::Parameter(),
+                          load->predicate, ModulusRemainder());
+    });
+}
+
 } // namespace
 
 Stmt place_outputs(Stmt statement, const std::vector<PlacedOutput>& outputs) {
-    statement = in_their_places(with_part_strides(statement, outputs), outputs);
-    const bool in_place =
-        std::any_of(outputs.begin(), outputs.end(), [](const PlacedOutput& output) { return !output.input.empty(); });
+    statement = in_their_places(with_one_input(with_part_strides(statement, outputs), outputs), outputs);
+    const bool in_place = std::any_of(outputs.begin(), outputs.end(), [](const PlacedOutput& output) {
+        return !output.input.empty() || !output.flat_input.empty();
+    });
     return with_strides(in_place ? spell_out_indices(statement) : statement, outputs);
 }
 

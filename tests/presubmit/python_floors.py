@@ -13,7 +13,7 @@ from pathlib import Path
 
 # From the lowest up: what it is, and its modules and folders. python/README.md says what each is for.
 FLOORS: dict[str, str] = {
-    "ground": "__init__ callees checks device_code devices effects errors failed_traces forks guards lent logs machine native operations outside_values quantities recording settings taken_ways"
+    "ground": "__init__ callees checks device_code devices effects errors failed_traces forks guards held_elsewhere lent logs machine native operations outside_values quantities recording settings taken_ways"
               " signatures strided_copies structure thread_budget work_folders",
     "symbolic": "known symbolic",
     "ops": "ops",
@@ -24,7 +24,7 @@ FLOORS: dict[str, str] = {
                 " rounding stage_shares tolerance trials work workload",
     "specializations": "debug explain jitted placement result_table specialization stage_records stored tuning",
     "export": "export",
-    "functions": "bound_method call_keys decorator patched_run serving specializing",
+    "functions": "bound_method call_keys decorator device_calls numpy_calls patched_run plan_calls serving specializing",
     "commands": "__main__ cli",
 }  # fmt: skip
 NOT_YET: tuple[str, ...] = ()

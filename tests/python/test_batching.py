@@ -14,7 +14,7 @@ import pytest
 import tilewright
 from examples import examples
 from tilewright.builder import BuildRequest
-from tilewright.symbolic import tracer
+from tilewright.symbolic import trace_limits
 from trace_cases import close, same_bits
 
 pytestmark = pytest.mark.compile
@@ -25,7 +25,7 @@ OPTIONS, KEY = BuildRequest.options, BuildRequest.key
 
 @pytest.fixture(autouse=True)
 def compiled_as_loops(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tracer, "MAX_UNROLLED_ITERATIONS", 0)
+    monkeypatch.setattr(trace_limits, "MAX_UNROLLED_ITERATIONS", 0)
     monkeypatch.setenv("TILEWRIGHT_CACHE", "off")
 
 

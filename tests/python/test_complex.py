@@ -418,9 +418,9 @@ def split_answers(function: Any, *args: Any) -> None:
 
 @pytest.fixture
 def every_loop_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tilewright.symbolic import tracer
+    from tilewright.symbolic import trace_limits
 
-    monkeypatch.setattr(tracer, "MAX_UNROLLED_ITERATIONS", 0)
+    monkeypatch.setattr(trace_limits, "MAX_UNROLLED_ITERATIONS", 0)
 
 
 def mandelbrot(xmin, xmax, ymin, ymax, nx, ny, maxiter, horizon):  # noqa: PLR0917

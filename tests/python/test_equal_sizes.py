@@ -14,7 +14,8 @@ import pytest
 import tilewright
 from tilewright.symbolic.scalars import MAX_WEIGHT
 from tilewright.symbolic.sizes import Size
-from tilewright.symbolic.tracer import MAX_ROUNDS, Tracer
+from tilewright.symbolic.trace_limits import MAX_ROUNDS
+from tilewright.symbolic.tracer import Tracer
 
 pytestmark = pytest.mark.fast
 

@@ -19,7 +19,7 @@ from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tilewright import Error
-from tilewright.symbolic import tracer
+from tilewright.symbolic import trace_limits
 from trace_cases import close, same_bits
 
 pytestmark = pytest.mark.compile
@@ -80,7 +80,7 @@ def test_answers_as_numpy(case: Any) -> None:
 
 @pytest.mark.parametrize("case", loop_cases.CASES, ids=[case[0].__name__ for case in loop_cases.CASES])
 def test_loops_that_stay_answer_as_numpy(case: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tracer, "MAX_UNROLLED_ITERATIONS", 0)
+    monkeypatch.setattr(trace_limits, "MAX_UNROLLED_ITERATIONS", 0)
     function, args, others = case
     assert check_compiled(function, [args, *others], rounded_in(function))
 

@@ -13,7 +13,7 @@ from examples import examples, one_in
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tilewright import native
-from tilewright.symbolic import tracer
+from tilewright.symbolic import trace_limits
 
 pytestmark = pytest.mark.compile
 
@@ -24,7 +24,7 @@ SIZES = [0, 1, 2, 7, 31, 64, 101]
 @pytest.fixture(autouse=True)
 def every_loop_stays(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     """No loop is unrolled, no call is left to NumPy for being small, and no test sees another one's store."""
-    monkeypatch.setattr(tracer, "MAX_UNROLLED_ITERATIONS", 0)
+    monkeypatch.setattr(trace_limits, "MAX_UNROLLED_ITERATIONS", 0)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
 
 

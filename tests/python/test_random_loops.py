@@ -21,7 +21,7 @@ from hypothesis import HealthCheck, Phase, example, given, seed, settings
 from hypothesis import strategies as st
 from random_loops import LoopWriter, arguments
 from tilewright import TraceError, TranslateError
-from tilewright.symbolic import tracer
+from tilewright.symbolic import trace_limits
 from tilewright.trace import trace
 from trace_cases import CheckFailed, run_program, same_bits, well_formed
 
@@ -234,15 +234,15 @@ FOUND_BEFORE = [
 @pytest.mark.parametrize("source", FOUND_BEFORE)
 def test_what_was_found(source: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for unrolled in (0, 64):
-        monkeypatch.setattr(tracer, "MAX_UNROLLED_ITERATIONS", unrolled)
+        monkeypatch.setattr(trace_limits, "MAX_UNROLLED_ITERATIONS", unrolled)
         for chosen in range(12):
             trace_answers(source, chosen)
 
 
 @pytest.mark.parametrize("unrolled", [0, 64])
 def test_random_loops_answer_as_python(unrolled: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tracer, "MAX_UNROLLED_ITERATIONS", unrolled)
-    monkeypatch.setattr(tracer, "MAX_SHORT_ITERATIONS", min(unrolled, 8))
+    monkeypatch.setattr(trace_limits, "MAX_UNROLLED_ITERATIONS", unrolled)
+    monkeypatch.setattr(trace_limits, "MAX_SHORT_ITERATIONS", min(unrolled, 8))
 
     @seed(SEED + unrolled)
     @settings(COMMON, max_examples=max(TRACED // 2, 1))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import tilewright
 from strictly import check
-from tilewright.symbolic import tracer
+from tilewright.symbolic import trace_limits
 
 pytestmark = pytest.mark.fast
 
@@ -64,19 +64,19 @@ POINTS = np.array([[3.0, 4.0], [10.0, 12.0], [0.0, 0.0], [1.0, 12.0]])
 def test_short_loops_that_make_too_many_operations_stay_loops(
     function: Callable[..., Any], most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tracer, "MAX_VALUES", most)
+    monkeypatch.setattr(trace_limits, "MAX_VALUES", most)
     compiled = check(function, A, POINTS.copy())
     loops = [line for line in compiled.explain().splitlines() if "range(-1, 2, 1)" in line]
     assert bool(loops) == (function is lowest_around and most < 2000)  # noqa: PLR2004
 
 
 def test_a_short_loop_that_cannot_stay_one_is_unrolled_after_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tracer, "MAX_VALUES", 160)
+    monkeypatch.setattr(trace_limits, "MAX_VALUES", 160)
     check(rows_of_several_lengths, A, POINTS.copy(), bits=False)
 
 
 def test_what_does_not_fit_at_all_is_refused_by_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tracer, "MAX_VALUES", 20)
+    monkeypatch.setattr(trace_limits, "MAX_VALUES", 20)
     with pytest.raises(tilewright.TraceError, match="more than 20 operations"):
         tilewright.jit(lowest_around, strict="kernels")(A, POINTS.copy())
 

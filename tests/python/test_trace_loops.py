@@ -11,7 +11,7 @@ from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tilewright import TraceError
-from tilewright.symbolic import tracer
+from tilewright.symbolic import trace_limits
 from trace_cases import check, trace
 
 pytestmark = pytest.mark.compile
@@ -23,7 +23,7 @@ A = RNG.random((80, 80))
 
 @pytest.fixture(autouse=True)
 def every_loop_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tracer, "MAX_UNROLLED_ITERATIONS", 0)
+    monkeypatch.setattr(trace_limits, "MAX_UNROLLED_ITERATIONS", 0)
 
 
 def total(x):
@@ -313,7 +313,7 @@ def test_a_shape_that_an_iteration_keeps_because_two_sizes_are_equal_is_a_guard(
 
 
 def test_reductions_are_unrolled_as_far_as_they_compile_in_useful_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tracer, "MAX_UNROLLED_ITERATIONS", 64)
+    monkeypatch.setattr(trace_limits, "MAX_UNROLLED_ITERATIONS", 64)
 
     def halves(x, n):
         for _ in range(n):
@@ -322,7 +322,7 @@ def test_reductions_are_unrolled_as_far_as_they_compile_in_useful_time(monkeypat
 
     few, many = np.arange(1024.0), np.ones(1 << 17)
     assert trace(halves, (few, 9)).program_text.count("= max(") == 9
-    monkeypatch.setattr(tracer, "MAX_UNROLLED_REDUCTIONS", 10)
+    monkeypatch.setattr(trace_limits, "MAX_UNROLLED_REDUCTIONS", 10)
     assert "callee=" in trace(halves, (many, 11)).program_text  # the array is Python's from then on
 
 

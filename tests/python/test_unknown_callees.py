@@ -12,7 +12,7 @@ import tilewright
 from strictly import agree
 from tilewright import callees, effects
 from tilewright.decorator import JitFunction
-from tilewright.symbolic import tracer
+from tilewright.symbolic import trace_limits
 
 pytestmark = pytest.mark.fast
 
@@ -370,7 +370,7 @@ def longest_of_all(x):
 
 
 def test_a_call_of_a_generator_is_no_stage_that_is_waited_for(monkeypatch):
-    monkeypatch.setattr(tracer, "MAX_VALUES", 40)  # what is under way when there are too many is blamed: max()
+    monkeypatch.setattr(trace_limits, "MAX_VALUES", 40)  # what is under way when there are too many is blamed: max()
     compiled = tilewright.jit(longest_of_all, strict=True)
     for _ in range(12):
         assert compiled(X) == longest_of_all(X)

@@ -116,7 +116,7 @@ dsl::PlacedOutput bind_part(Shared& shared, Halide::Func func, const Target& tar
         steps[rank - 1 - axis] = Halide::Internal::simplify(step * strides[axis]);
         dimension.set_stride(lies == Layout::any ? Expr() : steps[rank - 1 - axis]);
     }
-    return {func.name(), Halide::Internal::simplify(offset), steps, ""};
+    return {func.name(), Halide::Internal::simplify(offset), steps, "", ""};
 }
 
 dsl::KernelImpl make_kernel(Shared& shared, StageTable& table, const Used& used, int number, int offset) {
@@ -157,8 +157,15 @@ dsl::KernelImpl make_kernel(Shared& shared, StageTable& table, const Used& used,
         if (stage.target != nullptr) {
             dsl::PlacedOutput placed = bind_part(shared, func, *stage.target, shared.analysis.value(stage.value).type);
             if (used.arrays.count(stage.operand) != 0) placed.input = shared.arrays.at(stage.operand).name();
-            if (used.flat.count(stage.operand) != 0)
-                throw InternalError(stage.name + ": reads its own buffer by position.");
+            if (used.flat.count(stage.operand) != 0) {
+                // The value of one element is there before the element is stored, wherever it reads.
+                const auto is_position = [](const IndexEntry& entry) {
+                    return entry.kind == IndexEntry::Kind::position;
+                };
+                if (!std::ranges::all_of(stage.target->region, is_position))
+                    throw InternalError(stage.name + ": reads its own buffer by position.");
+                placed.flat_input = shared.flat.at(stage.operand).name();
+            }
             kernel.placed.push_back(std::move(placed));
         }
         const std::vector<Halide::OutputImageParam> parameters = func.output_buffers();

@@ -17,7 +17,8 @@ from typing import Any
 
 from ..symbolic.arrays import SymArray
 from ..symbolic.from_data import clamped_position, value_of_int
-from ..symbolic.scalars import RunScalar, SymInt, size_of
+from ..symbolic.run_numbers import RunScalar
+from ..symbolic.scalars import SymInt, size_of
 from ..symbolic.sizes import Size
 from .array_lists import ArrayList, FormOfList, ListItem, begin_list, check_form, check_item, end_list
 from .carried import reached

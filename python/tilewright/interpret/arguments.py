@@ -34,11 +34,14 @@ from ..guards import (
     root_text,
 )
 from ..ops.grids import is_builder
+from ..symbolic.argument import Argument
 from ..symbolic.arrays import Storage, SymArray
 from ..symbolic.graph import Value
-from ..symbolic.scalars import Symbolic, SymInt, SymScalar
+from ..symbolic.number import Symbolic
+from ..symbolic.scalars import SymInt, SymScalar
 from ..symbolic.sizes import Size
-from ..symbolic.tracer import Argument, Tracer, free_name
+from ..symbolic.symbols import free_name
+from ..symbolic.tracer import Tracer
 from .generators import SymGenerator
 from .loaded import PATH as PATH_OF_MODULES
 from .loaded import LoadedModules

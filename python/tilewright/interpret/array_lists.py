@@ -19,7 +19,8 @@ from ..ops.elementwise import number_of_the_run
 from ..ops.stages import held_items
 from ..symbolic.arrays import SymArray
 from ..symbolic.graph import INT64, Value
-from ..symbolic.scalars import RunComplex, RunScalar, SymInt, SymScalar
+from ..symbolic.run_numbers import RunComplex, RunScalar
+from ..symbolic.scalars import SymInt, SymScalar
 from ..symbolic.sizes import Size
 from .frame import InArray, Pending
 from .sequences import Sequence

@@ -13,7 +13,8 @@ from typing import Any
 from ..errors import TraceError
 from ..symbolic.graph import BOOL, INT64, Block, Value
 from ..symbolic.known import is_known
-from ..symbolic.scalars import RunBool, which_of
+from ..symbolic.number import which_of
+from ..symbolic.run_numbers import RunBool
 from ..taken_ways import Branch
 from .array_lists import ArrayList
 from .carried import (

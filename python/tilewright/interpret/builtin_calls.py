@@ -17,9 +17,11 @@ from ..symbolic import from_data
 from ..symbolic.arrays import SymArray
 from ..symbolic.compressed import Compressed
 from ..symbolic.graph import COMPLEX128
-from ..symbolic.scalars import RunComplex, Symbolic, SymInt, SymScalar, refuse_kinds, size_of
+from ..symbolic.number import Symbolic, refuse_kinds
+from ..symbolic.run_numbers import RunComplex
+from ..symbolic.scalars import SymInt, SymScalar, size_of
 from ..symbolic.sizes import Size
-from ..symbolic.tracer import MAX_UNROLLED_ITERATIONS
+from ..symbolic.trace_limits import MAX_UNROLLED_ITERATIONS
 from . import numbers_of_run
 from .array_lists import ArrayList
 from .frame import InterpretedFunction

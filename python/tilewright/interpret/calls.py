@@ -28,9 +28,11 @@ from ..outside_values import is_of_a_statement
 from ..symbolic.arrays import SymArray
 from ..symbolic.compressed import Compressed
 from ..symbolic.graph import FLOAT64
+from ..symbolic.located import LEAVE_IT_OUT
+from ..symbolic.number import Symbolic, number_of_the_call, refuse_kinds
 from ..symbolic.registry import FUNCTIONS
-from ..symbolic.scalars import RunScalar, Symbolic, SymInt, SymScalar, number_of_the_call, refuse_kinds
-from ..symbolic.tracer import LEAVE_IT_OUT
+from ..symbolic.run_numbers import RunScalar
+from ..symbolic.scalars import SymInt, SymScalar
 from .array_lists import ArrayList, list_of
 from .builtin_calls import HAND_ON_OBJECTS, TAKE_OBJECTS, Builtins
 from .frame import InterpretedFunction, parameters_of

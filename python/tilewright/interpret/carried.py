@@ -17,7 +17,9 @@ import numpy as np
 from ..symbolic.arrays import Storage, SymArray
 from ..symbolic.compressed import Compressed
 from ..symbolic.graph import Value
-from ..symbolic.scalars import RunBool, RunComplex, RunScalar, Symbolic, SymInt
+from ..symbolic.number import Symbolic
+from ..symbolic.run_numbers import RunBool, RunComplex, RunScalar
+from ..symbolic.scalars import SymInt
 from ..symbolic.sizes import Size
 from ..symbolic.tracer import Tracer
 from .frame import Control, Frame, InArray, InterpretedFunction, Pending, Traversed

@@ -10,9 +10,10 @@ from typing import Any
 
 from ..ops.stages import materialized
 from ..symbolic.arrays import SymArray
+from ..symbolic.refusals import TooLong
 from ..symbolic.scalars import size_of
 from ..symbolic.sizes import Size
-from ..symbolic.tracer import TooLong, Tracer
+from ..symbolic.tracer import Tracer
 from .array_lists import ArrayList, FormOfList, ListItem, Place, begin_list, end_list
 from .sequences import Sequence, SymRange, array_of_program, is_long, sequence_of
 from .source import is_read_by_others

@@ -16,8 +16,10 @@ from ..ops.grids import built, is_builder
 from ..symbolic.arrays import SymArray
 from ..symbolic.compressed import Compressed
 from ..symbolic.known import constant_value
+from ..symbolic.number import Symbolic
 from ..symbolic.operators import BINARY, python_operator
-from ..symbolic.scalars import RunBool, RunScalar, Symbolic, SymInt, SymScalar, known_exponent
+from ..symbolic.run_numbers import RunBool, RunScalar
+from ..symbolic.scalars import SymInt, SymScalar, known_exponent
 from .array_lists import ArrayList, ListItem, check_item, refuse_plain, repeated
 from .branches import Branches
 from .calls import Calls

@@ -19,7 +19,7 @@ from ..ops.creation import sizes_of_shape
 from ..ops.operands import is_symbolic
 from ..symbolic.arrays import Storage, SymArray
 from ..symbolic.graph import FLOAT64, INT64, NEWAXIS, WHOLE, Block, Value
-from ..symbolic.scalars import RunScalar
+from ..symbolic.run_numbers import RunScalar
 from ..symbolic.sizes import Size
 from .staged_draws import DrawsAreStages, GeneratorMethod
 

@@ -22,13 +22,16 @@ from ..errors import TraceError
 from ..failed_traces import text_of
 from ..ops import indexing
 from ..ops.stages import materialized
-from ..symbolic import tracer as tracer_module
+from ..symbolic import trace_limits
 from ..symbolic.arrays import SymArray
 from ..symbolic.compressed import Compressed
 from ..symbolic.known import is_known, known_value
+from ..symbolic.located import pushed
+from ..symbolic.refusals import CalleeNotSeen, KeepsLoop, Undecided
 from ..symbolic.scalars import SymInt, size_of
 from ..symbolic.sizes import Size
-from ..symbolic.tracer import CalleeNotSeen, KeepsLoop, Tracer, Undecided, pushed
+from ..symbolic.tracer import Tracer
+from ..symbolic.values import ShortLoop
 from .appended_lists import AppendedLists
 from .arguments import Inputs
 from .array_lists import ArrayList
@@ -414,8 +417,8 @@ class Interpreter(Part):
         place, length = self.place(node), len(items)
         if place in self.tracer.unrolled or length <= 1 or not are_numbers(items):
             return None
-        if length <= tracer_module.MAX_UNROLLED_ITERATIONS and place not in self.tracer.kept:
-            self.tracer.short.setdefault(place, tracer_module.ShortLoop(length))
+        if length <= trace_limits.MAX_UNROLLED_ITERATIONS and place not in self.tracer.kept:
+            self.tracer.short.setdefault(place, ShortLoop(length))
             return None
         return sequence_of_numbers(self.tracer, items)
 
@@ -453,14 +456,14 @@ class Interpreter(Part):
         first, stop = size_of(value.start), size_of(value.stop)
         length = self.tracer.fixed_if_small(stop - first if step > 0 else first - stop)
         iterations = (self.tracer.value_of(length) + abs(step) - 1) // abs(step)
-        is_short = length.is_constant and iterations <= tracer_module.MAX_SHORT_ITERATIONS and not has_break(node)
+        is_short = length.is_constant and iterations <= trace_limits.MAX_SHORT_ITERATIONS and not has_break(node)
         is_short &= self.place(node) not in self.tracer.kept
         place = self.place(node)
         may_stay = is_short and place not in self.tracer.unrolled
         is_short |= length.is_constant and leaves_at_once(node)
-        if iterations <= tracer_module.MAX_UNROLLED_ITERATIONS and (is_short or place in self.tracer.unrolled):
+        if iterations <= trace_limits.MAX_UNROLLED_ITERATIONS and (is_short or place in self.tracer.unrolled):
             if may_stay and iterations > 1:
-                self.tracer.short.setdefault(place, tracer_module.ShortLoop(iterations))
+                self.tracer.short.setdefault(place, ShortLoop(iterations))
             return None
         some = self.tracer.decide_if_same_in_all_iterations(">=", length, 1)
         return None if some is False else (first, stop, step)
@@ -487,7 +490,7 @@ class Interpreter(Part):
                 raise FirstApart(place) from None
             if self.tracer.reads.keys() & (
                 stop - first
-            ).symbols() or iterations > tracer_module.MAX_UNROLLED_ITERATIONS * abs(step):
+            ).symbols() or iterations > trace_limits.MAX_UNROLLED_ITERATIONS * abs(step):
                 raise
             if self.place(node) in self.tracer.unrolled:
                 raise
@@ -519,15 +522,15 @@ class Interpreter(Part):
         may_stay = why is None or isinstance(why, KeepsLoop)
         if depth > 1 and may_stay and outermost not in self.tracer.kept:
             updates = sum(value.operation == "update" for value in self.tracer.blocks[-1].values)
-            if updates > tracer_module.MAX_UNROLLED_UPDATES:
+            if updates > trace_limits.MAX_UNROLLED_UPDATES:
                 raise why or BeginAgain(outermost)
-        if self.tracer.blocks[-1].reductions() <= tracer_module.MAX_UNROLLED_REDUCTIONS:
+        if self.tracer.blocks[-1].reductions() <= trace_limits.MAX_UNROLLED_REDUCTIONS:
             return
         if (why := self.tracer.unrolled.get(self.place(node))) is not None:
             raise why  # what keeps it from staying a loop, which would compile
         self.tracer.keep_a_short_loop(0)
         raise self.error(
-            node, f"loops: more than {tracer_module.MAX_UNROLLED_REDUCTIONS} reductions of a loop that is unrolled",
+            node, f"loops: more than {trace_limits.MAX_UNROLLED_REDUCTIONS} reductions of a loop that is unrolled",
             "these do not compile in useful time", "Leave the loop out of the compiled function.",
         )  # fmt: skip
 
@@ -535,7 +538,7 @@ class Interpreter(Part):
         # Iterations whose condition is known now are unrolled, as those of a short range are.
         unrolled, peeled = (self.place(node) in places for places in (self.tracer.unrolled, self.tracer.peeled))
         stays = not unrolled and not peeled and (has_break(node) or self.place(node) in self.tracer.kept)
-        for iteration in range(0 if stays else tracer_module.MAX_UNROLLED_ITERATIONS):
+        for iteration in range(0 if stays else trace_limits.MAX_UNROLLED_ITERATIONS):
             undo = self.undoing()  # the condition is evaluated again, as a region's
             try:
                 with nullcontext() if unrolled else self.tracer.without_decisions():

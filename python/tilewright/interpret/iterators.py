@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ..symbolic.scalars import Symbolic
-from ..symbolic.tracer import pushed
+from ..symbolic.located import pushed
+from ..symbolic.number import Symbolic
 from .carried import containers_of, memory_of
 from .carried_attributes import LoopAttributes
 from .frame import Frame

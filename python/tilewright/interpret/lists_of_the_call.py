@@ -12,8 +12,10 @@ from ..guards import Path, column_of
 from ..ops import call_numpy
 from ..ops.elementwise import number_of_the_run
 from ..symbolic.arrays import SymArray
+from ..symbolic.located import LEAVE_IT_OUT
 from ..symbolic.stages import HandedAsList
-from ..symbolic.tracer import LEAVE_IT_OUT, MAX_UNROLLED_ITERATIONS, Tracer
+from ..symbolic.trace_limits import MAX_UNROLLED_ITERATIONS
+from ..symbolic.tracer import Tracer
 from .array_lists import ArrayList, ListForm, is_position
 from .sequences import are_numbers
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import TraceError
-from ..symbolic.tracer import pushed
+from ..symbolic.located import pushed
 from .expressions import Expressions
 from .frame import Break, Continue, Control, Return
 from .state import Part, State

@@ -20,7 +20,8 @@ from ..ops.operands import to_value
 from ..ops.stages import Gives, add_stage
 from ..symbolic.arrays import SymArray
 from ..symbolic.graph import BOOL, FLOAT64
-from ..symbolic.scalars import RunBool, RunScalar, SymInt, SymScalar
+from ..symbolic.run_numbers import RunBool, RunScalar
+from ..symbolic.scalars import SymInt, SymScalar
 from ..symbolic.tracer import Tracer
 
 OF_FLOATS: dict[Any, np.ufunc] = {

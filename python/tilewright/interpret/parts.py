@@ -18,7 +18,7 @@ from ..callees import arrays_in
 from ..errors import TraceError
 from ..ops.stages import EFFECTS, effect_stage
 from ..symbolic.arrays import SymArray
-from ..symbolic.tracer import MOST_STAGE_OPERANDS
+from ..symbolic.trace_limits import MOST_STAGE_OPERANDS
 from .frame import Pending, Return
 from .inner_calls import inner_calls_of
 from .kept_objects import KeptObject, handed, kept_object

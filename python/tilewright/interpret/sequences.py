@@ -13,13 +13,15 @@ import numpy as np
 
 from ..ops.elementwise import number_of_the_run
 from ..ops.operands import operand_of
-from ..symbolic import tracer as tracer_module
+from ..symbolic import trace_limits
 from ..symbolic.arrays import SymArray
 from ..symbolic.graph import INT64, Block
+from ..symbolic.number import LARGEST_INT
 from ..symbolic.registry import OPERATIONS
-from ..symbolic.scalars import LARGEST_INT, SymInt, size_of
+from ..symbolic.scalars import SymInt, size_of
 from ..symbolic.sizes import Size
-from ..symbolic.tracer import MAX_UNROLLED_ITERATIONS, Tracer
+from ..symbolic.trace_limits import MAX_UNROLLED_ITERATIONS
+from ..symbolic.tracer import Tracer
 from .frame import Traversed
 from .iterators import refuse_elsewhere
 
@@ -169,7 +171,7 @@ def is_long(tracer: Tracer, length: Size) -> bool:
 
 def array_of_program(tracer: Tracer, node: ast.AST, value: Any) -> Any:
     """A long array of the trace alone as one of the program, where the loop over it in that line may stay one."""
-    if type(value) is not np.ndarray or not value.ndim or len(value) <= tracer_module.MAX_SHORT_ITERATIONS:
+    if type(value) is not np.ndarray or not value.ndim or len(value) <= trace_limits.MAX_SHORT_ITERATIONS:
         return value
     is_of_numbers = value.dtype.kind in "biuf" and value.dtype.itemsize <= INT64.itemsize
     file, line = tracer.frames[-1][0], getattr(node, "lineno", 0)

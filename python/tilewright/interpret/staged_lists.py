@@ -16,10 +16,12 @@ from ..ops.stages import Copied, FromData, Gives, Order, add_stage, of_its_kind
 from ..symbolic.arrays import Storage, SymArray, was_written
 from ..symbolic.from_data import size_from_data
 from ..symbolic.graph import INT64, Value
-from ..symbolic.scalars import RunScalar, SymInt, SymScalar, refuse_kinds
+from ..symbolic.number import refuse_kinds
+from ..symbolic.refusals import KeepsLoop
+from ..symbolic.run_numbers import RunScalar
+from ..symbolic.scalars import SymInt, SymScalar
 from ..symbolic.sizes import Size
 from ..symbolic.stages import Raw, call_of
-from ..symbolic.tracer import KeepsLoop
 from .sequences import Sequence as SequenceOfItems
 
 if TYPE_CHECKING:

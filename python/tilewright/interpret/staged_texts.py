@@ -9,7 +9,7 @@ import numpy as np
 
 from ..ops.stages import add_stage, materialized
 from ..symbolic.graph import BOOL, INT64, Value
-from ..symbolic.scalars import RunBool
+from ..symbolic.run_numbers import RunBool
 from ..symbolic.stages import Raw, Stage, call_of
 
 if TYPE_CHECKING:

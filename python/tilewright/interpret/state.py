@@ -13,8 +13,11 @@ import numpy as np
 
 from ..errors import TraceError
 from ..symbolic.arrays import SymArray
-from ..symbolic.scalars import RunScalar, SymInt, described
-from ..symbolic.tracer import LEAVE_IT_OUT, NO_RULE, Tracer
+from ..symbolic.located import LEAVE_IT_OUT, NO_RULE
+from ..symbolic.number import described
+from ..symbolic.run_numbers import RunScalar
+from ..symbolic.scalars import SymInt
+from ..symbolic.tracer import Tracer
 from ..taken_ways import Branch, Site, Way
 from .arguments import Inputs
 from .carried import attributes_of, may_change, memory_of

@@ -22,7 +22,7 @@ from ..ops.stages import EFFECTS, effect_stage, is_function
 from ..symbolic.arrays import SymArray
 from ..symbolic.compressed import Compressed
 from ..symbolic.graph import INT64
-from ..symbolic.scalars import Symbolic
+from ..symbolic.number import Symbolic
 from ..symbolic.stages import HandedAsList, NoTextError, Stage, argument_text
 from ..taken_ways import Site, Way
 from .frame import InterpretedFunction

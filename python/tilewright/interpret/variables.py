@@ -14,7 +14,7 @@ from ..errors import TraceError
 from ..ops.operands import is_symbolic
 from ..symbolic.arrays import SymArray
 from ..symbolic.graph import PLAIN_OPERATIONS
-from ..symbolic.scalars import Symbolic
+from ..symbolic.number import Symbolic
 from .array_lists import refuse_plain
 from .frame import Frame, Pending
 from .object_operators import ObjectOperators

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..ops.operands import dtype_of, operand_of
+from ..symbolic.number import refuse_kinds
 from ..symbolic.registry import rule
-from ..symbolic.scalars import refuse_kinds
 from ..symbolic.tracer import Tracer
 
 ATTRIBUTES = ("pyfunc", "otypes", "excluded", "cache", "signature")  # of np.vectorize, which decide what it does

@@ -10,9 +10,10 @@ import numpy as np
 
 from ..callees import is_decided_by_data
 from ..errors import TraceError
+from ..symbolic.number import described
+from ..symbolic.refusals import OperandError
 from ..symbolic.registry import FUNCTIONS, provides, signature
-from ..symbolic.scalars import described
-from ..symbolic.tracer import OperandError, Tracer
+from ..symbolic.tracer import Tracer
 from . import (  # noqa: F401  (each fills the registry)
     as_loops,
     callees,
@@ -20,9 +21,11 @@ from . import (  # noqa: F401  (each fills the registry)
     converters,
     counts,
     creation,
+    diagonals,
     einsum,
     elementwise,
     indexing,
+    joined_blocks,
     layouts,
     linalg,
     moved,
@@ -31,6 +34,7 @@ from . import (  # noqa: F401  (each fills the registry)
     reductions,
     scatters,
     selections,
+    sets,
     shapes,
     stages,
 )

@@ -12,9 +12,11 @@ import numpy as np
 
 from ..symbolic.arrays import SymArray
 from ..symbolic.from_data import clamped_position, gather, inside_position, value_of_int
+from ..symbolic.located import LEAVE_IT_OUT
+from ..symbolic.refusals import CalleeNotSeen
 from ..symbolic.registry import provides, rule
 from ..symbolic.scalars import SymInt, size_of
-from ..symbolic.tracer import LEAVE_IT_OUT, CalleeNotSeen, Tracer
+from ..symbolic.tracer import Tracer
 from .operands import FLOAT64, INT64, NO_VALUE, check_dtype, full, is_symbolic
 from .reductions import reduction_dtype
 from .shapes import as_array, normalize_axis

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from ..symbolic.arrays import SymArray
+from ..symbolic.located import LEAVE_IT_OUT
+from ..symbolic.number import Symbolic
 from ..symbolic.registry import rule
-from ..symbolic.scalars import Symbolic, SymInt, size_of
-from ..symbolic.tracer import LEAVE_IT_OUT, Tracer
+from ..symbolic.scalars import SymInt, size_of
+from ..symbolic.tracer import Tracer
 from .as_loops import clamped, followed, inside
 from .operands import FLOAT64, INT64
 from .shapes import as_array

@@ -15,8 +15,9 @@ from ..symbolic.fitting import fitting
 from ..symbolic.from_data import is_run_int, size_from_data, value_of_int
 from ..symbolic.graph import WHOLE, Slice, Value
 from ..symbolic.known import known_value
+from ..symbolic.number import described
 from ..symbolic.registry import provides, rule
-from ..symbolic.scalars import SymInt, SymScalar, described, int_of, size_of
+from ..symbolic.scalars import SymInt, SymScalar, int_of, size_of
 from ..symbolic.sizes import Size
 from ..symbolic.tracer import Tracer
 from .elementwise import apply_ufunc, common_dtype, copied, store_exactly

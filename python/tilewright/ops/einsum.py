@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from ..symbolic.located import LEAVE_IT_OUT
 from ..symbolic.registry import rule
 from ..symbolic.scalars import size_of
-from ..symbolic.tracer import LEAVE_IT_OUT, Tracer
+from ..symbolic.tracer import Tracer
 from .callees.einsum import subscripts_of
 from .elementwise import common_dtype
 from .operands import check_dtype

@@ -15,11 +15,15 @@ from ..operations import COMPARISONS, UFUNCS, with_trait
 from ..symbolic.arrays import Storage, SymArray
 from ..symbolic.compressed import Compressed
 from ..symbolic.graph import Value
+from ..symbolic.located import LEAVE_IT_OUT
+from ..symbolic.number import LARGEST_INT, described, later_of, refuse_kinds
 from ..symbolic.operators import check_out
+from ..symbolic.refusals import OperandError
 from ..symbolic.registry import FUNCTIONS, OPERATIONS, PRODUCTS, provides, rule
-from ..symbolic.scalars import LARGEST_INT, RunBool, RunScalar, SymInt, SymScalar, described, later_of, refuse_kinds
+from ..symbolic.run_numbers import RunBool, RunScalar
+from ..symbolic.scalars import SymInt, SymScalar
 from ..symbolic.sizes import Size
-from ..symbolic.tracer import LEAVE_IT_OUT, OperandError, Tracer
+from ..symbolic.tracer import Tracer
 from . import composed_ufuncs, under_masks
 from .operands import (
     BOOL,

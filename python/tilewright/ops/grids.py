@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from ..symbolic.arrays import SymArray
+from ..symbolic.located import LEAVE_IT_OUT, NO_RULE
 from ..symbolic.registry import OPERATIONS
-from ..symbolic.tracer import LEAVE_IT_OUT, NO_RULE, Tracer
+from ..symbolic.tracer import Tracer
 from .elementwise import common_dtype
 from .operands import INT64, is_symbolic
 from .shapes import as_array

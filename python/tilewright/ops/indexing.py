@@ -12,11 +12,13 @@ from ..symbolic.arrays import SymArray, View
 from ..symbolic.compressed import Compressed
 from ..symbolic.from_data import data_slice, is_run_int, position
 from ..symbolic.graph import NEWAXIS, WHOLE, Slice
+from ..symbolic.located import LEAVE_IT_OUT
 from ..symbolic.operators import check_out
+from ..symbolic.refusals import OperandError
 from ..symbolic.registry import OPERATIONS, provides, rule
 from ..symbolic.scalars import SymInt, SymScalar, size_of
 from ..symbolic.sizes import Size
-from ..symbolic.tracer import LEAVE_IT_OUT, OperandError, Tracer
+from ..symbolic.tracer import Tracer
 from . import selections
 from .elementwise import ONE_ELEMENT_IS_A_NUMBER, apply_ufunc
 from .operands import (
@@ -205,6 +207,8 @@ def _part(array: SymArray, key: Any) -> Any:
     keys = _keys(array, key)
     masked = _masked(array, keys)
     if masked is not None:
+        if array.tracer.written_selections:
+            raise array.tracer.error("what a boolean mask picks out, and is written", "kernels leave it in its places")
         view, mask, at = masked
         # A copy: what is written to the array later does not show in it.
         return Compressed(array.tracer, SymArray.fresh(array.tracer, view.read(), is_scalar=False), mask.read(), at)

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..symbolic.arrays import SymArray
+from ..symbolic.located import LEAVE_IT_OUT
 from ..symbolic.registry import provides, rule
-from ..symbolic.tracer import LEAVE_IT_OUT, Tracer
+from ..symbolic.tracer import Tracer
 from .shapes import as_array
 
 

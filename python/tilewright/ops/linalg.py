@@ -10,8 +10,8 @@ import numpy as np
 
 from ..symbolic.arrays import SymArray
 from ..symbolic.graph import Value
+from ..symbolic.number import described, number_of_the_call
 from ..symbolic.registry import rule
-from ..symbolic.scalars import described, number_of_the_call
 from ..symbolic.sizes import Size
 from ..symbolic.tracer import Tracer
 from .elementwise import apply_ufunc, common_dtype, store_exactly, store_result

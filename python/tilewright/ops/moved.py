@@ -9,10 +9,11 @@ import numpy as np
 from ..symbolic.arrays import SymArray
 from ..symbolic.from_data import gather, is_run_int, value_of_int
 from ..symbolic.graph import INT64, Value
+from ..symbolic.located import LEAVE_IT_OUT
 from ..symbolic.registry import rule
 from ..symbolic.scalars import SymInt
 from ..symbolic.sizes import Size
-from ..symbolic.tracer import LEAVE_IT_OUT, Tracer
+from ..symbolic.tracer import Tracer
 from .elementwise import copied
 from .shapes import as_array, broadcast_to, normalize_axis
 
@@ -62,23 +63,30 @@ def roll(tracer: Tracer, a: Any, shift: Any, axis: Any = None) -> Any:
     return result.reshape(array.shape) if axis is None else result
 
 
-def _repeated(tracer: Tracer, name: str, array: SymArray, times: list[Any]) -> Any:
-    """Each axis so many times, which has one element where that is not once: what reads it computes no place."""
+def _repeated(tracer: Tracer, name: str, array: SymArray, times: list[Any], as_whole: bool) -> Any:
+    """Each axis so many times: as a whole (0 1 2 0 1 2), or each element for itself (0 0 1 1 2 2)."""
     is_known = all(type(k) is int or isinstance(k, SymInt) for k in times)
-    one = Size.constant(1)
-    if (
-        not is_known
-        or all(type(k) is int and k == 1 for k in times)  # NumPy keeps the order of the axes
-        or any(type(k) is int and k < 0 for k in times)
-        or any(not (type(k) is int and k == 1) and n != one for n, k in zip(array.sizes, times, strict=True))
-    ):
-        raise tracer.error(f"np.{name}()", "kernels repeat axes of one element", LEAVE_IT_OUT)
-    extents = [n if type(k) is int and k == 1 else k for n, k in zip(array.shape, times, strict=True)]
+    is_once = [type(k) is int and k == 1 for k in times]
+    # NumPy keeps the order of the axes of what is there once.
+    if not is_known or all(is_once) or any(type(k) is int and k < 0 for k in times):
+        raise tracer.error(f"np.{name}()", "kernels know how many times as integers", LEAVE_IT_OUT)
+    one, seen, apart = Size.constant(1), [], []  # extents: with an axis for the times, and of the array in that shape
+    for n, size, k, once in zip(array.shape, array.sizes, times, is_once, strict=True):
+        if size == one or once:
+            seen.append(n if once else k)
+            apart.append(n)
+        else:
+            seen += [k, n] if as_whole else [n, k]
+            apart += [1, n] if as_whole else [n, 1]
+    extents = [n if once else k if size == one else n * k
+               for n, size, k, once in zip(array.shape, array.sizes, times, is_once, strict=True)]  # fmt: skip
     with tracer.composite(name):
-        seen = broadcast_to(tracer, array, tuple(extents))
-        for size in seen.sizes:
+        whole = array if len(apart) == array.ndim else array.reshape(tuple(apart))
+        many = broadcast_to(tracer, whole, tuple(seen))
+        for size in many.sizes:
             tracer.require(">=", size, 0, "negative dimensions are not allowed", ValueError)
-        return SymArray.fresh(tracer, copied(tracer, seen.read()), is_scalar=False)
+        made = SymArray.fresh(tracer, copied(tracer, many.read()), is_scalar=False, c_order=True)
+        return made if len(seen) == len(extents) else made.reshape(tuple(extents))
 
 
 @rule(np.tile)
@@ -87,7 +95,7 @@ def tile(tracer: Tracer, A: Any, reps: Any) -> Any:  # noqa: N803
     times = list(reps) if type(reps) in (tuple, list) else [reps]
     rank = max(array.ndim, len(times))
     whole = array.reshape((*(1,) * (rank - array.ndim), *array.shape))
-    return _repeated(tracer, "tile", whole, [*(1,) * (rank - len(times)), *times])
+    return _repeated(tracer, "tile", whole, [*(1,) * (rank - len(times)), *times], as_whole=True)
 
 
 @rule(np.repeat)
@@ -96,4 +104,5 @@ def repeat(tracer: Tracer, a: Any, repeats: Any, axis: Any = None) -> Any:
     if axis is None:
         array, axis = array.reshape(-1), 0
     k = normalize_axis(axis, array.ndim)
-    return _repeated(tracer, "repeat", array, [repeats if own == k else 1 for own in range(array.ndim)])
+    times = [repeats if own == k else 1 for own in range(array.ndim)]
+    return _repeated(tracer, "repeat", array, times, as_whole=False)

@@ -12,8 +12,10 @@ from ..errors import TraceError
 from ..symbolic.arrays import SymArray
 from ..symbolic.compressed import Compressed
 from ..symbolic.graph import BOOL, COMPLEX128, FLOAT64, INT64, WHOLE, Value
+from ..symbolic.number import Symbolic, refuse_kinds
 from ..symbolic.registry import OPERATIONS
-from ..symbolic.scalars import RunScalar, Symbolic, SymInt, SymScalar, refuse_kinds
+from ..symbolic.run_numbers import RunScalar
+from ..symbolic.scalars import SymInt, SymScalar
 from ..symbolic.sizes import Size
 from ..symbolic.tracer import Tracer
 

@@ -15,7 +15,8 @@ from ..symbolic.arrays import SymArray
 from ..symbolic.graph import WHOLE, Value
 from ..symbolic.registry import rule
 from ..symbolic.sizes import Size
-from ..symbolic.tracer import MAX_SHORT_ITERATIONS, Tracer
+from ..symbolic.trace_limits import MAX_SHORT_ITERATIONS
+from ..symbolic.tracer import Tracer
 from .creation import join
 from .operands import BOOL, FLOAT64, chosen
 from .reductions import finish

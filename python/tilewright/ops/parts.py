@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from ..structure import OF
 from ..symbolic.arrays import Shown, SymArray
 from ..symbolic.from_data import gather
-from ..symbolic.graph import Slice, Value
+from ..symbolic.graph import Slice
 from ..symbolic.registry import rule
 from ..symbolic.scalars import SymInt, int_of, size_of
 from ..symbolic.tracer import Tracer
@@ -114,14 +114,18 @@ def sliding_window_view(
         raise ValueError("Must provide a window size for each axis")
     if any(window < 0 for window in windows):
         raise ValueError("`window_shape` cannot contain negative values")
-    made = array
-    for k, window in zip(axes, windows, strict=True):
-        steps = made.shape[k] - window + 1
-        if steps < 1:
-            raise ValueError("window shape cannot be larger than input array shape")
-        index = arange(tracer, steps)[:, None] + arange(tracer, window)
-        made = moveaxis(tracer, gather(made, index.read(), k, is_inside=True), k + 1, -1)
-    view = _overlapping(array, made.read(), "sliding_window_view()")
+
+    def gathered() -> SymArray:
+        made = array
+        for k, window in zip(axes, windows, strict=True):
+            steps = made.shape[k] - window + 1
+            if steps < 1:
+                raise ValueError("window shape cannot be larger than input array shape")
+            index = arange(tracer, steps)[:, None] + arange(tracer, window)
+            made = moveaxis(tracer, gather(made, index.read(), k, is_inside=True), k + 1, -1)
+        return made
+
+    view = overlapping(array, "sliding_window_view()", gathered)
     view.storage.read_only = True
     places = "".join(f"{{{k}}}, " for k in range(len(windows)))
     step = f"numpy.lib.stride_tricks.sliding_window_view({OF}, ({places}), {tuple(axes)})"
@@ -166,8 +170,7 @@ def as_strided(
         positions = arange(tracer, 1).reshape(())
     if type(begin) is not int or begin:
         positions = positions + begin
-    made = gather(memory.reshape(-1), positions.read(), 0, is_inside=True)
-    view = _overlapping(array, made.read(), "as_strided()")
+    view = overlapping(array, "as_strided()", lambda: gather(memory.reshape(-1), positions.read(), 0, is_inside=True))
     view.storage.read_only = not writeable
     return view
 
@@ -181,9 +184,11 @@ def _memory_around(array: SymArray) -> tuple[SymArray, Any]:
     return (whole, int_of(array.tracer, item.start)) if isinstance(item, Slice) and item.step == 1 else (array, 0)
 
 
-def _overlapping(array: SymArray, value: Value, name: str) -> SymArray:
-    """What NumPy has as a view whose elements are in several places of it; here an array that is not written."""
-    view = SymArray.fresh(array.tracer, value, is_scalar=False)
+def overlapping(array: SymArray, name: str, gathered: Callable[[], SymArray]) -> SymArray:
+    """What NumPy has as a view whose elements are in several places of it, or on a diagonal; here an array that is not
+    written, and that is gathered anew once the array was."""
+    view = SymArray.fresh(array.tracer, gathered().read(), is_scalar=False)
     view.storage.part_of = name
     view.storage.chosen_from = array.sources()
+    view.storage.anew = lambda: gathered().read()
     return view

@@ -13,11 +13,12 @@ from ..errors import TraceError
 from ..symbolic.arrays import SymArray
 from ..symbolic.from_data import check_positions
 from ..symbolic.graph import Value
+from ..symbolic.located import LEAVE_IT_OUT
 from ..symbolic.registry import OPERATIONS, provides, rule
 from ..symbolic.scalars import SymInt
 from ..symbolic.sizes import Size
 from ..symbolic.stages import ON_DEVICE
-from ..symbolic.tracer import LEAVE_IT_OUT, Tracer
+from ..symbolic.tracer import Tracer
 from .as_loops import checked_before, followed
 from .operands import BOOL, check_stored, operand_of, shape_of, to_value, weak_type
 from .shapes import as_array

@@ -13,8 +13,10 @@ import numpy as np
 from ..symbolic.arrays import SymArray
 from ..symbolic.compressed import Compressed
 from ..symbolic.graph import Value
+from ..symbolic.located import LEAVE_IT_OUT
+from ..symbolic.number import described
+from ..symbolic.refusals import WrittenSelection
 from ..symbolic.registry import FUNCTIONS, OPERATIONS, provides, rule, signature
-from ..symbolic.scalars import described
 from ..symbolic.tracer import Tracer
 from . import linalg, reductions
 from .elementwise import apply_ufunc, store_result
@@ -202,6 +204,8 @@ def nonzero(tracer: Tracer, a: Any) -> tuple[Compressed, ...]:
     if not truth.shape:
         raise tracer.error("np.nonzero of a single number", "the number of positions depends on its value",
                            "Use np.where(condition, x, y).")  # fmt: skip
+    if tracer.written_selections:
+        raise tracer.error("positions that are written", "kernels leave them where the array is not zero", LEAVE_IT_OUT)
     found = []
     for axis in range(len(truth.shape)):
         places = tracer.add("iota", (), {"axis": axis}, INT64, truth.shape, "nonzero")
@@ -268,16 +272,16 @@ def set_part_of(selection: Compressed, key: Any, value: Any) -> None:
     """selection[selection < 0] = a number, or what that picks out."""
     tracer, whole = selection.tracer, selection.whole
     if not _is_mask_within(key, selection):
-        raise selection.refused("writing into a part")
+        raise selection.refused("writing into a part", WrittenSelection)
     truth = key.whole.read()
     if isinstance(value, Compressed) and selection.ndim == 1:
         chosen_of_all = tracer.add("logical_and", (selection.mask, truth), {}, BOOL, selection.mask.shape)
         target = Compressed(tracer, whole, chosen_of_all, selection.at)
         if not value.is_under_mask_of(target) or value.ndim != 1:
-            raise value.refused("storing the elements elsewhere")
+            raise value.refused("storing the elements elsewhere", WrittenSelection)
         operand = value.whole
     elif isinstance(value, Compressed) or shape_of(operand := operand_of(tracer, value)):
-        raise selection.refused("writing elements into a part")
+        raise selection.refused("writing elements into a part", WrittenSelection)
     check_python_float(tracer, operand, whole.dtype)
     new = to_value(tracer, operand, whole.dtype)
     whole.write(tracer.add("where", (truth, new, whole.read()), {}, whole.dtype, whole.sizes))

@@ -11,8 +11,9 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from ..symbolic.arrays import Storage, SymArray, View
 from ..symbolic.graph import NEWAXIS, WHOLE, Value
+from ..symbolic.number import described
 from ..symbolic.registry import provides, rule
-from ..symbolic.scalars import SymInt, described, int_of, size_of
+from ..symbolic.scalars import SymInt, int_of, size_of
 from ..symbolic.sizes import Size
 from ..symbolic.tracer import Tracer
 from .elementwise import copied

@@ -23,13 +23,18 @@ from typing import Any
 import numpy as np
 
 from .. import callees, effects
-from ..symbolic.arrays import HeldElsewhere, Shown, SymArray, before_regions
+from ..symbolic.argument import HeldElsewhere
+from ..symbolic.arrays import Shown, SymArray, before_regions
 from ..symbolic.compressed import Compressed
 from ..symbolic.disjoint import are_disjoint
 from ..symbolic.from_data import size_from_data
 from ..symbolic.graph import INT64, Value
+from ..symbolic.located import LEAVE_IT_OUT
+from ..symbolic.number import Symbolic, number_of_the_call, refuse_kinds
+from ..symbolic.refusals import CalleeNotSeen, Unreached
 from ..symbolic.registry import provides, signature
-from ..symbolic.scalars import RunScalar, Symbolic, SymInt, SymScalar, number_of_the_call, refuse_kinds, size_of
+from ..symbolic.run_numbers import RunScalar
+from ..symbolic.scalars import SymInt, SymScalar, size_of
 from ..symbolic.sizes import Size
 from ..symbolic.stages import (
     HandedAsList,
@@ -43,7 +48,8 @@ from ..symbolic.stages import (
     call_of,
     result_of,
 )
-from ..symbolic.tracer import LEAVE_IT_OUT, MOST_STAGE_OPERANDS, CalleeNotSeen, Tracer, Unreached
+from ..symbolic.trace_limits import MOST_STAGE_OPERANDS
+from ..symbolic.tracer import Tracer
 from ..taken_ways import Way
 from .elementwise import store_exactly, store_result
 from .operands import NO_VALUE, dtype_of, is_symbolic, operand_of, shape_of, to_value
@@ -487,7 +493,9 @@ def effect_stage(  # noqa: PLR0917
         array.write(piece.read())
     helds = callees.helds_in(found.gives)
     stands = [kept(one, f"{result}[{len(gives) + k}]", called) for k, one in enumerate(helds)]
-    shared = [k for k, leaf in enumerate(callees.leaves_of(found.gives)) if isinstance(leaf, callees.Array) and leaf.is_shared]
+    shared = [
+        k for k, leaf in enumerate(callees.leaves_of(found.gives)) if isinstance(leaf, callees.Array) and leaf.is_shared
+    ]
     behind = len(gives) + len(helds)
     for array, place, what in [
         *((pieces[k], k, "gives") for k in shared),
@@ -505,7 +513,14 @@ def _is_the_functions(value: Any) -> bool:
     if not _is_in_memory(value):
         return False
     storage = value.storage
-    others = (storage.argument, storage.chosen_from, storage.may_be, storage.elements_of, storage.part_of, storage.shown)
+    others = (
+        storage.argument,
+        storage.chosen_from,
+        storage.may_be,
+        storage.elements_of,
+        storage.part_of,
+        storage.shown,
+    )
     return not any(others)
 
 

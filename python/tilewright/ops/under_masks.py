@@ -11,10 +11,11 @@ from ..errors import TraceError
 from ..symbolic.arrays import SymArray, View
 from ..symbolic.compressed import Compressed
 from ..symbolic.graph import NEWAXIS, WHOLE
+from ..symbolic.number import Symbolic
+from ..symbolic.refusals import OperandError
 from ..symbolic.registry import OPERATIONS
-from ..symbolic.scalars import Symbolic
 from ..symbolic.sizes import Size
-from ..symbolic.tracer import OperandError, Tracer
+from ..symbolic.tracer import Tracer
 from .operands import chosen, is_one, operand_of
 
 # Functions that take a slow way for all elements of a vector where one of them is special (0, infinite, huge), and a number that is not.

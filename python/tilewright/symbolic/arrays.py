@@ -15,13 +15,18 @@ from typing import Any
 import numpy as np
 
 from ..structure import OF
+from .argument import Argument
 from .graph import WHOLE, Block, NewAxis, Slice, Value, unchanged
 from .known import known_value
+from .located import LEAVE_IT_OUT
+from .number import Symbolic
 from .operators import BINARY, COMPARE, COMPARE_UFUNC, UNARY, divmod_of
+from .refusals import WrittenSelection
 from .registry import OPERATIONS
-from .scalars import Symbolic, int_of
+from .scalars import int_of
 from .sizes import Size
-from .tracer import LEAVE_IT_OUT, MAX_UNROLLED_ITERATIONS, Argument, Tracer
+from .trace_limits import MAX_UNROLLED_ITERATIONS
+from .tracer import Tracer
 
 PARTS = ("real", "imag")  # of complex numbers
 
@@ -49,6 +54,7 @@ class Storage:
     read_only: bool = False  # in the recorded call
     part_of: str = ""  # real or imag: NumPy has a view there, and this is none
     shown: Shown | None = None  # that view, where it can be made
+    anew: Callable[[], Value] | None = None  # its value from what that array holds now
     # What a loop or a branch on data chose among arrays that others see: those arrays, and their values then.
     chosen_from: tuple[tuple[Storage, Value], ...] | None = None
     # Of what a branch chose: memory that it is where a truth of the run holds.
@@ -62,20 +68,6 @@ class Storage:
             return False
         # New memory has no gaps.
         return self.c_order or (self.argument is None and len(self.value.shape) <= 1)
-
-
-@dataclass
-class HeldElsewhere(Argument):
-    """Memory that Python code has made, or was handed, and holds: what is written into it is seen there.
-    `itself`: stands for the array that it holds, where that is the whole."""
-
-    itself: Any = None
-
-    def returned(self, tracer: Tracer, seen: SymArray) -> tuple[Any, Callable[[], Value]]:
-        """What stands for the array as a result of the compiled function, and what gives its number."""
-        if self.itself is None or seen.chain:
-            raise tracer.error(f"returning {self.name}", "it is held elsewhere too", "Return a copy (.copy()).")
-        return self.itself, self.itself.number
 
 
 @dataclass(frozen=True)
@@ -292,8 +284,10 @@ class SymArray(ArrayLike):
 
     def read(self) -> Value:
         """The value at this point of the function."""
-        if self.storage.chosen_from:
-            self._refuse_stale()
+        if self.storage.chosen_from and self.is_stale():
+            if self.storage.anew is None:
+                raise self._of_stale()
+            return self._through_views(self.storage.anew())
         if self.storage.elements_of is not None and was_written(self.tracer, *self.storage.elements_of):
             raise self._of_elements("reading a view of what a boolean mask picks out after that was written")
         if not self.chain:
@@ -304,11 +298,13 @@ class SymArray(ArrayLike):
             if self.may_be_a_copy() and root_of(self.tracer, self.storage.value) is not root_of(self.tracer, self.seen):
                 asked = "reading a reshaped array after the array itself was written"
                 raise self._of_no_layout(asked, "Reshape after the last write, or take a .copy().")
-            value = self.storage.value
-            for view in self.chain:
-                value = view.apply(self.tracer, value)
-            self._read = (self.storage.version, value)
+            self._read = (self.storage.version, self._through_views(self.storage.value))
         return self._read[1]
+
+    def _through_views(self, value: Value) -> Value:
+        for view in self.chain:
+            value = view.apply(self.tracer, value)
+        return value
 
     def _of_no_layout(self, asked: str, what_to_do: str) -> Exception:
         self.tracer.need_layout(self.storage.argument)
@@ -316,22 +312,23 @@ class SymArray(ArrayLike):
         return self.tracer.error(asked, why, what_to_do)
 
     def _of_elements(self, asked: str) -> Exception:
-        why = "it is one array in NumPy, and two here"
-        return self.tracer.error(asked, why, "Store under the mask itself (x[mask] = …), or use np.where.")
+        what = f"{asked}; it is one array in NumPy, and two here."
+        return self.tracer.error_of(
+            WrittenSelection, what, "Store under the mask itself (x[mask] = …), or use np.where."
+        )
 
-    def _refuse_stale(self) -> None:
-        if self.is_stale():
-            if self.storage.part_of:
-                raise self.tracer.error(
-                    f"reading .{self.storage.part_of} of an array after the array itself was written",
-                    "it is a view in NumPy and a copy here",
-                    f"Take .{self.storage.part_of} again after the write, or a .copy() before it.",
-                )
-            raise self.tracer.error(
-                "loops: reading what a loop or a branch on data chose after one of its arrays was written",
-                "whose memory it is depends on the data",
-                "Copy it where it is chosen (.copy()).",
+    def _of_stale(self) -> Exception:
+        if self.storage.part_of:
+            return self.tracer.error(
+                f"reading .{self.storage.part_of} of an array after the array itself was written",
+                "it is a view in NumPy and a copy here",
+                f"Take .{self.storage.part_of} again after the write, or a .copy() before it.",
             )
+        return self.tracer.error(
+            "loops: reading what a loop or a branch on data chose after one of its arrays was written",
+            "whose memory it is depends on the data",
+            "Copy it where it is chosen (.copy()).",
+        )
 
     def write(self, value: Value) -> None:
         """Replace all that this array shows; `value` has its dtype and its shape."""
@@ -613,7 +610,7 @@ def was_written(tracer: Tracer, storage: Storage, value: Value) -> bool:
 
 def root_of(tracer: Tracer, value: Value) -> Value:
     """The value that memory began with, where no loop or branch in between changes it; loops that are being traced are
-    taken not to (regions.py sees to it)."""
+    taken not to (settling.py sees to it)."""
     while True:
         if value.operation == "result":
             before = unchanged(value, {})

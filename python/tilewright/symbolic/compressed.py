@@ -17,7 +17,7 @@ from .arrays import ArrayLike, SymArray, refusing
 from .graph import INT64, NEWAXIS, WHOLE, Value
 from .operators import check_out
 from .registry import OPERATIONS
-from .scalars import RunScalar
+from .run_numbers import RunScalar
 from .sizes import Size
 from .tracer import Tracer
 
@@ -111,10 +111,10 @@ class Compressed(ArrayLike):
             raise AttributeError(f"'numpy.ndarray' object has no attribute {name!r}")
         return getattr(OPERATIONS.array_of_selected(self), name)
 
-    def refused(self, what: str) -> TraceError:
-        return self.tracer.error(
-            f"{what} of what a boolean mask picks out",
-            "how many elements there are depends on the mask",
+    def refused(self, what: str, kind: type[TraceError] = TraceError) -> TraceError:
+        return self.tracer.error_of(
+            kind,
+            f"{what} of what a boolean mask picks out; how many elements there are depends on the mask.",
             "Reduce it (.sum(), .mean(), .max()), store it under the same mask (x[mask] = …), or use np.where.",
         )
 

@@ -12,9 +12,11 @@ import numpy as np
 
 from .arrays import SymArray
 from .graph import BOOL, INT64, Value
-from .scalars import RunScalar, SymInt
+from .run_numbers import RunScalar
+from .scalars import SymInt
 from .sizes import Size
-from .tracer import LoopIndex, Tracer
+from .symbols import LoopIndex
+from .tracer import Tracer
 
 _HINT = 3  # stands for a size that the recorded call does not tell
 
@@ -132,7 +134,7 @@ def _checked(tracer: Tracer, index: Value, extent: Size, axis: int) -> Value:
 
 
 def _argument_of(tracer: Tracer, index: Value) -> Value | None:
-    """The argument that `index` is a part of; the loops around must not write into it (regions.py checks that)."""
+    """The argument that `index` is a part of; the loops around must not write into it (settling.py checks that)."""
     taken: set[int] = set()
     while True:
         if index.operation in ("index", "cast", "transpose"):

@@ -51,6 +51,10 @@ class Operations:
     )
     stage_of: Rule  # (tracer, function, args, kwargs): the result of a call that Python makes, or NotImplemented
     array_of_selected: Rule  # (what a mask picks out): as an array, in NumPy's order
+    run_number: Rule  # (tracer, value, kind): an int, float or bool that only the running function knows, as are these:
+    run_truth: Rule  # (tracer, value, how two sizes compare, their difference)
+    run_complex: Rule  # (tracer, value)
+    complex_quotient: Rule  # (tracer, left, right)
     array_of_items: Rule  # (tracer, a list or tuple in which something is symbolic)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ..guards import PythonGuard
-from ..symbolic.tracer import Argument, SizeGuard
+from ..symbolic.argument import Argument
+from ..symbolic.size_guards import SizeGuard
 from .traced import Begun, Result, Traced, root_function, trace
 
 __all__ = ["Argument", "Begun", "PythonGuard", "Result", "SizeGuard", "Traced", "root_function", "trace"]

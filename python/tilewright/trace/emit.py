@@ -19,8 +19,10 @@ from ..symbolic.graph import (
     Value,
     unchanged,
 )
+from ..symbolic.size_guards import SizeGuard
 from ..symbolic.sizes import LIMITS, Size
-from ..symbolic.tracer import SizeGuard, Tracer, free_name
+from ..symbolic.symbols import free_name
+from ..symbolic.tracer import Tracer
 
 # Words of the program's, the plan's and the schedule's text: a stage of this name would be read as one of them.
 RESERVED = frozenset([

@@ -38,25 +38,19 @@ from ..ops.operands import is_symbolic
 from ..ops.stages import materialized, of_its_kind
 from ..signatures import own_signature
 from ..structure import ZERO_DIMENSIONAL, Made, ViewSteps
-from ..symbolic.arrays import HeldElsewhere, Storage, SymArray
+from ..symbolic.argument import Argument, HeldElsewhere
+from ..symbolic.arrays import Storage, SymArray
 from ..symbolic.compressed import Compressed
+from ..symbolic.decided import Decided
 from ..symbolic.graph import BOOL, INT64, Value
-from ..symbolic.scalars import SymInt, SymScalar, refuse_kinds
+from ..symbolic.number import refuse_kinds
+from ..symbolic.refusals import CalleeNotSeen, LayoutNeeded, TooLong, Unreached, WaitsForOthers, WrittenSelection
+from ..symbolic.scalars import SymInt, SymScalar
+from ..symbolic.size_guards import SizeGuard
 from ..symbolic.sizes import Size
 from ..symbolic.stages import ON_DEVICE, REPRODUCIBLE, Stage, Untaken
-from ..symbolic.tracer import (
-    MAX_RANK,
-    MAX_VALUES,
-    Argument,
-    CalleeNotSeen,
-    Decided,
-    LayoutNeeded,
-    SizeGuard,
-    TooLong,
-    Tracer,
-    Unreached,
-    WaitsForOthers,
-)
+from ..symbolic.trace_limits import MAX_RANK, MAX_VALUES
+from ..symbolic.tracer import Tracer
 from ..taken_ways import only_way, was_watched
 from .emit import Emitter, digest_of, quoted
 from .returned_views import Leaf, SharedMemory, own_value
@@ -387,6 +381,8 @@ def _trace_decided(root: types.FunctionType, once: Callable[[Decided], Traced], 
             decided.kept.clear()
         except WrittenWithTraced as found:
             decided.stage_too(decided.written_arrays, found.place, found)
+        except WrittenSelection as found:
+            decided.stage_too(decided.written_selections, "all", found)
         except DrawsAreStages as found:
             decided.draws_are_stages = True
             decided.draws_globally |= found.globally
@@ -566,7 +562,8 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
         if isinstance(item, SymArray):
             seen = shared.seen_through(item)
             if isinstance(owner := seen.storage.argument, HeldElsewhere) and not item.is_scalar:
-                return held_leaf(*owner.returned(tracer, seen))
+                itself = owner.returned(not seen.chain, tracer.error)
+                return held_leaf(itself, itself.number)
             if shared.is_of_data(item) and not shared.is_part_of_known(seen):
                 returned.append(seen)
                 return add_held(seen, item, shared.why_held())

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...symbolic.scalars import Symbolic
+from ...symbolic.number import Symbolic
 from ..stages import Gives, Like, row
 from .dtypes import broadcast, common
 

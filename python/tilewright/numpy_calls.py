@@ -1,0 +1,124 @@
+"""Calls that NumPy serves: with `out`, said once by a warning, and found sooner the next time."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from . import effects, logs
+from .call_keys import call_key, shape_key, without_values
+from .errors import FallbackWarning, TraceError, TranslateError
+from .specializing import MAX_OF_ONE_VALUE, Specializing
+
+_MAX_STAYS = 1024
+_warned_lines: set[tuple[str, int]] = set()
+
+
+class NumpyCalls(Specializing):
+    """A function whose calls plain Python makes."""
+
+    def _without_out(self, kwargs: dict[str, Any]) -> tuple[dict[str, Any], Any]:
+        """The keywords of the function itself, and `out` where it has no such parameter."""
+        if "out" not in kwargs or self.takes_out:
+            return kwargs, None
+        return {name: value for name, value in kwargs.items() if name != "out"}, kwargs["out"]
+
+    def _in_numpy(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any, made: Sequence[effects.Made] = ()
+    ) -> Any:
+        """`made`: the calls that a plan has made already."""
+        result = _run_again(self.__wrapped__, args, kwargs, made) if made else self.__wrapped__(*args, **kwargs)
+        return self._in_out(result, out)
+
+    def _in_out(self, result: Any, out: Any) -> Any:
+        """What a call returns that was given `out`."""
+        if out is None:
+            return result
+        values = result if isinstance(result, (tuple, list)) else (result,)
+        targets = out if isinstance(out, tuple) else (out,)
+        if len(targets) != len(values):
+            raise ValueError(f"{self.__name__}: out must have an array for each of the {len(values)} results, or None.")
+        for target, value in zip(targets, values, strict=True):
+            if target is not None:
+                _copy_out(self.__name__, target, value)
+        made = tuple(v if target is None else target for target, v in zip(targets, values, strict=True))
+        return type(result)(made) if isinstance(result, (tuple, list)) else made[0]
+
+    def _in_watched(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        self._watched_alike[without_values(shape_key(args, kwargs))] += 1
+        times, start_ns = self._watched_ns.setdefault(call_key(args, kwargs), []), time.perf_counter_ns()
+        try:
+            return _run_watched(self.__wrapped__, args, kwargs)
+        finally:
+            times.append(time.perf_counter_ns() - start_ns)
+
+    def _fall_back(self, error: TraceError | TranslateError) -> None:
+        logs.fallback.debug("%s: %s", self.__name__, error)
+        file = getattr(error, "file", "") or self.__wrapped__.__code__.co_filename
+        line = getattr(error, "line", 0) or self.__wrapped__.__code__.co_firstlineno
+        if (file, line) in _warned_lines:
+            return
+        _warned_lines.add((file, line))
+        # Python drops what comes from no module: that of functions that `exec` made may be None.
+        module = self.__module__ or Path(file).stem
+        warnings.warn_explicit(f"runs in NumPy: {error}", FallbackWarning, file, line, module=module)
+
+    def _raised_in_numpy(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], *, writes: bool = False
+    ) -> Exception | None:
+        from .datasets import raised_in_numpy  # noqa: PLC0415  (only a trace that failed needs it)
+
+        return raised_in_numpy(self.__wrapped__, args, kwargs, writes=writes)
+
+    def _say_too_large(self, said: TraceError, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        if self.strict:
+            raise said from None
+        self._refused["too large", *call_key(args, kwargs)] = said
+        self._fall_back(said)
+
+    def _stay(self, args: tuple[Any, ...], kwargs: dict[str, Any], *, at_any_values: bool = True) -> None:
+        """Let NumPy serve such calls without another look. That is always right, if not always fastest."""
+        if len(self._stays) >= _MAX_STAYS:
+            return
+        key = shape_key(args, kwargs)
+        self._stays.add(key)
+        alike = without_values(key)
+        if at_any_values and sum(without_values(other) == alike for other in [*self._stays]) >= MAX_OF_ONE_VALUE:
+            self._stays.add(alike)
+
+    def _staying_key(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...] | None:
+        """What says that NumPy serves such a call; None where nothing does."""
+        key = shape_key(args, kwargs)
+        if key in self._stays:
+            return key
+        alike = without_values(key)
+        return alike if alike in self._stays else None
+
+
+def _run_watched(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    from .interpret.watched import run_watched  # noqa: PLC0415  (only functions with such callees need it)
+
+    return run_watched(function, args, kwargs)
+
+
+def _run_again(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], made: Any) -> Any:
+    from .interpret.watched import run_again  # noqa: PLC0415  (only functions with such callees need it)
+
+    return run_again(function, args, kwargs, made)
+
+
+def numpy_raises() -> bool:
+    return "raise" in np.geterr().values()
+
+
+def _copy_out(name: str, target: Any, value: Any) -> None:
+    value = np.asarray(value)
+    if not isinstance(target, np.ndarray) or target.dtype != value.dtype or target.shape != value.shape:
+        given = f"{target.dtype}{list(target.shape)}" if isinstance(target, np.ndarray) else type(target).__name__
+        raise ValueError(f"{name}: out is {given}, but the result is {value.dtype}{list(value.shape)}.")
+    target[...] = value

@@ -1,0 +1,146 @@
+"""Calls that compiled code serves, and those in which it finds that it does not."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from . import _face, effects
+from .binding import Bound
+from .call_keys import shape_key
+from .devices import places_among
+from .draws import SharedGenerator, drawing
+from .errors import Error, TraceError
+from .lent import undo
+from .numpy_calls import NumpyCalls
+from .partials import is_beyond_limit
+from .specialization import Specialization
+from .specializing import function_of
+from .structure import is_flat, is_given_by_plans
+
+_MOST_FAILED = 16  # calls in a row whose data fail a check of their plan: NumPy has computed each of them behind it
+
+
+class Active(threading.local):
+    """The functions whose plans run in a thread."""
+
+    def __init__(self) -> None:
+        self.functions: list[Any] = []
+
+
+active = Active()
+
+
+class PlanCalls(NumpyCalls):
+    """A function whose calls plans make, and NumPy behind them."""
+
+    def _run_plan(self, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> Any:
+        """In C. Raises Unserved where no version takes the call."""
+        with marked_active(self):
+            return super().__call__(*args, **kwargs) if out is None else super().__call__(*args, **kwargs, out=out)
+
+    def _told(self, specialization: Specialization, bound: Bound, out: Any) -> Any:
+        """The call through a function of the program's arguments, which says why it serves a call not."""
+        runner = specialization.runner or function_of(specialization)
+        with drawing(specialization.traced, bound) as values:
+            return runner(values, out)
+
+    def _in_plan(
+        self, specialization: Specialization, bound: Bound, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any
+    ) -> Any:
+        runner = specialization.runner
+        if runner is None and out is not None and not is_given_by_plans(specialization.traced.results):
+            runner = specialization.out_runner = specialization.out_runner or function_of(specialization)
+        if runner is not None:
+            begun = effects.under_way()
+            try:
+                with drawing(specialization.traced, bound) as values:
+                    result = runner(values, out)
+                return result if is_flat(specialization.traced.results) else self._in_out(result, out)
+            except _face.TooLargeError as error:
+                self._say_too_large(TraceError(str(error)), args, kwargs)
+            except (_face.WrittenError, SharedGenerator):  # of arrays that share memory NumPy's order of writes decides
+                return self._in_numpy(args, kwargs, out)
+            except _face.CheckError:
+                pass  # see _check_failed
+            except ValueError:
+                # Of no stage: a guard does not hold, for its formula of these integers needs more than 64 bits.
+                if effects.under_way() == begun:
+                    return self._unserved(specialization, bound, args, kwargs, out)
+            except Error:
+                raise
+            except Exception:  # noqa: BLE001, S110  (a stage's, of any class: NumPy raises it, behind the writes and draws before it)
+                pass
+            return self._behind_a_plan(args, kwargs, out)
+        try:
+            return self._run_plan(args, kwargs, out)
+        except Unserved:
+            return self._unserved(specialization, bound, args, kwargs, out)
+
+    def _unserved(
+        self, specialization: Specialization, bound: Bound, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any
+    ) -> Any:
+        """A call that no version of its own program takes, because of how its arrays lie in memory, or how large they or
+        its numbers are. The latter is no one's habit, and may cost a great deal: it is said aloud."""
+        if is_beyond_limit(specialization.program, bound):
+            try:
+                # Apart from `out`: where that shares memory with an argument, no part may write what another one reads.
+                result = self._told(specialization, bound, None)
+            except _face.TooLargeError as error:
+                self._say_too_large(TraceError(str(error)), args, kwargs)
+            except (ValueError, IndexError, SharedGenerator):
+                pass  # an error that NumPy raises as well, or arrays that share memory: its order of writes decides
+            except Error:
+                raise
+            except Exception:  # noqa: BLE001, S110  (a stage's)
+                pass
+            else:
+                return self._in_out(result, out)
+        elif large := specialization.large_numbers(bound):
+            given = " and ".join(f"{name} is {value}" for name, value in large.items())
+            it = "it" if len(large) == 1 else "them"
+            said = self._refusal(
+                f"{given}, but what is computed of {it} has 32 bits in kernels ({-(2**31)} to {2**31 - 1}); such calls "
+                f"are not compiled. Pass {it} as np.int64."
+            )
+            self._say_too_large(said, args, kwargs)
+        elif self.strict and specialization.versions and not specialization.fits(bound):
+            raise self._refusal(
+                "sizes that data decide may be more, multiplied, than kernels can index in such a call."
+            )
+        return self._in_numpy(args, kwargs, out)
+
+    def _check_failed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The program cannot compute with these data: NumPy raises its own error, or computes what it can."""
+        if any(specialization.traced.draws_are_stages for specialization in self._specializations):
+            undo()
+        if places_among((*args, *kwargs.values())):
+            specialization, bound = self.specialize(args, {k: v for k, v in kwargs.items() if k != "out"})
+            return self._told(specialization, bound, kwargs.get("out"))
+        kwargs, out = self._without_out(kwargs)
+        return self._behind_a_plan(args, kwargs, out)
+
+    def _behind_a_plan(self, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> Any:
+        """In NumPy, for a call whose plan did not come to its end."""
+        is_next = self.calls - self._failed_at <= 1
+        self._failed, self._failed_at = self._failed + 1 if is_next else 1, self.calls
+        if self._failed >= _MOST_FAILED and out is None and self not in active.functions:
+            self.stay(shape_key(args, kwargs)[: len(args) + len(kwargs)], tuple(kwargs), self._python)
+        made = effects.taken() if any(one.traced.has_effects for one in self._specializations) else ()
+        return self._in_numpy(args, kwargs, out, made)
+
+
+class Unserved(Exception):
+    """A call that was compiled a moment ago, and is missed again."""
+
+
+@contextmanager
+def marked_active(function: Any) -> Iterator[None]:
+    """Another miss of the function in this thread is an end, instead of compiling forever."""
+    active.functions.append(function)
+    try:
+        yield
+    finally:
+        active.functions.pop()

@@ -1,0 +1,76 @@
+"""What the traces of one call find out for those that follow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..errors import TraceError
+
+
+@dataclass
+class Decided:
+    """What the traces of one call have found out on their way: each finding makes the trace begin again."""
+
+    # File, line and column of loops that are unrolled, and why they cannot stay loops.
+    unrolled: dict[tuple[str, int, int], TraceError] = field(default_factory=dict)
+    kept: set[tuple[str, int, int]] = field(default_factory=set)  # and of whiles that keep all iterations
+    # Of those, whiles of which the first iteration stands before the loop all the same: what it sets is set then.
+    peeled: set[tuple[str, int, int]] = field(default_factory=set)
+    # Of loops over ranges and arrays, those whose first iteration stands before them: it makes an array of a number.
+    first_apart: set[tuple[str, int, int]] = field(default_factory=set)
+    # Places of loops, each with a variable that is read behind it: iterations begin with what it was, whether they read it or not.
+    read_behind: set[tuple[tuple[str, int, int], str]] = field(default_factory=set)
+    # The same, of arrays: how much longer each axis is behind every iteration; () where it is not so.
+    moving: dict[tuple[tuple[str, int, int], str], tuple[int, ...]] = field(default_factory=dict)
+    layouts: set[str] = field(default_factory=set)  # arguments with a guard that says whether they are C-contiguous
+    cells: set[Any] = field(default_factory=set)  # (place of a branch or loop, variable that a cell holds there)
+    staged_lists: set[Any] = field(default_factory=set)  # places of lists that are stages
+    list_forms: dict[Any, Any] = field(default_factory=dict)  # places of lists in arrays: what items are, None: in none
+    written_arrays: set[Any] = field(default_factory=set)  # places of calls whose arrays of plain values are written
+    written_selections: set[Any] = field(
+        default_factory=set
+    )  # what masks pick out is arrays, if there is something in it
+    draws_are_stages: bool = False
+    draws_globally: bool = False  # by stages, from the generator of np.random.normal()
+    effects_are_stages: bool = False  # there are calls of functions that are not known to be pure
+    takes_effects: bool = False  # there may be, and the program may have stages
+    follows_all: bool = False  # however long that takes
+    refuses_errors: bool = False  # what the trace raises NumPy does not: it is a refusal like others
+    lists_of_the_call: bool = True  # long lists of numbers that the caller has are read as arrays
+    lists_found: set[Any] = field(default_factory=set)  # such lists
+    one_way: dict[Any, bool] = field(
+        default_factory=dict
+    )  # branches of which one way is compiled: the condition's truth
+    as_stages: dict[Any, TraceError] = field(
+        default_factory=dict
+    )  # ways to functions that are not followed, and why not
+
+    given_up: set[Any] = field(
+        default_factory=set
+    )  # of those, functions that are followed after all, but for statements
+    made_in_vain: list[int] = field(default_factory=list)  # operations of traces that were too long
+
+    def lasting(self) -> Decided:
+        """What holds for later traces of such calls too: loops are decided anew in each."""
+        return Decided(
+            takes_effects=self.takes_effects,
+            follows_all=self.follows_all,
+            refuses_errors=self.refuses_errors,
+            lists_of_the_call=self.lists_of_the_call,
+            one_way=self.one_way,
+            as_stages=self.as_stages,
+            given_up=self.given_up,
+            made_in_vain=self.made_in_vain,
+        )
+
+    def stage_too(self, known: set[Any], item: Any, found: TraceError) -> None:
+        """Another thing that is a stage, for which loops are decided anew; or the refusal, where that is no help."""
+        if (item is None or item in known) and self.kept - self.peeled:
+            self.peeled |= self.kept
+            return
+        if item is None or item in known:
+            raise found
+        known.add(item)
+        self.unrolled.clear()
+        self.kept.clear()
