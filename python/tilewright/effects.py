@@ -31,7 +31,7 @@ from .callees import (
     refuse_shared,
     written_of,
 )
-from .held_elsewhere import held_elsewhere, kept_of, references
+from .held_elsewhere import held_elsewhere, kept_of, put_instead, references
 from .outside_values import Change, Places, changes_since
 from .strided_copies import copy_as_it_lies
 from .taken_ways import Site, Way, times_watched
@@ -79,7 +79,10 @@ class Made:
             change.redo()
         if self.error is not None:
             raise self.error
-        return self._with(self.result, arguments)
+        result, kept = self._with(self.result, arguments), [self.given[k] for k in self.kept]
+        for k, mine in zip(self.kept, kept, strict=True):
+            put_instead(mine, arguments[k])
+        return result
 
     def _with(self, value: Any, arguments: Sequence[Any]) -> Any:
         """Arguments that were given back are the caller's here."""
@@ -209,8 +212,16 @@ class Effect:
         made.kept, made.shared = list(kept), [*(pieces[k] for k in shared), *(given[k] for k in kept)]
         if not is_as_seen:
             raise _Differs
-        written, mine = [given[k] for k in self.written], [given[k] for k in self.kept]
-        return [*pieces, *written, *held_of(made.result, self.gives), *mine]
+        shared_pieces = [pieces[k] for k, is_shared in enumerate(self.are_shared) if is_shared]
+        themselves = map(Itself, [*shared_pieces, *(given[k] for k in self.kept)])
+        return [*pieces, *(given[k] for k in self.written), *held_of(made.result, self.gives), *themselves]
+
+
+@dataclass(frozen=True)
+class Itself:
+    """An array that somebody else holds, which stages hold as it is: of views they hold copies."""
+
+    array: Any
 
 
 _YOUNG = 1  # generations of garbage that a call may have made

@@ -493,16 +493,13 @@ def effect_stage(  # noqa: PLR0917
         array.write(piece.read())
     helds = callees.helds_in(found.gives)
     stands = [kept(one, f"{result}[{len(gives) + k}]", called) for k, one in enumerate(helds)]
-    shared = [
-        k for k, leaf in enumerate(callees.leaves_of(found.gives)) if isinstance(leaf, callees.Array) and leaf.is_shared
-    ]
-    behind = len(gives) + len(helds)
-    for array, place, what in [
-        *((pieces[k], k, "gives") for k in shared),
-        *((array, behind + k, "keeps") for k, array in enumerate(kept_arrays)),
-    ]:
+    are_shared = [isinstance(leaf, callees.Array) and leaf.is_shared for leaf in callees.leaves_of(found.gives)]
+    elsewhere = [(pieces[k], "gives") for k, is_shared in enumerate(are_shared) if is_shared]
+    for k, (array, what) in enumerate(
+        [*elsewhere, *((array, "keeps") for array in kept_arrays)], len(gives) + len(helds)
+    ):
         storage = array.storage
-        itself = None if array.chain else kept(callees.Held(np.ndarray), f"{result}[{place}]", called)
+        itself = None if array.chain else kept(callees.Held(np.ndarray), f"{result}[{k}].array", called)
         storage.c_order = storage.is_c_contiguous or what == "gives"
         storage.argument = HeldElsewhere(f"what {name}() {what}", "elsewhere", (), itself=itself)
     return callees.rebuilt(found.gives, iter(pieces), arrays, iter(stands))
