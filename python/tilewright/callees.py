@@ -21,7 +21,7 @@ from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
 
-from .held_elsewhere import held_elsewhere, kept_of, references
+from .held_elsewhere import handed_containers, held_elsewhere, kept_of, references, refuse_containers
 from .outside_values import Variable, is_of_a_statement, outside_of, same_bytes
 
 P = ParamSpec("P")
@@ -320,7 +320,9 @@ def watching_effects(  # noqa: PLR0917
             if is_worth_it(sum(getattr(one, "nbytes", 0) for one in arrays)):
                 copies = [np.array(one) for one in arrays]
                 contents, outside = contents_of((args, kwargs)), outside_of(around)
-                before = arrays, references(arrays), copies, forms_of(arrays), contents, outside
+                handed = handed_containers((args, kwargs))
+                held = references(arrays), references(handed)
+                before = arrays, handed, held, copies, forms_of(arrays), contents, outside
         except Exception as error:  # noqa: BLE001
             if key is not None:
                 _SEEN[key] = str(error)
@@ -336,7 +338,7 @@ def watching_effects(  # noqa: PLR0917
         return results[0]
 
     def seen_of(  # noqa: PLR0917
-        results: list[Any], arrays: list[Any], held: list[int], copies: list[Any], forms: Any, contents: Any,
+        results: list[Any], arrays: list[Any], handed: list[Any], held: Any, copies: list[Any], forms: Any, contents: Any,
         outside: dict[Variable, Any],
     ) -> Seen:  # fmt: skip
         if forms_of(arrays) != forms:
@@ -349,14 +351,17 @@ def watching_effects(  # noqa: PLR0917
         describe = _variables_described if is_part(function) else functools.partial(_described, is_pure=False)
         gives = describe(results[0], arrays)
         pieces = pieces_of(results[0], gives, arrays)
-        arrays_held(results[0], gives, [*arrays, *pieces])
+        inside = arrays_held(results[0], gives, [*arrays, *pieces])
+        refuse_containers(results, 1, inside, _OLDEST)
         if len(pieces) > _MOST_PIECES:
             raise TypeError(f"it gives {len(pieces)} results")
         refuse_shared(pieces)
         shared = held_elsewhere(pieces, _OLDEST)
         if not all(pieces[k].flags.c_contiguous for k in shared):
             raise TypeError("it gives an array that is held elsewhere too, and is not C-contiguous")
-        kept = kept_of(arrays, held, given_back(gives), _OLDEST)
+        kept = kept_of(arrays, held[0], given_back(gives), _OLDEST)
+        if kept_of(handed, held[1], collections.Counter(), _OLDEST):
+            raise TypeError("it keeps a list, a tuple or a dict that it is handed")
         return Seen(_marked(gives, iter([k in shared for k in range(len(pieces))])), written, changed, kept)
 
     return call

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 import types
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -31,7 +32,7 @@ from .callees import (
     refuse_shared,
     written_of,
 )
-from .held_elsewhere import held_elsewhere, kept_of, put_instead, references
+from .held_elsewhere import handed_containers, held_elsewhere, kept_of, put_instead, references, refuse_containers
 from .outside_values import Change, Places, changes_since
 from .strided_copies import copy_as_it_lies
 from .taken_ways import Site, Way, times_watched
@@ -54,6 +55,7 @@ class Made:
     error: BaseException | None = None
     outside: list[Change] = field(default_factory=list)  # of what the compiled function reads beside it
     kept: list[int] = field(default_factory=list)  # which of `given` somebody holds behind it
+    handed: list[Any] = field(default_factory=list)  # its arguments' containers, where somebody holds one behind it
     shared: list[Any] = field(default_factory=list)  # arrays of its own that somebody else holds behind it
 
     def again(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -79,9 +81,9 @@ class Made:
             change.redo()
         if self.error is not None:
             raise self.error
-        result, kept = self._with(self.result, arguments), [self.given[k] for k in self.kept]
-        for k, mine in zip(self.kept, kept, strict=True):
-            put_instead(mine, arguments[k])
+        result, kept = self._with(self.result, arguments), [(self.given[k], arguments[k]) for k in self.kept]
+        for mine, theirs in [*kept, *zip(self.handed, handed_containers((args, kwargs))[1:], strict=False)]:
+            put_instead(mine, theirs)
         return result
 
     def _with(self, value: Any, arguments: Sequence[Any]) -> Any:
@@ -180,7 +182,8 @@ class Effect:
         calls, outside = len(_here.made), self.places.as_they_are()
         if calls:
             outside += [(one, one.copy()) for one in _shared_so_far(_here.made[-1])]
-        held = references(given)
+        handed = handed_containers((args, kwargs))
+        held = references(given), references(handed)
         try:
             made.result = self.run(*args, **kwargs)
         except BaseException as error:
@@ -200,16 +203,21 @@ class Effect:
             raise _Differs
         try:
             pieces = pieces_of(made.result, self.gives, given)
-            arrays_held(made.result, self.gives, [*given, *pieces])
+            inside = arrays_held(made.result, self.gives, [*given, *pieces])
             refuse_shared(pieces)
+            refuse_containers([made.result], 2, inside, _YOUNG)
         except TypeError:
             raise _Differs from None
-        kept = kept_of(given, held, given_back(self.gives), _YOUNG)
+        kept = kept_of(given, held[0], given_back(self.gives), _YOUNG)
+        keeps_containers = bool(kept_of(handed, held[1], Counter(), _YOUNG))
         shared = held_elsewhere(pieces, _YOUNG)
-        is_as_seen = set(kept) <= set(self.kept) and all(
-            self.are_shared[k] and pieces[k].flags.c_contiguous for k in shared
+        is_as_seen = (
+            not keeps_containers
+            and set(kept) <= set(self.kept)
+            and all(self.are_shared[k] and pieces[k].flags.c_contiguous for k in shared)
         )
         made.kept, made.shared = list(kept), [*(pieces[k] for k in shared), *(given[k] for k in kept)]
+        made.handed = handed[1:] if keeps_containers else []
         if not is_as_seen:
             raise _Differs
         shared_pieces = [pieces[k] for k, is_shared in enumerate(self.are_shared) if is_shared]

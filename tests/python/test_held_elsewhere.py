@@ -178,10 +178,73 @@ def keeps_some():
     return compute, owner
 
 
+def changes_a_list_of_others():
+    log, calls = [], [0]
+
+    def entries():
+        calls[0] += 1
+        return log
+
+    def compute(x, k):
+        found = entries()
+        found.append(float(x.sum()))
+        return x * k, len(found)
+
+    return compute, log
+
+
+def changes_a_dict_of_others():
+    state, calls = {"n": 0, "w": np.ones(3)}, [0]
+
+    def settings():
+        calls[0] += 1
+        return state
+
+    def compute(x, k):
+        own = settings()
+        own["n"] = own["n"] + 1
+        own["w"][0] += k
+        return x * own["n"]
+
+    return compute, state
+
+
+def hands_over_a_list():
+    kept, calls = {}, [0]
+
+    def keep(items):
+        calls[0] += 1
+        kept["items"] = items
+
+    def compute(x, k):
+        items = [x * k, k]
+        keep(items)
+        items[0] += 1
+        items.append(x[0])
+        return items[0].sum()
+
+    return compute, kept
+
+
+def lists_in_a_loop():
+    log = []
+
+    def compute(x, k):
+        b = abs(x) + k * k
+        while b.sum() < 500:
+            b = b * 2
+            log.append(b)
+        log.append(b)
+        b[0] = -1
+        return b.sum()
+
+    return compute, log
+
+
 ALL = [
     writes_a_workspace, reads_a_workspace_that_is_filled_again, gives_what_is_cached, gives_a_view_of_what_is_cached,
     copies_what_is_cached, lists_and_writes, lists_and_returns, lists_twice, lists_a_part, lists_an_argument, keeps_the_last,
-    keeps_some,
+    keeps_some, changes_a_list_of_others, changes_a_dict_of_others, hands_over_a_list, lists_in_a_loop,
 ]  # fmt: skip
 
 
