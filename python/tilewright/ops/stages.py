@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from .. import callees, effects
+from ..symbolic.argument import HeldElsewhere
 from ..symbolic.arrays import Shown, SymArray, before_regions
 from ..symbolic.compressed import Compressed
 from ..symbolic.disjoint import are_disjoint
@@ -484,7 +485,10 @@ def effect_stage(  # noqa: PLR0917
     for one in found.changed:
         tracer.changes_outside(name, one)
     kind = effects.Pure if callees.is_decided_by_data(function) else effects.Effect
-    effect = kind(function, way, found.gives, found.written, tracer.places, run or function, functions)
+    kept_arrays = [arrays[k] for k in found.kept]
+    if kept_arrays and (len(tracer.blocks) > 1 or not all(map(_is_the_functions, kept_arrays))):
+        raise tracer.error(f"{name}()", "it keeps an array that it is handed, which may be written later")
+    effect = kind(function, way, found.gives, found.written, tracer.places, run or function, functions, found.kept)
     order = Order(tracer.cache[EFFECTS], behind=tracer.checked)
     try:
         pieces = add_stage(tracer, name, effect, args, kwargs, gives, order)
@@ -497,7 +501,32 @@ def effect_stage(  # noqa: PLR0917
         array.write(piece.read())
     helds = callees.helds_in(found.gives)
     stands = [kept(one, f"{result}[{len(gives) + k}]", called) for k, one in enumerate(helds)]
+    are_shared = [isinstance(leaf, callees.Array) and leaf.is_shared for leaf in callees.leaves_of(found.gives)]
+    elsewhere = [(pieces[k], "gives") for k, is_shared in enumerate(are_shared) if is_shared]
+    for k, (array, what) in enumerate(
+        [*elsewhere, *((array, "keeps") for array in kept_arrays)], len(gives) + len(helds)
+    ):
+        storage = array.storage
+        itself = None if array.chain else kept(callees.Held(np.ndarray), f"{result}[{k}].array", called)
+        storage.c_order = storage.is_c_contiguous or what == "gives"
+        storage.argument = HeldElsewhere(f"what {name}() {what}", "elsewhere", (), itself=itself)
     return callees.rebuilt(found.gives, iter(pieces), arrays, iter(stands))
+
+
+def _is_the_functions(value: Any) -> bool:
+    """Whether it is an array of the compiled function's own."""
+    if not _is_in_memory(value):
+        return False
+    storage = value.storage
+    others = (
+        storage.argument,
+        storage.chosen_from,
+        storage.may_be,
+        storage.elements_of,
+        storage.part_of,
+        storage.shown,
+    )
+    return not any(others)
 
 
 def _is_in_memory(value: Any) -> bool:
