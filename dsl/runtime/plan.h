@@ -139,7 +139,7 @@ struct InGroup {
 struct PlanStep : StepOf<PlanStep> {
     std::string object{};
     std::size_t temporary = 0;
-    std::optional<InGroup> in_group{}; ///< of a loop or a copy that a function of kernels may hold
+    std::optional<InGroup> in_group{}; ///< of a loop, branch or copy that a function of kernels may hold
 };
 
 /// Calls `seen(step)` for each step, those in blocks too, in the order of the text.

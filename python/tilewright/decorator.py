@@ -256,8 +256,20 @@ class QuietFunction(JitFunction):
         return any(one.is_being_built for one in self._specializations)
 
     def _miss(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        known = self._found_out()
+        try:
+            return super()._miss(args, kwargs)
+        finally:
+            # C does not know calls with generators: Python finds their program each time, which is no news.
+            is_trial = any(one.trial is not None for one in self._specializations)
+            effects.Settling.events += is_trial or known != self._found_out()
+
+    def _found_out(self) -> list[Any]:
+        return [(id(one), len(one.versions), one.is_being_built) for one in self._specializations]
+
+    def _in_numpy(self, *args: Any, **kwargs: Any) -> Any:
         effects.Settling.events += 1
-        return super()._miss(args, kwargs)
+        return super()._in_numpy(*args, **kwargs)
 
     def _fall_back(self, error: TraceError | TranslateError) -> None:
         logs.fallback.debug("%s: %s", self.__name__, error)

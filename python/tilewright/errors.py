@@ -35,6 +35,7 @@ class TraceError(Error, NotImplementedError):
     what: str = ""  # the message without where it is and without the hint, where a trace knows it
     ways: tuple[Any, ...] = ()  # to functions around it that may be stages, innermost first
     parts: tuple[Any, ...] = ()  # to statements around it that may be, innermost first
+    is_too_long: bool = False  # there are too many operations
     # Of what could be followed, in the time of many calls: what takes that long began when so many expressions were evaluated.
     long_since: int | None = None
     # Branches on data around it, innermost first, and the truth of the condition on its way; None where the two disagree.

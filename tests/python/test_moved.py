@@ -119,18 +119,23 @@ REPEATED = [
     lambda x, y, n: np.repeat(x[:, None], 3, -1),
     lambda x, y, n: np.repeat(n, 4),
     written_behind,
+    lambda x, y, n: np.tile(x, n),
+    lambda x, y, n: np.tile(x, (n, 1, 2)),
+    lambda x, y, n: np.tile(y[::-1, ::2], (2, n)),
+    lambda x, y, n: np.tile(y.T, (n, 2, 3))[0] * 2,
+    lambda x, y, n: np.repeat(x, n),
+    lambda x, y, n: np.repeat(y, n),
+    lambda x, y, n: y.T.repeat(n, axis=1),
+    lambda x, y, n: np.repeat(np.repeat(y, 2, axis=0), n, axis=1) + 1,
 ]
 OF_STAGES = [
-    lambda x, y, n: np.tile(x, n),
     lambda x, y, n: np.tile(x, (1,)),
-    lambda x, y, n: np.tile(x, (n, 1, 2)),
-    lambda x, y, n: np.repeat(x, n),
     lambda x, y, n: np.repeat(y, [1, 2, 0], axis=0),
 ]
 
 
 @pytest.mark.parametrize("function", REPEATED + OF_STAGES)
-def test_axes_of_one_element_are_repeated_in_kernels(function):
+def test_axes_are_repeated_in_kernels(function):
     x, y = np.arange(5.0), np.arange(12.0).reshape(3, 4)
     jitted = tilewright.jit(function, strict=True if function in OF_STAGES else "kernels")
     for n in (3, 0, 1, 4):

@@ -1,10 +1,12 @@
-// translator/plan/groups.cpp: which loops become groups of kernels, and how their functions run them.
+// translator/plan/groups.cpp: which loops and branches become groups of kernels, and how their functions run them.
 #include "translator/plan/groups.h"
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <limits>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "Halide.h"
@@ -26,6 +28,10 @@ constexpr double kCallOperations = 1e7;
 
 /// A task of a parallel loop should do about so many operations: handing it out then costs nothing.
 constexpr double kTaskOperations = 100'000;
+
+/// Of so few operations nothing runs in parallel, and nobody waits for them: branches and their kernels are one
+/// function, where the plan would take 0.1 us for each of its steps.
+constexpr double kBriefOperations = 20'000;
 
 /// Of a loop whose end nobody knows.
 constexpr double kGuessedIterations = 16;
@@ -131,7 +137,9 @@ bool Groups::admit(const Step& step, PlanStep& planned) {
     case StepKind::read: // what has limits fits 32 bits
         return step.limits && context_.stepped.buffer(step.from()) != nullptr;
     case StepKind::branch:
-        return step.looks_at_memory() && context_.stepped.buffer(step.from()) != nullptr;
+        if (!step.looks_at_memory() || context_.stepped.buffer(step.from()) == nullptr) return false;
+        planned.in_group.emplace();
+        return true;
     case StepKind::copy:
         if (!is_flat_copy(step)) return false;
         planned.in_group.emplace().count = product(context_.stepped.buffer(step.from())->type.shape);
@@ -142,21 +150,56 @@ bool Groups::admit(const Step& step, PlanStep& planned) {
 }
 
 void Groups::form(std::vector<PlanStep>& steps) {
-    for (PlanStep& step : steps) {
-        if (step.is_loop() && step.in_group && has_call(step.body)) {
-            step = call_group(std::move(step));
-            continue;
+    std::vector<PlanStep> formed;
+    for (std::size_t k = 0; k < steps.size();) {
+        const auto run = std::span(steps).subspan(k, brief_run(std::span(steps).subspan(k)));
+        PlanStep& step = steps[k];
+        k += std::max<std::size_t>(run.size(), 1);
+        if (!run.empty()) {
+            formed.push_back(call_group({std::move_iterator(run.begin()), std::move_iterator(run.end())}));
+        } else if (step.is_loop() && step.in_group && has_call(step.body)) {
+            std::vector<PlanStep> loop;
+            loop.push_back(std::move(step));
+            formed.push_back(call_group(std::move(loop)));
+        } else {
+            form(step.body);
+            form(step.otherwise);
+            formed.push_back(std::move(step));
         }
-        form(step.body);
-        form(step.otherwise);
     }
+    steps = std::move(formed);
 }
 
-PlanStep Groups::call_group(PlanStep loop) {
-    const bool in_blocks = loop.kind == StepKind::for_range; // others ask themselves whether they are interrupted
-    PlanStep blocks{{.kind = StepKind::for_range, .arguments = loop.arguments}};
+/// How many of the first steps are brief, with a branch that holds kernels among them; 0 where a function of theirs
+/// gains nothing.
+std::size_t Groups::brief_run(std::span<const PlanStep> steps) const {
+    double work = 0;
+    bool chooses = false;
+    std::size_t count = 0;
+    for (const PlanStep& step : steps) {
+        if (!is_brief(step)) break;
+        work += operations(step);
+        chooses = chooses || (step.kind == StepKind::branch && (has_call(step.body) || has_call(step.otherwise)));
+        ++count;
+    }
+    return chooses && work <= kBriefOperations ? count : 0;
+}
+
+bool Groups::is_brief(const PlanStep& step) const {
+    if (step.kind == StepKind::call)
+        return std::ranges::find(context_.kernels, step.symbol, &dsl::KernelImpl::name) != context_.kernels.end();
+    bool has_loop = step.is_loop();
+    for (const auto* inside : {&step.body, &step.otherwise})
+        runtime::for_each_step(*inside, [&](const PlanStep& inner) { has_loop = has_loop || inner.is_loop(); });
+    return step.in_group.has_value() && !has_loop;
+}
+
+PlanStep Groups::call_group(std::vector<PlanStep> steps) {
+    // Loops that data end ask themselves whether they are interrupted.
+    const bool in_blocks = steps.size() == 1 && steps[0].kind == StepKind::for_range;
+    PlanStep blocks{{.kind = StepKind::for_range, .arguments = steps[0].arguments}};
     dsl::KernelGroup group;
-    group.steps.push_back(std::move(loop));
+    group.steps = std::move(steps);
     std::set<std::string> limits, others; ///< sizes that loops need to know their limits; those made or compared inside
     runtime::for_each_step(group.steps, [&](const PlanStep& step) {
         if (!step.symbol.empty() && step.kind != StepKind::call) others.insert(step.symbol);

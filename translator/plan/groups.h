@@ -1,7 +1,8 @@
-// translator/plan/groups.h: which loops of a plan become one function with their kernels.
+// translator/plan/groups.h: which loops and branches of a plan become one function with their kernels.
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,15 +28,18 @@ class Groups {
     explicit Groups(GroupContext context) : context_(std::move(context)) {}
 
     /// Whether one function may do what `planned` says, the plan of `step`, which is no call; what its blocks hold may.
-    /// Such a loop or copy learns how (PlanStep::in_group).
+    /// Such a loop, branch or copy learns how (PlanStep::in_group).
     bool admit(const Step& step, runtime::PlanStep& planned);
-    /// Calls in place of the outermost loops that are admitted and hold kernels.
+    /// Calls in place of the outermost loops that are admitted and hold kernels, and of branches with what is around
+    /// them, where all of that takes no time.
     void form(std::vector<runtime::PlanStep>& steps);
 
   private:
     GroupContext context_;
 
-    runtime::PlanStep call_group(runtime::PlanStep loop);
+    runtime::PlanStep call_group(std::vector<runtime::PlanStep> steps);
+    std::size_t brief_run(std::span<const runtime::PlanStep> steps) const;
+    bool is_brief(const runtime::PlanStep& step) const;
     std::string cut_into_blocks(runtime::PlanStep& loop, std::int64_t& iterations_in_block);
     bool is_flat_copy(const Step& step) const;
     std::int64_t iterations_here(const runtime::PlanStep& loop) const;

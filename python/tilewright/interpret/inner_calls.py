@@ -132,6 +132,16 @@ class InnerCalls:
         cells |= {cell_of(site): one.cell for site, one in self._loops.items()}
         self._call = in_closure(node, function, cells, function.__qualname__) if cells else None
 
+    def leave_long_loops(self) -> None:
+        """A trace of the function found too many operations: loops that call functions have them too, so the functions are
+        tried by themselves."""
+        if self._call is None:
+            return
+        long = {site for site, one in self._loops.items() if any(_called(self.function, one.loop.node))}
+        if long - self._left:
+            self._left |= long
+            self._make()
+
     def _class(self, name: str, kind: type) -> MadeBy:
         return MadeBy(name, kind, lambda now: _looked_up(self.function, name) is now, RunByPython)
 
@@ -390,7 +400,7 @@ def _is_new(result: Any, given: Sequence[Any]) -> bool:
     return is_own and not any(np.may_share_memory(result, one) for one in given if type(one) is np.ndarray)
 
 
-def _called(function: types.FunctionType, node: ast.FunctionDef) -> Iterator[tuple[str, Any]]:
+def _called(function: types.FunctionType, node: ast.AST) -> Iterator[tuple[str, Any]]:
     """The functions and classes that it calls by names which are not its own variables."""
     code = function.__code__
     own = {*code.co_varnames, *code.co_cellvars}

@@ -172,7 +172,11 @@ class Parts(Part):
         self.inputs.pin(outline.call)
         pin_functions(self, list(held.values()), refusal)
         with tracer.no_kernel(refusal):
-            run = outline.call if outline.records_warnings else inner_calls_of(outline.call)
+            run: Any = outline.call
+            if not outline.records_warnings:
+                run = inner_calls_of(outline.call)
+                if refusal.is_too_long:
+                    run.leave_long_loops()
             given = effect_stage(tracer, outline.call, [], held, way, partial(kept_object, tracer), run)
         if RETURNED in given:
             raise Return(given[RETURNED])

@@ -81,11 +81,13 @@ class Values(Located):
         if self.is_too_long:
             self.keep_a_loop()
             self.keep_a_short_loop(trace_limits.MAX_VALUES // 4)
-            raise self.error(
+            error = self.error(
                 f"loops: more than {trace_limits.MAX_VALUES} operations were traced",
                 "a program that is unrolled this far does not compile in useful time",
                 "Write the loop with array operations, or leave it out of the compiled function.",
             )
+            error.is_too_long = True
+            raise error
         if operation == "index" and Size.constant(0) in shape and operands[0].shape:
             # Of no elements none is read: Halide would warn of places that lie outside.
             return self.zeros(dtype, shape)
