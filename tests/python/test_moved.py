@@ -122,7 +122,7 @@ REPEATED = [
     lambda x, y, n: np.tile(x, n),
     lambda x, y, n: np.tile(x, (n, 1, 2)),
     lambda x, y, n: np.tile(y[::-1, ::2], (2, n)),
-    lambda x, y, n: np.tile(y.T, (n, 2, 3))[0] * 2,
+    lambda x, y, n: np.tile(y.T, (n, 2, 3)) * 2,
     lambda x, y, n: np.repeat(x, n),
     lambda x, y, n: np.repeat(y, n),
     lambda x, y, n: y.T.repeat(n, axis=1),
