@@ -114,11 +114,13 @@ class Interpreter(Part):
         """The body of a function whose parameters are bound."""
         identity = function.__code__ if function is not None else node
         if self.active.count(identity) > MAX_RECURSION:
-            raise self.tracer.error(
+            error = self.tracer.error(
                 f"calling {name}() from within itself",
                 "recursion is not compiled",
                 "Write it as a loop, or leave it out of the compiled function.",
             )
+            error.recursive = identity
+            raise error
         if self.depth >= MAX_DEPTH:
             raise self.tracer.error(
                 f"calling {name}() {self.depth} calls deep",
@@ -132,6 +134,7 @@ class Interpreter(Part):
         frame.block = self.tracer.blocks[-1]
         frame.at_yield, frame.entered = at_yield, entered
         frame.variables.update(variables)
+        frame.given = dict(variables)
         if at_yield is None and first_in(node, ast.Yield, ast.YieldFrom) is not None:
             return self.generators.made(frame, name, file)
         previous = frame.caller = self.frame

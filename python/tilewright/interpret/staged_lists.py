@@ -134,8 +134,9 @@ class StagedList:
                 self.inner.append((item, list(item)))
             return type(item)(map(self._kept, item))
         if isinstance(item, SymArray) and item.sizes:
-            self.elements.append((item.storage, item.storage.value))
-            self.tracer.in_lists[id(item.storage)] = item.storage
+            of = [(item.storage, item.storage.value), *(item.storage.chosen_from or ())]
+            self.elements += of
+            self.tracer.in_lists.update((id(storage), storage) for storage, _ in of)
             return Copied(item)
         return item.of_one_kind() if getattr(item, "kinds", None) else item
 
