@@ -139,7 +139,9 @@ class Parts(Part):
         assert isinstance(node.body, list)
         own = [one for one in node.body if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))]
         is_all = statements[first] is own[0] and statements[last] is own[-1]
-        return None if is_all and goes_back else _Closed(outline, is_whole=is_all and not known)
+        if is_all and (goes_back or (not known and len(own) == 1)):
+            return None
+        return _Closed(outline, is_whole=is_all and not known)
 
     def _looks_into(self, node: ast.stmt) -> bool:
         """Whether a statement does more with a container that Python keeps than to return it."""
