@@ -16,11 +16,12 @@ import sys
 import time
 import types
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
 
+from .held_elsewhere import handed_containers, held_elsewhere, kept_of, references, refuse_containers
 from .outside_values import Variable, is_of_a_statement, outside_of, same_bytes
 
 P = ParamSpec("P")
@@ -152,6 +153,7 @@ class Array:
     dtype: np.dtype[Any]
     is_array: bool  # also without dimensions
     extents: tuple[tuple[tuple[int, int] | int, ...], ...]
+    is_shared: bool = False  # somebody else holds it too
 
 
 @dataclass(frozen=True)
@@ -179,28 +181,42 @@ class Held:
 
 @dataclass(frozen=True)
 class Seen:
-    """What a call of a function that is not known to be pure did: its results, which arrays it wrote, and which variables
-    it changed that the compiled functions name."""
+    """What a call of a function that is not known to be pure did: its results, which arrays it wrote, which variables
+    it changed that the compiled functions name, and which arrays somebody holds behind it."""
 
     gives: Any
     written: tuple[int, ...]
     changed: tuple[Variable, ...]
+    kept: tuple[int, ...] = ()
 
 
 class NotSeen(Exception):  # noqa: N818 - the message is another exception's
-    """What a call of this kind gives is not known yet."""
+    """What a call of this kind gives is not known yet. `is_handed_others`: traces have asked for it, and the calls that were
+    seen there since were of another kind."""
+
+    def __init__(self, key: Any, is_handed_others: bool) -> None:
+        super().__init__()
+        self.key, self.is_handed_others = key, is_handed_others
 
 
 # (the function, what its arguments are like) -> its results: Array, bool, int, float, tuples and lists of those; or a text
 # that says why they are no stage's. Of a function that is not known to be pure: Seen.
 _SEEN: dict[Any, Any] = {}
+# Calls that were looked at, by the function and the way to it.
+_CALLED: collections.Counter[Any] = collections.Counter()
+# How many they were when a trace asked for such arguments last, and how often they were others since it had asked before.
+_ASKED: dict[Any, tuple[int, int]] = {}
+_LEAST_IN_VAIN = 2
 
 
 def seen(function: Any, args: Sequence[Any], kwargs: dict[str, Any], kind_of: Callable[[Any], Any]) -> Any:
     """What such a call gave. NotSeen, or TypeError with the reason where it is no stage."""
     key = _key(function, args, kwargs, kind_of)
     if key not in _SEEN:
-        raise NotSeen
+        called = _CALLED[key[0]]
+        before, in_vain = _ASKED.get(key, (called, 0))
+        _ASKED[key] = called, in_vain + (called > before)
+        raise NotSeen(key, _ASKED[key][1] >= _LEAST_IN_VAIN)
     found = _SEEN[key]
     if isinstance(found, str):
         raise TypeError(found)
@@ -316,24 +332,29 @@ def watching_effects(  # noqa: PLR0917
             arrays = list(arrays_in((args, kwargs)))
             if is_worth_it(sum(getattr(one, "nbytes", 0) for one in arrays)):
                 copies = [np.array(one) for one in arrays]
-                before = arrays, copies, forms_of(arrays), contents_of((args, kwargs)), outside_of(around)
+                contents, outside = contents_of((args, kwargs)), outside_of(around)
+                handed = handed_containers((args, kwargs))
+                held = references(arrays), references(handed)
+                before = arrays, handed, held, copies, forms_of(arrays), contents, outside
         except Exception as error:  # noqa: BLE001
             if key is not None:
                 _SEEN[key] = str(error)
         took_s = time.perf_counter() - begun
-        result = watched(*args, **kwargs)
+        results = [watched(*args, **kwargs)]  # no other reference
         begun = time.perf_counter()
         if before is not None:
+            _CALLED[function, way] += 1
             try:
-                _keep(key, seen_of(result, *before))
+                _keep(key, seen_of(results, *before))
             except Exception as error:  # noqa: BLE001
                 _SEEN[key] = str(error)
         looked(took_s + time.perf_counter() - begun)
-        return result
+        return results[0]
 
     def seen_of(  # noqa: PLR0917
-        result: Any, arrays: list[Any], copies: list[Any], forms: Any, contents: Any, outside: dict[Variable, Any]
-    ) -> Seen:
+        results: list[Any], arrays: list[Any], handed: list[Any], held: Any, copies: list[Any], forms: Any, contents: Any,
+        outside: dict[Variable, Any],
+    ) -> Seen:  # fmt: skip
         if forms_of(arrays) != forms:
             raise TypeError("it changes the shape, the dtype or the flags of an array that it is handed")
         written = tuple(written_of(copies, arrays))
@@ -342,15 +363,44 @@ def watching_effects(  # noqa: PLR0917
         after = outside_of(around)
         changed = tuple(variable for variable, state in outside.items() if after.get(variable) != state)
         describe = _variables_described if is_part(function) else functools.partial(_described, is_pure=False)
-        found = Seen(describe(result, arrays), written, changed)
-        pieces = pieces_of(result, found.gives, arrays)
-        arrays_held(result, found.gives, [*arrays, *pieces])
+        gives = describe(results[0], arrays)
+        pieces = pieces_of(results[0], gives, arrays)
+        inside = arrays_held(results[0], gives, [*arrays, *pieces])
+        refuse_containers(results, 1, inside, _OLDEST)
         if len(pieces) > _MOST_PIECES:
             raise TypeError(f"it gives {len(pieces)} results")
         refuse_shared(pieces)
-        return found
+        shared = held_elsewhere(pieces, _OLDEST)
+        if not all(pieces[k].flags.c_contiguous for k in shared):
+            raise TypeError("it gives an array that is held elsewhere too, and is not C-contiguous")
+        kept = kept_of(arrays, held[0], given_back(gives), _OLDEST)
+        if kept_of(handed, held[1], collections.Counter(), _OLDEST):
+            raise TypeError("it keeps a list, a tuple or a dict that it is handed")
+        return Seen(_marked(gives, iter([k in shared for k in range(len(pieces))])), written, changed, kept)
 
     return call
+
+
+_OLDEST = 2  # generation of garbage
+
+
+def given_back(gives: Any) -> collections.Counter[int]:
+    """How often a result has each of the arrays that were handed over."""
+    return collections.Counter(leaf.position for leaf in _all_leaves(gives) if isinstance(leaf, Argument))
+
+
+def _marked(described: Any, are_shared: Iterator[bool]) -> Any:
+    """The result as described, of which these pieces are held elsewhere."""
+    if isinstance(described, Array):
+        return replace(described, is_shared=next(are_shared))
+    if isinstance(described, _LEAF_KINDS):
+        if isinstance(described, type):
+            next(are_shared)
+        return described
+    if isinstance(described, dict):
+        return {name: _marked(one, are_shared) for name, one in described.items()}
+    items = [_marked(one, are_shared) for one in described]
+    return type(described)(*items) if hasattr(described, "_fields") else type(described)(items)
 
 
 def is_object(value: Any) -> bool:
@@ -396,6 +446,8 @@ def kind_of_plain(value: Any, kind_of: Callable[[Any], Any]) -> Any:
         return dict, tuple((key, kind_of(one)) for key, one in value.items())
     if type(value) in (int, float, complex):
         return type(value)
+    if type(value) is slice:  # has no hash
+        return slice, kind_of((value.start, value.stop, value.step))
     return type(value), value
 
 
@@ -500,16 +552,23 @@ def _kind_of_item(item: Any) -> Any:
 
 def arrays_held(result: Any, described: Any, arguments: Sequence[Any]) -> list[Any]:
     """Arrays in what Python keeps of a result. TypeError where they share memory with each other or with arguments, where two
-    containers are one, and where something else is in them."""
-    found: list[Any] = []
+    containers are one, and where something else is in them. What is in an object stays as it is (native/face/held_results.cpp):
+    there they may."""
+    # Each with the position of what Python keeps, where an object in it has the array; else with one of its own.
+    found: list[tuple[Any, int]] = []
     seen: set[int] = set()
-    for one in held_of(result, described):
-        _look_into(one, found, seen, 0)
-    given = [one for one in arguments if found and isinstance(one, np.ndarray)]
-    bounds = sorted(np.lib.array_utils.byte_bounds(one) for one in (*found, *given) if one.size)
-    if any(end > begin for (_, end), (begin, _) in itertools.pairwise(bounds)):
-        raise TypeError("it gives a container in which arrays share memory")
-    return found
+    for position, one in enumerate(held_of(result, described)):
+        there: set[int] = set()
+        _look_into(one, found, seen, there, 0, position)
+        seen |= there
+    given = [(one, -2 - 2 * k) for k, one in enumerate(arguments) if found and isinstance(one, np.ndarray)]
+    bounds = sorted((*np.lib.array_utils.byte_bounds(one), owner) for one, owner in (*found, *given) if one.size)
+    last, last_owner = 0, 0
+    for begin, end, owner in bounds:
+        if begin < last and owner != last_owner:
+            raise TypeError("it gives a container in which arrays share memory")
+        last, last_owner = max((last, last_owner), (end, owner))
+    return [one for one, _ in found]
 
 
 _DEEPEST_HELD, _MOST_HELD = 20, 10_000
@@ -517,16 +576,23 @@ _NEVER_HOLD_ARRAYS = (types.ModuleType, types.BuiltinFunctionType, type, np.dtyp
 _LEAVES = {str, bytes, bool, int, float, complex, type(None), np.float64, np.float32, np.int64, np.bool_}
 
 
-def _look_into(value: Any, found: list[Any], seen: set[int], depth: int) -> None:
+def _look_into(  # noqa: PLR0917
+    value: Any, found: list[tuple[Any, int]], seen: set[int], in_objects: set[int], depth: int, owner: int,
+    is_in_object: bool = False,
+) -> None:  # fmt: skip
     kind = type(value)
-    if len(seen) > _MOST_HELD:
+    if is_in_object and id(value) in in_objects:
+        return
+    if len(seen) + len(in_objects) > _MOST_HELD:
         raise TypeError(f"it gives a container of more than {_MOST_HELD:,} others")
+    is_new = depth < _DEEPEST_HELD and id(value) not in seen and id(value) not in in_objects
     if kind is np.ndarray and not value.dtype.hasobject:
-        found.append(value)
+        found.append((value, owner if is_in_object else -1 - 2 * len(found)))
     elif kind in _LEAVES or isinstance(value, (np.generic, *_NEVER_HOLD_ARRAYS)):
         return
-    elif is_object(value) and depth < _DEEPEST_HELD and id(value) not in seen:
-        seen.add(id(value))
+    elif is_object(value) and is_new:
+        is_in_object = is_in_object or not isinstance(value, (list, tuple))
+        (in_objects if is_in_object else seen).add(id(value))
         parts = [*getattr(value, "__dict__", {}).values()]
         for slot in (one for cls in kind.__mro__ for one in vars(cls).values()):
             if isinstance(slot, types.MemberDescriptorType):
@@ -537,15 +603,15 @@ def _look_into(value: Any, found: list[Any], seen: set[int], depth: int) -> None
         elif isinstance(value, (list, tuple)):
             parts += (list if isinstance(value, list) else tuple).__iter__(value)  # type: ignore[arg-type]
         for part in parts:
-            _look_into(part, found, seen, depth + 1)
-    elif kind in CONTAINERS and depth < _DEEPEST_HELD and id(value) not in seen:
+            _look_into(part, found, seen, in_objects, depth + 1, owner, is_in_object)
+    elif kind in CONTAINERS and is_new:
         if kind not in (tuple, frozenset):
-            seen.add(id(value))
+            (in_objects if is_in_object else seen).add(id(value))
         groups: list[Any] = [value.keys(), value.values()] if isinstance(value, dict) else [value]
         for items in groups:
             if not set(map(type, items)) <= _LEAVES:
                 for item in items:
-                    _look_into(item, found, seen, depth + 1)
+                    _look_into(item, found, seen, in_objects, depth + 1, owner, is_in_object)
     else:
         raise TypeError(f"it gives a container of a {kind.__name__}, or one twice")
 
@@ -668,11 +734,12 @@ def _common(before: Any, found: Any, is_pure: bool = True) -> Any:
     if isinstance(found, Seen) and isinstance(before, Seen):
         written = tuple(sorted({*before.written, *found.written}))
         changed = tuple({*before.changed, *found.changed})
-        return Seen(_common(before.gives, found.gives, is_pure=False), written, changed)
+        kept = tuple(sorted({*before.kept, *found.kept}))
+        return Seen(_common(before.gives, found.gives, is_pure=False), written, changed, kept)
     if isinstance(found, Array) and isinstance(before, Array) and len(found.extents) == len(before.extents):
         pairs = zip(before.extents, found.extents, strict=True)
         extents = tuple(tuple(one for one in mine if one in theirs) for mine, theirs in pairs)
-        return Array(found.dtype, found.is_array, extents)
+        return Array(found.dtype, found.is_array, extents, before.is_shared or found.is_shared)
     if type(before) is Held and before.kind is type(found) is list:
         return before
     if type(found) is not type(before) or isinstance(found, type):

@@ -24,6 +24,7 @@ GLOBAL = 0
 @pytest.fixture(autouse=True)
 def nothing_seen(monkeypatch):
     monkeypatch.setattr(callees, "_SEEN", {})
+    monkeypatch.setattr(callees, "_ASKED", {})
     monkeypatch.setattr(effects, "_asked", {})
     LOG.clear()
 
@@ -738,3 +739,34 @@ def test_a_call_takes_more_numbers_than_a_stage_has_operands():
         assert log == wanted_log
     assert len(compiled._specializations) == 1
     assert "list([" in compiled.explain()
+
+
+@tilewright.stage
+def in_order(x):
+    return np.array(sorted(x.tolist()))
+
+
+class Ordered:
+    def __init__(self, x):
+        self.items = in_order(x)
+
+
+class Noted:
+    def __init__(self, x):
+        note(x.sum())
+        self.items = x
+
+
+def made_of_what_is_not_looked_into(x):
+    y = x + 1.0
+    return Ordered(y).items * 2, Noted(y).items[0]
+
+
+def test_what_watched_calls_do_not_show_is_pythons_with_the_statement_around():
+    compiled = tilewright.jit(made_of_what_is_not_looked_into, strict=True)
+    for k in range(12):
+        (first, second), expected = compiled(X), made_of_what_is_not_looked_into(X)
+        np.testing.assert_array_equal(first, expected[0])
+        assert second == expected[1]
+        assert len(LOG) == 2 * (k + 1)
+    assert compiled.specializations

@@ -46,7 +46,9 @@ class KeptObject:
         """The number under which it is held, to be returned."""
         self._refuse_elsewhere()
         held = f"r{len(self.tracer.stages) + 1}"
-        source = f"lambda held, called: (hold(held, {held!r}, {self.expression}), {held[1:]})[1]"
+        # An array that somebody else holds is the very object; hold() makes views arrays of their own.
+        to = f"held.__setitem__({held!r}, " if self.kind is np.ndarray else f"hold(held, {held!r}, "
+        source = f"lambda held, called: ({to}{self.expression}), {held[1:]})[1]"
         return self.tracer.call(Stage(f"{self.expression} as {held}", source), [self.called], INT64, ())
 
     def refused(self) -> Exception:

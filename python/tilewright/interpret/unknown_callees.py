@@ -8,7 +8,6 @@ goes the same ways.
 from __future__ import annotations
 
 import ast
-import sys
 import types
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -18,7 +17,7 @@ import numpy as np
 from .. import effects
 from ..callees import containers_in
 from ..errors import TraceError
-from ..ops.stages import EFFECTS, effect_stage, is_function
+from ..ops.stages import EFFECTS, effect_stage, is_function, is_named
 from ..symbolic.arrays import SymArray
 from ..symbolic.compressed import Compressed
 from ..symbolic.graph import INT64
@@ -119,16 +118,9 @@ def pin_functions(part: Part, given: Any, refusal: TraceError) -> None:
     elif type(given) is dict:
         pin_functions(part, list(given.values()), refusal)
     elif is_function(given):
-        if part.inputs.path_of(given) is None and not _is_named(given):
+        if part.inputs.path_of(given) is None and not is_named(given):
             raise refusal
         part.inputs.pin(given)
-
-
-def _is_named(function: Any) -> bool:
-    """Whether its module has it under its name."""
-    if isinstance(function, types.ModuleType):
-        return sys.modules.get(function.__name__) is function
-    return getattr(sys.modules.get(function.__module__ or ""), function.__name__, None) is function
 
 
 def begin_effects(tracer: Tracer) -> None:

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from .. import callees, effects
+from ..symbolic.argument import HeldElsewhere
 from ..symbolic.arrays import Shown, SymArray, before_regions
 from ..symbolic.compressed import Compressed
 from ..symbolic.disjoint import are_disjoint
@@ -411,7 +412,9 @@ def seen_stage(tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dict[
         raise tracer.error(f"{name}() between kernels", f"an argument, of type {error}") from None
     try:
         given = callees.seen(function, args, kwargs, lambda value: _kind_of(tracer, value))
-    except callees.NotSeen:
+    except callees.NotSeen as missing:
+        if effects.is_out_of_sight(missing.key, tracer.cache["function"].__code__):
+            raise tracer.error(f"{name}()", "the calls that were watched do not show what it gives") from None
         raise tracer.error_of(
             CalleeNotSeen, f"{name}() was not called yet; what it gives is seen when it is", "Call the function once."
         ) from None
@@ -455,12 +458,16 @@ def effect_stage(  # noqa: PLR0917
     name = _name_of(function)
     try:
         found = callees.seen((function, way), args, kwargs, lambda value: _kind_of(tracer, value))
-    except callees.NotSeen:
+    except callees.NotSeen as missing:
         is_unreached = effects.ask(function, way, tracer.cache["function"].__code__)
+        if missing.is_handed_others:
+            raise tracer.error(f"{name}() between kernels", "data decide the types of what it is handed") from None
         unseen = tracer.error_of(
             CalleeNotSeen, f"{name}() was not called yet; what it gives is seen when it is", "Call the function once."
         )
-        raise (Unreached(unseen) if is_unreached else unseen) from None
+        if is_unreached and way in tracer.unreached:
+            raise tracer.error(f"{name}()", "the calls that were watched did not come there") from None
+        raise (Unreached(unseen, way) if is_unreached else unseen) from None
     except TypeError as error:
         raise tracer.error(f"{name}()", f"it is no stage between kernels, for {error}") from None
     arrays = list(callees.arrays_in((args, kwargs)))
@@ -478,7 +485,10 @@ def effect_stage(  # noqa: PLR0917
     for one in found.changed:
         tracer.changes_outside(name, one)
     kind = effects.Pure if callees.is_decided_by_data(function) else effects.Effect
-    effect = kind(function, way, found.gives, found.written, tracer.places, run or function, functions)
+    kept_arrays = [arrays[k] for k in found.kept]
+    if kept_arrays and (len(tracer.blocks) > 1 or not all(map(_is_the_functions, kept_arrays))):
+        raise tracer.error(f"{name}()", "it keeps an array that it is handed, which may be written later")
+    effect = kind(function, way, found.gives, found.written, tracer.places, run or function, functions, found.kept)
     order = Order(tracer.cache[EFFECTS], behind=tracer.checked)
     try:
         pieces = add_stage(tracer, name, effect, args, kwargs, gives, order)
@@ -491,7 +501,32 @@ def effect_stage(  # noqa: PLR0917
         array.write(piece.read())
     helds = callees.helds_in(found.gives)
     stands = [kept(one, f"{result}[{len(gives) + k}]", called) for k, one in enumerate(helds)]
+    are_shared = [isinstance(leaf, callees.Array) and leaf.is_shared for leaf in callees.leaves_of(found.gives)]
+    elsewhere = [(pieces[k], "gives") for k, is_shared in enumerate(are_shared) if is_shared]
+    for k, (array, what) in enumerate(
+        [*elsewhere, *((array, "keeps") for array in kept_arrays)], len(gives) + len(helds)
+    ):
+        storage = array.storage
+        itself = None if array.chain else kept(callees.Held(np.ndarray), f"{result}[{k}].array", called)
+        storage.c_order = storage.is_c_contiguous or what == "gives"
+        storage.argument = HeldElsewhere(f"what {name}() {what}", "elsewhere", (), itself=itself)
     return callees.rebuilt(found.gives, iter(pieces), arrays, iter(stands))
+
+
+def _is_the_functions(value: Any) -> bool:
+    """Whether it is an array of the compiled function's own."""
+    if not _is_in_memory(value):
+        return False
+    storage = value.storage
+    others = (
+        storage.argument,
+        storage.chosen_from,
+        storage.may_be,
+        storage.elements_of,
+        storage.part_of,
+        storage.shown,
+    )
+    return not any(others)
 
 
 def _is_in_memory(value: Any) -> bool:
@@ -521,10 +556,23 @@ def _one_for_each_array(value: Any, seen: list[SymArray]) -> Any:
 
 
 def is_function(value: Any) -> bool:
-    """Whether it is a function, a class or a module, which Python code is handed as it is."""
+    """Whether it is a function, a class or a module, which Python code is handed as it is, or an object of another language's
+    that stands for a function in a module (scipy.fft.fft)."""
     if isinstance(value, types.BuiltinFunctionType):
         return isinstance(value.__self__, types.ModuleType)
-    return type(value) in (types.FunctionType, types.ModuleType, np.ufunc, type(np.sum), type)
+    if type(value) in (types.FunctionType, types.ModuleType, np.ufunc, type(np.sum), type):
+        return True
+    return callable(value) and not callees.is_object(value) and is_named(value)
+
+
+def is_named(function: Any) -> bool:
+    """Whether its module has it under its name."""
+    name, module = getattr(function, "__name__", None), getattr(function, "__module__", None)
+    if isinstance(function, types.ModuleType):
+        return sys.modules.get(function.__name__) is function
+    return (
+        isinstance(name, str) and isinstance(module, str) and getattr(sys.modules.get(module), name, None) is function
+    )
 
 
 def _with_functions(value: Any, functions: list[Any]) -> Any:
@@ -558,6 +606,8 @@ def _given_to(value: Any) -> Any:
 def _kind_of(tracer: Tracer, value: Any) -> Any:
     """As callees.seen() has it of real arguments."""
     if isinstance(value, (SymArray, np.ndarray, np.generic)):
+        if is_of_either_type(value):
+            refuse_kinds(value, "handing it to a call that Python makes")
         return "array", value.dtype.str, value.ndim
     if isinstance(value, SymInt):
         return int
@@ -574,6 +624,12 @@ def _kind_of(tracer: Tracer, value: Any) -> Any:
         refuse_kinds(value, "handing it to a call that Python makes")
         return type(value.hint)
     return callees.kind_of_plain(value, lambda one: _kind_of(tracer, one))
+
+
+def is_of_either_type(value: Any) -> bool:
+    """Whether data decide if it is NumPy's or Python's, and it cannot be both: np.float64 is a float."""
+    kinds = getattr(value, "kinds", None) or set()
+    return isinstance(value, Symbolic) and not kinds <= {"scalar", "float"}
 
 
 def _given(seen: Any, shapes: Sequence[Sequence[Any]]) -> Any:

@@ -38,7 +38,7 @@ from ..ops.operands import is_symbolic, known_key
 from ..ops.stages import materialized, of_its_kind
 from ..signatures import own_signature
 from ..structure import ZERO_DIMENSIONAL, Made, ViewSteps
-from ..symbolic.argument import Argument
+from ..symbolic.argument import Argument, HeldElsewhere
 from ..symbolic.arrays import Storage, SymArray
 from ..symbolic.compressed import Compressed
 from ..symbolic.decided import Decided
@@ -411,7 +411,9 @@ def _trace_decided(root: types.FunctionType, once: Callable[[Decided], Traced], 
             else:
                 decided.kept.add(loop.place)
         except Unreached as found:
-            raise found.unseen from None
+            if found.way in decided.unreached:
+                raise found.unseen from None
+            decided.unreached.add(found.way)
         except (RecursionError, MemoryError) as error:
             raise _too_deep(root, error) from None
 
@@ -567,6 +569,9 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
             return held_leaf(item, lambda: text.opened)
         if isinstance(item, SymArray):
             seen = shared.seen_through(item)
+            if isinstance(owner := seen.storage.argument, HeldElsewhere) and not item.is_scalar:
+                itself = owner.returned(not seen.chain, tracer.error)
+                return held_leaf(itself, itself.number)
             if shared.is_of_data(item) and not shared.is_part_of_known(seen):
                 returned.append(seen)
                 return add_held(seen, item, shared.why_held())
