@@ -604,8 +604,8 @@ def _look_into(  # noqa: PLR0917
             parts += (list if isinstance(value, list) else tuple).__iter__(value)  # type: ignore[arg-type]
         for part in parts:
             _look_into(part, found, seen, in_objects, depth + 1, owner, is_in_object)
-    elif kind in CONTAINERS and is_new:
-        if kind not in (tuple, frozenset):
+    elif (kind in CONTAINERS or (isinstance(value, tuple) and hasattr(kind, "_fields"))) and is_new:
+        if kind is not frozenset and not isinstance(value, tuple):
             (in_objects if is_in_object else seen).add(id(value))
         groups: list[Any] = [value.keys(), value.values()] if isinstance(value, dict) else [value]
         for items in groups:

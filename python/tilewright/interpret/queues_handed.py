@@ -16,7 +16,7 @@ import numpy as np
 # By the type of an item: the dtype of the array that holds it, and what the loop makes an element again.
 _TYPES: dict[type, str] = {int: "int", float: "float", np.int64: "numpy.int64", np.float64: "numpy.float64"}
 _DTYPES = {"int": np.int64, "float": np.float64, "numpy.int64": np.int64, "numpy.float64": np.float64}
-_LEAST_ROOM = 1024
+_LEAST_ROOM, _MOST_ROOM = 1 << 10, 1 << 22
 _BUILTINS = ("float", "int", "len", "type", "TypeError")  # that the loop calls beside its own
 
 Parents = Mapping[int, ast.AST]
@@ -132,7 +132,7 @@ def room_for(args: Sequence[Any]) -> int:
             count += one.size
         elif type(one) is list:
             count += len(one) + sum(len(row) for row in one if isinstance(row, (list, tuple, np.ndarray)))
-    return 2 * count
+    return min(2 * count, _MOST_ROOM)
 
 
 def put_back(value: Any, kind: QueueHanded, buffers: Sequence[Any], begin: int, end: int) -> None:
