@@ -191,19 +191,32 @@ class Seen:
 
 
 class NotSeen(Exception):  # noqa: N818 - the message is another exception's
-    """What a call of this kind gives is not known yet."""
+    """What a call of this kind gives is not known yet. `is_handed_others`: traces have asked for it, and the calls that were
+    seen there since were of another kind."""
+
+    def __init__(self, key: Any, is_handed_others: bool) -> None:
+        super().__init__()
+        self.key, self.is_handed_others = key, is_handed_others
 
 
 # (the function, what its arguments are like) -> its results: Array, bool, int, float, tuples and lists of those; or a text
 # that says why they are no stage's. Of a function that is not known to be pure: Seen.
 _SEEN: dict[Any, Any] = {}
+# Calls that were looked at, by the function and the way to it.
+_CALLED: collections.Counter[Any] = collections.Counter()
+# How many they were when a trace asked for such arguments last, and how often they were others since it had asked before.
+_ASKED: dict[Any, tuple[int, int]] = {}
+_LEAST_IN_VAIN = 2
 
 
 def seen(function: Any, args: Sequence[Any], kwargs: dict[str, Any], kind_of: Callable[[Any], Any]) -> Any:
     """What such a call gave. NotSeen, or TypeError with the reason where it is no stage."""
     key = _key(function, args, kwargs, kind_of)
     if key not in _SEEN:
-        raise NotSeen
+        called = _CALLED[key[0]]
+        before, in_vain = _ASKED.get(key, (called, 0))
+        _ASKED[key] = called, in_vain + (called > before)
+        raise NotSeen(key, _ASKED[key][1] >= _LEAST_IN_VAIN)
     found = _SEEN[key]
     if isinstance(found, str):
         raise TypeError(found)
@@ -330,6 +343,7 @@ def watching_effects(  # noqa: PLR0917
         results = [watched(*args, **kwargs)]  # no other reference
         begun = time.perf_counter()
         if before is not None:
+            _CALLED[function, way] += 1
             try:
                 _keep(key, seen_of(results, *before))
             except Exception as error:  # noqa: BLE001
@@ -432,6 +446,8 @@ def kind_of_plain(value: Any, kind_of: Callable[[Any], Any]) -> Any:
         return dict, tuple((key, kind_of(one)) for key, one in value.items())
     if type(value) in (int, float, complex):
         return type(value)
+    if type(value) is slice:  # has no hash
+        return slice, kind_of((value.start, value.stop, value.step))
     return type(value), value
 
 
@@ -440,7 +456,7 @@ def _kind_of(value: Any) -> Any:
         raise TypeError
     if isinstance(value, (np.ndarray, np.generic)):
         return "array", value.dtype.str, value.ndim
-    if is_object(value):
+    if is_object(value) or isinstance(value, np.random.Generator):
         return kind_of_object(type(value))
     return kind_of_plain(value, _kind_of)
 
@@ -536,16 +552,23 @@ def _kind_of_item(item: Any) -> Any:
 
 def arrays_held(result: Any, described: Any, arguments: Sequence[Any]) -> list[Any]:
     """Arrays in what Python keeps of a result. TypeError where they share memory with each other or with arguments, where two
-    containers are one, and where something else is in them."""
-    found: list[Any] = []
+    containers are one, and where something else is in them. What is in an object stays as it is (native/face/held_results.cpp):
+    there they may."""
+    # Each with the position of what Python keeps, where an object in it has the array; else with one of its own.
+    found: list[tuple[Any, int]] = []
     seen: set[int] = set()
-    for one in held_of(result, described):
-        _look_into(one, found, seen, 0)
-    given = [one for one in arguments if found and isinstance(one, np.ndarray)]
-    bounds = sorted(np.lib.array_utils.byte_bounds(one) for one in (*found, *given) if one.size)
-    if any(end > begin for (_, end), (begin, _) in itertools.pairwise(bounds)):
-        raise TypeError("it gives a container in which arrays share memory")
-    return found
+    for position, one in enumerate(held_of(result, described)):
+        there: set[int] = set()
+        _look_into(one, found, seen, there, 0, position)
+        seen |= there
+    given = [(one, -2 - 2 * k) for k, one in enumerate(arguments) if found and isinstance(one, np.ndarray)]
+    bounds = sorted((*np.lib.array_utils.byte_bounds(one), owner) for one, owner in (*found, *given) if one.size)
+    last, last_owner = 0, 0
+    for begin, end, owner in bounds:
+        if begin < last and owner != last_owner:
+            raise TypeError("it gives a container in which arrays share memory")
+        last, last_owner = max((last, last_owner), (end, owner))
+    return [one for one, _ in found]
 
 
 _DEEPEST_HELD, _MOST_HELD = 20, 10_000
@@ -553,16 +576,23 @@ _NEVER_HOLD_ARRAYS = (types.ModuleType, types.BuiltinFunctionType, type, np.dtyp
 _LEAVES = {str, bytes, bool, int, float, complex, type(None), np.float64, np.float32, np.int64, np.bool_}
 
 
-def _look_into(value: Any, found: list[Any], seen: set[int], depth: int) -> None:
+def _look_into(  # noqa: PLR0917
+    value: Any, found: list[tuple[Any, int]], seen: set[int], in_objects: set[int], depth: int, owner: int,
+    is_in_object: bool = False,
+) -> None:  # fmt: skip
     kind = type(value)
-    if len(seen) > _MOST_HELD:
+    if is_in_object and id(value) in in_objects:
+        return
+    if len(seen) + len(in_objects) > _MOST_HELD:
         raise TypeError(f"it gives a container of more than {_MOST_HELD:,} others")
+    is_new = depth < _DEEPEST_HELD and id(value) not in seen and id(value) not in in_objects
     if kind is np.ndarray and not value.dtype.hasobject:
-        found.append(value)
+        found.append((value, owner if is_in_object else -1 - 2 * len(found)))
     elif kind in _LEAVES or isinstance(value, (np.generic, *_NEVER_HOLD_ARRAYS)):
         return
-    elif is_object(value) and depth < _DEEPEST_HELD and id(value) not in seen:
-        seen.add(id(value))
+    elif is_object(value) and is_new:
+        is_in_object = is_in_object or not isinstance(value, (list, tuple))
+        (in_objects if is_in_object else seen).add(id(value))
         parts = [*getattr(value, "__dict__", {}).values()]
         for slot in (one for cls in kind.__mro__ for one in vars(cls).values()):
             if isinstance(slot, types.MemberDescriptorType):
@@ -573,15 +603,15 @@ def _look_into(value: Any, found: list[Any], seen: set[int], depth: int) -> None
         elif isinstance(value, (list, tuple)):
             parts += (list if isinstance(value, list) else tuple).__iter__(value)  # type: ignore[arg-type]
         for part in parts:
-            _look_into(part, found, seen, depth + 1)
-    elif kind in CONTAINERS and depth < _DEEPEST_HELD and id(value) not in seen:
+            _look_into(part, found, seen, in_objects, depth + 1, owner, is_in_object)
+    elif kind in CONTAINERS and is_new:
         if kind not in (tuple, frozenset):
-            seen.add(id(value))
+            (in_objects if is_in_object else seen).add(id(value))
         groups: list[Any] = [value.keys(), value.values()] if isinstance(value, dict) else [value]
         for items in groups:
             if not set(map(type, items)) <= _LEAVES:
                 for item in items:
-                    _look_into(item, found, seen, depth + 1)
+                    _look_into(item, found, seen, in_objects, depth + 1, owner, is_in_object)
     else:
         raise TypeError(f"it gives a container of a {kind.__name__}, or one twice")
 

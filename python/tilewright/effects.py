@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import types
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -54,6 +54,7 @@ class Made:
     result: Any = None
     error: BaseException | None = None
     outside: list[Change] = field(default_factory=list)  # of what the compiled function reads beside it
+    states: list[Any] = field(default_factory=list)  # of the generators that it was handed, behind the call
     kept: list[int] = field(default_factory=list)  # which of `given` somebody holds behind it
     handed: list[Any] = field(default_factory=list)  # its arguments' containers, where somebody holds one behind it
     shared: list[Any] = field(default_factory=list)  # arrays of its own that somebody else holds behind it
@@ -79,6 +80,8 @@ class Made:
                 theirs.update(items)
         for change in self.outside:
             change.redo()
+        for generator, state in zip(generators_in((args, kwargs)), self.states, strict=True):
+            generator.bit_generator.state = state
         if self.error is not None:
             raise self.error
         result, kept = self._with(self.result, arguments), [(self.given[k], arguments[k]) for k in self.kept]
@@ -148,6 +151,15 @@ def taken() -> list[Made]:
     return _here.made.pop() if _here.made else []
 
 
+def generators_in(value: Any) -> Iterator[Any]:
+    """Random generators among arguments, in order."""
+    if isinstance(value, (np.random.Generator, np.random.RandomState)):
+        yield value
+    elif type(value) in (list, tuple, dict):
+        for one in value.values() if type(value) is dict else value:
+            yield from generators_in(one)
+
+
 class Effect:
     """What a stage calls: the function, with arrays of their own, and its results piece by piece, then what it wrote."""
 
@@ -190,6 +202,7 @@ class Effect:
             made.error = error
             raise
         finally:
+            made.states = [one.bit_generator.state for one in generators_in((args, kwargs))]
             del _here.made[calls:]  # of calls inside that were interrupted
             made.written = written_of(before, given)
             made.is_reformed = forms_of(given) != forms
@@ -288,6 +301,7 @@ class Replay:
 _asked: dict[tuple[Any, Way], int] = {}  # and how often the compiled function was watched before
 _reached: set[tuple[Any, Way]] = set()
 _LEAST_WATCHED = 2  # calls that do not come to a place, before it is one that calls do not come to
+_asked_pure: dict[Any, int] = {}  # the same of functions that are known to be pure, wherever they are called
 _asked_parts: dict[tuple[Any, Way], None] = {}  # statements, the last ones asked for last
 
 
@@ -295,10 +309,26 @@ def ask(function: Any, way: Way, root: types.CodeType) -> bool:
     """The function is to be looked at when a watched call calls it there. Whether no watched call came there so far."""
     watched = times_watched(root)
     asked = _asked.setdefault((function, way), watched)
+    for one in [one for one in _asked_parts if _covers(one[1], way)]:
+        del _asked_parts[one]  # another trace's: what is inside of it is found on another way
     if is_part(function):
-        _asked_parts.pop((function, way), None)
         _asked_parts[function, way] = None
     return (function, way) not in _reached and watched - asked >= _LEAST_WATCHED
+
+
+def is_out_of_sight(key: Any, root: types.CodeType) -> bool:
+    """Whether calls were watched in vain for what a pure function gives: what calls it cannot be looked into."""
+    watched = times_watched(root)
+    return watched - _asked_pure.setdefault((key, root), watched) > _LEAST_WATCHED
+
+
+def _covers(part: Way, way: Way) -> bool:
+    """Whether the statements at the end of a way are those at the other one's, or around what it leads to."""
+    *around, (line, column, *end) = part
+    if tuple(around) != way[: len(around)] or len(way) < len(part):
+        return False
+    first, second, *last = way[len(around)]
+    return (line, -1 - column) <= (first, second if second >= 0 else -1 - second) and last <= end
 
 
 def parts_of(code: Any, around: Way) -> list[Site]:

@@ -9,8 +9,9 @@ from contextlib import suppress
 
 from .plan import Build
 
-# A call waits for a build that takes so much time of the processor, but no longer than this by the clock.
-PATIENCE_S, MOST_WAITING_S = 0.5, 5.0
+# A call waits for a build that takes so much time of the processor, for one that nobody asked for less, but no longer than
+# this by the clock.
+PATIENCE_S, UNASKED_PATIENCE_S, MOST_WAITING_S = 3.0, 0.5, 5.0
 
 
 class _Later(threading.Thread):
@@ -19,37 +20,51 @@ class _Later(threading.Thread):
         self.make = make
         self.made: Build | None = None
         self.error: BaseException | None = None
+        self.is_over = False
+        self.then: set[Callable[[], None]] = set()
 
     def run(self) -> None:
         try:
             self.made = self.make()
         except BaseException as error:  # noqa: BLE001  (whoever takes the build gets it)
             self.error = error
+        self.is_over = True
+        for one in [*self.then]:
+            one()
 
-    def wait(self) -> None:
+    def wait(self, patience_s: float) -> None:
         until = time.monotonic() + MOST_WAITING_S
         with suppress(OSError):  # it has ended meanwhile
             clock = time.pthread_getcpuclockid(self.ident or 0)
-            while self.is_alive() and time.clock_gettime(clock) < PATIENCE_S and time.monotonic() < until:
+            while self.is_alive() and time.clock_gettime(clock) < patience_s and time.monotonic() < until:
                 self.join(0.01)
 
 
 _begun: dict[str, _Later] = {}  # by the keys of builds
 
 
-def is_done(key: str, make: Callable[[], Build]) -> bool:
+def is_done(key: str, make: Callable[[], Build], is_asked_for: bool = False) -> bool:
     """Whether a build is there, or came while the call could wait; else another thread goes on with it."""
     later = _begun.get(key)
     if later is None:
         later = _begun[key] = _Later(make)
         later.start()
-        later.wait()
+        later.wait(PATIENCE_S if is_asked_for else UNASKED_PATIENCE_S)
     return not later.is_alive()
 
 
 def goes_on(key: str) -> bool:
     """Whether another thread is at it."""
     return key in _begun and _begun[key].is_alive()
+
+
+def when_over(key: str, then: Callable[[], None]) -> bool:
+    """Whether a build goes on: `then` is called at its end."""
+    later = _begun.get(key)
+    if later is None:
+        return False
+    later.then.add(then)
+    return not later.is_over
 
 
 def taken(key: str) -> Build | None:

@@ -54,6 +54,9 @@ class NumpyCalls(Specializing):
         times, start_ns = self._watched_ns.setdefault(call_key(args, kwargs), []), time.perf_counter_ns()
         try:
             return _run_watched(self.__wrapped__, args, kwargs)
+        except Exception:
+            self._raised_watched.add(call_key(args, kwargs))
+            raise
         finally:
             times.append(time.perf_counter_ns() - start_ns)
 

@@ -100,6 +100,8 @@ class Serving(DeviceCalls):
                 return self._in_first_plan(specialization, bound, args, kwargs, out, began_ns)
             return self._in_plan(specialization, bound, args, kwargs, out)
         if way == "later":
+            if out is None and self.is_asked_for:
+                self._stay_until_built(specialization, args, kwargs)
             return self._in_numpy(args, kwargs, out)
         if way == "unserved":
             return self._unserved(specialization, bound, args, kwargs, out)
@@ -114,6 +116,12 @@ class Serving(DeviceCalls):
             self._refused[call_key(args, kwargs)] = own_error
             self._fall_back(own_error)
         return result
+
+    def _stay_until_built(self, specialization: Specialization, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Finding out again that another thread builds what such a call needs takes 100 us."""
+        self.stay(shape_key(args, kwargs)[: len(args) + len(kwargs)], tuple(kwargs), self.__wrapped__)
+        if not specialization.when_built(self.forget_stayed):
+            self.forget_stayed()
 
     def _look_inside_of_long_calls(self, took_s: float) -> None:
         """NumPy runs the function: once two calls in a row took long (one may find nothing in the caches, or wait for others'
@@ -183,7 +191,7 @@ class Serving(DeviceCalls):
         if specialization.numpy_reason(bound) is None:
             # What Python does between kernels, or around a function that nobody asked for, bounds what is won.
             may_wait = specialization.traced.has_effects or not self.is_asked_for
-            if may_wait and not specialization.is_built(bound):
+            if may_wait and not specialization.is_built(bound, self.is_asked_for):
                 return "later"
             if not self._compile_for(specialization, bound):
                 return "plan"
@@ -201,7 +209,9 @@ class Serving(DeviceCalls):
         """Whether a call may still show what it calls: each shows some, where branches on data hide others. Words that are
         new at each call would be watched for ever."""
         if len(self._watched_ns.get(call_key(args, kwargs), ())) >= _MAX_WATCHED:
-            return False
+            return (
+                bool(self.strict) and call_key(args, kwargs) in self._raised_watched
+            )  # its own error is what it raises
         return bool(self.strict) or self._watched_alike[without_values(shape_key(args, kwargs))] < _MAX_WATCHED
 
     def _may_be_of_the_trace(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:

@@ -154,18 +154,22 @@ class Specialization:
                 ]
         logs.logger.info("%s: runs in NumPy: %s", self.signature, reason)
 
-    def is_built(self, bound: Bound) -> bool:
+    def is_built(self, bound: Bound, is_asked_for: bool) -> bool:
         """Whether the version that a call needs is there, or soon is; else another thread builds it."""
         if self.fits(bound) or len(self.versions) >= _MAX_VERSIONS:
             return True
         request = self.request(bound)
         self._being_built = request.key()
-        return is_built(request)
+        return is_built(request, is_asked_for)
 
     @property
     def is_being_built(self) -> bool:
         """Whether another thread builds a version of it."""
         return later_builds.goes_on(self._being_built)
+
+    def when_built(self, then: Callable[[], None]) -> bool:
+        """Whether another thread builds a version of it: `then` is called at the end."""
+        return later_builds.when_over(self._being_built, then)
 
     def add_version(self, bound: Bound) -> plan.Version:
         """Build the version that this call needs and put it in its place; where none can serve it, nothing is built twice."""

@@ -71,6 +71,7 @@ class Specializing(_face.Dispatcher):
         self._begun: dict[tuple[Any, ...], Any] = {}  # traces that wait for what a watched call shows
         self._watched_ns: dict[tuple[Any, ...], list[int]] = {}  # how long such calls took that ran watched
         self._watched_alike: Counter[tuple[Any, ...]] = Counter()  # how many, by all but their words and numbers
+        self._raised_watched: set[tuple[Any, ...]] = set()  # calls that raised something while they were watched
         self._raised_nothing: set[tuple[Any, ...]] = set()  # calls in NumPy, of which the trace raised something
         self._stays: set[tuple[Any, ...]] = set()  # calls that NumPy is known to serve best, or alone
         self._lock = forks.Lock()
@@ -291,6 +292,7 @@ class Specializing(_face.Dispatcher):
             self._begun.clear()
             self._watched_ns.clear()
             self._watched_alike.clear()
+            self._raised_watched.clear()
             self._raised_nothing.clear()
             self._refused.clear()
             self._specializations.clear()

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 _TRIED = 3  # calls of each side, where none may be made twice
+# Short calls cost next to nothing, and another process that has the core for a turn takes longer than they do.
+_SHORT_NS, _TRIED_SHORT, _LEAST_SHORT = 5_000_000, 6, 2
 _WORTH = 1.02  # compiled code may take that much longer: a call's noise
 # Compiled code needs no more of them that takes so much less, or more, than NumPy.
 _CLEARLY_FASTER, _CLEARLY_SLOWER = 0.8, 2.0
@@ -29,6 +31,9 @@ class Trial:
         warm = self.plan_ns[1:]
         if not warm or not self.numpy_ns:
             return False
+        if min(*warm, *self.numpy_ns) < _SHORT_NS:
+            loses = len(warm) >= _LEAST_SHORT and min(warm) > _CLEARLY_SLOWER * max(self.numpy_ns)
+            return loses or len(warm) >= _TRIED_SHORT
         numpy_ns = min(self.numpy_ns) if len(self.numpy_ns) > 1 else self.numpy_ns[0] / _COLD
         is_clear = min(warm) < _CLEARLY_FASTER * numpy_ns or min(warm) > _CLEARLY_SLOWER * max(self.numpy_ns)
         return is_clear or len(warm) >= _TRIED

@@ -7,7 +7,7 @@ import pytest
 import tilewright
 from tilewright.interpret import inner_calls
 from tilewright.interpret.inner_calls import InnerCalls
-from tilewright.interpret.inner_tries import Account, here
+from tilewright.interpret.inner_tries import Account, Turns, here
 
 pytestmark = pytest.mark.compile
 
@@ -147,6 +147,30 @@ def test_what_is_no_faster_is_called_as_it_is():
     inner = InnerCalls(calls_it)
     for _ in range(6):
         assert inner(x) == calls_it(x)
+    assert not inner.calls_others
+
+
+def test_looking_at_calls_ends_where_it_is_in_vain():
+    for plain_s, looked_at_s, is_left in ((1.0e-3, 1.05e-3, True), (1.0e-3, 0.9e-3, False), (9.0e-3, 1.0e-3, False)):
+        turns, took, events = Turns(), [], 3
+        for _ in range(200):
+            is_plain = turns.is_plain(events)
+            took.append(is_plain)
+            if turns.loses(is_plain, plain_s if is_plain else looked_at_s):
+                break
+        assert (len(took) < 200) == is_left
+        assert not any(took[:40])  # while things are found out
+        assert took.count(True) == (2 if plain_s > 2 * looked_at_s else 12 if is_left else 36)
+    turns = Turns()  # where something is found again and again, there are none
+    assert not any(turns.is_plain(k // 10) or turns.loses(False, 1.0e-3) for k in range(200))
+
+
+def test_a_function_that_gains_nothing_is_pythons():
+    x, inner = np.arange(5.0), InnerCalls(words_of)
+    assert inner.calls_others
+    inner._turns.loses = lambda *_: True  # type: ignore[method-assign]
+    for _ in range(3):
+        assert inner(x, 0.5) == words_of(x, 0.5)
     assert not inner.calls_others
 
 

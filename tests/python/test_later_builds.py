@@ -10,6 +10,7 @@ import tilewright
 from tilewright import builder, later_builds
 from tilewright.errors import InternalError
 from tilewright.interpret import inner_calls
+from tilewright.serving import Serving
 
 pytestmark = pytest.mark.compile
 
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.compile
 def held_back(monkeypatch, tmp_path):
     """Builds go on once this is set, in threads that no call waits for."""
     monkeypatch.setenv("TILEWRIGHT_CACHE", "off")
-    monkeypatch.setattr(later_builds, "PATIENCE_S", 0.0)
+    monkeypatch.setattr(later_builds, "MOST_WAITING_S", 0.0)
     monkeypatch.setattr(later_builds, "_begun", {})
     goes_on, compile_now = threading.Event(), builder.compile_now
 
@@ -62,6 +63,26 @@ def test_python_runs_calls_while_another_thread_builds(held_back):
     assert heard == [3] * 6
 
 
+def test_such_calls_cost_next_to_nothing_meanwhile(held_back, monkeypatch):
+    came = []
+    bind = Serving._bind
+    monkeypatch.setattr(Serving, "_bind", lambda self, *args: came.append(args) or bind(self, *args))
+    compiled = tilewright.jit(told([]), strict=True)
+    for _ in range(4):
+        compiled(np.arange(5.0))
+    came.clear()
+    for _ in range(20):
+        assert compiled(np.arange(5.0)) == 23.0
+    assert not came
+    assert compiled(np.arange(6.0)) == 33.0  # is none of them
+    assert len(came) == 1
+    held_back.set()
+    for later in [*later_builds._begun.values()]:
+        later.join()
+    assert compiled(np.arange(5.0)) == 23.0
+    assert len(came) > 1 and compiled.specializations[0].versions
+
+
 def test_who_asks_for_the_program_waits_for_it(held_back):
     x = np.arange(5.0)
     compiled = tilewright.jit(told([]), strict=True)
@@ -97,8 +118,10 @@ def test_a_build_whose_thread_a_fork_left_behind_is_made_anew():
     later.start()
     later.join()  # without a build, as in a child of a fork
     assert later_builds.is_done("a key", lambda: None)
+    assert not later_builds.when_over("a key", list)
     assert later_builds.taken("a key") is None
     assert later_builds.taken("a key") is None
+    assert not later_builds.when_over("a key", list)
 
 
 def test_inner_functions_are_pythons_while_another_thread_builds_them(held_back, monkeypatch):

@@ -341,6 +341,25 @@ def test_what_goes_in_and_comes_out():
         rest.call(a=1, c=2)
 
 
+def grown(x, limit):
+    values = [float(x[0])]
+    while values[-1] < limit:
+        values = sorted(values)[-3:] + [values[-1] + abs(float(x[len(values) % 3])) + 0.1]
+    return {"end": values[-1], "count": len(values)}
+
+
+def of_each_limit(x, limits):
+    return {float(limit): grown(x * 2, limit) for limit in limits}
+
+
+def test_a_function_of_one_statement_is_a_part_where_its_call_was_not_enough():
+    compiled = tilewright.jit(of_each_limit, strict=True)
+    x = np.array([0.5, 0.25, 1.5, 2.0])
+    for limits in (np.array([2.0, 5.0]), np.array([3.0, 1.0]), np.array([2.0]), np.array([4.0, 9.0])):
+        assert repr(compiled(x, limits)) == repr(of_each_limit(x, limits))
+    assert "lines_" in compiled.explain()
+
+
 def test_statements_that_do_not_stand_alone():
     def breaks(x):
         for k in range(3):
@@ -367,18 +386,33 @@ def slow_between(x):
 @pytest.mark.numpy_may_win
 def test_calls_that_cannot_be_repeated_are_made_by_either_until_one_is_faster():
     compiled = tilewright.jit(slow_between, strict=True)
-    for _ in range(14):
+    for _ in range(20):
         assert repr(compiled(Y)) == repr(slow_between(Y))
     (specialization,) = compiled.specializations
     assert specialization.trial is None
-    times = Trial(plan_ns=[900, 50], numpy_ns=[200])
+
+
+def trial_of(plan_ms, numpy_ms):
+    return Trial(plan_ns=[int(one * 1e6) for one in plan_ms], numpy_ns=[int(one * 1e6) for one in numpy_ms])
+
+
+def test_a_trial_is_over_once_one_side_is_faster():
+    times = trial_of([900, 50], [200])
     assert times.is_over and times.why_numpy == ""
-    assert not Trial(plan_ns=[900, 100], numpy_ns=[200]).is_over  # NumPy's is a cold one
-    assert Trial(plan_ns=[900, 100], numpy_ns=[500, 200]).is_over
-    times = Trial(plan_ns=[900, 190], numpy_ns=[200])
-    assert not times.is_over
-    times = Trial(plan_ns=[900, 250, 230, 260], numpy_ns=[200, 210, 205])
-    assert times.is_over and times.why_numpy == "NumPy takes 0.2 us, compiled code 0.2 us"
+    assert not trial_of([900, 100], [200]).is_over  # NumPy's is a cold one
+    assert trial_of([900, 100], [500, 200]).is_over
+    assert not trial_of([900, 190], [200]).is_over
+    times = trial_of([900, 250, 230, 260], [200, 210, 205])
+    assert times.is_over and times.why_numpy == "NumPy takes 200000.0 us, compiled code 230000.0 us"
+
+
+def test_a_trial_of_short_calls_does_not_hang_on_one_of_them():
+    assert not trial_of([9, 0.1], [1]).is_over
+    assert not trial_of([9, 12], [1, 1.1]).is_over  # another process had the core
+    assert trial_of([9, 3, 4], [1, 1.1]).is_over
+    times = trial_of([9, 1, 12, 1, 1, 1, 1], [2, 14, 2, 2, 2, 2])
+    assert times.is_over and times.why_numpy == ""
+    assert not trial_of([9, 1, 12, 1, 1, 1], [2, 14, 2, 2, 2, 2]).is_over
 
 
 @pytest.mark.numpy_may_win

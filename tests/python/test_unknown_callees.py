@@ -24,6 +24,7 @@ GLOBAL = 0
 @pytest.fixture(autouse=True)
 def nothing_seen(monkeypatch):
     monkeypatch.setattr(callees, "_SEEN", {})
+    monkeypatch.setattr(callees, "_ASKED", {})
     monkeypatch.setattr(effects, "_asked", {})
     LOG.clear()
 
@@ -348,11 +349,21 @@ def test_statements_that_change_what_nothing_else_reads_are_pythons(function):
     assert compiled.specializations
 
 
-def test_what_no_stage_can_be_is_refused_with_its_own_reason():
-    def of_a_global(x):
-        return rebinds(x * 2) + GLOBAL
+def of_a_global(x):
+    return rebinds(x * 2) + GLOBAL
 
-    assert "GLOBAL" in refusal(of_a_global, X)
+
+def test_a_function_that_reads_what_it_changes_is_pythons():
+    compiled = tilewright.jit(of_a_global, strict=True)
+    for k in range(9):
+        before = GLOBAL
+        result = compiled(X + k)
+        assert before + 1 == GLOBAL
+        globals()["GLOBAL"] = before
+        assert agree(result, of_a_global(X + k))
+
+
+def test_what_no_stage_can_be_is_refused_with_its_own_reason():
     with pytest.raises(tilewright.TraceError, match="strict='kernels'|LOG.append"):
         tilewright.jit(writes, strict="kernels")(X.copy(), 2.0)
 
@@ -728,3 +739,34 @@ def test_a_call_takes_more_numbers_than_a_stage_has_operands():
         assert log == wanted_log
     assert len(compiled._specializations) == 1
     assert "list([" in compiled.explain()
+
+
+@tilewright.stage
+def in_order(x):
+    return np.array(sorted(x.tolist()))
+
+
+class Ordered:
+    def __init__(self, x):
+        self.items = in_order(x)
+
+
+class Noted:
+    def __init__(self, x):
+        note(x.sum())
+        self.items = x
+
+
+def made_of_what_is_not_looked_into(x):
+    y = x + 1.0
+    return Ordered(y).items * 2, Noted(y).items[0]
+
+
+def test_what_watched_calls_do_not_show_is_pythons_with_the_statement_around():
+    compiled = tilewright.jit(made_of_what_is_not_looked_into, strict=True)
+    for k in range(12):
+        (first, second), expected = compiled(X), made_of_what_is_not_looked_into(X)
+        np.testing.assert_array_equal(first, expected[0])
+        assert second == expected[1]
+        assert len(LOG) == 2 * (k + 1)
+    assert compiled.specializations

@@ -122,6 +122,7 @@ class Frame:
         self.at_yield: Callable[[Any], None] | None = None  # of a context manager's generator
         self.tries = 0  # bodies of try statements that run
         self.variables: dict[str, Any] = {}
+        self.given: dict[str, Any] = {}  # the variables that it began with
         self.locals, self.nonlocals, self.globals = _scopes(node)
 
     def of_generator(self, node: ast.GeneratorExp) -> Frame:

@@ -23,7 +23,7 @@ from ..taken_ways import Site
 from .handed_values import NUMBERS, is_plain
 from .inner_loops import InnerLoop, LoopsByCells, cell_of, loops_of
 from .inner_objects import MadeBy, Method, MethodsByCells, is_users_class, may_be_run, methods_called
-from .inner_tries import Account, here
+from .inner_tries import Account, Turns, here
 from .outlined import has_private_names, in_closure
 from .pure import is_numpys
 from .source import site_of, source_of
@@ -107,7 +107,7 @@ class InnerCalls:
         self._made_of = parts_of(function)
         self._is_running = False
         self._runs, self._known_events = 0, -1
-        self._account = Account()
+        self._account, self._turns = Account(), Turns()
         node = getattr(function, "__tilewright_node__", None) or source_of(function)
         if isinstance(node, ast.FunctionDef) and not has_private_names(function, node):
             self._node = node
@@ -171,12 +171,17 @@ class InnerCalls:
         assert self._call is not None
         account = here.account = self._account
         account.wake()
+        is_plain = self._turns.is_plain(Settling.events)
         begun, tried_s = time.perf_counter(), account.tried_s
         try:
-            return self._call(*args, **kwargs)
+            return (self.function if is_plain else self._call)(*args, **kwargs)
         finally:
             here.account = None
-            account.ran_s += time.perf_counter() - begun - (account.tried_s - tried_s)
+            took_s = time.perf_counter() - begun
+            account.ran_s += took_s - (account.tried_s - tried_s)
+            if self._turns.loses(is_plain, took_s):
+                self._call = None  # it is Python's
+                Settling.events += 1
 
     def _leave_what_is_pythons(self) -> None:
         """Nothing stands between Python and what it runs itself."""
@@ -352,7 +357,8 @@ class _InnerLoop(_Inner):
 
     def _is_handed_alike(self, args: Sequence[Any], kwargs: Mapping[str, Any], given: Sequence[Any]) -> bool:
         """A list whose items get another type is no array's."""
-        if not any(self.kinds or ()):
+        # Queues are empty behind the loop; of what kind lists are the results of compiled code say then.
+        if not any(self.kinds or ()) or self.loop.uses.queues:
             return True
         kinds = self.kinds
         behind = [one for one in self._handed(args, kwargs) if not isinstance(one, NUMBERS)]

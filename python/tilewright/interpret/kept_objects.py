@@ -11,6 +11,8 @@ from ..callees import CONTAINERS, Held
 from ..ops.stages import Gives
 from ..symbolic.graph import INT64, Value
 from ..symbolic.stages import Raw, Stage
+from .generators import SymGenerator
+from .staged_draws import DrawsAreStages, StagedGenerator
 from .staged_lists import StagedList
 
 if TYPE_CHECKING:
@@ -67,8 +69,10 @@ class KeptObject:
 
 def handed(value: Any) -> Any:
     """An argument of a call that Python makes, in which what is kept is the stages' own."""
-    if isinstance(value, KeptObject):
+    if isinstance(value, (KeptObject, StagedGenerator)):
         return value.handed()
+    if isinstance(value, SymGenerator):
+        raise DrawsAreStages
     if type(value) in (list, tuple):
         return type(value)(map(handed, value))
     if type(value) is dict:

@@ -20,7 +20,8 @@ _LOCALS, _PICK = "__tilewright_locals__", "__tilewright_pick__"
 _GIVES = "__tilewright_gives__"
 _UNSET: Any = type("_Unset", (), {"__repr__": lambda _: "unset"})()
 # About the function that runs, whose own variables they read.
-_OF_THE_FRAME = frozenset(["super", "locals", "globals", "vars", "dir", "eval", "exec", "__class__"])
+_ALL_VARIABLES = frozenset(["locals", "vars", "dir", "eval", "exec"])
+_OF_THE_FRAME = frozenset(["super", "globals", "__class__"]) | _ALL_VARIABLES
 # About where an array's elements lie, where Python has copies of the arrays of the call; and about how NumPy and Python warn.
 _OF_THE_MEMORY = frozenset(["strides", "base", "ctypes", "flags", "setflags", "resize", "__array_interface__"])
 _OF_NO_CALL = frozenset(
@@ -45,6 +46,7 @@ class Outline:
     gives: tuple[str, ...]
     call: types.FunctionType
     records_warnings: bool = False
+    own_keywords: str | None = None  # the dict of **keywords of the function's call, where nobody else reads it again
 
 
 def part_site(first: ast.stmt, last: ast.stmt) -> Site:
@@ -114,9 +116,9 @@ def outline_in(function: types.FunctionType, node: ast.FunctionDef, site: Site) 
     statements = block[first : last + 1]
     if not _stands_alone(statements):
         return None
-    if _stores(statements) & _declared(inside(node.body), ast.Nonlocal):
+    if stores(statements) & _declared(inside(node.body), ast.Nonlocal):
         return None  # as a function of their own they would set a variable of that
-    globals_set = sorted(_stores(statements) & _declared(inside(node.body, *DEFINITIONS), ast.Global))
+    globals_set = sorted(stores(statements) & _declared(inside(node.body, *DEFINITIONS), ast.Global))
     code = function.__code__
     own = {*code.co_varnames, *code.co_cellvars}
     reads = sorted(read_first(statements, set()) & own)
@@ -133,18 +135,21 @@ def outline_in(function: types.FunctionType, node: ast.FunctionDef, site: Site) 
     ]
     needed |= {name for one in functions for name in loads(one)}
     needed |= set(getattr(function, _GIVES, ()))
+    if {item.id for one in node.body for item in ast.walk(one) if isinstance(item, ast.Name)} & _ALL_VARIABLES:
+        needed |= set(own)
     begin = site_of(statements[0])[:2]
     named = set(map(id, _functions_given(node.body, list(own)))) if block is not node.body else set()
     earlier = [one for one in functions if site_of(one)[:2] < begin or id(one) in named]
-    if _stores(statements) & {name for one in earlier for name in loads(one)}:
+    if stores(statements) & {name for one in earlier for name in loads(one)}:
         return None  # those would go on seeing the variable of the function itself
-    gives = sorted(_stores(statements) & own & needed)
+    gives = sorted(stores(statements) & own & needed)
     # Functions that are made inside, and given out, see the variables of the part, not what is assigned to those later.
     behind = block[last + 1 :] if block is node.body else node.body
-    if {name for one in _functions_given(statements, gives) for name in loads(one)} & _stores(behind):
+    if {name for one in _functions_given(statements, gives) for name in loads(one)} & stores(behind):
         return None
-    call = _compiled(function, node, statements, reads, gives, globals_set, site)
-    return Outline(site, tuple(reads), tuple(gives), call, _records_warnings(statements))
+    keywords = node.args.kwarg.arg if node.args.kwarg is not None and node.args.kwarg.arg not in needed else None
+    call = _compiled(function, node, statements, reads, gives, globals_set, site, keywords)
+    return Outline(site, tuple(reads), tuple(gives), call, _records_warnings(statements), keywords)
 
 
 def _functions_given(statements: Iterable[ast.stmt], gives: Sequence[str]) -> Iterator[ast.AST]:
@@ -241,7 +246,8 @@ def _leaves_a_loop(node: ast.AST) -> bool:
     return any(map(_leaves_a_loop, ast.iter_child_nodes(node)))
 
 
-def _stores(statements: Iterable[ast.stmt]) -> set[str]:
+def stores(statements: Iterable[ast.stmt]) -> set[str]:
+    """Names to which they may give a value, but for variables of comprehensions."""
     found: set[str] = set()
     of_comprehensions: set[ast.AST] = set()
     for item in inside(statements, *DEFINITIONS, ast.Lambda):
@@ -268,7 +274,7 @@ def loads(node: ast.AST | None) -> set[str]:
     if isinstance(node, (ast.Lambda, ast.FunctionDef)):
         body = [node.body] if isinstance(node, ast.Lambda) else node.body
         parameters = {item.arg for item in ast.walk(node.args) if isinstance(item, ast.arg)}
-        own = parameters | (_stores(node.body) if isinstance(node, ast.FunctionDef) else set())
+        own = parameters | (stores(node.body) if isinstance(node, ast.FunctionDef) else set())
         defaults = [*node.args.defaults, *(one for one in node.args.kw_defaults if one is not None)]
         return {name for one in body for name in loads(one)} - own | {name for one in defaults for name in loads(one)}
     found = {name for child in ast.iter_child_nodes(node) for name in loads(child)}
@@ -303,11 +309,12 @@ def read_first(statements: Iterable[ast.stmt], known: set[str]) -> set[str]:
     for node in statements:
         if isinstance(node, ast.If):
             reads(node.test)
-            ways = inner(node.body), inner(node.orelse)
-            known |= ways[0] & ways[1]
+            ways = [inner(block) for block in (node.body, node.orelse)]
+            behind = [way for way, block in zip(ways, (node.body, node.orelse), strict=True) if not _ends_there(block)]
+            known |= set.intersection(*(behind or ways))
         elif isinstance(node, ast.For):
             reads(node.iter, node.target)
-            inner(node.body, _stores([ast.Expr(node.target)]))
+            inner(node.body, stores([ast.Expr(node.target)]))
             inner(node.orelse)
         elif isinstance(node, ast.While):
             reads(node.test)
@@ -317,13 +324,13 @@ def read_first(statements: Iterable[ast.stmt], known: set[str]) -> set[str]:
             for item in node.items:
                 reads(item.context_expr)
             known |= {
-                name for item in node.items if item.optional_vars for name in _stores([ast.Expr(item.optional_vars)])
+                name for item in node.items if item.optional_vars for name in stores([ast.Expr(item.optional_vars)])
             }
             inner(node.body)
         elif isinstance(node, ast.Match):
             reads(node.subject)
             for case in node.cases:
-                bound = _stores([ast.Expr(case.pattern)])  # type: ignore[arg-type]
+                bound = stores([ast.Expr(case.pattern)])  # type: ignore[arg-type]
                 found.update(
                     name for part in (case.pattern, case.guard) for name in loads(part) if name not in known | bound
                 )
@@ -340,12 +347,17 @@ def read_first(statements: Iterable[ast.stmt], known: set[str]) -> set[str]:
                 reads(*node.decorator_list, *node.args.defaults, *node.args.kw_defaults)
                 known.add(node.name)
             reads(node)
-            known |= _stores([node]) - {
+            known |= stores([node]) - {
                 item.target.id
                 for item in ast.walk(node)
                 if isinstance(item, ast.NamedExpr) and isinstance(item.target, ast.Name)
             }
     return found
+
+
+def _ends_there(block: Sequence[ast.stmt]) -> bool:
+    """Whether nothing runs behind such statements."""
+    return bool(block) and isinstance(block[-1], (ast.Return, ast.Raise, ast.Break, ast.Continue))
 
 
 class _Returns(ast.NodeTransformer):
@@ -364,7 +376,7 @@ class _Returns(ast.NodeTransformer):
 
 def _compiled(  # noqa: PLR0917
     function: types.FunctionType, node: ast.FunctionDef, statements: Sequence[ast.stmt], reads: Sequence[str],
-    gives: Sequence[str], globals_set: Sequence[str], site: Site,
+    gives: Sequence[str], globals_set: Sequence[str], site: Site, keywords: str | None,
 ) -> types.FunctionType:  # fmt: skip
     code = function.__code__
     name = f"lines_{site[0]}_to_{site[2]}"
@@ -380,7 +392,9 @@ def _compiled(  # noqa: PLR0917
     variables = ast.Call(ast.Name(_LOCALS, ast.Load()), [], [])
     given = ast.Return(ast.Call(ast.Name(_PICK, ast.Load()), [variables, listed], []))
     declared = [ast.Global(list(globals_set))] if globals_set else []
-    body = [*declared, *dropped, *(_Returns().visit(copy.deepcopy(one)) for one in statements), given]
+    # They may change it, and what they are handed is not theirs.
+    own = [ast.parse(f"{keywords} = {{**{keywords}}}").body[0]] if keywords in reads else []
+    body = [*declared, *dropped, *own, *(_Returns().visit(copy.deepcopy(one)) for one in statements), given]
     parameters = ast.arguments([], [], None, [ast.arg(one) for one in reads], [None] * len(reads), None, [])
     part = ast.copy_location(ast.FunctionDef(name, parameters, body, [], None), statements[0])
     cells = {_LOCALS: types.CellType(locals), _PICK: types.CellType(pick), unset: types.CellType(_UNSET)}

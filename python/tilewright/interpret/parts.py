@@ -12,21 +12,29 @@ import itertools
 import types
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..callees import arrays_in
 from ..errors import TraceError
-from ..ops.stages import EFFECTS, effect_stage
+from ..ops.stages import EFFECTS, effect_stage, is_of_either_type
 from ..symbolic.arrays import SymArray
 from ..symbolic.trace_limits import MOST_STAGE_OPERANDS
 from .frame import Pending, Return
 from .inner_calls import inner_calls_of
 from .kept_objects import KeptObject, handed, kept_object
-from .outlined import RETURNED, Outline, is_part, outline_of, part_site, place_in
+from .outlined import RETURNED, Outline, is_part, outline_of, part_site, place_in, stores
 from .source import inside, site_of
+from .staged_draws import drawn_by
 from .state import Part, State
 from .unknown_callees import EffectsAreStages, has_text, pin_functions
 from .watched import can_be_watched
+
+
+class _Closed(NamedTuple):
+    """`is_whole`: whether they are all of the function's, and fewer were not tried."""
+
+    outline: Outline
+    is_whole: bool
 
 
 class Parts(Part):
@@ -78,8 +86,10 @@ class Parts(Part):
         if not there:
             return
         found = self._closed(function, statements, there[0], there[0], way)
-        if found is not None:
-            error.parts = (*error.parts, (*way, found.site))
+        if found is not None and found.is_whole:
+            error.whole = (*way, found.outline.site)
+        elif found is not None:
+            error.parts = (*error.parts, (*way, found.outline.site))
 
     def _way(self) -> tuple[Any, ...] | None:
         functions = self.functions()
@@ -87,7 +97,7 @@ class Parts(Part):
 
     def _closed(
         self, function: types.FunctionType, statements: Sequence[ast.stmt], first: int, last: int, way: tuple[Any, ...]
-    ) -> Outline | None:
+    ) -> _Closed | None:
         """The statements with all that they need of those around them."""
         known = [
             place for one in self.taken if one[:-1] == way and (place := place_in(statements, one[-1])) is not None
@@ -100,13 +110,17 @@ class Parts(Part):
             first, end = min(begin for begin, _ in around), max(end for _, end in around)
             goes_back = end + 1 == len(statements) and any(map(_computes, statements[: max(first - 1, 0)]))
             if goes_back:
-                first, last = first - 1, end
+                # Twice as many, for a call is watched each time.
+                most = max(2 * first - end - 1, 0)
+                first, last = next(k for k in range(most, first) if any(map(_computes, statements[:k]))), end
             else:
                 most = len(statements) - 1 - isinstance(statements[-1], ast.Return)
                 last = max(last, end + 1, most if len(around) > 1 else 0)
         last = max([last, *(k for k in range(last, len(statements)) if self._looks_into(statements[k]))])
         if last >= len(statements):
             return None
+        node = self.frame.node
+        assert isinstance(node.body, list)
         while True:
             outline = outline_of(function, part_site(statements[first], statements[last]))
             if outline is None:
@@ -117,7 +131,18 @@ class Parts(Part):
                 if one[:-1] == way and (place := place_in(statements, one[-1])) is not None and place[0] == first
             ]
             variables = dict(collections.ChainMap(*handed, self.frame.variables))
-            needed = [name for name in outline.reads if self._is_needed(name, statements[first : last + 1], variables)]
+            if statements[0] in node.body:
+                # What no statement before them sets is what the function began with.
+                set_there = _bound_by(statements[first:]) - _bound_by(statements[:first])
+                variables = {name: one for name, one in variables.items() if name not in set_there} | {
+                    name: self.frame.given[name] for name in set_there & self.frame.given.keys()
+                }
+            needed = [
+                name
+                for name in outline.reads
+                if self._is_needed(name, statements[first : last + 1], variables)
+                and not (name == outline.own_keywords and self._are_as_given(name, statements[:first], variables))
+            ]
             if not needed:
                 break
             before = [k for k in range(first) if any(name in _bound(statements[k]) for name in needed)]
@@ -125,11 +150,10 @@ class Parts(Part):
                 return None
             first = min(max(k for k in before if name in _bound(statements[k])) for name in needed)
             first = next((begin for begin, end in known if begin <= first <= end), first)
-        node = self.frame.node
-        assert isinstance(node.body, list)
         own = [one for one in node.body if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))]
         is_all = statements[first] is own[0] and statements[last] is own[-1]
-        return None if is_all and (goes_back or not known) else outline
+        tried = any(one[: len(way)] == way for one in self.tracer.as_stages)  # which was not enough
+        return None if is_all and goes_back else _Closed(outline, is_whole=is_all and not (known or tried))
 
     def _looks_into(self, node: ast.stmt) -> bool:
         """Whether a statement does more with a container that Python keeps than to return it."""
@@ -151,7 +175,7 @@ class Parts(Part):
             memories = [id(one.storage) for one in arrays if isinstance(one, SymArray) and not one.is_scalar]
             are_apart = len(arrays) < MOST_STAGE_OPERANDS and len(memories) == len(set(memories))
             return not (are_apart and _only_read(name, statements) and _can_be_handed(value))
-        return name in variables and not _can_be_handed(value)
+        return name in variables and (not _can_be_handed(value) or is_of_either_type(value))
 
     def _run(self, way: Any) -> None:
         tracer, frame = self.tracer, self.frame
@@ -171,7 +195,7 @@ class Parts(Part):
             raise refusal
         self.inputs.pin(outline.call)
         pin_functions(self, list(held.values()), refusal)
-        with tracer.no_kernel(refusal):
+        with tracer.no_kernel(refusal), drawn_by(tracer, tracer.cache[EFFECTS], self.handed[way]):
             run: Any = outline.call
             if not outline.records_warnings:
                 run = inner_calls_of(outline.call)
@@ -183,6 +207,11 @@ class Parts(Part):
         for name in outline.gives:
             if name in given:
                 frame.variables[name] = given[name]
+
+    def _are_as_given(self, name: str, before: Sequence[ast.stmt], variables: Mapping[str, Any]) -> bool:
+        """Whether nobody else has the dict of a call's keywords so far."""
+        value = variables.get(name)
+        return type(value) is dict and _only_read(name, before, _OF_DICTS) and _can_be_handed(value)
 
     def _read(self, name: str) -> Any:
         value = self.frame.variables[name]
@@ -204,12 +233,9 @@ def _bound(node: ast.stmt) -> set[str]:
             for item in ast.walk(one)
             if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)
         }
-    if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-        return {node.name}
-    found: set[str] = set()
-    if isinstance(node, (ast.For, ast.While, ast.If, ast.With, ast.Try)):
-        found = {item.id for item in ast.walk(node) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)}
-    return found
+    compound = (ast.For, ast.While, ast.If, ast.With, ast.Try)
+    made = (ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
+    return stores([node]) if isinstance(node, (*compound, *made)) else set()
 
 
 def _bound_by(statements: Sequence[ast.stmt]) -> set[str]:
@@ -220,17 +246,27 @@ def _can_be_handed(value: Any) -> bool:
     return not value.has_no_value if isinstance(value, Pending) else has_text(value)
 
 
-def _only_read(name: str, statements: Sequence[ast.stmt]) -> bool:
-    """Whether a container is gone through, indexed, unpacked and measured there, and nothing else."""
+_READING = ("get", "items", "keys", "values")  # methods of dicts
+_OF_DICTS = ("pop", "setdefault", "update", "copy")
+
+
+def _only_read(name: str, statements: Sequence[ast.stmt], methods: Sequence[str] = ()) -> bool:
+    """Whether a container is gone through, indexed, unpacked and measured there, and nothing else; with `methods`, also asked
+    for what is in it, set at keys, and these called."""
     reads = {
         id(part)
         for one in statements
         for item in ast.walk(one)
         for part in (
-            item.value if isinstance(item, ast.Subscript) and isinstance(item.ctx, ast.Load) else None,
+            item.value if isinstance(item, ast.Subscript) and (methods or isinstance(item.ctx, ast.Load)) else None,
+            item.comparators[-1] if methods and isinstance(item, ast.Compare) and isinstance(item.ops[-1], (ast.In, ast.NotIn))
+            else None,
             item.iter if isinstance(item, (ast.For, ast.comprehension)) else None,
             item.value if isinstance(item, ast.Starred) or (isinstance(item, ast.keyword) and item.arg is None) else None,
             item.args[0] if isinstance(item, ast.Call) and ast.unparse(item.func) in ("len", "range", "enumerate") and item.args
+            else None,
+            item.func.value
+            if isinstance(item, ast.Call) and isinstance(item.func, ast.Attribute) and item.func.attr in (*_READING, *methods)
             else None,
         )
     }  # fmt: skip

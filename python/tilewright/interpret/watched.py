@@ -21,6 +21,7 @@ from .source import FUTURE, site_of, source_of
 _NAME = "__tilewright_watch__"
 _TRUTH = "__tilewright_truth__"
 _INNER = "__tilewright_watched__"
+_SHOWN = "__tilewright_shown__"
 # Of one place, and of all together; and so many calls of each place in any case.
 _PLACE_S, _ALL_PLACES_S, _TIMES = 0.1, 0.5, 4
 _MOST_ENTERED = 2000  # calls of one function of which the calls inside are looked at: each takes 20 us more
@@ -147,11 +148,12 @@ class _Calls(ast.NodeTransformer):
     """`f(x)` as `watch(f, site)(x)`, `if c` as `if truth(c, site)`."""
 
     def visit_Call(self, node: ast.Call) -> ast.AST:  # noqa: N802
+        names = isinstance(node.func, ast.Name) and node.func.id in ("locals", "vars", "dir") and not node.args
         self.generic_visit(node)
         watched = ast.Call(ast.Name(_NAME, ast.Load()), [node.func, _written(site_of(node))], [])
         node.func = ast.copy_location(watched, node.func)
         ast.copy_location(watched.func, node.func)
-        return node
+        return ast.copy_location(ast.Call(ast.Name(_SHOWN, ast.Load()), [node], []), node) if names else node
 
     def visit_If(self, node: ast.If) -> ast.AST:  # noqa: N802
         site = site_of(node)
@@ -159,6 +161,15 @@ class _Calls(ast.NodeTransformer):
         asked = ast.Call(ast.Name(_TRUTH, ast.Load()), [node.test, _written(site)], [])
         node.test = ast.copy_location(asked, node.test)
         return node
+
+
+def _shown(variables: Any) -> Any:
+    """What locals() gives, or dir(), without ours."""
+    ours = [one for one in variables if str(one).startswith("__tilewright_")]
+    if not ours or type(variables) not in (dict, list):
+        return variables
+    kept = [one for one in variables if one not in ours]
+    return kept if type(variables) is list else {one: variables[one] for one in kept}
 
 
 def _written(site: Site) -> ast.expr:
@@ -232,7 +243,7 @@ def _compiled(function: types.FunctionType, sites: list[Site]) -> _Watching | No
     else:
         body = [ast.copy_location(ast.Expr(made), made)]
     # Variables of functions around it stay those.
-    names = [*code.co_freevars, _NAME, _TRUTH, _PART, _PICK, _LOCALS]
+    names = [*code.co_freevars, _NAME, _TRUTH, _PART, _PICK, _LOCALS, _SHOWN]
     arguments = ast.arguments([], [ast.arg(name) for name in names], None, [], [], None, [])
     around = ast.copy_location(ast.FunctionDef("around", arguments, body, [], None), node)
     module = ast.fix_missing_locations(ast.Module([around], []))
@@ -282,7 +293,7 @@ def _copy_that_watches(function: types.FunctionType, way: Way, look: Look) -> Ca
     cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
     cells[_NAME], cells[_TRUTH] = types.CellType(watch), types.CellType(truth)
     cells[_PART] = types.CellType(parts)
-    cells[_PICK], cells[_LOCALS] = types.CellType(pick), types.CellType(locals)
+    cells[_PICK], cells[_LOCALS], cells[_SHOWN] = types.CellType(pick), types.CellType(locals), types.CellType(_shown)
     closure = tuple(cells[name] for name in inner.co_freevars)
     copied = types.FunctionType(inner, function.__globals__, function.__name__, function.__defaults__, closure)
     copied.__kwdefaults__ = function.__kwdefaults__

@@ -38,9 +38,11 @@ from ..symbolic.scalars import SymInt, SymScalar, size_of
 from ..symbolic.sizes import Size
 from ..symbolic.stages import (
     HandedAsList,
+    HandedAsRange,
     Listed,
     NoTextError,
     Operand,
+    Ranged,
     Raw,
     Same,
     Stage,
@@ -52,7 +54,7 @@ from ..symbolic.trace_limits import MOST_STAGE_OPERANDS
 from ..symbolic.tracer import Tracer
 from ..taken_ways import Way
 from .elementwise import store_exactly, store_result
-from .operands import NO_VALUE, dtype_of, is_symbolic, operand_of, shape_of, to_value
+from .operands import NO_VALUE, dtype_of, is_symbolic, known_key, operand_of, shape_of, to_value
 from .shapes import as_size
 
 _MOST_ELEMENTS = 2**48  # no array in memory has more
@@ -410,7 +412,9 @@ def seen_stage(tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dict[
         raise tracer.error(f"{name}() between kernels", f"an argument, of type {error}") from None
     try:
         given = callees.seen(function, args, kwargs, lambda value: _kind_of(tracer, value))
-    except callees.NotSeen:
+    except callees.NotSeen as missing:
+        if effects.is_out_of_sight(missing.key, tracer.cache["function"].__code__):
+            raise tracer.error(f"{name}()", "the calls that were watched do not show what it gives") from None
         raise tracer.error_of(
             CalleeNotSeen, f"{name}() was not called yet; what it gives is seen when it is", "Call the function once."
         ) from None
@@ -433,7 +437,7 @@ def _refuse_without_text(value: Any) -> None:
     if type(value) in (list, tuple, dict):
         for one in value.values() if type(value) is dict else value:
             _refuse_without_text(one)
-    elif not isinstance(value, (Symbolic, np.ndarray, HandedAsList)):
+    elif not isinstance(value, (Symbolic, np.ndarray, HandedAsList, HandedAsRange)):
         argument_text(value, "$")
 
 
@@ -454,12 +458,16 @@ def effect_stage(  # noqa: PLR0917
     name = _name_of(function)
     try:
         found = callees.seen((function, way), args, kwargs, lambda value: _kind_of(tracer, value))
-    except callees.NotSeen:
+    except callees.NotSeen as missing:
         is_unreached = effects.ask(function, way, tracer.cache["function"].__code__)
+        if missing.is_handed_others:
+            raise tracer.error(f"{name}() between kernels", "data decide the types of what it is handed") from None
         unseen = tracer.error_of(
             CalleeNotSeen, f"{name}() was not called yet; what it gives is seen when it is", "Call the function once."
         )
-        raise (Unreached(unseen) if is_unreached else unseen) from None
+        if is_unreached and way in tracer.unreached:
+            raise tracer.error(f"{name}()", "the calls that were watched did not come there") from None
+        raise (Unreached(unseen, way) if is_unreached else unseen) from None
     except TypeError as error:
         raise tracer.error(f"{name}()", f"it is no stage between kernels, for {error}") from None
     arrays = list(callees.arrays_in((args, kwargs)))
@@ -548,10 +556,23 @@ def _one_for_each_array(value: Any, seen: list[SymArray]) -> Any:
 
 
 def is_function(value: Any) -> bool:
-    """Whether it is a function, a class or a module, which Python code is handed as it is."""
+    """Whether it is a function, a class or a module, which Python code is handed as it is, or an object of another language's
+    that stands for a function in a module (scipy.fft.fft)."""
     if isinstance(value, types.BuiltinFunctionType):
         return isinstance(value.__self__, types.ModuleType)
-    return type(value) in (types.FunctionType, types.ModuleType, np.ufunc, type(np.sum), type)
+    if type(value) in (types.FunctionType, types.ModuleType, np.ufunc, type(np.sum), type):
+        return True
+    return callable(value) and not callees.is_object(value) and is_named(value)
+
+
+def is_named(function: Any) -> bool:
+    """Whether its module has it under its name."""
+    name, module = getattr(function, "__name__", None), getattr(function, "__module__", None)
+    if isinstance(function, types.ModuleType):
+        return sys.modules.get(function.__name__) is function
+    return (
+        isinstance(name, str) and isinstance(module, str) and getattr(sys.modules.get(module), name, None) is function
+    )
 
 
 def _with_functions(value: Any, functions: list[Any]) -> Any:
@@ -585,6 +606,8 @@ def _given_to(value: Any) -> Any:
 def _kind_of(tracer: Tracer, value: Any) -> Any:
     """As callees.seen() has it of real arguments."""
     if isinstance(value, (SymArray, np.ndarray, np.generic)):
+        if is_of_either_type(value):
+            refuse_kinds(value, "handing it to a call that Python makes")
         return "array", value.dtype.str, value.ndim
     if isinstance(value, SymInt):
         return int
@@ -595,10 +618,18 @@ def _kind_of(tracer: Tracer, value: Any) -> Any:
     if isinstance(value, HandedAsList):
         one: Any = (tuple, tuple(value.types)) if value.has_tuples else value.types[0]
         return list, (one,) * tracer.value_of(value.columns[0].sizes[0])
+    if isinstance(value, HandedAsRange):
+        return range
     if isinstance(value, SymScalar):
         refuse_kinds(value, "handing it to a call that Python makes")
         return type(value.hint)
     return callees.kind_of_plain(value, lambda one: _kind_of(tracer, one))
+
+
+def is_of_either_type(value: Any) -> bool:
+    """Whether data decide if it is NumPy's or Python's, and it cannot be both: np.float64 is a float."""
+    kinds = getattr(value, "kinds", None) or set()
+    return isinstance(value, Symbolic) and not kinds <= {"scalar", "float"}
 
 
 def _given(seen: Any, shapes: Sequence[Sequence[Any]]) -> Any:
@@ -630,11 +661,13 @@ def _handed(tracer: Tracer, value: Any, operands: list[Value], once: dict[int, A
     if type(value) in (list, tuple):
         return type(value)(_handed(tracer, one, operands, once) for one in value)
     if type(value) is dict:
-        return {key: _handed(tracer, one, operands, once) for key, one in value.items()}
+        return {known_key(key): _handed(tracer, one, operands, once) for key, one in value.items()}
     if type(value) is slice:
         return slice(*(_handed(tracer, one, operands, once) for one in (value.start, value.stop, value.step)))
     if isinstance(value, HandedAsList):
         return Listed(tuple(_handed(tracer, one, operands) for one in value.columns), value.has_tuples)
+    if isinstance(value, HandedAsRange):
+        return Ranged(tuple(_handed(tracer, one, operands) for one in (value.start, value.stop, value.step)))
     if type(value) is np.ndarray:
         value = operand_of(tracer, value)
     if isinstance(value, Copied):
@@ -662,17 +695,27 @@ def _handed(tracer: Tracer, value: Any, operands: list[Value], once: dict[int, A
 def _with_fewer_operands(
     tracer: Tracer, given: list[Any], named: dict[str, Any], operands: list[Value]
 ) -> tuple[list[Any], dict[str, Any], list[Value]]:
-    """The same arguments, where other stages have put Python's numbers among them into lists that are held."""
-    numbers = list(dict.fromkeys(one for one in _operands_in((given, named)) if one.kind in ("int", "float", "bool")))
+    """The same arguments, where other stages have put Python's numbers among them into lists that are held; if there are
+    too many still, copies of arrays too."""
+    found = dict.fromkeys(_operands_in((given, named)))
+    numbers = [one for one in found if one.kind in ("int", "float", "bool")]
+    arrays = [one for one in found if one.kind == "array" and not one.is_written]
+    lists = -(-len(numbers) // MOST_STAGE_OPERANDS)
+    moved = [numbers, arrays] if len(operands) - len(numbers) + lists > MOST_STAGE_OPERANDS - 2 else [numbers]
     fewer: list[Value] = []
     instead: dict[Operand, Any] = {}
-    for begin in range(0, len(numbers), MOST_STAGE_OPERANDS):
-        chunk = numbers[begin : begin + MOST_STAGE_OPERANDS]
-        listed = [Operand(k, one.kind) for k, one in enumerate(chunk)]
+    chunks = (many[k : k + MOST_STAGE_OPERANDS] for many in moved for k in range(0, len(many), MOST_STAGE_OPERANDS))
+    for chunk in chunks:
+        # The memory of an array may be another one's behind the stage: the list has copies.
+        listed = [Operand(k, "numpy.array" if one.kind == "array" else one.kind) for k, one in enumerate(chunk)]
         held = f"r{len(tracer.stages) + 1}"
         stage = call_of("list", list, [listed], {}, len(chunk), held)
         fewer.append(tracer.call(stage, [operands[one.position] for one in chunk], INT64, ()))
         instead |= {one: Raw(f"held[{held!r}][{k}]", f"{held}[{k}]") for k, one in enumerate(chunk)}
+    while len(fewer) > MOST_STAGE_OPERANDS // 2:  # what follows the lists may follow one stage behind them
+        made, fewer = fewer[:MOST_STAGE_OPERANDS], fewer[MOST_STAGE_OPERANDS:]
+        behind = call_of("max", max, [Operand(k) for k in range(len(made))], {}, len(made))
+        fewer.append(tracer.call(behind, made, INT64, ()))
     for one in _operands_in((given, named)):
         if one not in instead:
             instead[one] = replace(one, position=len(fewer))
@@ -683,6 +726,8 @@ def _with_fewer_operands(
             return instead[value]
         if isinstance(value, Listed):
             return replace(value, columns=tuple(map(with_those, value.columns)))
+        if isinstance(value, Ranged):
+            return replace(value, limits=tuple(map(with_those, value.limits)))
         if type(value) in (list, tuple):
             return type(value)(map(with_those, value))
         if type(value) is slice:
@@ -695,7 +740,7 @@ def _with_fewer_operands(
 def _operands_in(value: Any) -> Iterator[Operand]:
     if isinstance(value, Operand):
         yield value
-    value = value.columns if isinstance(value, Listed) else value
+    value = value.columns if isinstance(value, Listed) else value.limits if isinstance(value, Ranged) else value
     parts = value.values() if type(value) is dict else value if type(value) in (list, tuple) else ()
     parts = (value.start, value.stop, value.step) if type(value) is slice else parts
     for part in parts:

@@ -49,6 +49,8 @@ class Decided:
     given_up: set[Any] = field(
         default_factory=set
     )  # of those, functions that are followed after all, but for statements
+    # Ways that calls take where they are traced, and not where they are watched.
+    unreached: set[Any] = field(default_factory=set)
     made_in_vain: list[int] = field(default_factory=list)  # operations of traces that were too long
 
     def lasting(self) -> Decided:
@@ -61,6 +63,7 @@ class Decided:
             one_way=self.one_way,
             as_stages=self.as_stages,
             given_up=self.given_up,
+            unreached=self.unreached,
             made_in_vain=self.made_in_vain,
         )
 

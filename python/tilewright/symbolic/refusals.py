@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..errors import TraceError
 
 
@@ -36,9 +38,9 @@ class Unreached(Exception):  # noqa: N818
     """Calls that were watched do not come to a place. On a way of a branch on data it is like an error of the user's: NumPy
     runs the call that comes there."""
 
-    def __init__(self, unseen: CalleeNotSeen) -> None:
+    def __init__(self, unseen: CalleeNotSeen, way: Any) -> None:
         super().__init__(unseen.what)
-        self.unseen = unseen
+        self.unseen, self.way = unseen, way
 
 
 class WaitsForOthers(TraceError):
