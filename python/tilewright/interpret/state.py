@@ -63,15 +63,8 @@ class State:
 
 
 _ACTING = (
-    ast.Call,
-    ast.Attribute,
-    ast.NamedExpr,
-    ast.comprehension,
-    ast.Starred,
-    ast.JoinedStr,
-    ast.Yield,
-    ast.YieldFrom,
-)
+    ast.Call, ast.Attribute, ast.NamedExpr, ast.comprehension, ast.Starred, ast.JoinedStr, ast.Yield, ast.YieldFrom,
+)  # fmt: skip
 
 
 class Part:
