@@ -34,7 +34,7 @@ from .callees import (
 )
 from .held_elsewhere import handed_containers, held_elsewhere, kept_of, put_instead, references, refuse_containers
 from .outside_values import Change, Places, changes_since
-from .strided_copies import copy_as_it_lies
+from .strided_copies import copy_as_it_lies, same_view
 from .taken_ways import Site, Way, times_watched
 
 
@@ -90,10 +90,12 @@ class Made:
         return result
 
     def _with(self, value: Any, arguments: Sequence[Any]) -> Any:
-        """Arguments that were given back are the caller's here."""
+        """Arguments that were given back, also a part of one, are the caller's here."""
         for mine, theirs in zip(self.given, arguments, strict=True):
             if value is mine:
                 return theirs
+            if type(value) is type(mine) is np.ndarray and np.may_share_memory(value, mine):
+                return same_view(value, mine, theirs)
         if is_object(value):
             return value
         if type(value) in (list, tuple):

@@ -45,3 +45,34 @@ def _with_short_gaps(array: np.ndarray[Any, Any]) -> list[int]:
         strides[axis] = stride if given > 0 else -stride
         follows, end = abs(given) * extent, stride * extent
     return strides
+
+
+class _Memory:
+    """Memory of an array, from an address on."""
+
+    def __init__(self, array: Any, interface: dict[str, Any]) -> None:
+        self.array, self.__array_interface__ = array, interface
+
+
+def same_view(view: Any, copied: Any, array: Any) -> Any:
+    """What a view of a copy of an array shows, of the array itself."""
+    offset, strides = view.ctypes.data - copied.ctypes.data, view.strides
+    if copied.strides != array.strides:
+        axes = sorted((k for k in range(copied.ndim) if copied.shape[k] > 1), key=lambda k: -abs(copied.strides[k]))
+        lowest = sum((copied.shape[k] - 1) * min(copied.strides[k], 0) for k in axes)
+
+        def there(distance: int) -> int:
+            rest, found = distance - lowest, 0
+            for k in axes:
+                steps, rest = divmod(rest, abs(copied.strides[k]))
+                found += array.strides[k] * (steps if copied.strides[k] > 0 else copied.shape[k] - 1 - steps)
+            return found
+
+        begin = there(offset)
+        strides = tuple(there(offset + s) - begin if n > 1 else s for n, s in zip(view.shape, strides, strict=True))
+        offset = begin
+    interface = {
+        "version": 3, "shape": view.shape, "strides": strides, "typestr": view.dtype.str,
+        "data": (array.ctypes.data + offset, not array.flags.writeable),
+    }  # fmt: skip
+    return np.asarray(_Memory(array, interface))

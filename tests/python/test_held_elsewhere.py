@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import tilewright
+from tilewright.strided_copies import copy_as_it_lies, same_view
 
 pytestmark = pytest.mark.compile
 
@@ -281,6 +282,57 @@ def test_what_is_written_is_seen_everywhere(make, strict):
         for one, other in zip(mine, theirs, strict=True):
             assert one.dtype == other.dtype and np.array_equal(one, other)
         assert _memory(mine) == _memory(theirs)
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_part_of_an_argument_that_only_later_calls_give_is_that_part(strict):
+    """It is a part of a copy where Python makes the call; NumPy goes on with the part of the argument itself."""
+
+    def made():
+        calls = [0]
+
+        def trimmed(x):
+            calls[0] += 1
+            return x[1:][::-1] if calls[0] > 4 else x[1:].copy()
+
+        def compute(x, k):
+            y = trimmed(x)
+            y[:1] = k
+            return x.sum(), y
+
+        return compute
+
+    plain, compiled = made(), tilewright.jit(made(), strict=strict)
+    for k in range(8):
+        theirs, mine = (np.arange(20.0)[:: -4 if k % 2 else 4] for _ in range(2))
+        for one, other in zip(compiled(mine, k), plain(theirs, k), strict=True):
+            assert np.array_equal(one, other)
+        assert np.array_equal(mine, theirs)
+
+
+LAYOUTS = [
+    lambda a: a,
+    lambda a: a.T,
+    lambda a: a[::-1, ::-1],
+    lambda a: a[::2],
+    lambda a: np.repeat(a, 9, axis=1)[:, ::-9],
+]
+PARTS = [
+    lambda a: a[1:], lambda a: a[::-1], lambda a: a[..., ::-2], lambda a: a.T[1:], lambda a: a[-1], lambda a: a[:, 1],
+    lambda a: a[..., None], lambda a: a[1:2, 1:2],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_the_same_view_of_an_array_that_lies_in_another_way(layout):
+    array = layout(np.arange(24.0).reshape(4, 6))
+    copied = copy_as_it_lies(array)
+    for part in PARTS:
+        view = same_view(part(copied), copied, array)
+        assert np.array_equal(view, part(array)) and view.shape == part(array).shape
+        view[...] = -1
+        assert np.all(part(array) == -1)
+        array[...] = copied
 
 
 def test_workspaces_that_are_only_read_and_functions_that_call_themselves_stay_between_kernels():

@@ -55,6 +55,7 @@ _UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
 
 # Expressions, some 0.3 s; or so much time of the processor, looked at every so many: where each goes through a long list, say.
 _MOST_WITHOUT_OPERATIONS, _MOST_WITHOUT_S, _LOOKED_AT = 50_000, 0.5, 1000
+_MOST_IN_VAIN_S = 1.0  # where Python cannot make them alone
 _TAKE_ALL = (sum, min, max, list, tuple, sorted)
 
 _UNARY_METHODS = {ast.USub: "__neg__", ast.UAdd: "__pos__", ast.Invert: "__invert__"}
@@ -94,12 +95,13 @@ class Expressions(Part):
             if state.evaluated - begun <= _MOST_WITHOUT_OPERATIONS and now_s - state.before_s <= _MOST_WITHOUT_S:
                 return
         makes_nothing = tracer.made == state.made_before
+        state.vain_s = state.vain_s + now_s - state.before_s if makes_nothing else 0.0
         state.evaluated_before, state.made_before, state.before_s, state.looks = state.evaluated, tracer.made, now_s, 1
-        if makes_nothing and tracer.takes_effects and not tracer.follows_all:
+        if makes_nothing and tracer.takes_effects and (not tracer.follows_all or state.vain_s > _MOST_IN_VAIN_S):
             refusal = self.error(
                 node, "a long calculation of plain values", "Python makes it in less time than it takes to follow it"
             )
-            refusal.long_since = (begun + state.evaluated) // 2
+            refusal.long_since = (begun + state.evaluated) // 2 if not tracer.follows_all else None
             raise refusal
 
     def _eval_Constant(self, node: ast.Constant) -> Any:
@@ -196,7 +198,7 @@ class Expressions(Part):
         """An expression of which only the truth counts: the parts of an `and` may be of any kinds."""
         if not isinstance(node, ast.BoolOp):
             return self._decided(self.as_truth(self.evaluate(node)))
-        undo = self.undoing()
+        undo = self.undoing(node)
         try:
             return self._decided(self.as_truth(self.evaluate(node)))
         except ChangesShape:

@@ -58,7 +58,13 @@ class State:
     evaluated_before: int = 0  # when it was looked at last whether operations come of them
     made_before: int = 0  # operations by then
     before_s: float = field(default_factory=time.thread_time)  # of the processor, by then
+    vain_s: float = 0.0  # of the processor, for expressions of which no operation came
     looks: int = 1  # the how many-th look since then is the next one
+
+
+_ACTING = (
+    ast.Call, ast.Attribute, ast.NamedExpr, ast.comprehension, ast.Starred, ast.JoinedStr, ast.Yield, ast.YieldFrom,
+)  # fmt: skip
 
 
 class Part:
@@ -116,11 +122,11 @@ class Part:
     def place(self, node: Any) -> tuple[str, int, int]:
         return self.tracer.frames[-1][0], node.lineno, node.col_offset
 
-    def undoing(self) -> Callable[[], None]:
+    def undoing(self, node: ast.AST | None = None) -> Callable[[], None]:
         """What undoes what is evaluated from here on, so that it may be evaluated again: nothing that it draws or calls
-        happens twice."""
+        happens twice. `node`: that alone."""
         made, variables = self.tracer.made, dict(self.frame.variables)
-        memories = list(memory_of(self.frame, self.tracer))
+        memories = list(memory_of(self.frame, self.tracer)) if node is None or self._may_act(node) else []
         objects = [(one, attributes_of(one)) for one in self.tracer.made_objects.values()]
 
         def undo() -> None:
@@ -136,6 +142,11 @@ class Part:
                 memory.storage.value, memory.storage.version = memory.value, memory.version
 
         return undo
+
+    def _may_act(self, node: ast.AST) -> bool:
+        """Whether an expression may call or write: its operators do where objects have their own."""
+        has_objects = self.tracer.made_objects or any(one.kind == "object" for one in self.tracer.arguments)
+        return bool(has_objects) or any(isinstance(one, _ACTING) for one in ast.walk(node))
 
     def truth(self, node: ast.AST, value: Any, what: str) -> bool:
         """Whether a condition holds. Sizes decide under a guard; elements cannot decide."""

@@ -38,6 +38,7 @@ class Symbols(Values):
         self.guards: list[SizeGuard] = []
         self.lower_bounds: dict[str, int] = {}
         self._bounds: dict[Any, int] = {}
+        self._unequal: set[Size] = set()
         self._bounds_guards = 0
         self._bounds_replacements = 0
         self._replacements = 0  # calls of _replace()
@@ -129,27 +130,35 @@ class Symbols(Values):
                 return least >= 0
             guarded = self._guarded_bounds().get(_without_constant(difference))
             return True if guarded is not None and difference.constant_part >= guarded else None
-        if least > 0 or most < 0:
+        if least > 0 or most < 0 or not self._guarded_unequal().isdisjoint((difference, -difference)):
             return operator == "!="
-        for guard in self.guards:
-            if guard.operator == "!=":
-                known = self.resolve(guard.left - guard.right)
-                if known in (difference, -difference):
-                    return operator == "!="
         return None
 
     def _guarded_bounds(self) -> dict[Any, int]:
-        """For each `terms + constant >= 0` of the guards: terms -> the least constant. Rebuilt where symbols changed."""
+        """For each `terms + constant >= 0` of the guards: terms -> the least constant."""
+        self._look_at_guards()
+        return self._bounds
+
+    def _guarded_unequal(self) -> set[Size]:
+        """What the guards say is not 0."""
+        self._look_at_guards()
+        return self._unequal
+
+    def _look_at_guards(self) -> None:
+        """At those that are new, at all where symbols changed."""
         if self._bounds_replacements != self._replacements:
-            self._bounds, self._bounds_guards = {}, 0
+            self._bounds, self._unequal, self._bounds_guards = {}, set(), 0
             self._bounds_replacements = self._replacements
         for guard in self.guards[self._bounds_guards :]:
-            if guard.operator == ">=":
-                size = self.resolve(guard.left - guard.right)
+            if guard.operator == "==":
+                continue
+            size = self.resolve(guard.left - guard.right)
+            if guard.operator == "!=":
+                self._unequal.add(size)
+            else:
                 terms, constant = _without_constant(size), size.constant_part
                 self._bounds[terms] = min(constant, self._bounds.get(terms, constant))
         self._bounds_guards = len(self.guards)
-        return self._bounds
 
     def _record(self, operator: str, difference: Size, message: str) -> None:
         left = Size({m: c for m, c in difference.terms.items() if c > 0 and m})
