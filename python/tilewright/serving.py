@@ -209,7 +209,8 @@ class Serving(DeviceCalls):
         """Whether a call may still show what it calls: each shows some, where branches on data hide others. Words that are
         new at each call would be watched for ever."""
         if len(self._watched_ns.get(call_key(args, kwargs), ())) >= _MAX_WATCHED:
-            return bool(self.strict) and call_key(args, kwargs) in self._raised_watched  # its own error is what it raises
+            # Its own error is what it raises.
+            return bool(self.strict) and call_key(args, kwargs) in self._raised_watched
         return bool(self.strict) or self._watched_alike[without_values(shape_key(args, kwargs))] < _MAX_WATCHED
 
     def _may_be_of_the_trace(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
