@@ -81,10 +81,10 @@ def build(request: BuildRequest) -> Build:
     return later_builds.taken(key) or _built(request, key)
 
 
-def is_built(request: BuildRequest) -> bool:
+def is_built(request: BuildRequest, is_asked_for: bool) -> bool:
     """Whether a build is there, or soon is; else another thread makes it."""
     key = request.key()
-    return later_builds.is_done(key, lambda: _built(request, key, is_waited_for=False))
+    return later_builds.is_done(key, lambda: _built(request, key, is_waited_for=False), is_asked_for)
 
 
 def _built(request: BuildRequest, key: str, is_waited_for: bool = True) -> Build:

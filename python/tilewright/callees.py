@@ -16,11 +16,12 @@ import sys
 import time
 import types
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
 
+from .held_elsewhere import handed_containers, held_elsewhere, kept_of, references, refuse_containers
 from .outside_values import Variable, is_of_a_statement, outside_of, same_bytes
 
 P = ParamSpec("P")
@@ -152,6 +153,7 @@ class Array:
     dtype: np.dtype[Any]
     is_array: bool  # also without dimensions
     extents: tuple[tuple[tuple[int, int] | int, ...], ...]
+    is_shared: bool = False  # somebody else holds it too
 
 
 @dataclass(frozen=True)
@@ -179,12 +181,13 @@ class Held:
 
 @dataclass(frozen=True)
 class Seen:
-    """What a call of a function that is not known to be pure did: its results, which arrays it wrote, and which variables
-    it changed that the compiled functions name."""
+    """What a call of a function that is not known to be pure did: its results, which arrays it wrote, which variables
+    it changed that the compiled functions name, and which arrays somebody holds behind it."""
 
     gives: Any
     written: tuple[int, ...]
     changed: tuple[Variable, ...]
+    kept: tuple[int, ...] = ()
 
 
 class NotSeen(Exception):  # noqa: N818 - the message is another exception's
@@ -329,25 +332,29 @@ def watching_effects(  # noqa: PLR0917
             arrays = list(arrays_in((args, kwargs)))
             if is_worth_it(sum(getattr(one, "nbytes", 0) for one in arrays)):
                 copies = [np.array(one) for one in arrays]
-                before = arrays, copies, forms_of(arrays), contents_of((args, kwargs)), outside_of(around)
+                contents, outside = contents_of((args, kwargs)), outside_of(around)
+                handed = handed_containers((args, kwargs))
+                held = references(arrays), references(handed)
+                before = arrays, handed, held, copies, forms_of(arrays), contents, outside
         except Exception as error:  # noqa: BLE001
             if key is not None:
                 _SEEN[key] = str(error)
         took_s = time.perf_counter() - begun
-        result = watched(*args, **kwargs)
+        results = [watched(*args, **kwargs)]  # no other reference
         begun = time.perf_counter()
         if before is not None:
             _CALLED[function, way] += 1
             try:
-                _keep(key, seen_of(result, *before))
+                _keep(key, seen_of(results, *before))
             except Exception as error:  # noqa: BLE001
                 _SEEN[key] = str(error)
         looked(took_s + time.perf_counter() - begun)
-        return result
+        return results[0]
 
     def seen_of(  # noqa: PLR0917
-        result: Any, arrays: list[Any], copies: list[Any], forms: Any, contents: Any, outside: dict[Variable, Any]
-    ) -> Seen:
+        results: list[Any], arrays: list[Any], handed: list[Any], held: Any, copies: list[Any], forms: Any, contents: Any,
+        outside: dict[Variable, Any],
+    ) -> Seen:  # fmt: skip
         if forms_of(arrays) != forms:
             raise TypeError("it changes the shape, the dtype or the flags of an array that it is handed")
         written = tuple(written_of(copies, arrays))
@@ -356,15 +363,44 @@ def watching_effects(  # noqa: PLR0917
         after = outside_of(around)
         changed = tuple(variable for variable, state in outside.items() if after.get(variable) != state)
         describe = _variables_described if is_part(function) else functools.partial(_described, is_pure=False)
-        found = Seen(describe(result, arrays), written, changed)
-        pieces = pieces_of(result, found.gives, arrays)
-        arrays_held(result, found.gives, [*arrays, *pieces])
+        gives = describe(results[0], arrays)
+        pieces = pieces_of(results[0], gives, arrays)
+        inside = arrays_held(results[0], gives, [*arrays, *pieces])
+        refuse_containers(results, 1, inside, _OLDEST)
         if len(pieces) > _MOST_PIECES:
             raise TypeError(f"it gives {len(pieces)} results")
         refuse_shared(pieces)
-        return found
+        shared = held_elsewhere(pieces, _OLDEST)
+        if not all(pieces[k].flags.c_contiguous for k in shared):
+            raise TypeError("it gives an array that is held elsewhere too, and is not C-contiguous")
+        kept = kept_of(arrays, held[0], given_back(gives), _OLDEST)
+        if kept_of(handed, held[1], collections.Counter(), _OLDEST):
+            raise TypeError("it keeps a list, a tuple or a dict that it is handed")
+        return Seen(_marked(gives, iter([k in shared for k in range(len(pieces))])), written, changed, kept)
 
     return call
+
+
+_OLDEST = 2  # generation of garbage
+
+
+def given_back(gives: Any) -> collections.Counter[int]:
+    """How often a result has each of the arrays that were handed over."""
+    return collections.Counter(leaf.position for leaf in _all_leaves(gives) if isinstance(leaf, Argument))
+
+
+def _marked(described: Any, are_shared: Iterator[bool]) -> Any:
+    """The result as described, of which these pieces are held elsewhere."""
+    if isinstance(described, Array):
+        return replace(described, is_shared=next(are_shared))
+    if isinstance(described, _LEAF_KINDS):
+        if isinstance(described, type):
+            next(are_shared)
+        return described
+    if isinstance(described, dict):
+        return {name: _marked(one, are_shared) for name, one in described.items()}
+    items = [_marked(one, are_shared) for one in described]
+    return type(described)(*items) if hasattr(described, "_fields") else type(described)(items)
 
 
 def is_object(value: Any) -> bool:
@@ -420,7 +456,7 @@ def _kind_of(value: Any) -> Any:
         raise TypeError
     if isinstance(value, (np.ndarray, np.generic)):
         return "array", value.dtype.str, value.ndim
-    if is_object(value):
+    if is_object(value) or isinstance(value, np.random.Generator):
         return kind_of_object(type(value))
     return kind_of_plain(value, _kind_of)
 
@@ -698,11 +734,12 @@ def _common(before: Any, found: Any, is_pure: bool = True) -> Any:
     if isinstance(found, Seen) and isinstance(before, Seen):
         written = tuple(sorted({*before.written, *found.written}))
         changed = tuple({*before.changed, *found.changed})
-        return Seen(_common(before.gives, found.gives, is_pure=False), written, changed)
+        kept = tuple(sorted({*before.kept, *found.kept}))
+        return Seen(_common(before.gives, found.gives, is_pure=False), written, changed, kept)
     if isinstance(found, Array) and isinstance(before, Array) and len(found.extents) == len(before.extents):
         pairs = zip(before.extents, found.extents, strict=True)
         extents = tuple(tuple(one for one in mine if one in theirs) for mine, theirs in pairs)
-        return Array(found.dtype, found.is_array, extents)
+        return Array(found.dtype, found.is_array, extents, before.is_shared or found.is_shared)
     if type(before) is Held and before.kind is type(found) is list:
         return before
     if type(found) is not type(before) or isinstance(found, type):

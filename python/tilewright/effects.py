@@ -8,26 +8,31 @@ from __future__ import annotations
 
 import threading
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
 from .callees import (
+    Array,
     are_changed,
     arrays_held,
     arrays_in,
     containers_in,
     contents_of,
     forms_of,
+    given_back,
     held_of,
     is_object,
     is_part,
+    leaves_of,
     pieces_of,
     refuse_shared,
     written_of,
 )
+from .held_elsewhere import handed_containers, held_elsewhere, kept_of, put_instead, references, refuse_containers
 from .outside_values import Change, Places, changes_since
 from .strided_copies import copy_as_it_lies
 from .taken_ways import Site, Way, times_watched
@@ -49,6 +54,10 @@ class Made:
     result: Any = None
     error: BaseException | None = None
     outside: list[Change] = field(default_factory=list)  # of what the compiled function reads beside it
+    states: list[Any] = field(default_factory=list)  # of the generators that it was handed, behind the call
+    kept: list[int] = field(default_factory=list)  # which of `given` somebody holds behind it
+    handed: list[Any] = field(default_factory=list)  # its arguments' containers, where somebody holds one behind it
+    shared: list[Any] = field(default_factory=list)  # arrays of its own that somebody else holds behind it
 
     def again(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Its effects on the arguments of the same call in NumPy, and its result."""
@@ -71,9 +80,14 @@ class Made:
                 theirs.update(items)
         for change in self.outside:
             change.redo()
+        for generator, state in zip(generators_in((args, kwargs)), self.states, strict=True):
+            generator.bit_generator.state = state
         if self.error is not None:
             raise self.error
-        return self._with(self.result, arguments)
+        result, kept = self._with(self.result, arguments), [(self.given[k], arguments[k]) for k in self.kept]
+        for mine, theirs in [*kept, *zip(self.handed, handed_containers((args, kwargs))[1:], strict=False)]:
+            put_instead(mine, theirs)
+        return result
 
     def _with(self, value: Any, arguments: Sequence[Any]) -> Any:
         """Arguments that were given back are the caller's here."""
@@ -137,19 +151,30 @@ def taken() -> list[Made]:
     return _here.made.pop() if _here.made else []
 
 
+def generators_in(value: Any) -> Iterator[Any]:
+    """Random generators among arguments, in order."""
+    if isinstance(value, (np.random.Generator, np.random.RandomState)):
+        yield value
+    elif type(value) in (list, tuple, dict):
+        for one in value.values() if type(value) is dict else value:
+            yield from generators_in(one)
+
+
 class Effect:
     """What a stage calls: the function, with arrays of their own, and its results piece by piece, then what it wrote."""
 
     def __init__(  # noqa: PLR0917
         self, function: Callable[..., Any], way: Way, gives: Any, written: Sequence[int], places: Places,
-        run: Callable[..., Any], functions: Sequence[Any] = (),
+        run: Callable[..., Any], functions: Sequence[Any] = (), kept: Sequence[int] = (),
     ) -> None:  # fmt: skip
-        """`gives` and `written`: as callees.Seen has them. `places`: what the compiled function reads beside it, which the
+        """`gives`, `written` and `kept`: as callees.Seen has them. `places`: what the compiled function reads beside it, which the
         function may not change, or NumPy goes on; one of C's has its arguments alone to change. `run`: what is called, the
         function or what does the same. `functions`: that it is handed."""
         self.function, self.way, self.gives, self.written = function, way, gives, written
         self.run = run
         self.functions = functions
+        self.kept = kept
+        self.are_shared = [isinstance(leaf, Array) and leaf.is_shared for leaf in leaves_of(gives)]
         self.places = Places() if isinstance(function, types.BuiltinFunctionType) else places
 
     def behind(self, checked: Any) -> Effect:
@@ -167,12 +192,17 @@ class Effect:
         forms = forms_of(given)
         made = Made(self.way, given, [])
         calls, outside = len(_here.made), self.places.as_they_are()
+        if calls:
+            outside += [(one, one.copy()) for one in _shared_so_far(_here.made[-1])]
+        handed = handed_containers((args, kwargs))
+        held = references(given), references(handed)
         try:
             made.result = self.run(*args, **kwargs)
         except BaseException as error:
             made.error = error
             raise
         finally:
+            made.states = [one.bit_generator.state for one in generators_in((args, kwargs))]
             del _here.made[calls:]  # of calls inside that were interrupted
             made.written = written_of(before, given)
             made.is_reformed = forms_of(given) != forms
@@ -186,11 +216,43 @@ class Effect:
             raise _Differs
         try:
             pieces = pieces_of(made.result, self.gives, given)
-            arrays_held(made.result, self.gives, [*given, *pieces])
+            inside = arrays_held(made.result, self.gives, [*given, *pieces])
             refuse_shared(pieces)
+            refuse_containers([made.result], 2, inside, _YOUNG)
         except TypeError:
             raise _Differs from None
-        return [*pieces, *(given[k] for k in self.written), *held_of(made.result, self.gives)]
+        kept = kept_of(given, held[0], given_back(self.gives), _YOUNG)
+        keeps_containers = bool(kept_of(handed, held[1], Counter(), _YOUNG))
+        shared = held_elsewhere(pieces, _YOUNG)
+        is_as_seen = (
+            not keeps_containers
+            and set(kept) <= set(self.kept)
+            and all(self.are_shared[k] and pieces[k].flags.c_contiguous for k in shared)
+        )
+        made.kept, made.shared = list(kept), [*(pieces[k] for k in shared), *(given[k] for k in kept)]
+        made.handed = handed[1:] if keeps_containers else []
+        if not is_as_seen:
+            raise _Differs
+        shared_pieces = [pieces[k] for k, is_shared in enumerate(self.are_shared) if is_shared]
+        themselves = map(Itself, [*shared_pieces, *(given[k] for k in self.kept)])
+        return [*pieces, *(given[k] for k in self.written), *held_of(made.result, self.gives), *themselves]
+
+
+@dataclass(frozen=True)
+class Itself:
+    """An array that somebody else holds, which stages hold as it is: of views they hold copies."""
+
+    array: Any
+
+
+_YOUNG = 1  # generations of garbage that a call may have made
+_MOST_SHARED = 64
+
+
+def _shared_so_far(made: Sequence[Made]) -> list[Any]:
+    """Arrays that kernels may read and somebody else may write; of those of a long loop the last ones."""
+    found = {id(array): array for one in made for array in one.shared}
+    return list(found.values())[-_MOST_SHARED:]
 
 
 class Pure(Effect):

@@ -34,7 +34,9 @@ class TraceError(Error, NotImplementedError):
 
     what: str = ""  # the message without where it is and without the hint, where a trace knows it
     ways: tuple[Any, ...] = ()  # to functions around it that may be stages, innermost first
+    recursive: Any = None  # the code that calls itself, where that is refused: the first call of it may be a stage
     parts: tuple[Any, ...] = ()  # to statements around it that may be, innermost first
+    whole: Any = None  # to all statements of a function, where no fewer may be
     is_too_long: bool = False  # there are too many operations
     # Of what could be followed, in the time of many calls: what takes that long began when so many expressions were evaluated.
     long_since: int | None = None

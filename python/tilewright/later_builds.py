@@ -9,8 +9,9 @@ from contextlib import suppress
 
 from .plan import Build
 
-# A call waits for a build that takes so much time of the processor, but no longer than this by the clock.
-PATIENCE_S, MOST_WAITING_S = 0.5, 5.0
+# A call waits for a build that takes so much time of the processor, for one that nobody asked for less, but no longer than
+# this by the clock.
+PATIENCE_S, UNASKED_PATIENCE_S, MOST_WAITING_S = 3.0, 0.5, 5.0
 
 
 class _Later(threading.Thread):
@@ -31,24 +32,24 @@ class _Later(threading.Thread):
         for one in [*self.then]:
             one()
 
-    def wait(self) -> None:
+    def wait(self, patience_s: float) -> None:
         until = time.monotonic() + MOST_WAITING_S
         with suppress(OSError):  # it has ended meanwhile
             clock = time.pthread_getcpuclockid(self.ident or 0)
-            while self.is_alive() and time.clock_gettime(clock) < PATIENCE_S and time.monotonic() < until:
+            while self.is_alive() and time.clock_gettime(clock) < patience_s and time.monotonic() < until:
                 self.join(0.01)
 
 
 _begun: dict[str, _Later] = {}  # by the keys of builds
 
 
-def is_done(key: str, make: Callable[[], Build]) -> bool:
+def is_done(key: str, make: Callable[[], Build], is_asked_for: bool = False) -> bool:
     """Whether a build is there, or came while the call could wait; else another thread goes on with it."""
     later = _begun.get(key)
     if later is None:
         later = _begun[key] = _Later(make)
         later.start()
-        later.wait()
+        later.wait(PATIENCE_S if is_asked_for else UNASKED_PATIENCE_S)
     return not later.is_alive()
 
 

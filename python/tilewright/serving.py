@@ -215,7 +215,7 @@ class Serving(DeviceCalls):
         if specialization.numpy_reason(bound) is None:
             # What Python does between kernels, or around a function that nobody asked for, bounds what is won.
             may_wait = specialization.traced.has_effects or not self.is_asked_for
-            if may_wait and not specialization.is_built(bound):
+            if may_wait and not specialization.is_built(bound, self.is_asked_for):
                 return "later"
             if not self._compile_for(specialization, bound):
                 return "plan"

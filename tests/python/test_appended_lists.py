@@ -140,6 +140,22 @@ def perhaps_none(x):
     return out, len(out), np.array(out)
 
 
+def integers_perhaps_none(x):
+    out = []
+    for i in range(len(x)):
+        if x[i] > 2.4:
+            out.append(i)
+    return np.array(out), np.sum(out), np.asarray(out) + 1
+
+
+def rows_perhaps_none(x):
+    out = []
+    for i in range(2, len(x)):
+        if x[i] > 2.4:
+            out.append(x[i - 2 : i] * 2)
+    return np.array(out)
+
+
 def appends_in_a_while(x):
     out, k = [], 0
     while k < len(x):
@@ -182,6 +198,88 @@ def nested_loops(x):
     return np.array(out)
 
 
+def of_two_axes(x):
+    out = []
+    for i in range(len(x)):
+        for k in range(i % 1, len(x), 2):
+            out.append(int(x[i] * 10) - int(x[k] * 10))
+    return out
+
+
+def of_pairs(x):
+    out = [0.5]
+    for i in range(len(x)):
+        for k in range(i + 1, len(x)):
+            out.append(x[i] * x[k])
+    return np.array(out), len(out)
+
+
+def on_every_floor(x):
+    out, rows, odd = [], [], []
+    for i in range(len(x)):
+        rows.append(i)
+        for k in range(len(x) // 2):
+            if x[k] < 0:
+                continue
+            if x[i] > 1.5:
+                break
+            for m in range(3):
+                out.append(x[i] + m)
+            odd.append(k)
+        out.append(x[i])
+    return out, rows, np.array(odd)
+
+
+def a_list_in_each_iteration(x):
+    out = []
+    for i in range(len(x)):
+        part = []
+        for k in range(len(x)):
+            part.append(x[k] * i)
+            if x[k] > x[i]:
+                out.append(k)
+        out.append(int(sum(part)))
+    return out
+
+
+def behind_a_loop_of_its_own(x):
+    out = []
+    for v in x:
+        out.append(v)
+    for i in range(len(x)):
+        for k in range(len(x)):
+            out.append(x[k] - x[i])
+    return out
+
+
+def as_many_as_data_say(x):
+    out = []
+    for i in range(len(x)):
+        for k in range(int(abs(x[i]) * 3)):
+            out.append(k)
+    return out
+
+
+def until_data_end_a_while_in_it(x):
+    out = []
+    for i in range(len(x)):
+        k = i
+        while k < len(x) and x[k] > 0:
+            out.append(k)
+            k += 1
+    return out
+
+
+def of_a_table(x):
+    table = np.outer(x, x)
+    out = []
+    for row in table:
+        for v in row:
+            if v > 1:
+                out.append(float(v))
+    return out
+
+
 FUNCTIONS = [
     value for value in list(globals().values()) if callable(value) and getattr(value, "__module__", "") == __name__
 ]
@@ -192,6 +290,13 @@ IN_KERNELS = [
     unless_it_continues,
     integers,
     two_each_time,
+    nested_loops,
+    of_two_axes,
+    of_pairs,
+    on_every_floor,
+    a_list_in_each_iteration,
+    behind_a_loop_of_its_own,
+    of_a_table,
 ]
 REFUSED = [one_array_again_and_again]
 

@@ -431,3 +431,41 @@ def test_loops_over_arrays_of_the_trace_stay_loops() -> None:
 
     text, x = bytes(range(200)) * 20, np.linspace(0, 1, 33)
     assert tilewright.jit(strict="kernels")(f)(text, x) == f(text, x)
+
+
+def between_peaks(x, t):
+    d = np.diff(x)
+    peaks = np.where((d[:-1] > 0) & (d[1:] <= 0))[0] + 1
+    peaks = np.concatenate([[0], peaks, [len(x) - 1]])
+    return np.interp(t, t[peaks], x[peaks])
+
+
+def over_gaps(x, t):
+    gaps = np.isnan(x)
+    filled = x.copy()
+    filled[gaps] = np.interp(np.flatnonzero(gaps), np.flatnonzero(~gaps), x[~gaps])
+    return filled + t * 0
+
+
+def with_ends(x, t):
+    at = np.nonzero(x > 0)[0]
+    return np.interp(t, at, x[at], left=-1.0, right=5)
+
+
+@pytest.mark.parametrize("function", [between_peaks, over_gaps, with_ends])
+def test_interpolation_between_as_many_points_as_data_say(function) -> None:
+    compiled = tilewright.jit(function, strict=True)
+    t, x = np.arange(300) / 7.0, np.random.default_rng(0).normal(size=300)
+    gaps, one, two, inf = x.copy(), np.full(300, -1.0), np.full(300, -1.0), x.copy()
+    gaps[::7], one[7], two[[7, 100]], inf[3] = np.nan, 2.0, 3.0, np.inf
+    for data in (gaps, x, -x, one, two, np.full(300, -1.0), np.full(300, np.nan), inf, gaps, x):
+        results = []
+        for run in (compiled, function):
+            try:
+                results.append(run(data, t))
+            except ValueError as error:
+                results.append(str(error))
+        ours, expected = results
+        assert type(ours) is type(expected)
+        assert np.array_equal(ours, expected, equal_nan=True) if isinstance(ours, np.ndarray) else ours == expected
+    assert function is not between_peaks or "numpy.interp" not in compiled.explain()

@@ -411,5 +411,6 @@ def test_a_store_in_trouble_costs_a_warning_only(place, trouble):
         store = place.folder / "locked" / "no" / "store.db"
         (place.folder / "locked" / "no").write_text("a file in the way")
     out, err = place.run("line.py", "--budget", "1s", "--db", str(store), "--target", "x86-64")
-    assert CLOSING.match(out.splitlines()[-1]), out
+    closing = out.splitlines()[-1]  # on a busy machine such a budget leaves no turns, and the line says so
+    assert closing.startswith("line: NumPy ") and "; result equal under contract numpy; " in closing, out
     assert "warning" in err

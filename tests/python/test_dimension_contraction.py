@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tilewright
-from examples import examples
+from examples import examples, one_in
 from from_text import function_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -88,9 +88,13 @@ def data_in_one_place(a):
 
 
 @pytest.mark.parametrize(
-    "function", [rows, a_slice_that_moves, it_is_returned, it_is_read_elsewhere, two_slices, data_in_one_place]
+    ("shape", "function"),
+    one_in(
+        2,
+        [(4, 5), (7, 13), (40, 33), (130, 150)],
+        [rows, a_slice_that_moves, it_is_returned, it_is_read_elsewhere, two_slices, data_in_one_place],
+    ),
 )
-@pytest.mark.parametrize("shape", [(4, 5), (7, 13), (40, 33), (130, 150)])
 def test_arrays(function: Any, shape: tuple[int, int]) -> None:
     a = RNG.standard_normal(shape)
     compiled = tilewright.jit(function, strict=True)
@@ -139,7 +143,7 @@ def programs(draw: Any) -> str:
     return "\n".join([*lines, "    return out", ""])
 
 
-@settings(deadline=None, database=None, max_examples=examples(20), suppress_health_check=list(HealthCheck))
+@settings(deadline=None, database=None, max_examples=examples(10), suppress_health_check=list(HealthCheck))
 @given(programs(), st.sampled_from([(5, 4), (6, 9), (11, 16)]))
 def test_random_programs(source: str, shape: tuple[int, int]) -> None:
     function = function_of(source)

@@ -1,4 +1,4 @@
-"""Loops whose first iteration makes an array of a number: that one stands before the loop, which stays one."""
+"""Loops whose first iteration makes an array of a number, or sets what the others read: that one stands before the loop, which stays one."""
 
 from __future__ import annotations
 
@@ -82,3 +82,120 @@ def test_another_dtype_from_the_second_iteration_on():
         ours, expected = compiled(x), widens(x)
         assert ours.dtype == expected.dtype
         np.testing.assert_allclose(ours, expected, rtol=1e-12)
+
+
+def set_by_the_first(x, n, tol):
+    i = 0
+    while i < n:
+        x = np.maximum(x * 0.75, np.roll(x, 1) * 0.5)
+        size = x.max()
+        if i == 0:
+            first = size
+            before = size
+        else:
+            if before - size < tol * first:
+                break
+            before = size
+        i += 1
+    return x, i, before, first
+
+
+def none_until_the_second(x, tol):
+    before = None
+    for k in range(100):  # noqa: B007
+        x = np.maximum(x * 0.75, np.roll(x, 1) * 0.5)
+        if before is not None and np.abs(x - before).max() < tol:
+            break
+        before = x.copy()
+    return x, k
+
+
+def none_and_returned(x, tol):
+    before, n = None, 0
+    while True:
+        x = x * 0.75
+        n += 1
+        if before is not None and np.abs(x - before).max() < tol:
+            return x, n
+        before = x
+
+
+def a_sum_that_breaks(x, n):
+    total = 0
+    for k in range(n):
+        total = total + x * k
+        if total.max() > 40:
+            break
+    return total
+
+
+def breaks_in_the_first(x, n):
+    held = 0
+    for k in range(n):
+        if x[k] > 0.5:
+            break
+        held = held + x
+    return np.sum(held), k
+
+
+def while_data_say(x, limit):
+    total = 0
+    while np.max(total) < limit:
+        total = total + x
+    return total
+
+
+def none_while_data_say(x, limit):
+    out = None
+    while x.sum() > limit:
+        x = x * 0.5
+        out = x + 1 if out is None else out + x
+    return out
+
+
+def a_while_in_a_loop(x, n):
+    found = np.zeros(n)
+    for i in range(n):
+        best = 0
+        k = i
+        while k < len(x) and x[k] > 0.1:
+            best = best + x[k : k + 1] * np.ones(3)
+            k += 1
+        found[i] = np.sum(best) + k
+    return found
+
+
+X = np.random.default_rng(0).random(80)
+
+
+@pytest.mark.parametrize(
+    "function, calls",
+    [
+        (set_by_the_first, [(X, 50, 1e-3), (X, 1, 0.1), (X * 0, 9, 0.0), (X, 50, 1e-3), (X, 0, 0.1)]),
+        (none_until_the_second, [(X, 1e-3), (X * 0, 1e-3), (X, 10.0), (X, 1e-300)]),
+        (none_and_returned, [(X, 1e-3), (X * 0, 1e-3), (X, 1e-30)]),
+        (a_sum_that_breaks, [(X, 30), (X, 3), (X * 100, 5), (X, 1), (X, 30)]),
+        (breaks_in_the_first, [(X - 1, 70), (X * 0, 70), (X + 1, 70), (X[::-1] * 0.6, 66)]),
+        (while_data_say, [(X, 5.0), (X, 0.0), (X, -1.0), (X, 50.0)]),
+        (none_while_data_say, [(X, 1.0), (X, 1000.0), (X, 15.0)]),
+        (a_while_in_a_loop, [(X, 66), (X[::-1], 66), (X * 0, 70)]),
+    ],
+)
+def test_loops_that_end_early(function, calls):
+    compiled = tilewright.jit(strict=True)(function)
+    for args in (*calls, *calls):
+        results = []
+        for run in (compiled, function):
+            try:
+                result = run(*args)
+            except UnboundLocalError as error:
+                result = str(error)
+            results.append(result if isinstance(result, tuple) else (result,))
+        ours, expected = results
+        for one, other in zip(ours, expected, strict=True):
+            assert type(one) is type(other)
+            if isinstance(other, np.ndarray):
+                np.testing.assert_allclose(one, other, rtol=1e-12)
+            else:
+                assert one == other or abs(one - other) < 1e-12
+    assert function is a_while_in_a_loop or "lines_" not in compiled.explain()

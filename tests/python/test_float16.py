@@ -302,7 +302,7 @@ def extremes(x):
             np.any(x), np.all(x, axis=0), np.count_nonzero(x))  # fmt: skip
 
 
-@settings(max_examples=examples(6), deadline=None)
+@settings(max_examples=examples(3), deadline=None)
 @given(st.integers(1, 9), st.integers(1, 200), st.integers(0, 2**32 - 1), st.booleans())
 def test_searches(rows: int, columns: int, seed: int, few: bool) -> None:
     rng = np.random.default_rng(seed)

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.compile
 def held_back(monkeypatch, tmp_path):
     """Builds go on once this is set, in threads that no call waits for."""
     monkeypatch.setenv("TILEWRIGHT_CACHE", "off")
-    monkeypatch.setattr(later_builds, "PATIENCE_S", 0.0)
+    monkeypatch.setattr(later_builds, "MOST_WAITING_S", 0.0)
     monkeypatch.setattr(later_builds, "_begun", {})
     goes_on, compile_now = threading.Event(), builder.compile_now
 

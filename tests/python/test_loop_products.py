@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tilewright
+from examples import one_in
 
 pytestmark = pytest.mark.compile
 
@@ -142,9 +143,13 @@ def is_one(text: str) -> bool:
 
 
 @pytest.mark.parametrize(
-    "function", [columns, rows, matrix_by_row, every_second, nested, of_what_the_loop_writes_around]
+    ("dtype", "function"),
+    one_in(
+        2,
+        [np.float64, np.float32],
+        [columns, rows, matrix_by_row, every_second, nested, of_what_the_loop_writes_around],
+    ),
 )
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_one_product(function: Callable[..., Any], dtype: Any) -> None:
     assert is_one(check(function, *squares(90, dtype)))
 
@@ -159,8 +164,9 @@ def test_a_product_of_matrices_in_two_loops() -> None:
     assert not is_one(check(of_rows_and_columns, *squares(30)))  # columns of a copy
 
 
-@pytest.mark.parametrize("function", [triangle, gram_schmidt, forward_substitution])
-@pytest.mark.parametrize("n", [1, 2, 15, 40, 70])
+@pytest.mark.parametrize(
+    ("n", "function"), one_in(2, [1, 2, 15, 40, 70], [triangle, gram_schmidt, forward_substitution])
+)
 def test_columns_as_rows(function: Callable[..., Any], n: int) -> None:
     x, c = squares(n)
     text = check(function, x, c + 1.0)

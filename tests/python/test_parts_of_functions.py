@@ -342,6 +342,25 @@ def test_what_goes_in_and_comes_out():
         rest.call(a=1, c=2)
 
 
+def grown(x, limit):
+    values = [float(x[0])]
+    while values[-1] < limit:
+        values = sorted(values)[-3:] + [values[-1] + abs(float(x[len(values) % 3])) + 0.1]
+    return {"end": values[-1], "count": len(values)}
+
+
+def of_each_limit(x, limits):
+    return {float(limit): grown(x * 2, limit) for limit in limits}
+
+
+def test_a_function_of_one_statement_is_a_part_where_its_call_was_not_enough():
+    compiled = tilewright.jit(of_each_limit, strict=True)
+    x = np.array([0.5, 0.25, 1.5, 2.0])
+    for limits in (np.array([2.0, 5.0]), np.array([3.0, 1.0]), np.array([2.0]), np.array([4.0, 9.0])):
+        assert repr(compiled(x, limits)) == repr(of_each_limit(x, limits))
+    assert "lines_" in compiled.explain()
+
+
 def test_statements_that_do_not_stand_alone():
     def breaks(x):
         for k in range(3):

@@ -200,12 +200,12 @@ def test_mandelbrot_of_any_size_and_iterations(width: int, dtype: Any) -> None:
 def test_every_chunk_gives_the_same_bits() -> None:
     x = np.linspace(-2.25, 0.75, 131, dtype=np.float32)
     y = np.linspace(-1.25, 1.25, 40, dtype=np.float32)
-    args = (x, y, 83, np.float32(1e9))
+    args = (x, y, 23, np.float32(1e9))  # a chunk of many iterations takes seconds to compile
     jitted = tilewright.jit(mandelbrot)
     specialization = jitted.for_args(*args)
     text = specialization.schedule
     assert ".split(t, to, ti, 10)" in text
-    for chunk in (1, 2, 3, 5, 8, 16, 50, 83, 100):
+    for chunk in (1, 2, 3, 5, 8, 16, 23, 30):
         check(mandelbrot, *args, schedule=text.replace(".split(t, to, ti, 10)", f".split(t, to, ti, {chunk})"))
     # Without a group of elements inside, iterations outside of the elements, and as Halide runs it unscheduled.
     heading = "\n".join(text.splitlines()[:2])

@@ -165,7 +165,7 @@ def test_what_no_iteration_sets_is_what_it_was(function: Any) -> None:
             same(function, n, k, n)
 
 
-@settings(max_examples=examples(15), deadline=None)
+@settings(max_examples=examples(8), deadline=None)
 @given(st.lists(st.integers(0, 6), min_size=140, max_size=160), st.integers(0, 99))
 def test_any_numbers_of_iterations(numbers: list[int], seed: int) -> None:
     for function in FUNCTIONS:

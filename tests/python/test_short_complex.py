@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tilewright
+from examples import one_in
 
 pytestmark = pytest.mark.compile
 
@@ -50,8 +51,10 @@ def parts(z, w):
     z[0] = w.sum()
 
 
-@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
-@pytest.mark.parametrize("function", [scaled, shifted, turned, masked, in_a_loop, one_by_one, parts])
+@pytest.mark.parametrize(
+    ("function", "dtype"),
+    one_in(2, [scaled, shifted, turned, masked, in_a_loop, one_by_one, parts], [np.complex64, np.complex128]),
+)
 def test_every_length_offset_and_step(function: Any, dtype: Any) -> None:
     compiled = tilewright.jit(function, strict=True)
     random = np.random.default_rng(5)

@@ -481,10 +481,17 @@ BACK: list[Case] = [
 ]
 
 
-def first_array(case: Case) -> tuple[Any, ...]:
-    """Its dtype and how it lies in memory."""
-    x = next(each for each in case[1]() if isinstance(each, np.ndarray))
-    return x.dtype.name, x.ndim, x.flags.c_contiguous, x.flags.f_contiguous, *(step < 0 for step in x.strides)
+def first_array(case: Case) -> np.ndarray[Any, Any]:
+    return next(each for each in case[1]() if isinstance(each, np.ndarray))
+
+
+def dtype_of(case: Case) -> str:
+    return first_array(case).dtype.name
+
+
+def layout_of(case: Case) -> tuple[Any, ...]:
+    x = first_array(case)
+    return x.ndim, x.flags.c_contiguous, x.flags.f_contiguous, *(step < 0 for step in x.strides)
 
 
 ALIKE: dict[Callable[..., Any], Callable[..., Any]] = {  # what is cut and passed over as another function is
@@ -499,7 +506,7 @@ def of_function(case: Case) -> str:
     return ALIKE.get(case[0], case[0]).__name__
 
 
-REDUCED, BACK = covering(REDUCED, of_function, first_array), covering(BACK, of_function, first_array)
+IN_PARTS, REDUCED, BACK = (covering(cases, of_function, dtype_of, layout_of) for cases in (IN_PARTS, REDUCED, BACK))
 REFUSED: list[Case] = [
     (f, lambda: (rows(),))
     for f in (

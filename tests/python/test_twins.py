@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import tilewright
 from as_numpy_has_it import alike
-from examples import examples
+from examples import examples, one_in
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strictly import check
@@ -406,9 +406,13 @@ def test_quantiles_along_each_axis(shape, kind, share, seed):
                 same(abs(twin(f"numpy.{name}", numpy)(x, q, axis)), abs(numpy(x, q, axis)))
 
 
-@pytest.mark.parametrize("shape", [(LARGE,), (9 * LARGE + 1,), (LARGE + 5, 3), (200, 300)])
 @pytest.mark.parametrize(
-    "values", [[0.0, -0.0], [0.0, -0.0, 1.0, -1.0], [0.0, -0.0, np.inf, -np.inf, 1.0], [-0.0], [-0.0, 1.0]]
+    ("values", "shape"),
+    one_in(
+        2,
+        [[0.0, -0.0], [0.0, -0.0, 1.0, -1.0], [0.0, -0.0, np.inf, -np.inf, 1.0], [-0.0], [-0.0, 1.0]],
+        [(LARGE,), (9 * LARGE + 1,), (LARGE + 5, 3), (200, 300)],
+    ),
 )
 def test_zeros_have_numpys_sign(shape, values):
     for seed in range(3):
@@ -1010,17 +1014,20 @@ def test_quantiles_of_integers_that_float64_does_not_hold_are_numpys():
     same(twin("numpy.median", np.median)(x), np.median(x))
 
 
-@pytest.mark.parametrize("dtype", ["f8", "i8", "i1"])
 @pytest.mark.parametrize(
-    "function",
-    [
-        lambda x, y: np.union1d(x, y[::2]) + 1,
-        lambda x, y: np.union1d(x.reshape(2, -1), y).size,
-        lambda x, y: np.intersect1d(x, y)[::-1] * 2,
-        lambda x, y: np.intersect1d(x, [1, 2, 3]),
-        lambda x, y: np.intersect1d(x, y, assume_unique=True),
-        lambda x, y: np.intersect1d(x, y, return_indices=True),
-    ],
+    ("function", "dtype"),
+    one_in(
+        3,
+        [
+            lambda x, y: np.union1d(x, y[::2]) + 1,
+            lambda x, y: np.union1d(x.reshape(2, -1), y).size,
+            lambda x, y: np.intersect1d(x, y)[::-1] * 2,
+            lambda x, y: np.intersect1d(x, [1, 2, 3]),
+            lambda x, y: np.intersect1d(x, y, assume_unique=True),
+            lambda x, y: np.intersect1d(x, y, return_indices=True),
+        ],
+        ["f8", "i8", "i1"],
+    ),
 )
 def test_sets_are_what_unique_makes_of_them(function, dtype):
     random = np.random.default_rng(1)

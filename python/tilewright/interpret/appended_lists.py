@@ -4,6 +4,8 @@ many as there can be.
     for v in x:                      for k, v in enumerate(x):
         if v > 0:            ->          if v > 0:
             l.append(v * 2)                  filled[count] = v * 2; count = count + 1
+
+Where `for`s in it append, how many items there can be is known when their lengths are: the trace begins again then.
 """
 
 from __future__ import annotations
@@ -11,9 +13,10 @@ from __future__ import annotations
 import ast
 import copy
 import functools
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from ..symbolic.arrays import SymArray
 from ..symbolic.from_data import clamped_position, value_of_int
@@ -27,14 +30,19 @@ from .sequences import Sequence, SymRange, sequence_of
 from .source import DEFINITIONS, inside, is_read_by_others
 from .state import Part, State
 
+if TYPE_CHECKING:
+    from ..symbolic.tracer import Tracer
+
 
 @dataclass(frozen=True)
 class _Appended:
-    """A list's variable, how many places of the body append to it, and whether each iteration does so once."""
+    """A list's variable, how many places of the body append to it, and whether each iteration does so once. `by_inner`:
+    whether loops in the body append too."""
 
     name: str
     places: int
     is_one_each: bool
+    by_inner: bool
 
     @property
     def filled(self) -> str:
@@ -45,14 +53,98 @@ class _Appended:
         return f" how many items of {self.name}"
 
 
+@dataclass
+class _Room:
+    """How many items one iteration appends at most, counted while its body runs: a number for each loop that is open."""
+
+    tracer: Tracer
+    place: Any
+    counts: list[Size] = field(default_factory=list)
+    regions: int = 0  # loops that were open before
+
+    @property
+    def known(self) -> Size | None:
+        """As an earlier trace has found it."""
+        held, _ = self.tracer.list_forms.get((*self.place, "room"), (None, True))
+        return held
+
+    def _note(self, is_guess: bool) -> None:
+        self.tracer.list_forms[*self.place, "room"] = self.counts[0], is_guess
+
+    def _open(self) -> int:
+        return len(self.tracer.open_loops - self.tracer.reads.keys())
+
+    def add(self) -> None:
+        if self._open() - self.regions > len(self.counts):
+            raise FormOfList(self.place, None)  # a loop that is not counted
+        self.counts[-1] += 1
+
+    @contextmanager
+    def loop(self, iterations: Size) -> Iterator[None]:
+        self.counts.append(Size.constant(0))
+        try:
+            yield
+        except FormOfList as found:
+            self._add_first(found)
+            raise
+        finally:
+            count = self.counts.pop()
+            if self.counts and count.terms:
+                self.counts[-1] += count * self._most(iterations)
+
+    def _add_first(self, found: FormOfList) -> None:
+        """The item that says what the items are, with which a trace ends."""
+        if found.place == self.place and found.form is not None and not any(count.terms for count in self.counts):
+            self.counts[-1] += 1
+
+    def _most(self, iterations: Size) -> Size:
+        most = self.tracer.extreme(iterations, highest=True)
+        if most is None or most.symbols() & (self.tracer.loops.keys() | self.tracer.reads.keys()):
+            raise FormOfList(self.place, None)
+        return most
+
+    @contextmanager
+    def found(self) -> Iterator[None]:
+        """The outermost loop; the trace begins again where it has found another room than it had."""
+        known, is_guess = self.tracer.list_forms.get((*self.place, "room"), (None, True))
+        form, self.regions = self.tracer.list_forms.get(self.place), self._open()
+        self.counts.append(Size.constant(0))
+        try:
+            yield
+        except FormOfList as other:
+            self._add_first(other)
+            if other.place == self.place and known is None:
+                self._note(is_guess=True)
+            raise
+        else:
+            if self.counts[0] != known:
+                self._note(is_guess=False)
+                raise FormOfList(self.place, form if is_guess else None)
+        finally:
+            self.counts.clear()
+
+
+def _counted(rooms: tuple[_Room, ...], item: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """What a loop's variable is in an iteration, whose body may have run before."""
+
+    def begin(k: Any) -> Any:
+        for room in rooms:
+            room.counts[-1] = Size.constant(0)
+        return item(k)
+
+    return begin
+
+
 class _Filled(InArray):
     """The array, whose items are put where the count says, which is inside for certain."""
 
-    def __init__(self, array: SymArray) -> None:
-        self.array = array
+    def __init__(self, array: SymArray, room: _Room | None) -> None:
+        self.array, self.room = array, room
 
     def __setitem__(self, key: Any, value: Any) -> None:
         tracer = self.array.tracer
+        if self.room is not None:
+            self.room.add()
         if isinstance(key, RunScalar):
             key = SymInt(tracer, clamped_position(tracer, value_of_int(tracer, key), self.array.sizes[0]))
         self.array[key] = value
@@ -65,16 +157,26 @@ class AppendedLists(Part):
         """`for_region` is Interpreter._for_region."""
         super().__init__(state)
         self.for_region = for_region
+        self.rooms: list[_Room] = []  # of lists that loops around append to
 
     def filled(self, node: ast.For, items: range | SymRange | Sequence) -> bool:
-        """Whether the loop ran over the items, and filled its lists so."""
+        """Whether the loop ran over the items, and filled lists so."""
         if self.tracer.checked is None or self.frame.at_yield is not None:
             return False
         lists = tuple(one for one in _appended_in(node) if self._can_lie_in_array(node, one))
-        if not lists:
+        fills = _fills_more(node)
+        if not lists and not fills:
             return False
         sequence = items if isinstance(items, Sequence) else sequence_of(self.tracer, items)
-        self._run(node, lists, self.tracer.resolve(sequence.length), lambda k: (k, sequence.item(k)))
+        iterations = self.tracer.resolve(sequence.length)
+        around = tuple(self.rooms) if fills else ()
+        with ExitStack() as counted:
+            for room in around:
+                counted.enter_context(room.loop(iterations))
+            if lists:
+                self._run(node, lists, iterations, lambda k: (k, sequence.item(k)), around)
+            else:
+                self.for_region(node, (Size.constant(0), iterations, 1), _counted(around, sequence.item))
         return True
 
     def _place(self, node: ast.For, one: _Appended) -> Any:
@@ -87,20 +189,28 @@ class AppendedLists(Part):
             return False
         if self.list_noted(held)[1] is not self.frame:
             return False  # somebody else may look at it
+        if isinstance(held, ArrayList) and held.home is not tracer.blocks[-1]:
+            return False  # a loop or a branch around has it too
+        if any(id(held) in containers for containers in self.state.containers):
+            return False
         names = [name for name, value in reached(self.frame, tracer) if value is held]
         return names == [one.name] and not is_read_by_others(self.frame.node, one.name)
 
-    def _run(self, node: ast.For, lists: tuple[_Appended, ...], iterations: Size, item: Callable[[Any], Any]) -> None:
+    def _run(
+        self, node: ast.For, lists: tuple[_Appended, ...], iterations: Size, item: Callable[[Any], Any],
+        around: tuple[_Room, ...],
+    ) -> None:  # fmt: skip
         tracer, variables = self.tracer, self.frame.variables
         held = {one: variables[one.name] for one in lists}
         made: dict[_Appended, ArrayList | None] = {}
         lengths: dict[_Appended, Any] = {}
+        rooms = {one: _Room(tracer, self._place(node, one)) for one in lists if one.by_inner}
         for one in lists:
             place = self._place(node, one)
             before = held[one]
             length = before.length() if isinstance(before, ArrayList) else len(before)
-            room = iterations * one.places + size_of(length)
-            made[one] = begin = begin_list(tracer, tracer.resolve(room), place)
+            places = rooms[one].known or Size.constant(1) if one.by_inner else one.places
+            made[one] = begin = begin_list(tracer, tracer.resolve(iterations * places + size_of(length)), place)
             lengths[one] = length
             if isinstance(before, ArrayList):
                 check_form(tracer, place, before.form)
@@ -113,12 +223,18 @@ class AppendedLists(Part):
                 begin.array[k] = checked
         for one in lists:
             begin = made[one]
-            variables[one.filled] = None if begin is None else _Filled(begin.array)
+            variables[one.filled] = None if begin is None else _Filled(begin.array, rooms.get(one))
             variables[one.count] = lengths[one]
             self.frame.locals |= {one.count}  # which iterations hand on
             del variables[one.name]
         try:
-            self.for_region(_rewritten(node, lists, self.place(node)), (Size.constant(0), iterations, 1), item)
+            with ExitStack() as counted:
+                self.rooms += rooms.values()
+                counted.callback(self.rooms.__delitem__, slice(len(self.rooms) - len(rooms), None))
+                for room in rooms.values():
+                    counted.enter_context(room.found())
+                loop = _rewritten(node, lists, self.place(node))
+                self.for_region(loop, (Size.constant(0), iterations, 1), _counted((*around, *rooms.values()), item))
             for one in lists:
                 begin = made[one]
                 if begin is None:  # no iteration was traced
@@ -147,14 +263,14 @@ _POSITION = " position in a list that is appended to"
 
 @functools.lru_cache(maxsize=4096)
 def _appended_in(node: ast.For) -> tuple[_Appended, ...]:
-    """Lists that the loop does nothing with but to append to them, in statements of its own."""
+    """Lists that the loop does nothing with but to append to them, in statements of its own or of a `for` in it."""
     if node.orelse or any(isinstance(item, (*DEFINITIONS, ast.Lambda)) for item in inside(node.body)):
         return ()
-    loops = [item for item in inside(node.body) if isinstance(item, (ast.For, ast.While, ast.Try, ast.With))]
-    in_loops = {id(part) for loop in loops for part in ast.walk(loop)}
+    of_no_length = _parts_of(node, ast.While, ast.Try, ast.With)
+    in_loops = _parts_of(node, ast.For)
     sites: dict[str, list[ast.Expr]] = {}
     for item in inside(node.body):
-        if (name := _appends_to(item)) and id(item) not in in_loops:
+        if (name := _appends_to(item)) and id(item) not in of_no_length:
             assert isinstance(item, ast.Expr)
             sites.setdefault(name, []).append(item)
     used: dict[str, int] = {}
@@ -166,8 +282,21 @@ def _appended_in(node: ast.For) -> tuple[_Appended, ...]:
     for name, statements in sites.items():
         if used[name] == len(statements):
             is_one_each = not leaves and len(statements) == 1 and statements[0] in node.body
-            found.append(_Appended(name, len(statements), is_one_each))
+            by_inner = any(id(statement) in in_loops for statement in statements)
+            found.append(_Appended(name, len(statements), is_one_each, by_inner))
     return tuple(found)
+
+
+def _parts_of(node: ast.For, *kinds: type[ast.stmt]) -> set[int]:
+    """What stands in such statements of its body, by identity."""
+    statements = [item for item in inside(node.body) if isinstance(item, kinds)]
+    return {id(part) for statement in statements for part in ast.walk(statement)}
+
+
+@functools.lru_cache(maxsize=4096)
+def _fills_more(node: ast.For) -> bool:
+    """Whether it has items of lists that a loop around it appends to."""
+    return any(isinstance(item, ListItem) for item in inside(node.body))
 
 
 def _appends_to(item: ast.AST) -> str:

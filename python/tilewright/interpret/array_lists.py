@@ -46,7 +46,7 @@ class ListForm:
 class FormOfList(BaseException):  # noqa: N818 - the trace begins again, and no handler of errors is to see it
     """The list that is made at `place` has such items; None: it is none that an array can hold."""
 
-    def __init__(self, place: Place, form: ListForm | None) -> None:
+    def __init__(self, place: Any, form: Any) -> None:
         super().__init__(place)
         self.place, self.form = place, form
 
@@ -86,7 +86,17 @@ class ArrayList(InArray):
 
     def as_array(self) -> SymArray:
         """As NumPy makes it."""
+        if self.form.row or self.form.dtype != np.float64:
+            self._refuse_none()  # of which it makes an array of no float64
         return self.array.copy()
+
+    def _refuse_none(self) -> None:
+        tracer, length = self.tracer, self.tracer.resolve(self.array.sizes[0])
+        some = None if tracer.is_of_data(length) else tracer.decide_if_same_in_all_iterations(">=", length, 1)
+        if some is False or (some is None and tracer.checked is None):
+            self.give_up()
+        if some is None:
+            tracer.check(tracer.truth("greater_equal", self.length().as_value(), 1), "an array of an empty list")
 
     def items(self) -> Sequence:
         length = self.tracer.resolve(self.array.sizes[0])

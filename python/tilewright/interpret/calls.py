@@ -35,7 +35,7 @@ from ..symbolic.run_numbers import RunScalar
 from ..symbolic.scalars import SymInt, SymScalar
 from .array_lists import ArrayList, list_of
 from .builtin_calls import HAND_ON_OBJECTS, TAKE_OBJECTS, Builtins
-from .frame import InterpretedFunction, parameters_of
+from .frame import Frame, InterpretedFunction, parameters_of
 from .generators import SymGenerator
 from .inspected import SIGNATURES, tells_of, told
 from .iterators import TracedIterator, traced_iterator
@@ -98,6 +98,15 @@ class Calls(Part):
         self.builtins = Builtins(state, choose, self.call, self.get_attribute, self.operators)
         self.unknown = UnknownCallees(state)
 
+    def _is_within(self, recursive: Any) -> bool:
+        """Whether a function is running that calls itself, if it is not the compiled one."""
+        if recursive is None or recursive is self.tracer.cache["function"].__code__:
+            return False
+        frame: Frame | None = self.frame
+        while frame is not None and recursive is not (frame.function.__code__ if frame.function else frame.node):
+            frame = frame.caller
+        return frame is not None
+
     def call_at(self, node: ast.Call, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """A call that the source has. What cannot be followed may be a stage, in another run of the trace."""
         while type(function) is functools.partial:
@@ -120,7 +129,8 @@ class Calls(Part):
             )  # of what stands for an object of the run
             # A watched call is handed the generator itself.
             is_ours |= any(isinstance(one, ast.GeneratorExp) for one in node.args)
-            may_be = not is_ours and error.is_of(evaluated) and self.unknown.can_be(function, args, kwargs)
+            may_be = not is_ours and error.is_of(evaluated) and not self._is_within(error.recursive)
+            may_be = may_be and self.unknown.can_be(function, args, kwargs)
             if may_be and (way := self.unknown.way_to(site_of(node))) is not None:
                 error.ways = (*error.ways, way)
             raise

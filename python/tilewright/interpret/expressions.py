@@ -23,8 +23,9 @@ from ..symbolic.scalars import SymInt, SymScalar, known_exponent
 from .array_lists import ArrayList, ListItem, check_item, refuse_plain, repeated
 from .branches import Branches
 from .calls import Calls
+from .carried import memory_in, reached
 from .comprehensions import as_list, keep_where_slow
-from .frame import InterpretedFunction
+from .frame import Frame, InterpretedFunction
 from .iterators import TracedIterator
 from .plain_arrays import made_by_call
 from .pure import is_pure_numpy
@@ -115,7 +116,7 @@ class Expressions(Part):
         items = self._elements(node.elts)
         place = self.place(node)
         if place in self.tracer.staged_lists:
-            return StagedList(self.tracer, items)
+            return StagedList(self.tracer, items, place=place)
         self.note_list(items, place)
         return items
 
@@ -496,11 +497,17 @@ class Expressions(Part):
 
     def _eval_ListItem(self, node: ListItem) -> Any:
         item = self.evaluate(node.value)
-        held = (one.storage for one in self.frame.variables.values() if isinstance(one, SymArray))
-        is_held = isinstance(node.value, ast.Name) or (
-            isinstance(item, SymArray) and any(one is item.storage for one in held)
-        )
+        is_held = isinstance(node.value, ast.Name) or (isinstance(item, SymArray) and self._is_held(item))
         return check_item(self.tracer, node.place, item, is_held)
+
+    def _is_held(self, array: SymArray) -> bool:
+        """Whether variables lead to the array, also through objects and containers: who writes there writes into the item."""
+        frame: Frame | None = self.frame
+        while frame is not None:
+            if any(one is array.storage for _, held in reached(frame, self.tracer) for one in memory_in(held)):
+                return True
+            frame = frame.caller
+        return False
 
     def _eval_SetComp(self, node: ast.SetComp) -> Any:
         return {self.evaluate(node.elt) for _ in self._comprehend(node.generators)}

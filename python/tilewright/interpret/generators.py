@@ -54,6 +54,7 @@ class SymGenerator:
         self.tracer = tracer
         self.words = words
         self.path = path  # of one that lives on when the call is over
+        self.is_of_the_caller = path is not None
         self.home = tracer.blocks[-1]
         self.drawn = _ZERO  # where it was made, before the loops around the present statement
         self.iterations: list[_Iteration] = []

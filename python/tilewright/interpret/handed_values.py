@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from .inner_objects import is_users_class
+from .queues_handed import Queue, QueueHanded, handed_queue, room_for
+from .rows_handed import ITEMS, ROWS_OF_ARRAYS, RowsHanded, are_apart, rows_of
 
-_ITEMS: dict[type, type[np.generic]] = {int: np.int64, float: np.float64, bool: np.bool_}
 NUMBERS = (bool, int, float, complex, str, bytes, type(None), np.generic)
 
 
 @dataclass(frozen=True)
 class Handed:
-    """`kinds`: of each variable of the loop: "" for what is handed as it is, "text", "bytes", or the rank of a list. What a
-    loop was written for serves calls of the same kinds. `values`: of the attributes, then of the variables."""
+    """`kinds`: of each variable of the loop: "" for what is handed as it is, "text", "texts", "bytes", the rank of a list,
+    RowsHanded or QueueHanded. What a loop was written for serves calls of the same kinds. `values`: of the attributes, then of
+    the variables."""
 
     kinds: tuple[Any, ...]
     values: list[Any]
     arrays: bool  # whether any of them is one itself
     lists: dict[int, np.ndarray[Any, Any]]  # by the position of the variable, what is handed for a list
+    buffers: dict[int, list[Any]]  # and for a queue
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,10 @@ class Uses:
     texts: frozenset[str] = frozenset()
     lists: dict[str, int | None] = field(default_factory=dict)
     flat: frozenset[str] = frozenset()  # of which it takes items that may not be lists: those it could write
+    rows: dict[str, int] = field(default_factory=dict)  # lists whose rows it goes through: into how many variables
+    queues: dict[str, Queue] = field(default_factory=dict)  # with one, what the loop writes is put back where it fails
+    stored: frozenset[str] = frozenset()  # variables into whose arrays it may write
+    has_characters: bool = False  # single ones, with which it compares those of texts, or their numbers
     is_repeatable: bool = False  # where it fails: it writes nothing but lists, and what `+=` may write
     augments: bool = False  # variables, which may be arrays
 
@@ -53,41 +60,61 @@ class Uses:
         owners = self.owners
         kinds: list[Any] = []
         values = held
+        codes: dict[str, int] = {}
+        kind: Any
+        one: Any
         lists: dict[int, np.ndarray[Any, Any]] = {}
+        buffers: dict[int, list[Any]] = {}
         for k, (name, value) in enumerate(zip(self.names, args, strict=True)):
-            kind, one = ("", value) if k in owners else self._handed(name, value, seen)
+            if name in self.queues:
+                kind, one = (None, None)
+                if id(value) not in seen:
+                    kind, one = handed_queue(self.queues[name], value, room_for(args))
+                seen.add(id(value))
+            else:
+                kind, one = ("", value) if k in owners else self._handed(name, value, seen, codes)
             if kind is None:
                 return None
             kinds.append(kind)
             if isinstance(kind, int):
                 lists[k] = one
-            if k not in owners:
+            if isinstance(kind, QueueHanded):
+                buffers[k] = one[:-2]
+            if isinstance(kind, (RowsHanded, QueueHanded)):
+                values.extend(one)
+            elif k not in owners:
                 values.append(one)
-        is_any_text = "text" in kinds
-        if is_any_text and any(
-            kind != "text" for name, kind in zip(self.names, kinds, strict=True) if name in self.texts
-        ):
+        of_texts = {kind for name, kind in zip(self.names, kinds, strict=True) if name in self.texts}
+        if len(of_texts) > 1 and not of_texts.isdisjoint(("text", "texts")):
+            return None
+        if not all(are_apart(args[k], args, held) for k, kind in enumerate(kinds) if kind == ROWS_OF_ARRAYS):
             return None
         arrays = any(type(one) is np.ndarray for one in (*args, *values[: len(self.attributes)]))
-        made = Handed(tuple(kinds), values, arrays, lists)
+        made = Handed(tuple(kinds), values, arrays, lists, buffers)
         # What cannot be made again says in its error of what kind the sequence was: there may be one kind only.
-        told = {"list" if isinstance(kind, int) else kind for kind in kinds if kind}
+        told = {kind if kind in ("text", "bytes") else "list" for kind in kinds if kind}
         return None if (self.written(kinds) or len(told) > 1) and not self.may_repeat(made) else made
 
     def may_repeat(self, handed: Handed) -> bool:
-        """Whether a call that failed can be made again: it has written nothing."""
+        """Whether a call that failed can be made again: it has written nothing, or that is put back."""
+        if self.queues:
+            return True
         named = zip(self.names, handed.kinds, strict=True)
         writes_arrays = any(not kind and self.lists.get(name) is not None for name, kind in named)
         return self.is_repeatable and not writes_arrays and not (self.augments and handed.arrays)
 
-    def _handed(self, name: str, value: Any, seen: set[int]) -> tuple[Any, Any]:
-        """Its kind, and the value; (None, None) where it is a list of something else."""
+    def _handed(self, name: str, value: Any, seen: set[int], codes: dict[str, int]) -> tuple[Any, Any]:
+        """Its kind, and the value; (None, None) where it is a list of something else. `codes`: numbers of whole texts."""
         if type(value) is str and name in self.texts:
             return "text", np.frombuffer(value.encode("utf-32-le", "surrogatepass"), np.uint32)
         if type(value) is bytes and self.lists.get(name, 0) is None:
             return "bytes", np.frombuffer(value, np.uint8)
         if type(value) is not list:
             return "", value
+        if name in self.texts and not self.has_characters and set(map(type, value)) == {str}:
+            return "texts", np.array([codes.setdefault(one, len(codes)) for one in value], np.int64)
+        if name in self.rows and (found := rows_of(value, self.rows[name], seen)) is not None:
+            return found
         array = _as_array(value, seen) if name in self.lists else None
         if array is None or self.lists[name] not in (None, array.ndim) or (array.ndim > 1 and name in self.flat):
             return None, None
@@ -97,6 +124,19 @@ class Uses:
         """Positions of lists that the loop writes."""
         lists = enumerate(zip(self.names, kinds, strict=True))
         return [k for k, (name, kind) in lists if isinstance(kind, int) and self.lists.get(name) is not None]
+
+    def kept(self, args: Sequence[Any]) -> list[tuple[Any, Any]]:
+        """Arrays into which the loop may write, and what is in them before it."""
+        stored = (value for name, value in zip(self.names, args, strict=True) if name in self.stored)
+        return [(one, one.copy()) for value in stored for one in _arrays_of(value)]
+
+
+def _arrays_of(value: Any) -> Iterator[Any]:
+    if type(value) is tuple:
+        for one in value:
+            yield from _arrays_of(one)
+    elif type(value) is np.ndarray:
+        yield value
 
 
 _NOTHING = object()
@@ -122,7 +162,7 @@ def _as_array(items: list[Any], seen: set[int]) -> Any:
     if len(own) < len(rows) + (rows is items) or not own.isdisjoint(seen):
         return None
     seen |= own
-    kind = _ITEMS.get(*kinds)  # type: ignore[arg-type]
+    kind = ITEMS.get(*kinds)  # type: ignore[arg-type]
     if kind is None:
         return None
     try:

@@ -357,7 +357,8 @@ class _InnerLoop(_Inner):
 
     def _is_handed_alike(self, args: Sequence[Any], kwargs: Mapping[str, Any], given: Sequence[Any]) -> bool:
         """A list whose items get another type is no array's."""
-        if not any(self.kinds or ()):
+        # Queues are empty behind the loop; of what kind lists are the results of compiled code say then.
+        if not any(self.kinds or ()) or self.loop.uses.queues:
             return True
         kinds = self.kinds
         behind = [one for one in self._handed(args, kwargs) if not isinstance(one, NUMBERS)]

@@ -12,9 +12,10 @@ from functools import partial
 from typing import Any
 
 from ..taken_ways import Site
-from .handed_values import Uses, is_of_its_kind, is_plain, write_back
+from .handed_values import Handed, Uses, is_of_its_kind, is_plain, write_back
 from .loops_anew import written_anew
 from .outlined import in_closure, loads, names_variables, outline_in, part_site, read_first
+from .queues_handed import QueueHanded, put_back
 from .source import inside, made_from, site_of
 from .uses_in_loops import uses_of
 
@@ -81,19 +82,30 @@ class CompiledLoop:
                 if words is None or str(error) != "list index out of range":
                     raise
                 raise IndexError(words) from None
+        kept = self.loop.uses.kept(args) if self.loop.uses.queues else []
         try:
-            result = self.jitted(*handed.values)
+            return self._in_place_of(args, handed, self.jitted(*handed.values))
         except Exception:  # noqa: BLE001  (the loop's own, in its words; lists are left as it has written them by then)
+            for array, before in kept:
+                array[...] = before
             return self.loop.function(*args)
-        if not self.written:
+
+    def _in_place_of(self, args: Sequence[Any], handed: Handed, result: Any) -> Any:
+        """What the loop gives, of what the compiled one gave; lists and queues as it leaves them. An error where a list is one
+        of several kinds from now on."""
+        queues = [(k, kind) for k, kind in enumerate(handed.kinds) if isinstance(kind, QueueHanded)]
+        if not self.written and not queues:
             return result
         count = len(self.loop.gives)
-        results = result if count + len(self.written) > 1 else (result,)
-        written = list(zip(self.written, results[count:], strict=True))
+        results = result if count + len(self.written) + 2 * len(queues) > 1 else (result,)
+        written = list(zip(self.written, results[count:], strict=False))
         if not all(is_of_its_kind(args[position], new) for position, new in written):
-            return self.loop.function(*args)  # the list is one of several kinds from now on
+            raise TypeError("a list of items of several types")
         for position, new in written:
             write_back(args[position], handed.lists[position], new)
+        ends = results[count + len(self.written) :]
+        for number, (position, kind) in enumerate(queues):
+            put_back(args[position], kind, handed.buffers[position], *ends[2 * number : 2 * number + 2])
         return results[:count] if count > 1 else results[0] if count else None
 
 

@@ -11,7 +11,7 @@ import ast
 import re
 import types
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from collections.abc import Sequence as SequenceOf
 from contextlib import nullcontext
 from typing import Any
@@ -51,6 +51,7 @@ from .early_return import (
 from .expressions import Expressions
 from .frame import BeginAgain, Break, Continue, Control, FirstApart, Frame, Leaving, Return
 from .generator_functions import GeneratorFunctions
+from .index_loops import IndexLoops
 from .iterators import END, LoopItems
 from .lists_of_the_call import list_of_the_call
 from .managers import Managers
@@ -91,6 +92,7 @@ class Interpreter(Part):
         self.comprehensions = Comprehensions(self.state, self._for_region)
         self.expressions.listed = self.comprehensions.listed
         self.appended = AppendedLists(self.state, self._for_region)
+        self.index_loops = IndexLoops(self.state)
         self.parts = Parts(self.state)
 
     def let_go(self) -> None:
@@ -112,11 +114,13 @@ class Interpreter(Part):
         """The body of a function whose parameters are bound."""
         identity = function.__code__ if function is not None else node
         if self.active.count(identity) > MAX_RECURSION:
-            raise self.tracer.error(
+            error = self.tracer.error(
                 f"calling {name}() from within itself",
                 "recursion is not compiled",
                 "Write it as a loop, or leave it out of the compiled function.",
             )
+            error.recursive = identity
+            raise error
         if self.depth >= MAX_DEPTH:
             raise self.tracer.error(
                 f"calling {name}() {self.depth} calls deep",
@@ -382,6 +386,9 @@ class Interpreter(Part):
         )  # fmt: skip
 
     def _exec_For(self, node: ast.For) -> None:
+        if (nested := self.index_loops.over(node, self.evaluate)) is not None:
+            self.block(nested)
+            return
         value = self.evaluate(node.iter)
         self.at(node)
         with pushed(self.state.traversed, value):
@@ -392,7 +399,8 @@ class Interpreter(Part):
         value = array_of_program(self.tracer, node, value)
         if type(value) in (list, tuple) and (sequence := self._known_numbers(node, value)) is not None:
             try:
-                self.regions.for_region(node, Size.constant(0), sequence.length, 1, sequence.item)
+                if not self.appended.filled(node, sequence):
+                    self.regions.for_region(node, Size.constant(0), sequence.length, 1, sequence.item)
             except TraceError as error:
                 raise BeginAgain(self.place(node), error) from None
             return
@@ -425,7 +433,11 @@ class Interpreter(Part):
 
     def _unroll(self, node: ast.For, items: Iterable[Any]) -> None:
         """The iterations one by one. Behind a break on data the next one is a way of a branch: it runs where none was."""
-        stopped = f" break of line {node.lineno}" if has_break(node) and self.tracer.checked is not None else ""
+        stopped = (
+            f" break of line {node.lineno}, column {node.col_offset}"
+            if has_break(node) and self.tracer.checked is not None
+            else ""
+        )
         if stopped:
             self.frame.variables[stopped] = False
         waiting, held = LoopItems(self.state, node, items), False
@@ -475,19 +487,44 @@ class Interpreter(Part):
         iterations = self.tracer.value_of(stop - first if step > 0 else first - stop)
         place, may_have_none = self.place(node), iterations < 1
         can_be_apart = (
-            not (has_break(node) or node.orelse or may_have_none)
+            not (node.orelse or may_have_none)
             and self.tracer.decide_if_same_in_all_iterations(">=", stop - first if step > 0 else first - stop, 1)
             is True
         )
         if place in self.tracer.first_apart and can_be_apart:
             begin = SymInt(self.tracer, self.tracer.resolve(first))
-            self.assign(node.target, begin if item is None else item(begin))
-            self.ends_with(node)
-            first += step
+
+            def rest() -> None:
+                self._rest_of_region(node, (first + step, stop, step), item, False)
+
+            self._first_apart(node, lambda: self.assign(node.target, begin if item is None else item(begin)), rest)
+        else:
+            self._rest_of_region(node, limits, item, can_be_apart)
+
+    def _first_apart(self, node: ast.For | ast.While, begin: Callable[[], None], rest: Callable[[], None]) -> None:
+        """The first iteration alone, and the others where it does not end the loop."""
+        stopped = f" break of the first iteration of line {node.lineno}" if has_break(node) else ""
+        if stopped:
+            self.frame.variables[stopped] = False
+        begin()
+        if self.ends_with(node, stopped):
+            self.frame.variables.pop(stopped, None)
+            return
+        held = self.branches.held(stopped) if stopped else False
+        self.frame.variables.pop(stopped, None)
+        if held is False:
+            rest()
+        elif held is not True:
+            self.branches.choose(node, self.branches.negated(node, held), rest, lambda: None)
+
+    def _rest_of_region(self, node: ast.For, limits: tuple[Size, Size, int], item: Any, can_be_apart: bool) -> None:
+        first, stop, step = limits
+        iterations = self.tracer.value_of(stop - first if step > 0 else first - stop)
+        place = self.place(node)
         try:
             self.regions.for_region(node, first, stop, step, item)
         except TraceError as error:
-            if isinstance(error, ChangesShape) and can_be_apart and place not in self.tracer.first_apart:
+            if isinstance(error, ChangesShape) and can_be_apart and not (has_break(node) and error.cell):
                 raise FirstApart(place) from None
             if self.tracer.reads.keys() & (
                 stop - first
@@ -537,13 +574,31 @@ class Interpreter(Part):
 
     def _exec_While(self, node: ast.While) -> None:
         # Iterations whose condition is known now are unrolled, as those of a short range are.
+        if self.place(node) not in self.tracer.first_apart:
+            self._while(node)
+            return
+        condition = self.regions.test_of(node.test)
+
+        def iterations() -> None:
+            self._first_apart(node, lambda: None, lambda: self._while(node))
+
+        if self.is_of_the_run(condition) and len(self.tracer.blocks) == 1:
+            # A loop without an iteration leaves what the first one would have given another form: NumPy runs such calls.
+            self.branches.leave_to_numpy(node, condition, False, "a while that has no iteration for these data")
+            iterations()
+        elif self.is_of_the_run(condition):
+            self.branches.choose(node, condition, iterations, lambda: None)
+        elif self.truth(node.test, condition, "a while"):
+            iterations()
+
+    def _while(self, node: ast.While) -> None:
         unrolled, peeled = (self.place(node) in places for places in (self.tracer.unrolled, self.tracer.peeled))
         stays = not unrolled and not peeled and (has_break(node) or self.place(node) in self.tracer.kept)
         for iteration in range(0 if stays else trace_limits.MAX_UNROLLED_ITERATIONS):
             undo = self.undoing()  # the condition is evaluated again, as a region's
             try:
                 with nullcontext() if unrolled else self.tracer.without_decisions():
-                    condition = self.expressions.as_truth(self.evaluate(node.test))
+                    condition = self.expressions.condition(node.test)
             except Undecided:
                 undo()
                 break
@@ -561,6 +616,9 @@ class Interpreter(Part):
         try:
             self.regions.while_region(node)
         except TraceError as error:
+            is_first = self.place(node) not in self.tracer.first_apart and not node.orelse
+            if isinstance(error, ChangesShape) and not error.cell and is_first and self.tracer.checked is not None:
+                raise FirstApart(self.place(node)) from None
             has_cells = any(place == self.place(node) for _, place, _ in self.tracer.cells)
             if unrolled or any(self.tracer.reads) or has_cells or isinstance(error, ChangesShape):
                 raise

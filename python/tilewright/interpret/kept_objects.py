@@ -11,6 +11,8 @@ from ..callees import CONTAINERS, Held
 from ..ops.stages import Gives
 from ..symbolic.graph import INT64, Value
 from ..symbolic.stages import Raw, Stage
+from .generators import SymGenerator
+from .staged_draws import DrawsAreStages, StagedGenerator
 from .staged_lists import StagedList
 
 if TYPE_CHECKING:
@@ -44,7 +46,9 @@ class KeptObject:
         """The number under which it is held, to be returned."""
         self._refuse_elsewhere()
         held = f"r{len(self.tracer.stages) + 1}"
-        source = f"lambda held, called: (hold(held, {held!r}, {self.expression}), {held[1:]})[1]"
+        # An array that somebody else holds is the very object; hold() makes views arrays of their own.
+        to = f"held.__setitem__({held!r}, " if self.kind is np.ndarray else f"hold(held, {held!r}, "
+        source = f"lambda held, called: ({to}{self.expression}), {held[1:]})[1]"
         return self.tracer.call(Stage(f"{self.expression} as {held}", source), [self.called], INT64, ())
 
     def refused(self) -> Exception:
@@ -65,8 +69,10 @@ class KeptObject:
 
 def handed(value: Any) -> Any:
     """An argument of a call that Python makes, in which what is kept is the stages' own."""
-    if isinstance(value, KeptObject):
+    if isinstance(value, (KeptObject, StagedGenerator)):
         return value.handed()
+    if isinstance(value, SymGenerator):
+        raise DrawsAreStages
     if type(value) in (list, tuple):
         return type(value)(map(handed, value))
     if type(value) is dict:

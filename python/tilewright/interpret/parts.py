@@ -12,7 +12,7 @@ import itertools
 import types
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..callees import arrays_in
 from ..errors import TraceError
@@ -24,9 +24,17 @@ from .inner_calls import inner_calls_of
 from .kept_objects import KeptObject, handed, kept_object
 from .outlined import RETURNED, Outline, is_part, outline_of, part_site, place_in, stores
 from .source import inside, site_of
+from .staged_draws import drawn_by
 from .state import Part, State
 from .unknown_callees import EffectsAreStages, has_text, pin_functions
 from .watched import can_be_watched
+
+
+class _Closed(NamedTuple):
+    """`is_whole`: whether they are all of the function's, and fewer were not tried."""
+
+    outline: Outline
+    is_whole: bool
 
 
 class Parts(Part):
@@ -78,8 +86,10 @@ class Parts(Part):
         if not there:
             return
         found = self._closed(function, statements, there[0], there[0], way)
-        if found is not None:
-            error.parts = (*error.parts, (*way, found.site))
+        if found is not None and found.is_whole:
+            error.whole = (*way, found.outline.site)
+        elif found is not None:
+            error.parts = (*error.parts, (*way, found.outline.site))
 
     def _way(self) -> tuple[Any, ...] | None:
         functions = self.functions()
@@ -87,7 +97,7 @@ class Parts(Part):
 
     def _closed(
         self, function: types.FunctionType, statements: Sequence[ast.stmt], first: int, last: int, way: tuple[Any, ...]
-    ) -> Outline | None:
+    ) -> _Closed | None:
         """The statements with all that they need of those around them."""
         known = [
             place for one in self.taken if one[:-1] == way and (place := place_in(statements, one[-1])) is not None
@@ -142,7 +152,8 @@ class Parts(Part):
             first = next((begin for begin, end in known if begin <= first <= end), first)
         own = [one for one in node.body if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))]
         is_all = statements[first] is own[0] and statements[last] is own[-1]
-        return None if is_all and (goes_back or not known) else outline
+        tried = any(one[: len(way)] == way for one in self.tracer.as_stages)  # which was not enough
+        return None if is_all and goes_back else _Closed(outline, is_whole=is_all and not (known or tried))
 
     def _looks_into(self, node: ast.stmt) -> bool:
         """Whether a statement does more with a container that Python keeps than to return it."""
@@ -184,7 +195,7 @@ class Parts(Part):
             raise refusal
         self.inputs.pin(outline.call)
         pin_functions(self, list(held.values()), refusal)
-        with tracer.no_kernel(refusal):
+        with tracer.no_kernel(refusal), drawn_by(tracer, tracer.cache[EFFECTS], self.handed[way]):
             run: Any = outline.call
             if not outline.records_warnings:
                 run = inner_calls_of(outline.call)
@@ -235,7 +246,8 @@ def _can_be_handed(value: Any) -> bool:
     return not value.has_no_value if isinstance(value, Pending) else has_text(value)
 
 
-_OF_DICTS = ("get", "pop", "setdefault", "update", "copy")
+_READING = ("get", "items", "keys", "values")  # methods of dicts
+_OF_DICTS = ("pop", "setdefault", "update", "copy")
 
 
 def _only_read(name: str, statements: Sequence[ast.stmt], methods: Sequence[str] = ()) -> bool:
@@ -247,13 +259,14 @@ def _only_read(name: str, statements: Sequence[ast.stmt], methods: Sequence[str]
         for item in ast.walk(one)
         for part in (
             item.value if isinstance(item, ast.Subscript) and (methods or isinstance(item.ctx, ast.Load)) else None,
-            item.func.value if isinstance(item, ast.Call) and isinstance(item.func, ast.Attribute) and item.func.attr in methods
-            else None,
             item.comparators[-1] if methods and isinstance(item, ast.Compare) and isinstance(item.ops[-1], (ast.In, ast.NotIn))
             else None,
             item.iter if isinstance(item, (ast.For, ast.comprehension)) else None,
             item.value if isinstance(item, ast.Starred) or (isinstance(item, ast.keyword) and item.arg is None) else None,
             item.args[0] if isinstance(item, ast.Call) and ast.unparse(item.func) in ("len", "range", "enumerate") and item.args
+            else None,
+            item.func.value
+            if isinstance(item, ast.Call) and isinstance(item.func, ast.Attribute) and item.func.attr in (*_READING, *methods)
             else None,
         )
     }  # fmt: skip

@@ -11,7 +11,6 @@ from ..symbolic.arrays import SymArray
 from ..symbolic.compressed import Compressed
 from ..symbolic.graph import unchanged
 from .carried import MISSING, Carried, memory_in, reached, read_if_set
-from .carried_attributes import is_named
 from .frame import Pending
 from .region import Region
 from .staged_cells import ChangesShape
@@ -32,7 +31,7 @@ class ReboundArrays(Region):
         others = set().union(*(self._memory_at_end(other) for other in carried if other is not one))
         for name in self.state.cells.get(self.place(node), ()):
             others |= {id(storage) for storage in memory_in(self.frame.variables.get(name))}
-        is_whole = not one.path and is_named(one.name) and not (isinstance(held, SymArray) and held.chain)
+        is_whole = not one.path and not (isinstance(held, SymArray) and held.chain)
         is_own = all(
             storage.argument is None and tuple(map(self.tracer.resolve, storage.value.shape)) == one.form.shape
             for storage in one.written

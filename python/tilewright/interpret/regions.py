@@ -50,7 +50,7 @@ class Regions(Settling):
         """A `for` over a range, as one operation of the program; `item` is what the loop's variable is in an iteration."""
         tracer = self.tracer
         name = "i"
-        if item is None and isinstance(node.target, ast.Name) and node.target.id.strip("_"):
+        if item is None and isinstance(node.target, ast.Name) and node.target.id.strip("_").isidentifier():
             name = node.target.id
         length = stop - first if step > 0 else first - stop
         iterations = (length + (abs(step) - 1)).floor_divide(abs(step))
@@ -236,7 +236,7 @@ class Regions(Settling):
                 now.storage.may_be += ((array.storage, before), *((s, before) for s, _ in array.storage.may_be))
 
     def test_of(self, node: ast.expr) -> Any:
-        return self.expressions.as_truth(self.expressions.evaluate(node))
+        return self.expressions.condition(node)
 
     def truth_of(self, node: ast.expr) -> RunBool:
         """A condition as one truth of the run."""
@@ -245,7 +245,7 @@ class Regions(Settling):
     @contextmanager
     def _breaking(self, node: ast.For | ast.While) -> Iterator[str]:
         """The variable that says whether a break has ended the loop; "" where there is none in it."""
-        name = f" break of line {node.lineno}" if has_break(node) else ""
+        name = f" break of line {node.lineno}, column {node.col_offset}" if has_break(node) else ""
         if name:
             self.frame.variables[name] = False
         with pushed(self.state.stopped, name):

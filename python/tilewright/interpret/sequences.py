@@ -20,6 +20,7 @@ from ..symbolic.number import LARGEST_INT
 from ..symbolic.registry import OPERATIONS
 from ..symbolic.scalars import SymInt, size_of
 from ..symbolic.sizes import Size
+from ..symbolic.stages import HandedAsRange
 from ..symbolic.trace_limits import MAX_UNROLLED_ITERATIONS
 from ..symbolic.tracer import Tracer
 from .frame import Traversed
@@ -63,7 +64,7 @@ class Sequence(Traversed):
         return (self.item(k) for k in range(self.tracer.fix(self.length)))
 
 
-class SymRange:
+class SymRange(HandedAsRange):
     """range() with a size among its limits."""
 
     def __init__(self, start: Any, stop: Any, step: Any) -> None:

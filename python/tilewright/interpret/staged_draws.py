@@ -7,7 +7,8 @@ the call after all.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ from ..ops.callees.draws import DRAWS, WRITES
 from ..ops.stages import Order, add_stage, materialized, write_by_stage
 from ..symbolic.arrays import SymArray
 from ..symbolic.graph import INT64, Value
-from ..symbolic.stages import Stage, call_of
+from ..symbolic.stages import Raw, Stage, call_of
 
 if TYPE_CHECKING:
     from ..symbolic.tracer import Tracer
@@ -48,9 +49,14 @@ class StagedGenerator:
     def __init__(self, tracer: Tracer, kind: type, number: Value, held: str, of: Any = None) -> None:
         """`kind`: Generator or RandomState. `held`: the name that stages have for it; else `of` is the one that is meant."""
         self.tracer, self.kind, self.held, self.of = tracer, kind, held, of
+        self.is_of_the_caller = False
         # What the last draw gave: the next one comes behind it.
         self.order = SymArray.fresh(tracer, number, is_scalar=False)
         tracer.orders.append(self.order)
+
+    def handed(self) -> Raw:
+        """As statements are handed it that Python runs: the generator itself."""
+        return Raw(f"held[{self.held!r}]", self.held, self.kind)
 
     def get_attribute(self, name: str) -> GeneratorMethod:
         held = getattr(self.kind, name)  # or NumPy's own AttributeError
@@ -81,11 +87,33 @@ class StagedGenerator:
         return None if gives == () else result
 
 
+@contextmanager
+def drawn_by(tracer: Tracer, order: SymArray, given: Any) -> Iterator[None]:
+    """A call that is handed generators comes behind the draws before it, and those after it behind the call. `order`: of such
+    calls."""
+    generators = list(_generators_in(given))
+    behind = Stage("behind($0, $1)", "lambda held, a0, a1: 0")
+    for one in generators:
+        order.write(tracer.call(behind, [order.read(), one.order.read()], INT64, ()))
+    yield
+    for one in generators:
+        one.order.write(order.read())
+
+
+def _generators_in(given: Any) -> Iterator[StagedGenerator]:
+    if isinstance(given, StagedGenerator):
+        yield given
+    elif type(given) in (list, tuple, dict):
+        for one in given.values() if type(given) is dict else given:
+            yield from _generators_in(one)
+
+
 def of_the_caller(tracer: Tracer, words: SymArray, name: str) -> StagedGenerator:
     """A Generator that the call finds outside of itself; `name`: of the argument that leads to it."""
     held = f"g{len(tracer.stages) + 1}"
     stage = call_of("tilewright.lent.current", lent.current, [name], {}, 1, held)
     made = StagedGenerator(tracer, np.random.Generator, tracer.call(stage, [words.read()], INT64, ()), held)
+    made.is_of_the_caller = True
     tracer.cache.setdefault("generators of the caller", []).append(made)
     return made
 

@@ -22,6 +22,7 @@ from ..symbolic.run_numbers import RunScalar
 from ..symbolic.scalars import SymInt, SymScalar
 from ..symbolic.sizes import Size
 from ..symbolic.stages import Raw, call_of
+from .array_lists import FormOfList
 from .sequences import Sequence as SequenceOfItems
 
 if TYPE_CHECKING:
@@ -44,13 +45,16 @@ class StagedList:
 
     def __init__(
         self, tracer: Tracer, items: Sequence[Any], part_of: tuple[StagedList, slice] | None = None,
-        given: tuple[str, Value, Any] | None = None,
+        given: tuple[str, Value, Any] | None = None, place: Any = None,
     ) -> None:  # fmt: skip
         """`part_of`: a list, and which of its items. `given`: the expression for a list that a stage gave, the value of that
-        stage, and what each item is."""
+        stage, and what each item is. `place`: of the list's text."""
         self.tracer = tracer
         self.held = f"l{len(tracer.stages) + 1}"
-        self.forms: list[Any] = []  # what its elements are, Gives or tuples and lists of them: each kind once
+        self.place, self.is_taken_for_empty = place, False
+        # What its elements are, Gives or tuples and lists of them: each kind once. One that an iteration reads before a later
+        # line appends to it has what an earlier trace has found.
+        self.forms: list[Any] = list(tracer.list_forms.get(("staged", place), ()))
         self.inner: list[tuple[list[Any], list[Any]]] = []  # lists among its elements, and what they held
         # Arrays of which it holds copies: their memory, and what that was.
         self.elements: list[tuple[Storage, Value]] = []
@@ -104,10 +108,24 @@ class StagedList:
             self._put("append", item)
 
     def _put(self, method: str, item: Any, *before: Any) -> None:
-        form = self._form_of(item)
-        if form not in self.forms:
-            self.forms.append(form)
+        self._note(self._form_of(item))
         self._stage(method, [*before, self._kept(item)], ())
+
+    def _note(self, form: Any) -> None:
+        if form in self.forms:
+            return
+        self.forms.append(form)
+        if self.is_taken_for_empty:
+            moving = self.tracer.loops.keys() | self.tracer.reads.keys()
+            if any(moving & self.tracer.resolve(size).symbols() for size in _sizes_in(form)):
+                raise self.refused("reading elements, whose sizes data decide, before the line that puts them in,")
+            raise FormOfList(("staged", self.place), (form,))
+
+    def _is_empty(self) -> bool:
+        """Whether nothing has been put into it so far: what is read is no element of it then. Where something is put into it
+        later the trace begins again."""
+        self.is_taken_for_empty |= not self.forms and self.place is not None
+        return self.is_taken_for_empty
 
     def _kept(self, item: Any) -> Any:
         """An element as the stage keeps it, whose operand is memory of the plan."""
@@ -116,8 +134,9 @@ class StagedList:
                 self.inner.append((item, list(item)))
             return type(item)(map(self._kept, item))
         if isinstance(item, SymArray) and item.sizes:
-            self.elements.append((item.storage, item.storage.value))
-            self.tracer.in_lists[id(item.storage)] = item.storage
+            of = [(item.storage, item.storage.value), *(item.storage.chosen_from or ())]
+            self.elements += of
+            self.tracer.in_lists.update((id(storage), storage) for storage, _ in of)
             return Copied(item)
         return item.of_one_kind() if getattr(item, "kinds", None) else item
 
@@ -130,8 +149,7 @@ class StagedList:
                 if python
                 else Gives(item.dtype if isinstance(item, SymArray) else item.value.dtype)
             )
-            if form not in self.forms:
-                self.forms.append(form)
+            self._note(form)
         held = f"r{len(self.tracer.stages) + 1}"
         self.order.write(of_its_kind(self.tracer, item, self.order.read()))
         self._stage("append", [Raw(f"held[{held!r}]", held)], ())
@@ -177,7 +195,8 @@ class StagedList:
 
     def __getitem__(self, key: Any) -> Any:
         self.refuse_changed()
-        self._common("an element")
+        if not self._is_empty():
+            self._common("an element")
         if isinstance(key, slice) and all(map(_is_whole, (key.start, key.stop, key.step))) and key.step != 0:
             return StagedList(self.tracer, [], (self, key))
         if isinstance(key, slice):
@@ -200,6 +219,8 @@ class StagedList:
     __hash__ = object.__hash__
 
     def _element(self, method: str, args: Sequence[Any]) -> Any:
+        if self._is_empty():
+            return self._stage(method, args, Gives(INT64, (), int))  # which raises, or stands for what is not known yet
         form = self._common("an element")
         if any(each != form for each in self.forms):
             kinds = {each.kind for each in self.forms if isinstance(each, Gives) and not each.shape}
@@ -247,8 +268,13 @@ class StagedList:
     def items(self) -> SequenceOfItems:
         """For a for, which goes through the elements that are there when it begins."""
         self.refuse_changed()
+        if self._is_empty():
+            return SequenceOfItems(self.tracer, Size.constant(0), self.__getitem__)
         length = size_from_data(self.tracer, self.length().value, "n", Size.constant(0), None)
         return SequenceOfItems(self.tracer, length, self.__getitem__)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.items())
 
     def number(self) -> Any:
         """The number under which the list itself is held, to be returned."""
@@ -281,6 +307,14 @@ def _arrays_in(given: Any) -> Iterator[SymArray]:
     elif isinstance(given, (tuple, list)):
         for one in given:
             yield from _arrays_in(one)
+
+
+def _sizes_in(form: Any) -> Iterator[Size]:
+    if isinstance(form, Gives):
+        yield from (size for size in form.shape if isinstance(size, Size))
+    else:
+        for one in form:
+            yield from _sizes_in(one)
 
 
 def _dtype_of_array(form: Any) -> np.dtype[Any]:

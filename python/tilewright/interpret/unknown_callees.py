@@ -22,13 +22,15 @@ from ..symbolic.arrays import SymArray
 from ..symbolic.compressed import Compressed
 from ..symbolic.graph import INT64
 from ..symbolic.number import Symbolic
-from ..symbolic.stages import HandedAsList, NoTextError, Stage, argument_text
+from ..symbolic.stages import HandedAsList, HandedAsRange, NoTextError, Stage, argument_text
 from ..taken_ways import Site, Way
 from .frame import InterpretedFunction
+from .generators import SymGenerator
 from .inner_calls import inner_calls_of
 from .kept_objects import KeptObject, handed, kept_object
 from .pure import may_be_stage
 from .source import site_of
+from .staged_draws import StagedGenerator, drawn_by
 from .state import Part, State
 from .watched import can_be_watched
 
@@ -81,7 +83,7 @@ class UnknownCallees(Part):
             raise EffectsAreStages
         self.inputs.pin(function)
         pin_functions(self, [*args, *kwargs.values()], refusal)
-        with tracer.no_kernel(refusal):
+        with tracer.no_kernel(refusal), drawn_by(tracer, tracer.cache[EFFECTS], [args, kwargs]):
             kept = partial(kept_object, tracer)
             run = inner_calls_of(function) if isinstance(function, types.FunctionType) else None
             return effect_stage(tracer, function, handed(args), handed(kwargs), way, kept, run)
@@ -91,10 +93,12 @@ def has_text(value: Any) -> bool:
     """Whether a stage's text can hold an argument, or it is handed over."""
     if isinstance(value, (SymArray, np.ndarray)):
         return value.ndim > 0 or (isinstance(value, SymArray) and value.dtype.kind != "c")
-    if isinstance(value, (Symbolic, Compressed, HandedAsList)):
+    if isinstance(value, (Symbolic, Compressed, HandedAsList, HandedAsRange)):
         return True
     if isinstance(value, KeptObject):
         return not value.is_container
+    if isinstance(value, (SymGenerator, StagedGenerator)):
+        return value.is_of_the_caller  # those that the function makes are made by the statements that draw
     if type(value) in (list, tuple):
         return all(map(has_text, value))
     if type(value) is dict:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 import builtins
 import types
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
 
 from .handed_values import Uses
+from .queues_handed import are_builtins_known, queue_of
 
 # Builtins that call nothing of the user's where they are handed numbers, texts and lists of such.
 _HARMLESS = frozenset(
@@ -43,7 +44,11 @@ def uses_of(function: types.FunctionType, loop: ast.AST, names: Sequence[str], g
     if not all(_is_harmless(function, item.func) for item in ast.walk(loop) if isinstance(item, ast.Call)):
         return Uses(tuple(names))
     parents = {id(child): item for item in ast.walk(loop) for child in ast.iter_child_nodes(item)}
-    of = {name: [item for item in ast.walk(loop) if isinstance(item, ast.Name) and item.id == name] for name in names}
+
+    def named(name: str) -> list[ast.Name]:
+        return [item for item in ast.walk(loop) if isinstance(item, ast.Name) and item.id == name]
+
+    of = {name: named(name) for name in names}
     read = [name for name in names if name not in gives and all(isinstance(item.ctx, ast.Load) for item in of[name])]
     attributes = [(names.index(name), one) for name in read for one in _only_attributes(of[name], parents)]
     texts = {name for name in read if _is_text_like(name, of[name], parents)}
@@ -53,10 +58,18 @@ def uses_of(function: types.FunctionType, loop: ast.AST, names: Sequence[str], g
     lists = {name: one[0] for name, one in found.items() if one is not None}
     flat = frozenset(name for name, one in found.items() if one is not None and one[1])
     is_repeatable = _writes_only(function, loop, names, lists)
-    if not is_repeatable:
+    queues = {name: one for name in read if (one := queue_of(of[name], parents)) is not None}
+    if queues and not (are_builtins_known(function) and _can_be_put_back(function, loop, names, queues)):
+        queues = {}
+    if not is_repeatable and not queues:
         lists = {name: depth for name, depth in lists.items() if depth is None}
     augments = any(isinstance(item, ast.AugAssign) and isinstance(item.target, ast.Name) for item in ast.walk(loop))
-    return Uses(tuple(names), tuple(sorted(attributes)), frozenset(texts), lists, flat, is_repeatable, augments)
+    rows = {name: parts for name in read if (parts := _parts_of_rows(of[name], parents, named, gives)) is not None}
+    is_compared = {name: any(_is_beside_a_character(item, parents) for item in of[name]) for name in texts}
+    return Uses(
+        tuple(names), tuple(sorted(attributes)), frozenset(texts), lists, flat, rows, queues, _stored(loop),
+        any(is_compared.values()), is_repeatable, augments,
+    )  # fmt: skip
 
 
 def _is_harmless(function: types.FunctionType, called: ast.expr) -> bool:
@@ -153,6 +166,81 @@ def _beside_texts(items: Sequence[ast.Name], parents: Parents, texts: set[str]) 
     return True
 
 
+def _is_beside_a_character(item: ast.Name, parents: Parents) -> bool:
+    """Whether it is a text of which a character is compared with a single one, or its number is asked for."""
+    one = _item_of(item, parents)
+    around = None if one is None else parents.get(id(one))
+    return is_call(around, "ord") or (one is not None and isinstance(_others_in(one, around), ast.Constant))
+
+
+def _parts_of_rows(
+    items: Sequence[ast.Name], parents: Parents, of: Callable[[str], list[ast.Name]], gives: Sequence[str]
+) -> int | None:
+    """Of a list whose rows loops go through and only read: into how many variables an item of a row goes, 0 for one that is
+    no tuple. None where it is used in another way."""
+    found: set[int] = set()
+    is_read_otherwise = False
+    for item in items:
+        around = parents.get(id(item))
+        if is_call(around, "len"):
+            continue
+        if (target := row_target(around, parents.get(id(around)), item)) is not None:
+            if target.id in gives or not all(_reads_row(one, parents) for one in of(target.id) if one is not target):
+                return None
+            found.add(0)
+            is_read_otherwise = True
+            continue
+        row = _item_of(item, parents)
+        if row is None or not isinstance(row.ctx, ast.Load) or not _is_read_alike_twice(row.slice):
+            return None
+        around = parents.get(id(row))
+        if isinstance(around, ast.For) and around.iter is row:
+            parts = parts_of(around.target)
+            if not all(isinstance(one, ast.Name) for one in parts):
+                return None
+            found.add(len(parts) if isinstance(around.target, ast.Tuple) else 0)
+        elif not is_call(around, "len"):
+            if not _reads_row(row, parents):
+                return None
+            is_read_otherwise = True
+    return None if len(found) != 1 or (is_read_otherwise and found != {0}) else found.pop()
+
+
+def row_target(around: ast.AST | None, beyond: ast.AST | None, rows: ast.expr) -> ast.Name | None:
+    """The variable that `for row in rows` or `for k, row in enumerate(rows)` gives each row."""
+    if isinstance(around, ast.For) and around.iter is rows and isinstance(around.target, ast.Name):
+        return around.target
+    is_counted = is_call(around, "enumerate") and isinstance(beyond, ast.For) and beyond.iter is around
+    if not is_counted or len(around.args) != 1 or not isinstance(beyond.target, ast.Tuple):  # type: ignore[union-attr]
+        return None
+    match beyond.target.elts:  # type: ignore[union-attr]
+        case [ast.Name(id=counter), ast.Name() as target] if counter != target.id:
+            return target
+    return None
+
+
+def parts_of(target: ast.expr) -> list[ast.expr]:
+    return target.elts if isinstance(target, ast.Tuple) else [target]
+
+
+def _reads_row(row: ast.expr, parents: Parents) -> bool:
+    """Whether a row is gone through, measured, searched, and its items and parts are read, and nothing else."""
+    around = parents.get(id(row))
+    if isinstance(around, ast.Subscript):
+        is_read = around.value is row and isinstance(around.ctx, ast.Load)
+        return is_read and (not isinstance(around.slice, ast.Slice) or _reads_row(around, parents))
+    if isinstance(around, ast.Compare):
+        return around.left is not row and all(isinstance(one, (ast.In, ast.NotIn)) for one in around.ops)
+    is_gone_through = isinstance(around, (ast.For, ast.comprehension)) and around.iter is row
+    return is_gone_through or (is_call(around, *_GO_THROUGH) and not isinstance(getattr(row, "ctx", None), ast.Store))
+
+
+def _is_read_alike_twice(index: ast.expr) -> bool:
+    """Whether an index can be evaluated twice: it calls nothing and sets nothing."""
+    expressions = (ast.Name, ast.Constant, ast.BinOp, ast.UnaryOp, ast.Subscript)
+    return all(not isinstance(part, ast.expr) or isinstance(part, expressions) for part in ast.walk(index))
+
+
 def _list_uses(items: Sequence[ast.Name], parents: Parents) -> tuple[int | None, bool] | None:
     """How many indices stand behind a list where its items are set, None where they are only read; and whether an item is taken
     that may be a list itself. None where it is used in another way."""
@@ -205,6 +293,46 @@ def _writes_only(
         if isinstance(item, ast.Name) and item.id not in own and not _is_constant(function, item.id):
             return False
     return True
+
+
+def _can_be_put_back(
+    function: types.FunctionType, loop: ast.AST, names: Sequence[str], queues: Collection[str]
+) -> bool:
+    """Whether all that a loop changes, beside its queues, are items of what it is handed."""
+    own = {
+        *names,
+        *(item.id for item in ast.walk(loop) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)),
+    }
+    for item in ast.walk(loop):
+        if isinstance(item, (ast.Attribute, ast.Subscript)) and not isinstance(item.ctx, ast.Load):
+            if _root_of(item) not in names:
+                return False
+        elif isinstance(item, ast.Call) and isinstance(item.func, ast.Attribute):
+            owner = item.func.value
+            is_queue = isinstance(owner, ast.Name) and owner.id in queues
+            if not is_queue and not _writes_nothing(item):
+                return False
+        elif isinstance(item, ast.Name) and item.id not in own and not _is_constant(function, item.id):
+            return False
+    return True
+
+
+def _root_of(node: ast.AST) -> str | None:
+    """The x of `x[i][j]`."""
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else None
+
+
+def _stored(loop: ast.AST) -> frozenset[str]:
+    """Variables into whose items something is stored, or to which something is added in place."""
+    stored = {
+        _root_of(item)
+        for item in ast.walk(loop)
+        if isinstance(item, ast.Subscript) and not isinstance(item.ctx, ast.Load)
+    }
+    augmented = {_root_of(item.target) for item in ast.walk(loop) if isinstance(item, ast.AugAssign)}
+    return frozenset(one for one in stored | augmented if one is not None)
 
 
 def _is_constant(function: types.FunctionType, name: str) -> bool:

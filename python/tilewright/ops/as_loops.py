@@ -312,13 +312,17 @@ def interp(tracer: Tracer, x: Any, xp: Any, fp: Any, left: Any = None, right: An
         raise _refusal(tracer, "interp", "but of arrays between points in a vector, with numbers beyond its ends")
     if any(one.dtype.kind not in "biuf" for one in (keys, points, values)):
         raise _refusal(tracer, "interp", "of complex numbers")
-    if any(tracer.is_of_data(one.sizes[0]) for one in (points, values)) or tracer.decide("==", points.sizes[0], 0):
-        raise _refusal(tracer, "interp", "between no points, or as many as the data decide")
-    tracer.match(points.sizes[0], values.sizes[0], "fp and xp are not of the same length.")
+    is_of_data = any(tracer.is_of_data(one.sizes[0]) for one in (points, values))
+    if is_of_data and tracer.resolve(points.sizes[0]) == tracer.resolve(values.sizes[0]):
+        tracer.check((points.shape[0] >= 2).read(), "np.interp() between fewer than two points")
+    elif is_of_data or tracer.decide("==", points.sizes[0], 0):
+        raise _refusal(tracer, "interp", "between no points, or numbers of points of which each data decide")
+    else:
+        tracer.match(points.sizes[0], values.sizes[0], "fp and xp are not of the same length.")
     keys, points, values = (one if one.dtype == FLOAT64 else one.astype(FLOAT64) for one in (keys, points, values))
     left = values[0] if left is None else float(left)
     right = values[-1] if right is None else float(right)
-    if tracer.decide("==", points.sizes[0], 1):
+    if not is_of_data and tracer.decide("==", points.sizes[0], 1):
         return followed(tracer, "interp", _of_one_point, keys, points, values, left, right)
     tracer.check(followed(tracer, "interp", _rises, points).read(), "points of np.interp() that do not rise")
     return followed(tracer, "interp", _interpolated, keys, points, values, left, right, _less_or_equal_number)

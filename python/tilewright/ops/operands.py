@@ -12,7 +12,7 @@ from ..errors import TraceError
 from ..symbolic.arrays import SymArray
 from ..symbolic.compressed import Compressed
 from ..symbolic.graph import BOOL, COMPLEX128, FLOAT64, INT64, WHOLE, Value
-from ..symbolic.number import Symbolic, refuse_kinds
+from ..symbolic.number import Symbolic, number_of_the_call, refuse_kinds
 from ..symbolic.registry import OPERATIONS
 from ..symbolic.run_numbers import RunScalar
 from ..symbolic.scalars import SymInt, SymScalar
@@ -34,6 +34,13 @@ def is_symbolic(value: Any) -> bool:
     if isinstance(value, slice):
         return any(is_symbolic(item) for item in (value.start, value.stop, value.step))
     return False
+
+
+def known_key(key: Any) -> Any:
+    """A key of a dict as Python has it: the numbers in it are known since their hash was asked."""
+    if isinstance(key, tuple):
+        return tuple.__new__(type(key), map(known_key, key))
+    return frozenset(map(known_key, key)) if type(key) is frozenset else number_of_the_call(key)
 
 
 def is_bool(value: Any) -> bool:
@@ -69,7 +76,7 @@ def operand_of(tracer: Tracer, value: Any, any_kind: bool = False) -> Any:
             tracer.refuse_dtype(value.dtype, f"a value of dtype {value.dtype}")
             return value[()]
         return tracer.cache["inputs"].captured_array(value)
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, (list, tuple, range)):
         if is_symbolic(value):
             return OPERATIONS.array_of_items(tracer, value)
         return operand_of(tracer, np.asarray(value))

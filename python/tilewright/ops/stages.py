@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from .. import callees, effects
+from ..symbolic.argument import HeldElsewhere
 from ..symbolic.arrays import Shown, SymArray, before_regions
 from ..symbolic.compressed import Compressed
 from ..symbolic.disjoint import are_disjoint
@@ -37,9 +38,11 @@ from ..symbolic.scalars import SymInt, SymScalar, size_of
 from ..symbolic.sizes import Size
 from ..symbolic.stages import (
     HandedAsList,
+    HandedAsRange,
     Listed,
     NoTextError,
     Operand,
+    Ranged,
     Raw,
     Same,
     Stage,
@@ -51,7 +54,7 @@ from ..symbolic.trace_limits import MOST_STAGE_OPERANDS
 from ..symbolic.tracer import Tracer
 from ..taken_ways import Way
 from .elementwise import store_exactly, store_result
-from .operands import NO_VALUE, dtype_of, is_symbolic, operand_of, shape_of, to_value
+from .operands import NO_VALUE, dtype_of, is_symbolic, known_key, operand_of, shape_of, to_value
 from .shapes import as_size
 
 _MOST_ELEMENTS = 2**48  # no array in memory has more
@@ -434,7 +437,7 @@ def _refuse_without_text(value: Any) -> None:
     if type(value) in (list, tuple, dict):
         for one in value.values() if type(value) is dict else value:
             _refuse_without_text(one)
-    elif not isinstance(value, (Symbolic, np.ndarray, HandedAsList)):
+    elif not isinstance(value, (Symbolic, np.ndarray, HandedAsList, HandedAsRange)):
         argument_text(value, "$")
 
 
@@ -482,7 +485,10 @@ def effect_stage(  # noqa: PLR0917
     for one in found.changed:
         tracer.changes_outside(name, one)
     kind = effects.Pure if callees.is_decided_by_data(function) else effects.Effect
-    effect = kind(function, way, found.gives, found.written, tracer.places, run or function, functions)
+    kept_arrays = [arrays[k] for k in found.kept]
+    if kept_arrays and (len(tracer.blocks) > 1 or not all(map(_is_the_functions, kept_arrays))):
+        raise tracer.error(f"{name}()", "it keeps an array that it is handed, which may be written later")
+    effect = kind(function, way, found.gives, found.written, tracer.places, run or function, functions, found.kept)
     order = Order(tracer.cache[EFFECTS], behind=tracer.checked)
     try:
         pieces = add_stage(tracer, name, effect, args, kwargs, gives, order)
@@ -495,7 +501,32 @@ def effect_stage(  # noqa: PLR0917
         array.write(piece.read())
     helds = callees.helds_in(found.gives)
     stands = [kept(one, f"{result}[{len(gives) + k}]", called) for k, one in enumerate(helds)]
+    are_shared = [isinstance(leaf, callees.Array) and leaf.is_shared for leaf in callees.leaves_of(found.gives)]
+    elsewhere = [(pieces[k], "gives") for k, is_shared in enumerate(are_shared) if is_shared]
+    for k, (array, what) in enumerate(
+        [*elsewhere, *((array, "keeps") for array in kept_arrays)], len(gives) + len(helds)
+    ):
+        storage = array.storage
+        itself = None if array.chain else kept(callees.Held(np.ndarray), f"{result}[{k}].array", called)
+        storage.c_order = storage.is_c_contiguous or what == "gives"
+        storage.argument = HeldElsewhere(f"what {name}() {what}", "elsewhere", (), itself=itself)
     return callees.rebuilt(found.gives, iter(pieces), arrays, iter(stands))
+
+
+def _is_the_functions(value: Any) -> bool:
+    """Whether it is an array of the compiled function's own."""
+    if not _is_in_memory(value):
+        return False
+    storage = value.storage
+    others = (
+        storage.argument,
+        storage.chosen_from,
+        storage.may_be,
+        storage.elements_of,
+        storage.part_of,
+        storage.shown,
+    )
+    return not any(others)
 
 
 def _is_in_memory(value: Any) -> bool:
@@ -587,6 +618,8 @@ def _kind_of(tracer: Tracer, value: Any) -> Any:
     if isinstance(value, HandedAsList):
         one: Any = (tuple, tuple(value.types)) if value.has_tuples else value.types[0]
         return list, (one,) * tracer.value_of(value.columns[0].sizes[0])
+    if isinstance(value, HandedAsRange):
+        return range
     if isinstance(value, SymScalar):
         refuse_kinds(value, "handing it to a call that Python makes")
         return type(value.hint)
@@ -628,11 +661,13 @@ def _handed(tracer: Tracer, value: Any, operands: list[Value], once: dict[int, A
     if type(value) in (list, tuple):
         return type(value)(_handed(tracer, one, operands, once) for one in value)
     if type(value) is dict:
-        return {key: _handed(tracer, one, operands, once) for key, one in value.items()}
+        return {known_key(key): _handed(tracer, one, operands, once) for key, one in value.items()}
     if type(value) is slice:
         return slice(*(_handed(tracer, one, operands, once) for one in (value.start, value.stop, value.step)))
     if isinstance(value, HandedAsList):
         return Listed(tuple(_handed(tracer, one, operands) for one in value.columns), value.has_tuples)
+    if isinstance(value, HandedAsRange):
+        return Ranged(tuple(_handed(tracer, one, operands) for one in (value.start, value.stop, value.step)))
     if type(value) is np.ndarray:
         value = operand_of(tracer, value)
     if isinstance(value, Copied):
@@ -660,17 +695,27 @@ def _handed(tracer: Tracer, value: Any, operands: list[Value], once: dict[int, A
 def _with_fewer_operands(
     tracer: Tracer, given: list[Any], named: dict[str, Any], operands: list[Value]
 ) -> tuple[list[Any], dict[str, Any], list[Value]]:
-    """The same arguments, where other stages have put Python's numbers among them into lists that are held."""
-    numbers = list(dict.fromkeys(one for one in _operands_in((given, named)) if one.kind in ("int", "float", "bool")))
+    """The same arguments, where other stages have put Python's numbers among them into lists that are held; if there are
+    too many still, copies of arrays too."""
+    found = dict.fromkeys(_operands_in((given, named)))
+    numbers = [one for one in found if one.kind in ("int", "float", "bool")]
+    arrays = [one for one in found if one.kind == "array" and not one.is_written]
+    lists = -(-len(numbers) // MOST_STAGE_OPERANDS)
+    moved = [numbers, arrays] if len(operands) - len(numbers) + lists > MOST_STAGE_OPERANDS - 2 else [numbers]
     fewer: list[Value] = []
     instead: dict[Operand, Any] = {}
-    for begin in range(0, len(numbers), MOST_STAGE_OPERANDS):
-        chunk = numbers[begin : begin + MOST_STAGE_OPERANDS]
-        listed = [Operand(k, one.kind) for k, one in enumerate(chunk)]
+    chunks = (many[k : k + MOST_STAGE_OPERANDS] for many in moved for k in range(0, len(many), MOST_STAGE_OPERANDS))
+    for chunk in chunks:
+        # The memory of an array may be another one's behind the stage: the list has copies.
+        listed = [Operand(k, "numpy.array" if one.kind == "array" else one.kind) for k, one in enumerate(chunk)]
         held = f"r{len(tracer.stages) + 1}"
         stage = call_of("list", list, [listed], {}, len(chunk), held)
         fewer.append(tracer.call(stage, [operands[one.position] for one in chunk], INT64, ()))
         instead |= {one: Raw(f"held[{held!r}][{k}]", f"{held}[{k}]") for k, one in enumerate(chunk)}
+    while len(fewer) > MOST_STAGE_OPERANDS // 2:  # what follows the lists may follow one stage behind them
+        made, fewer = fewer[:MOST_STAGE_OPERANDS], fewer[MOST_STAGE_OPERANDS:]
+        behind = call_of("max", max, [Operand(k) for k in range(len(made))], {}, len(made))
+        fewer.append(tracer.call(behind, made, INT64, ()))
     for one in _operands_in((given, named)):
         if one not in instead:
             instead[one] = replace(one, position=len(fewer))
@@ -681,6 +726,8 @@ def _with_fewer_operands(
             return instead[value]
         if isinstance(value, Listed):
             return replace(value, columns=tuple(map(with_those, value.columns)))
+        if isinstance(value, Ranged):
+            return replace(value, limits=tuple(map(with_those, value.limits)))
         if type(value) in (list, tuple):
             return type(value)(map(with_those, value))
         if type(value) is slice:
@@ -693,7 +740,7 @@ def _with_fewer_operands(
 def _operands_in(value: Any) -> Iterator[Operand]:
     if isinstance(value, Operand):
         yield value
-    value = value.columns if isinstance(value, Listed) else value
+    value = value.columns if isinstance(value, Listed) else value.limits if isinstance(value, Ranged) else value
     parts = value.values() if type(value) is dict else value if type(value) in (list, tuple) else ()
     parts = (value.start, value.stop, value.step) if type(value) is slice else parts
     for part in parts:

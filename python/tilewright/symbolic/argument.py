@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,3 +26,17 @@ class Argument:
     value: Any = None
     reason: str = ""
     program_value: Value | None = field(default=None, repr=False)
+
+
+@dataclass
+class HeldElsewhere(Argument):
+    """Memory that Python code has made, or was handed, and holds: what is written into it is seen there.
+    `itself`: stands for the array that it holds, where that is the whole."""
+
+    itself: Any = None
+
+    def returned(self, is_whole: bool, refusal: Callable[[str, str, str], Exception]) -> Any:
+        """What stands for the array as a result of the compiled function."""
+        if self.itself is None or not is_whole:
+            raise refusal(f"returning {self.name}", "somebody else holds it too", "Return a copy (.copy()).")
+        return self.itself

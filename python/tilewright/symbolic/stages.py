@@ -61,6 +61,24 @@ class Listed:
         return f"list(zip({', '.join(texts)}))" if self.has_tuples else texts[0]
 
 
+class HandedAsRange:
+    """What calls are handed as a range, of numbers that only the call knows."""
+
+    start: Any
+    stop: Any
+    step: Any
+
+
+@dataclass(frozen=True)
+class Ranged:
+    """Stands for it among the arguments of a call."""
+
+    limits: tuple[Any, ...]
+
+    def text(self, mark: str) -> str:
+        return f"range({', '.join(argument_text(limit, mark) for limit in self.limits)})"
+
+
 @dataclass(frozen=True)
 class Raw:
     """An argument that stages hold: the expression, its name in programs, and its class."""
@@ -192,7 +210,7 @@ _LITERALS = (bool, int, str, bytes, type(None), type(Ellipsis))
 
 def argument_text(value: Any, mark: str) -> str:
     """An argument as Python writes it. NoTextError where it has no text."""
-    if isinstance(value, (Operand, Listed)):
+    if isinstance(value, (Operand, Listed, Ranged)):
         return value.text(mark)
     if isinstance(value, Raw):
         return value.source if mark == "a" else value.name

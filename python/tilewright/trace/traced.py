@@ -34,11 +34,11 @@ from ..interpret.staged_lists import FilledByLoop, StagedList
 from ..interpret.staged_texts import StagedText
 from ..interpret.unknown_callees import EffectsAreStages, begin_effects, end_effects
 from ..ops.elementwise import copied
-from ..ops.operands import is_symbolic
+from ..ops.operands import is_symbolic, known_key
 from ..ops.stages import materialized, of_its_kind
 from ..signatures import own_signature
 from ..structure import ZERO_DIMENSIONAL, Made, ViewSteps
-from ..symbolic.argument import Argument
+from ..symbolic.argument import Argument, HeldElsewhere
 from ..symbolic.arrays import Storage, SymArray
 from ..symbolic.compressed import Compressed
 from ..symbolic.decided import Decided
@@ -333,7 +333,13 @@ def _leave_out(code: types.CodeType, error: TraceError, decided: Decided, first:
         ways = (*sorted((*error.ways, *reversed(error.parts)), key=len), *ways)
     way = next((way for way in ways if way not in decided.as_stages and way not in decided.given_up), None)
     if way is None:
-        way, error = _inside_of_a_stage(decided, first)
+        whole = next((one.whole for one in refusals if one.whole not in (None, *decided.as_stages)), None)
+        try:
+            way, error = _inside_of_a_stage(decided, first)
+        except TraceError:
+            if whole is None:
+                raise
+            way = whole
     if len(decided.as_stages) >= _MOST_NOT_FOLLOWED:
         raise first from None
     decided.as_stages[way] = error
@@ -563,6 +569,9 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
             return held_leaf(item, lambda: text.opened)
         if isinstance(item, SymArray):
             seen = shared.seen_through(item)
+            if isinstance(owner := seen.storage.argument, HeldElsewhere) and not item.is_scalar:
+                itself = owner.returned(not seen.chain, tracer.error)
+                return held_leaf(itself, itself.number)
             if shared.is_of_data(item) and not shared.is_part_of_known(seen):
                 returned.append(seen)
                 return add_held(seen, item, shared.why_held())
@@ -609,7 +618,7 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
         if isinstance(item, dict) and (own or is_symbolic(item)):
             if type(item) is not dict:
                 reasons.append(f"it returns a {type(item).__name__}")
-            return [dict, {key: collect(part) for key, part in item.items()}]
+            return [dict, {known_key(key): collect(part) for key, part in item.items()}]
         if item is None and result is None:
             return ("constant", None)
         known = type(item) in (bool, int, float) and (type(item) is float or abs(item) < 2**63)
@@ -725,10 +734,14 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
     )
 
 
+_MADE_BY_STAGES = (ArrayList, StagedList, KeptObject, StagedText)
+
+
 def _holds_made(tracer: Tracer, item: Any) -> bool:
-    """Whether an object of the function's own is in a container, which is then its own too."""
+    """Whether an object of the function's own is in a container, or what statements made that Python runs: it is then
+    the function's own too."""
     parts = item.values() if isinstance(item, dict) else item if isinstance(item, (tuple, list)) else ()
-    return any(tracer.is_made(part) or _holds_made(tracer, part) for part in parts)
+    return any(tracer.is_made(part) or isinstance(part, _MADE_BY_STAGES) or _holds_made(tracer, part) for part in parts)
 
 
 def _refuse_shared(tracer: Tracer, returned: list[SymArray]) -> None:

@@ -1,0 +1,308 @@
+"""Arrays that a call between kernels gives or is handed, and that somebody else holds behind it: a cache, a list, an object."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import tilewright
+
+pytestmark = pytest.mark.compile
+
+
+def writes_a_workspace():
+    spaces = {}
+
+    def space(n):
+        if n not in spaces:
+            spaces[n] = np.zeros(n)
+        return spaces[n]
+
+    def compute(x, k):
+        b = space(len(x))
+        b[1:] = x[1:] * k
+        return b.sum()
+
+    return compute, spaces
+
+
+def reads_a_workspace_that_is_filled_again():
+    spaces = []
+
+    def filled(x, k):
+        if not spaces:
+            spaces.append(np.zeros(len(x)))
+        spaces[0][:] = x * k
+        return spaces[0]
+
+    def compute(x, k):
+        first = filled(x, k)
+        second = filled(x, k + 1)
+        return first * 2, second - 1
+
+    return compute, spaces
+
+
+def gives_what_is_cached():
+    known = {}
+
+    def table(n):
+        if n not in known:
+            known[n] = np.arange(n) * 0.5
+        return known[n]
+
+    def compute(x, k):
+        t = table(len(x))
+        return t, (t * x).sum() * k
+
+    return compute, known
+
+
+def gives_a_view_of_what_is_cached():
+    known = {}
+
+    def table(n):
+        if n not in known:
+            known[n] = np.arange(n) * 0.5
+        return known[n][:2]
+
+    def compute(x, k):
+        t = table(len(x))
+        return x * k, t
+
+    return compute, known
+
+
+def copies_what_is_cached():
+    known = {}
+
+    def table(n):
+        if n not in known:
+            known[n] = np.arange(n) * 0.5
+        return known[n]
+
+    def compute(x, k):
+        own = table(len(x)).copy()
+        own[:2] = k
+        own *= x
+        return own
+
+    return compute, known
+
+
+def lists_and_writes():
+    log = []
+
+    def compute(x, k):
+        b = x * k
+        log.append(b)
+        b += 1
+        return b.sum()
+
+    return compute, log
+
+
+def lists_and_returns():
+    log = []
+
+    def compute(x, k):
+        b = x * k
+        log.append(b)
+        return b.sum(), b
+
+    return compute, log
+
+
+def lists_twice():
+    log = []
+
+    def compute(x, k):
+        b = x * k
+        log.append(b)
+        s = np.sort(b)
+        log.append(b)
+        return s
+
+    return compute, log
+
+
+def lists_a_part():
+    log = []
+
+    def compute(x, k):
+        b = x * k
+        log.append(b[1:])
+        b[1] = 7
+        return b
+
+    return compute, log
+
+
+def lists_an_argument():
+    log = []
+
+    def compute(x, k):
+        log.append(x)
+        return x * k
+
+    return compute, log
+
+
+def keeps_the_last():
+    owner = SimpleNamespace(last=None)
+
+    def keep(a):
+        owner.last = a
+
+    def compute(x, k):
+        b = x * k
+        keep(b)
+        b[0] = 3
+        return b.sum()
+
+    return compute, owner
+
+
+def keeps_some():
+    owner = SimpleNamespace(best=None, value=0.0)
+
+    def keep(a, value):
+        if value > owner.value:
+            owner.best, owner.value = a, value
+
+    def compute(x, k):
+        keep(x, float(x.sum()) - 11)
+        return x * k
+
+    return compute, owner
+
+
+def changes_a_list_of_others():
+    log, calls = [], [0]
+
+    def entries():
+        calls[0] += 1
+        return log
+
+    def compute(x, k):
+        found = entries()
+        found.append(float(x.sum()))
+        return x * k, len(found)
+
+    return compute, log
+
+
+def changes_a_dict_of_others():
+    state, calls = {"n": 0, "w": np.ones(3)}, [0]
+
+    def settings():
+        calls[0] += 1
+        return state
+
+    def compute(x, k):
+        own = settings()
+        own["n"] = own["n"] + 1
+        own["w"][0] += k
+        return x * own["n"]
+
+    return compute, state
+
+
+def hands_over_a_list():
+    kept, calls = {}, [0]
+
+    def keep(items):
+        calls[0] += 1
+        kept["items"] = items
+
+    def compute(x, k):
+        items = [x * k, k]
+        keep(items)
+        items[0] += 1
+        items.append(x[0])
+        return items[0].sum()
+
+    return compute, kept
+
+
+def lists_in_a_loop():
+    log = []
+
+    def compute(x, k):
+        b = abs(x) + k * k
+        while b.sum() < 500:
+            b = b * 2
+            log.append(b)
+        log.append(b)
+        b[0] = -1
+        return b.sum()
+
+    return compute, log
+
+
+ALL = [
+    writes_a_workspace, reads_a_workspace_that_is_filled_again, gives_what_is_cached, gives_a_view_of_what_is_cached,
+    copies_what_is_cached, lists_and_writes, lists_and_returns, lists_twice, lists_a_part, lists_an_argument, keeps_the_last,
+    keeps_some, changes_a_list_of_others, changes_a_dict_of_others, hands_over_a_list, lists_in_a_loop,
+]  # fmt: skip
+
+
+def _arrays(value):
+    if isinstance(value, np.ndarray):
+        return [value]
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
+    if isinstance(value, SimpleNamespace):
+        parts = vars(value).values()
+    return [array for part in parts for array in _arrays(part)]
+
+
+def _memory(arrays):
+    return [(k, j, one is other) for k, one in enumerate(arrays) for j, other in enumerate(arrays[:k])
+            if np.shares_memory(one, other)]  # fmt: skip
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("make", ALL, ids=lambda one: one.__name__)
+def test_what_is_written_is_seen_everywhere(make, strict):
+    (plain, held), (function, ours) = make(), make()
+    compiled = tilewright.jit(function, strict=strict)
+    for k in (1.5, 2.5, 3.5, -1.0):
+        args = [(np.arange(5.0) + k, k) for _ in range(2)]
+        expected = plain(*args[0])
+        try:
+            got = compiled(*args[1])
+        except tilewright.TraceError as error:
+            assert strict and make in (lists_an_argument, keeps_some, writes_a_workspace), error
+            return
+        theirs, mine = ([*_arrays(one[0]), *_arrays(one[1]), one[2]] for one in
+                        ((expected, held, args[0][0]), (got, ours, args[1][0])))  # fmt: skip
+        assert len(mine) == len(theirs)
+        for one, other in zip(mine, theirs, strict=True):
+            assert one.dtype == other.dtype and np.array_equal(one, other)
+        assert _memory(mine) == _memory(theirs)
+
+
+def test_workspaces_that_are_only_read_and_functions_that_call_themselves_stay_between_kernels():
+    known = {}
+
+    def table(n):
+        if n not in known:
+            known[n] = np.arange(n) * 0.5
+        return known[n]
+
+    def halves(a):
+        def inner(k):
+            return 0.0 if k == len(a) else a[k] * 0.5 + inner(k + 1)
+
+        return inner(0)
+
+    def compute(x):
+        known["calls"] = 1
+        return x * table(len(x)) + halves(x)
+
+    compiled = tilewright.jit(compute, strict=True)
+    for _ in range(3):
+        x = np.arange(8.0)
+        assert np.array_equal(compiled(x), compute(x))
+    assert any(one.versions for one in compiled.specializations)
