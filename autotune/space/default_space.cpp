@@ -251,8 +251,11 @@ class SpaceBuilder {
         if (stage.operations <= kCheapOps) return true;
         for (const Use& use : uses) {
             if (use.read->broadcast) return false; // it would be computed again for each step of a loop of its reader
-            if (use.reader->part == StagePart::loop && is_looked_up(stage, *use.read))
-                return false; // again in each iteration
+            if (!is_looked_up(stage, *use.read)) continue;
+            if (use.reader->part == StagePart::loop) return false; // again in each iteration
+            const auto& loops = use.reader->definition(use.read->definition).loops;
+            if (stage.operations > kMostLookedUpOps && iterations_of(loops) >= iterations_of(stage.pure.loops))
+                return false; // again for each element of a row that begins with it
         }
         const bool is_mask = stage.dtypes == std::vector<std::string>{"bool"};
         return uses.size() == 1 || (is_mask && stage.operations <= kCheapMaskOps);

@@ -58,6 +58,9 @@ inline constexpr double kMostCopies = 32;
 /// The same of all operations in the copies of a stage and of those that only it reads: two passes of a filter, the
 /// first of which each point of the second computes again, for a dozen points.
 inline constexpr double kMostCopiedOps = 64;
+/// Of a stage that is read at places which no loop of its reader gives, such as one for each row of a flat array, where
+/// it is computed again for each place that is read.
+inline constexpr int kMostLookedUpOps = 200;
 
 /// An AlgorithmInfo with its edges turned round.
 class StageGraph {

@@ -133,6 +133,17 @@ def test_seeds_are_arguments_of_the_call(seed: int, n: int) -> None:
     as_numpy(seeded_pi, n, seed)
 
 
+def test_the_state_that_a_row_begins_with_is_computed_once() -> None:
+    """And not for each of its elements, which takes thirty times as long as NumPy."""
+    for function, args in (
+        (lambda rng, n: rng.random(n), (1000,)),
+        (lambda rng, n, m: rng.random((n, m)) * 2 - 1, (90, 7)),
+    ):
+        schedule = tilewright.jit(strict=True)(function).for_args(np.random.default_rng(1), *args).schedule
+        for stage in ("draws_high", "draws_low", "draws_high_2", "draws_low_2"):
+            assert f"{stage}.compute_root()" in schedule, schedule
+
+
 @settings(max_examples=examples(6), deadline=None)
 @given(SEEDS, st.integers(2, 700), st.integers(2, 40))
 def test_arrays_of_draws(seed: int, n: int, m: int) -> None:

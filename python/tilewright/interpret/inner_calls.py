@@ -212,6 +212,11 @@ class InnerCalls:
     def calls_others(self) -> bool:
         return self._call is not None
 
+    @property
+    def has_what_is_compiled(self) -> bool:
+        """Whether there are loops or functions of the user's in it; what methods are called a call shows."""
+        return bool(self._loops or self._inner)
+
 
 class _Inner:
     """One that is called by a name of the module. Its cell holds what is called: first what measures it, then what measures

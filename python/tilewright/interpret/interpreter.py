@@ -487,7 +487,7 @@ class Interpreter(Part):
         iterations = self.tracer.value_of(stop - first if step > 0 else first - stop)
         place, may_have_none = self.place(node), iterations < 1
         can_be_apart = (
-            not (node.orelse or may_have_none)
+            not may_have_none
             and self.tracer.decide_if_same_in_all_iterations(">=", stop - first if step > 0 else first - stop, 1)
             is True
         )
@@ -524,7 +524,8 @@ class Interpreter(Part):
         try:
             self.regions.for_region(node, first, stop, step, item)
         except TraceError as error:
-            if isinstance(error, ChangesShape) and can_be_apart and not (has_break(node) and error.cell):
+            is_apart = can_be_apart and place not in self.tracer.not_apart
+            if isinstance(error, ChangesShape) and is_apart and not (has_break(node) and error.cell):
                 raise FirstApart(place) from None
             if self.tracer.reads.keys() & (
                 stop - first
@@ -616,7 +617,7 @@ class Interpreter(Part):
         try:
             self.regions.while_region(node)
         except TraceError as error:
-            is_first = self.place(node) not in self.tracer.first_apart and not node.orelse
+            is_first = self.place(node) not in {*self.tracer.first_apart, *self.tracer.not_apart} and not node.orelse
             if isinstance(error, ChangesShape) and not error.cell and is_first and self.tracer.checked is not None:
                 raise FirstApart(self.place(node)) from None
             has_cells = any(place == self.place(node) for _, place, _ in self.tracer.cells)

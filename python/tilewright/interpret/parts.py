@@ -153,7 +153,9 @@ class Parts(Part):
         own = [one for one in node.body if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))]
         is_all = statements[first] is own[0] and statements[last] is own[-1]
         tried = any(one[: len(way)] == way for one in self.tracer.as_stages)  # which was not enough
-        return None if is_all and goes_back else _Closed(outline, is_whole=is_all and not (known or tried))
+        if is_all and (goes_back or not (known or inner_calls_of(outline.call).has_what_is_compiled)):
+            return None  # nothing of the function would be compiled
+        return _Closed(outline, is_whole=is_all and not (known or tried))
 
     def _looks_into(self, node: ast.stmt) -> bool:
         """Whether a statement does more with a container that Python keeps than to return it."""

@@ -314,7 +314,8 @@ def interp(tracer: Tracer, x: Any, xp: Any, fp: Any, left: Any = None, right: An
         raise _refusal(tracer, "interp", "of complex numbers")
     is_of_data = any(tracer.is_of_data(one.sizes[0]) for one in (points, values))
     if is_of_data and tracer.resolve(points.sizes[0]) == tracer.resolve(values.sizes[0]):
-        tracer.check((points.shape[0] >= 2).read(), "np.interp() between fewer than two points")
+        count = points.shape[0].as_value()
+        tracer.check(tracer.truth("greater_equal", count, 2), "np.interp() between fewer than two points")
     elif is_of_data or tracer.decide("==", points.sizes[0], 0):
         raise _refusal(tracer, "interp", "between no points, or numbers of points of which each data decide")
     else:

@@ -17,8 +17,9 @@ class Decided:
     kept: set[tuple[str, int, int]] = field(default_factory=set)  # and of whiles that keep all iterations
     # Of those, whiles of which the first iteration stands before the loop all the same: what it sets is set then.
     peeled: set[tuple[str, int, int]] = field(default_factory=set)
-    # Of loops over ranges and arrays, those whose first iteration stands before them: it makes an array of a number.
-    first_apart: set[tuple[str, int, int]] = field(default_factory=set)
+    # Loops whose first iteration stands before them: it makes an array of a number, or sets what the others read. In order.
+    first_apart: dict[tuple[str, int, int], None] = field(default_factory=dict)
+    not_apart: set[tuple[str, int, int]] = field(default_factory=set)  # those for which that was no help
     # Places of loops, each with a variable that is read behind it: iterations begin with what it was, whether they read it or not.
     read_behind: set[tuple[tuple[str, int, int], str]] = field(default_factory=set)
     # The same, of arrays: how much longer each axis is behind every iteration; () where it is not so.
@@ -60,6 +61,7 @@ class Decided:
             follows_all=self.follows_all,
             refuses_errors=self.refuses_errors,
             lists_of_the_call=self.lists_of_the_call,
+            not_apart=self.not_apart,
             one_way=self.one_way,
             as_stages=self.as_stages,
             given_up=self.given_up,

@@ -290,7 +290,14 @@ def trace(
             if not error.not_seen:
                 begun.first = begun.first or error
                 begun.waiting = (error, decided.unrolled) if _waits_for_ways(root.__code__, error, decided) else None
-            _leave_out(root.__code__, error, decided, begun.first or error)
+            try:
+                _leave_out(root.__code__, error, decided, begun.first or error)
+            except TraceError as last:
+                if last.not_seen or not isinstance(error, ChangesShape) or not decided.first_apart:
+                    raise
+                # Of what is refused with all iterations in the loop Python may run a part.
+                lasting.not_apart.add(next(reversed(decided.first_apart)))
+                begun.first = None if begun.first is error else begun.first
 
 
 @dataclass
@@ -395,7 +402,7 @@ def _trace_decided(root: types.FunctionType, once: Callable[[Decided], Traced], 
         except EffectsAreStages:
             decided.effects_are_stages = True
         except FirstApart as found:
-            decided.first_apart.add(found.place)
+            decided.first_apart[found.place] = None
         except TooLong as found:
             decided.kept.add(found.place)
         except ReadBehind as found:
