@@ -317,7 +317,6 @@ def left_before_it_counts(x: Any) -> Any:
         (over_many, "going through 300 items outside of a for"),
         (sent, "send()"),
         (in_a_try, "a yield or a return in a try statement"),
-        (left_by_data, "behind the loop of line"),
         (left_before_it_counts, "an iterator that changes variables or arrays"),
     ],
 )
@@ -333,3 +332,10 @@ def test_what_only_the_run_decides_is_refused(function: Callable[..., Any], word
         got = relaxed(x)
     if function is not sent:
         np.testing.assert_array_equal(got, function(x))
+
+
+def test_an_iterator_behind_a_loop_that_data_end_is_pythons() -> None:
+    compiled = tilewright.jit(left_by_data, strict=True)
+    for first in (1.0, 7.0, -3.0, 2.0, 9.0, 4.0):
+        x = np.arange(first, first + 5)
+        np.testing.assert_array_equal(compiled(x), left_by_data(x))

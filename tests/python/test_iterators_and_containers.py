@@ -369,12 +369,12 @@ COMPILED = [
     array_of_plain_values_sorted, array_of_plain_values_as_out, array_of_plain_values_in_a_branch,
 ]  # fmt: skip
 IN_NUMPY = [
-    part_of_an_array_of_plain_values, lists_of_a_zip, view_of_an_array_of_plain_values, list_of_a_bound_method, slice_of_the_last_iteration,
+    part_of_an_array_of_plain_values, lists_of_a_zip, view_of_an_array_of_plain_values, slice_of_the_last_iteration,
     range_of_the_last_iteration,
 ]  # fmt: skip
 BY_PYTHON = [
     enumerate_twice, zip_in_two_parts, iterator_in_a_loop, counter_in_a_loop, zip_in_a_loop, deque_that_turns, item_of_a_deque,
-    bytes_that_change, polynomial,  tuple_that_grows,
+    bytes_that_change, polynomial, tuple_that_grows, list_of_a_bound_method,
     tuple_that_grows_inside, tuple_that_loses_its_parts,
 ]  # fmt: skip
 

@@ -65,7 +65,7 @@ def test_what_python_cannot_run_alone_is_followed_to_its_end(soon_long):
         return x + sum([len(one) + 1 for one in words])
 
     x, words = np.arange(5.0), ["w" * (k % 5) for k in range(100)]
-    compiled = tilewright.jit(sums, strict=True)
+    compiled = tilewright.jit(sums, strict="kernels")
     np.testing.assert_array_equal(compiled(x, words), sums(x, words))
     assert compiled.specializations
     assert "between kernels" not in compiled.explain()

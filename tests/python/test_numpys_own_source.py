@@ -63,10 +63,6 @@ def order(x):
     return x.argsort()
 
 
-def repeated(x):
-    return np.repeat(x, 2)
-
-
 def unwrapped(x):
     return np.unwrap(x)
 
@@ -92,7 +88,7 @@ def for_ever(x):
 
 
 @pytest.mark.parametrize(
-    "function", [running_sum, running_sum_method, order, repeated, unwrapped, solved], ids=lambda f: f.__name__
+    "function", [running_sum, running_sum_method, order, unwrapped, solved], ids=lambda f: f.__name__
 )
 def test_where_there_is_no_source_numpy_is_called_between_kernels(function: Any) -> None:
     compiled = tilewright.jit(function, strict=True)

@@ -156,12 +156,6 @@ EXPECTED: dict[str, tuple[str, str, str]] = {
         "writes_out",
         "np.array2string(); this NumPy function has no rule. Leave it out of the compiled function.",
     ),
-    "writes_into_a_selection": (
-        "trace_refused.py",
-        "writes_into_a_selection",
-        "writing into a part of what a boolean mask picks out; how many elements there are depends on the mask. Reduce it "
-        "(.sum(), .mean(), .max()), store it under the same mask (x[mask] = …), or use np.where.",
-    ),
     "draws_in_python": (
         "trace_refused.py",
         "draws_in_python",

@@ -312,7 +312,6 @@ REFUSED = {
     "the float value": lambda x, m: float(x[m]),
     "the truth value": lambda x, m: 1.0 if x[m] else 2.0,
     "storing the elements elsewhere": lambda x, m: x.__setitem__(slice(None), x[m]),
-    "writing into a part": lambda x, m: x[m].__setitem__(0, 1.0),
 }
 
 

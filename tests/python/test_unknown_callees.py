@@ -349,8 +349,12 @@ def test_statements_that_change_what_nothing_else_reads_are_pythons(function):
     assert compiled.specializations
 
 
+def doubled(x):
+    return x * 2
+
+
 def of_a_global(x):
-    return rebinds(x * 2) + GLOBAL
+    return rebinds(doubled(x)) + GLOBAL
 
 
 def test_a_function_that_reads_what_it_changes_is_pythons():
@@ -364,6 +368,10 @@ def test_a_function_that_reads_what_it_changes_is_pythons():
 
 
 def test_what_no_stage_can_be_is_refused_with_its_own_reason():
+    def of_nothing_else(x):
+        return rebinds(x * 2) + GLOBAL
+
+    assert "GLOBAL" in refusal(of_nothing_else, X)  # nothing of it would be compiled
     with pytest.raises(tilewright.TraceError, match="strict='kernels'|LOG.append"):
         tilewright.jit(writes, strict="kernels")(X.copy(), 2.0)
 

@@ -186,11 +186,6 @@ def deletes_attribute(x, model):
     return x
 
 
-def writes_into_a_selection(x):
-    x[x > 0][0] = 1.0  # here
-    return x
-
-
 def writes_out(x):
     return x * len(np.array2string(x))  # here
 
