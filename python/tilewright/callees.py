@@ -551,9 +551,9 @@ def _kind_of_item(item: Any) -> Any:
 
 
 def arrays_held(result: Any, described: Any, arguments: Sequence[Any]) -> list[Any]:
-    """Arrays in what Python keeps of a result. TypeError where they share memory with each other or with arguments, where two
-    containers are one, and where something else is in them. What is in an object stays as it is (native/face/held_results.cpp):
-    there they may."""
+    """Arrays in what Python keeps of a result, but for those that an object has: what is in one stays as it is
+    (native/face/held_results.cpp), and may share memory. TypeError where others share memory with each other or with
+    arguments, where two containers are one, and where something else is in them."""
     # Each with the position of what Python keeps, where an object in it has the array; else with one of its own.
     found: list[tuple[Any, int]] = []
     seen: set[int] = set()
@@ -568,7 +568,7 @@ def arrays_held(result: Any, described: Any, arguments: Sequence[Any]) -> list[A
         if begin < last and owner != last_owner:
             raise TypeError("it gives a container in which arrays share memory")
         last, last_owner = max((last, last_owner), (end, owner))
-    return [one for one, _ in found]
+    return [one for one, owner in found if owner < 0]
 
 
 _DEEPEST_HELD, _MOST_HELD = 20, 10_000

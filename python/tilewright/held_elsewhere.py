@@ -88,6 +88,8 @@ def _has_one_of_others(holder: Any, known: int, depth: int) -> bool:
     for key in [*holder] if isinstance(holder, dict) else range(len(holder)):
         if not isinstance(holder[key], (tuple, *_MUTABLE)):
             continue
+        if isinstance(holder[key], dict) and type(holder[key]) is not dict:
+            continue  # one of a class stays the object that it is
         is_of_others = sys.getrefcount(holder[key]) - _BY_A_CALL > known
         if is_of_others and (isinstance(holder[key], _MUTABLE) or not _is_plain(holder[key])):
             return True

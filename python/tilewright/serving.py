@@ -172,6 +172,8 @@ class Serving(DeviceCalls):
             trial.plan_ns.append(took_ns + (start_ns - began_ns if specialization.is_found_in_python else 0))
             if trial.is_over:
                 self._end_trial(specialization, bound, trial.why_numpy)
+                if trial.is_short and specialization.versions and not specialization.is_found_in_python and out is None:
+                    self._try_as_later_calls_go(specialization, bound.without_data(), args, kwargs)
         return result
 
     def _end_trial(self, specialization: Specialization, bound: Bound, reason: str) -> None:
@@ -179,6 +181,28 @@ class Serving(DeviceCalls):
         if reason:
             specialization.run_in_numpy(bound, reason)
         self._publish(specialization)
+
+    def _try_as_later_calls_go(
+        self, specialization: Specialization, bound: Bound, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> None:
+        """Another trial of short calls, that come by here no more: finding their program in C, by what its guards read, may take
+        longer than all else."""
+        trial, in_plan = Trial(), super().__call__
+        key, names = shape_key(args, kwargs)[: len(args) + len(kwargs)], tuple(kwargs)
+
+        def run(*args: Any, **kwargs: Any) -> Any:
+            self.forget_stayed()  # the plan's turn would come here again
+            is_plan = len(trial.plan_ns) <= len(trial.numpy_ns)
+            start_ns = time.perf_counter_ns()
+            result = (in_plan if is_plan else self.__wrapped__)(*args, **kwargs)
+            (trial.plan_ns if is_plan else trial.numpy_ns).append(time.perf_counter_ns() - start_ns)
+            if not trial.is_over:
+                self.stay(key, names, run)
+            elif trial.why_numpy:
+                self._end_trial(specialization, bound, trial.why_numpy)
+            return result
+
+        self.stay(key, names, run)
 
     @staticmethod
     def _loses_to_watched(took_ns: int, watched_ns: int) -> bool:
@@ -209,9 +233,8 @@ class Serving(DeviceCalls):
         """Whether a call may still show what it calls: each shows some, where branches on data hide others. Words that are
         new at each call would be watched for ever."""
         if len(self._watched_ns.get(call_key(args, kwargs), ())) >= _MAX_WATCHED:
-            return (
-                bool(self.strict) and call_key(args, kwargs) in self._raised_watched
-            )  # its own error is what it raises
+            # Its own error is what it raises.
+            return bool(self.strict) and call_key(args, kwargs) in self._raised_watched
         return bool(self.strict) or self._watched_alike[without_values(shape_key(args, kwargs))] < _MAX_WATCHED
 
     def _may_be_of_the_trace(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:

@@ -31,12 +31,16 @@ class Trial:
         warm = self.plan_ns[1:]
         if not warm or not self.numpy_ns:
             return False
-        if min(*warm, *self.numpy_ns) < _SHORT_NS:
+        if self.is_short:
             loses = len(warm) >= _LEAST_SHORT and min(warm) > _CLEARLY_SLOWER * max(self.numpy_ns)
             return loses or len(warm) >= _TRIED_SHORT
         numpy_ns = min(self.numpy_ns) if len(self.numpy_ns) > 1 else self.numpy_ns[0] / _COLD
         is_clear = min(warm) < _CLEARLY_FASTER * numpy_ns or min(warm) > _CLEARLY_SLOWER * max(self.numpy_ns)
         return is_clear or len(warm) >= _TRIED
+
+    @property
+    def is_short(self) -> bool:
+        return min(*self.plan_ns[1:], *self.numpy_ns) < _SHORT_NS
 
     @property
     def why_numpy(self) -> str:
