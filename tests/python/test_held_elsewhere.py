@@ -45,13 +45,20 @@ def reads_a_workspace_that_is_filled_again():
     return compute, spaces
 
 
-def gives_what_is_cached():
+def cached_table():
+    """What gives a table from a cache, and the cache."""
     known = {}
 
     def table(n):
         if n not in known:
             known[n] = np.arange(n) * 0.5
         return known[n]
+
+    return table, known
+
+
+def gives_what_is_cached():
+    table, known = cached_table()
 
     def compute(x, k):
         t = table(len(x))
@@ -76,12 +83,7 @@ def gives_a_view_of_what_is_cached():
 
 
 def copies_what_is_cached():
-    known = {}
-
-    def table(n):
-        if n not in known:
-            known[n] = np.arange(n) * 0.5
-        return known[n]
+    table, known = cached_table()
 
     def compute(x, k):
         own = table(len(x)).copy()
@@ -336,12 +338,7 @@ def test_the_same_view_of_an_array_that_lies_in_another_way(layout):
 
 
 def test_workspaces_that_are_only_read_and_functions_that_call_themselves_stay_between_kernels():
-    known = {}
-
-    def table(n):
-        if n not in known:
-            known[n] = np.arange(n) * 0.5
-        return known[n]
+    table, known = cached_table()
 
     def halves(a):
         def inner(k):

@@ -70,16 +70,18 @@ def _repeated(tracer: Tracer, name: str, array: SymArray, times: list[Any], as_w
     # NumPy keeps the order of the axes of what is there once.
     if not is_known or all(is_once) or any(type(k) is int and k < 0 for k in times):
         raise tracer.error(f"np.{name}()", "kernels know how many times as integers", LEAVE_IT_OUT)
-    one, seen, apart = Size.constant(1), [], []  # extents: with an axis for the times, and of the array in that shape
+    one = Size.constant(1)
+    # Extents: of the array and of its repetitions with an axis for the times, and of the result.
+    apart, seen, extents = [], [], []
     for n, size, k, once in zip(array.shape, array.sizes, times, is_once, strict=True):
         if size == one or once:
-            seen.append(n if once else k)
             apart.append(n)
+            seen.append(n if once else k)
+            extents.append(seen[-1])
         else:
-            seen += [k, n] if as_whole else [n, k]
             apart += [1, n] if as_whole else [n, 1]
-    extents = [n if once else k if size == one else n * k
-               for n, size, k, once in zip(array.shape, array.sizes, times, is_once, strict=True)]  # fmt: skip
+            seen += [k, n] if as_whole else [n, k]
+            extents.append(n * k)
     with tracer.composite(name):
         whole = array if len(apart) == array.ndim else array.reshape(tuple(apart))
         many = broadcast_to(tracer, whole, tuple(seen))
