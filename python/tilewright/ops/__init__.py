@@ -26,6 +26,7 @@ from . import (  # noqa: F401  (each fills the registry)
     elementwise,
     indexing,
     joined_blocks,
+    joint_counts,
     layouts,
     linalg,
     moved,
