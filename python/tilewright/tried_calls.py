@@ -17,7 +17,7 @@ _MOST_OTHERS = 16  # calls of other shapes, while some of one shape are NumPy's
 _MOST_BEGUN_ANEW = 2  # trials: shapes that never come again are compiled code's
 # Calls before it is known how functions that stages call are called best, and of those that take far longer than NumPy's.
 _MOST_SETTLING, _MOST_SLOW = 12, 4
-# A watched call takes its time for looking; a first call of a plan finds nothing in the caches.
+# A watched call takes its time for looking; a first call of a plan, which finds nothing in the caches, some as well.
 _SLOWER_THAN_WATCHED = 2
 
 
@@ -44,9 +44,7 @@ class TriedCalls(DeviceCalls):
         settling = _Settling()
         result = self._in_plan(specialization, bound, args, kwargs, out)
         took_ns, says_something = settling.ended(specialization)
-        watched_ns = min(self._watched_ns.get(call_key(args, kwargs), [0]))
-        if says_something and watched_ns and self._loses_to_watched(took_ns, watched_ns):
-            reason = f"plain Python takes {watched_ns / 1e3:.1f} us, compiled code {took_ns / 1e3:.1f} us"
+        if says_something and (reason := self._why_watched_is_faster(specialization, took_ns, args, kwargs)):
             self._end_trial(specialization, bound, reason)
         elif trial is not None:
             trial.alike = alike
@@ -126,11 +124,22 @@ class TriedCalls(DeviceCalls):
             trial.add(took_ns, says_something)
         else:
             trial.numpy_ns.append(took_ns)
-        if trial.is_over:
-            self._end_trial(specialization, bound, trial.why_numpy)
-            if trial.why_numpy:
-                self._stay_from_now_on(args, kwargs, min(trial.numpy_ns) / 1e9)
+        reason = self._why_watched_is_faster(specialization, took_ns, args, kwargs) if is_plan and says_something else ""
+        if reason or trial.is_over:
+            reason = reason or trial.why_numpy
+            self._end_trial(specialization, bound, reason)
+            if reason:
+                self._stay_from_now_on(args, kwargs, min(trial.numpy_ns, default=0) / 1e9)
         return result
+
+    def _why_watched_is_faster(
+        self, specialization: Specialization, took_ns: int, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> str:
+        watched_ns = min(self._watched_ns.get(call_key(args, kwargs), [0]))
+        is_warm = specialization.trial is not None and len(specialization.trial.plan_ns) > 1
+        if not watched_ns or not self._loses_to_watched(2 * took_ns if is_warm else took_ns, watched_ns):
+            return ""
+        return f"plain Python takes {watched_ns / 1e3:.1f} us, compiled code {took_ns / 1e3:.1f} us"
 
     def _stay_from_now_on(self, args: tuple[Any, ...], kwargs: dict[str, Any], took_s: float) -> None:
         """NumPy serves such calls, which are known to take so long."""
