@@ -27,6 +27,7 @@ class Trial:
     others: int = 0  # calls that were not such
     begun_anew: int = 0  # how many trials were given up for those
     is_in_c: bool = False  # the dispatcher finds the program, as it will later
+    was_watched: bool = False  # a call before: NumPy's first one is not cold
     is_settling: bool = False  # some compiled call said nothing
 
     def add(self, plan_ns: int, says_something: bool) -> None:
@@ -55,7 +56,8 @@ class Trial:
             clearly = _CLEARLY_SHORT.get(least, _CLEARLY_SHORT[max(_CLEARLY_SHORT)])
             is_clear = least >= min(_CLEARLY_SHORT) and not 1 / clearly < ratio < clearly
             return is_clear or len(warm) >= _TRIED_SHORT
-        numpy_ns = min(self.numpy_ns) if len(self.numpy_ns) > 1 else self.numpy_ns[0] / _COLD
+        is_cold = len(self.numpy_ns) == 1 and not self.was_watched
+        numpy_ns = min(self.numpy_ns) / (_COLD if is_cold else 1)
         is_clear = min(warm) < _CLEARLY_FASTER * numpy_ns or min(warm) > _CLEARLY_SLOWER * max(self.numpy_ns)
         return is_clear or len(warm) >= _TRIED
 

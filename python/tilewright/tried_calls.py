@@ -86,7 +86,8 @@ class TriedCalls(DeviceCalls):
         """The next calls of arguments of such types are taken here, where C finds the program that is tried."""
         if specialization.trial is None or specialization.is_found_in_python:
             return
-        specialization.trial.is_in_c, specialization.runner = True, None
+        specialization.trial.is_in_c, specialization.trial.was_watched = True, bool(self._watched_ns)
+        specialization.runner = None
         self._publish(specialization)
         in_plan, key, names = super().__call__, tuple(map(type, (*args, *kwargs.values()))), tuple(kwargs)
 
@@ -124,7 +125,9 @@ class TriedCalls(DeviceCalls):
             trial.add(took_ns, says_something)
         else:
             trial.numpy_ns.append(took_ns)
-        reason = self._why_watched_is_faster(specialization, took_ns, args, kwargs) if is_plan and says_something else ""
+        reason = (
+            self._why_watched_is_faster(specialization, took_ns, args, kwargs) if is_plan and says_something else ""
+        )
         if reason or trial.is_over:
             reason = reason or trial.why_numpy
             self._end_trial(specialization, bound, reason)
@@ -137,7 +140,7 @@ class TriedCalls(DeviceCalls):
     ) -> str:
         watched_ns = min(self._watched_ns.get(call_key(args, kwargs), [0]))
         is_warm = specialization.trial is not None and len(specialization.trial.plan_ns) > 1
-        if not watched_ns or not self._loses_to_watched(2 * took_ns if is_warm else took_ns, watched_ns):
+        if not watched_ns or not self._loses_to_watched(1.6 * took_ns if is_warm else took_ns, watched_ns):
             return ""
         return f"plain Python takes {watched_ns / 1e3:.1f} us, compiled code {took_ns / 1e3:.1f} us"
 
@@ -153,7 +156,7 @@ class TriedCalls(DeviceCalls):
         return sum(1 + len(one.versions) for one in self._specializations)
 
     @staticmethod
-    def _loses_to_watched(took_ns: int, watched_ns: int) -> bool:
+    def _loses_to_watched(took_ns: float, watched_ns: int) -> bool:
         return took_ns > _SLOWER_THAN_WATCHED * watched_ns
 
 

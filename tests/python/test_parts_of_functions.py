@@ -401,6 +401,9 @@ def test_a_trial_is_over_once_one_side_is_faster():
     assert times.is_over and times.why_numpy == ""
     assert not trial_of([900, 100], [200]).is_over  # NumPy's is a cold one
     assert trial_of([900, 100], [500, 200]).is_over
+    times = trial_of([900, 100], [200])
+    times.was_watched = True
+    assert times.is_over and times.why_numpy == ""
     assert not trial_of([900, 190], [200]).is_over
     times = trial_of([900, 250, 230, 260], [200, 210, 205])
     assert times.is_over and times.why_numpy == "NumPy takes 200000.0 us, compiled code 230000.0 us"
