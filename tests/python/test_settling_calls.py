@@ -139,6 +139,16 @@ def test_very_short_calls_are_compared_without_the_clock_in_them(monkeypatch):
     assert len(seen) == 1 and 0 < seen[0].compiled_ns < 20_000
 
 
+def test_both_sides_of_short_calls_run_in_turn():
+    """Another process beside one side alone would decide."""
+    ran = []
+    times = comparison._best_in_turn(lambda: ran.append("compiled") or 300_000, lambda: ran.append("numpy") or 200_000)
+    assert ran[:4] == ["compiled", "numpy"] * 2 and len(ran) == 24 and times.loses
+    del ran[:]
+    times = comparison._best_in_turn(lambda: ran.append(0) or 1000, lambda: 10**9)
+    assert len(ran) == 2 and not times.loses
+
+
 def added_in_place(x, y):
     x += y
     return x
