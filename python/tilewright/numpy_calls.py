@@ -105,6 +105,10 @@ class NumpyCalls(Specializing):
         if at_any_values and sum(without_values(other) == alike for other in [*self._stays]) >= MAX_OF_ONE_VALUE:
             self._stays.add(alike)
 
+    def _stay_in_c(self, key: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """The next such call does not come to Python."""
+        self.stay(key[: len(args) + len(kwargs)], tuple(kwargs), self._python)
+
     def _staying_key(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...] | None:
         """What says that NumPy serves such a call; None where nothing does."""
         key = shape_key(args, kwargs)

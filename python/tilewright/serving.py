@@ -37,7 +37,7 @@ class Serving(TriedCalls):
         if may_stay and (key := self._staying_key(args, kwargs)) is not None and _face.current_device() is None:
             if not getattr(self._python, "calls_others", True):
                 self._python = self.__wrapped__  # nothing in it was worth a compilation
-            self.stay(key[: len(args) + len(kwargs)], tuple(kwargs), self._python)  # the next one does not come by here
+            self._stay_in_c(key, args, kwargs)
             return self._python(*args, **kwargs)
         began_ns = time.perf_counter_ns()
         if (views := on_host(self.__name__, args, kwargs)) is not None:
@@ -113,6 +113,8 @@ class Serving(TriedCalls):
         result = self._in_numpy(args, kwargs, out)
         if self.looks_inside and self._python is self.__wrapped__:
             self._look_inside_of_long_calls(time.perf_counter() - begun)
+        if out is None and (key := self._staying_key(args, kwargs)) is not None:
+            self._stay_in_c(key, args, kwargs)
         if own_error is not None:
             self._refused[call_key(args, kwargs)] = own_error
             self._fall_back(own_error)

@@ -149,7 +149,7 @@ class TriedCalls(DeviceCalls):
         if took_s > effects.LONG_CALL_S and self.looks_inside:
             self._look_inside()
         self._stay(args, kwargs)
-        self.stay(shape_key(args, kwargs)[: len(args) + len(kwargs)], tuple(kwargs), self._python)
+        self._stay_in_c(shape_key(args, kwargs), args, kwargs)
 
     @property
     def _number_compiled(self) -> int:
