@@ -118,6 +118,46 @@ def test_what_a_call_writes_is_written_once():
         np.testing.assert_array_equal(ours, theirs)
 
 
+FROZEN = []
+
+
+def looked_at(x, fails):
+    FROZEN.append(gc.get_freeze_count() > 0)
+    if fails:
+        raise KeyError(fails)
+    return {"one": x + 1}
+
+
+def test_garbage_of_before_is_left_alone_while_a_call_is_watched():
+    def first(x, fails):
+        found = looked_at(x, fails)
+        return np.sqrt(np.abs(x)) * found["one"]
+
+    del FROZEN[:]
+    tilewright.jit(first, strict=True)(X, 0)
+    assert FROZEN == [True] and gc.get_freeze_count() == 0
+
+    def second(x, fails):
+        found = looked_at(x, fails)
+        return np.sqrt(np.abs(x)) / found["one"]
+
+    with pytest.raises(KeyError):
+        tilewright.jit(second, strict=True)(X, 1)
+    assert FROZEN == [True, True] and gc.get_freeze_count() == 0
+
+    def third(x, fails):
+        found = looked_at(x, fails)
+        return np.sqrt(np.abs(x)) - found["one"]
+
+    gc.freeze()  # as servers do before they fork
+    try:
+        before = gc.get_freeze_count()
+        tilewright.jit(third, strict=True)(X, 0)
+        assert gc.get_freeze_count() >= before - 100
+    finally:
+        gc.unfreeze()
+
+
 def test_what_is_tried_is_freed():
     compiled = tilewright.jit(says, strict=True)
     x = X.copy()
