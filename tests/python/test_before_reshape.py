@@ -38,11 +38,17 @@ def written_behind(a: Any, b: Any) -> Any:
     return flat, other
 
 
+def copies(a: Any, b: Any) -> Any:
+    return np.repeat(a, 2), np.tile(a, 2), b.repeat(3), np.tile(b, (2, 2)).copy()
+
+
 def of_another_shape(a: Any, b: Any) -> Any:
     return np.repeat(a[0], 2) + np.tile(a[0], 2) + np.arange(6.0) + b[0, 0]
 
 
-@pytest.mark.parametrize("function", [nearest, flat_grid, sums_of_joined_axes, written_behind, of_another_shape])
+@pytest.mark.parametrize(
+    "function", [nearest, flat_grid, sums_of_joined_axes, written_behind, copies, of_another_shape]
+)
 @pytest.mark.parametrize("shape", [(3, 4), (1, 1), (3, 1)])
 def test_results_are_numpys(function: Callable[..., Any], shape: tuple[int, int]) -> None:
     a, b = A[:, : shape[0]], B[:, : shape[1]]

@@ -100,7 +100,8 @@ class Values(Located):
             )
             error.is_too_long = True
             raise error
-        instead = self.before_reshape.instead(
+        is_copy = operation == "cast" and operands[0].dtype == dtype
+        instead = None if is_copy else self.before_reshape.instead(
             operation, operands, attributes,
             lambda before, others, sizes: self.add(operation, before, others, dtype, sizes, call_name),
         )  # fmt: skip
