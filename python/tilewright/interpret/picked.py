@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 Use = Literal["", "read", "unpacked"]
 # Attributes of arrays that show nobody their memory.
-READING = frozenset(["all", "any", "argmax", "argmin", "copy", "dot", "max", "mean", "min", "ndim", "shape", "size", "std", "sum", "var"])
+READING = frozenset([
+    "all", "any", "argmax", "argmin", "copy", "dot", "max", "mean", "min", "ndim", "shape", "size", "std", "sum", "var",
+])  # fmt: skip
 
 
 def picked(tracer: Tracer, held: Any, key: Any, use: Use) -> Any:
