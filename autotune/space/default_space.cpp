@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 
 #include "autotune/space/gpu_space.h"
 #include "autotune/space/loop_rule.h"
@@ -19,8 +20,6 @@ namespace {
 
 using dsl::StagePart;
 
-// The rows of a block that are added one by one.
-constexpr std::int64_t kMostUnrolledRows = 16;
 // Vectors that a block's lanes are added up in: a register each.
 constexpr std::int64_t kMostAccumulators = 8;
 // Operations of the vectors that go across one row, which are one run of code: beyond, compilers take seconds, and gaps
@@ -623,6 +622,11 @@ class SpaceBuilder {
         std::vector<Line> body{line};
         for (std::size_t update = 0; update < stage.updates.size(); ++update)
             emit_attached_update(stage, update, vectors, group, &body);
+        // The last block has fewer rows, which its loop over them knows: whole blocks need no code of their own.
+        const dsl::StageInfo* blocks = graph_.find(plan.attach_stage);
+        if (stage.part == StagePart::lanes && blocks != nullptr && blocks->part == StagePart::block &&
+            unpartitioned_.insert(blocks->name).second)
+            body.push_back(line_of(blocks->name).add("partition", plan.attach_loop, "never"));
         if (or_inlined) body = {choose({body, {line_of(stage.name).add("inline")}})};
         lines_.insert(lines_.end(), body.begin(), body.end());
     }
@@ -679,19 +683,16 @@ class SpaceBuilder {
         if (has_vector_loop && !reduced.empty()) line.add("reorder", vectors.loop, rows, reduced);
         if (has_vector_loop) line.add("vectorize", vectors.loop, vectors.factor);
         if (!group.empty()) line.add("unroll", group, roots_.at(plans_.at(stage.name).root->name).group_factor);
-        const bool constant = last_reduced && constant_size(last_reduced->extent);
         const std::string lane_count = stage.pure.loops.empty() ? "" : stage.pure.loops.back().extent;
-        const double operations = operations_here(stage);
-        // Sums of blocks add a few hundredths of the elements: copies of their loops are all compile time.
+        // Sums of blocks add a few hundredths of the elements: copies of their loops are all compile time. So are those
+        // of what is left behind the last whole row.
         const bool is_first_level = stage.part == StagePart::lanes && !reads_blocks(stage);
-        // One accumulator for each vector of lanes: all of them stay in registers.
-        if (is_first_level && has_vector_loop && operations < kLongestCopiedOps &&
+        const bool is_rest = last_reduced != nullptr && last_reduced->extent == "1";
+        // One accumulator for each vector of lanes: all of them stay in registers, while rows stay a loop. Copies of it
+        // (16) gained nothing and took two to eight times as long to compile.
+        if (is_first_level && !is_rest && has_vector_loop && operations_here(stage) < kLongestCopiedOps &&
             dsl::print_expression(vectors.factor.expression) != lane_count)
             line.add("unroll", vectors.loop);
-        // Long formulas fill the pipelines by themselves, and copies of them take seconds to compile.
-        if (is_first_level && constant && operations < kLongChainOps &&
-            extent_of(*last_reduced, 1000) <= kMostUnrolledRows)
-            line.add("unroll", last_reduced->name);
         if (stage.part == StagePart::loop) add_chunks(line, stage);
         if (!line.empty()) body->push_back(line);
         // A condition on an extent such as X.0 // 2 would not make the extent of the loop a constant.
@@ -720,6 +721,7 @@ class SpaceBuilder {
     StageGraph graph_;
     std::map<std::string, StagePlan> plans_;
     std::map<std::string, RootLoops> roots_;
+    std::set<std::string> unpartitioned_; ///< blocks
     std::vector<Line> lines_;
 };
 
