@@ -125,7 +125,8 @@ class Serving(DeviceCalls):
             return False
         from .interpret.inner_calls import inner_calls_of  # noqa: PLC0415  (a trace has imported it)
 
-        return inner_calls_of(self.__wrapped__).has_what_is_compiled
+        function: Any = self.__wrapped__
+        return inner_calls_of(function).has_what_is_compiled
 
     def _stay_until_built(self, specialization: Specialization, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Finding out again that another thread builds what such a call needs takes 100 us."""
