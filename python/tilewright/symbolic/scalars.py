@@ -190,7 +190,8 @@ class SymInt(Number):
         made = OPERATIONS.complex_quotient(tracer, *(reversed(values) if swapped else values))
         if is_of_a_loop:  # each iteration checks what Python may raise
             return made
-        return SymScalar(tracer, made.value, expected, self.size.symbols() | getattr(other, "sources", frozenset()))
+        sources = frozenset({*self.size.symbols(), *getattr(other, "sources", ())})
+        return SymScalar(tracer, made.value, expected, sources)
 
     def __pow__(self, other: Any) -> Any:
         if isinstance(other, RealOfTheRun):
