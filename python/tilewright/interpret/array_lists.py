@@ -206,7 +206,7 @@ def form_of(tracer: Tracer, item: Any) -> ListForm | None:
         return ListForm(inner.dtype, inner.kind, (Size.constant(len(item)),), "list")
     if getattr(item, "kinds", None):
         is_float = isinstance(item, SymArray) and item.kinds == {"float", "scalar"} and item.dtype == np.float64
-        return ListForm(item.dtype, "either") if is_float and item.which is None else None
+        return ListForm(item.dtype, "either") if is_float else None
     if isinstance(item, RunComplex):
         return None
     if isinstance(item, SymArray):
