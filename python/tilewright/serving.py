@@ -67,7 +67,7 @@ class Serving(TriedCalls):
                 result = self._in_watched(args, kwargs)
                 self._compile_what_was_seen(args, kwargs)
                 return self._in_out(result, out)
-            if self.strict and not error.idle:
+            if self.strict and not error.idle and not self._is_pythons_in_part(error):
                 raise
             if not self.strict and error.idle != "here":
                 self._fall_back(error)
@@ -136,6 +136,17 @@ class Serving(TriedCalls):
                 self._unseen[call_key(args, kwargs)] = copy.copy(error)
             elif not all(isinstance(value, _UNCHANGING) for value in (*args, *kwargs.values())):
                 self._refused = refused
+
+    def _is_pythons_in_part(self, error: TraceError | TranslateError) -> bool:
+        """Whether a call that is too long to be followed (nested lists of thousands of numbers) is Python's, with loops or
+        functions of the user's in it that are compiled by themselves: no refusal, as for statements that are Python's."""
+        is_too_long = getattr(error, "is_too_long", False)
+        if not is_too_long or self.strict == "kernels" or self.contract != "numpy" or self.targets.host is None:
+            return False
+        from .interpret.inner_calls import inner_calls_of  # noqa: PLC0415  (a trace has imported it)
+
+        function: Any = self.__wrapped__
+        return inner_calls_of(function).has_what_is_compiled
 
     def _stay_until_built(self, specialization: Specialization, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Finding out again that another thread builds what such a call needs takes 100 us."""

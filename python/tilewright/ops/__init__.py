@@ -24,6 +24,7 @@ from . import (  # noqa: F401  (each fills the registry)
     diagonals,
     einsum,
     elementwise,
+    flat_positions,
     indexing,
     joined_blocks,
     joint_counts,
