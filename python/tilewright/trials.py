@@ -33,7 +33,10 @@ class Trial:
             return False
         if self.is_short:
             loses = len(warm) >= _LEAST_SHORT and min(warm) > _CLEARLY_SLOWER * max(self.numpy_ns)
-            return loses or len(warm) >= _TRIED_SHORT
+            wins = min(len(warm), len(self.numpy_ns)) >= _LEAST_SHORT and (
+                _CLEARLY_SLOWER * max(warm) < min(self.numpy_ns)
+            )
+            return loses or wins or len(warm) >= _TRIED_SHORT
         numpy_ns = min(self.numpy_ns) if len(self.numpy_ns) > 1 else self.numpy_ns[0] / _COLD
         is_clear = min(warm) < _CLEARLY_FASTER * numpy_ns or min(warm) > _CLEARLY_SLOWER * max(self.numpy_ns)
         return is_clear or len(warm) >= _TRIED

@@ -49,6 +49,7 @@ from .early_return import (
     leaves_at_once,
 )
 from .expressions import Expressions
+from . import moved_draws  # noqa: F401  (a kind of generators)
 from .frame import BeginAgain, Break, Continue, Control, FirstApart, Frame, Leaving, Return
 from .generator_functions import GeneratorFunctions
 from .index_loops import IndexLoops

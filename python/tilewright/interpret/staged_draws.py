@@ -28,11 +28,18 @@ if TYPE_CHECKING:
 
 
 class DrawsAreStages(BaseException):
-    """A draw that kernels do not make: the trace begins again. `globally`: from the generator of np.random.normal()."""
+    """A draw that kernels do not make: the trace begins again. `globally`: from the generator of np.random.normal(). `move`: single
+    draws are kernels' all the same (moved_draws.py)."""
 
-    def __init__(self, globally: bool = False) -> None:
+    def __init__(self, globally: bool = False, *, move: bool = False) -> None:
         super().__init__(globally)
-        self.globally = globally
+        self.globally, self.move = globally, move
+
+
+# Methods of which kernels draw one number, and the arguments that such calls have at most.
+SINGLE = {"random": 0, "uniform": 2, "integers": 2, "choice": 1}
+MOVED: list[type[StagedGenerator]] = []  # what stands for a generator whose state is the program's (moved_draws.py)
+_MOVED = "moved generators"
 
 
 @dataclass
@@ -50,9 +57,23 @@ class StagedGenerator:
         """`kind`: Generator or RandomState. `held`: the name that stages have for it; else `of` is the one that is meant."""
         self.tracer, self.kind, self.held, self.of = tracer, kind, held, of
         self.is_of_the_caller = False
+        self.home = tracer.blocks[-1]
         # What the last draw gave: the next one comes behind it.
         self.order = SymArray.fresh(tracer, number, is_scalar=False)
         tracer.orders.append(self.order)
+
+    def would_move(self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+        """Whether it is a draw of one number that kernels can make, in a loop or a branch: one by Python takes longer."""
+        tracer = self.tracer
+        if self.kind is not np.random.Generator or tracer.draws_move or tracer.checked is None or len(tracer.blocks) < 2:
+            return False
+        return len(args) <= SINGLE.get(name, -1) and kwargs.get("size") is None and kwargs.get("p") is None
+
+    def give_back(self) -> None:
+        """The generator itself is where the program has it."""
+
+    def take(self) -> None:
+        """The program has it where the generator itself is."""
 
     def handed(self) -> Raw:
         """As statements are handed it that Python runs: the generator itself."""
@@ -66,6 +87,8 @@ class StagedGenerator:
 
     def call(self, name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         tracer = self.tracer
+        if self.would_move(name, args, kwargs):
+            raise DrawsAreStages(move=True)
         method: Callable[..., Any] = getattr(self.kind, name)  # or NumPy's own AttributeError
         row = DRAWS.get(name)
         args, kwargs = materialized(list(args)), {key: materialized(value) for key, value in kwargs.items()}
@@ -92,12 +115,17 @@ def drawn_by(tracer: Tracer, order: SymArray, given: Any) -> Iterator[None]:
     """A call that is handed generators comes behind the draws before it, and those after it behind the call. `order`: of such
     calls."""
     generators = list(_generators_in(given))
+    moved = [one for one in tracer.cache.get(_MOVED, ()) if one.home in tracer.blocks]
+    for one in moved:
+        one.give_back()
     behind = Stage("behind($0, $1)", "lambda held, a0, a1: 0")
     for one in generators:
         order.write(tracer.call(behind, [order.read(), one.order.read()], INT64, ()))
     yield
     for one in generators:
         one.order.write(order.read())
+    for one in moved:
+        one.take()
 
 
 def _generators_in(given: Any) -> Iterator[StagedGenerator]:
@@ -112,7 +140,7 @@ def of_the_caller(tracer: Tracer, words: SymArray, name: str) -> StagedGenerator
     """A Generator that the call finds outside of itself; `name`: of the argument that leads to it."""
     held = f"g{len(tracer.stages) + 1}"
     stage = call_of("tilewright.lent.current", lent.current, [name], {}, 1, held)
-    made = StagedGenerator(tracer, np.random.Generator, tracer.call(stage, [words.read()], INT64, ()), held)
+    made = _generator(tracer, np.random.Generator, tracer.call(stage, [words.read()], INT64, ()), held)
     made.is_of_the_caller = True
     tracer.cache.setdefault("generators of the caller", []).append(made)
     return made
@@ -127,7 +155,15 @@ def made_here(
     gives = ()
     name = f"numpy.random.{function.__name__}"
     number = add_stage(tracer, name, function, list(args), dict(kwargs), gives, None, held)
-    return StagedGenerator(tracer, kind, number, held)
+    return _generator(tracer, kind, number, held)
+
+
+def _generator(tracer: Tracer, kind: type, number: Value, held: str) -> StagedGenerator:
+    moves = tracer.draws_move and kind is np.random.Generator
+    made = (MOVED[0] if moves else StagedGenerator)(tracer, kind, number, held)
+    if moves:
+        tracer.cache.setdefault(_MOVED, []).append(made)
+    return made
 
 
 def draw_globally(tracer: Tracer, name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -149,6 +185,7 @@ def end(tracer: Tracer) -> None:
     """Behind all draws. Those from generators that live on are made whoever needs what was drawn; from the global one
     nothing is to be undone any more."""
     for one in tracer.cache.get("generators of the caller", []):
+        one.give_back()
         drawn = Stage(f"{one.held}.bit_generator", "lambda held, a0: 0")
         tracer.call(drawn, [one.order.read()], INT64, ())
     found: StagedGenerator | None = tracer.cache.get("global generator")
