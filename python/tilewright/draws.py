@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from threading import RLock
 from typing import Any
+
+import numpy as np
 
 from .binding import Bound
 from .errors import Error
@@ -30,14 +32,16 @@ def drawing(traced: Any, bound: Bound) -> Iterator[Mapping[str, Any]]:
         states = {name: pcg64_words(one) for name, one in bound.generators.items()}
         with ExitStack() as locks, lent(bound.generators):
             if traced.draws_move:
-                # Stages of this thread draw from them too.
                 streams = [one.bit_generator for one in bound.generators.values()]
+                _refuse_one_stream(streams)
+                if draws_globally(traced):
+                    streams.append(np.random.mtrand._rand._bit_generator)
+                # Stages of this thread draw from them too.
                 _lock(locks, [one for one in streams if isinstance(one.lock, _REENTRANT)])
             yield {**bound.values, **states}
         return
     moved = {name: bound.generators[name].bit_generator for name, _, _ in traced.generators}
-    if len({id(stream) for stream in moved.values()}) < len(moved):
-        raise SharedGenerator("two generators of the call draw from one stream.")
+    _refuse_one_stream(list(moved.values()))
     with ExitStack() as locks:
         _lock(locks, moved.values())
         values = dict(bound.values)
@@ -46,6 +50,16 @@ def drawing(traced: Any, bound: Bound) -> Iterator[Mapping[str, Any]]:
         yield values
         for name, _, drawn in traced.generators:
             move_on(moved[name], drawn.evaluate(bound.sizes))
+
+
+def draws_globally(traced: Any) -> bool:
+    """Whether kernels move the state of numpy.random's own generator."""
+    return bool(traced.draws_move) and any(text.startswith("numpy.random.state") for text in traced.stages)
+
+
+def _refuse_one_stream(streams: Sequence[Any]) -> None:
+    if len({id(stream) for stream in streams}) < len(streams):
+        raise SharedGenerator("two generators of the call draw from one stream.")
 
 
 def _lock(locks: ExitStack, streams: Iterable[Any]) -> None:

@@ -32,6 +32,7 @@ from ..symbolic.scalars import SymInt, size_of
 from ..symbolic.sizes import Size
 from ..symbolic.tracer import Tracer
 from ..symbolic.values import ShortLoop
+from . import moved_draws, moved_states  # noqa: F401  (kinds of generators)
 from .appended_lists import AppendedLists
 from .arguments import Inputs
 from .array_lists import ArrayList
@@ -49,7 +50,6 @@ from .early_return import (
     leaves_at_once,
 )
 from .expressions import Expressions
-from . import moved_draws  # noqa: F401  (a kind of generators)
 from .frame import BeginAgain, Break, Continue, Control, FirstApart, Frame, Leaving, Return
 from .generator_functions import GeneratorFunctions
 from .index_loops import IndexLoops

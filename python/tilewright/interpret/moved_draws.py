@@ -7,8 +7,9 @@ generation in an interval", is how integers are drawn.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -22,12 +23,13 @@ from ..symbolic.scalars import SymInt, SymScalar
 from ..symbolic.sizes import Size
 from ..symbolic.stages import Stage
 from .generators import doubles_of
+from .normal_draws import layers, normal_number
 from .staged_draws import MOVED, GeneratorMethod, StagedGenerator
 
 if TYPE_CHECKING:
     from ..symbolic.tracer import Tracer
 
-_UINT64 = np.dtype(np.uint64)
+UINT64 = np.dtype(np.uint64)
 _FACTOR = 0x2360ED051FC65DA4, 0x4385DF649FCCF645  # of PCG64's state, the upper half first
 _HALF = 2**32 - 1
 _SIX = Size.constant(6)
@@ -42,39 +44,17 @@ _SET = (
 )
 
 
-class MovedGenerator(StagedGenerator):
-    """A generator on PCG64 whose state is the program's, between draws that Python makes."""
+class Moved(StagedGenerator):
+    """A generator whose state is the program's, between draws that Python makes."""
 
-    def __init__(self, tracer: Tracer, kind: type, number: Value, held: str, of: Any = None) -> None:
-        super().__init__(tracer, kind, number, held, of)
-        words = self._taken()
-        self.increment = words[2:4]
-        self.state = [SymArray.fresh(tracer, words[k], is_scalar=False) for k in (0, 1, 4, 5)]
-        tracer.orders.extend(self.state)
-
-    def _taken(self) -> list[Value]:
-        """What the generator's state is now: high, low, the increment's halves, whether half a word is left, and which."""
-        tracer, of = self.tracer, f"held[{self.held!r}]"
-        stage = Stage(f"{self.held}.state", f"lambda held, a0: {_STATE.format(of)}")
-        words = SymArray.fresh(tracer, tracer.call(stage, [self.order.read()], _UINT64, (_SIX,)))
-        return [words[k].read() for k in range(6)]
-
-    def give_back(self) -> None:
-        """The generator is where the program's state is."""
-        tracer, of = self.tracer, f"held[{self.held!r}]"
-        stage = Stage(f"{self.held}.state = $0, $1, $2, $3", f"lambda held, a0, a1, a2, a3, a4: {_SET.format(of)}")
-        self.order.write(tracer.call(stage, [*(one.read() for one in self.state), self.order.read()], INT64, ()))
-
-    def take(self) -> None:
-        """The program's state is where the generator is."""
-        high, low, _, _, has_half, half = self._taken()
-        for one, value in zip(self.state, (high, low, has_half, half), strict=True):
-            one.write(value)
+    rows: ClassVar[dict[str, Callable[..., Any]]]  # what methods give that kernels draw, None where Python does
+    own: ClassVar[dict[str, Callable[[Any], Any]]]  # what functions that are followed ask of it
 
     def call(self, name: str, args: Any, kwargs: dict[str, Any]) -> Any:
-        if name == _HALF_NAME:
-            return self._half()
-        made = drawn(self, name, args, kwargs)
+        if name in self.own:
+            return self.own[name](self)
+        row = self.rows.get(name)
+        made = row(self, *args, **kwargs) if row is not None and _takes(row, self, *args, **kwargs) else None
         if made is not None:
             return made
         self.give_back()
@@ -82,44 +62,22 @@ class MovedGenerator(StagedGenerator):
         self.take()
         return result
 
-    # -- what kernels draw -------------------------------------------------------------------------------------
-
-    def _word(self) -> SymArray:
-        """The next word of 64 bits, of the state that comes next."""
-        tracer = self.tracer
-        high, low = (_scalar(tracer, one.read()) for one in self.state[:2])
-        increment_high, increment_low = (_scalar(tracer, one) for one in self.increment)
-        factor_high, factor_low = map(np.uint64, _FACTOR)
-        product = low * factor_low
-        next_low = product + increment_low
-        carry = _scalar(tracer, tracer.cast((next_low < product).read(), _UINT64))
-        next_high = high * factor_low + low * factor_high + _high_product(low, _FACTOR[1]) + increment_high + carry
-        self.state[0].write(next_high.read())
-        self.state[1].write(next_low.read())
-        none = tracer.constant(0, _UINT64)
-        operands = (next_high.read(), next_low.read(), *self.increment, none, none)
-        return _scalar(tracer, tracer.add("pcg64_word", operands, {}, _UINT64, ()))
-
-    def _half(self) -> SymArray:
-        """The next 32 bits: the upper half of a word comes behind its lower one."""
-        tracer = self.tracer
-        before = [one.read() for one in self.state]
-        is_left = tracer.cast(before[2], BOOL)
-        word = self._word()
-        made = (_scalar(tracer, before[3]), word & np.uint64(_HALF))
-        behind = [before[0], before[1], tracer.constant(0, _UINT64), before[3]]
-        anew = [self.state[0].read(), self.state[1].read(), tracer.constant(1, _UINT64), (word >> np.uint64(32)).read()]
-        for one, left, new in zip(self.state, behind, anew, strict=True):
-            one.write(_chosen(tracer, is_left, left, new))
-        return _scalar(tracer, _chosen(tracer, is_left, made[0].read(), made[1].read()))
-
     def random(self) -> RunScalar:
-        return RunScalar(self.tracer, doubles_of(self.tracer, self._word().read()), float, 0, 1)
+        """From 0 on, less than 1."""
+        raise NotImplementedError
+
+    def _up_to(self, most: SymArray, some: Value | None) -> Value:
+        """One of 0, 1, …, most, of uint64. `some`: whether there is one to draw; None where there is for certain."""
+        raise NotImplementedError
+
+    def number(self) -> Any:
+        """A normal number; None where NumPy draws another one."""
+        raise NotImplementedError
 
     def uniform(self, low: Any, high: Any) -> RunScalar | None:
         tracer = self.tracer
-        limits = [_float(tracer, one) for one in (low, high)]
-        if None in limits:
+        limits = _both(as_float, tracer, low, high)
+        if limits is None:
             return None
         width = tracer.add("subtract", (limits[1], limits[0]), {}, FLOAT64, ())
         if all(isinstance(one, (int, float)) for one in (low, high)):
@@ -135,8 +93,8 @@ class MovedGenerator(StagedGenerator):
     def integer(self, low: Any, high: Any, *, endpoint: bool = False) -> Value | None:
         """One of low, low + 1, …, high - 1, or `high`."""
         tracer = self.tracer
-        limits = [_int(tracer, one) for one in (low, high)]
-        if None in limits:
+        limits = _both(_int, tracer, low, high)
+        if limits is None:
             return None
         most = tracer.add("subtract", (limits[1], limits[0]), {}, INT64, ())
         if not endpoint:
@@ -148,49 +106,55 @@ class MovedGenerator(StagedGenerator):
             for comparison, limit in (("greater_equal", 0), ("less_equal", _MOST)):
                 truth = tracer.add(comparison, (most, tracer.constant(limit)), {}, BOOL, ())
                 tracer.check(truth, "a range of integers that kernels do not draw from")
-        before = [one.read() for one in self.state]
-        half = GeneratorMethod(self, _HALF_NAME)
-        place = followed(tracer, "random.Generator.integers", _up_to, half, _scalar(tracer, tracer.cast(most, _UINT64)))
-        if not is_known:  # of one there is nothing to draw
-            some = tracer.add("greater", (most, tracer.constant(0)), {}, BOOL, ())
-            for one, was in zip(self.state, before, strict=True):
-                one.write(_chosen(tracer, some, one.read(), was))
-        return tracer.add("add", (limits[0], tracer.cast(place.read(), INT64)), {}, INT64, ())
+        some = None if is_known else tracer.add("greater", (most, tracer.constant(0)), {}, BOOL, ())
+        place = self._up_to(scalar(tracer, tracer.cast(most, UINT64)), some)
+        return tracer.add("add", (limits[0], tracer.cast(place, INT64)), {}, INT64, ())
+
+    def normal(self, middle: Any, scale: Any) -> RunScalar | None:
+        """middle + a normal number times `scale`, where that is not negative."""
+        tracer = self.tracer
+        of = _both(as_float, tracer, middle, scale)
+        is_known = isinstance(scale, (int, float))
+        if of is None or (is_known and not 0 <= scale < np.inf):
+            return None
+        if not is_known:
+            truth = tracer.add("greater_equal", (of[1], tracer.constant(0.0, FLOAT64)), {}, BOOL, ())
+            tracer.check(truth, "a scale that NumPy may not draw with")
+        number = as_float(tracer, self.number())
+        if number is None:
+            return None
+        times = tracer.add("multiply", (of[1], number), {}, FLOAT64, ())
+        return RunScalar(tracer, tracer.add("add", (of[0], times), {}, FLOAT64, ()), float)
 
 
-MOVED.append(MovedGenerator)
-_HALF_NAME = " half"
-
-
-def _up_to(half: Callable[[], Any], most: Any) -> Any:
-    """One of 0, 1, …, most."""
-    count = most + np.uint64(1)
-    uneven = (np.uint64(2**32 - 1) - most) % count
-    product = half() * count
-    while (product & np.uint64(2**32 - 1)) < uneven:
-        product = half() * count
-    return product >> np.uint64(32)
-
-
-def drawn(generator: MovedGenerator, name: str, args: Any, kwargs: dict[str, Any]) -> Any:
-    """What a method gives that kernels draw; None where Python does."""
-    row = _ROWS.get(name)
+def _takes(row: Callable[..., Any], *args: Any, **kwargs: Any) -> bool:
     try:
-        return None if row is None else row(generator, *args, **kwargs)
+        inspect.signature(row).bind(*args, **kwargs)
     except TypeError:  # NumPy says so
-        return None
+        return False
+    return True
 
 
-def _random(generator: MovedGenerator, size: Any = None, dtype: Any = FLOAT64, out: Any = None) -> Any:
+def random(generator: Moved, size: Any = None, dtype: Any = FLOAT64, out: Any = None) -> Any:
     return generator.random() if size is None and out is None and dtype in _FLOATS else None
 
 
-def _uniform(generator: MovedGenerator, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
+def uniform(generator: Moved, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
     return generator.uniform(low, high) if size is None else None
 
 
-def _integers(  # noqa: PLR0917
-    generator: MovedGenerator, low: Any, high: Any = None, size: Any = None, dtype: Any = np.int64, endpoint: Any = False
+def normal(generator: Moved, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
+    return generator.normal(loc, scale) if size is None else None
+
+
+def _standard_normal(generator: Moved, size: Any = None, dtype: Any = FLOAT64, out: Any = None) -> Any:
+    return (
+        generator.normal(-0.0, 1.0) if size is None and out is None and dtype in _FLOATS else None
+    )  # which changes no zero
+
+
+def integers_of(  # noqa: PLR0917
+    generator: Moved, low: Any, high: Any = None, size: Any = None, dtype: Any = np.int64, endpoint: Any = False
 ) -> Any:
     if size is not None or type(endpoint) is not bool or dtype not in _INTS:
         return None
@@ -198,12 +162,12 @@ def _integers(  # noqa: PLR0917
     value = generator.integer(low, high, endpoint=endpoint)
     if value is None:
         return None
-    number = _scalar(generator.tracer, value)
+    number = scalar(generator.tracer, value)
     return number_of_the_run(generator.tracer, int, number) if dtype is int else number
 
 
-def _choice(  # noqa: PLR0917
-    generator: MovedGenerator, a: Any, size: Any = None, replace: Any = True, p: Any = None, axis: Any = 0, shuffle: Any = True
+def choice(  # noqa: PLR0917
+    generator: Moved, a: Any, size: Any = None, replace: Any = True, p: Any = None, axis: Any = 0, shuffle: Any = True
 ) -> Any:
     if size is not None or p is not None or type(axis) is not int or axis:
         return None
@@ -213,25 +177,24 @@ def _choice(  # noqa: PLR0917
         length = SymInt(generator.tracer, a.sizes[0]) if isinstance(a, SymArray) else len(a)
         place = generator.integer(0, length)
         array = a if isinstance(a, SymArray) else operand_of(generator.tracer, a)
-        return None if place is None else array[_scalar(generator.tracer, place)]
+        return None if place is None else array[scalar(generator.tracer, place)]
     value = generator.integer(0, a)
-    return None if value is None else number_of_the_run(generator.tracer, int, _scalar(generator.tracer, value))
+    return None if value is None else number_of_the_run(generator.tracer, int, scalar(generator.tracer, value))
 
 
-_ROWS: dict[str, Callable[..., Any]] = {"random": _random, "uniform": _uniform, "integers": _integers, "choice": _choice}
 _FLOATS = (float, np.float64, FLOAT64)
 _INTS = (int, np.int64, INT64)
 
 
-def _scalar(tracer: Tracer, value: Value) -> SymArray:
+def scalar(tracer: Tracer, value: Value) -> Any:
     return SymArray.fresh(tracer, value, is_scalar=True)
 
 
-def _chosen(tracer: Tracer, condition: Value, one: Value, other: Value) -> Value:
+def chosen(tracer: Tracer, condition: Value, one: Value, other: Value) -> Value:
     return tracer.add("where", (condition, one, other), {}, one.dtype, ())
 
 
-def _high_product(a: SymArray, b: int) -> SymArray:
+def _high_product(a: Any, b: int) -> Any:
     """The upper word of a product of two."""
     mask, half = np.uint64(_HALF), np.uint64(32)
     a_low, a_high = a & mask, a >> half
@@ -241,7 +204,14 @@ def _high_product(a: SymArray, b: int) -> SymArray:
     return a_high * b_high + (first >> half) + (second >> half)
 
 
-def _float(tracer: Tracer, value: Any) -> Value | None:
+def _both(
+    of: Callable[[Tracer, Any], Value | None], tracer: Tracer, one: Any, other: Any
+) -> tuple[Value, Value] | None:
+    first, second = of(tracer, one), of(tracer, other)
+    return None if first is None or second is None else (first, second)
+
+
+def as_float(tracer: Tracer, value: Any) -> Value | None:
     if type(value) in (int, float):
         return tracer.constant(float(value), FLOAT64)
     found = _number(tracer, value, "iuf")
@@ -266,3 +236,105 @@ def _number(tracer: Tracer, value: Any, kinds: str) -> Value | None:
     if isinstance(value, SymArray) and not value.sizes and value.dtype.kind in kinds:
         return value.read()
     return None
+
+
+def _up_to(half: Callable[[], Any], most: Any) -> Any:
+    """One of 0, 1, …, most."""
+    count = most + np.uint64(1)
+    uneven = (np.uint64(2**32 - 1) - most) % count
+    product = half() * count
+    while (product & np.uint64(2**32 - 1)) < uneven:
+        product = half() * count
+    return product >> np.uint64(32)
+
+
+class MovedGenerator(Moved):
+    """One on PCG64."""
+
+    def __init__(self, tracer: Tracer, kind: type, number: Value, held: str, of: Any = None) -> None:
+        super().__init__(tracer, kind, number, held, of)
+        words = self._taken()
+        self.increment = words[2:4]
+        self.state = [SymArray.fresh(tracer, words[k], is_scalar=False) for k in (0, 1, 4, 5)]
+        tracer.orders.extend(self.state)
+
+    def _taken(self) -> list[Value]:
+        """What the generator's state is now: high, low, the increment's halves, whether half a word is left, and which."""
+        tracer, of = self.tracer, f"held[{self.held!r}]"
+        stage = Stage(f"{self.held}.state", f"lambda held, a0: {_STATE.format(of)}")
+        words = SymArray.fresh(tracer, tracer.call(stage, [self.order.read()], UINT64, (_SIX,)))
+        return [words[k].read() for k in range(6)]
+
+    def give_back(self) -> None:
+        """The generator is where the program's state is."""
+        tracer, of = self.tracer, f"held[{self.held!r}]"
+        stage = Stage(f"{self.held}.state = $0, $1, $2, $3", f"lambda held, a0, a1, a2, a3, a4: {_SET.format(of)}")
+        self.order.write(tracer.call(stage, [*(one.read() for one in self.state), self.order.read()], INT64, ()))
+
+    def take(self) -> None:
+        """The program's state is where the generator is."""
+        high, low, _, _, has_half, half = self._taken()
+        for one, value in zip(self.state, (high, low, has_half, half), strict=True):
+            one.write(value)
+
+    def _word(self) -> Any:
+        """The next word of 64 bits, of the state that comes next."""
+        tracer = self.tracer
+        high, low = (scalar(tracer, one.read()) for one in self.state[:2])
+        increment_high, increment_low = (scalar(tracer, one) for one in self.increment)
+        factor_high, factor_low = map(np.uint64, _FACTOR)
+        product = low * factor_low
+        next_low = product + increment_low
+        carry = scalar(tracer, tracer.cast((next_low < product).read(), UINT64))
+        next_high = high * factor_low + low * factor_high + _high_product(low, _FACTOR[1]) + increment_high + carry
+        self.state[0].write(next_high.read())
+        self.state[1].write(next_low.read())
+        none = tracer.constant(0, UINT64)
+        operands = (next_high.read(), next_low.read(), *self.increment, none, none)
+        return scalar(tracer, tracer.add("pcg64_word", operands, {}, UINT64, ()))
+
+    def _half(self) -> Any:
+        """The next 32 bits: the upper half of a word comes behind its lower one."""
+        tracer = self.tracer
+        before = [one.read() for one in self.state]
+        is_left = tracer.cast(before[2], BOOL)
+        word = self._word()
+        made = (scalar(tracer, before[3]), word & np.uint64(_HALF))
+        behind = [before[0], before[1], tracer.constant(0, UINT64), before[3]]
+        anew = [self.state[0].read(), self.state[1].read(), tracer.constant(1, UINT64), (word >> np.uint64(32)).read()]
+        for one, left, new in zip(self.state, behind, anew, strict=True):
+            one.write(chosen(tracer, is_left, left, new))
+        return scalar(tracer, chosen(tracer, is_left, made[0].read(), made[1].read()))
+
+    def random(self) -> RunScalar:
+        return RunScalar(self.tracer, doubles_of(self.tracer, self._word().read()), float, 0, 1)
+
+    def _up_to(self, most: SymArray, some: Value | None) -> Value:
+        before = [one.read() for one in self.state]
+        half = GeneratorMethod(self, _HALF_OF)
+        place: Value = followed(self.tracer, "random.Generator.integers", _up_to, half, most).read()
+        if some is not None:
+            for one, was in zip(self.state, before, strict=True):
+                one.write(chosen(self.tracer, some, one.read(), was))
+        return place
+
+    def number(self) -> Any:
+        found = layers()
+        if found is None:
+            return None
+        methods = (GeneratorMethod(self, name) for name in (_WORD, _FRACTION))
+        tables = (operand_of(self.tracer, one) for one in found)
+        return followed(self.tracer, "random.Generator.normal", normal_number, *methods, *tables)
+
+
+_HALF_OF, _WORD, _FRACTION = " half", " word", " fraction"
+MovedGenerator.own = {
+    _HALF_OF: MovedGenerator._half,
+    _WORD: MovedGenerator._word,
+    _FRACTION: MovedGenerator.random,
+}
+MovedGenerator.rows = {
+    "random": random, "uniform": uniform, "integers": integers_of, "choice": choice, "normal": normal,
+    "standard_normal": _standard_normal,
+}  # fmt: skip
+MOVED[np.random.Generator] = MovedGenerator

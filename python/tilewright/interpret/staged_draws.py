@@ -37,8 +37,15 @@ class DrawsAreStages(BaseException):
 
 
 # Methods of which kernels draw one number, and the arguments that such calls have at most.
-SINGLE = {"random": 0, "uniform": 2, "integers": 2, "choice": 1}
-MOVED: list[type[StagedGenerator]] = []  # what stands for a generator whose state is the program's (moved_draws.py)
+SINGLE = {
+    np.random.Generator: {"random": 0, "uniform": 2, "integers": 2, "choice": 1, "normal": 2, "standard_normal": 0},
+    np.random.RandomState: {
+        "rand": 0, "random": 0, "random_sample": 0, "ranf": 0, "uniform": 2, "randint": 2, "choice": 1, "normal": 2,
+        "standard_normal": 0, "randn": 0,
+    },
+}  # fmt: skip
+# What stands for a generator of a kind whose state is the program's (moved_draws.py).
+MOVED: dict[type, Callable[..., StagedGenerator]] = {}
 _MOVED = "moved generators"
 
 
@@ -65,9 +72,9 @@ class StagedGenerator:
     def would_move(self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
         """Whether it is a draw of one number that kernels can make, in a loop or a branch: one by Python takes longer."""
         tracer = self.tracer
-        if self.kind is not np.random.Generator or tracer.draws_move or tracer.checked is None or len(tracer.blocks) < 2:
+        if tracer.draws_move or tracer.checked is None or len(tracer.blocks) < 2:
             return False
-        return len(args) <= SINGLE.get(name, -1) and kwargs.get("size") is None and kwargs.get("p") is None
+        return len(args) <= SINGLE[self.kind].get(name, -1) and kwargs.get("size") is None and kwargs.get("p") is None
 
     def give_back(self) -> None:
         """The generator itself is where the program has it."""
@@ -158,10 +165,9 @@ def made_here(
     return _generator(tracer, kind, number, held)
 
 
-def _generator(tracer: Tracer, kind: type, number: Value, held: str) -> StagedGenerator:
-    moves = tracer.draws_move and kind is np.random.Generator
-    made = (MOVED[0] if moves else StagedGenerator)(tracer, kind, number, held)
-    if moves:
+def _generator(tracer: Tracer, kind: type, number: Value, held: str, of: Any = None) -> StagedGenerator:
+    made = (MOVED[kind] if tracer.draws_move else StagedGenerator)(tracer, kind, number, held, of)
+    if tracer.draws_move:
         tracer.cache.setdefault(_MOVED, []).append(made)
     return made
 
@@ -177,7 +183,7 @@ def begin(tracer: Tracer) -> None:
     """Before all draws from the global generator."""
     stage = Stage("numpy.random.get_state()", "lambda held, a0: callee()", "numpy.random.get_state", lent.begin)
     number = tracer.call(stage, [tracer.constant(0)], INT64, ())
-    made = StagedGenerator(tracer, np.random.RandomState, number, "", np.random.mtrand._rand)
+    made = _generator(tracer, np.random.RandomState, number, "", np.random.mtrand._rand)
     tracer.cache["global generator"] = made
 
 
@@ -190,5 +196,6 @@ def end(tracer: Tracer) -> None:
         tracer.call(drawn, [one.order.read()], INT64, ())
     found: StagedGenerator | None = tracer.cache.get("global generator")
     if found is not None:
+        found.give_back()
         stage = Stage("numpy.random.set_state()", "lambda held, a0: callee()", "numpy.random.set_state", lent.done)
         tracer.call(stage, [found.order.read()], INT64, ())
