@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from . import _face, effects, forks, logs, recording, settings
 from .binding import Bound
-from .call_keys import call_key, shape_key, without_values
+from .call_keys import call_key, magnitude_key, shape_key, without_values
 from .device_calls import DeviceCalls
 from .devices import on_host, places_among
 from .errors import DeviceError, Error, InternalError, TraceError, TranslateError
@@ -140,7 +140,7 @@ class Serving(DeviceCalls):
     ) -> Any:  # fmt: skip
         """Where nothing may be done twice, no call is compared with NumPy: the call that was watched tells what that takes,
         and of the next calls some are compiled code's and some NumPy's. `began_ns`: when the call came to Python."""
-        trial, alike = specialization.trial, without_values(shape_key(args, kwargs))
+        trial, alike = specialization.trial, magnitude_key(args, kwargs)
         if trial is not None and trial.plan_ns and trial.alike != alike:
             trial.others += 1
             if trial.others > _MOST_OTHERS and trial.begun_anew < _MOST_BEGUN_ANEW:

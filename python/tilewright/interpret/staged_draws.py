@@ -98,7 +98,7 @@ class StagedGenerator:
             raise DrawsAreStages(move=True)
         method: Callable[..., Any] = getattr(self.kind, name)  # or NumPy's own AttributeError
         row = DRAWS.get(name)
-        args, kwargs = materialized(list(args)), {key: materialized(value) for key, value in kwargs.items()}
+        args, kwargs = [_drawn_of(one) for one in args], {key: _drawn_of(value) for key, value in kwargs.items()}
         callee = method if self.of is None else getattr(self.of, name)
         of = f"held[{self.held!r}].{name}" if self.held else ""
         twin_name = f"numpy.random.{self.kind.__name__}.{name}"
@@ -115,6 +115,11 @@ class StagedGenerator:
             raise tracer.error(f"the random draw {name}() with these arguments")
         result = add_stage(tracer, full_name, callee, args, kwargs, gives, order)
         return None if gives == () else result
+
+
+def _drawn_of(value: Any) -> Any:
+    """What a draw is handed: of a number its value alone decides, whether it is NumPy's or Python's."""
+    return value.of_one_kind() if getattr(value, "kinds", None) else materialized(value)
 
 
 @contextmanager
