@@ -106,6 +106,7 @@ class Moved(StagedGenerator):
             for comparison, limit in (("greater_equal", 0), ("less_equal", _MOST)):
                 truth = tracer.add(comparison, (most, tracer.constant(limit)), {}, BOOL, ())
                 tracer.check(truth, "a range of integers that kernels do not draw from")
+                most = chosen(tracer, truth, most, tracer.constant(0))  # of others the draw might not end
         some = None if is_known else tracer.add("greater", (most, tracer.constant(0)), {}, BOOL, ())
         place = self._up_to(scalar(tracer, tracer.cast(most, UINT64)), some)
         return tracer.add("add", (limits[0], tracer.cast(place, INT64)), {}, INT64, ())

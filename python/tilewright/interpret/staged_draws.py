@@ -126,7 +126,8 @@ def _drawn_of(value: Any) -> Any:
 def drawn_by(tracer: Tracer, order: SymArray, given: Any) -> Iterator[None]:
     """A call that is handed generators comes behind the draws before it, and those after it behind the call. `order`: of such
     calls."""
-    generators = list(_generators_in(given))
+    drawing = tracer.cache.get("global generator")
+    generators = [*_generators_in(given), *([drawing] if drawing is not None else [])]
     moved = [one for one in tracer.cache.get(_MOVED, ()) if one.home in tracer.blocks]
     for one in moved:
         one.give_back()
