@@ -316,7 +316,7 @@ class _Inner:
         self._unmeasured = _MEASURED - 1 if is_often else 0
         if self.compiled is not None or (self.plain.count < _SEEN and self.plain.took_s <= _WORTH_S):
             return
-        if self.plain.mean_s < self.least_s:
+        if self.plain.mean_s < (_DEEPER_S if self.is_left else self.least_s):
             self.cell.cell_contents, self.is_given_up = self.function, True
         elif self.plain.took_s > _WORTH_S and here.account is not None and not here.account.may_try:
             here.account.waiting.append(self)
