@@ -270,7 +270,7 @@ class _Inner:
 
     def _leave_as_it_is(self) -> None:
         """It is not compiled as a whole; whether to look at what it calls, later calls tell: the first one may be short."""
-        if self.plain.took_s > _DEEPER_S:
+        if self.compiled is not None or self.plain.took_s > _DEEPER_S:
             self._give_up()
         else:
             self.is_left = True
