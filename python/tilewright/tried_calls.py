@@ -8,7 +8,7 @@ from typing import Any
 
 from . import effects
 from .binding import Bound
-from .call_keys import call_key, shape_key, without_values
+from .call_keys import call_key, magnitude_key, shape_key
 from .device_calls import DeviceCalls
 from .specialization import Specialization
 from .trials import Trial
@@ -31,7 +31,7 @@ class TriedCalls(DeviceCalls):
     ) -> Any:  # fmt: skip
         """The call that was watched tells what Python takes, and of the next calls some are compiled code's and some NumPy's.
         `began_ns`: when the call came to Python."""
-        trial, alike = specialization.trial, without_values(shape_key(args, kwargs))
+        trial, alike = specialization.trial, magnitude_key(args, kwargs)
         if trial is not None and trial.plan_ns and trial.alike != alike:
             if not self._begins_anew(specialization, bound):
                 return self._in_plan(specialization, bound, args, kwargs, out)
@@ -105,7 +105,7 @@ class TriedCalls(DeviceCalls):
         self, specialization: Specialization, bound: Bound, in_plan: Callable[..., Any], args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> Any:  # fmt: skip
-        trial, alike = specialization.trial, without_values(shape_key(args, kwargs))
+        trial, alike = specialization.trial, magnitude_key(args, kwargs)
         is_its_own = len(self._specializations) == 1 or specialization.traced.matches(args, kwargs)
         if trial is None or not is_its_own:
             return in_plan(*args, **kwargs)
