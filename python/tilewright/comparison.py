@@ -8,7 +8,6 @@ NumPy would have taken.
 from __future__ import annotations
 
 import math
-import resource
 import time
 import warnings
 from collections.abc import Callable, Mapping
@@ -20,7 +19,7 @@ import numpy as np
 
 from .binding import Bound
 from .datasets import Call, Reference, TookTooLong, call_within
-from .machine import available_memory_bytes
+from .machine import available_memory_bytes, lost_processors
 from .operations import VIEWS
 from .program import Program, evaluate
 
@@ -109,19 +108,14 @@ def _compare_long(compiled: _Run, numpy: _Run, first_ns: int) -> Times:
 def _best_undisturbed(compiled: _Run, numpy: _Run, first_ns: int) -> Times:
     """Code of several threads waits for the one whose processor another process has, and NumPy's of one thread does not:
     what that says of a few milliseconds does not hold for later calls."""
-    before = _lost_processors()
+    before = lost_processors()
     times = _best_in_turn(compiled, numpy, 2 * _TRIALS_NS, first_ns)
     for for_ns in _DISTURBED_NS:
-        if not times.loses or _lost_processors() == before:
+        if not times.loses or lost_processors() == before:
             break
         more = _best_in_turn(compiled, numpy, for_ns, times.compiled_ns)
         times = Times(more.compiled_ns, min(times.numpy_ns, more.numpy_ns))
     return times
-
-
-def _lost_processors() -> int:
-    """How often another process was given the processor of one of our threads."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
 
 
 def _best_in_turn(compiled: _Run, numpy: _Run, for_ns: int, known_ns: int) -> Times:

@@ -10,6 +10,7 @@ from . import effects
 from .binding import Bound
 from .call_keys import call_key, magnitude_key, shape_key
 from .device_calls import DeviceCalls
+from .machine import lost_processors
 from .specialization import Specialization
 from .trials import Trial
 
@@ -165,6 +166,7 @@ class _Settling:
 
     def __init__(self) -> None:
         self._events, self._measured_s = effects.Settling.events, effects.Settling.measured_s
+        self._lost = lost_processors()
         self.start_ns = time.perf_counter_ns()
 
     @property
@@ -177,7 +179,9 @@ class _Settling:
         has_events = effects.Settling.events != self._events
         is_measured = (effects.Settling.measured_s - self._measured_s) * 1e9 > 0.2 * took_ns
         is_slow = trial is not None and trial.is_far_slower(took_ns)
-        if (has_events or (is_measured and not is_slow)) and specialization.settling < _MOST_SETTLING:
-            specialization.settling += _MOST_SETTLING // _MOST_SLOW if is_slow else 1
+        is_disturbed = is_slow and lost_processors() != self._lost
+        says_nothing = has_events or is_disturbed or (is_measured and not is_slow)
+        if says_nothing and specialization.settling < _MOST_SETTLING:
+            specialization.settling += _MOST_SETTLING // _MOST_SLOW if is_slow and not is_disturbed else 1
             return took_ns, False
         return took_ns, True
