@@ -24,7 +24,7 @@ from ..interpret.interpreter import Interpreter
 from ..interpret.kept_objects import KeptObject
 from ..interpret.moving_arrays import Moves
 from ..interpret.outlined import is_part
-from ..interpret.plain_arrays import WrittenWithTraced
+from ..interpret.plain_arrays import PlainResults, WrittenWithTraced
 from ..interpret.protocols import call_without_source
 from ..interpret.pure import is_named_tuple
 from ..interpret.source import source_of
@@ -113,6 +113,7 @@ class Traced:
     stages: Mapping[str, Stage]  # by their texts in the program
     function: Any = field(repr=False)
     traced_by: str = "source"
+    draws_move: bool = False  # by kernels, from states that stages take and give back
 
     @property
     def may_be_repeated(self) -> bool:
@@ -399,6 +400,7 @@ def _trace_decided(root: types.FunctionType, once: Callable[[Decided], Traced], 
         except DrawsAreStages as found:
             decided.draws_are_stages = True
             decided.draws_globally |= found.globally
+            decided.draws_move |= found.move
         except EffectsAreStages:
             decided.effects_are_stages = True
         except FirstApart as found:
@@ -558,6 +560,8 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
             held_leaves[id(item)] = item, number()
         return add_leaf("held", held_leaves[id(item)][1])
 
+    plain = PlainResults(tracer)
+
     def collect(item: Any) -> Any:
         if getattr(item, "kinds", None) and item.which is not None and tracer.untaken is None:
             number = item
@@ -635,6 +639,8 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
             return add_leaf(type(item).__name__, constant)
         if item is not result and (item is None or type(item) in _PLAIN):
             return ("constant", item)
+        if item is not result and (made := plain.made_anew(item)) is not None:
+            return collect(made)
         reasons.append(
             "it returns None"
             if item is None
@@ -738,6 +744,7 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
         stages={name: stage for name, stage in tracer.stages.items() if f"callee={quoted(name)}" in text},
         function=function,
         traced_by=traced_by,
+        draws_move=tracer.draws_move,
     )
 
 
