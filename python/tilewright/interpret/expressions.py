@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from ..ops import call_numpy
 from ..ops.elementwise import apply_ufunc, python_scalar_cast
 from ..ops.grids import built, is_builder
 from ..symbolic.arrays import SymArray
@@ -21,7 +20,16 @@ from ..symbolic.number import Symbolic
 from ..symbolic.operators import BINARY, python_operator
 from ..symbolic.run_numbers import RunBool, RunScalar
 from ..symbolic.scalars import SymInt, SymScalar, known_exponent
-from .array_lists import ArrayList, ListItem, Place, check_item, form_of, of_comprehension, refuse_plain, repeated
+from .array_lists import (
+    ArrayList,
+    ListItem,
+    as_row,
+    check_item,
+    made_arrays,
+    of_comprehension,
+    refuse_plain,
+    repeated,
+)
 from .branches import Branches
 from .calls import Calls
 from .carried import memory_in, reached
@@ -75,7 +83,6 @@ class Expressions(Part):
         self.operators = calls.operators
         # By their identities, comprehensions whose lists nobody has but a function that reads them.
         self.handed_alone: dict[int, ast.ListComp] = {}
-        self.made_arrays: set[Place] = set()  # where such lists are made an array of
         # Of subscripts that give what nobody keeps: whether it is read, or unpacked.
         self.uses: dict[int, tuple[ast.expr, Use]] = {}
         self.variables = Variables(state, self.evaluate, calls.made.set, calls.operators)
@@ -472,7 +479,7 @@ class Expressions(Part):
         if is_pure_numpy(function) or any(function is one for one in _TAKE_ALL):
             self.handed_alone.update((id(one), one) for one in nodes if isinstance(one, ast.ListComp))
         if function in (np.array, np.asarray) and len(node.args) == 1 and not node.keywords:
-            self.made_arrays.update(self.place(one) for one in nodes if isinstance(one, ast.ListComp))
+            made_arrays(self.tracer).update(self.place(one) for one in nodes if isinstance(one, ast.ListComp))
         args, kwargs = self._elements(nodes), self.keywords(node)
         self.at(node)
         given = self.calls.call_at(node, function, args, kwargs)
@@ -517,10 +524,9 @@ class Expressions(Part):
         return of_comprehension(self.tracer, self.place(node), made_here)
 
     def _eval_ListItem(self, node: ListItem) -> Any:
-        item = self.evaluate(node.value)
-        if node.place in self.made_arrays and type(item) in (list, tuple) and form_of(self.tracer, item) is None:
-            item = call_numpy(self.tracer, np.array, (item,), {})  # of numbers of several types
-        is_held = isinstance(node.value, ast.Name) or (isinstance(item, SymArray) and self._is_held(item))
+        is_named = isinstance(node.value, ast.Name)
+        item = as_row(self.tracer, node.place, self.evaluate(node.value), is_named)
+        is_held = is_named or (isinstance(item, SymArray) and self._is_held(item))
         return check_item(self.tracer, node.place, item, is_held)
 
     def _is_held(self, array: SymArray) -> bool:
