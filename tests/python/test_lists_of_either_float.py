@@ -15,7 +15,7 @@ X = np.array([0.5, -1.0, 2.0, 2.0, np.nan, 3.0, -0.0, 0.0, 7.0, -2.0, 1.0])
 
 def gains(x: Any) -> Any:
     out = []
-    for a, b in zip(x[:-1], x[1:], strict=True):
+    for a, b in zip(x[:-1], x[1:], strict=False):
         out.append(b - a if b > a else 0.0)
     return np.array(out), np.mean(out), max(out)
 

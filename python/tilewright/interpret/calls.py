@@ -63,6 +63,7 @@ from .staged_draws import DrawsAreStages, GeneratorMethod, StagedGenerator, draw
 from .staged_lists import FILLING, FilledByLoop, StagedList
 from .staged_texts import ArrayAsBytes, StagedText
 from .state import Part, State
+from .tables import get_of
 from .unknown_callees import UnknownCallees
 from .vectorized import ATTRIBUTES, Vectorized, applied, vectorized
 
@@ -319,6 +320,8 @@ class Calls(Part):
                                      "Return the value, and collect it at the caller.")  # fmt: skip
                 if type(bound_to) is list and function.__name__ in ("append", "insert") and not kwargs:
                     return function(*args)  # which keeps what it is handed
+            if function.__name__ == "get" and (found := get_of(self.tracer, bound_to, args)) is not NotImplemented:
+                return found
             return self._run(node, function, args, kwargs)
         if self.inputs.is_object(bound_to) or not is_pure_method(function, bound_to):
             raise self._refuse_effect(node, f"{ast.unparse(node.func)}()")

@@ -45,6 +45,7 @@ from .staged_cells import ChangesShape
 from .staged_lists import StagedList
 from .staged_texts import StagedText
 from .state import Part, State
+from .tables import has_key, item_of
 from .variables import Variables
 
 _NAMES: dict[type[ast.operator], str] = {
@@ -306,6 +307,9 @@ class Expressions(Part):
                 if isinstance(operation, ast.NotIn):
                     found = np.logical_not(found)
                 return self._go_on(node, position, right, python_scalar_cast(self.tracer, bool, found))
+            if (found := has_key(self.tracer, right, left)) is not NotImplemented:
+                found = self.negated(node, found) if isinstance(operation, ast.NotIn) else found
+                return self._go_on(node, position, right, found)
             if isinstance(left, SymArray):
                 raise self.error(node, f"testing whether {ast.unparse(node.left)} is in something",
                                  "its elements are known only when the compiled function runs",
@@ -454,7 +458,10 @@ class Expressions(Part):
             return item
         if is_builder(owner):
             return built(self.tracer, owner, key)
-        return self._constant_or_held(owner[key]) if isinstance(owner, SymArray) else owner[key]
+        if isinstance(owner, SymArray):
+            return self._constant_or_held(owner[key])
+        in_table = item_of(self.tracer, owner, key)
+        return owner[key] if in_table is NotImplemented else in_table
 
     def _constant_or_held(self, element: Any) -> Any:
         """An integer of an array that the function itself makes of constants is that integer: widths of pads are sizes."""

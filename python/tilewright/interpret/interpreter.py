@@ -32,6 +32,7 @@ from ..symbolic.scalars import SymInt, size_of
 from ..symbolic.sizes import Size
 from ..symbolic.tracer import Tracer
 from ..symbolic.values import ShortLoop
+from . import moved_draws, moved_states  # noqa: F401  (kinds of generators)
 from .appended_lists import AppendedLists
 from .arguments import Inputs
 from .array_lists import ArrayList

@@ -27,6 +27,7 @@ from . import (  # noqa: F401  (each fills the registry)
     flat_positions,
     indexing,
     joined_blocks,
+    joint_counts,
     layouts,
     linalg,
     moved,

@@ -113,6 +113,7 @@ class Traced:
     stages: Mapping[str, Stage]  # by their texts in the program
     function: Any = field(repr=False)
     traced_by: str = "source"
+    draws_move: bool = False  # by kernels, from states that stages take and give back
 
     @property
     def may_be_repeated(self) -> bool:
@@ -399,6 +400,7 @@ def _trace_decided(root: types.FunctionType, once: Callable[[Decided], Traced], 
         except DrawsAreStages as found:
             decided.draws_are_stages = True
             decided.draws_globally |= found.globally
+            decided.draws_move |= found.move
         except EffectsAreStages:
             decided.effects_are_stages = True
         except FirstApart as found:
@@ -742,6 +744,7 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
         stages={name: stage for name, stage in tracer.stages.items() if f"callee={quoted(name)}" in text},
         function=function,
         traced_by=traced_by,
+        draws_move=tracer.draws_move,
     )
 
 
