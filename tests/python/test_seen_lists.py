@@ -93,7 +93,76 @@ def arrays_by_keys(x: Any) -> Any:
     return s
 
 
+def a_path_written_in_the_next_iteration(x: Any) -> Any:
+    p = np.zeros(2)
+    path = []
+    for v in x:
+        p[0] += 1
+        p = p + v
+        path.append(p)
+    return np.array(path)
+
+
+def a_path_that_another_name_writes(x: Any) -> Any:
+    p = np.zeros(2)
+    q = np.zeros(2)
+    path = []
+    for v in x:
+        q += 1
+        p = p + v
+        path.append(p)
+        q = p
+    return np.array(path)
+
+
+def a_path_written_behind_the_loop(x: Any) -> Any:
+    p = np.zeros(2)
+    path = []
+    for v in x:
+        p = p + v
+        path.append(p)
+    p += 100
+    return (np.array(path), p)
+
+
+def a_path_written_behind_its_append(x: Any) -> Any:
+    p = np.zeros(2)
+    path = []
+    for v in x:
+        p = p * 0.5 + v
+        path.append(p)
+        p *= 2
+    return np.array(path)
+
+
+def a_path_that_begins_with_an_argument(x: Any) -> Any:
+    y = x
+    path = [y]
+    for k in range(5):
+        y = y * 0.5
+        path.append(y)
+    x[0] = 7
+    return np.array(path)
+
+
+def a_path_written_by_another_name(x: Any) -> Any:
+    y = x * 1.0
+    path = []
+    for k in range(70):
+        path.append(y)
+        z = y
+        y = y * 0.5
+        z += 1
+    return np.array(path)
+
+
 FUNCTIONS = [
+    a_path_written_in_the_next_iteration,
+    a_path_that_another_name_writes,
+    a_path_written_behind_the_loop,
+    a_path_written_behind_its_append,
+    a_path_that_begins_with_an_argument,
+    a_path_written_by_another_name,
     a_row_that_is_changed_later,
     an_item_that_is_changed_later,
     two_arrays_of_a_list,
