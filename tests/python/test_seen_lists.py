@@ -138,7 +138,7 @@ def a_path_written_behind_its_append(x: Any) -> Any:
 def a_path_that_begins_with_an_argument(x: Any) -> Any:
     y = x
     path = [y]
-    for k in range(5):
+    for _ in range(5):
         y = y * 0.5
         path.append(y)
     x[0] = 7
@@ -148,7 +148,7 @@ def a_path_that_begins_with_an_argument(x: Any) -> Any:
 def a_path_written_by_another_name(x: Any) -> Any:
     y = x * 1.0
     path = []
-    for k in range(70):
+    for _ in range(70):
         path.append(y)
         z = y
         y = y * 0.5
