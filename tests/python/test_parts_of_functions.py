@@ -414,6 +414,8 @@ def test_a_trial_of_short_calls_does_not_hang_on_one_of_them():
     times = trial_of([9, 1, 12, 1, 1, 1, 1], [2, 14, 2, 2, 2, 2])
     assert times.is_over and times.why_numpy == ""
     assert not trial_of([9, 1, 12, 1, 1, 1], [2, 14, 2, 2, 2, 2]).is_over
+    assert trial_of([9, 1, 1.5], [200, 180]).is_over  # clearly faster, twice
+    assert not trial_of([9, 1, 1.5], [200]).is_over
 
 
 @pytest.mark.numpy_may_win
