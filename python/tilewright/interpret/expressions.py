@@ -20,13 +20,14 @@ from ..symbolic.number import Symbolic
 from ..symbolic.operators import BINARY, python_operator
 from ..symbolic.run_numbers import RunBool, RunScalar
 from ..symbolic.scalars import SymInt, SymScalar, known_exponent
-from .array_lists import ArrayList, ListItem, check_item, refuse_plain, repeated
+from .array_lists import ArrayList, ListItem, check_item, of_comprehension, refuse_plain, repeated
 from .branches import Branches
 from .calls import Calls
 from .carried import memory_in, reached
 from .comprehensions import as_list, keep_where_slow
 from .frame import Frame, InterpretedFunction
 from .iterators import TracedIterator
+from .picked import READING, Use, picked
 from .plain_arrays import made_by_call
 from .pure import is_pure_numpy
 from .sequences import sequence_of
@@ -74,6 +75,8 @@ class Expressions(Part):
         self.operators = calls.operators
         # By their identities, comprehensions whose lists nobody has but a function that reads them.
         self.handed_alone: dict[int, ast.ListComp] = {}
+        # Of subscripts that give what nobody keeps: whether it is read, or unpacked.
+        self.uses: dict[int, tuple[ast.expr, Use]] = {}
         self.variables = Variables(state, self.evaluate, calls.made.set, calls.operators)
 
     def evaluate(self, node: ast.expr) -> Any:
@@ -152,6 +155,8 @@ class Expressions(Part):
         return table
 
     def _eval_BinOp(self, node: ast.BinOp) -> Any:
+        self.is_only(node.left, "read")
+        self.is_only(node.right, "read")
         left, right = self.evaluate(node.left), self.evaluate(node.right)
         self.at(node)
         if self.operators.found(result := self.operators.binary(node, _NAMES[type(node.op)], left, right)):
@@ -419,11 +424,18 @@ class Expressions(Part):
     # -- attributes, items, calls ----------------------------------------------------------------------------
 
     def _eval_Attribute(self, node: ast.Attribute) -> Any:
+        if node.attr in READING:
+            self.is_only(node.value, "read")
         owner = self.evaluate(node.value)
         self.at(node)
         return self.calls.get_attribute(node, owner, node.attr)
 
+    def is_only(self, node: ast.expr, use: Use) -> None:
+        if isinstance(node, ast.Subscript):
+            self.uses[id(node)] = node, use
+
     def _eval_Subscript(self, node: ast.Subscript) -> Any:
+        self.is_only(node.value, "read")
         owner = self.evaluate(node.value)
         key = self.evaluate(node.slice)
         self.at(node)
@@ -432,6 +444,9 @@ class Expressions(Part):
         self.refuse_object(node, owner, *self.variables.in_key(owner, key))
         self.inputs.pin(key)
         refuse_plain(self.tracer, owner, key, is_written_in_region=False)
+        item = picked(self.tracer, owner, key, self.uses.get(id(node), (node, ""))[1])
+        if item is not NotImplemented:
+            return item
         if is_builder(owner):
             return built(self.tracer, owner, key)
         if isinstance(owner, SymArray):
@@ -502,7 +517,7 @@ class Expressions(Part):
             made_here.append(self.evaluate(node.elt))
             if id(node) in self.handed_alone:
                 keep_where_slow(self.tracer, self.place(node), begun)
-        return made_here
+        return of_comprehension(self.tracer, self.place(node), made_here)
 
     def _eval_ListItem(self, node: ListItem) -> Any:
         item = self.evaluate(node.value)

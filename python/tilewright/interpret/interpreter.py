@@ -266,6 +266,8 @@ class Interpreter(Part):
         self.evaluate(node.value)
 
     def _exec_Assign(self, node: ast.Assign) -> None:
+        if all(isinstance(target, (ast.Tuple, ast.List)) for target in node.targets):
+            self.expressions.is_only(node.value, "unpacked")
         value = self.evaluate(node.value)
         for target in node.targets:
             self.assign(target, value)

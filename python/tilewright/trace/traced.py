@@ -24,7 +24,7 @@ from ..interpret.interpreter import Interpreter
 from ..interpret.kept_objects import KeptObject
 from ..interpret.moving_arrays import Moves
 from ..interpret.outlined import is_part
-from ..interpret.plain_arrays import WrittenWithTraced
+from ..interpret.plain_arrays import PlainResults, WrittenWithTraced
 from ..interpret.protocols import call_without_source
 from ..interpret.pure import is_named_tuple
 from ..interpret.source import source_of
@@ -560,6 +560,8 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
             held_leaves[id(item)] = item, number()
         return add_leaf("held", held_leaves[id(item)][1])
 
+    plain = PlainResults(tracer)
+
     def collect(item: Any) -> Any:
         if getattr(item, "kinds", None) and item.which is not None and tracer.untaken is None:
             number = item
@@ -637,6 +639,8 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
             return add_leaf(type(item).__name__, constant)
         if item is not result and (item is None or type(item) in _PLAIN):
             return ("constant", item)
+        if item is not result and (made := plain.made_anew(item)) is not None:
+            return collect(made)
         reasons.append(
             "it returns None"
             if item is None
