@@ -275,7 +275,7 @@ def test_small_calls_that_lost_say_nothing_of_much_larger_ones():
     compiled = tilewright.jit(counted, strict=True)
     assert compiled(6, 1) == counted(6, 1)
     specialization, bound = compiled.specialize((6, 1), {})
-    specialization.run_in_numpy(bound, "it was slow")
+    compiled._end_trial(specialization, bound, "it was slow")
     assert specialization.numpy_reason(bound) == "it was slow" and not specialization.versions
     for n, reason in ((7, "it was slow"), (15, "it was slow"), (5000, None)):
         assert specialization.numpy_reason(compiled.specialize((n, 1), {})[1]) == reason
