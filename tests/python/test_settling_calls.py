@@ -182,11 +182,23 @@ def test_very_short_calls_are_compared_without_the_clock_in_them(monkeypatch):
 def test_both_sides_of_short_calls_run_in_turn():
     """Another process beside one side alone would decide."""
     ran = []
-    times = comparison._best_in_turn(lambda: ran.append("compiled") or 300_000, lambda: ran.append("numpy") or 200_000)
+    ours, theirs = lambda: ran.append("compiled") or 300_000, lambda: ran.append("numpy") or 200_000
+    times = comparison._best_in_turn(ours, theirs, 6_000_000, 10**9)
     assert ran[:4] == ["compiled", "numpy"] * 2 and len(ran) == 24 and times.loses
     del ran[:]
-    times = comparison._best_in_turn(lambda: ran.append(0) or 1000, lambda: 10**9)
+    times = comparison._best_in_turn(lambda: ran.append(0) or 1000, lambda: 10**9, 6_000_000, 10**9)
     assert len(ran) == 2 and not times.loses
+
+
+@pytest.mark.parametrize("is_disturbed", [False, True])
+def test_a_loss_while_others_took_the_processor_is_measured_again(monkeypatch, is_disturbed):
+    """Code of several threads waits for a thread whose processor another process has: its calls are long one after the other."""
+    lost, ran = iter(range(100)), []
+    monkeypatch.setattr(comparison, "_lost_processors", lambda: next(lost) if is_disturbed else 0)
+    times = comparison._best_undisturbed(
+        lambda: ran.append(0) or (3_000_000 if len(ran) < 10 else 150_000), lambda: 600_000, 3_000_000
+    )
+    assert times.loses is not is_disturbed
 
 
 def added_in_place(x, y):
