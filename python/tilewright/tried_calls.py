@@ -33,13 +33,14 @@ class TriedCalls(DeviceCalls):
         """The call that was watched tells what Python takes, and of the next calls some are compiled code's and some NumPy's.
         `began_ns`: when the call came to Python."""
         trial, alike = specialization.trial, magnitude_key(args, kwargs)
-        if trial is not None and trial.plan_ns and trial.alike != alike:
+        if trial is not None and trial.is_of_others(alike):
             if not self._begins_anew(specialization, bound):
                 return self._in_plan(specialization, bound, args, kwargs, out)
             trial = specialization.trial
         if trial is not None and trial.is_numpys_turn:
             start_ns = time.perf_counter_ns()
             result = self._in_numpy(args, kwargs, out)
+            trial.alike = alike
             trial.numpy_ns.append(time.perf_counter_ns() - start_ns)
             return result
         settling = _Settling()
@@ -111,7 +112,7 @@ class TriedCalls(DeviceCalls):
         if trial is None or not is_its_own:
             return in_plan(*args, **kwargs)
         effects.Settling.events += not self.is_asked_for
-        if trial.plan_ns and trial.alike != alike:
+        if trial.is_of_others(alike):
             if not self._begins_anew(specialization, bound):
                 return in_plan(*args, **kwargs)
             trial = specialization.trial
