@@ -57,7 +57,7 @@ from .elementwise import store_exactly, store_result
 from .operands import NO_VALUE, dtype_of, is_symbolic, known_key, operand_of, shape_of, to_value
 from .shapes import as_size
 
-_MOST_ELEMENTS = 2**48  # no array in memory has more
+_MOST_ELEMENTS = 2**31 - 1  # of more, a size that a program reads does not fit: NumPy runs the call
 
 
 @dataclass(frozen=True, eq=False)
