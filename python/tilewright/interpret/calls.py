@@ -202,6 +202,8 @@ class Calls(Part):
             return self.call(node, function.__func__, [function.__self__, *args], kwargs)
         if isinstance(function, functools.partial):
             return self.call(node, function.func, [*function.args, *args], {**function.keywords, **kwargs})
+        if isinstance(function, np.poly1d) and type(function).__call__ is np.poly1d.__call__:
+            return self.call(node, np.polyval, [function.coeffs, *args], kwargs)
         module = (getattr(function, "__module__", None) or "").split(".")[0]
         if module == "numpy":
             return self._call_numpy_function(node, function, args, kwargs)

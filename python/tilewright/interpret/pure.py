@@ -69,7 +69,10 @@ _NUMPY_NAMES = _words("""
     unravel_index unstack unwrap vander var vdot vsplit vstack where zeros zeros_like
 """)
 _NUMPY_MODULES = ("numpy.linalg", "numpy.fft", "numpy.polynomial", "numpy.strings", "numpy.char")
-NUMPY = frozenset(id(function) for name in _NUMPY_NAMES if (function := getattr(np, name, None)) is not None)
+NUMPY = frozenset(id(function) for name in _NUMPY_NAMES if (function := getattr(np, name, None)) is not None) | {
+    id(np.poly1d.deriv),
+    id(np.poly1d.integ),
+}
 # Classes of NumPy's whose objects hold what they were given.
 _NUMPY_CLASSES = (
     np.generic, np.ndarray, np.dtype, np.errstate, np.broadcast, np.ndindex, np.ndenumerate, np.iinfo, np.finfo, np.poly1d,

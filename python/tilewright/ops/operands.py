@@ -76,6 +76,8 @@ def operand_of(tracer: Tracer, value: Any, any_kind: bool = False) -> Any:
             tracer.refuse_dtype(value.dtype, f"a value of dtype {value.dtype}")
             return value[()]
         return tracer.cache["inputs"].captured_array(value)
+    if isinstance(value, np.poly1d):
+        return operand_of(tracer, value.coeffs)
     if isinstance(value, (list, tuple, range)):
         if is_symbolic(value):
             return OPERATIONS.array_of_items(tracer, value)

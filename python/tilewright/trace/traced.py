@@ -53,6 +53,7 @@ from ..symbolic.trace_limits import MAX_RANK, MAX_VALUES
 from ..symbolic.tracer import Tracer
 from ..taken_ways import only_way, was_watched
 from .emit import Emitter, digest_of, quoted
+from .known_results import KnownResults
 from .returned_views import Leaf, SharedMemory, own_value
 
 _INPUTS = ("array", "hidden", "scalar")
@@ -549,6 +550,7 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
     def add_held(array: SymArray, item: Any, why: TraceError) -> Any:
         return add_leaf("held", array.storage.value, "", array, item, why)
 
+    known_results = KnownResults(tracer)
     objects: dict[int, Any] = {}  # that the function made, and returns
     # Objects that are held, with the number: twice in the result, it is one object.
     held_leaves: dict[int, tuple[Any, Value]] = {}
@@ -635,6 +637,8 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
             return add_leaf(type(item).__name__, constant)
         if item is not result and (item is None or type(item) in _PLAIN):
             return ("constant", item)
+        if (item is not result or writes) and (one := known_results.array_of(item)) is not None:
+            return collect(one)
         reasons.append(
             "it returns None"
             if item is None
