@@ -6,6 +6,7 @@ from __future__ import annotations
 import array
 import gc
 import sys
+import time
 from collections import Counter, deque
 from collections.abc import Sequence
 from typing import Any
@@ -103,9 +104,20 @@ def _is_plain(value: Any) -> bool:
     return isinstance(value, _PLAIN) or (isinstance(value, tuple) and all(map(_is_plain, value)))
 
 
+_YOUNG, _OLD = 1, 2  # generations of garbage
+_FIRST_S, _SHARE = 0.3, 0.02  # of the process, for which all of its objects may be gone through: 0.1 to 1 s each time
+_begun_s, _took_s = time.perf_counter(), 0.0
+
+
 def _without_garbage(found: Any, generation: int) -> Any:
     """Functions that call themselves hold each other, and what they read, until these are collected."""
-    gc.collect(generation)
+    global _took_s  # noqa: PLW0603
+    gc.collect(min(generation, _YOUNG))
+    held, now_s = found(), time.perf_counter()
+    if not held or generation < _OLD or _took_s > _FIRST_S + _SHARE * (now_s - _begun_s):
+        return held  # at worst of what nobody reaches
+    gc.collect()
+    _took_s += time.perf_counter() - now_s
     return found()
 
 
