@@ -249,6 +249,11 @@ class Inputs:
         is_made = self.tracer.is_made(value) and not isinstance(value, tuple)  # whose parts Python finds as a tuple's
         return is_made or (id(value) in self.objects and self.is_outer(value))
 
+    def is_of_a_module(self, value: Any) -> bool:
+        """Whether it is an object that a module has under a name: no other one at each call."""
+        path = self.path_of(value) if id(value) in self.objects else None
+        return path is not None and path[0][0] in ("global", "global_of", "module")
+
     def is_one(self, left: SymArray, right: SymArray) -> bool | None:
         """Whether two arrays are one object; None where that differs from call to call."""
         if left is right:

@@ -649,6 +649,9 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
     def collect_attribute(item: Any) -> Any:
         """What an object of the function's holds beside what functions return: what guards keep as it is."""
         held = item.read() if isinstance(item, Pending) else item
+        if tracer.cache["inputs"].is_of_a_module(held):
+            tracer.cache["inputs"].pin(held)
+            return ("constant", held)
         return ("constant", held) if isinstance(held, (types.ModuleType, type, np.dtype)) else collect(held)
 
     shape = collect(result)
