@@ -54,6 +54,16 @@ def done() -> int:
     return 0
 
 
+@contextmanager
+def set_aside() -> Iterator[bool]:
+    """While Python runs something between kernels, which may call compiled functions: whether a state is kept."""
+    kept, _lent_here.state = _lent_here.state, None
+    try:
+        yield kept is not None
+    finally:
+        _lent_here.state = kept
+
+
 def undo() -> None:
     """The call goes to NumPy: the global generator is as it was before it."""
     if _lent_here.state is not None:

@@ -157,7 +157,9 @@ def as_a_draw(x):
     return x * four()
 
 
-@pytest.mark.parametrize("function", [as_pythons, as_numpys, as_pure, as_a_draw], ids=lambda function: function.__name__)
+@pytest.mark.parametrize(
+    "function", [as_pythons, as_numpys, as_pure, as_a_draw], ids=lambda function: function.__name__
+)
 def test_functions_that_say_they_are_another_modules(function):
     """They are what their code is: what it does besides happens at each call."""
     compiled = tilewright.jit(function, strict=True)

@@ -323,7 +323,12 @@ class Calls(Part):
                                      "Return the value, and collect it at the caller.")  # fmt: skip
                 if type(bound_to) is list and function.__name__ in ("append", "insert") and not kwargs:
                     return function(*args)  # which keeps what it is handed
-            if type(bound_to) is dict and function.__name__ == "get" and len(args) == 2 and self.inputs.is_object(args[1]):
+            if (
+                type(bound_to) is dict
+                and function.__name__ == "get"
+                and len(args) == 2
+                and self.inputs.is_object(args[1])
+            ):
                 key, otherwise = args
                 found = self._run(node, function, [key, MISSING], kwargs)
                 return otherwise if found is MISSING else found

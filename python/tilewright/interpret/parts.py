@@ -183,7 +183,7 @@ class Parts(Part):
         function = frame.function
         outline = outline_of(function, way[-1]) if function is not None else None
         around = [tracer.cache["function"], *(one for _, one in self.functions() or ())]
-        if outline is None or tracer.silenced or "global generator" in tracer.cache:
+        if outline is None or tracer.silenced:
             raise refusal
         if not all(map(can_be_watched, around)):
             raise refusal

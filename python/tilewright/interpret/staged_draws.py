@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from ..symbolic.tracer import Tracer
 
 
+_GLOBAL = "global generator"
+
+
 class DrawsAreStages(BaseException):
     """A draw that kernels do not make: the trace begins again. `globally`: from the generator of np.random.normal()."""
 
@@ -89,9 +92,9 @@ class StagedGenerator:
 
 @contextmanager
 def drawn_by(tracer: Tracer, order: SymArray, given: Any) -> Iterator[None]:
-    """A call that is handed generators comes behind the draws before it, and those after it behind the call. `order`: of such
-    calls."""
-    generators = list(_generators_in(given))
+    """A call that is handed generators comes behind the draws before it, and those after it behind the call; any may draw from
+    NumPy's global one. `order`: of such calls."""
+    generators = [*_generators_in(given), *(one for key, one in tracer.cache.items() if key == _GLOBAL)]
     behind = Stage("behind($0, $1)", "lambda held, a0, a1: 0")
     for one in generators:
         order.write(tracer.call(behind, [order.read(), one.order.read()], INT64, ()))
@@ -132,9 +135,9 @@ def made_here(
 
 def draw_globally(tracer: Tracer, name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """np.random.normal() and its like."""
-    if "global generator" not in tracer.cache:
+    if _GLOBAL not in tracer.cache:
         raise DrawsAreStages(globally=True)
-    return tracer.cache["global generator"].call(name, args, kwargs)
+    return tracer.cache[_GLOBAL].call(name, args, kwargs)
 
 
 def begin(tracer: Tracer) -> None:
@@ -142,7 +145,7 @@ def begin(tracer: Tracer) -> None:
     stage = Stage("numpy.random.get_state()", "lambda held, a0: callee()", "numpy.random.get_state", lent.begin)
     number = tracer.call(stage, [tracer.constant(0)], INT64, ())
     made = StagedGenerator(tracer, np.random.RandomState, number, "", np.random.mtrand._rand)
-    tracer.cache["global generator"] = made
+    tracer.cache[_GLOBAL] = made
 
 
 def end(tracer: Tracer) -> None:
@@ -151,7 +154,7 @@ def end(tracer: Tracer) -> None:
     for one in tracer.cache.get("generators of the caller", []):
         drawn = Stage(f"{one.held}.bit_generator", "lambda held, a0: 0")
         tracer.call(drawn, [one.order.read()], INT64, ())
-    found: StagedGenerator | None = tracer.cache.get("global generator")
+    found: StagedGenerator | None = tracer.cache.get(_GLOBAL)
     if found is not None:
         stage = Stage("numpy.random.set_state()", "lambda held, a0: callee()", "numpy.random.set_state", lent.done)
         tracer.call(stage, [found.order.read()], INT64, ())

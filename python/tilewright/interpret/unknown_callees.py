@@ -77,7 +77,7 @@ class UnknownCallees(Part):
             or not self.can_be(function, args, kwargs)
         ):
             raise refusal
-        if "global generator" in tracer.cache or not all(map(can_be_watched, functions)):
+        if not all(map(can_be_watched, functions)):
             raise refusal
         if EFFECTS not in tracer.cache:
             raise EffectsAreStages
