@@ -317,7 +317,9 @@ class Calls(Part):
                 if type(bound_to) is list and function.__name__ in FILLING:
                     self._refuse_filling(node, bound_to)
                 self.refuse_in_region(node, bound_to, f"{ast.unparse(node.func)}()")
-                if self.inputs.is_outer(bound_to):
+                if type(bound_to) is dict and self.state.changes:
+                    self.changes_outer(node, bound_to, f"{ast.unparse(node.func)}()")
+                elif self.inputs.is_outer(bound_to):
                     raise self.error(node, f"{ast.unparse(node.func)}() on something outside of the function",
                                      "it would happen only once, while tracing",
                                      "Return the value, and collect it at the caller.")  # fmt: skip

@@ -115,7 +115,7 @@ def module_of(function: Any) -> str:
     if not isinstance(function, types.FunctionType):
         return said
     found = str(function.__globals__.get("__name__") or "")
-    return said if said.split(".")[0] == found.split(".")[0] else found
+    return said if said.partition(".")[0] == found.partition(".")[0] else found
 
 
 def is_pure_numpy(function: Any) -> bool:
