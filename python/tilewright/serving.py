@@ -131,6 +131,8 @@ class Serving(DeviceCalls):
             from .interpret.inner_calls import run_by_python  # noqa: PLC0415  (only what was traced needs it)
 
             self._python = run_by_python(self.__wrapped__)
+            if self._python is self.__wrapped__:
+                return  # nothing in it is worth a compilation: such calls need no other look
         if self._long_calls:
             self._forget_stays()  # the next call is timed, too
 
