@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 
 #include "autotune/space/gpu_space.h"
 #include "autotune/space/loop_rule.h"
@@ -19,8 +20,6 @@ namespace {
 
 using dsl::StagePart;
 
-// The rows of a block that are added one by one.
-constexpr std::int64_t kMostUnrolledRows = 16;
 // Vectors that a block's lanes are added up in: a register each.
 constexpr std::int64_t kMostAccumulators = 8;
 // Operations of the vectors that go across one row, which are one run of code: beyond, compilers take seconds, and gaps
@@ -36,6 +35,10 @@ constexpr std::int64_t kFewRows = 16;
 constexpr std::int64_t kFewColumns = 64;
 constexpr std::int64_t kStreamedColumns = 1024;
 constexpr std::int64_t kRowsAtOnce = 8;
+// A matrix with so many columns and blocks of rows is read once for two sums of it: with fewer columns the stages
+// between the sums want vectors of rows, with fewer blocks the rows that the last one has too many are a share to see.
+constexpr std::int64_t kColumnsReadOnce = 256;
+constexpr std::int64_t kBlocksReadOnce = 4;
 
 class SpaceBuilder {
   public:
@@ -57,10 +60,10 @@ class SpaceBuilder {
     /// The first rule that fits a stage decides its place; what no rule takes gets a separate nest.
     void place(const dsl::StageInfo& stage) {
         using Rule = bool (SpaceBuilder::*)(const dsl::StageInfo&);
-        static constexpr Rule kRules[] = {&SpaceBuilder::place_result,  &SpaceBuilder::place_loop,
-                                          &SpaceBuilder::place_inlined, &SpaceBuilder::place_rows,
-                                          &SpaceBuilder::place_columns, &SpaceBuilder::place_in_reduction,
-                                          &SpaceBuilder::place_lanes,   &SpaceBuilder::place_in_root};
+        static constexpr Rule kRules[] = {
+            &SpaceBuilder::place_result,       &SpaceBuilder::place_loop,        &SpaceBuilder::place_inlined,
+            &SpaceBuilder::place_rows,         &SpaceBuilder::place_beside_rows, &SpaceBuilder::place_columns,
+            &SpaceBuilder::place_in_reduction, &SpaceBuilder::place_lanes,       &SpaceBuilder::place_in_root};
         for (const Rule rule : kRules)
             if ((this->*rule)(stage)) return;
         place_root(stage, true);
@@ -132,6 +135,60 @@ class SpaceBuilder {
         if (stage.part != StagePart::rows || extent_of(stage.pure.loops.front(), 1) <= 1) return false;
         place_root(stage, true);
         return true;
+    }
+
+    /// What is computed from a row of a matrix that no cache holds, and weighs that row in a sum over all of them, as
+    /// in X.T @ f(X @ w): a few rows before they are added, so that the matrix comes from memory once.
+    bool place_beside_rows(const dsl::StageInfo& stage) {
+        const auto& uses = graph_.uses(stage.name);
+        if (uses.size() != 1 || weights_of_rows(*uses.front().reader) != &stage) return false;
+        const dsl::StageInfo& rows = *uses.front().reader;
+        plans_[stage.name] = StagePlan::own_root(stage);
+        RootLoops loops = RootLoops::of(stage);
+        loops.attach_at.back() = loops.axes.back();
+        roots_[stage.name] = loops;
+        lines_.push_back(
+            line_of(stage.name).add("compute_at", rows.name, reduced_first(rows.updates.front()).front() + "o"));
+        for (std::size_t update = 0; update < stage.updates.size(); ++update)
+            emit_root_update(stage, loops, update);
+        return true;
+    }
+
+    /// The stage that weighs the rows which blocks of rows add, where it is computed from these rows: nullptr for none.
+    const dsl::StageInfo* weights_of_rows(const dsl::StageInfo& rows) const {
+        if (rows.part != StagePart::rows || rows.pure.loops.size() != 2 || rows.updates.size() != 1) return nullptr;
+        const auto& loops = rows.updates.front().loops;
+        const std::int64_t columns = extent_of(rows.pure.loops.back(), 1);
+        const std::int64_t blocks = extent_of(rows.pure.loops.front(), 1);
+        const double row_bytes = static_cast<double>(columns) * bytes_of(rows);
+        // A few rows and their sums stay in L2.
+        if (columns < kColumnsReadOnce || blocks < std::max<std::int64_t>(kBlocksReadOnce, machine_.cores) ||
+            row_bytes * (kRowsAtOnce + 2) > static_cast<double>(machine_.l2_bytes) ||
+            iterations_of(loops) * bytes_of(rows) < static_cast<double>(machine_.l2_bytes))
+            return nullptr;
+        const dsl::StageInfo* found = nullptr;
+        for (const dsl::ReadInfo& read : rows.reads) {
+            const dsl::StageInfo* from = graph_.find(read.from);
+            if (from == nullptr || !read.by_block_rows || from->pure.loops.size() != 1 || from->output ||
+                from->kernel != rows.kernel || graph_.uses(from->name).size() != 1)
+                continue;
+            const bool same = std::ranges::any_of(rows.reads, [&](const dsl::ReadInfo& matrix) {
+                return matrix.by_block_rows && matrix.axes.size() == 2 && graph_.find(matrix.from) == nullptr &&
+                       is_computed_from(*from, matrix.from);
+            });
+            if (same && found != nullptr) return nullptr;
+            if (same) found = from;
+        }
+        return found;
+    }
+
+    /// Whether a stage, or one that it is computed from, reads an argument.
+    bool is_computed_from(const dsl::StageInfo& stage, const std::string& argument) const {
+        return std::ranges::any_of(stage.reads, [&](const dsl::ReadInfo& read) {
+            const dsl::StageInfo* from = graph_.find(read.from);
+            return read.from == argument || (from != nullptr && from != &stage && from->kernel == stage.kernel &&
+                                             is_computed_from(*from, argument));
+        });
     }
 
     /// Sums of the columns of a matrix that no cache holds go along its rows, in the tasks of the stage that reads
@@ -463,6 +520,10 @@ class SpaceBuilder {
                 // to five times as fast.
                 const Line by_columns = Line(line).add("reorder", inside, vector_loop).add_all(rest);
                 const bool one_vector = extent_of(stage.pure.loops.back(), 1 << 20) <= root.vector_lanes;
+                if (weights_of_rows(stage) != nullptr) {
+                    lines_.push_back(by_rows);
+                    return;
+                }
                 lines_.push_back(one_vector ? choose({{by_columns}, {by_rows}}) : choose({{by_rows}, {by_columns}}));
                 return;
             }
@@ -561,6 +622,11 @@ class SpaceBuilder {
         std::vector<Line> body{line};
         for (std::size_t update = 0; update < stage.updates.size(); ++update)
             emit_attached_update(stage, update, vectors, group, &body);
+        // The last block has fewer rows, which its loop over them knows: whole blocks need no code of their own.
+        const dsl::StageInfo* blocks = graph_.find(plan.attach_stage);
+        if (stage.part == StagePart::lanes && blocks != nullptr && blocks->part == StagePart::block &&
+            unpartitioned_.insert(blocks->name).second)
+            body.push_back(line_of(blocks->name).add("partition", plan.attach_loop, "never"));
         if (or_inlined) body = {choose({body, {line_of(stage.name).add("inline")}})};
         lines_.insert(lines_.end(), body.begin(), body.end());
     }
@@ -617,19 +683,16 @@ class SpaceBuilder {
         if (has_vector_loop && !reduced.empty()) line.add("reorder", vectors.loop, rows, reduced);
         if (has_vector_loop) line.add("vectorize", vectors.loop, vectors.factor);
         if (!group.empty()) line.add("unroll", group, roots_.at(plans_.at(stage.name).root->name).group_factor);
-        const bool constant = last_reduced && constant_size(last_reduced->extent);
         const std::string lane_count = stage.pure.loops.empty() ? "" : stage.pure.loops.back().extent;
-        const double operations = operations_here(stage);
-        // Sums of blocks add a few hundredths of the elements: copies of their loops are all compile time.
+        // Sums of blocks add a few hundredths of the elements: copies of their loops are all compile time. So are those
+        // of what is left behind the last whole row.
         const bool is_first_level = stage.part == StagePart::lanes && !reads_blocks(stage);
-        // One accumulator for each vector of lanes: all of them stay in registers.
-        if (is_first_level && has_vector_loop && operations < kLongestCopiedOps &&
+        const bool is_rest = last_reduced != nullptr && last_reduced->extent == "1";
+        // One accumulator for each vector of lanes: all of them stay in registers, while rows stay a loop. Copies of it
+        // (16) gained nothing and took two to eight times as long to compile.
+        if (is_first_level && !is_rest && has_vector_loop && operations_here(stage) < kLongestCopiedOps &&
             dsl::print_expression(vectors.factor.expression) != lane_count)
             line.add("unroll", vectors.loop);
-        // Long formulas fill the pipelines by themselves, and copies of them take seconds to compile.
-        if (is_first_level && constant && operations < kLongChainOps &&
-            extent_of(*last_reduced, 1000) <= kMostUnrolledRows)
-            line.add("unroll", last_reduced->name);
         if (stage.part == StagePart::loop) add_chunks(line, stage);
         if (!line.empty()) body->push_back(line);
         // A condition on an extent such as X.0 // 2 would not make the extent of the loop a constant.
@@ -658,6 +721,7 @@ class SpaceBuilder {
     StageGraph graph_;
     std::map<std::string, StagePlan> plans_;
     std::map<std::string, RootLoops> roots_;
+    std::set<std::string> unpartitioned_; ///< blocks
     std::vector<Line> lines_;
 };
 

@@ -1,11 +1,6 @@
 // dsl/code/emit.cpp: scheduled Funcs to object code.
 #include "dsl/code/emit.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <map>
@@ -17,18 +12,15 @@
 #include "dsl/base/halide_guard.h"
 #include "dsl/base/targets.h"
 #include "dsl/check/check.h"
-#include "dsl/code/device_code.h"
+#include "dsl/code/code_generation.h"
 #include "dsl/code/isa.h"
 #include "dsl/code/lowering.h"
-#include "dsl/code/object_symbols.h"
 #include "dsl/model/algorithm_impl.h"
 #include "dsl/passes/kernel_groups.h"
-#include "dsl/passes/memory_hints.h"
 #include "dsl/passes/walk.h"
 
 namespace tilewright::dsl {
 
-using Halide::OutputFileType;
 using Halide::Target;
 
 Target halide_target(const std::string& isa, bool strict) {
@@ -54,34 +46,6 @@ namespace {
 
 /// Most bytes that the stack variables of one function may take: kernels also run on small threads of a pool.
 constexpr std::int64_t kMaxStackBytes = 256 * 1024;
-
-/// A file in memory that Halide can open by name: it only writes to files.
-class MemoryFile {
-  public:
-    MemoryFile() : descriptor_(memfd_create("tilewright", MFD_CLOEXEC)) {
-        if (descriptor_ < 0) throw InternalError("no memory for a file: memfd_create failed.");
-    }
-    MemoryFile(const MemoryFile&) = delete;
-    MemoryFile& operator=(const MemoryFile&) = delete;
-    ~MemoryFile() { close(descriptor_); }
-
-    std::string path() const { return "/proc/self/fd/" + std::to_string(descriptor_); }
-    std::string content() const {
-        struct stat status {};
-        if (fstat(descriptor_, &status) != 0) throw InternalError("a file in memory is gone.");
-        std::string bytes(static_cast<std::size_t>(status.st_size), '\0');
-        std::size_t done = 0;
-        while (done < bytes.size()) {
-            const ssize_t got = pread(descriptor_, bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
-            if (got <= 0) throw InternalError("a file in memory cannot be read.");
-            done += static_cast<std::size_t>(got);
-        }
-        return bytes;
-    }
-
-  private:
-    int descriptor_;
-};
 
 /// Refuses a function whose variables take too much of the stack.
 void check_stack(const Halide::Internal::Stmt& body) {
@@ -137,81 +101,44 @@ void number_loop_functions(Halide::Module& module, const std::string& kernel) {
         });
 }
 
-/// `hints`: whether the schedule asks for stores past the caches or for prefetches.
-EmittedKernel compile(Halide::Module module, const std::string& name, bool hints, const EmitOptions& options) {
-    number_loop_functions(module, name);
-    for (const auto& function : module.functions())
-        check_stack(function.body);
-
-    EmittedKernel result;
-    const bool device = module.target().has_feature(Target::CUDA);
-    if (device) {
-        DeviceCode code = finish_device_code(module, name, options.contract != "fast");
-        module = std::move(code.module);
-        result.device_code = std::move(code.text);
-        result.device_kernels = code.kernels;
-        result.shared_bytes = code.shared_bytes;
-    }
-
-    MemoryFile object;
-    MemoryFile assembly;
-    MemoryFile lowered;
-    std::map<OutputFileType, std::string> files = {{OutputFileType::object, object.path()}};
-    if (options.assembly) {
-        files[OutputFileType::assembly] = assembly.path();
-        files[device ? OutputFileType::conceptual_stmt : OutputFileType::stmt] = lowered.path();
-    }
-    module.compile(files);
-
-    result.name = name;
-    result.object = object.content();
-    if (hints) {
-        const MemoryHints found = apply_memory_hints(result.object);
-        result.nontemporal_stores = found.stores;
-        result.prefetches = found.prefetches;
-    }
-    if (options.assembly) {
-        result.assembly = device ? result.device_code : assembly.content();
-        result.lowered = lowered.content();
-    }
-    for (const std::string& symbol : undefined_symbols(result.object)) {
-        if (runtime_has(symbol) || (device && device_runtime_has(symbol))) continue;
-        throw ScheduleError(name + ": the schedule needs " + symbol + ", which kernels do not have.",
-                            symbol.find("mutex") != std::string::npos ? "Take atomic() away." : "");
-    }
-    return result;
-}
-
 bool has_hints(const KernelImpl& kernel) {
     return !kernel.traffic.nontemporal.empty() || !kernel.traffic.prefetches.empty();
 }
 
-EmittedKernel emit_kernel(const KernelImpl& kernel, const Schedule& schedule, const EmitOptions& options) {
+LoweredKernel lowered(const std::string& name, Halide::Module module, bool hints) {
+    number_loop_functions(module, name);
+    for (const auto& function : module.functions())
+        check_stack(function.body);
+    return {name, std::move(module), hints};
+}
+
+LoweredKernel lowered(const KernelImpl& kernel, const Schedule& schedule, const EmitOptions& options) {
     const Target target = halide_target(options.isa, options.contract != "fast");
-    return compile(prepared(kernel, schedule, target)
+    return lowered(kernel.name,
+                   prepared(kernel, schedule, target)
                        .compile_to_module(kernel.arguments, kernel.name, target, Halide::LinkageType::ExternalPlusArgv),
-                   kernel.name, has_hints(kernel), options);
+                   has_hints(kernel));
 }
 
 /// What Halide does after a lowering is done to the whole.
-EmittedKernel emit_group(const KernelGroup& group, const AlgorithmImpl& impl, const Schedule& schedule,
-                         const EmitOptions& options) {
+LoweredKernel lowered(const KernelGroup& group, const AlgorithmImpl& impl, const Schedule& schedule,
+                      const EmitOptions& options) {
     const Target target = halide_target(options.isa, options.contract != "fast");
-    const LoweredStatement lowered = lower_group(group, impl, schedule, target);
+    const LoweredStatement statement = lower_group(group, impl, schedule, target);
     const std::vector<int> numbers = kernels_of(group.steps, impl.kernels);
     const bool hints = std::any_of(numbers.begin(), numbers.end(), [&](int number) {
         return has_hints(impl.kernels[static_cast<std::size_t>(number)]);
     });
     Halide::Module module(group.name, target);
-    module.set_any_strict_float(lowered.strict);
+    module.set_any_strict_float(statement.strict);
     std::vector<Halide::Internal::LoweredFunc> tasks;
     const Halide::Internal::Stmt whole =
-        Halide::Internal::lower_parallel_tasks(lowered.statement, tasks, group.name, target);
+        Halide::Internal::lower_parallel_tasks(statement.statement, tasks, group.name, target);
     for (const Halide::Internal::LoweredFunc& task : tasks)
         module.append(task);
     module.append(
         Halide::Internal::LoweredFunc(group.name, group.arguments, whole, Halide::LinkageType::ExternalPlusArgv));
-    return compile(std::move(module), group.name, hints, options);
+    return lowered(group.name, std::move(module), hints);
 }
 
 /// What Halide reads once, before its first code.
@@ -244,34 +171,44 @@ Emitted emit(Algorithm algorithm, const Schedule& schedule, const EmitOptions& o
     const AlgorithmImpl& impl = algorithm.impl();
     Emitted result;
     result.plan = impl.plan;
-    const auto named = [&](const std::string& name, auto&& make) {
+    const auto named = [&](auto&& make) {
         try {
-            result.kernels.push_back(guarded(name, make));
+            return make();
         } catch (const ScheduleError& error) {
             throw ScheduleError(with_our_names(error.what(), impl));
         }
     };
-    const auto require = [&](int kernel) {
-        const auto found = conditions.find(kernel);
-        if (found == conditions.end()) return;
-        const std::vector<std::string> text = found->second.text();
-        std::vector<std::string>& all = result.kernels.back().requires_;
-        all.insert(all.end(), text.begin(), text.end());
+    std::vector<LoweredKernel> kernels;
+    std::vector<std::vector<std::string>> required;
+    const auto lower = [&](const std::string& name, const std::vector<int>& numbers, auto&&... what) {
+        kernels.push_back(named([&] { return guarded(name, [&] { return lowered(what..., schedule, options); }); }));
+        std::vector<std::string>& all = required.emplace_back();
+        for (const int number : numbers) {
+            const auto found = conditions.find(number);
+            if (found == conditions.end()) continue;
+            const std::vector<std::string> text = found->second.text();
+            all.insert(all.end(), text.begin(), text.end());
+        }
     };
     std::set<int> grouped;
     for (const KernelGroup& group : impl.groups) {
-        named(group.name, [&] { return emit_group(group, impl, schedule, options); });
-        for (const int kernel : kernels_of(group.steps, impl.kernels)) {
-            grouped.insert(kernel);
-            require(kernel);
-        }
+        const std::vector<int> numbers = kernels_of(group.steps, impl.kernels);
+        grouped.insert(numbers.begin(), numbers.end());
+        lower(group.name, numbers, group, impl);
     }
     for (int k = 0; k < static_cast<int>(impl.kernels.size()); ++k) {
         if (grouped.count(k) != 0) continue;
         const KernelImpl& kernel = impl.kernels[static_cast<std::size_t>(k)];
-        named(kernel.name, [&] { return emit_kernel(kernel, schedule, options); });
-        require(k);
+        lower(kernel.name, {k}, kernel);
     }
+    std::map<std::string, std::string> objects; // kernel -> the one that has its code
+    named([&] { result.kernels = generate_code(std::move(kernels), options, &objects); });
+    for (std::size_t k = 0; k < required.size(); ++k)
+        result.kernels[k].requires_ = std::move(required[k]);
+    for (runtime::PlanVersionBody& version : result.plan.versions)
+        runtime::for_each_step(version.steps, [&](runtime::PlanStep& step) {
+            if (step.kind == runtime::StepKind::call) step.object = objects.at(step.symbol);
+        });
     return result;
 }
 

@@ -19,8 +19,8 @@ struct EmitOptions {
 };
 
 struct EmittedKernel {
-    std::string name;                   ///< C symbol; the object defines NAME and NAME_argv
-    std::string object;                 ///< ELF x86-64 relocatable, no Halide runtime inside
+    std::string name;   ///< C symbol; its object defines NAME and NAME_argv
+    std::string object; ///< ELF x86-64 relocatable, no Halide runtime inside; "" where that of another one has it
     std::vector<std::string> requires_; ///< conditions of plan_text.md: "X.0 >= 65536"
     int nontemporal_stores = 0;         ///< vector stores past the caches, where store_nontemporal asks for them
     int prefetches = 0;                 ///< instructions that prefetch_lines asks for

@@ -57,6 +57,8 @@ struct ReadInfo {
     /// or several do.
     std::vector<std::string> axes;
     int places = 1; ///< of `from` that are read so: x[:-2] + x[2:] reads two
+    /// Along one axis it is read at the row that a stage of blocks of rows adds: row r of block b.
+    bool by_block_rows = false;
 };
 
 /// What a stage is of a reduction or a loop that takes several stages.

@@ -10,7 +10,7 @@ namespace tilewright::dsl {
 TW_FIELDS(LoopInfo, name, reduced, ordered, extent, extent_here, racing, follows, longest, longest_here);
 TW_FIELDS(CallInfo, stage, axes);
 TW_FIELDS(DefinitionInfo, loops, associative, calls);
-TW_FIELDS(ReadInfo, from, innermost, broadcast, definition, axes, places);
+TW_FIELDS(ReadInfo, from, innermost, broadcast, definition, axes, places, by_block_rows);
 TW_FIELDS(StageInfo, name, dtypes, pure, updates, reads, output, inlinable, guarded, repeats, scans, in_parallel,
           rows_together, reads_neighbours, operations, line, source, kernel, part);
 TW_FIELDS(SizeInfo, name, here);

@@ -16,7 +16,7 @@ from .program import holds
 @dataclass(frozen=True)
 class Kernel:
     name: str
-    object: bytes
+    object: bytes  # none where that of another kernel has its code
     requires: tuple[str, ...]
 
 
@@ -86,7 +86,7 @@ class Version:
         return all(holds(condition, bound.sizes) for condition in (*self.conditions, *self.build.requires))
 
     def objects(self) -> dict[str, bytes]:
-        return {f"{kernel.name}.{self.suffix}": kernel.object for kernel in self.build.kernels}
+        return {f"{kernel.name}.{self.suffix}": kernel.object for kernel in self.build.kernels if kernel.object}
 
 
 def compose(versions: Sequence[Version]) -> str:

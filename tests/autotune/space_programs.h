@@ -134,6 +134,20 @@ sum: float64[x.1] = sum(x) {axes=[0]}
 return sum
 )";
 
+/// X.T @ f(X @ w): what is computed from each row weighs it in a sum over all rows.
+inline constexpr const char* kWeighedRows = R"(tilewright-program 1
+function f
+arg X: float64[X.0, X.1]
+arg w: float64[X.1]
+%1: float64[X.0, X.1] = multiply(X, w)
+dot: float64[X.0] = sum(%1) {axes=[1]}
+p: float64[X.0] = exp(dot)
+%2: float64[X.1, X.0] = transpose(X) {axes=[1, 0]}
+%3: float64[X.1, X.0] = multiply(%2, p)
+total: float64[X.1] = sum(%3) {axes=[1]}
+return total
+)";
+
 /// Steps over an array, each of which also writes its border.
 inline constexpr const char* kSteps = R"(tilewright-program 1
 function f

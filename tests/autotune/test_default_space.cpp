@@ -215,8 +215,10 @@ TEST(DefaultSpace, BlocksOfASumAreSharedOutAndItsLanesAreVectors) {
     EXPECT_THAT(
         text,
         HasSubstr(").parallel(bo)\nsum_lanes.compute_at(sum_block, bi).vectorize(u, ?sum_lanes_vec{4, 8, 16, 32})\n"));
-    EXPECT_THAT(text,
-                HasSubstr("\nsum_lanes.update(0).reorder(u, r).vectorize(u, ?sum_lanes_vec).unroll(u).unroll(r)\n"));
+    // Rows of a block stay a loop, and so do blocks: copies of either are compile time alone.
+    EXPECT_THAT(text, HasSubstr("\nsum_lanes.update(0).reorder(u, r).vectorize(u, ?sum_lanes_vec).unroll(u)\n"
+                                "sum_lanes.update(1).reorder(u, r).vectorize(u, ?sum_lanes_vec)\n"
+                                "sum_block.partition(bi, never)\n"));
     EXPECT_THAT(space_of(kColumnSums, {{"x.0", 100'000}, {"x.1", 64}}),
                 HasSubstr("\nsum_rows.compute_root()\nsum_rows.split(b, bo, bi, "));
 }
@@ -244,6 +246,21 @@ TEST(DefaultSpace, BlocksOfRowsOfOneVectorKeepTheirSumsInRegisters) {
                 HasSubstr("\nchoose {\n    " + by_rows + "\n|\n    " + by_columns + "\n}\n"));
     EXPECT_THAT(space_of(kColumnSums, {{"x.0", 100'000}, {"x.1", 4}}),
                 HasSubstr("\nchoose {\n    " + by_columns + "\n|\n    " + by_rows + "\n}\n"));
+}
+
+TEST(DefaultSpace, AMatrixThatNoCacheHoldsIsReadOnceForTwoSums) {
+    const auto of = [](std::int64_t rows, std::int64_t columns, int cores = 2) {
+        return space_of(kWeighedRows, {{"X.0", rows}, {"X.1", columns}}, cores);
+    };
+    EXPECT_THAT(of(4000, 5000), HasSubstr("\np.compute_at(total_rows, ro)\ndot.compute_at(p, i)\n"));
+    EXPECT_THAT(of(4000, 5000), Not(HasSubstr("reorder(r, i)")));
+    // Few columns, few blocks for the cores, more than a cache holds, less than it holds.
+    for (const std::string& text : {of(100'000, 40), of(500, 5000), of(4000, 5000, 64), of(4000, 50'000), of(400, 300)})
+        EXPECT_THAT(text, Not(HasSubstr("compute_at(total_rows"))) << text;
+    // What others read as well is computed for all.
+    std::string shared = kWeighedRows;
+    shared.replace(shared.find("return total"), 12, "mean: float64[] = sum(p) {axes=[0]}\nreturn (total, mean)");
+    EXPECT_THAT(space_of(shared, {{"X.0", 4000}, {"X.1", 5000}}, 2), Not(HasSubstr("compute_at(total_rows")));
 }
 
 TEST(DefaultSpace, WhatAnUpdateOfARootReadsStaysOutsideOfLoopsThatItLacks) {
@@ -366,6 +383,9 @@ INSTANTIATE_TEST_SUITE_P(
         Legal{"column_sums",
               kColumnSums,
               {{{"x.0", 100'000}, {"x.1", 64}}, {{"x.0", 10}, {"x.1", 100'000}}, {{"x.0", 3000}, {"x.1", 3000}}}},
+        Legal{"weighed_rows",
+              kWeighedRows,
+              {{{"X.0", 4000}, {"X.1", 5000}}, {{"X.0", 100'000}, {"X.1", 300}}, {{"X.0", 3}, {"X.1", 7}}}},
         Legal{"total", kTotal, {{{"x.0", 10'000'000}}, {{"x.0", 1000}}, {{"x.0", 7}}}},
         Legal{
             "table", kTable, {{{"X.0", 1'000'000}, {"m.0", 50}, {"m.1", 20}}, {{"X.0", 3}, {"m.0", 5}, {"m.1", 2000}}}},

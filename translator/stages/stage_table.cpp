@@ -46,6 +46,19 @@ std::string moving_along(const Expr& index, const std::map<std::string, std::str
     return "";
 }
 
+/// Whether an index is row r of block b, as ReductionBuilder::rows_of_block() counts them. `loops`: by their variables.
+bool is_row_of_block(const Expr& index, const std::map<std::string, std::string>& loops) {
+    const auto is_loop = [&](const Expr& e, const std::string& name) {
+        const auto* variable = e.as<Variable>();
+        const auto loop = variable == nullptr ? loops.end() : loops.find(variable->name);
+        return loop != loops.end() && loop->second == name;
+    };
+    const auto* sum = index.as<Halide::Internal::Add>();
+    const auto* first = sum == nullptr ? nullptr : sum->a.as<Halide::Internal::Mul>();
+    return first != nullptr && is_loop(first->a, "b") && Halide::Internal::is_const(first->b, kRowsPerBlock) &&
+           is_loop(sum->b, "r");
+}
+
 /// Jumps of random generators: in the loops of a reader each of its elements would compile and compute one again.
 bool is_too_long_to_repeat(const Operation* operation) {
     constexpr int kMostRepeated = 200;
@@ -259,6 +272,10 @@ void StageTable::finish(StageDraft draft) {
             const Exprs index(load->args.rbegin(), load->args.rend());
             const std::size_t contiguous = in_order_of_f ? 0 : index.size() - 1;
             std::set<std::string> moving;
+            read.by_block_rows =
+                draft.part == dsl::StagePart::rows && std::ranges::any_of(index, [&](const Expr& each) {
+                    return is_row_of_block(Halide::Internal::remove_promises(each), noted.variables);
+                });
             for (std::size_t axis = 0; axis < index.size(); ++axis) {
                 const std::string loop = moving_along(Halide::Internal::remove_promises(index[axis]), noted.variables);
                 const std::set<std::string> names = variables_of(index[axis]);
@@ -281,7 +298,7 @@ void StageTable::finish(StageDraft draft) {
             const auto known = std::ranges::find_if(info.reads, [&](const dsl::ReadInfo& other) {
                 return other.from == read.from && other.innermost == read.innermost &&
                        other.broadcast == read.broadcast && other.definition == read.definition &&
-                       other.axes == read.axes;
+                       other.axes == read.axes && other.by_block_rows == read.by_block_rows;
             });
             const auto at = static_cast<std::size_t>(known - info.reads.begin());
             if (known == info.reads.end()) {

@@ -56,7 +56,7 @@ Candidates::Code Candidates::code_of(const std::string& fault, const dsl::Schedu
     for (dsl::EmittedKernel& kernel : emitted.kernels) {
         for (const std::string& condition : kernel.requires_)
             requirements.push_back({Kind::condition, "", parse_condition(condition)});
-        code.objects[kernel.name + ".candidate"] = std::move(kernel.object);
+        if (!kernel.object.empty()) code.objects[kernel.name + ".candidate"] = std::move(kernel.object);
     }
     runtime::PlanVersionBody& version = emitted.plan.versions.at(0);
     version = under_terms(std::move(version), "candidate", "candidate", requirements);

@@ -1,0 +1,24 @@
+// dsl/code/code_generation.h: lowered kernels to objects. For emit alone.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "Halide.h"
+#include "dsl/code/emit.h"
+
+namespace tilewright::dsl {
+
+struct LoweredKernel {
+    std::string name; ///< C symbol
+    Halide::Module module;
+    bool hints = false; ///< the schedule asks for stores past the caches or for prefetches
+};
+
+/// One for each, in this order. Those that can share an object do: the first of them has it, and the others have none.
+/// `objects` gets the one that has the code of each.
+std::vector<EmittedKernel> generate_code(std::vector<LoweredKernel> kernels, const EmitOptions& options,
+                                         std::map<std::string, std::string>* objects);
+
+} // namespace tilewright::dsl
