@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import TraceError
 from ..ops.operands import is_symbolic
 from ..symbolic.arrays import SymArray
 from ..symbolic.graph import PLAIN_OPERATIONS
