@@ -372,6 +372,7 @@ def test_all_objects_of_the_process_are_gone_through_a_few_times_at_most(monkeyp
 
     monkeypatch.setattr(held_elsewhere.gc, "collect", collect)
     monkeypatch.setattr(held_elsewhere, "_took_s", 0.0)
+    monkeypatch.setattr(held_elsewhere, "_begun_s", time.perf_counter())
     calls = "    total = total + len(kept())\n" * 20
     f = function_of(
         f"KNOWN = [[1, 2], [3]]\n\ndef kept():\n    print(end='')\n    return KNOWN\n\n"
