@@ -556,6 +556,10 @@ def _one_for_each_array(value: Any, seen: list[SymArray]) -> Any:
     return first
 
 
+def _lies_in_c(array: SymArray) -> bool:
+    return _is_in_memory(array) and array.is_c_contiguous()
+
+
 def _shows_an_argument(value: Value) -> bool:
     """Whether a program may have an argument's memory in its place."""
     while value.operation in _VIEWS or (value.operation == "cast" and value.dtype == value.operands[0].dtype):
@@ -704,7 +708,7 @@ def _handed(tracer: Tracer, value: Any, operands: list[Value], once: dict[int, A
     held, kind = _value_of(tracer, value)
     if once is not None and not held.shape and _is_in_memory(value):
         kind = "numpy.asarray"  # operands of no dimensions are NumPy's numbers
-    elif once is not None and _is_in_memory(value) and value.is_c_contiguous() and _shows_an_argument(held):
+    elif once is not None and isinstance(value, SymArray) and _lies_in_c(value) and _shows_an_argument(held):
         kind = "numpy.ascontiguousarray"  # programs make no copy of what nobody writes
     first = len(operands)
     if held.dtype.kind != "c":
