@@ -10,6 +10,8 @@ import numpy as np
 from . import _face
 
 _WORDS = (str, bool, int)
+_SIZED = (str, bytes, list, tuple, dict, set)
+_BITS_ALIKE = 3  # of two numbers, one of which is no more than some eight times the other
 _EACH_ITS_OWN = (np.ufunc, types.BuiltinFunctionType, _face.Dispatcher, type(np.sum), type)
 
 
@@ -25,6 +27,19 @@ def shape_key(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
 def without_values(key: tuple[Any, ...]) -> tuple[Any, ...]:
     """The shape_key() of the same call with any words and numbers."""
     return tuple(part[0] if type(part) is tuple and part[0] in _WORDS else part for part in key)
+
+
+def magnitude_key(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    """The shape_key() of the same call with any words, and with any numbers and lengths of about the same size."""
+    key = without_values(shape_key(args, kwargs))
+    values = (*args, *kwargs.values(), *kwargs) if kwargs else args
+    return (*key, *map(_magnitude, values))
+
+
+def _magnitude(value: Any) -> int:
+    if type(value) is int:
+        return abs(value).bit_length() // _BITS_ALIKE
+    return len(value).bit_length() if type(value) in _SIZED else 0
 
 
 def _identity_key(value: Any) -> Any:

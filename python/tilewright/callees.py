@@ -443,8 +443,13 @@ def arrays_in(value: Any) -> Iterator[Any]:
         value = list(value.values())
     if isinstance(value, (list, tuple)):
         yield from itertools.chain.from_iterable(map(arrays_in, value))
-    elif hasattr(value, "dtype") and hasattr(value, "shape") and not isinstance(value, (type, types.ModuleType)):
+    elif _has(value, "dtype") and _has(value, "shape") and not isinstance(value, (type, types.ModuleType)):
         yield value
+
+
+def _has(value: Any, name: str) -> bool:
+    """Without asking for it: of what stands for a selection a shape is an operation."""
+    return hasattr(type(value), name) or name in getattr(value, "__dict__", ())
 
 
 def _key(function: Any, args: Sequence[Any], kwargs: dict[str, Any], kind_of: Callable[[Any], Any]) -> Any:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from threading import RLock
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ import numpy as np
 from .binding import Bound
 from .errors import Error
 from .lent import can_be_handed, handing, lent
+
+_REENTRANT = type(RLock())  # what NumPy has since 2.3; a lock without it would wait for its own thread
 
 
 class SharedGenerator(Error):
@@ -37,22 +40,42 @@ def drawing(traced: Any, bound: Bound) -> Iterator[Mapping[str, Any]]:
 
     if traced.draws_are_stages:
         states = {name: pcg64_words(one) for name, one in bound.generators.items()}
-        with lent(bound.generators):
+        with ExitStack() as locks, lent(bound.generators):
+            if traced.draws_move:
+                streams = [one.bit_generator for one in bound.generators.values()]
+                _refuse_one_stream(streams)
+                if draws_globally(traced):
+                    streams.append(np.random.mtrand._rand._bit_generator)
+                # Stages of this thread draw from them too.
+                _lock(locks, [one for one in streams if isinstance(one.lock, _REENTRANT)])
             yield {**bound.values, **states}
         return
-    streams = {name: bound.generators[name].bit_generator for name, _, _ in traced.generators}
-    if len({id(stream) for stream in streams.values()}) < len(streams):
-        raise SharedGenerator("two generators of the call draw from one stream.")
+    moved = {name: bound.generators[name].bit_generator for name, _, _ in traced.generators}
+    _refuse_one_stream(list(moved.values()))
     with ExitStack() as locks:
-        # In one order, so that two calls never wait for each other.
-        for _, stream in sorted(streams.items(), key=lambda item: id(item[1])):
-            locks.enter_context(stream.lock)
+        _lock(locks, moved.values())
         values = dict(bound.values)
-        for name in streams:
+        for name in moved:
             values[name] = pcg64_words(bound.generators[name])
         yield values
         for name, _, drawn in traced.generators:
-            move_on(streams[name], drawn.evaluate(bound.sizes))
+            move_on(moved[name], drawn.evaluate(bound.sizes))
+
+
+def draws_globally(traced: Any) -> bool:
+    """Whether kernels move the state of numpy.random's own generator."""
+    return bool(traced.draws_move) and any(text.startswith("numpy.random.state") for text in traced.stages)
+
+
+def _refuse_one_stream(streams: Sequence[Any]) -> None:
+    if len({id(stream) for stream in streams}) < len(streams):
+        raise SharedGenerator("two generators of the call draw from one stream.")
+
+
+def _lock(locks: ExitStack, streams: Iterable[Any]) -> None:
+    """In one order, so that two calls never wait for each other."""
+    for stream in sorted(streams, key=id):
+        locks.enter_context(stream.lock)
 
 
 def _refuse_others(bound: Bound) -> None:

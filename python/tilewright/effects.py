@@ -33,7 +33,7 @@ from .callees import (
     written_of,
 )
 from .held_elsewhere import handed_containers, held_elsewhere, kept_of, put_instead, references, refuse_containers
-from .lent import handed, handed_arrays, set_aside
+from .lent import drawn_so_far, handed, handed_arrays
 from .outside_values import Change, Places, changes_since
 from .strided_copies import copy_as_it_lies, same_view
 from .taken_ways import Site, Way, times_watched
@@ -56,7 +56,7 @@ class Made:
     error: BaseException | None = None
     outside: list[Change] = field(default_factory=list)  # of what the compiled function reads beside it
     states: list[Any] = field(default_factory=list)  # of the generators that it was handed, behind the call
-    global_state: Any = None  # of NumPy's global generator behind the call, where its draws are undone and made again
+    global_state: Any = None  # of NumPy's own generator, where the compiled function draws from that too
     kept: list[int] = field(default_factory=list)  # which of `given` somebody holds behind it
     handed: list[Any] = field(default_factory=list)  # its arguments' containers, where somebody holds one behind it
     shared: list[Any] = field(default_factory=list)  # arrays of its own that somebody else holds behind it
@@ -204,15 +204,13 @@ class Effect:
         handed = handed_containers((args, kwargs))
         held = references(given), references(handed)
         try:
-            with set_aside() as draws_are_undone:
-                made.result = self.run(*args, **kwargs)
+            made.result = self.run(*args, **kwargs)
         except BaseException as error:
             made.error = error
             raise
         finally:
-            if draws_are_undone:
-                made.global_state = np.random.get_state(legacy=False)
             made.states = [one.bit_generator.state for one in generators_in((args, kwargs))]
+            made.global_state = drawn_so_far()
             del _here.made[calls:]  # of calls inside that were interrupted
             made.written = written_of(before, given)
             made.is_reformed = forms_of(given) != forms

@@ -6,9 +6,9 @@ from __future__ import annotations
 import array
 import gc
 import sys
-import time
 from collections import Counter, deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -104,20 +104,23 @@ def _is_plain(value: Any) -> bool:
     return isinstance(value, _PLAIN) or (isinstance(value, tuple) and all(map(_is_plain, value)))
 
 
-_YOUNG, _OLD = 1, 2  # generations of garbage
-_FIRST_S, _SHARE = 0.3, 0.02  # of the process, for which all of its objects may be gone through: 0.1 to 1 s each time
-_begun_s, _took_s = time.perf_counter(), 0.0
+@contextmanager
+def only_new_garbage() -> Iterator[None]:
+    """What was made before is not gone through by collections until the end: what a call gives, only what it made can hold.
+    A collection of all generations takes 0.1 s where large packages are imported, and looking at calls asks for many."""
+    if gc.get_freeze_count():  # others', who would find them unfrozen
+        yield
+        return
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 def _without_garbage(found: Any, generation: int) -> Any:
     """Functions that call themselves hold each other, and what they read, until these are collected."""
-    global _took_s  # noqa: PLW0603
-    gc.collect(min(generation, _YOUNG))
-    held, now_s = found(), time.perf_counter()
-    if not held or generation < _OLD or _took_s > _FIRST_S + _SHARE * (now_s - _begun_s):
-        return held  # at worst of what nobody reaches
-    gc.collect()
-    _took_s += time.perf_counter() - now_s
+    gc.collect(generation)
     return found()
 
 

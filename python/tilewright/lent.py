@@ -16,7 +16,7 @@ class _Lent(threading.local):
     def __init__(self) -> None:
         self.generators: list[Mapping[str, Any]] = []
         self.handed: list[Sequence[Any]] = []
-        self.state: Any = None
+        self.states: list[Any] = []  # of calls that are under way, the innermost last
 
 
 _lent_here = _Lent()
@@ -27,13 +27,14 @@ def lent(generators: Mapping[str, Any]) -> Iterator[None]:
     """Stages draw from the generators themselves. Where the call goes to NumPy, they and the global one are as they were."""
     before = [(one.bit_generator, one.bit_generator.state) for one in generators.values()]
     _lent_here.generators.append(generators)
-    _lent_here.state = None
+    under_way = len(_lent_here.states)
     try:
         yield
     except BaseException:
         for bits, state in before:
             bits.state = state
-        undo()
+        while len(_lent_here.states) > under_way:
+            undo()
         raise
     finally:
         _lent_here.generators.pop()
@@ -83,27 +84,21 @@ def handed_arrays() -> list[tuple[Any, Any]]:
 
 def begin() -> int:
     """Keeps the state of NumPy's global generator, until done() or undo()."""
-    _lent_here.state = np.random.get_state(legacy=False)
+    _lent_here.states.append(np.random.get_state(legacy=False))
     return 0
 
 
 def done() -> int:
-    _lent_here.state = None
+    _lent_here.states.pop()
     return 0
 
 
-@contextmanager
-def set_aside() -> Iterator[bool]:
-    """While Python runs something between kernels, which may call compiled functions: whether a state is kept."""
-    kept, _lent_here.state = _lent_here.state, None
-    try:
-        yield kept is not None
-    finally:
-        _lent_here.state = kept
+def drawn_so_far() -> Any:
+    """The global generator's state, where a call of this thread keeps what undoes its draws."""
+    return np.random.get_state(legacy=False) if _lent_here.states else None
 
 
 def undo() -> None:
     """The call goes to NumPy: the global generator is as it was before it."""
-    if _lent_here.state is not None:
-        np.random.set_state(_lent_here.state)
-        _lent_here.state = None
+    if _lent_here.states:
+        np.random.set_state(_lent_here.states.pop())

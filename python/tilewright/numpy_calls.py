@@ -84,6 +84,17 @@ class NumpyCalls(Specializing):
         self._refused["too large", *call_key(args, kwargs)] = said
         self._fall_back(said)
 
+    @property
+    def looks_inside(self) -> bool:
+        """Whether what takes long in a function that NumPy serves may be compiled for itself."""
+        is_ours = self.strict != "kernels" and self.contract == "numpy" and self.targets.host is not None
+        return is_ours and self.is_asked_for
+
+    def _look_inside(self) -> None:
+        from .interpret.inner_calls import run_by_python  # noqa: PLC0415  (only what was traced needs it)
+
+        self._python = run_by_python(self.__wrapped__)
+
     def _stay(self, args: tuple[Any, ...], kwargs: dict[str, Any], *, at_any_values: bool = True) -> None:
         """Let NumPy serve such calls without another look. That is always right, if not always fastest."""
         if len(self._stays) >= _MAX_STAYS:
@@ -93,6 +104,10 @@ class NumpyCalls(Specializing):
         alike = without_values(key)
         if at_any_values and sum(without_values(other) == alike for other in [*self._stays]) >= MAX_OF_ONE_VALUE:
             self._stays.add(alike)
+
+    def _stay_in_c(self, key: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """The next such call does not come to Python."""
+        self.stay(key[: len(args) + len(kwargs)], tuple(kwargs), self._python)
 
     def _staying_key(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...] | None:
         """What says that NumPy serves such a call; None where nothing does."""

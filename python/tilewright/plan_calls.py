@@ -127,7 +127,7 @@ class PlanCalls(NumpyCalls):
         is_next = self.calls - self._failed_at <= 1
         self._failed, self._failed_at = self._failed + 1 if is_next else 1, self.calls
         if self._failed >= _MOST_FAILED and out is None and self not in active.functions:
-            self.stay(shape_key(args, kwargs)[: len(args) + len(kwargs)], tuple(kwargs), self._python)
+            self._stay_in_c(shape_key(args, kwargs), args, kwargs)
         made = effects.taken() if any(one.traced.has_effects for one in self._specializations) else ()
         return self._in_numpy(args, kwargs, out, made)
 

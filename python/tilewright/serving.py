@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import copy
 import time
+import types
 from typing import Any, Literal
+
+import numpy as np
 
 from . import _face, effects, forks, logs, recording, settings
 from .binding import Bound
 from .call_keys import call_key, shape_key, without_values
-from .device_calls import DeviceCalls
 from .devices import on_host, places_among
 from .errors import DeviceError, Error, InternalError, TraceError, TranslateError
 from .failed_traces import raised_while_tracing
@@ -18,18 +20,15 @@ from .partials import is_beyond_limit
 from .plan_calls import Unserved, active, marked_active
 from .signatures import parts_of
 from .specialization import Specialization
-from .trials import Trial
+from .tried_calls import TriedCalls
 
 # So many functions in a row may be called behind branches on what others gave.
 _MAX_WATCHED = 8
-_MOST_OTHERS = 16  # calls of other shapes, while some of one shape are NumPy's
-_MOST_BEGUN_ANEW = 2  # trials: shapes that never come again are compiled code's
-_MOST_SETTLING = 12  # calls before it is known how functions that stages call are called best
-# A watched call takes its time for looking; a first call of a plan finds nothing in the caches.
-_SLOWER_THAN_WATCHED = 2
+# What a call cannot make another argument of, for a trace.
+_UNCHANGING = (np.ndarray, np.generic, bool, int, float, complex, str, bytes, type(None), types.FunctionType, type)
 
 
-class Serving(DeviceCalls):
+class Serving(TriedCalls):
     """A function whose calls that no plan takes arrive in `_miss`."""
 
     def _miss(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -38,7 +37,7 @@ class Serving(DeviceCalls):
         if may_stay and (key := self._staying_key(args, kwargs)) is not None and _face.current_device() is None:
             if not getattr(self._python, "calls_others", True):
                 self._python = self.__wrapped__  # nothing in it was worth a compilation
-            self.stay(key[: len(args) + len(kwargs)], tuple(kwargs), self._python)  # the next one does not come by here
+            self._stay_in_c(key, args, kwargs)
             return self._python(*args, **kwargs)
         began_ns = time.perf_counter_ns()
         if (views := on_host(self.__name__, args, kwargs)) is not None:
@@ -65,8 +64,10 @@ class Serving(DeviceCalls):
         except (TraceError, TranslateError) as error:
             way = "numpy"
             if error.not_seen and self._watch_again(args, kwargs):
-                return self._in_out(self._in_watched(args, kwargs), out)
-            if self.strict and not error.idle:
+                result = self._in_watched(args, kwargs)
+                self._compile_what_was_seen(args, kwargs)
+                return self._in_out(result, out)
+            if self.strict and not error.idle and not self._is_pythons_in_part(error):
                 raise
             if not self.strict and error.idle != "here":
                 self._fall_back(error)
@@ -90,6 +91,7 @@ class Serving(DeviceCalls):
             if self._may_be_of_the_trace(args, kwargs):
                 result = self._in_watched(args, kwargs)  # or the error, which is the function's own then
                 self._raised_nothing.add(call_key(args, kwargs))
+                self._compile_what_was_seen(args, kwargs)
                 return self._in_out(result, out)
             if self.strict:
                 raise self._raised_in_numpy(args, kwargs, writes=True) or own_error from error
@@ -109,13 +111,42 @@ class Serving(DeviceCalls):
             return self._miss_on_device(args, kwargs if out is None else {**kwargs, "out": out}, placed=True)
         begun = time.perf_counter()
         result = self._in_numpy(args, kwargs, out)
-        is_ours = self.strict != "kernels" and self.contract == "numpy" and self.targets.host is not None
-        if is_ours and self.is_asked_for and self._python is self.__wrapped__:
+        if self.looks_inside and self._python is self.__wrapped__:
             self._look_inside_of_long_calls(time.perf_counter() - begun)
+        if out is None and (key := self._staying_key(args, kwargs)) is not None:
+            self._stay_in_c(key, args, kwargs)
         if own_error is not None:
             self._refused[call_key(args, kwargs)] = own_error
             self._fall_back(own_error)
         return result
+
+    def _compile_what_was_seen(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """What a watched call has shown is compiled at once, so that the next call is compiled code's. Whatever cannot be
+        compiled is said at the next call: this one may have changed its arguments."""
+        refused = self._refused.copy()
+        try:
+            specialization, bound = self.specialize(args, kwargs)
+            traced = specialization.traced
+            is_compared = traced.may_be_repeated  # at this very call, as it was made
+            if not bound.on_device and not (is_compared and (traced.writes_anything or traced.generators)):
+                self._way_of(specialization, bound, args, kwargs)
+                self._try_in_c(specialization, bound.without_data(), args, kwargs)
+        except Exception as error:  # noqa: BLE001
+            if getattr(error, "not_seen", False):
+                self._unseen[call_key(args, kwargs)] = copy.copy(error)
+            elif not all(isinstance(value, _UNCHANGING) for value in (*args, *kwargs.values())):
+                self._refused = refused
+
+    def _is_pythons_in_part(self, error: TraceError | TranslateError) -> bool:
+        """Whether a call that is too long to be followed (nested lists of thousands of numbers) is Python's, with loops or
+        functions of the user's in it that are compiled by themselves: no refusal, as for statements that are Python's."""
+        is_too_long = getattr(error, "is_too_long", False)
+        if not is_too_long or self.strict == "kernels" or self.contract != "numpy" or self.targets.host is None:
+            return False
+        from .interpret.inner_calls import inner_calls_of  # noqa: PLC0415  (a trace has imported it)
+
+        function: Any = self.__wrapped__
+        return inner_calls_of(function).has_what_is_compiled
 
     def _stay_until_built(self, specialization: Specialization, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Finding out again that another thread builds what such a call needs takes 100 us."""
@@ -128,87 +159,11 @@ class Serving(DeviceCalls):
         work), what takes long in them is compiled by and by."""
         self._long_calls = self._long_calls + 1 if took_s > effects.LONG_CALL_S else 0
         if self._long_calls > 1:
-            from .interpret.inner_calls import run_by_python  # noqa: PLC0415  (only what was traced needs it)
-
-            self._python = run_by_python(self.__wrapped__)
+            self._look_inside()
             if self._python is self.__wrapped__:
                 return  # nothing in it is worth a compilation: such calls need no other look
         if self._long_calls:
             self._forget_stays()  # the next call is timed, too
-
-    def _in_first_plan(  # noqa: PLR0917
-        self, specialization: Specialization, bound: Bound, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any,
-        began_ns: int,
-    ) -> Any:  # fmt: skip
-        """Where nothing may be done twice, no call is compared with NumPy: the call that was watched tells what that takes,
-        and of the next calls some are compiled code's and some NumPy's. `began_ns`: when the call came to Python."""
-        trial, alike = specialization.trial, without_values(shape_key(args, kwargs))
-        if trial is not None and trial.plan_ns and trial.alike != alike:
-            trial.others += 1
-            if trial.others > _MOST_OTHERS and trial.begun_anew < _MOST_BEGUN_ANEW:
-                specialization.trial = Trial(begun_anew=trial.begun_anew + 1)  # of calls as they are made now
-            elif trial.others > _MOST_OTHERS:
-                self._end_trial(specialization, bound, "")
-            return self._in_plan(specialization, bound, args, kwargs, out)
-        if trial is not None and len(trial.numpy_ns) < len(trial.plan_ns):
-            start_ns = time.perf_counter_ns()
-            result = self._in_numpy(args, kwargs, out)
-            trial.numpy_ns.append(time.perf_counter_ns() - start_ns)
-            return result
-        start_ns, events, measured_s = time.perf_counter_ns(), effects.Settling.events, effects.Settling.measured_s
-        result = self._in_plan(specialization, bound, args, kwargs, out)
-        is_measured = (effects.Settling.measured_s - measured_s) * 1e9 > 0.2 * (time.perf_counter_ns() - start_ns)
-        if (effects.Settling.events != events or is_measured) and specialization.settling < _MOST_SETTLING:
-            specialization.settling += 1
-            return result
-        took_ns, watched_ns = time.perf_counter_ns() - start_ns, min(self._watched_ns.get(call_key(args, kwargs), [0]))
-        if watched_ns and self._loses_to_watched(took_ns, watched_ns):
-            self._end_trial(
-                specialization,
-                bound,
-                f"plain Python takes {watched_ns / 1e3:.1f} us, compiled code {took_ns / 1e3:.1f} us",
-            )
-        elif trial is not None:
-            trial.alike = alike
-            # What Python does to find the program is a part of later calls too, where those do not find it in C.
-            trial.plan_ns.append(took_ns + (start_ns - began_ns if specialization.is_found_in_python else 0))
-            if trial.is_over:
-                self._end_trial(specialization, bound, trial.why_numpy)
-                if trial.is_short and specialization.versions and not specialization.is_found_in_python and out is None:
-                    self._try_as_later_calls_go(specialization, bound.without_data(), args, kwargs)
-        return result
-
-    def _end_trial(self, specialization: Specialization, bound: Bound, reason: str) -> None:
-        specialization.trial = specialization.runner = None
-        if reason:
-            specialization.run_in_numpy(bound, reason)
-        self._publish(specialization)
-
-    def _try_as_later_calls_go(
-        self, specialization: Specialization, bound: Bound, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> None:
-        """Another trial of short calls, that come by here no more: finding their program in C, by what its guards read, may take
-        longer than all else."""
-        trial, in_plan = Trial(), super().__call__
-        key, names = shape_key(args, kwargs)[: len(args) + len(kwargs)], tuple(kwargs)
-
-        def run(*args: Any, **kwargs: Any) -> Any:
-            self.forget_stayed()  # the plan's turn would come here again
-            is_plan = len(trial.plan_ns) <= len(trial.numpy_ns)
-            start_ns = time.perf_counter_ns()
-            result = (in_plan if is_plan else self.__wrapped__)(*args, **kwargs)
-            (trial.plan_ns if is_plan else trial.numpy_ns).append(time.perf_counter_ns() - start_ns)
-            if not trial.is_over:
-                self.stay(key, names, run)
-            elif trial.why_numpy:
-                self._end_trial(specialization, bound, trial.why_numpy)
-            return result
-
-        self.stay(key, names, run)
-
-    @staticmethod
-    def _loses_to_watched(took_ns: int, watched_ns: int) -> bool:
-        return took_ns > _SLOWER_THAN_WATCHED * watched_ns
 
     def _way_of(
         self, specialization: Specialization, bound: Bound, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -268,7 +223,11 @@ class Serving(DeviceCalls):
             self._in_plan(specialization, own, call.args, call.kwargs, None)
 
         with marked_active(self):
-            times = compare(run, Reference(self.__wrapped__, traced, program), Call("first", args, kwargs), bound)
+            reference, itself = (
+                Reference(self.__wrapped__, traced, program),
+                self if specialization.runner is None else None,
+            )
+            times = compare(run, reference, Call("first", args, kwargs), bound, itself)
         if times is None or not times.loses:
             return False
         reason = f"NumPy takes {times.numpy_ns / 1e3:.1f} us, compiled code {times.compiled_ns / 1e3:.1f} us"

@@ -66,6 +66,7 @@ class Specialization:
         self.is_found_in_python = False  # at each call, since C cannot read its arguments
         self.out_runner: Callable[[Mapping[str, Any], Any], Any] | None = None
         self.why_numpy: dict[str, str] = {}  # of kinds of calls
+        self.lost_at: dict[str, dict[str, int]] = {}  # of the largest calls that lost: how many bits their sizes have
         self.large_from = SMALL_WORK  # large calls below this much work lose against NumPy
         self.large_reason = ""
         self.launches: Launches | None = None  # of the latest call that a version was made for, on a device
@@ -136,7 +137,16 @@ class Specialization:
         kind = self._kind(bound)
         if kind.startswith("large") and evaluate(work_of(self.program), bound.sizes) < self.large_from:
             return self.large_reason
+        if kind in self.lost_at and self._is_much_larger(kind, bound):
+            with self._lock:  # it may be another matter
+                self.why_numpy.pop(kind, None)
         return self.why_numpy.get(kind)
+
+    def _is_much_larger(self, kind: str, bound: Bound) -> bool:
+        """Whether a call has a size that is several times as large as in all calls that lost: the iterations of loops count for
+        no kind."""
+        lost, is_loop = self.lost_at[kind], any(one.name in ("for", "while") for one in self.program.operations)
+        return is_loop and any(bits > lost.get(name, bits) + 1 for name, bits in _bits_of(bound).items())
 
     def run_in_numpy(self, bound: Bound, reason: str, *, at_any_size: bool = False) -> None:
         """Calls like this one lose against NumPy: their version is withdrawn, or left to larger calls."""
@@ -144,6 +154,9 @@ class Specialization:
             kind = self._kind(bound)
             if kind.startswith("small") or at_any_size:
                 self.why_numpy[kind] = reason
+                if not at_any_size:
+                    lost = self.lost_at.setdefault(kind, {})
+                    lost.update({name: max(bits, lost.get(name, 0)) for name, bits in _bits_of(bound).items()})
                 self.versions = [v for v in self.versions if not v.label.startswith(f"{kind} ")]
             else:
                 self.large_from = 1 << evaluate(work_of(self.program), bound.sizes).bit_length()
@@ -458,3 +471,7 @@ def _rank(version: plan.Version) -> int:
     if version.label.endswith("any size"):
         return 3
     return 1 if version.label.startswith("small") else 2
+
+
+def _bits_of(bound: Bound) -> dict[str, int]:
+    return {name: abs(size).bit_length() for name, size in bound.sizes.items()}

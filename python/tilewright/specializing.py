@@ -69,6 +69,7 @@ class Specializing(_face.Dispatcher):
         self._specializations: list[Specialization] = []
         self._refused: dict[tuple[Any, ...], Error] = {}
         self._begun: dict[tuple[Any, ...], Any] = {}  # traces that wait for what a watched call shows
+        self._unseen: dict[tuple[Any, ...], Exception] = {}  # errors of traces behind watched calls, for the next ones
         self._watched_ns: dict[tuple[Any, ...], list[int]] = {}  # how long such calls took that ran watched
         self._watched_alike: Counter[tuple[Any, ...]] = Counter()  # how many, by all but their words and numbers
         self._raised_watched: set[tuple[Any, ...]] = set()  # calls that raised something while they were watched
@@ -110,6 +111,8 @@ class Specializing(_face.Dispatcher):
             key = ("on a device", *key)  # the host may take it
         if key in self._refused:
             raise copy.copy(self._refused[key])
+        if (unseen := self._unseen.pop(key, None)) is not None:
+            raise unseen
         with self._lock:
             if (found := self._found(args, kwargs)) is not None:  # another thread has been here
                 return found
@@ -257,7 +260,7 @@ class Specializing(_face.Dispatcher):
         if binding is None:
             specialization.runner = function_of(specialization)
             return
-        if specialization.trial is not None:  # its calls come by here
+        if specialization.trial is not None and not specialization.trial.is_in_c:  # its calls come by here
             specialization.runner = function_of(specialization)
             return
         text, objects = specialization.plan_text(), specialization.objects()
@@ -290,6 +293,7 @@ class Specializing(_face.Dispatcher):
             self.takes_out = takes_out(self.__wrapped__)
             self._forget_stays()
             self._begun.clear()
+            self._unseen.clear()
             self._watched_ns.clear()
             self._watched_alike.clear()
             self._raised_watched.clear()

@@ -8,7 +8,8 @@ from typing import Any
 
 _TRIED = 3  # calls of each side, where none may be made twice
 # Short calls cost next to nothing, and another process that has the core for a turn takes longer than they do.
-_SHORT_NS, _TRIED_SHORT, _LEAST_SHORT = 5_000_000, 6, 2
+_SHORT_NS, _TRIED_SHORT = 5_000_000, 6
+_CLEARLY_SHORT = {2: 2.0, 3: 1.5, 4: 1.25}  # by how many times one side is faster, and of how many calls of each
 _WORTH = 1.02  # compiled code may take that much longer: a call's noise
 # Compiled code needs no more of them that takes so much less, or more, than NumPy.
 _CLEARLY_FASTER, _CLEARLY_SLOWER = 0.8, 2.0
@@ -25,6 +26,23 @@ class Trial:
     alike: Any = None  # what is the same in all of them
     others: int = 0  # calls that were not such
     begun_anew: int = 0  # how many trials were given up for those
+    is_in_c: bool = False  # the dispatcher finds the program, as it will later
+    was_watched: bool = False  # a call before: NumPy's first one is not cold
+    is_settling: bool = False  # some compiled call said nothing
+
+    def add(self, plan_ns: int, says_something: bool) -> None:
+        """A call by compiled code, and whether later ones take such a time."""
+        if says_something:
+            self.plan_ns.append(plan_ns)
+        else:
+            self.is_settling = True
+
+    @property
+    def is_numpys_turn(self) -> bool:
+        return len(self.numpy_ns) < max(len(self.plan_ns), self.is_settling)
+
+    def is_far_slower(self, plan_ns: int) -> bool:
+        return bool(self.numpy_ns) and plan_ns > _CLEARLY_SLOWER * min(self.numpy_ns)
 
     @property
     def is_over(self) -> bool:
@@ -32,9 +50,14 @@ class Trial:
         if not warm or not self.numpy_ns:
             return False
         if self.is_short:
-            loses = len(warm) >= _LEAST_SHORT and min(warm) > _CLEARLY_SLOWER * max(self.numpy_ns)
-            return loses or len(warm) >= _TRIED_SHORT
-        numpy_ns = min(self.numpy_ns) if len(self.numpy_ns) > 1 else self.numpy_ns[0] / _COLD
+            # The shortest of some calls: others may have waited for another process.
+            least = min(len(warm), len(self.numpy_ns))
+            ratio = min(warm) / min(self.numpy_ns)
+            clearly = _CLEARLY_SHORT.get(least, _CLEARLY_SHORT[max(_CLEARLY_SHORT)])
+            is_clear = least >= min(_CLEARLY_SHORT) and not 1 / clearly < ratio < clearly
+            return is_clear or len(warm) >= _TRIED_SHORT
+        is_cold = len(self.numpy_ns) == 1 and not self.was_watched
+        numpy_ns = min(self.numpy_ns) / (_COLD if is_cold else 1)
         is_clear = min(warm) < _CLEARLY_FASTER * numpy_ns or min(warm) > _CLEARLY_SLOWER * max(self.numpy_ns)
         return is_clear or len(warm) >= _TRIED
 

@@ -24,7 +24,7 @@ FLOORS: dict[str, str] = {
                 " rounding stage_shares tolerance trials work workload",
     "specializations": "debug explain jitted placement result_table specialization stage_records stored tuning",
     "export": "export",
-    "functions": "bound_method call_keys decorator device_calls numpy_calls patched_run plan_calls serving specializing",
+    "functions": "bound_method call_keys decorator device_calls numpy_calls patched_run plan_calls serving specializing tried_calls",
     "commands": "__main__ cli",
 }  # fmt: skip
 NOT_YET: tuple[str, ...] = ()

@@ -299,7 +299,7 @@ def test_histograms_of_numbers_of_any_size_and_close_to_each_other(dtype, bins, 
 
 
 def test_more_bins_than_floats_count_are_looked_up(monkeypatch):
-    monkeypatch.setattr(counts, "_BINS_IN_FLOATS", 1)
+    monkeypatch.setattr(counts, "BINS_IN_FLOATS", 1)
     looked_up = tilewright.jit(lambda x, bins, low, high: np.histogram(x, bins, (low, high)), strict=True)
     for dtype in FLOATS:
         edges = np.linspace(-1.5, 2.0, 31).astype(dtype)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import tilewright
-from from_text import function_of
-from tilewright import held_elsewhere
 from tilewright.strided_copies import copy_as_it_lies, same_view
 
 pytestmark = pytest.mark.compile
@@ -358,27 +355,3 @@ def test_workspaces_that_are_only_read_and_functions_that_call_themselves_stay_b
         x = np.arange(8.0)
         assert np.array_equal(compiled(x), compute(x))
     assert any(one.versions for one in compiled.specializations)
-
-
-def test_all_objects_of_the_process_are_gone_through_a_few_times_at_most(monkeypatch):
-    """Each call gives what others hold, and that may take a second in a process with many objects."""
-    whole = []
-
-    def collect(generation=2):
-        if generation == 2:
-            whole.append(generation)
-            time.sleep(0.2)
-        return 0
-
-    monkeypatch.setattr(held_elsewhere.gc, "collect", collect)
-    monkeypatch.setattr(held_elsewhere, "_took_s", 0.0)
-    monkeypatch.setattr(held_elsewhere, "_begun_s", time.perf_counter())
-    calls = "    total = total + len(kept())\n" * 20
-    f = function_of(
-        f"KNOWN = [[1, 2], [3]]\n\ndef kept():\n    print(end='')\n    return KNOWN\n\n"
-        f"def f(x):\n    total = x * 0\n{calls}    return total\n"
-    )
-    compiled = tilewright.jit(f)
-    for _ in range(2):
-        assert np.array_equal(compiled(np.ones(3)), np.full(3, 40.0))
-    assert 0 < len(whole) < 8

@@ -211,7 +211,8 @@ def test_compiled_calls_are_timed_as_later_ones_go(monkeypatch):
     """Without what a first call takes in Python, which is more than all of a short one."""
     seen = []
 
-    def compare(run, reference, call, bound):
+    def compare(run, reference, call, bound, itself):
+        assert itself is compiled
         frames = []
         sys.setprofile(lambda frame, event, _: frames.append(frame.f_code.co_name) if event == "call" else None)
         try:
@@ -221,7 +222,8 @@ def test_compiled_calls_are_timed_as_later_ones_go(monkeypatch):
         seen.append(frames)
 
     monkeypatch.setattr(comparison, "compare", compare)
-    np.testing.assert_array_equal(tilewright.jit(smoothed, strict=True)(SMALL), smoothed(SMALL))
+    compiled = tilewright.jit(smoothed, strict=True)
+    np.testing.assert_array_equal(compiled(SMALL), smoothed(SMALL))
     assert seen == [["run"]]
 
 

@@ -76,7 +76,7 @@ def test_a_short_loop_that_cannot_stay_one_is_unrolled_after_all(monkeypatch: py
 
 
 def test_what_does_not_fit_at_all_is_refused_by_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trace_limits, "MAX_VALUES", 20)
+    monkeypatch.setattr(trace_limits, "MAX_VALUES", 10)  # twice as many without copies
     with pytest.raises(tilewright.TraceError, match="more than 20 operations"):
         tilewright.jit(lowest_around, strict="kernels")(A, POINTS.copy())
 

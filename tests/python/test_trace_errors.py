@@ -94,12 +94,6 @@ EXPECTED: dict[str, tuple[str, str, str]] = {
         "loops: a while on x > 1, <array bool[x.0]>; the truth of an array of several elements is an error. "
         "Use np.any or np.all.",
     ),
-    "while_that_sets": (
-        "trace_refused.py",
-        "while_that_sets",
-        "loops: y after a while that sets it; whether the while runs at all depends on the data. Set y before"
-        " the loop.",
-    ),
     "writes_and_rebinds": (
         "trace_refused.py",
         "writes_and_rebinds",

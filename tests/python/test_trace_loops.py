@@ -360,13 +360,6 @@ def takes_the_index(x):
     return x
 
 
-def set_in_a_while(x):
-    while x.sum() > 1:
-        v = x * 2
-        x = x / 2
-    return v
-
-
 def written_and_rebound(x):
     y = x.copy()
     z = y
@@ -383,7 +376,6 @@ def written_and_rebound(x):
         (sometimes_set, "loops: v after an if on data; both branches must give"),
         (another_dtype_each_time, "loops: y, which an iteration begins as float64[3] and ends as float32[3]"),
         (takes_the_index, "loops: the value of i while tracing; it is the index of a loop"),
-        (set_in_a_while, "loops: v after a while that sets it; whether the while runs at all depends on the data"),
     ],
 )
 def test_refusals_name_line_and_reason(function: Any, text: str) -> None:

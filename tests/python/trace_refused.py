@@ -22,13 +22,6 @@ def branch_of_two_kinds(x):
     return y  # the if is the place
 
 
-def while_that_sets(x):
-    while np.abs(x).max() > 1:  # here
-        y = x
-        x = x / 2
-    return y
-
-
 def while_on_array(x):
     while x > 1:  # here
         x = x / 2

@@ -2,23 +2,13 @@
 #include "python/native/face/stayed_calls.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace tilewright::face {
 namespace {
 
 constexpr std::size_t kMostCalls = 8;
-
-/// Whether an array has such a shape and that very dtype.
-bool is_such_an_array(PyObject* value, PyObject* shape, PyObject* dtype) {
-    if (!PyArray_CheckExact(value)) return false;
-    auto* array = numpy_array(value);
-    if (PyArray_NDIM(array) != PyTuple_Size(shape) || reinterpret_cast<PyObject*>(PyArray_DESCR(array)) != dtype)
-        return false;
-    for (int k = 0; k < PyArray_NDIM(array); ++k)
-        if (PyLong_AsLongLong(PyTuple_GetItem(shape, k)) != PyArray_DIM(array, k)) return false;
-    return true;
-}
 
 /// Whether it is a function with that code.
 bool has_code(PyObject* value, PyObject* code) {
@@ -29,32 +19,52 @@ bool has_code(PyObject* value, PyObject* code) {
     return own.get() == code;
 }
 
-/// Whether an argument is as a part of the key says; false, so that Python looks, where that cannot be said.
-bool fits(PyObject* value, PyObject* part) {
-    if (value == part) return true;
-    if (PyTuple_Check(part)) {
-        PyObject *first = PyTuple_GetItem(part, 0), *second = PyTuple_GetItem(part, 1);
-        if (PyTuple_Check(first)) return is_such_an_array(value, first, second);
-        if (reinterpret_cast<PyObject*>(Py_TYPE(value)) != first) return false;
-        return PyObject_RichCompareBool(value, second, Py_EQ) == 1; // of one class, str, bool or int
+/// Nothing with a Python error for no shape.
+std::optional<StayedCalls::Part> read_part(PyObject* item) {
+    using Kind = StayedCalls::Part::Kind;
+    if (!PyTuple_Check(item)) return StayedCalls::Part{PyType_Check(item) ? Kind::type : Kind::itself, item, {}, {}};
+    if (PyTuple_Size(item) != 2) return std::nullopt;
+    PyObject *first = PyTuple_GetItem(item, 0), *second = PyTuple_GetItem(item, 1);
+    if (!PyTuple_Check(first)) return StayedCalls::Part{Kind::value, first, second, {}};
+    StayedCalls::Part part{Kind::array, first, second, {}};
+    for (Py_ssize_t k = 0; k < PyTuple_Size(first); ++k)
+        part.shape.push_back(static_cast<npy_intp>(PyLong_AsLongLong(PyTuple_GetItem(first, k))));
+    if (PyErr_Occurred()) return std::nullopt;
+    return part;
+}
+
+/// False, so that Python looks, where it cannot be said.
+bool fits(PyObject* value, const StayedCalls::Part& part) {
+    using Kind = StayedCalls::Part::Kind;
+    if (part.kind == Kind::array) {
+        if (!PyArray_CheckExact(value)) return false;
+        auto* const array = numpy_array(value);
+        return PyArray_NDIM(array) == static_cast<int>(part.shape.size()) &&
+               reinterpret_cast<PyObject*>(PyArray_DESCR(array)) == part.second &&
+               std::equal(part.shape.begin(), part.shape.end(), PyArray_DIMS(array));
     }
-    return PyType_Check(part) ? reinterpret_cast<PyObject*>(Py_TYPE(value)) == part : has_code(value, part);
+    auto* const type = reinterpret_cast<PyObject*>(Py_TYPE(value));
+    if (part.kind == Kind::value) // of one class, str, bool or int
+        return type == part.first && (value == part.second || PyObject_RichCompareBool(value, part.second, Py_EQ) == 1);
+    return value == part.first || (part.kind == Kind::type ? type == part.first : has_code(value, part.first));
 }
 
 } // namespace
 
 bool StayedCalls::add(PyObject* key, PyObject* names, PyObject* run) {
     bool is_key = PyTuple_Check(key) && PyTuple_Check(names) && PyTuple_Size(names) <= PyTuple_Size(key);
+    Call call{Ref::borrowed(key), Ref::borrowed(names), Ref::borrowed(run), 0, {}};
     for (Py_ssize_t k = 0; is_key && k < PyTuple_Size(key); ++k) {
-        PyObject* const part = PyTuple_GetItem(key, k);
-        is_key = !PyTuple_Check(part) || PyTuple_Size(part) == 2;
+        const std::optional<Part> part = read_part(PyTuple_GetItem(key, k));
+        is_key = part.has_value();
+        if (is_key) call.parts.push_back(*part);
     }
     if (!is_key) {
         PyErr_SetString(PyExc_TypeError,
                         "stay: the key is a tuple, with a part for each argument; names are some of them.");
         return false;
     }
-    Call call{Ref::borrowed(key), Ref::borrowed(names), Ref::borrowed(run)};
+    call.named = PyTuple_Size(names);
     if (calls_.size() < kMostCalls)
         calls_.push_back(std::move(call));
     else
@@ -69,18 +79,17 @@ void StayedCalls::clear() {
 
 Ref StayedCalls::find(PyObject* args, PyObject* kwargs) const {
     const Py_ssize_t positional = PyTuple_Size(args), keywords = kwargs ? PyDict_Size(kwargs) : 0;
-    const auto found = std::ranges::find_if(calls_, [&](const Call& call) {
-        PyObject *key = call.key.get(), *names = call.names.get();
-        bool same = PyTuple_Size(key) == positional + keywords && PyTuple_Size(names) == keywords;
+    for (const Call& call : calls_) {
+        bool same = static_cast<Py_ssize_t>(call.parts.size()) == positional + keywords && call.named == keywords;
         for (Py_ssize_t k = 0; same && k < positional; ++k)
-            same = fits(PyTuple_GetItem(args, k), PyTuple_GetItem(key, k));
+            same = fits(PyTuple_GetItem(args, k), call.parts[static_cast<std::size_t>(k)]);
         for (Py_ssize_t k = 0; same && k < keywords; ++k) {
-            PyObject* const value = PyDict_GetItemWithError(kwargs, PyTuple_GetItem(names, k));
-            same = value && fits(value, PyTuple_GetItem(key, positional + k));
+            PyObject* const value = PyDict_GetItemWithError(kwargs, PyTuple_GetItem(call.names.get(), k));
+            same = value && fits(value, call.parts[static_cast<std::size_t>(positional + k)]);
         }
-        return same;
-    });
-    return found == calls_.end() ? Ref() : Ref::borrowed(found->run.get());
+        if (same) return Ref::borrowed(call.run.get());
+    }
+    return Ref();
 }
 
 int StayedCalls::traverse(visitproc visit, void* arg) const {

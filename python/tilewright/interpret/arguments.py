@@ -43,6 +43,7 @@ from ..symbolic.graph import Value
 from ..symbolic.number import Symbolic
 from ..symbolic.scalars import SymInt, SymScalar
 from ..symbolic.sizes import Size
+from ..symbolic.stages import HandedAsList
 from ..symbolic.symbols import free_name
 from ..symbolic.tracer import Tracer
 from .generators import SymGenerator
@@ -329,7 +330,8 @@ class Inputs:
     def pin(self, value: Any) -> None:
         """Its identity decides something: another object needs another program."""
         path = self.path_of(value)
-        if path is not None and not isinstance(value, (list, dict, set, collections.deque, functools.partial)):
+        is_container = isinstance(value, (list, dict, set, collections.deque, functools.partial, HandedAsList))
+        if path is not None and not is_container:
             self._guard(path, "is", value, "its identity decides")
 
     def has(self, owner: Any, name: str, is_there: bool) -> None:

@@ -206,7 +206,7 @@ def form_of(tracer: Tracer, item: Any) -> ListForm | None:
         return ListForm(inner.dtype, inner.kind, (Size.constant(len(item)),), "list")
     if getattr(item, "kinds", None):
         is_float = isinstance(item, SymArray) and item.kinds == {"float", "scalar"} and item.dtype == np.float64
-        return ListForm(item.dtype, "either") if is_float and item.which is None else None
+        return ListForm(item.dtype, "either") if is_float else None
     if isinstance(item, RunComplex):
         return None
     if isinstance(item, SymArray):
@@ -254,7 +254,19 @@ def repeated(tracer: Tracer, place: Place, items: list[Any], times: Any) -> Arra
     if form is not None:
         return ArrayList(tracer, call_numpy(tracer, np.full, ((times,), items[0], form.dtype), {}), form, place)
     made: list[Any] = items * times
-    tracer.cache.setdefault("repeated", {})[id(made)] = made, place
+    _may_lie_in_an_array(tracer, place, made, only_written=False)
+    return made
+
+
+def _may_lie_in_an_array(tracer: Tracer, place: Place, made: list[Any], only_written: bool) -> None:
+    tracer.cache.setdefault("may lie in arrays", {})[id(made)] = made, place, only_written
+
+
+def of_comprehension(tracer: Tracer, place: Place, made: list[Any]) -> list[Any]:
+    """What a comprehension made item by item: Python's list, until a loop of the run indexes its rows or writes its numbers."""
+    kind = type(made[0]) if made else None
+    if tracer.checked is not None and place not in tracer.list_forms and (kind is list or kind in _KINDS):
+        _may_lie_in_an_array(tracer, place, made, only_written=kind is not list)
     return made
 
 
@@ -262,8 +274,13 @@ def refuse_plain(tracer: Tracer, held: Any, key: Any, is_written_in_region: bool
     """Of such a list, where it has to lie in an array, the trace begins again."""
     if type(held) is not list or not held:
         return
-    known, place = tracer.cache.get("repeated", {}).get(id(held), (None, None))
-    if known is not held or tracer.list_forms.get(place, True) is None or not is_position(key):
+    known, place, only_written = tracer.cache.get("may lie in arrays", {}).get(id(held), (None, None, False))
+    if (
+        known is not held
+        or (only_written and not is_written_in_region)
+        or tracer.list_forms.get(place, True) is None
+        or not is_position(key)
+    ):
         return
     in_loop = isinstance(key, SymInt) and not tracer.loops.keys().isdisjoint(key.size.symbols())
     if in_loop or is_written_in_region or isinstance(key, (RunScalar, SymArray)):

@@ -108,8 +108,11 @@ class BehindLoops(ReboundArrays):
         asked = f"loops: {name} after the loop that made it, {what}"
         return Pending.refused(lambda: self.tracer.error(asked, why, what_to_do))
 
-    def _once_run(self, node: ast.stmt, name: str, value: Any, length: Size | None, was_set: bool) -> Any:
-        """A variable that only an iteration sets, read after the loop, whose range has that length; whether it was set before."""
+    def _once_run(  # noqa: PLR0917
+        self, node: ast.stmt, name: str, value: Any, length: Size | None, was_set: bool, has_run: Any = None
+    ) -> Any:
+        """A variable that only an iteration sets, read after the loop, whose range has that length; whether it was set before.
+        `has_run`: of a while, whether it had an iteration."""
         tracer = self.tracer
         made = self.frame.variables.get(name, MISSING) if value is MISSING else value
         here = (self.place(node), name)
@@ -119,12 +122,10 @@ class BehindLoops(ReboundArrays):
             if needs is not None and not self._has_iteration(length):
                 raise ReadBehind(needs)
             if length is None:
-                raise self.error(
-                    node, f"loops: {name} after a while that sets it",
-                    "whether the while runs at all depends on the data", f"Set {name} before the loop.",
-                )  # fmt: skip
-            message = f"cannot access local variable '{name}' where it is not associated with a value"
-            tracer.require(">=", length, 1, message, UnboundLocalError)
+                self._check_that_it_ran(name, has_run)
+            else:
+                message = f"cannot access local variable '{name}' where it is not associated with a value"
+                tracer.require(">=", length, 1, message, UnboundLocalError)
             if not sizes_in(made).isdisjoint(tracer.loops.keys() - tracer.open_loops):
                 raise self.error(
                     node, f"loops: {name} after the loop that sets it",
@@ -134,6 +135,12 @@ class BehindLoops(ReboundArrays):
 
         has_no_value = isinstance(made, Pending) and made.has_no_value
         return Pending(read, leads_to=lambda: [made], needs=needs, has_no_value=has_no_value)
+
+    def _check_that_it_ran(self, name: str, has_run: Any) -> None:
+        """NumPy runs a call whose while has no iteration: the variable is not set then."""
+        truth = has_run.read() if isinstance(has_run, Pending) else has_run
+        if truth is not True:
+            self.tracer.check(truth.value, f"{name} behind a while that has no iteration")
 
     def _has_iteration(self, length: Size | None) -> bool:
         """Whether a loop over a range of that length, None of one that data end, has one for certain."""

@@ -16,7 +16,7 @@ from ..ops.stages import materialized
 from ..symbolic import from_data
 from ..symbolic.arrays import SymArray
 from ..symbolic.compressed import Compressed
-from ..symbolic.graph import COMPLEX128
+from ..symbolic.graph import BOOL, COMPLEX128, FLOAT64, INT64
 from ..symbolic.number import Symbolic, refuse_kinds
 from ..symbolic.run_numbers import RunComplex
 from ..symbolic.scalars import SymInt, SymScalar, size_of
@@ -41,6 +41,13 @@ _SUM = """
 def sum(items, start):
     total = start + items[0]
     for item in items[1:]:
+        total = total + item
+    return total
+"""
+_SUM_OF_NONE = """
+def sum(items, start):
+    total = start
+    for item in items:
         total = total + item
     return total
 """
@@ -269,6 +276,14 @@ class Builtins(Part):
             return False
         return is_long(self.tracer, self.tracer.resolve(items.sizes[0]))
 
+    def _may_be_empty(self, items: Any) -> bool:
+        """Whether they are numbers that may be none at all, as iterations of a loop or data decide, and Python's 0 in place of
+        NumPy's sum is a number that a program has."""
+        items = items.array if isinstance(items, ArrayList) else items
+        if items.ndim > 1 or (self.tracer.is_of_data(items.sizes[0]) and items.dtype not in (BOOL, INT64, FLOAT64)):
+            return False
+        return self.tracer.decide_if_same_in_all_iterations(">=", items.sizes[0], 1) is not True
+
     def _as_written(self, node: ast.Call, text: str, *args: Any) -> Any:
         """The call of a builtin as the Python that it stands for."""
         (definition,) = ast.parse(text).body
@@ -281,7 +296,7 @@ class Builtins(Part):
         # sum() adds from the left, an array's rows too.
         items = materialized(items)
         if self._is_long(items):
-            return self._as_written(node, _SUM, items, start)
+            return self._as_written(node, _SUM_OF_NONE if self._may_be_empty(items) else _SUM, items, start)
         for item in items:
             start = start + item
         return start

@@ -65,6 +65,7 @@ from .staged_draws import DrawsAreStages, GeneratorMethod, StagedGenerator, draw
 from .staged_lists import FILLING, FilledByLoop, StagedList
 from .staged_texts import ArrayAsBytes, StagedText
 from .state import Part, State
+from .tables import get_of
 from .unknown_callees import UnknownCallees
 from .vectorized import ATTRIBUTES, Vectorized, applied, vectorized
 
@@ -325,15 +326,11 @@ class Calls(Part):
                                      "Return the value, and collect it at the caller.")  # fmt: skip
                 if type(bound_to) is list and function.__name__ in ("append", "insert") and not kwargs:
                     return function(*args)  # which keeps what it is handed
-            if (
-                type(bound_to) is dict
-                and function.__name__ == "get"
-                and len(args) == 2
-                and self.inputs.is_object(args[1])
-            ):
-                key, otherwise = args
-                found = self._run(node, function, [key, MISSING], kwargs)
-                return otherwise if found is MISSING else found
+            if function.__name__ == "get" and (found := get_of(self.tracer, bound_to, args)) is not NotImplemented:
+                return found
+            if function.__name__ == "get" and len(args) == 2 and self.inputs.is_object(args[1]):
+                found = self._run(node, function, [args[0], MISSING], kwargs)
+                return args[1] if found is MISSING else found
             return self._run(node, function, args, kwargs)
         if self.inputs.is_object(bound_to) or not is_pure_method(function, bound_to):
             raise self._refuse_effect(node, f"{ast.unparse(node.func)}()")

@@ -195,7 +195,8 @@ def attributes_of(made: Any) -> dict[str, Any]:
 
 
 def reached(frame: Frame | None, tracer: Tracer, *first: tuple[str, Any]) -> Iterator[tuple[str, Any]]:
-    """All that a function's variables lead to, also through objects that it makes, each with the name of the variable."""
+    """All that a function's variables lead to, also through objects that it makes, each with the name of the variable; of plain
+    values in containers none, which lead nowhere."""
     pending = [*first, *_variables(frame)]
     seen: set[int] = set()
     for name, item in pending:
@@ -210,9 +211,9 @@ def reached(frame: Frame | None, tracer: Tracer, *first: tuple[str, Any]) -> Ite
         elif isinstance(item, Traversed):
             pending += ((name, part) for part in item.of)
         elif isinstance(item, (list, tuple, set, frozenset, collections.deque)):
-            pending += ((name, part) for part in item)
+            pending += [(name, part) for part in item if type(part) not in _LEADS_NOWHERE]
         elif isinstance(item, dict):
-            pending += ((name, part) for part in item.values())
+            pending += [(name, part) for part in item.values() if type(part) not in _LEADS_NOWHERE]
         elif tracer.is_made(item):
             pending += ((name, part) for part in attributes_of(item).values())
         elif isinstance(item, inspect.BoundArguments):
@@ -224,6 +225,9 @@ def reached(frame: Frame | None, tracer: Tracer, *first: tuple[str, Any]) -> Ite
         elif isinstance(item, InterpretedFunction):
             parameters = inspect.signature(item.parameters).parameters.values()
             pending += (*_variables(item.frame), *((one.name, one.default) for one in parameters))
+
+
+_LEADS_NOWHERE = frozenset([int, float, bool, complex, str, bytes, type(None)])
 
 
 def holds_traced(value: Any, tracer: Tracer) -> bool:

@@ -111,7 +111,7 @@ def keep_where_slow(tracer: Tracer, place: Place, begun: int) -> None:
 
 
 def _is_kept(tracer: Tracer, place: Place) -> bool:
-    return (place in tracer.kept or place in tracer.list_forms) and place not in tracer.unrolled
+    return (place in tracer.kept or tracer.list_forms.get(place) is not None) and place not in tracer.unrolled
 
 
 _FILLED, _POSITION = " the list of a comprehension", " position in the list of a comprehension"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -13,6 +14,7 @@ RETURNED = " returned"
 VALUE = " value"
 
 
+@functools.lru_cache(maxsize=8192)
 def has_return(node: ast.stmt) -> bool:
     """Whether a return is in a loop's body."""
     return isinstance(node, (ast.For, ast.While)) and bool(_returns(node.body))
@@ -69,6 +71,7 @@ def _nones_of(node: ast.Return) -> set[int]:
     return {k for k, item in enumerate(items) if isinstance(item, ast.Constant) and item.value is None}
 
 
+@functools.lru_cache(maxsize=8192)
 def has_break(loop: ast.For | ast.While) -> bool:
     """Whether a break of this very loop is in its body."""
     return any(isinstance(item, ast.Break) for item in _of_this_loop(loop.body))

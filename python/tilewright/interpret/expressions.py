@@ -20,7 +20,7 @@ from ..symbolic.number import Symbolic
 from ..symbolic.operators import BINARY, python_operator
 from ..symbolic.run_numbers import RunBool, RunScalar
 from ..symbolic.scalars import SymInt, SymScalar, known_exponent
-from .array_lists import ArrayList, ListItem, check_item, refuse_plain, repeated
+from .array_lists import ArrayList, ListItem, check_item, of_comprehension, refuse_plain, repeated
 from .branches import Branches
 from .calls import Calls
 from .carried import memory_in, reached
@@ -28,6 +28,7 @@ from .comprehensions import as_list, keep_where_slow
 from .frame import Frame, InterpretedFunction
 from .iterators import TracedIterator
 from .kept_objects import KeptObject
+from .picked import READING, Use, picked
 from .plain_arrays import made_by_call
 from .pure import is_pure_numpy
 from .sequences import sequence_of
@@ -36,6 +37,7 @@ from .staged_cells import ChangesShape
 from .staged_lists import StagedList
 from .staged_texts import StagedText
 from .state import Part, State
+from .tables import has_key, item_of
 from .variables import Variables
 
 _NAMES: dict[type[ast.operator], str] = {
@@ -74,6 +76,8 @@ class Expressions(Part):
         self.operators = calls.operators
         # By their identities, comprehensions whose lists nobody has but a function that reads them.
         self.handed_alone: dict[int, ast.ListComp] = {}
+        # Of subscripts that give what nobody keeps: whether it is read, or unpacked.
+        self.uses: dict[int, tuple[ast.expr, Use]] = {}
         self.variables = Variables(state, self.evaluate, calls.made.set, calls.operators)
 
     def evaluate(self, node: ast.expr) -> Any:
@@ -152,6 +156,8 @@ class Expressions(Part):
         return table
 
     def _eval_BinOp(self, node: ast.BinOp) -> Any:
+        self.is_only(node.left, "read")
+        self.is_only(node.right, "read")
         left, right = self.evaluate(node.left), self.evaluate(node.right)
         self.at(node)
         if self.operators.found(result := self.operators.binary(node, _NAMES[type(node.op)], left, right)):
@@ -293,6 +299,9 @@ class Expressions(Part):
                 if isinstance(operation, ast.NotIn):
                     found = np.logical_not(found)
                 return self._go_on(node, position, right, python_scalar_cast(self.tracer, bool, found))
+            if (found := has_key(self.tracer, right, left)) is not NotImplemented:
+                found = self.negated(node, found) if isinstance(operation, ast.NotIn) else found
+                return self._go_on(node, position, right, found)
             if isinstance(left, SymArray):
                 raise self.error(node, f"testing whether {ast.unparse(node.left)} is in something",
                                  "its elements are known only when the compiled function runs",
@@ -419,11 +428,18 @@ class Expressions(Part):
     # -- attributes, items, calls ----------------------------------------------------------------------------
 
     def _eval_Attribute(self, node: ast.Attribute) -> Any:
+        if node.attr in READING:
+            self.is_only(node.value, "read")
         owner = self.evaluate(node.value)
         self.at(node)
         return self.calls.get_attribute(node, owner, node.attr)
 
+    def is_only(self, node: ast.expr, use: Use) -> None:
+        if isinstance(node, ast.Subscript):
+            self.uses[id(node)] = node, use
+
     def _eval_Subscript(self, node: ast.Subscript) -> Any:
+        self.is_only(node.value, "read")
         owner = self.evaluate(node.value)
         key = self.evaluate(node.slice)
         self.at(node)
@@ -432,9 +448,15 @@ class Expressions(Part):
         self.refuse_object(node, owner, *self.variables.in_key(owner, key))
         self.inputs.pin(key)
         refuse_plain(self.tracer, owner, key, is_written_in_region=False)
+        item = picked(self.tracer, owner, key, self.uses.get(id(node), (node, ""))[1])
+        if item is not NotImplemented:
+            return item
         if is_builder(owner):
             return built(self.tracer, owner, key)
-        return self._constant_or_held(owner[key]) if isinstance(owner, SymArray) else owner[key]
+        if isinstance(owner, SymArray):
+            return self._constant_or_held(owner[key])
+        in_table = item_of(self.tracer, owner, key)
+        return owner[key] if in_table is NotImplemented else in_table
 
     def _constant_or_held(self, element: Any) -> Any:
         """An integer of an array that the function itself makes of constants is that integer: widths of pads are sizes."""
@@ -499,7 +521,7 @@ class Expressions(Part):
             made_here.append(self.evaluate(node.elt))
             if id(node) in self.handed_alone:
                 keep_where_slow(self.tracer, self.place(node), begun)
-        return made_here
+        return of_comprehension(self.tracer, self.place(node), made_here)
 
     def _eval_ListItem(self, node: ListItem) -> Any:
         item = self.evaluate(node.value)

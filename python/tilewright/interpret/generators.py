@@ -112,7 +112,7 @@ class SymGenerator:
             raise DrawsAreStages  # the data decide which value each later draw gets
         innermost = self.iterations[-1] if self.iterations else None
         if tracer.blocks[-1] is not (innermost.block if innermost is not None else self.home):
-            raise DrawsAreStages  # in a branch, or in a loop that it was not made in
+            raise DrawsAreStages(move=count == _ONE)  # in a branch, or in a loop that it was not made in
         before = self._before(len(self.iterations))
         if innermost is not None:
             innermost.drawn = tracer.resolve(innermost.drawn + count)
@@ -230,7 +230,7 @@ def _steps(tracer: Tracer, first: Size, step: int = 0, count: Size | None = None
     return tracer.add("cast", (made,), {}, _UINT64, made.shape)
 
 
-def _doubles(tracer: Tracer, words: Value) -> Value:
+def doubles_of(tracer: Tracer, words: Value) -> Value:
     shape = words.shape
     top = tracer.add("right_shift", (words, tracer.constant(11, _UINT64)), {}, _UINT64, shape)
     whole = tracer.add("cast", (top,), {}, FLOAT64, shape)
@@ -241,7 +241,7 @@ def _one_draw(tracer: Tracer, words: SymArray, before: Size) -> Value:
     state = [_word(tracer, words, k) for k in range(4)]
     high, low = _state(tracer, state, _steps(tracer, before + 1))
     none = tracer.constant(0, _UINT64)
-    return _doubles(tracer, tracer.add("pcg64_word", (high, low, *state[2:], none, none), {}, _UINT64, ()))
+    return doubles_of(tracer, tracer.add("pcg64_word", (high, low, *state[2:], none, none), {}, _UINT64, ()))
 
 
 def _draws(tracer: Tracer, words: SymArray, before: Size, count: Size) -> Value:
@@ -257,6 +257,6 @@ def _draws(tracer: Tracer, words: SymArray, before: Size, count: Size) -> Value:
     down = [tracer.add("index", (half,), {"index": [WHOLE, NEWAXIS]}, _UINT64, (rows, _ONE)) for half in starts]
     along = [tracer.add("index", (half,), {"index": [NEWAXIS, WHOLE]}, _UINT64, (_ONE, row)) for half in jumps]
     table = tracer.add("pcg64_word", (*down, *state[2:], *along), {}, _UINT64, (rows, row))
-    made = _doubles(tracer, table)
+    made = doubles_of(tracer, table)
     flat = tracer.add("reshape", (made,), {}, FLOAT64, (tracer.resolve(rows * length),), "random")
     return tracer.add("index", (flat,), {"index": [WHOLE]}, FLOAT64, (count,), "random")

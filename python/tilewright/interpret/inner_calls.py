@@ -227,7 +227,7 @@ class _Inner:
         self.plain, self.compiled_calls, self.misses = _Calls(), _Calls(), _Calls()
         self.least_s = _CALL_S
         self.compiled: Any = None
-        self.is_given_up = False
+        self.is_given_up = self.is_left = False
         self._unmeasured = 0  # calls before the next one that is measured
         self._scope = {} if name in home.__code__.co_freevars else home.__globals__
         self.cell = types.CellType(self._looked_at(self._measured(function, self._note_plain)))
@@ -263,10 +263,18 @@ class _Inner:
             is_apart = all(map(is_plain, given)) and list(map(sys.getrefcount, given)) == before
             is_apart = is_apart and self._is_handed_alike(args, kwargs, given)
             if not is_apart or max(counts, default=0) > _ONE_OWNER or not _is_new(result, given):
-                self._give_up()
+                self._leave_as_it_is()
             return result
 
         return call
+
+    def _leave_as_it_is(self) -> None:
+        """It is not compiled as a whole; whether to look at what it calls, later calls tell: the first one may be short."""
+        if self.compiled is not None or self.plain.took_s > _DEEPER_S:
+            self._give_up()
+        else:
+            self.is_left = True
+            self.cell.cell_contents = self._measured(self.function, self._note_plain)
 
     def _handed(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Sequence[Any]:
         """What compiled code is handed in such a call."""
@@ -308,14 +316,14 @@ class _Inner:
         self._unmeasured = _MEASURED - 1 if is_often else 0
         if self.compiled is not None or (self.plain.count < _SEEN and self.plain.took_s <= _WORTH_S):
             return
-        if self.plain.mean_s < self.least_s:
+        if self.plain.mean_s < (_DEEPER_S if self.is_left else self.least_s):
             self.cell.cell_contents, self.is_given_up = self.function, True
         elif self.plain.took_s > _WORTH_S and here.account is not None and not here.account.may_try:
             here.account.waiting.append(self)
             self.cell.cell_contents = self.function
         elif self.plain.took_s > _WORTH_S:
             self._unmeasured = 0
-            self.compiled = self._compiled()
+            self.compiled = None if self.is_left else self._compiled()
             if self.compiled is None:
                 self._give_up()
             else:
@@ -359,6 +367,9 @@ class _InnerLoop(_Inner):
         handed = self.loop.uses.handed(args)
         self.kinds = None if handed is None else handed.kinds
         return args if handed is None else handed.values
+
+    def _leave_as_it_is(self) -> None:
+        self._give_up()
 
     def _is_handed_alike(self, args: Sequence[Any], kwargs: Mapping[str, Any], given: Sequence[Any]) -> bool:
         """A list whose items get another type is no array's."""

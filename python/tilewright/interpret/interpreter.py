@@ -32,6 +32,7 @@ from ..symbolic.scalars import SymInt, size_of
 from ..symbolic.sizes import Size
 from ..symbolic.tracer import Tracer
 from ..symbolic.values import ShortLoop
+from . import moved_draws, moved_states  # noqa: F401  (kinds of generators)
 from .appended_lists import AppendedLists
 from .arguments import Inputs
 from .array_lists import ArrayList
@@ -265,6 +266,8 @@ class Interpreter(Part):
         self.evaluate(node.value)
 
     def _exec_Assign(self, node: ast.Assign) -> None:
+        if all(isinstance(target, (ast.Tuple, ast.List)) for target in node.targets):
+            self.expressions.is_only(node.value, "unpacked")
         value = self.evaluate(node.value)
         for target in node.targets:
             self.assign(target, value)

@@ -46,3 +46,36 @@ def place_of(tracer: Tracer, arrays: Iterable[np.ndarray]) -> tuple[str, int, in
     """Of the call that made the first of the arrays of which it is known."""
     known = tracer.cache.get("plain arrays", {})
     return next((known[id(array)][1] for array in arrays if id(array) in known), None)
+
+
+class PlainResults:
+    """Arrays and numbers of NumPy's that a function returns beside what is computed, and that no argument went into."""
+
+    def __init__(self, tracer: Tracer) -> None:
+        self._tracer = tracer
+        self._arrays: dict[int, tuple[Any, SymArray]] = {}
+
+    def made_anew(self, item: Any) -> SymArray | None:
+        """A value of the program that each call makes; None of what it cannot be."""
+        tracer, dtype = self._tracer, getattr(item, "dtype", None)
+        if (
+            dtype is None
+            or dtype.kind not in "biufc"
+            or not dtype.isnative
+            or dtype.itemsize > (16 if dtype.kind == "c" else 8)
+        ):
+            return None
+        if isinstance(item, np.generic):
+            return SymArray.fresh(tracer, tracer.constant(item, item.dtype), is_scalar=True)
+        inputs = tracer.cache["inputs"]
+        if type(item) is not np.ndarray or not item.flags.writeable or inputs.is_outer(item):
+            return None
+        if id(item) not in self._arrays:
+            if any(np.may_share_memory(item, other) for other, _ in self._arrays.values()):
+                return None  # who writes into the one sees it in the other
+            if item.ndim:
+                value = copied(tracer, inputs.captured_array(item).read())
+            else:
+                value = tracer.constant(item[()], item.dtype)
+            self._arrays[id(item)] = item, SymArray.fresh(tracer, value, is_scalar=False, c_order=True)
+        return self._arrays[id(item)][1]

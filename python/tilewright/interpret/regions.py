@@ -198,9 +198,12 @@ class Regions(Settling):
         loop = tracer.add("while", [c.initial for c in carried], {}, BOOL, (), blocks=(test, block))
         self._hand_out(loop, carried)
         once = Size.constant(1) if isinstance(node.test, ast.Constant) else None
+        has_run = self.frame.variables.get(ran)
         for variable, value in after.items():
             if not variable.startswith(VALUE):
-                self.frame.variables[variable] = self._once_run(node, variable, value, once, variable in was_set)
+                self.frame.variables[variable] = self._once_run(
+                    node, variable, value, once, variable in was_set, has_run
+                )
         objects.end(self.frame.variables)
         self._note_unchanged(arrays, self.frame.variables.pop(ran, None))
         self._take_from_cells(node)

@@ -166,8 +166,9 @@ def sequence_of_numbers(tracer: Tracer, items: Arguments[Any]) -> Sequence:
 
 
 def is_long(tracer: Tracer, length: Size) -> bool:
-    """Whether so many items need a loop that stays one."""
-    return tracer.is_of_data(length) or tracer.value_of(length) > MAX_UNROLLED_ITERATIONS
+    """Whether so many items need a loop that stays one: many, or another number in each iteration of a loop."""
+    differs = not tracer.loops.keys().isdisjoint(length.symbols())
+    return differs or tracer.is_of_data(length) or tracer.value_of(length) > MAX_UNROLLED_ITERATIONS
 
 
 def array_of_program(tracer: Tracer, node: ast.AST, value: Any) -> Any:

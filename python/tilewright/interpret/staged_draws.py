@@ -27,15 +27,26 @@ if TYPE_CHECKING:
     from ..symbolic.tracer import Tracer
 
 
-_GLOBAL = "global generator"
-
-
 class DrawsAreStages(BaseException):
-    """A draw that kernels do not make: the trace begins again. `globally`: from the generator of np.random.normal()."""
+    """A draw that kernels do not make: the trace begins again. `globally`: from the generator of np.random.normal(). `move`: single
+    draws are kernels' all the same (moved_draws.py)."""
 
-    def __init__(self, globally: bool = False) -> None:
+    def __init__(self, globally: bool = False, *, move: bool = False) -> None:
         super().__init__(globally)
-        self.globally = globally
+        self.globally, self.move = globally, move
+
+
+# Methods of which kernels draw one number, and the arguments that such calls have at most.
+SINGLE = {
+    np.random.Generator: {"random": 0, "uniform": 2, "integers": 2, "choice": 1, "normal": 2, "standard_normal": 0},
+    np.random.RandomState: {
+        "rand": 0, "random": 0, "random_sample": 0, "ranf": 0, "uniform": 2, "randint": 2, "choice": 1, "normal": 2,
+        "standard_normal": 0, "randn": 0,
+    },
+}  # fmt: skip
+# What stands for a generator of a kind whose state is the program's (moved_draws.py).
+MOVED: dict[type, Callable[..., StagedGenerator]] = {}
+_MOVED = "moved generators"
 
 
 @dataclass
@@ -53,9 +64,23 @@ class StagedGenerator:
         """`kind`: Generator or RandomState. `held`: the name that stages have for it; else `of` is the one that is meant."""
         self.tracer, self.kind, self.held, self.of = tracer, kind, held, of
         self.is_of_the_caller = False
+        self.home = tracer.blocks[-1]
         # What the last draw gave: the next one comes behind it.
         self.order = SymArray.fresh(tracer, number, is_scalar=False)
         tracer.orders.append(self.order)
+
+    def would_move(self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+        """Whether it is a draw of one number that kernels can make, in a loop or a branch: one by Python takes longer."""
+        tracer = self.tracer
+        if tracer.draws_move or tracer.checked is None or len(tracer.blocks) < 2:
+            return False
+        return len(args) <= SINGLE[self.kind].get(name, -1) and kwargs.get("size") is None and kwargs.get("p") is None
+
+    def give_back(self) -> None:
+        """The generator itself is where the program has it."""
+
+    def take(self) -> None:
+        """The program has it where the generator itself is."""
 
     def handed(self) -> Raw:
         """As statements are handed it that Python runs: the generator itself."""
@@ -69,9 +94,11 @@ class StagedGenerator:
 
     def call(self, name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         tracer = self.tracer
+        if self.would_move(name, args, kwargs):
+            raise DrawsAreStages(move=True)
         method: Callable[..., Any] = getattr(self.kind, name)  # or NumPy's own AttributeError
         row = DRAWS.get(name)
-        args, kwargs = materialized(list(args)), {key: materialized(value) for key, value in kwargs.items()}
+        args, kwargs = [_drawn_of(one) for one in args], {key: _drawn_of(value) for key, value in kwargs.items()}
         callee = method if self.of is None else getattr(self.of, name)
         of = f"held[{self.held!r}].{name}" if self.held else ""
         twin_name = f"numpy.random.{self.kind.__name__}.{name}"
@@ -90,17 +117,28 @@ class StagedGenerator:
         return None if gives == () else result
 
 
+def _drawn_of(value: Any) -> Any:
+    """What a draw is handed: of a number its value alone decides, whether it is NumPy's or Python's."""
+    return value.of_one_kind() if getattr(value, "kinds", None) else materialized(value)
+
+
 @contextmanager
 def drawn_by(tracer: Tracer, order: SymArray, given: Any) -> Iterator[None]:
-    """A call that is handed generators comes behind the draws before it, and those after it behind the call; any may draw from
-    NumPy's global one. `order`: of such calls."""
-    generators = [*_generators_in(given), *(one for key, one in tracer.cache.items() if key == _GLOBAL)]
+    """A call that is handed generators comes behind the draws before it, and those after it behind the call. `order`: of such
+    calls."""
+    drawing = tracer.cache.get("global generator")
+    generators = [*_generators_in(given), *([drawing] if drawing is not None else [])]
+    moved = [one for one in tracer.cache.get(_MOVED, ()) if one.home in tracer.blocks]
+    for one in moved:
+        one.give_back()
     behind = Stage("behind($0, $1)", "lambda held, a0, a1: 0")
     for one in generators:
         order.write(tracer.call(behind, [order.read(), one.order.read()], INT64, ()))
     yield
     for one in generators:
         one.order.write(order.read())
+    for one in moved:
+        one.take()
 
 
 def _generators_in(given: Any) -> Iterator[StagedGenerator]:
@@ -115,7 +153,7 @@ def of_the_caller(tracer: Tracer, words: SymArray, name: str) -> StagedGenerator
     """A Generator that the call finds outside of itself; `name`: of the argument that leads to it."""
     held = f"g{len(tracer.stages) + 1}"
     stage = call_of("tilewright.lent.current", lent.current, [name], {}, 1, held)
-    made = StagedGenerator(tracer, np.random.Generator, tracer.call(stage, [words.read()], INT64, ()), held)
+    made = _generator(tracer, np.random.Generator, tracer.call(stage, [words.read()], INT64, ()), held)
     made.is_of_the_caller = True
     tracer.cache.setdefault("generators of the caller", []).append(made)
     return made
@@ -130,31 +168,40 @@ def made_here(
     gives = ()
     name = f"numpy.random.{function.__name__}"
     number = add_stage(tracer, name, function, list(args), dict(kwargs), gives, None, held)
-    return StagedGenerator(tracer, kind, number, held)
+    return _generator(tracer, kind, number, held)
+
+
+def _generator(tracer: Tracer, kind: type, number: Value, held: str, of: Any = None) -> StagedGenerator:
+    made = (MOVED[kind] if tracer.draws_move else StagedGenerator)(tracer, kind, number, held, of)
+    if tracer.draws_move:
+        tracer.cache.setdefault(_MOVED, []).append(made)
+    return made
 
 
 def draw_globally(tracer: Tracer, name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """np.random.normal() and its like."""
-    if _GLOBAL not in tracer.cache:
+    if "global generator" not in tracer.cache:
         raise DrawsAreStages(globally=True)
-    return tracer.cache[_GLOBAL].call(name, args, kwargs)
+    return tracer.cache["global generator"].call(name, args, kwargs)
 
 
 def begin(tracer: Tracer) -> None:
     """Before all draws from the global generator."""
     stage = Stage("numpy.random.get_state()", "lambda held, a0: callee()", "numpy.random.get_state", lent.begin)
     number = tracer.call(stage, [tracer.constant(0)], INT64, ())
-    made = StagedGenerator(tracer, np.random.RandomState, number, "", np.random.mtrand._rand)
-    tracer.cache[_GLOBAL] = made
+    made = _generator(tracer, np.random.RandomState, number, "", np.random.mtrand._rand)
+    tracer.cache["global generator"] = made
 
 
 def end(tracer: Tracer) -> None:
     """Behind all draws. Those from generators that live on are made whoever needs what was drawn; from the global one
     nothing is to be undone any more."""
     for one in tracer.cache.get("generators of the caller", []):
+        one.give_back()
         drawn = Stage(f"{one.held}.bit_generator", "lambda held, a0: 0")
         tracer.call(drawn, [one.order.read()], INT64, ())
-    found: StagedGenerator | None = tracer.cache.get(_GLOBAL)
+    found: StagedGenerator | None = tracer.cache.get("global generator")
     if found is not None:
+        found.give_back()
         stage = Stage("numpy.random.set_state()", "lambda held, a0: callee()", "numpy.random.set_state", lent.done)
         tracer.call(stage, [found.order.read()], INT64, ())

@@ -13,6 +13,7 @@ from typing import Any
 
 from ..callees import is_decided_by_data, is_pure, watching, watching_effects
 from ..effects import Made, Replay, is_asked, parts_of
+from ..held_elsewhere import only_new_garbage
 from ..taken_ways import Branch, Site, Way, watch_branches
 from .outlined import RETURNED, Outline, outline_of, pick, replace_part
 from .pure import is_numpys, may_be_stage, module_of
@@ -39,7 +40,8 @@ def run_watched(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     if not isinstance(root, types.FunctionType):
         return function(*args, **kwargs)
     look = Look(_look_at, watch_branches(root.__code__), parts=parts_of, limits=Limits())
-    return _watched(function, (), look)(*args, **kwargs)
+    with only_new_garbage():
+        return _watched(function, (), look)(*args, **kwargs)
 
 
 def run_again(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], made: Sequence[Made]) -> Any:

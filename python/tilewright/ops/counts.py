@@ -19,7 +19,7 @@ from .shapes import as_array
 from .stages import Gives, add_stage
 
 _LARGEST_EDGE = 2**53  # of Python integers that are floats as they are
-_BINS_IN_FLOATS = 2**24  # float32 has all integers up to it
+BINS_IN_FLOATS = 2**24  # float32 has all integers up to it
 
 
 def _places(x: Any, edges: Any, first: Any, last: Any, bins: Any) -> Any:
@@ -34,7 +34,7 @@ def _places(x: Any, edges: Any, first: Any, last: Any, bins: Any) -> Any:
     return np.where(is_in, at, bins)
 
 
-def _places_in_floats(x: Any, first: Any, last: Any, bins: Any) -> Any:
+def places_in_floats(x: Any, first: Any, last: Any, bins: Any) -> Any:
     """The same of fewer bins than floats count: vector code throughout, since nothing is looked up. Edges are computed
     as np.linspace computes them (the last one never decides); a step of 0 has no edges that rise."""
     extent = np.subtract(last, first)
@@ -48,11 +48,11 @@ def _places_in_floats(x: Any, first: Any, last: Any, bins: Any) -> Any:
 
 # Each part of the elements has counts of its own, in the caches: then parts run in parallel. Integers add up to the same in
 # any order.
-_PARTS = 16
-_MOST_BINS_OF_PARTS = 1024
+PARTS = 16
+MOST_BINS_OF_PARTS = 1024
 
 
-def _counts(places: Any, bins: Any, parts: Any) -> Any:
+def counts_of(places: Any, bins: Any, parts: Any) -> Any:
     """How many places are each number below `bins`. Places of what fails a check, infinities say, may be any number."""
     counts = np.zeros((parts, bins + 1), np.int64)
     size = (len(places) + parts - 1) // parts
@@ -76,13 +76,13 @@ def _sums_of_blocks(places: Any, weights: Any, bins: Any, block: Any) -> Any:
     return sums[:, :bins]
 
 
-def _ends_of(x: Any) -> Any:
+def ends_of(x: Any) -> Any:
     first, last = np.min(x), np.max(x)
     is_one = first == last
     return np.where(is_one, first - 0.5, first)[()], np.where(is_one, last + 0.5, last)[()]
 
 
-def _even(first: Any, last: Any, count: Any, dtype: Any) -> Any:
+def even_edges(first: Any, last: Any, count: Any, dtype: Any) -> Any:
     return np.linspace(first, last, count, dtype=dtype)
 
 
@@ -98,7 +98,7 @@ def _refusal(tracer: Tracer) -> Exception:
     )
 
 
-def _given_ends(tracer: Tracer, given: Any) -> tuple[float, float]:
+def given_ends(tracer: Tracer, given: Any) -> tuple[float, float]:
     first, last = given
     for end in (first, last):
         if isinstance(end, Symbolic) or not isinstance(end, (int, float)) or isinstance(end, (bool, np.generic)):
@@ -131,7 +131,7 @@ def histogram(
     if not is_counted or density not in (None, False, True):
         raise _refusal(tracer)
     added = None if weights is None else _weights(tracer, weights, array)
-    if added is not None and not tracer.decide("<=", size_of(bins), _MOST_BINS_OF_PARTS):
+    if added is not None and not tracer.decide("<=", size_of(bins), MOST_BINS_OF_PARTS):
         raise _refusal(tracer)
     is_short = array.dtype.kind in "iu" and array.dtype.itemsize <= 4
     if not is_short and array.dtype not in (np.float32, np.float64):
@@ -144,22 +144,22 @@ def histogram(
         x = np.ravel(array)  # type: ignore[call-overload]  # one of ours
         x = x.astype(FLOAT64) if is_short else x
         if range is None:
-            first, last = followed(tracer, "histogram", _ends_of, x)
+            first, last = followed(tracer, "histogram", ends_of, x)
             tracer.check(np.isfinite(last - first).read(), "np.histogram() of what has no finite ends")
         else:
-            first, last = _given_ends(tracer, range)
-        edges = as_array(tracer, followed(tracer, "histogram", _even, first, last, bins + 1, x.dtype))
+            first, last = given_ends(tracer, range)
+        edges = as_array(tracer, followed(tracer, "histogram", even_edges, first, last, bins + 1, x.dtype))
         rises: Any = np.all(edges[:-1] < edges[1:])
         tracer.check(rises.read(), "np.histogram() of more bins than numbers")
-        if bins < _BINS_IN_FLOATS:
-            places = followed(tracer, "histogram", _places_in_floats, x, first, last, bins)
+        if bins < BINS_IN_FLOATS:
+            places = followed(tracer, "histogram", places_in_floats, x, first, last, bins)
         else:
             places = followed(tracer, "histogram", _places, x, edges, first, last, bins)
         if added is not None:
             sums = followed(tracer, "histogram", _sums_of_blocks, places, added.astype(FLOAT64), bins, _BLOCK)
             counts = np.sum(sums.astype(added.dtype), axis=0, dtype=added.dtype)
-        elif tracer.decide("<=", size_of(bins), _MOST_BINS_OF_PARTS):
-            counts = followed(tracer, "histogram", _counts, places, bins, _PARTS)
+        elif tracer.decide("<=", size_of(bins), MOST_BINS_OF_PARTS):
+            counts = followed(tracer, "histogram", counts_of, places, bins, PARTS)
         else:
             gives = Gives(INT64, (bins + 1,))
             counts = add_stage(tracer, "numpy.bincount", np.bincount, [places], {"minlength": bins + 1}, gives)[:bins]

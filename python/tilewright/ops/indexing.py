@@ -158,7 +158,7 @@ def _slice(tracer: Tracer, part: slice, extent: Size) -> tuple[Size, int, Size]:
 
 @provides
 def get_item(array: SymArray, key: Any) -> Any:
-    key = _ranges_as_arrays(key)
+    key = lists_as_arrays(key)
     before = array.tracer.made
     try:
         return _part(array, key)
@@ -172,13 +172,13 @@ def get_item(array: SymArray, key: Any) -> Any:
         return taken
 
 
-def _ranges_as_arrays(key: Any) -> Any:
-    """NumPy takes a range in a key as the array of its numbers."""
+def lists_as_arrays(key: Any) -> Any:
+    """NumPy takes a range, or a list that lies in an array, as the array of its numbers."""
     if isinstance(key, tuple):
-        return tuple(map(_ranges_as_arrays, key))
+        return tuple(map(lists_as_arrays, key))
     if isinstance(key, range):
         return np.arange(key.start, key.stop, key.step)
-    return key.as_array() if hasattr(key, "as_array") and hasattr(key, "iterations") else key
+    return key.as_array() if hasattr(key, "as_array") and not isinstance(key, SymArray) else key
 
 
 def _has_arrays(key: Any) -> bool:
@@ -319,7 +319,7 @@ def _gathered(array: SymArray, keys: tuple[Any, ...]) -> Any:
 
 @provides
 def set_item(array: SymArray, key: Any, value: Any) -> None:
-    key = _ranges_as_arrays(key)
+    key = lists_as_arrays(key)
     before = array.tracer.made
     try:
         _set_part(array, key, value)

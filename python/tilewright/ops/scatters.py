@@ -20,10 +20,12 @@ from ..symbolic.sizes import Size
 from ..symbolic.stages import ON_DEVICE
 from ..symbolic.tracer import Tracer
 from .as_loops import checked_before, followed
+from .indexing import lists_as_arrays
 from .operands import BOOL, check_stored, operand_of, shape_of, to_value, weak_type
 from .shapes import as_array
 
 _MOST_POSITIONS = 3
+_MOST_IN_KERNELS = 4096  # values: a stage's call takes as long as adding so many one by one
 
 
 def _written_1(a: Any, values: Any, axes: Any, i: Any) -> None:
@@ -112,20 +114,25 @@ def _written_in_turn(tracer: Tracer, array: SymArray, key: Sequence[Any], value:
 
 
 def changed_at(tracer: Tracer, ufunc: np.ufunc, array: Any, key: Any, other: Any) -> bool:
-    """ufunc.at(array, key, other): whether a loop of the program is it. Of an argument, parts of which others may write;
-    memory of the function's own is a stage's, for which there is a twin of all threads."""
+    """ufunc.at(array, key, other): whether a loop of the program is it. Of an argument, parts of which others may write, of few
+    positions, and in loops: a stage is handed copies. Else memory of the function's own is a stage's, for which there is a twin
+    of all threads."""
     if tracer.follow is None or tracer.checked is None or tracer.untaken is ON_DEVICE or ufunc.nin != 2:
         return False
     if not any("d" in types for types in ufunc.types):
         return False  # of integers alone: their operands are rarely of one dtype, as an int beside int32 is not
-    if not isinstance(array, SymArray) or array.is_scalar or array.storage.argument is None:
+    if not isinstance(array, SymArray) or array.is_scalar:
         return False
     begun = tracer.made
     try:
         held = as_array(tracer, other)
+        is_large = tracer.value_of(tracer.total(held.sizes)) > _MOST_IN_KERNELS and len(tracer.blocks) == 1
+        if is_large and array.storage.argument is None:
+            return False
         loop = ufunc.resolve_dtypes((array.dtype, held.dtype, None))
         if held.dtype != array.dtype or loop != (array.dtype,) * 3:
             return False
+        key = lists_as_arrays(key)
         found = _one_by_one(tracer, array, key if isinstance(key, tuple) else (key,), held)
         if found is None or found[1] or len(found[2]) > len(_CHANGED):
             return False

@@ -100,6 +100,27 @@ def _parts_as_one(first: View, second: View) -> View | None:
     return View("index", {"index": items}, second.shape)
 
 
+def _index_first(first: View, second: View) -> View | None:
+    """x.T[i] as x[:, i]: it needs no transposed copy of all of x; None where axes that are left would change their order."""
+    if first.operation != "transpose" or second.operation != "index":
+        return None
+    items = second.attributes["index"]
+    if any(isinstance(item, NewAxis) for item in items):
+        return None
+    axes: list[int] = first.attributes["axes"]
+    left = [axis for axis, item in zip(axes, items, strict=True) if not isinstance(item, Size)]
+    if left != sorted(left):
+        return None
+    return View("index", {"index": [items[axes.index(axis)] for axis in range(len(axes))]}, second.shape)
+
+
+def _simplified(chain: tuple[View, ...]) -> tuple[View, ...]:
+    """The same view in fewer steps, from the first one on."""
+    while len(chain) > 1 and (both := _index_first(*chain[:2]) or _parts_as_one(*chain[:2])) is not None:
+        chain = (both, *chain[2:])
+    return chain
+
+
 def refusing(what: str, function: Callable[..., Any] | None = None) -> Any:
     """A method for what needs the elements themselves: that of the array, where no element of another one decides them."""
 
@@ -302,8 +323,11 @@ class SymArray(ArrayLike):
         return self._read[1]
 
     def _through_views(self, value: Value) -> Value:
-        for view in self.chain:
-            value = view.apply(self.tracer, value)
+        chain = self.chain
+        while chain:
+            if len(chain) > 1 and (both := _index_first(*chain[:2])) is not None:
+                chain = (both, *chain[2:])
+            value, chain = chain[0].apply(self.tracer, value), chain[1:]
         return value
 
     def _of_no_layout(self, asked: str, what_to_do: str) -> Exception:
@@ -387,8 +411,7 @@ class SymArray(ArrayLike):
     def _rebuilt(self, base: Value, chain: tuple[View, ...], value: Value) -> Value:
         if not chain:
             return value
-        if len(chain) > 1 and (both := _parts_as_one(*chain[:2])) is not None:
-            return self._rebuilt(base, (both, *chain[2:]), value)
+        chain = _simplified(chain)
         view = chain[0]
         inner = self._rebuilt(view.apply(self.tracer, base), chain[1:], value) if len(chain) > 1 else value
         tracer = self.tracer

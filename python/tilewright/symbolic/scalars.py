@@ -162,7 +162,8 @@ class SymInt(Number):
                 return theirs / runs if swapped else runs / theirs
             # The quotient of the doubles is Python's quotient of the integers.
             return mine.divide_unchecked(theirs, swapped)
-        if isinstance(other, (float, SymScalar)) and not isinstance(other, np.generic):
+        is_complex = type(getattr(other, "hint", other)) is complex
+        if isinstance(other, (float, SymScalar)) and not isinstance(other, np.generic) and not is_complex:
             if not swapped:
                 return self.as_float() / other
             if isinstance(is_zero := self == 0, TruthOfTheRun):
@@ -170,9 +171,27 @@ class SymInt(Number):
             if is_zero:
                 raise ZeroDivisionError("division by zero")
             return self.as_float().divide_unchecked(other, True)
+        if is_complex and isinstance(other, (complex, SymScalar)):
+            return self._divide_complex(other, swapped)
         if isinstance(other, (Symbolic, np.ndarray, np.generic)):
             return self._ufunc(other, name, swapped)
         return NotImplemented
+
+    def _divide_complex(self, other: Any, swapped: bool) -> Any:
+        """Beside a complex number of Python's."""
+        tracer = self.tracer
+        if tracer.checked is None:
+            pair = (number_of_the_call(other), self.__index__())
+            return operator.truediv(*(pair if swapped else reversed(pair)))
+        is_of_a_loop, hint = self._is_of_a_loop(), getattr(other, "hint", other)
+        expected = None if is_of_a_loop else hint / self.hint if swapped else self.hint / hint  # or Python's own error
+        number = other.value if isinstance(other, SymScalar) else tracer.constant(other, COMPLEX128)
+        values = tracer.cast(self.as_float().value, COMPLEX128), number
+        made = OPERATIONS.complex_quotient(tracer, *(reversed(values) if swapped else values))
+        if is_of_a_loop:  # each iteration checks what Python may raise
+            return made
+        sources = frozenset({*self.size.symbols(), *getattr(other, "sources", ())})
+        return SymScalar(tracer, made.value, expected, sources)
 
     def __pow__(self, other: Any) -> Any:
         if isinstance(other, RealOfTheRun):

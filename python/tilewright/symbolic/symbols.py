@@ -6,6 +6,7 @@ from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from .before_reshape import BeforeReshape
 from .decided import Decided
 from .graph import BOOL, INT64, Value
 from .operators import COMPARE
@@ -29,6 +30,7 @@ class Symbols(Values):
 
     def __init__(self, function_name: str, file: str, decided: Decided | None = None) -> None:
         super().__init__(function_name, file, decided)
+        self.before_reshape = BeforeReshape(self.resolve)
         self.loops: dict[str, LoopIndex] = {}
         self.slices: dict[str, Any] = {}  # the count of a slice by limits of the run: (limits, extent, start, count)
         self.sizes: dict[str, int] = {}

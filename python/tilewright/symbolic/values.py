@@ -13,6 +13,7 @@ import numpy as np
 from ..errors import TraceError
 from . import trace_limits
 from .argument import Argument
+from .before_reshape import BeforeReshape
 from .decided import Decided
 from .graph import BOOL, INT64, Block, Value
 from .located import NO_RULE, Located, pushed, where
@@ -35,11 +36,16 @@ class ShortLoop:
 class Values(Located):
     """The values of a trace, in the blocks that are being written."""
 
+    before_reshape: BeforeReshape
+
     def __init__(self, function_name: str, file: str, decided: Decided | None = None) -> None:
         super().__init__(function_name, file, decided)
         self.made = 0  # values so far
         self.short: dict[tuple[str, int, int], ShortLoop] = {}  # by their places
         self.dropped = 0  # those of them that are of runs of a loop's body which another run has replaced
+        self.copies = 0  # those that iterations of unrolled loops made beside the first
+        self.copying_from: int | None = None  # how many there were before such an iteration, while it runs
+        self.unrolled_once: set[tuple[str, int, int]] = set()  # loops whose first iteration ran
         self.undone: list[range] = []  # numbers of values of rules that came to nothing
         # The blocks that are being written, outermost first.
         self.blocks: list[Block] = [Block()]
@@ -65,8 +71,14 @@ class Values(Located):
         return self.made - self.dropped
 
     @property
+    def most_values(self) -> int:
+        """How many the program may have: fewer where most are copies."""
+        return trace_limits.MAX_VALUES * (1 if 2 * self._copies_so_far >= self.values_left else 2)
+
+    @property
     def is_too_long(self) -> bool:
-        return self.values_left >= trace_limits.MAX_VALUES or self.made >= trace_limits.MAX_MADE
+        is_long = self.values_left >= trace_limits.MAX_VALUES and self.values_left >= self.most_values
+        return is_long or self.made >= trace_limits.MAX_MADE
 
     def add(
         self,
@@ -82,12 +94,19 @@ class Values(Located):
             self.keep_a_loop()
             self.keep_a_short_loop(trace_limits.MAX_VALUES // 4)
             error = self.error(
-                f"loops: more than {trace_limits.MAX_VALUES} operations were traced",
+                f"loops: more than {self.most_values} operations were traced",
                 "a program that is unrolled this far does not compile in useful time",
                 "Write the loop with array operations, or leave it out of the compiled function.",
             )
             error.is_too_long = True
             raise error
+        is_copy = operation == "cast" and operands[0].dtype == dtype
+        instead = None if is_copy else self.before_reshape.instead(
+            operation, operands, attributes,
+            lambda before, others, sizes: self.add(operation, before, others, dtype, sizes, call_name),
+        )  # fmt: skip
+        if instead is not None:
+            operation, (operands, attributes) = "reshape", instead
         if operation == "index" and Size.constant(0) in shape and operands[0].shape:
             # Of no elements none is read: Halide would warn of places that lie outside.
             return self.zeros(dtype, shape)
@@ -119,10 +138,21 @@ class Values(Located):
         """An iteration of an unrolled loop."""
         known = self.short.get(place, ShortLoop(1))
         known.values, known.running = known.values - self.values_left, known.running + 1
+        is_copy = place in self.unrolled_once and self.copying_from is None  # with those of loops inside
+        self.unrolled_once.add(place)
+        if is_copy:
+            self.copying_from = self.values_left
         try:
             yield
         finally:
             known.values, known.running = known.values + self.values_left, known.running - 1
+            if is_copy:
+                self.copies, self.copying_from = self._copies_so_far, None
+
+    @property
+    def _copies_so_far(self) -> int:
+        running = 0 if self.copying_from is None else self.values_left - self.copying_from
+        return self.copies + max(running, 0)
 
     def keep_a_short_loop(self, least: int) -> None:
         """The one of whose values most would not be there, if these are more than so many."""

@@ -25,7 +25,7 @@ from ..interpret.interpreter import Interpreter
 from ..interpret.kept_objects import KeptObject
 from ..interpret.moving_arrays import Moves
 from ..interpret.outlined import is_part
-from ..interpret.plain_arrays import WrittenWithTraced
+from ..interpret.plain_arrays import PlainResults, WrittenWithTraced
 from ..interpret.protocols import call_without_source
 from ..interpret.pure import is_named_tuple
 from ..interpret.source import source_of
@@ -54,7 +54,6 @@ from ..symbolic.trace_limits import MAX_RANK, MAX_VALUES
 from ..symbolic.tracer import Tracer
 from ..taken_ways import only_way, was_watched
 from .emit import Emitter, digest_of, quoted
-from .known_results import KnownResults
 from .returned_views import Leaf, SharedMemory, own_value
 
 _INPUTS = ("array", "hidden", "scalar")
@@ -116,6 +115,7 @@ class Traced:
     stages: Mapping[str, Stage]  # by their texts in the program
     function: Any = field(repr=False)
     traced_by: str = "source"
+    draws_move: bool = False  # by kernels, from states that stages take and give back
 
     @property
     def may_be_repeated(self) -> bool:
@@ -409,6 +409,7 @@ def _trace_decided(root: types.FunctionType, once: Callable[[Decided], Traced], 
         except DrawsAreStages as found:
             decided.draws_are_stages = True
             decided.draws_globally |= found.globally
+            decided.draws_move |= found.move
         except EffectsAreStages:
             decided.effects_are_stages = True
         except FirstApart as found:
@@ -559,7 +560,6 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
     def add_held(array: SymArray, item: Any, why: TraceError) -> Any:
         return add_leaf("held", array.storage.value, "", array, item, why)
 
-    known_results = KnownResults(tracer)
     objects: dict[int, Any] = {}  # that the function made, and returns
     # Objects that are held, with the number: twice in the result, it is one object.
     held_leaves: dict[int, tuple[Any, Value]] = {}
@@ -568,6 +568,8 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
         if id(item) not in held_leaves:
             held_leaves[id(item)] = item, number()
         return add_leaf("held", held_leaves[id(item)][1])
+
+    plain = PlainResults(tracer)
 
     def collect(item: Any) -> Any:
         if getattr(item, "kinds", None) and item.which is not None and tracer.untaken is None:
@@ -646,8 +648,8 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
             return add_leaf(type(item).__name__, constant)
         if item is not result and (item is None or type(item) in _PLAIN):
             return ("constant", item)
-        if (item is not result or writes) and (one := known_results.array_of(item)) is not None:
-            return collect(one)
+        if (item is not result or writes) and (made := plain.made_anew(item)) is not None:
+            return collect(made)
         reasons.append(
             "it returns None"
             if item is None
@@ -755,6 +757,7 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
         stages={name: stage for name, stage in tracer.stages.items() if f"callee={quoted(name)}" in text},
         function=function,
         traced_by=traced_by,
+        draws_move=tracer.draws_move,
     )
 
 

@@ -94,7 +94,8 @@ def _rand(tracer: Tracer, *extents: Any) -> Any:
 def _integers(
     tracer: Tracer, low: Any, high: Any = None, size: Any = None, dtype: Any = INT64, endpoint: bool = False
 ) -> Any:
-    return _given(tracer, size, [low] if high is None else [low, high], dtype, None)
+    kind = dtype if dtype is int or dtype is bool else None
+    return _given(tracer, size, [low] if high is None else [low, high], dtype, kind)
 
 
 @_draw("randint")

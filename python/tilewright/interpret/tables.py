@@ -1,0 +1,178 @@
+"""Python's own lists, tuples and dicts of numbers, indexed by a number of the run: their numbers lie in arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..ops.elementwise import number_of_the_run
+from ..ops.operands import operand_of
+from ..symbolic.arrays import SymArray
+from ..symbolic.graph import BOOL, INT64, Value
+from ..symbolic.number import LARGEST_INT
+from ..symbolic.run_numbers import RunBool, RunScalar
+from ..symbolic.scalars import SymInt, SymScalar
+
+if TYPE_CHECKING:
+    from ..symbolic.tracer import Tracer
+
+_MOST = 4096  # items, and numbers between the least and the largest key
+_PLAIN = (bool, int, float)
+
+
+@dataclass
+class _Column:
+    """Numbers of one kind: Python's `kind`, or None for NumPy's."""
+
+    array: SymArray
+    kind: type | None
+    limits: tuple[int, int] | None  # of ints that are known
+
+    def item(self, tracer: Tracer, position: Any) -> Any:
+        element = self.array[position]
+        if self.kind is int and self.limits is not None:
+            return RunScalar(tracer, element.read(), int, *self.limits)
+        return element if self.kind is None else number_of_the_run(tracer, self.kind, element)
+
+
+@dataclass
+class _Table:
+    columns: list[_Column]
+    has_tuples: bool
+
+    def item(self, tracer: Tracer, position: Any) -> Any:
+        made = tuple(column.item(tracer, position) for column in self.columns)
+        return made if self.has_tuples else made[0]
+
+
+def is_of_the_run(key: Any) -> bool:
+    """Whether it is a whole number that only the run knows."""
+    if isinstance(key, SymArray):
+        return key.is_scalar and key.dtype.kind == "i"
+    return isinstance(key, RunScalar) and type(key.hint) is int and not key.kinds
+
+
+def item_of(tracer: Tracer, held: Any, key: Any) -> Any:
+    """held[key], of a list, a tuple or a dict; NotImplemented where no array holds such items."""
+    if type(held) not in (list, tuple, dict) or not is_of_the_run(key) or tracer.checked is None:
+        return NotImplemented
+    table = _table_of(tracer, held, list(held.values()) if type(held) is dict else held)
+    if table is None:
+        return NotImplemented
+    if type(held) is not dict:
+        return table.item(tracer, _scalar(tracer, key))
+    found = _place_of(tracer, held, key)
+    if found is None:
+        return NotImplemented
+    place, is_there = found
+    tracer.check(is_there, "a key that a dict has not")
+    return table.item(tracer, place)
+
+
+def has_key(tracer: Tracer, held: Any, key: Any) -> Any:
+    """`key in held`, of a dict."""
+    is_asked = type(held) is dict and is_of_the_run(key) and tracer.checked is not None
+    found = _place_of(tracer, held, key) if is_asked else None
+    return NotImplemented if found is None else RunBool(tracer, found[1])
+
+
+def get_of(tracer: Tracer, held: Any, args: Sequence[Any]) -> Any:
+    """held.get(key, default), of a dict of numbers."""
+    if type(held) is not dict or len(args) != 2 or not is_of_the_run(args[0]) or tracer.checked is None:
+        return NotImplemented
+    key, default = args
+    table, found = _table_of(tracer, held, list(held.values())), _place_of(tracer, held, key)
+    if table is None or found is None or table.has_tuples or table.columns[0].kind is not type(default):
+        return NotImplemented
+    (column,) = table.columns
+    item = column.array[found[0]].read()
+    value = tracer.add("where", (found[1], item, tracer.constant(default, item.dtype)), {}, item.dtype, ())
+    return number_of_the_run(tracer, type(default), SymArray.fresh(tracer, value, is_scalar=True))
+
+
+def _table_of(tracer: Tracer, held: Any, items: Sequence[Any]) -> _Table | None:
+    known = tracer.cache.setdefault("tables", {})
+    was, seen, table = known.get(id(held), (None, [], None))
+    if was is not held or len(seen) != len(items) or any(a is not b for a, b in zip(seen, items, strict=True)):
+        table = _made(tracer, items)
+        known[id(held)] = held, list(items), table
+    return table  # type: ignore[no-any-return]
+
+
+def _made(tracer: Tracer, items: Sequence[Any]) -> _Table | None:
+    if not 0 < len(items) <= _MOST:
+        return None
+    has_tuples = all(type(one) is tuple for one in items)
+    if has_tuples and not 0 < len({len(one) for one in items} - {0}) == len({len(one) for one in items}) == 1:
+        return None
+    columns = [_column(tracer, one) for one in (zip(*items, strict=True) if has_tuples else [items])]
+    found = [one for one in columns if one is not None]
+    return _Table(found, has_tuples) if len(found) == len(columns) else None
+
+
+def _column(tracer: Tracer, numbers: Sequence[Any]) -> _Column | None:
+    kinds = {_kind_of(tracer, one) for one in numbers}
+    kind = kinds.pop()
+    if kinds or kind is None:
+        return None
+    if any(isinstance(one, (SymInt, SymScalar)) for one in numbers):
+        with tracer.before_all_regions():
+            return _Column(operand_of(tracer, list(numbers)), kind, None)
+    if kind is int and any(abs(one) > LARGEST_INT for one in numbers):
+        return None
+    limits = (min(numbers), max(numbers)) if kind is int else None
+    return _Column(operand_of(tracer, np.array(numbers)), kind if kind in _PLAIN else None, limits)
+
+
+def _kind_of(tracer: Tracer, number: Any) -> Any:
+    """Python's type of a number, NumPy's dtype; None for all else, and for what is made in the loops around."""
+    if type(number) in _PLAIN:
+        return type(number)
+    if isinstance(number, np.generic) and number.dtype.kind in "bif":
+        return number.dtype
+    if isinstance(number, SymInt):
+        return int if tracer.loops.keys().isdisjoint(tracer.resolve(number.size).symbols()) else None
+    if isinstance(number, SymScalar) and not number.kinds and number.value.is_argument:
+        return type(number.hint) if type(number.hint) in _PLAIN else None
+    return None
+
+
+def _place_of(tracer: Tracer, held: dict[Any, Any], key: Any) -> tuple[SymArray, Value] | None:
+    """Which of a dict's items has the key, and whether one has."""
+    keys = list(held)
+    if not keys or not all(type(one) is int or isinstance(one, np.signedinteger) for one in keys):
+        return None
+    least, most = int(min(keys)), int(max(keys))
+    if most - least >= _MOST or max(abs(least), abs(most)) > LARGEST_INT:
+        return None
+    places = np.full(most - least + 1, -1)
+    places[[int(one) - least for one in keys]] = range(len(keys))
+    known = tracer.cache.setdefault("places of keys", {})
+    was, array = known.get(id(held), (None, None))
+    if was is None or was.tobytes() != places.tobytes():
+        array = operand_of(tracer, places)
+        known[id(held)] = places, array
+    value = tracer.cast(_scalar(tracer, key).read(), INT64)
+    zero = tracer.constant(0)
+
+    def both(one: Value, other: Value) -> Value:
+        return tracer.add("logical_and", (one, other), {}, BOOL, ())
+
+    def holds(comparison: str, one: Value, other: Value) -> Value:
+        return tracer.add(comparison, (one, other), {}, BOOL, ())
+
+    is_between = both(
+        holds("greater_equal", value, tracer.constant(least)), holds("less_equal", value, tracer.constant(most))
+    )
+    moved = tracer.add("subtract", (value, tracer.constant(least)), {}, INT64, ())
+    inside = tracer.add("where", (is_between, moved, zero), {}, INT64, ())
+    place = array[SymArray.fresh(tracer, inside, is_scalar=True)].read()
+    is_there = both(is_between, holds("greater_equal", place, zero))
+    return SymArray.fresh(tracer, tracer.add("maximum", (place, zero), {}, INT64, ()), is_scalar=True), is_there
+
+
+def _scalar(tracer: Tracer, key: Any) -> SymArray:
+    return key if isinstance(key, SymArray) else SymArray.fresh(tracer, key.value, is_scalar=True)

@@ -1,0 +1,170 @@
+"""Items of lists, tuples and dicts of Python's at places that only the run knows, and tables that comprehensions make."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import tilewright
+
+pytestmark = pytest.mark.fast
+X = np.arange(40) * 7 % 3
+ROWS = [np.array([1.0, np.nan]), np.array([-0.0, 2.0]), np.array([3.0, 4.0])]
+
+
+def numbers(x: Any) -> Any:
+    table, total = [1.0, -0.0, 3.5], 0.0
+    for v in x:
+        total = total * 0.5 + table[int(v)]
+    return total, table[int(x[1])], table[-1 - x[0]]
+
+
+def integers_and_truths(x: Any) -> Any:
+    steps, flags, n = (3, -1, 2**40), [True, False, True], 0
+    for v in x:
+        if flags[v]:
+            n += steps[v]
+    return n, flags[int(x[0])], steps[x[0]]
+
+
+def tuples(x: Any) -> Any:
+    moves, r, c = [(0, 1), (1, 0), (0, -1)], 0, 0
+    for v in x:
+        dr, dc = moves[int(v)]
+        r += dr
+        c += dc * moves[v][0]
+    return r, c, moves[int(x[0])]
+
+
+def lists_of_lists(x: Any) -> Any:
+    moves, r = [[0, 1.5], [1, 0.5], [0, -1.0]], 0.0
+    for v in x:
+        a, b = moves[int(v)]
+        r += moves[int(v)][1] + a * b
+    return r
+
+
+def by_keys(x: Any) -> Any:
+    table, total = {0: (0, 1), 2: (1, 0), -7: (0, -1)}, 0
+    for v in x:
+        total += table[v if v != 1 else -7][1]
+    return total
+
+
+def arrays(x: Any, rows: Any) -> Any:
+    total = 0.0
+    for v in x:
+        total += rows[int(v)].sum() + (rows[v] * 2)[1] + rows[v][0]
+    return total
+
+
+def a_number_of_the_call(x: Any, w: float = 2.5) -> Any:
+    table, total = [w, w * 2, 1.0], 0.0
+    for v in x:
+        total += table[v]
+    return total
+
+
+def numbers_of_the_run(x: Any) -> Any:
+    low, high = x.min() * 1.0, x.max() * 1.0
+    total = 0.0
+    for v in x:
+        total += (low, high, low - high)[v]
+    return total
+
+
+def of_several_types(x: Any) -> Any:
+    table = [1, 2.5, 3]
+    return table[int(x[0])]
+
+
+def the_very_array(x: Any, rows: Any) -> Any:
+    row = rows[int(x[1])]
+    row[0] = 9.0
+    return row is rows[1], rows
+
+
+def changed_before(x: Any) -> Any:
+    table = [1.0, 2.0, 3.0]
+    first = table[int(x[2])]
+    table[2] = 7.0
+    table[int(x[1])] += 1.0
+    return first, table[int(x[2])], table
+
+
+CASES: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
+    (numbers, (X,)), (integers_and_truths, (X,)), (tuples, (X,)), (lists_of_lists, (X,)), (by_keys, (X,)),
+    (arrays, (X, ROWS)), (a_number_of_the_call, (X,)), (numbers_of_the_run, (X,)), (of_several_types, (X,)),
+    (the_very_array, (X, ROWS)), (changed_before, (X,)),
+]  # fmt: skip
+COMPILED = (
+    numbers,
+    integers_and_truths,
+    tuples,
+    lists_of_lists,
+    by_keys,
+    arrays,
+    a_number_of_the_call,
+    numbers_of_the_run,
+)
+
+
+def same(given: Any, expected: Any) -> None:
+    assert type(given) is type(expected)
+    if isinstance(expected, (tuple, list)):
+        for one, other in zip(given, expected, strict=True):
+            same(one, other)
+    else:
+        np.testing.assert_array_equal(given, expected)
+
+
+@pytest.mark.parametrize(("function", "args"), CASES)
+def test_results_are_pythons(function: Callable[..., Any], args: tuple[Any, ...]) -> None:
+    compiled = tilewright.jit(function, strict=function in COMPILED)
+    for _ in range(3):
+        mine, theirs = copy.deepcopy(args), copy.deepcopy(args)
+        same(compiled(*mine), function(*theirs))
+        same(mine, theirs)
+    if function in COMPILED:
+        assert "NumPy computes it" not in compiled.explain()
+
+
+@pytest.mark.parametrize("function", [numbers, tuples, by_keys, arrays])
+@pytest.mark.parametrize("bad", [3, -4])
+def test_what_is_not_there_is_pythons_error(function: Callable[..., Any], bad: int) -> None:
+    compiled = tilewright.jit(function, strict=True)
+    rows = (ROWS,) if function is arrays else ()
+    compiled(X, *rows)
+    x = X.copy()
+    x[-1] = bad
+    with pytest.raises((IndexError, KeyError)) as theirs:
+        function(x, *rows)
+    with pytest.raises(theirs.type) as mine:
+        compiled(x, *rows)
+    assert str(mine.value) == str(theirs.value)
+
+
+def table_of_rows(n: int, m: int, x: float) -> Any:
+    table = [[0.0 for _ in range(m)] for _ in range(n)]
+    seen = [False for _ in range(n)]
+    for i in range(n):
+        for j in range(m):
+            table[i][j] = x * i - j
+        seen[i] = True
+    best, at = 1e9, (0, 0)
+    for i in range(n):
+        for j in range(m):
+            if table[i][j] < best:
+                best, at = table[i][j], (i, j)
+    return best, at, np.array(table), seen
+
+
+@pytest.mark.parametrize(("n", "m"), [(45, 46), (1, 3), (3, 1), (80, 70)])
+def test_tables_that_comprehensions_make_lie_in_arrays(n: int, m: int) -> None:
+    compiled = tilewright.jit(table_of_rows, strict=True)
+    same(compiled(n, m, 0.5), table_of_rows(n, m, 0.5))
+    same(compiled(n, m, -2.5), table_of_rows(n, m, -2.5))
+    assert "of a list" not in compiled.explain()
