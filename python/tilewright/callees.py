@@ -403,10 +403,25 @@ def _marked(described: Any, are_shared: Iterator[bool]) -> Any:
     return type(described)(*items) if hasattr(described, "_fields") else type(described)(items)
 
 
+def is_of_numbers(value: Any) -> bool:
+    """Whether kernels know such an array, or number of NumPy's."""
+    dtype = value.dtype
+    is_long = dtype.itemsize > (16 if dtype.kind == "c" else 8)
+    return (
+        dtype.kind in "biufc"
+        and dtype.isnative
+        and not is_long
+        and (type(value) is np.ndarray or isinstance(value, (np.generic, np.memmap)))
+    )
+
+
 def is_object(value: Any) -> bool:
     """Whether it is an object of a class that Python code defines, which is told from others by its class alone: what calls
-    and iterates, what is raised, members of enumerations and our own objects are something else."""
+    and iterates, what is raised, members of enumerations and our own objects are something else. So are arrays of texts,
+    dates and objects, and those of other classes."""
     kind = type(value)
+    if isinstance(value, np.ndarray):
+        return not is_of_numbers(value)
     if not is_of_a_statement(kind) or str(kind.__module__).split(".")[0] in ("builtins", "tilewright", "numpy"):
         return False
     if callable(value) or hasattr(kind, "__next__") or isinstance(value, (BaseException, enum.Enum)):
@@ -419,10 +434,10 @@ def is_object(value: Any) -> bool:
 
 def arrays_in(value: Any) -> Iterator[Any]:
     """Arrays among arguments, those inside of containers too, in order."""
+    if is_object(value):
+        return
     if type(value) is np.ndarray:
         yield value
-        return
-    if is_object(value):
         return
     if isinstance(value, dict):
         value = list(value.values())
@@ -457,8 +472,10 @@ def kind_of_plain(value: Any, kind_of: Callable[[Any], Any]) -> Any:
 
 
 def _kind_of(value: Any) -> Any:
-    if (isinstance(value, np.ndarray) and type(value) is not np.ndarray) or isinstance(value, types.GeneratorType):
+    if isinstance(value, types.GeneratorType):
         raise TypeError
+    if is_object(value):
+        return kind_of_object(type(value))
     if isinstance(value, (np.ndarray, np.generic)):
         return "array", value.dtype.str, value.ndim
     if is_object(value) or isinstance(value, np.random.Generator):

@@ -152,7 +152,7 @@ class JitFunction(Serving):
 
     def _takes_known_ways(self, specialization: Specialization, bound: Bound) -> bool:
         """Whether compiled code serves a call to its end."""
-        if bound.on_device or specialization.traced.generators:
+        if bound.on_device or specialization.traced.generators or specialization.traced.handed:
             return True  # no copies of those are made
         self._compile_for(specialization, bound)
         copies = {name: np.array(one) if isinstance(one, np.ndarray) else one for name, one in bound.values.items()}

@@ -33,7 +33,7 @@ class _NotInC(Exception):
 
 def c_binding(function: Callable[..., Any], traced: Any, program: Program) -> dict[str, Any] | None:
     """What Dispatcher.add() needs besides plan and objects; None where Python has to check guards."""
-    if traced.generators or draws_globally(traced):
+    if traced.generators or traced.handed or draws_globally(traced):
         return None  # they are locked, and moved on afterwards
     try:
         binding = _binding(function, traced, program)

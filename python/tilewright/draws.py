@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from threading import RLock
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from .binding import Bound
 from .errors import Error
-from .lent import lent
+from .lent import can_be_handed, handing, lent
 
 _REENTRANT = type(RLock())  # what NumPy has since 2.3; a lock without it would wait for its own thread
 
@@ -20,9 +21,18 @@ class SharedGenerator(Error):
     """Two generators of a call that were different ones when it was traced draw from one stream."""
 
 
+class SharedMemory(SharedGenerator):
+    """Arrays that Python's statements are handed and others of the call are the same memory: NumPy runs it."""
+
+
 @contextmanager
 def drawing(traced: Any, bound: Bound) -> Iterator[Mapping[str, Any]]:
     """The program's inputs, with its generators locked; they are moved on where nothing is raised inside."""
+    if traced.handed:
+        _refuse_others(bound)
+        with handing(bound.handed), drawing(replace(traced, handed=()), bound) as values:
+            yield values
+        return
     if not traced.generators and not traced.draws_are_stages:
         yield bound.values
         return
@@ -66,6 +76,14 @@ def _lock(locks: ExitStack, streams: Iterable[Any]) -> None:
     """In one order, so that two calls never wait for each other."""
     for stream in sorted(streams, key=id):
         locks.enter_context(stream.lock)
+
+
+def _refuse_others(bound: Bound) -> None:
+    """Arrays that kernels read show nothing of what Python's statements write, and theirs nothing of what kernels do."""
+    known = [one for one in bound.arrays.values() if isinstance(one, np.ndarray)]
+    for one in bound.handed:
+        if not can_be_handed(one) or any(np.may_share_memory(one, other) for other in known):
+            raise SharedMemory("an array of the call shares memory with another one, or holds others.")
 
 
 def move_on(stream: Any, draws: int) -> None:

@@ -33,7 +33,7 @@ from .callees import (
     written_of,
 )
 from .held_elsewhere import handed_containers, held_elsewhere, kept_of, put_instead, references, refuse_containers
-from .lent import drawn_so_far
+from .lent import drawn_so_far, handed, handed_arrays
 from .outside_values import Change, Places, changes_since
 from .strided_copies import copy_as_it_lies, same_view
 from .taken_ways import Site, Way, times_watched
@@ -198,6 +198,7 @@ class Effect:
         forms = forms_of(given)
         made = Made(self.way, given, [])
         calls, outside = len(_here.made), self.places.as_they_are()
+        outside += handed_arrays()
         if calls:
             outside += [(one, one.copy()) for one in _shared_so_far(_here.made[-1])]
         handed = handed_containers((args, kwargs))
@@ -357,4 +358,6 @@ def is_asked(function: Any, way: Way) -> bool:
 
 def names_of_effects(stages: Mapping[str, Any]) -> str:
     """Which functions these are, as texts of a program's stages call them."""
-    return ", ".join(dict.fromkeys(f"{one.name}()" for one in stages.values() if isinstance(one.callee, Effect)))
+    found = dict.fromkeys(f"{one.name}()" for one in stages.values() if isinstance(one.callee, Effect))
+    takes_others = any(one.callee is handed for one in stages.values())
+    return ", ".join(found) or ("what takes arrays that no kernel knows" if takes_others else "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,6 +15,7 @@ class _Lent(threading.local):
 
     def __init__(self) -> None:
         self.generators: list[Mapping[str, Any]] = []
+        self.handed: list[Sequence[Any]] = []
         self.states: list[Any] = []  # of calls that are under way, the innermost last
 
 
@@ -42,6 +43,43 @@ def lent(generators: Mapping[str, Any]) -> Iterator[None]:
 def current(name: str) -> Any:
     """The generator of this call that an argument leads to."""
     return _lent_here.generators[-1][name]
+
+
+_PLAIN = (str, bytes, bool, int, float, complex, type(None), np.generic)
+
+
+def can_be_handed(value: Any) -> bool:
+    """Whether Python's statements may be handed such an array: no other array is in it or under it."""
+    if type(value) is np.ma.MaskedArray:
+        return not value.dtype.hasobject
+    if type(value) is not np.ndarray or (value.dtype.kind == "V" and value.dtype.hasobject):
+        return False
+    return not value.dtype.hasobject or all(issubclass(kind, _PLAIN) for kind in set(map(type, value.flat)))
+
+
+@contextmanager
+def handing(arrays: Sequence[Any]) -> Iterator[None]:
+    """Statements that Python runs are handed these arrays of the caller, in order."""
+    _lent_here.handed.append(arrays)
+    try:
+        yield
+    finally:
+        _lent_here.handed.pop()
+
+
+def handed(number: int) -> Any:
+    return _lent_here.handed[-1][number]
+
+
+def handed_arrays() -> list[tuple[Any, Any]]:
+    """Those of the call that runs, each with a copy."""
+    found: list[tuple[Any, Any]] = []
+    for one in _lent_here.handed[-1] if _lent_here.handed else ():
+        found.append((one.view(np.ndarray), np.array(one, order="K")))
+        if isinstance(one, np.ma.MaskedArray):
+            found += [((vars(one), name), vars(one)[name]) for name in ("_mask", "_hardmask")]
+            found += [(one.mask, one.mask.copy())] if one.mask is not np.ma.nomask else []
+    return found
 
 
 def begin() -> int:

@@ -161,6 +161,8 @@ class Serving(TriedCalls):
         self._long_calls = self._long_calls + 1 if took_s > effects.LONG_CALL_S else 0
         if self._long_calls > 1:
             self._look_inside()
+            if self._python is self.__wrapped__:
+                return  # nothing in it is worth a compilation: such calls need no other look
         if self._long_calls:
             self._forget_stays()  # the next call is timed, too
 

@@ -19,6 +19,7 @@ KERNELS = [
     "ij,jk->ik", "ij,kj", "ij,jk,kl->il", "bhqd,bhkd->bhqk", "ij,ij->i", "ij,ij->", "i,i->", "i,j->ij", "ij->j", "ijk->",
     "...ij,...jk->...ik", "...i,i->...", "ijk,jil->kl", "ij,j->i", "i,ij,j->", "ijk,ijk->k", "ij,kl->ijkl", "ij,ik->jk",
     "bij,bjk,bkl->bil", "ij,kj,lj->ikl", "aij,bij->ab", "ij,i->ji", "kij,kl->lij",
+    "ii->", "...ii->...", "iij->j", "iji->j", "ii,i->i", "ij,jj->i", "iij,jk->ik", "ii,jj->ij", "iii->",
 ]  # fmt: skip
 
 
@@ -83,3 +84,35 @@ def test_shapes_that_disagree_are_numpys_error():
     function = calling("ij,jk->ik", 2)
     with pytest.raises(ValueError, match="could not be broadcast together"):
         tilewright.jit(function, strict=True)(np.ones((2, 3)), np.ones((4, 2)))
+
+
+@pytest.mark.parametrize("text", ["ii->i", "iij->ij", "iij->ji", "...ii->...i", "iii->i"])
+def test_diagonals_are_views(text):
+    rank = len(text.partition("->")[0].replace("...", "k"))
+    x = np.arange(3.0**rank).reshape((3,) * rank)
+    looks, adds = (
+        calling(text, 1),
+        function_of(f"def f(a):\n    d = np.einsum({text!r}, a)\n    a += 1\n    return d * 2, d\n"),
+    )
+    compiled = tilewright.jit(adds, strict=True)
+    for _ in range(2):
+        ours, theirs = x.copy(), x.copy()
+        for got, want in zip(compiled(ours), adds(theirs), strict=True):
+            assert np.array_equal(got, want)
+            assert got.flags.writeable
+        compiled(ours)[1][...] = 7
+        adds(theirs)[1][...] = 7
+        assert np.array_equal(ours, theirs)
+    assert np.array_equal(tilewright.jit(looks)(x), looks(x))
+
+
+def test_a_diagonal_is_written():
+    def f(a):
+        np.einsum("ii->i", a)[:] = 1
+        return a * 2
+
+    compiled = tilewright.jit(f, strict=True)
+    for _ in range(2):
+        ours, theirs = np.zeros((3, 3)), np.zeros((3, 3))
+        assert np.array_equal(compiled(ours), f(theirs))
+        assert np.array_equal(ours, theirs)

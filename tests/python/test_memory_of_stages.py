@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import ctypes
 
 import numpy as np
 import pytest
@@ -151,3 +152,42 @@ def test_an_argument_that_no_iteration_changes_is_itself():
     assert compiled(x[:2].copy()) is not x
     alone = np.ones(2)
     assert compiled(alone) is alone
+
+
+def as_c_reads_it(a):
+    """The elements in a row from the first one on, whatever the strides say."""
+    print(end="")  # not followed
+    return np.array((ctypes.c_double * a.size).from_address(a.ctypes.data)) * 1.0
+
+
+def of_asarray(x):
+    y = np.asarray(x, order="C")
+    return as_c_reads_it(y) * 2
+
+
+def of_a_copy(x):
+    y = x.copy()
+    return as_c_reads_it(y) + y
+
+
+def of_a_part(x):
+    y = np.array(x)
+    return as_c_reads_it(y[1:]) * 2
+
+
+def in_a_part(x):
+    y, found = np.ascontiguousarray(x), {}
+    for k in range(2):
+        found[k] = as_c_reads_it(y)
+    return found[0] + found[1], y * 2
+
+
+@pytest.mark.parametrize(
+    "function", [of_asarray, of_a_copy, of_a_part, in_a_part], ids=lambda function: function.__name__
+)
+def test_what_numpy_makes_contiguous_is_so_for_callees(function):
+    compiled, whole = tilewright.jit(function, strict=True), np.arange(40.0)
+    for x in (whole[::2], whole[:20], whole[::2], whole[1:31:3], whole[:20], whole[::2]):
+        for _ in range(3):
+            ours, theirs = compiled(x), function(x)
+            assert all(map(np.array_equal, ours, theirs))

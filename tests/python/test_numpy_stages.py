@@ -738,9 +738,7 @@ def test_a_view_that_numpy_lets_nobody_write_raises_what_numpy_raises():
             function(np.ones((3, 3)))
 
 
-@pytest.mark.parametrize(("call", "why"), [
-    ('np.einsum("ii->i", a)', "no kernel computes it along diagonals"), ("np.trim_zeros(a[0])", "has no rule"),
-])  # fmt: skip
+@pytest.mark.parametrize(("call", "why"), [("np.einsum(a, [0, 0], [0])", "as a view without its text")])
 def test_what_numpy_gives_as_a_view_is_no_stage(call, why):
     line = f"return {call} + 0 | a:d[n,n]"
     assert why in refused(function_of(line), np.ones((3, 3)))

@@ -368,6 +368,25 @@ def left_so():
 
 
 @contextlib.contextmanager
+def without_some():
+    before = SETTINGS.copy()
+    for key in [key for key in SETTINGS if key.startswith("d")]:
+        del SETTINGS[key]
+    SETTINGS.update(k=5.0)
+    try:
+        yield SETTINGS.setdefault("more", 3.0)
+    finally:
+        SETTINGS.clear()
+        SETTINGS.update(before)
+
+
+@contextlib.contextmanager
+def forgets_some():
+    SETTINGS.pop("k")
+    yield
+
+
+@contextlib.contextmanager
 def one_more(x):
     yield x + 1
 
@@ -381,6 +400,17 @@ def around(x):
     with doubling(True) as settings, one_more(x) as more:
         inside = as_set(more) * settings["k"]
     return before + 100 * inside + as_set(x)
+
+
+def items_go_and_come(x):
+    with without_some() as more:
+        inside = x * SETTINGS["k"] * more + len(SETTINGS)
+    return inside, as_set(x), list(SETTINGS)
+
+
+def items_go(x):
+    with forgets_some():
+        return x * len(SETTINGS)
 
 
 def returns_inside(x):
@@ -423,6 +453,7 @@ def quiet(x):
     ("function", "args"),
     [
         (around, (X,)),
+        (items_go_and_come, (X,)),
         (returns_inside, (X,)),
         (breaks_inside, (X,)),
         (in_a_loop_of_the_run, (X, 300)),
@@ -435,6 +466,12 @@ def test_with(function, args) -> None:
         warnings.simplefilter("ignore")
         check(function, *args)
     assert SETTINGS == {"doubles": False, "k": 2.0}
+
+
+def test_a_manager_that_takes_items_away() -> None:
+    with pytest.raises(tilewright.TraceError, match="lives outside"):
+        tilewright.jit(items_go, strict=True)(X)
+    assert "k" in SETTINGS
 
 
 def test_what_a_manager_sets_is_read_at_each_call(monkeypatch) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 import functools
 import io
+import sys
 import types
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -275,3 +276,58 @@ def test_explain_and_tune_take_objects() -> None:
     assert "fits" in compiled.explain()
     compiled.tune(X, trials=2, budget=5)
     assert agree(parts(compiled(X)), parts(fits(X)), bits=False)
+
+
+class Kept(NamedTuple):
+    mean: float
+    largest: float
+    more: Any = None
+
+
+class Law:
+    scale = 3.0
+
+
+LAW, OTHER_LAW = Law(), Law()
+
+
+def named(x):
+    found = Fit(x.sum(), x - 1)
+    found.law = LAW
+    return Kept(x.mean(), 2.0, found), x * LAW.scale
+
+
+def asked_of_it(x):
+    kept = Kept(x.mean(), x.max(), Fit(x.sum(), x - 1))
+    return kept.more.slope, kept.more.residuals, kept[0]
+
+
+def test_named_tuples_hold_objects(monkeypatch):
+    compiled = tilewright.jit(named, strict=True)
+    for law in (LAW, LAW, OTHER_LAW, OTHER_LAW):
+        monkeypatch.setattr(sys.modules[__name__], "LAW", law)
+        (ours, scaled), (theirs, expected) = compiled(X), named(X)
+        assert type(ours) is Kept
+        assert agree([*ours[:2], scaled], [*theirs[:2], expected])
+        assert agree([ours.more.slope, ours.more.residuals], [theirs.more.slope, theirs.more.residuals])
+        assert ours.more.law is law
+    compiled = tilewright.jit(asked_of_it, strict=True)
+    for _ in range(2):
+        assert agree(compiled(X), asked_of_it(X))
+
+
+BACKENDS: dict[str, Any] = {}
+
+
+def scaled(x, name):
+    return x * BACKENDS.get(name, LAW).scale
+
+
+def test_an_object_where_a_dict_has_no_key():
+    compiled, larger = tilewright.jit(scaled, strict=True), Law()
+    larger.scale = 7.0
+    for given in (None, None, larger, larger, None):
+        BACKENDS.clear()
+        if given is not None:
+            BACKENDS["a"] = given
+        assert agree(compiled(X, "a"), scaled(X, "a"))

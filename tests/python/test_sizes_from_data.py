@@ -168,6 +168,24 @@ def same(ours, theirs):
     return len(ours) == len(theirs) and all(np.array_equal(a, b) for a, b in zip(ours, theirs, strict=True))
 
 
+def in_pairs(x):
+    places = np.nonzero(x > 0)[0]
+    left, right = np.broadcast_arrays(places[0::2], places[1::2])
+    square = np.zeros((x.size, x.size))
+    square[left, right] = 0.5  # as many of each, or one of one
+    square[places[1::2], places[0::2]] = -0.5
+    return square, left + right
+
+
+PAIRS = tilewright.jit(in_pairs, strict=True)
+
+
+@settings(deadline=None, max_examples=examples(15))
+@given(NUMBERS)
+def test_positions_of_two_sizes_that_meet(x):
+    assert same(outcome(PAIRS, x), outcome(in_pairs, x))
+
+
 @settings(deadline=None, max_examples=examples(15))
 @given(NUMBERS, NUMBERS)
 def test_sizes_that_meet(x, y):

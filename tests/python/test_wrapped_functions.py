@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
+import random
 
 import numpy as np
 import pytest
@@ -112,3 +114,58 @@ def test_out_of_a_wrapper_shares_no_element_with_itself():
     shared = np.lib.stride_tricks.as_strided(memory, X.shape, (0,) * X.ndim)
     with pytest.raises(ValueError, match="out"):
         tilewright.jit(scaled)(X, out=shared)
+
+
+CALLS = []
+
+
+@functools.wraps(math.sqrt)
+def root(x):
+    CALLS.append("root")
+    return x**0.5
+
+
+@functools.wraps(np.mean)
+def mean(x):
+    return np.mean(x) + 1
+
+
+@functools.wraps(np.linalg.norm)
+def norm(x):
+    CALLS.append("norm")
+    return float(len(x))
+
+
+@functools.wraps(random.random)
+def four():
+    return 4.0
+
+
+def as_pythons(x):
+    return root(x.sum()) * x
+
+
+def as_numpys(x):
+    return mean(x) * x
+
+
+def as_pure(x):
+    return x * norm([1, 2, 3])
+
+
+def as_a_draw(x):
+    return x * four()
+
+
+@pytest.mark.parametrize(
+    "function", [as_pythons, as_numpys, as_pure, as_a_draw], ids=lambda function: function.__name__
+)
+def test_functions_that_say_they_are_another_modules(function):
+    """They are what their code is: what it does besides happens at each call."""
+    compiled = tilewright.jit(function, strict=True)
+    CALLS.clear()
+    expected, once = function(X), [*CALLS]
+    for _ in range(3):
+        CALLS.clear()
+        assert agree(compiled(X), expected)
+        assert once == CALLS

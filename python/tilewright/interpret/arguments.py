@@ -21,7 +21,9 @@ from typing import Any
 import numpy as np
 
 from .. import _face
+from ..callees import is_of_numbers
 from ..devices import UnknownDtype, is_placed, stand_in
+from ..errors import TraceError
 from ..guards import (
     GETTERS,
     Path,
@@ -33,6 +35,7 @@ from ..guards import (
     pcg64_words,
     root_text,
 )
+from ..lent import can_be_handed
 from ..ops.grids import is_builder
 from ..symbolic.argument import Argument
 from ..symbolic.arrays import Storage, SymArray
@@ -168,8 +171,10 @@ _KINDS: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
 class Inputs:
     """The symbolic form of each input, made once a path, so that identity is kept."""
 
-    def __init__(self, tracer: Tracer) -> None:
+    def __init__(self, tracer: Tracer, handed_array: Callable[[type, Path, Callable[[], Exception]], Any]) -> None:
+        """`handed_array` makes what stands for an array that Python's statements alone are handed."""
         self.tracer = tracer
+        self.handed_array = handed_array
         self.by_path: dict[Path, Any] = {}
         self.by_identity: dict[int, tuple[Any, Path]] = {}
         self.arrays: list[SymArray] = []
@@ -249,6 +254,11 @@ class Inputs:
         operators on it run code that is not followed."""
         is_made = self.tracer.is_made(value) and not isinstance(value, tuple)  # whose parts Python finds as a tuple's
         return is_made or (id(value) in self.objects and self.is_outer(value))
+
+    def is_of_a_module(self, value: Any) -> bool:
+        """Whether it is an object that a module has under a name: no other one at each call."""
+        path = self.path_of(value) if id(value) in self.objects else None
+        return path is not None and path[0][0] in ("global", "global_of", "module")
 
     def is_one(self, left: SymArray, right: SymArray) -> bool | None:
         """Whether two arrays are one object; None where that differs from call to call."""
@@ -518,6 +528,8 @@ class Inputs:
         self, value: np.ndarray[Any, Any], path: Path, is_parameter: bool, name: str = "", of: type = np.ndarray
     ) -> SymArray:
         tracer = self.tracer
+        if (handed := self._handed_array(value, path, name or path_text(path))) is not None:
+            return handed
         refuse_array(tracer, value, name or path_text(path))
         argument = Argument(
             name or _program_name(tracer, path),
@@ -548,6 +560,26 @@ class Inputs:
         if not is_parameter and path[0][0] != "constant" and path[-1][0] not in ("pcg64", "column"):
             self._guard(path, "type", of)
         return array
+
+    def _handed_array(self, value: Any, path: Path, where: str) -> Any:
+        """What stands for an array that no kernel knows, where Python's statements may be handed it."""
+        tracer = self.tracer
+
+        def refusal() -> Exception:
+            try:
+                refuse_array(tracer, value, where)
+            except TraceError as error:
+                return error
+            raise AssertionError(where)
+
+        may_be = tracer.takes_effects and tracer.checked is not None and tracer.untaken is None
+        if not may_be or not isinstance(value, np.ndarray) or is_of_numbers(value) or not can_be_handed(value):
+            return None
+        self._guard(path, "type", type(value))
+        dtype = (*path, ("attribute", "dtype"))
+        self._guard((*dtype, ("attribute", "num")), "equal", value.dtype.num)
+        self._guard((*dtype, ("attribute", "isnative")), "equal", value.dtype.isnative)
+        return self.handed_array(type(value), path, refusal)
 
     def captured_array(self, value: np.ndarray[Any, Any]) -> SymArray:
         """An array made of plain values while tracing: a hidden argument with these contents."""

@@ -35,6 +35,7 @@ from ..symbolic.run_numbers import RunScalar
 from ..symbolic.scalars import SymInt, SymScalar
 from .array_lists import ArrayList, list_of
 from .builtin_calls import HAND_ON_OBJECTS, TAKE_OBJECTS, Builtins
+from .carried import MISSING
 from .frame import Frame, InterpretedFunction, parameters_of
 from .generators import SymGenerator
 from .inspected import SIGNATURES, tells_of, told
@@ -57,6 +58,7 @@ from .pure import (
     is_pure_method,
     is_pure_numpy,
     look_up,
+    module_of,
 )
 from .source import site_of, source_of
 from .staged_draws import DrawsAreStages, GeneratorMethod, StagedGenerator, draw_globally, made_here
@@ -203,7 +205,9 @@ class Calls(Part):
             return self.call(node, function.__func__, [function.__self__, *args], kwargs)
         if isinstance(function, functools.partial):
             return self.call(node, function.func, [*function.args, *args], {**function.keywords, **kwargs})
-        module = (getattr(function, "__module__", None) or "").split(".")[0]
+        if isinstance(function, np.poly1d) and type(function).__call__ is np.poly1d.__call__:
+            return self.call(node, np.polyval, [function.coeffs, *args], kwargs)
+        module = module_of(function).split(".")[0]
         if module == "numpy":
             return self._call_numpy_function(node, function, args, kwargs)
         if (function is warnings.simplefilter or function is warnings.filterwarnings) and self.tracer.silenced:
@@ -314,7 +318,9 @@ class Calls(Part):
                 if type(bound_to) is list and function.__name__ in FILLING:
                     self._refuse_filling(node, bound_to)
                 self.refuse_in_region(node, bound_to, f"{ast.unparse(node.func)}()")
-                if self.inputs.is_outer(bound_to):
+                if type(bound_to) is dict and self.state.changes:
+                    self.changes_outer(node, bound_to, f"{ast.unparse(node.func)}()")
+                elif self.inputs.is_outer(bound_to):
                     raise self.error(node, f"{ast.unparse(node.func)}() on something outside of the function",
                                      "it would happen only once, while tracing",
                                      "Return the value, and collect it at the caller.")  # fmt: skip
@@ -322,6 +328,9 @@ class Calls(Part):
                     return function(*args)  # which keeps what it is handed
             if function.__name__ == "get" and (found := get_of(self.tracer, bound_to, args)) is not NotImplemented:
                 return found
+            if function.__name__ == "get" and len(args) == 2 and self.inputs.is_object(args[1]):
+                found = self._run(node, function, [args[0], MISSING], kwargs)
+                return args[1] if found is MISSING else found
             return self._run(node, function, args, kwargs)
         if self.inputs.is_object(bound_to) or not is_pure_method(function, bound_to):
             raise self._refuse_effect(node, f"{ast.unparse(node.func)}()")
@@ -389,7 +398,7 @@ class Calls(Part):
         )
 
     def _call_numpy_function(self, node: ast.Call, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        module = function.__module__ or ""
+        module = module_of(function)
         if module.startswith("numpy.random") and function.__name__ in DRAWS and self.tracer.checked is not None:
             return draw_globally(self.tracer, function.__name__, args, kwargs)
         if module.startswith("numpy.random"):
@@ -513,6 +522,8 @@ class Calls(Part):
                 node, ast.unparse(node)[:80], "a compiled function makes random generators only by np.random.default_rng()",
                 "Use np.random.default_rng(seed), or make it at the caller and pass it in.",
             )  # fmt: skip
+        if is_named_tuple(cls) and self.inputs.objects_in([*args, *kwargs.values()]) is not None:
+            return cls(*args, **kwargs)  # which reads nothing of them
         if is_pure_class(cls) or is_named_tuple(cls) or self._inside_numpy():
             return self._run(node, cls, args, kwargs)
         if self.made.can_make(cls):

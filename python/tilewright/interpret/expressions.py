@@ -36,6 +36,7 @@ from .carried import memory_in, reached
 from .comprehensions import as_list, keep_where_slow
 from .frame import Frame, InterpretedFunction
 from .iterators import TracedIterator
+from .kept_objects import KeptObject
 from .picked import READING, Use, picked
 from .plain_arrays import made_by_call
 from .pure import is_pure_numpy
@@ -362,6 +363,9 @@ class Expressions(Part):
 
     def _is_same_object(self, node: ast.AST, left: Any, right: Any) -> bool | None:
         """Whether a number is the other object; None where Python itself tells."""
+        for kept, other in ((left, right), (right, left)):
+            if isinstance(kept, KeptObject) and isinstance(other, (KeptObject, SymArray)) and kept is not other:
+                raise kept.refused()
         for number, other in ((left, right), (right, left)):
             if not isinstance(number, Symbolic) or isinstance(number, (SymArray, Compressed)) or number is other:
                 continue

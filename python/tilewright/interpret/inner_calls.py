@@ -25,7 +25,7 @@ from .inner_loops import InnerLoop, LoopsByCells, cell_of, loops_of
 from .inner_objects import MadeBy, Method, MethodsByCells, is_users_class, may_be_run, methods_called
 from .inner_tries import Account, Turns, here
 from .outlined import has_private_names, in_closure
-from .pure import is_numpys
+from .pure import is_numpys, module_of
 from .source import site_of, source_of
 
 _PREFIX = "__tilewright_inner_"
@@ -452,7 +452,7 @@ def _can_be_compiled(function: Any) -> bool:
         return False
     if inspect.isgeneratorfunction(function) or inspect.iscoroutinefunction(function) or _changes_others(function):
         return False
-    return str(function.__module__).split(".")[0] not in sys.stdlib_module_names
+    return module_of(function).split(".")[0] not in sys.stdlib_module_names
 
 
 def _changes_others(function: types.FunctionType) -> bool:

@@ -738,7 +738,7 @@ class Interpreter(Part):
                 del self.frame.variables[target.id]
             elif isinstance(target, ast.Subscript):
                 owner = self.evaluate(target.value)
-                self.refuse_outer(target, owner, f"deleting an item of {ast.unparse(target.value)}")
+                self.changes_outer(target, owner, f"deleting an item of {ast.unparse(target.value)}")
                 key = self.evaluate(target.slice)
                 self.refuse_object(target, *self.variables.in_key(owner, key))
                 del owner[key]

@@ -47,7 +47,7 @@ class KeptObject:
         self._refuse_elsewhere()
         held = f"r{len(self.tracer.stages) + 1}"
         # An array that somebody else holds is the very object; hold() makes views arrays of their own.
-        to = f"held.__setitem__({held!r}, " if self.kind is np.ndarray else f"hold(held, {held!r}, "
+        to = f"held.__setitem__({held!r}, " if issubclass(self.kind, np.ndarray) else f"hold(held, {held!r}, "
         source = f"lambda held, called: ({to}{self.expression}), {held[1:]})[1]"
         return self.tracer.call(Stage(f"{self.expression} as {held}", source), [self.called], INT64, ())
 

@@ -30,7 +30,8 @@ _OF_NO_CALL = frozenset(
         "simplefilter", "filterwarnings", "resetwarnings", "catch_warnings",
     ]
 )  # fmt: skip
-_KEPT, _NO_ERRORS = ("ignore", "warn"), ("ignore", "default", "always", "module", "once")
+_KEPT, _MODES = ("ignore", "warn"), ("ignore", "warn", "raise", "call", "print", "log")  # of np.errstate
+_NO_ERRORS = ("ignore", "default", "always", "module", "once")
 _NOT_OUTLINED = (
     ast.Yield, ast.YieldFrom, ast.Await, ast.Global, ast.Nonlocal, ast.Delete, ast.ClassDef, ast.AsyncFunctionDef, ast.AsyncFor,
     ast.AsyncWith, ast.Match, ast.TryStar,
@@ -193,7 +194,7 @@ def _silencing(node: ast.With) -> Iterator[ast.expr]:
         if (
             _is_called(made, "errstate")
             and not made.args
-            and all(_is_literal(one.value, _KEPT) for one in made.keywords)
+            and all(_is_literal(one.value, _MODES) for one in made.keywords)
         ):
             yield made.func
         if _is_called(made, "catch_warnings") and not made.args and all(map(_is_record, made.keywords)):
@@ -210,8 +211,16 @@ def _is_record(keyword: ast.keyword) -> bool:
 
 
 def _records_warnings(statements: Sequence[ast.stmt]) -> bool:
-    """Whether what they call has to warn as in NumPy."""
-    return any(_is_record(item) for one in statements for item in ast.walk(one) if isinstance(item, ast.keyword))
+    """Whether what they call has to warn, or to raise, as in NumPy."""
+    items = [item for one in statements for item in ast.walk(one)]
+    raises = [
+        one.value
+        for item in items
+        if isinstance(item, ast.Call) and _is_called(item, "errstate")
+        for one in item.keywords
+    ]
+    records = any(_is_record(item) for item in items if isinstance(item, ast.keyword))
+    return records or any(not _is_literal(value, _KEPT) for value in raises)
 
 
 def _is_called(node: ast.Call, *names: str) -> bool:

@@ -78,11 +78,9 @@ class Parts(Part):
         own = {id(item) for item in inside(body)}  # not those that stand for others
         begin = site_of(statements[position])[:2]
         statements = [one for one in statements if id(one) in own]
-        there = [
-            k
-            for k, one in enumerate(statements)
-            if site_of(one)[:2] >= begin and one.lineno <= line <= (one.end_lineno or 0)
-        ]
+        # What is refused may be read here, and made by a loop before.
+        there = [k for k, one in enumerate(statements) if one.lineno <= line <= (one.end_lineno or 0)]
+        there = [k for k in there if site_of(statements[k])[:2] >= begin] or there[-1:]
         if not there:
             return
         found = self._closed(function, statements, there[0], there[0], way)

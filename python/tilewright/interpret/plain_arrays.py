@@ -58,16 +58,24 @@ class PlainResults:
     def made_anew(self, item: Any) -> SymArray | None:
         """A value of the program that each call makes; None of what it cannot be."""
         tracer, dtype = self._tracer, getattr(item, "dtype", None)
-        if dtype is None or dtype.kind not in "bifc" or dtype.itemsize > (16 if dtype.kind == "c" else 8):
+        if (
+            dtype is None
+            or dtype.kind not in "biufc"
+            or not dtype.isnative
+            or dtype.itemsize > (16 if dtype.kind == "c" else 8)
+        ):
             return None
-        if isinstance(item, np.generic) and dtype.kind != "c":
-            return SymArray.fresh(tracer, tracer.constant(item, item.dtype))
+        if isinstance(item, np.generic):
+            return SymArray.fresh(tracer, tracer.constant(item, item.dtype), is_scalar=True)
         inputs = tracer.cache["inputs"]
-        if type(item) is not np.ndarray or not item.ndim or inputs.is_outer(item):
+        if type(item) is not np.ndarray or not item.flags.writeable or inputs.is_outer(item):
             return None
         if id(item) not in self._arrays:
             if any(np.may_share_memory(item, other) for other, _ in self._arrays.values()):
                 return None  # who writes into the one sees it in the other
-            value = copied(tracer, inputs.captured_array(item).read())
+            if item.ndim:
+                value = copied(tracer, inputs.captured_array(item).read())
+            else:
+                value = tracer.constant(item[()], item.dtype)
             self._arrays[id(item)] = item, SymArray.fresh(tracer, value, is_scalar=False, c_order=True)
         return self._arrays[id(item)][1]

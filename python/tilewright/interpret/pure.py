@@ -69,7 +69,10 @@ _NUMPY_NAMES = _words("""
     unravel_index unstack unwrap vander var vdot vsplit vstack where zeros zeros_like
 """)
 _NUMPY_MODULES = ("numpy.linalg", "numpy.fft", "numpy.polynomial", "numpy.strings", "numpy.char")
-NUMPY = frozenset(id(function) for name in _NUMPY_NAMES if (function := getattr(np, name, None)) is not None)
+NUMPY = frozenset(id(function) for name in _NUMPY_NAMES if (function := getattr(np, name, None)) is not None) | {
+    id(np.poly1d.deriv),
+    id(np.poly1d.integ),
+}
 # Classes of NumPy's whose objects hold what they were given.
 _NUMPY_CLASSES = (
     np.generic, np.ndarray, np.dtype, np.errstate, np.broadcast, np.ndindex, np.ndenumerate, np.iinfo, np.finfo, np.poly1d,
@@ -103,12 +106,21 @@ def look_up(table: Mapping[Any, Any], key: Any) -> Any:
 
 def is_numpys(function: types.FunctionType) -> bool:
     """Whether a function is of NumPy's own source, which is followed as it is."""
-    return (function.__globals__.get("__name__") or "").split(".")[0] == "numpy"
+    return module_of(function).split(".")[0] == "numpy"
+
+
+def module_of(function: Any) -> str:
+    """Where a function is from. Python's own may say that they are of another package: functools.wraps makes them."""
+    said = str(getattr(function, "__module__", None) or "")
+    if not isinstance(function, types.FunctionType):
+        return said
+    found = str(function.__globals__.get("__name__") or "")
+    return said if said.partition(".")[0] == found.partition(".")[0] else found
 
 
 def is_pure_numpy(function: Any) -> bool:
     """Whether a function of NumPy's that no argument makes a traced call may run."""
-    module = getattr(function, "__module__", None) or ""
+    module = module_of(function)
     return id(function) in NUMPY or module.startswith(_NUMPY_MODULES)
 
 
@@ -167,8 +179,7 @@ def is_of_namedtuple(function: types.FunctionType) -> bool:
 def is_pure_method(function: Any, owner: Any) -> bool:
     """Whether a method of C of this object may run."""
     if isinstance(owner, types.ModuleType) or owner is None:
-        module = getattr(function, "__module__", None) or ""
-        return module.split(".")[0] in MODULES
+        return module_of(function).split(".")[0] in MODULES
     if isinstance(owner, type):
         return is_pure_class(owner)
     return isinstance(owner, PLAIN) and function.__name__ not in _FILES

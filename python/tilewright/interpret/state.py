@@ -199,6 +199,16 @@ class Part:
                 "Return the value, and keep it at the caller.",
             )
 
+    def changes_outer(self, node: ast.AST, owner: Any, asked: str) -> None:
+        """The same, but for a dict that a context manager changes and leaves as it was."""
+        try:
+            self.refuse_outer(node, owner, asked)
+        except TraceError as refusal:
+            if not self.state.changes or type(owner) is not dict or not self.inputs.is_outer(owner):
+                raise
+            self.refuse_in_region(node, owner, asked)
+            self.state.changes[-1].setdefault(id(owner), (owner, dict(owner), refusal))
+
     def refuse_in_region(self, node: ast.AST, owner: Any, asked: str) -> None:
         """A list, dict or set from outside of a loop of the run is one in all iterations: no value of the program is it."""
         if (may_change(owner) or self.tracer.is_made(owner)) and any(

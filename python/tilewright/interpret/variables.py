@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import TraceError
 from ..ops.operands import is_symbolic
 from ..symbolic.arrays import SymArray
 from ..symbolic.graph import PLAIN_OPERATIONS
@@ -92,7 +91,7 @@ class Variables(Part):
                 self.operators.call(target, owner, "__setitem__", key, value)
                 return
             self.refuse_plain(owner, key)
-            self._refuse_outer(target, owner)
+            self.changes_outer(target, owner, f"assigning an item of {ast.unparse(target.value)}")
             self.refuse_object(target, *self.in_key(owner, key), value if isinstance(owner, SymArray) else None)
             self.refuse_traced_in_plain(target, owner, key, value)
             owner[key] = value
@@ -150,16 +149,6 @@ class Variables(Part):
         )
         refusal.place = place_of(self.tracer, [owner])
         raise refusal
-
-    def _refuse_outer(self, target: ast.Subscript, owner: Any) -> None:
-        """A context manager may change a dict from outside that it leaves as it was."""
-        try:
-            self.refuse_outer(target, owner, f"assigning an item of {ast.unparse(target.value)}")
-        except TraceError as refusal:
-            if not self.state.changes or type(owner) is not dict or not self.inputs.is_outer(owner):
-                raise
-            self.refuse_in_region(target, owner, f"assigning an item of {ast.unparse(target.value)}")
-            self.state.changes[-1].setdefault(id(owner), (owner, dict(owner), refusal))
 
     def name_value(self, name: str, value: Any) -> None:
         """A variable names the value that was computed for it."""

@@ -16,7 +16,7 @@ from ..effects import Made, Replay, is_asked, parts_of
 from ..held_elsewhere import only_new_garbage
 from ..taken_ways import Branch, Site, Way, watch_branches
 from .outlined import RETURNED, Outline, outline_of, pick, replace_part
-from .pure import is_numpys, may_be_stage
+from .pure import is_numpys, may_be_stage, module_of
 from .source import FUTURE, site_of, source_of
 
 _NAME = "__tilewright_watch__"
@@ -131,7 +131,7 @@ def _look_at(function: Any, way: Way, look: Look) -> Any:
 
 
 def _is_of_numpy(function: Any) -> bool:
-    return (getattr(function, "__module__", None) or "").split(".")[0] in ("numpy", "builtins")
+    return module_of(function).split(".")[0] in ("numpy", "builtins")
 
 
 def _watched(function: Any, way: Way, look: Look) -> Any:

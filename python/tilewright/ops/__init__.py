@@ -39,6 +39,7 @@ from . import (  # noqa: F401  (each fills the registry)
     sets,
     shapes,
     stages,
+    trimmed,
 )
 from .creation import scalar_constructor
 from .elementwise import apply_ufunc, python_scalar_cast

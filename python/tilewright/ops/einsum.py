@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ..structure import OF
+from ..symbolic.arrays import Shown, SymArray
 from ..symbolic.located import LEAVE_IT_OUT
 from ..symbolic.registry import rule
 from ..symbolic.scalars import size_of
@@ -14,6 +16,7 @@ from ..symbolic.tracer import Tracer
 from .callees.einsum import subscripts_of
 from .elementwise import common_dtype
 from .operands import check_dtype
+from .parts import overlapping
 from .shapes import as_array
 
 
@@ -26,6 +29,17 @@ class _Term:
 
     def __init__(self, array: Any, names: Sequence[Any]) -> None:
         self.array, self.names = array, list(names)
+
+    def along_diagonals(self) -> _Term:
+        """With one axis for each name, the last one."""
+        array, names = self.array, self.names
+        for name in dict.fromkeys(names):
+            while names.count(name) > 1:
+                first = names.index(name)
+                second = names.index(name, first + 1)
+                array = np.diagonal(array, 0, first, second)
+                names = [*(one for k, one in enumerate(names) if k not in (first, second)), name]
+        return _Term(array, names)
 
     def without(self, names: Sequence[Any]) -> _Term:
         """The sums along these axes, in the array's own dtype."""
@@ -76,6 +90,15 @@ def _contracted(a: _Term, b: _Term, kept: set[Any], sizes: dict[Any, Any]) -> _T
     return _Term(a.ordered(names) * b.ordered(names), names).without(summed)
 
 
+def _diagonals(tracer: Tracer, array: SymArray, text: Any, names: Sequence[Any], wanted: Sequence[Any]) -> SymArray:
+    """Of one array, nothing summed: NumPy's is a view."""
+    if not isinstance(text, str):
+        raise _refusal(tracer, "as a view without its text")
+    view = overlapping(array, "einsum()", lambda: _Term(array, names).along_diagonals().ordered(wanted))
+    view.storage.shown = Shown(array, tracer.blocks[-1], f"numpy.einsum({text!r}, {OF})")
+    return view
+
+
 @rule(np.einsum)
 def einsum(tracer: Tracer, *operands: Any, optimize: Any = False, dtype: Any = None) -> Any:
     """In the order of the operands; of two of them the sums run before the next is looked at."""
@@ -87,18 +110,21 @@ def einsum(tracer: Tracer, *operands: Any, optimize: Any = False, dtype: Any = N
     kept = common_dtype(*arrays) if dtype is None else check_dtype(tracer, dtype)
     if kept.kind not in "iufc":
         raise _refusal(tracer, f"in {kept}")
-    if any(len(set(names)) < len(names) for names in asked.terms):
-        raise _refusal(tracer, "along diagonals")
     if not all(array.ndim for array in arrays):
         raise _refusal(tracer, "of numbers")
     for names, array in zip(asked.terms, arrays, strict=True):
         wanted = [size_of(asked.sizes[name]) for name in names]
         if any(tracer.resolve(x) != tracer.resolve(y) for x, y in zip(wanted, array.sizes, strict=True)):
             raise _refusal(tracer, "where one element stands for an axis")
-    computes = len(arrays) > 1 or len(asked.result) < len(asked.terms[0])
+    computes = len(arrays) > 1 or len(asked.result) < len(set(asked.terms[0]))
+    if not computes and len(asked.result) < len(asked.terms[0]):
+        return _diagonals(tracer, arrays[0], operands[0], asked.terms[0], asked.result)
     # Of float16 NumPy adds products in float32.
     wide = np.dtype(np.float32) if kept == np.float16 and computes else kept
-    terms = [_Term(x if x.dtype == wide else x.astype(wide), n) for x, n in zip(arrays, asked.terms, strict=True)]
+    terms = [
+        _Term(x if x.dtype == wide else x.astype(wide), n).along_diagonals()
+        for x, n in zip(arrays, asked.terms, strict=True)
+    ]
     term = terms[0]
     for k, other in enumerate(terms[1:], 1):
         later = {name for one in terms[k + 1 :] for name in one.names}

@@ -76,6 +76,8 @@ def operand_of(tracer: Tracer, value: Any, any_kind: bool = False) -> Any:
             tracer.refuse_dtype(value.dtype, f"a value of dtype {value.dtype}")
             return value[()]
         return tracer.cache["inputs"].captured_array(value)
+    if isinstance(value, np.poly1d):
+        return operand_of(tracer, value.coeffs)
     if isinstance(value, (list, tuple, range)):
         if is_symbolic(value):
             return OPERATIONS.array_of_items(tracer, value)
@@ -280,12 +282,18 @@ def _one_extent(tracer: Tracer, extents: list[Size], shapes: Sequence[tuple[Size
 
 def within(tracer: Tracer, value: Value, shape: Sequence[Size]) -> Value:
     """`value` without what lies beyond the extents of `shape`, which data decide: the program checks that it is nothing."""
-    mine = [tracer.resolve(size) for size in value.shape]
-    wanted = [tracer.resolve(size) for size in shape[len(shape) - len(mine) :]]
-    cut = [w if m not in (w, _ONE) and tracer.is_of_data(w - m) else m for m, w in zip(mine, wanted, strict=True)]
-    if cut == mine:
+    cut = sizes_within(tracer, value.shape, shape)
+    if cut is None:
         return value
     return tracer.add("index", (value,), {"index": [WHOLE] * len(cut)}, value.dtype, cut)
+
+
+def sizes_within(tracer: Tracer, sizes: Sequence[Size], shape: Sequence[Size]) -> list[Size] | None:
+    """As many elements as are left of an array of these sizes then; None where that is all of it."""
+    mine = [tracer.resolve(size) for size in sizes]
+    wanted = [tracer.resolve(size) for size in shape[len(shape) - len(mine) :]]
+    cut = [w if m not in (w, _ONE) and tracer.is_of_data(w - m) else m for m, w in zip(mine, wanted, strict=True)]
+    return None if cut == mine else cut
 
 
 def fits_into(tracer: Tracer, shape: tuple[Size, ...], target: Sequence[Size]) -> bool:

@@ -25,6 +25,7 @@ from .operands import (
     is_bool,
     operand_of,
     shape_text,
+    sizes_within,
     to_value,
 )
 
@@ -283,7 +284,7 @@ def broadcast_to(tracer: Tracer, array: Any, shape: Any, subok: bool = False) ->
     if not fits_into(tracer, source.sizes, wanted):
         raise ValueError("input operand has more dimensions than allowed by the axis remapping"
                          if source.ndim > len(wanted) else "operands could not be broadcast together with remapped shapes")  # fmt: skip
-    return source.seen_as(View("broadcast_to", {}, _resolved(tracer, wanted)))
+    return _seen_in(tracer, source, _resolved(tracer, wanted))
 
 
 @rule(np.broadcast_shapes)
@@ -298,7 +299,13 @@ def broadcast_arrays(tracer: Tracer, *arrays: Any, subok: bool = False) -> Any:
     shape = broadcast_shapes(tracer, [a.sizes for a in sources])
     if all(len(a.sizes) == len(shape) and _resolved(tracer, a.sizes) == shape for a in sources):
         return tuple(sources)
-    return tuple(a.seen_as(View("broadcast_to", {}, shape, warns=True)) for a in sources)
+    return tuple(_seen_in(tracer, a, shape, warns=True) for a in sources)
+
+
+def _seen_in(tracer: Tracer, array: SymArray, shape: tuple[Size, ...], *, warns: bool = False) -> SymArray:
+    if (cut := sizes_within(tracer, array.sizes, shape)) is not None:
+        array = index_view(tracer, array, [WHOLE] * len(cut), cut)
+    return array.seen_as(View("broadcast_to", {}, shape, warns=warns))
 
 
 def at_least(rank: int, tracer: Tracer, *arrays: Any) -> Any:

@@ -24,7 +24,7 @@ import numpy as np
 
 from .. import callees, effects
 from ..symbolic.argument import HeldElsewhere
-from ..symbolic.arrays import Shown, SymArray, before_regions
+from ..symbolic.arrays import Shown, Storage, SymArray, before_regions
 from ..symbolic.compressed import Compressed
 from ..symbolic.disjoint import are_disjoint
 from ..symbolic.from_data import size_from_data
@@ -53,11 +53,11 @@ from ..symbolic.stages import (
 from ..symbolic.trace_limits import MOST_STAGE_OPERANDS
 from ..symbolic.tracer import Tracer
 from ..taken_ways import Way
-from .elementwise import store_exactly, store_result
+from .elementwise import copied, store_exactly, store_result
 from .operands import NO_VALUE, dtype_of, is_symbolic, known_key, operand_of, shape_of, to_value
 from .shapes import as_size
 
-_MOST_ELEMENTS = 2**48  # no array in memory has more
+_MOST_ELEMENTS = 2**31 - 1  # of more, a size that a program reads does not fit: NumPy runs the call
 
 
 @dataclass(frozen=True, eq=False)
@@ -304,14 +304,14 @@ def held_items(tracer: Tracer, array: SymArray, *, as_python: bool, rows_are_lis
         held = f"r{len(tracer.stages) + 1}"
         stage = call_of("numpy.ndarray.tolist", np.ndarray.tolist, given, {}, len(operands), held)
         return tracer.call(stage, operands, INT64, ())
-    copied = held_copy(tracer, array)  # whose memory nobody else has
-    (kept,) = [one for one in tracer.stages if one == copied.attributes["callee"]]
+    copy = held_copy(tracer, array)  # whose memory nobody else has
+    (kept,) = [one for one in tracer.stages if one == copy.attributes["callee"]]
     source, held = kept.rpartition(" as ")[2], f"r{len(tracer.stages) + 1}"
     items = Raw(f"held[{source!r}]", source)
     if rows_are_lists:
         items = Raw(f"map(list, {items.source})", f"map(list, {source})")
     stage = call_of("list", list, [items], {}, 1, held)
-    return tracer.call(stage, [copied], INT64, ())
+    return tracer.call(stage, [copy], INT64, ())
 
 
 def _picked_out(tracer: Tracer, text: str) -> str:
@@ -549,10 +549,38 @@ def _one_for_each_array(value: Any, seen: list[SymArray]) -> Any:
         return {key: _one_for_each_array(one, seen) for key, one in value.items()}
     if not _is_in_memory(value) or value.dtype.kind == "c":  # whose parts are two operands
         return value
+    value = _as_it_lies(value)
     same = (one for one in seen if one.storage is value.storage and one.chain == value.chain)
     first = next(same, value)
     seen.append(first)
     return first
+
+
+def _lies_in_c(array: SymArray) -> bool:
+    return _is_in_memory(array) and array.is_c_contiguous()
+
+
+def _shows_an_argument(value: Value) -> bool:
+    """Whether a program may have an argument's memory in its place."""
+    while value.operation in _VIEWS or (value.operation == "cast" and value.dtype == value.operands[0].dtype):
+        value = value.operands[0]
+    return value.is_argument
+
+
+_VIEWS = ("index", "transpose", "reshape", "broadcast_to")
+
+
+def _as_it_lies(array: SymArray) -> SymArray:
+    """What NumPy makes contiguous is so for a callee, which may go through its memory as C does."""
+    shapes = [array.storage.value.shape, *(view.shape for view in array.chain)]
+    stands_for_a_copy = any(
+        view.uncertain and view.shape == before for view, before in zip(array.chain, shapes, strict=False)
+    )
+    if not stands_for_a_copy or array.is_c_contiguous():
+        return array
+    if array.storage.argument is not None:
+        array.tracer.need_layout(array.storage.argument)
+    return SymArray(array.tracer, Storage(copied(array.tracer, array.read()), c_order=True))
 
 
 def is_function(value: Any) -> bool:
@@ -680,6 +708,8 @@ def _handed(tracer: Tracer, value: Any, operands: list[Value], once: dict[int, A
     held, kind = _value_of(tracer, value)
     if once is not None and not held.shape and _is_in_memory(value):
         kind = "numpy.asarray"  # operands of no dimensions are NumPy's numbers
+    elif once is not None and isinstance(value, SymArray) and _lies_in_c(value) and _shows_an_argument(held):
+        kind = "numpy.ascontiguousarray"  # programs make no copy of what nobody writes
     first = len(operands)
     if held.dtype.kind != "c":
         operands.append(held)

@@ -36,6 +36,7 @@ class Tracer(Symbols):
         # (function, args, kwargs): a Python function by its source; None where the traced one has none.
         self.follow: Callable[[Any, list[Any], dict[str, Any]], Any] | None = None
         self.generators: list[Any] = []  # SymGenerator
+        self.handed: list[Any] = []  # where arrays are that only Python's statements know
         self.lent: list[tuple[str, Any]] = []  # generators of the caller: argument that leads to one, and where it is
         self.orders: list[Any] = []  # SymArray, of StagedGenerator
         self.in_lists: dict[int, Any] = {}  # by identity, the memory of arrays that lists which loops fill hold

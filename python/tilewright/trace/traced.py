@@ -20,6 +20,7 @@ from ..interpret.array_lists import ArrayList, FormOfList
 from ..interpret.carried import attributes_of
 from ..interpret.frame import BeginAgain, FirstApart, Pending, ReadBehind
 from ..interpret.generators import OFFSET_BITS, at_most
+from ..interpret.handed_arrays import HandedArray
 from ..interpret.interpreter import Interpreter
 from ..interpret.kept_objects import KeptObject
 from ..interpret.moving_arrays import Moves
@@ -107,6 +108,7 @@ class Traced:
     writes_anything: bool  # into arguments; also where an error follows that leaves the rest to NumPy
     # Random generators of the caller: the argument that has the state, where the generator is, and how many it draws.
     generators: tuple[tuple[str, tuple[Any, ...], Size], ...]
+    handed: tuple[tuple[Any, ...], ...]  # where arrays are that only Python's statements know
     draws_are_stages: bool  # from the generators themselves, in the order of the program
     has_effects: bool  # it calls functions that are not known to be pure
     leaves_ways: bool  # ways of branches that no call took are NumPy's: what they do is not known
@@ -142,6 +144,13 @@ class Traced:
             return {}
         parameters, root = bind_call(self.function, args, kwargs), root_function(self.function)
         return {name: follow(path, parameters, root) for name, path, _ in self.generators}
+
+    def called_arrays(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
+        """The arrays of a call that only Python's statements know."""
+        if not self.handed:
+            return ()
+        parameters, root = bind_call(self.function, args, kwargs), root_function(self.function)
+        return tuple(follow(path, parameters, root) for path in self.handed)
 
     def matches(self, args: Sequence[Any], kwargs: Mapping[str, Any] | None = None) -> bool:
         """Whether the program answers this call: dtypes, ranks, sizes, constants, globals."""
@@ -461,7 +470,7 @@ def _trace_once(  # noqa: PLR0917
     parameters = bind_call(function, args, kwargs)
     tracer = Tracer(root.__name__, root.__code__.co_filename, decided)
     tracer.untaken = untaken
-    inputs = Inputs(tracer)
+    inputs = Inputs(tracer, partial(HandedArray, tracer))
     tracer.cache.update(inputs=inputs, function=root, changing=changing)
     interpreter = Interpreter(tracer, inputs)
     try:
@@ -639,7 +648,7 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
             return add_leaf(type(item).__name__, constant)
         if item is not result and (item is None or type(item) in _PLAIN):
             return ("constant", item)
-        if item is not result and (made := plain.made_anew(item)) is not None:
+        if (item is not result or writes) and (made := plain.made_anew(item)) is not None:
             return collect(made)
         reasons.append(
             "it returns None"
@@ -651,6 +660,9 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
     def collect_attribute(item: Any) -> Any:
         """What an object of the function's holds beside what functions return: what guards keep as it is."""
         held = item.read() if isinstance(item, Pending) else item
+        if tracer.cache["inputs"].is_of_a_module(held):
+            tracer.cache["inputs"].pin(held)
+            return ("constant", held)
         return ("constant", held) if isinstance(held, (types.ModuleType, type, np.dtype)) else collect(held)
 
     shape = collect(result)
@@ -738,6 +750,7 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
             if g.path is not None
         )
         + tuple((name, path, Size.constant(0)) for name, path in tracer.lent),
+        handed=tuple(tracer.handed),
         draws_are_stages=tracer.draws_are_stages,
         has_effects=tracer.effects_are_stages,
         leaves_ways=bool(tracer.one_way),
