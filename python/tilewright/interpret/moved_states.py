@@ -18,7 +18,7 @@ from ..symbolic.run_numbers import RunScalar
 from ..symbolic.sizes import Size
 from ..symbolic.stages import Stage
 from .moved_draws import Moved, as_float, choice, integers_of, normal, random, uniform
-from .staged_draws import MOVED, GeneratorMethod
+from .staged_draws import MOVED, DrawsAreStages, GeneratorMethod
 
 if TYPE_CHECKING:
     from ..symbolic.tracer import Tracer
@@ -27,9 +27,16 @@ _GLOBAL = "numpy.random.mtrand._rand"
 _KEY = "(lambda s: s['state']['key'])({}.get_state(legacy=False))"
 _PLACES = "(lambda s: numpy.array([s['state']['pos'], 624, s['has_gauss'], 2]))({}.get_state(legacy=False))"
 _LEFT = "numpy.array([{}.get_state(legacy=False)['gauss']])"
+# The words of 624 that are not made yet: those that the places 227 and 454 begin are made of the ones before.
+_MADE = (
+    "(lambda key, made: [key.__setitem__(slice(a, b), key.take(numpy.arange(a + 397, b + 397), mode='wrap') ^ (y >> 1) "
+    "^ (y & 1) * numpy.uint32(0x9908b0df)) for a, b in ((made, 227), (max(made, 227), 454), (max(made, 454), 624)) if a < b "
+    "for y in [key[a:b] & numpy.uint32(0x80000000) | key.take(numpy.arange(a + 1, b + 1), mode='wrap') "
+    "& numpy.uint32(0x7fffffff)]] and None or key)(a0.copy(), int(a1[1]))"
+)
 _SET = (
-    "{}.set_state({{'bit_generator': 'MT19937', 'state': {{'key': a0, 'pos': int(a1[0])}}, 'has_gauss': int(a1[2]), "
-    "'gauss': float(a2[0])}}) or 0"
+    f"{{}}.set_state({{{{'bit_generator': 'MT19937', 'state': {{{{'key': {_MADE}, 'pos': int(a1[0])}}}}, "
+    "'has_gauss': int(a1[2]), 'gauss': float(a2[0])}}) or 0"
 )
 _PARTS = ((_KEY, np.dtype(np.uint32), 624), (_PLACES, INT64, 4), (_LEFT, FLOAT64, 1))
 
@@ -57,8 +64,10 @@ class MovedState(Moved):
         ]
 
     def give_back(self) -> None:
+        if len(self.tracer.blocks) > self.tracer.blocks.index(self.home) + 1:
+            # 624 words each time: where Python draws or is handed the generator in a loop, it draws everything.
+            raise DrawsAreStages(stay=True)
         key, places, left = self.state
-        followed(self.tracer, "random.RandomState.set_state", _make_all, key, places)
         name = self.held or "numpy.random"
         stage = Stage(f"{name}.state = $0, $1, $2", f"lambda held, a0, a1, a2, a3: {_SET.format(self.itself)}")
         self.order.write(
@@ -95,12 +104,6 @@ def _twisted(key: Any, place: Any) -> Any:
     further = place + 397 - 624 * (place >= 227)
     y = (inside(key, place) & np.uint32(0x80000000)) | (inside(key, behind) & np.uint32(0x7FFFFFFF))
     return inside(key, further) ^ (y >> np.uint32(1)) ^ ((y & np.uint32(1)) * np.uint32(0x9908B0DF))
-
-
-def _make_all(key: Any, places: Any) -> None:
-    for k in range(places[1], 624):
-        key[k] = _twisted(key, k)
-    places[1] = 624
 
 
 def _next_word(key: Any, places: Any) -> Any:

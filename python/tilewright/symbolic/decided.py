@@ -34,6 +34,7 @@ class Decided:
     )  # what masks pick out is arrays, if there is something in it
     draws_are_stages: bool = False
     draws_move: bool = False  # single ones, by kernels, from a state that moves on
+    draws_stay: bool = False  # none of them does
     draws_globally: bool = False  # by stages, from the generator of np.random.normal()
     effects_are_stages: bool = False  # there are calls of functions that are not known to be pure
     takes_effects: bool = False  # there may be, and the program may have stages

@@ -409,7 +409,8 @@ def _trace_decided(root: types.FunctionType, once: Callable[[Decided], Traced], 
         except DrawsAreStages as found:
             decided.draws_are_stages = True
             decided.draws_globally |= found.globally
-            decided.draws_move |= found.move
+            decided.draws_stay |= found.stay
+            decided.draws_move = (decided.draws_move or found.move) and not decided.draws_stay
         except EffectsAreStages:
             decided.effects_are_stages = True
         except FirstApart as found:
