@@ -3,6 +3,7 @@ those included that passes of the translator make (translator/ir/attributes.def)
 
 from __future__ import annotations
 
+import math
 import re
 import warnings
 from collections.abc import Callable, Mapping
@@ -259,6 +260,10 @@ def _run(given: Operation, operands: list[Any], sizes: Mapping[str, int]) -> Any
                 result = operands[0].astype(dtype)
         elif operation == "scalar_size":
             result = np.int64(size_of(attributes["size"], sizes))
+        elif operation.startswith("libm_"):
+            one = getattr(math, operation.removeprefix("libm_"))
+            result = np.frompyfunc(one, 1, 1)(operands[0]) if shape else one(operands[0])
+            result = np.asarray(result).astype(np.float64)[()]
         elif operation.startswith("pcg64_"):
             _check(all(operand.dtype == np.uint64 for operand in operands), line)
             words = np.frompyfunc(lambda *own: _pcg64(operation, tuple(map(int, own))), len(operands), 1)(*operands)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..ops.as_loops import followed, inside
+from ..ops.libm import libm_log
 from ..symbolic.arrays import SymArray
 from ..symbolic.graph import FLOAT64, INT64, Value
 from ..symbolic.run_numbers import RunScalar
@@ -155,7 +156,7 @@ def _normal_number(fraction: Callable[[], Any], places: Any, left: Any) -> Any:
             one = 2.0 * np.float64(fraction()) - 1.0
             two = 2.0 * np.float64(fraction()) - 1.0
             square = one * one + two * two
-        factor = np.sqrt(-2.0 * np.log(square) / square)
+        factor = np.sqrt(-2.0 * libm_log(square) / square)
         left[0] = factor * one
         places[2] = 1
         drawn = factor * two

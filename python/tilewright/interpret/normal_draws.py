@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..guards import pcg64_words
+from ..ops.libm import libm_exp, libm_log1p
 
 _LAYERS, _PLACES = 256, 2**52
 
@@ -38,15 +39,15 @@ def normal_number(word: Callable[[], Any], fraction: Callable[[], Any], inside: 
             beyond = 0.0
             is_beyond = False
             while not is_beyond:
-                beyond = -0.27366123732975827 * np.log1p(-fraction())
-                other = -np.log1p(-fraction())
+                beyond = -0.27366123732975827 * libm_log1p(-fraction())
+                other = -libm_log1p(-fraction())
                 is_beyond = other + other > beyond * beyond
             beyond = 3.6541528853610088 + beyond
             x = -beyond if place >> np.uint64(8) & np.uint64(1) else beyond
             is_found = True
         else:
             below = height[layer - 1] - height[layer]
-            is_found = below * fraction() + height[layer] < np.exp(-0.5 * x * x)
+            is_found = below * fraction() + height[layer] < libm_exp(-0.5 * x * x)
     return x
 
 

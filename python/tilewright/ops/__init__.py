@@ -29,6 +29,7 @@ from . import (  # noqa: F401  (each fills the registry)
     joined_blocks,
     joint_counts,
     layouts,
+    libm,
     linalg,
     moved,
     order,

@@ -107,7 +107,7 @@ class _Known:
             branch = attributes["of"]
             taken = branch.blocks[0 if self.value(branch.operands[0]) else 1]
             return self.value(taken.yields[attributes["position"]])
-        if value.blocks or operation in ("parameter", "result") or operation.startswith(("pcg64", "magnitude")):
+        if value.blocks or operation in ("parameter", "result") or operation.startswith(("pcg64", "libm", "magnitude")):
             raise _Unknown
         if value.is_argument:
             return self._argument(value)
