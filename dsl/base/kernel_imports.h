@@ -26,6 +26,11 @@ inline constexpr const char* kOpaqueZero = "tilewright_opaque_zero";
 /// -> 0; leaves the kernel where the call is interrupted. For loops whose end nobody knows.
 inline constexpr const char* kAskInterrupt = "tilewright_ask_interrupt";
 
+/// The halves of the state that PCG64 has n steps behind the state (a, b) with the increment (c, d): of (a, b, c, d, n)
+/// the high one, of (b, d, n) the low one, all uint64.
+inline constexpr const char* kPcg64High = "tilewright_pcg64_high";
+inline constexpr const char* kPcg64Low = "tilewright_pcg64_low";
+
 /// Name, and the runtime's function behind it. HOST: of any kernel. DEVICE: of kernels for CUDA devices too.
 #define TW_KERNEL_IMPORTS(HOST, DEVICE)                                                                                \
     HOST("halide_do_par_for", kernel_parallel_loop)                                                                    \
@@ -36,6 +41,8 @@ inline constexpr const char* kAskInterrupt = "tilewright_ask_interrupt";
     HOST("memset", std::memset)                                                                                        \
     HOST(kAskInterrupt, kernel_ask_interrupt)                                                                          \
     HOST(kOpaqueZero, kernel_opaque_zero)                                                                              \
+    HOST(kPcg64High, kernel_pcg64_high)                                                                                \
+    HOST(kPcg64Low, kernel_pcg64_low)                                                                                  \
     HOST(kPrefetchBase, kernel_prefetch_base)                                                                          \
     HOST(kStreamBase, kernel_stream_base)                                                                              \
     HOST(kStreamFence, kernel_stream_fence)                                                                            \

@@ -61,6 +61,7 @@ Halide::Pipeline prepared(const KernelImpl& kernel, const Schedule& schedule, co
         add_statement_pass(pipeline, [](const Stmt& statement) { return lower_device_extremes(statement, true); });
     if (!device && !target.has_feature(Target::SSE41)) add_statement_pass(pipeline, round_to_even);
     add_passes(pipeline, device || target.has_feature(Target::F16C));
+    if (!device) add_statement_pass(pipeline, add_lanes_in_vectors);
     std::set<std::string> inputs;
     for (const Halide::Argument& argument : kernel.arguments)
         if (argument.is_input() && argument.is_buffer()) inputs.insert(argument.name);

@@ -44,6 +44,13 @@ Halide::Internal::Stmt branch_scalar_predicates(const Halide::Internal::Stmt& st
 /// load and store it as aligned memory, which faults too. This forgets what Halide knows about the alignment of both.
 Halide::Internal::Stmt forget_alignment(const Halide::Internal::Stmt& statement, const std::set<std::string>& outputs);
 
+/// A tree over the lanes of a sum or product of floats is one number of loads from neighbouring places, which LLVM puts
+/// into short vectors again, if at all:
+///     (x[i] + x[i + 2]) + (x[i + 1] + x[i + 3])   ->   v = x[ramp(i, 1, 4)]; w = low half of v + high half; w[0] +
+///     w[1]
+/// In the same order: each lane adds what stood at its place in the tree.
+Halide::Internal::Stmt add_lanes_in_vectors(const Halide::Internal::Stmt& statement);
+
 /// Halide refuses to generate code for a float divided by a constant zero, also where the constant is what its own
 /// simplification made of an expression (x - x of integers). Here that is an infinity or NaN as for everyone:
 ///   a / 0.0   ->   a / reinterpret(float, bits of 0.0)

@@ -12,6 +12,7 @@
 #include "dsl/runtime/memory.h"
 #include "dsl/runtime/out_of_memory.h"
 #include "dsl/runtime/parallel.h"
+#include "dsl/runtime/twins/draws.h"
 #include "dsl/runtime/watch.h"
 
 namespace tilewright::runtime {
@@ -44,6 +45,17 @@ const Entry kOurs[] = {
     TW_KERNEL_IMPORTS(TW_ENTRY, TW_ENTRY){"halide_copy_to_device", address(cuda::copy_to_device_of_kernel)}};
 #undef TW_ENTRY
 
+/// A state that moves by s -> factor s + increment, so many steps on: F. Brown, "Random number generation with
+/// arbitrary strides".
+template <class Word> Word steps_on(Word state, Word factor, Word increment, std::uint64_t steps) {
+    for (; steps != 0; steps >>= 1) {
+        if (steps & 1) state = state * factor + increment;
+        increment = increment * (factor + 1);
+        factor = factor * factor;
+    }
+    return state;
+}
+
 // Looked up when a kernel asks, so that the module needs no newer versions of them than the machine has.
 void* libm_symbol(const char* name) {
     static void* const library = dlopen("libm.so.6", RTLD_NOW | RTLD_LOCAL);
@@ -75,6 +87,18 @@ int kernel_ask_interrupt() {
 
 int kernel_opaque_zero() {
     return 0;
+}
+
+std::uint64_t kernel_pcg64_high(std::uint64_t high, std::uint64_t low, std::uint64_t increment_high,
+                                std::uint64_t increment_low, std::uint64_t steps) {
+    using Words = Pcg64::Words;
+    const Words state =
+        steps_on(Words{high} << 64 | low, Pcg64::kFactor, Words{increment_high} << 64 | increment_low, steps);
+    return static_cast<std::uint64_t>(state >> 64);
+}
+
+std::uint64_t kernel_pcg64_low(std::uint64_t low, std::uint64_t increment_low, std::uint64_t steps) {
+    return steps_on(low, static_cast<std::uint64_t>(Pcg64::kFactor), increment_low, steps);
 }
 
 int kernel_stream_fence() {

@@ -25,6 +25,10 @@ int kernel_stream_fence();
 int kernel_ask_interrupt();
 /// 0.
 int kernel_opaque_zero();
+/// See kPcg64High and kPcg64Low in dsl/base/kernel_imports.h.
+std::uint64_t kernel_pcg64_high(std::uint64_t high, std::uint64_t low, std::uint64_t increment_high,
+                                std::uint64_t increment_low, std::uint64_t steps);
+std::uint64_t kernel_pcg64_low(std::uint64_t low, std::uint64_t increment_low, std::uint64_t steps);
 /// The second base address of an argument for prefetches.
 void* kernel_prefetch_base(const halide_buffer_t* argument);
 

@@ -319,6 +319,8 @@ def ask(function: Any, way: Way, root: types.CodeType) -> bool:
     asked = _asked.setdefault((function, way), watched)
     for one in [one for one in _asked_parts if _covers(one[1], way)]:
         del _asked_parts[one]  # another trace's: what is inside of it is found on another way
+        if one != (function, way):
+            _asked.pop(one, None)  # calls that are watched from now on do not look for it
     if is_part(function):
         _asked_parts[function, way] = None
     return (function, way) not in _reached and watched - asked >= _LEAST_WATCHED

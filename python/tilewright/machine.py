@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import warnings
 from contextlib import suppress
 from dataclasses import dataclass
@@ -94,6 +95,11 @@ def cpu_model() -> str:
 def usable_cores() -> int:
     """The cores of this process's affinity (the cgroup's quota is counted by the runtime)."""
     return max(1, len(os.sched_getaffinity(0)))
+
+
+def lost_processors() -> int:
+    """How often another process was given the processor of one of our threads."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
 
 
 def available_memory_bytes() -> int:

@@ -113,7 +113,8 @@ class Serving(TriedCalls):
         result = self._in_numpy(args, kwargs, out)
         if self.looks_inside and self._python is self.__wrapped__:
             self._look_inside_of_long_calls(time.perf_counter() - begun)
-        if out is None and (key := self._staying_key(args, kwargs)) is not None:
+        is_plain = out is None and self._python is self.__wrapped__
+        if is_plain and (key := self._staying_key(args, kwargs)) is not None:
             self._stay_in_c(key, args, kwargs)
         if own_error is not None:
             self._refused[call_key(args, kwargs)] = own_error

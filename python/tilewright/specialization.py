@@ -143,10 +143,11 @@ class Specialization:
         return self.why_numpy.get(kind)
 
     def _is_much_larger(self, kind: str, bound: Bound) -> bool:
-        """Whether a call has a size that is several times as large as in all calls that lost: the iterations of loops count for
-        no kind."""
-        lost, is_loop = self.lost_at[kind], any(one.name in ("for", "while") for one in self.program.operations)
-        return is_loop and any(bits > lost.get(name, bits) + 1 for name, bits in _bits_of(bound).items())
+        """Whether a call has a size that is several times as large as in all calls that lost: the iterations of loops, and what
+        stages do, count for no kind."""
+        lost = self.lost_at[kind]
+        has_more = bool(self.traced.stages) or any(one.name in ("for", "while") for one in self.program.operations)
+        return has_more and any(bits > lost.get(name, bits) + 1 for name, bits in _bits_of(bound).items())
 
     def run_in_numpy(self, bound: Bound, reason: str, *, at_any_size: bool = False) -> None:
         """Calls like this one lose against NumPy: their version is withdrawn, or left to larger calls."""

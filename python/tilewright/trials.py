@@ -37,6 +37,10 @@ class Trial:
         else:
             self.is_settling = True
 
+    def is_of_others(self, alike: Any) -> bool:
+        """Whether calls of either side were timed that are of another size or kind."""
+        return bool(self.plan_ns or self.numpy_ns) and self.alike != alike
+
     @property
     def is_numpys_turn(self) -> bool:
         return len(self.numpy_ns) < max(len(self.plan_ns), self.is_settling)

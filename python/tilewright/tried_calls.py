@@ -10,6 +10,7 @@ from . import effects
 from .binding import Bound
 from .call_keys import call_key, magnitude_key, shape_key
 from .device_calls import DeviceCalls
+from .machine import lost_processors
 from .specialization import Specialization
 from .trials import Trial
 
@@ -32,13 +33,14 @@ class TriedCalls(DeviceCalls):
         """The call that was watched tells what Python takes, and of the next calls some are compiled code's and some NumPy's.
         `began_ns`: when the call came to Python."""
         trial, alike = specialization.trial, magnitude_key(args, kwargs)
-        if trial is not None and trial.plan_ns and trial.alike != alike:
+        if trial is not None and trial.is_of_others(alike):
             if not self._begins_anew(specialization, bound):
                 return self._in_plan(specialization, bound, args, kwargs, out)
             trial = specialization.trial
         if trial is not None and trial.is_numpys_turn:
             start_ns = time.perf_counter_ns()
             result = self._in_numpy(args, kwargs, out)
+            trial.alike = alike
             trial.numpy_ns.append(time.perf_counter_ns() - start_ns)
             return result
         settling = _Settling()
@@ -110,7 +112,7 @@ class TriedCalls(DeviceCalls):
         if trial is None or not is_its_own:
             return in_plan(*args, **kwargs)
         effects.Settling.events += not self.is_asked_for
-        if trial.plan_ns and trial.alike != alike:
+        if trial.is_of_others(alike):
             if not self._begins_anew(specialization, bound):
                 return in_plan(*args, **kwargs)
             trial = specialization.trial
@@ -165,6 +167,7 @@ class _Settling:
 
     def __init__(self) -> None:
         self._events, self._measured_s = effects.Settling.events, effects.Settling.measured_s
+        self._lost = lost_processors()
         self.start_ns = time.perf_counter_ns()
 
     @property
@@ -177,7 +180,9 @@ class _Settling:
         has_events = effects.Settling.events != self._events
         is_measured = (effects.Settling.measured_s - self._measured_s) * 1e9 > 0.2 * took_ns
         is_slow = trial is not None and trial.is_far_slower(took_ns)
-        if (has_events or (is_measured and not is_slow)) and specialization.settling < _MOST_SETTLING:
-            specialization.settling += _MOST_SETTLING // _MOST_SLOW if is_slow else 1
+        is_disturbed = is_slow and lost_processors() != self._lost
+        says_nothing = has_events or is_disturbed or (is_measured and not is_slow)
+        if says_nothing and specialization.settling < _MOST_SETTLING:
+            specialization.settling += _MOST_SETTLING // _MOST_SLOW if is_slow and not is_disturbed else 1
             return took_ns, False
         return took_ns, True

@@ -84,3 +84,23 @@ def test_another_list_is_no_other_program() -> None:
         for one, other in zip(compiled(P.copy(), *lists), springs(P.copy(), *lists), strict=True):
             np.testing.assert_array_equal(one, other)
     assert compiled.explain().count("springs(p: ") == 1
+
+
+def pairs_of_data(x: Any, table: Any) -> Any:
+    chosen = x[x >= 0].astype(int) % 4
+    counts = np.zeros((4, 4), dtype=int)
+    np.add.at(counts, (chosen[:-1], chosen[1:]), 1)
+    np.add.at(table, (chosen[:-1], chosen[1:]), 1.0)
+    single = np.zeros(4)
+    np.add.at(single, chosen, 0.5)
+    return counts, single
+
+
+def test_positions_whose_number_data_decide() -> None:
+    compiled = tilewright.jit(pairs_of_data, strict=True)
+    for x in (np.arange(-5.0, 30.0) * 1.3, np.array([1.0]), np.array([-1.0, -2.0])):
+        mine, theirs = np.zeros((4, 4)), np.zeros((4, 4))
+        for one, other in zip(compiled(x, mine), pairs_of_data(x, theirs), strict=True):
+            assert one.dtype == other.dtype
+            np.testing.assert_array_equal(one, other)
+        np.testing.assert_array_equal(mine, theirs)

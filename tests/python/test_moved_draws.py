@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import threading
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 import tilewright
 from strictly import agree, check
+from tilewright.errors import ExportError
 from tilewright.interpret.normal_draws import layers
 
 pytestmark = pytest.mark.compile
@@ -324,3 +326,24 @@ def test_a_function_inside_draws_and_fails() -> None:
                 made = str(error)
             results.append((made, str(np.random.get_state(legacy=False))))
         assert results[0] == results[1]
+
+
+# ---- modules
+
+
+def test_modules_draw_from_generators_of_their_own(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    compiled = tilewright.jit(walk_of_a_seed, strict=True)
+    expected = compiled(3, 9)
+    compiled.export(tmp_path / "walk_of_a_seed_tuned")
+    module = importlib.import_module("walk_of_a_seed_tuned")
+
+    assert module.walk_of_a_seed(3, 9) == expected == walk_of_a_seed(3, 9)
+    of_the_caller = tilewright.jit(walk, strict=True)
+    of_the_caller(rng(), 4)
+    with pytest.raises(ExportError, match="depends on data"):
+        of_the_caller.export(tmp_path / "walk_tuned")
+
+
+def walk_of_a_seed(seed: int, n: int) -> Any:
+    return walk(np.random.default_rng(seed), n)

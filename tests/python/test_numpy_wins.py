@@ -262,6 +262,27 @@ def test_a_plan_whose_data_fail_at_many_calls_in_a_row_is_not_run_any_more():
     assert max(failed) == 16 and failed[10] == 1  # a call that did not fail begins anew
 
 
+def counted(n, seed):
+    rng, total, k = np.random.default_rng(seed), 0, 0
+    while k < n:
+        if rng.random() < 0.5:
+            total += rng.integers(5)
+        k += 1
+    return total
+
+
+def test_small_calls_that_lost_say_nothing_of_much_larger_ones():
+    compiled = tilewright.jit(counted, strict=True)
+    assert compiled(6, 1) == counted(6, 1)
+    specialization, bound = compiled.specialize((6, 1), {})
+    compiled._end_trial(specialization, bound, "it was slow")
+    assert specialization.numpy_reason(bound) == "it was slow" and not specialization.versions
+    for n, reason in ((7, "it was slow"), (15, "it was slow"), (5000, None)):
+        assert specialization.numpy_reason(compiled.specialize((n, 1), {})[1]) == reason
+        assert compiled(n, 1) == counted(n, 1)
+    assert specialization.versions
+
+
 def long_and_refused(x):
     with np.errstate(all="raise"):
         return np.sort(np.sin(x))[::-1] * 2

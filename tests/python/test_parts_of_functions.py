@@ -409,6 +409,13 @@ def test_a_trial_is_over_once_one_side_is_faster():
     assert times.is_over and times.why_numpy == "NumPy takes 200000.0 us, compiled code 230000.0 us"
 
 
+def test_a_trial_is_of_calls_of_one_size():
+    of_numpy = trial_of([], [0.4])
+    of_numpy.alike = "small"
+    assert of_numpy.is_of_others("large") and not of_numpy.is_of_others("small")
+    assert not trial_of([], []).is_of_others("large")
+
+
 def test_a_trial_of_short_calls_does_not_hang_on_one_of_them():
     assert not trial_of([9, 0.1], [1]).is_over
     assert not trial_of([9, 12], [1, 1.1]).is_over  # another process had the core

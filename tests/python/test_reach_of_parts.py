@@ -8,6 +8,7 @@ import itertools
 import numpy as np
 import pytest
 import tilewright
+from tilewright import effects
 from tilewright.ops.stages import is_function
 
 pytestmark = pytest.mark.compile
@@ -236,3 +237,24 @@ def test_strict_functions_raise_their_own_errors_however_often():
             compiled(X, 2)
     for _ in range(6):
         assert repr(compiled(X, 5)) == repr(raises_in_a_part(X, 5))
+
+
+def test_statements_that_nobody_looks_for_any_more_count_for_none_that_calls_do_not_come_to(monkeypatch):
+    watched = [0]
+    monkeypatch.setattr(effects, "times_watched", lambda root: watched[0])
+
+    def part():
+        """Statements, as a function."""
+
+    part.__tilewright_part__ = part.__code__
+    root, longer, shorter = drawn.__code__, ((30, -5, 48, 51),), ((30, -5, 33, 56),)
+    assert not effects.ask(part, longer, root)
+    assert not effects.ask(part, shorter, root)  # of another trace: from now on the longer ones are not looked for
+    watched[0] = 2
+    assert not effects.ask(part, longer, root)
+    watched[0] = 4
+    assert effects.ask(part, longer, root)
+
+
+def drawn():
+    """Whose calls are watched."""

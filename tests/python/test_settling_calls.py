@@ -5,7 +5,8 @@ import gc
 import numpy as np
 import pytest
 import tilewright
-from tilewright import comparison
+from tilewright import comparison, tried_calls
+from tilewright.decorator import JitFunction
 from tilewright.trials import Trial
 
 pytestmark = [pytest.mark.compile, pytest.mark.numpy_may_win]
@@ -44,6 +45,21 @@ def test_calls_that_are_tried_do_what_they_do_once_and_do_not_come_by_python(mon
     assert not SAID[24:] and [SAID[k] for k in range(24)] == [float(k - 1.0) for k in range(12) for _ in range(2)]
     (one,) = compiled.specializations
     assert compiled.misses == 1 and len(one.trial.plan_ns) >= 5 and len(one.trial.numpy_ns) >= 4
+
+
+def test_calls_that_lost_the_processor_say_nothing_where_they_were_slow(monkeypatch):
+    lost = iter(range(10**6))
+    monkeypatch.setattr(tried_calls, "lost_processors", lambda: next(lost))
+    monkeypatch.setattr(Trial, "is_far_slower", lambda *_: True)
+    monkeypatch.setattr(JitFunction, "_loses_to_watched", lambda *_: True)
+    compiled = tilewright.jit(says, strict=True)
+    for _ in range(9):
+        compiled(X)
+    (one,) = compiled.specializations
+    assert one.versions and one.trial.plan_ns == [] and one.settling in {7, 8}
+    for _ in range(9):  # it is always so
+        compiled(X)
+    assert one.trial is None and not one.versions
 
 
 def test_what_a_call_raises_in_a_trial_is_raised_once_and_the_trial_goes_on(monkeypatch):
@@ -182,11 +198,23 @@ def test_very_short_calls_are_compared_without_the_clock_in_them(monkeypatch):
 def test_both_sides_of_short_calls_run_in_turn():
     """Another process beside one side alone would decide."""
     ran = []
-    times = comparison._best_in_turn(lambda: ran.append("compiled") or 300_000, lambda: ran.append("numpy") or 200_000)
+    ours, theirs = lambda: ran.append("compiled") or 300_000, lambda: ran.append("numpy") or 200_000
+    times = comparison._best_in_turn(ours, theirs, 6_000_000, 10**9)
     assert ran[:4] == ["compiled", "numpy"] * 2 and len(ran) == 24 and times.loses
     del ran[:]
-    times = comparison._best_in_turn(lambda: ran.append(0) or 1000, lambda: 10**9)
+    times = comparison._best_in_turn(lambda: ran.append(0) or 1000, lambda: 10**9, 6_000_000, 10**9)
     assert len(ran) == 2 and not times.loses
+
+
+@pytest.mark.parametrize("is_disturbed", [False, True])
+def test_a_loss_while_others_took_the_processor_is_measured_again(monkeypatch, is_disturbed):
+    """Code of several threads waits for a thread whose processor another process has: its calls are long one after the other."""
+    lost, ran = iter(range(100)), []
+    monkeypatch.setattr(comparison, "lost_processors", lambda: next(lost) if is_disturbed else 0)
+    times = comparison._best_undisturbed(
+        lambda: ran.append(0) or (3_000_000 if len(ran) < 10 else 150_000), lambda: 600_000, 3_000_000
+    )
+    assert times.loses is not is_disturbed
 
 
 def added_in_place(x, y):

@@ -15,6 +15,7 @@ struct RuleContext {
     const DTypeInfo* from = nullptr; ///< the last operand's dtype
     const DTypeInfo* to = nullptr;   ///< the result's dtype
     Contraction contraction = Contraction::none;
+    bool device = false;       ///< for a CUDA device
     bool row_constant = false; ///< the last operand is the same all along the contiguous axis
 };
 

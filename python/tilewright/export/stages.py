@@ -13,6 +13,7 @@ from ..errors import ExportError
 from ..symbolic.stages import Stage, imported
 
 FILE = "_stages.py"
+_OF_THE_CALLER = "tilewright.lent.current"  # see interpret/staged_draws.py
 
 _RAISED_HERE = '''
 
@@ -36,6 +37,12 @@ def check_stages(function: str, stages: Mapping[str, Stage], *, on_device: bool)
             "Declare a pure function so with @tilewright.stage, or leave the call out of the function.",
         )
     for text, stage in stages.items():
+        if stage.name == _OF_THE_CALLER:
+            raise ExportError(
+                f"{function}: how many values it draws from a generator of the caller depends on data, and a module moves such a "
+                "generator by a count alone.",
+                "Make the generator in the function, from a seed, or leave the draws out of it.",
+            )
         if on_device and stage.name:
             raise ExportError(
                 f"{function}: its stage {text} is computed by NumPy, on the host, and the module is to have code for CUDA "

@@ -18,13 +18,25 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..symbolic.arrays import SymArray
 from ..symbolic.from_data import clamped_position, value_of_int
 from ..symbolic.run_numbers import RunScalar
 from ..symbolic.scalars import SymInt, size_of
 from ..symbolic.sizes import Size
-from .array_lists import ArrayList, FormOfList, ListItem, begin_list, check_form, check_item, end_list
-from .carried import reached
+from .array_lists import (
+    ArrayList,
+    FormOfList,
+    ListItem,
+    as_row,
+    begin_list,
+    check_form,
+    check_item,
+    end_list,
+    made_arrays,
+)
+from .carried import memory_in, reached
 from .frame import InArray, Pending
 from .sequences import Sequence, SymRange, sequence_of
 from .source import DEFINITIONS, inside, is_read_by_others
@@ -196,6 +208,19 @@ class AppendedLists(Part):
         names = [name for name, value in reached(self.frame, tracer) if value is held]
         return names == [one.name] and not is_read_by_others(self.frame.node, one.name)
 
+    def _is_seen(self, item: Any, name: str) -> bool:
+        """Whether variables lead to an item of a list, but for the list's own."""
+        others = [held for other, held in reached(self.frame, self.tracer) if other != name]
+        if not isinstance(item, SymArray):
+            return any(held is item for held in others)
+        return any(one is item.storage for held in others for one in memory_in(held))
+
+    def _is_made_an_array(self, name: str) -> bool:
+        """Whether the function does nothing with the list but to append to it and to make an array of it."""
+        function = self.frame.function
+        names = _made_an_array_of(self.frame.node, name) if function is not None else None
+        return names is not None and all(function.__globals__.get(one) is np for one in names)  # type: ignore[union-attr]
+
     def _run(
         self, node: ast.For, lists: tuple[_Appended, ...], iterations: Size, item: Callable[[Any], Any],
         around: tuple[_Room, ...],
@@ -210,6 +235,8 @@ class AppendedLists(Part):
             before = held[one]
             length = before.length() if isinstance(before, ArrayList) else len(before)
             places = rooms[one].known or Size.constant(1) if one.by_inner else one.places
+            if self._is_made_an_array(one.name):
+                made_arrays(tracer).add(place)
             made[one] = begin = begin_list(tracer, tracer.resolve(iterations * places + size_of(length)), place)
             lengths[one] = length
             if isinstance(before, ArrayList):
@@ -218,7 +245,10 @@ class AppendedLists(Part):
                 begin.array[:length] = before.array
                 continue
             for k, value in enumerate(before):
-                checked = check_item(tracer, place, value, is_held=True)
+                is_seen = self._is_seen(value, one.name)
+                row = as_row(tracer, place, value, is_seen)
+                is_held = row is value and (is_seen or not isinstance(value, SymArray))
+                checked = check_item(tracer, place, row, is_held)
                 assert begin is not None
                 begin.array[k] = checked
         for one in lists:
@@ -256,6 +286,29 @@ class AppendedLists(Part):
             made = ArrayList(self.tracer, made.array[:count], made.form, made.place)
         self.note_list(made)
         return made
+
+
+@functools.lru_cache(maxsize=4096)
+def _made_an_array_of(function: ast.AST, name: str) -> frozenset[str] | None:
+    """The names of NumPy by which arrays are made of such a list; None where something else is done with it."""
+    known: set[int] = set()
+    modules = set()
+    for item in ast.walk(function):
+        if isinstance(item, ast.Assign) and isinstance(item.value, ast.List):
+            known.update(id(target) for target in item.targets)
+        elif _appends_to(item) == name:
+            known.add(id(item.value.func.value))  # type: ignore[attr-defined]
+        elif isinstance(item, ast.Call) and len(item.args) == 1 and not item.keywords:
+            made = item.func
+            if (
+                isinstance(made, ast.Attribute)
+                and made.attr in ("array", "asarray")
+                and isinstance(made.value, ast.Name)
+            ):
+                known.add(id(item.args[0]))
+                modules.add(made.value.id)
+    uses = [item for item in ast.walk(function) if isinstance(item, ast.Name) and item.id == name]
+    return frozenset(modules) if modules and all(id(item) in known for item in uses) else None
 
 
 _POSITION = " position in a list that is appended to"

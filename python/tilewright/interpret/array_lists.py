@@ -287,6 +287,28 @@ def refuse_plain(tracer: Tracer, held: Any, key: Any, is_written_in_region: bool
         raise FormOfList(place, form_of(tracer, held[0]))
 
 
+def made_arrays(tracer: Tracer) -> set[Place]:
+    """The places of lists of which arrays are made, and nothing else."""
+    places: set[Place] = tracer.cache.setdefault("lists made arrays", set())
+    return places
+
+
+def as_row(tracer: Tracer, place: Place, item: Any, is_held: bool) -> Any:
+    """A list or a tuple of numbers of several types as the row that it becomes in the array that is made of its list."""
+    is_row = type(item) is tuple or (type(item) is list and not is_held)
+    if place not in made_arrays(tracer) or not is_row or form_of(tracer, item) is not None:
+        return item
+    return call_numpy(tracer, np.array, (item,), {}) if all(map(_is_a_number, item)) else item
+
+
+def _is_a_number(item: Any) -> bool:
+    if type(item) in (list, tuple):
+        return all(map(_is_a_number, item))
+    if isinstance(item, SymArray):
+        return item.is_scalar
+    return isinstance(item, (int, float, complex, np.generic, SymInt, SymScalar, RunComplex))
+
+
 def check_item(tracer: Tracer, place: Place, item: Any, is_held: bool) -> Any:
     """The item as it is put into the array. `is_held`: some variable holds it too."""
     form = form_of(tracer, item)

@@ -77,6 +77,7 @@ def has_break(loop: ast.For | ast.While) -> bool:
     return any(isinstance(item, ast.Break) for item in _of_this_loop(loop.body))
 
 
+@functools.lru_cache(maxsize=8192)
 def leaves_at_once(loop: ast.For | ast.While) -> bool:
     """Whether each way through the first iteration leaves the loop, as in one that tries again where an exception comes."""
     if any(isinstance(item, ast.Continue) for item in _of_this_loop(loop.body, ast.ExceptHandler)):

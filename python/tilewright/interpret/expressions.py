@@ -20,7 +20,16 @@ from ..symbolic.number import Symbolic
 from ..symbolic.operators import BINARY, python_operator
 from ..symbolic.run_numbers import RunBool, RunScalar
 from ..symbolic.scalars import SymInt, SymScalar, known_exponent
-from .array_lists import ArrayList, ListItem, check_item, of_comprehension, refuse_plain, repeated
+from .array_lists import (
+    ArrayList,
+    ListItem,
+    as_row,
+    check_item,
+    made_arrays,
+    of_comprehension,
+    refuse_plain,
+    repeated,
+)
 from .branches import Branches
 from .calls import Calls
 from .carried import memory_in, reached
@@ -480,6 +489,8 @@ class Expressions(Part):
         nodes = self._arguments(node, function)
         if is_pure_numpy(function) or any(function is one for one in _TAKE_ALL):
             self.handed_alone.update((id(one), one) for one in nodes if isinstance(one, ast.ListComp))
+        if function in (np.array, np.asarray) and len(node.args) == 1 and not node.keywords:
+            made_arrays(self.tracer).update(self.place(one) for one in nodes if isinstance(one, ast.ListComp))
         args, kwargs = self._elements(nodes), self.keywords(node)
         self.at(node)
         given = self.calls.call_at(node, function, args, kwargs)
@@ -524,8 +535,9 @@ class Expressions(Part):
         return of_comprehension(self.tracer, self.place(node), made_here)
 
     def _eval_ListItem(self, node: ListItem) -> Any:
-        item = self.evaluate(node.value)
-        is_held = isinstance(node.value, ast.Name) or (isinstance(item, SymArray) and self._is_held(item))
+        is_named = isinstance(node.value, ast.Name)
+        item = as_row(self.tracer, node.place, self.evaluate(node.value), is_named)
+        is_held = is_named or (isinstance(item, SymArray) and self._is_held(item))
         return check_item(self.tracer, node.place, item, is_held)
 
     def _is_held(self, array: SymArray) -> bool:

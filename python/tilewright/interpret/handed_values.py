@@ -143,11 +143,12 @@ _NOTHING = object()
 
 
 def _held(owner: Any, name: str) -> Any:
-    """An attribute of an object's own that is an array or a number."""
+    """An attribute of an object's own that is an array, a number or a random generator."""
     if not is_users_class(type(owner)) or hasattr(type(owner), name):
         return _NOTHING
     value = getattr(owner, "__dict__", {}).get(name)
-    return value if type(value) is np.ndarray or isinstance(value, (int, float, np.generic)) else _NOTHING
+    is_handed = type(value) in (np.ndarray, np.random.Generator) or isinstance(value, (int, float, np.generic))
+    return value if is_handed else _NOTHING
 
 
 def _as_array(items: list[Any], seen: set[int]) -> Any:

@@ -25,7 +25,7 @@ from .operands import BOOL, check_stored, operand_of, shape_of, to_value, weak_t
 from .shapes import as_array
 
 _MOST_POSITIONS = 3
-_MOST_IN_KERNELS = 4096  # values: a stage's call takes as long as adding so many one by one
+_MOST_IN_KERNELS = 4096  # positions: a stage's call takes as long as adding so many one by one
 
 
 def _written_1(a: Any, values: Any, axes: Any, i: Any) -> None:
@@ -126,13 +126,15 @@ def changed_at(tracer: Tracer, ufunc: np.ufunc, array: Any, key: Any, other: Any
     begun = tracer.made
     try:
         held = as_array(tracer, other)
-        is_large = tracer.value_of(tracer.total(held.sizes)) > _MOST_IN_KERNELS and len(tracer.blocks) == 1
-        if is_large and array.storage.argument is None:
-            return False
+        key = lists_as_arrays(key)
+        sizes = [size for part in (key if isinstance(key, tuple) else (key,)) for size in getattr(part, "sizes", ())]
+        is_large = any(tracer.value_of(size) > _MOST_IN_KERNELS for size in sizes) and len(tracer.blocks) == 1
+        of_data = any(map(tracer.is_of_data, sizes))
+        if (array.storage.argument is None and (is_large or of_data)) or (of_data and len(sizes) > 1):
+            return False  # nobody knows that two sizes from data are equal
         loop = ufunc.resolve_dtypes((array.dtype, held.dtype, None))
         if held.dtype != array.dtype or loop != (array.dtype,) * 3:
             return False
-        key = lists_as_arrays(key)
         found = _one_by_one(tracer, array, key if isinstance(key, tuple) else (key,), held)
         if found is None or found[1] or len(found[2]) > len(_CHANGED):
             return False
