@@ -400,7 +400,8 @@ class SymArray(ArrayLike):
     def _write_part(self, whole: SymArray, value: Value) -> None:
         """Of a view that is the real or the imaginary part: the array itself is written."""
         tracer, name = self.tracer, self.storage.part_of
-        self._refuse_stale()
+        if self.is_stale():
+            raise self._of_stale()
         part, held = self._rebuilt(self.storage.value, self.chain, value), whole.read()
         other = tracer.add("imag" if name == "real" else "real", (held,), {}, part.dtype, held.shape)
         parts = (part, other) if name == "real" else (other, part)
