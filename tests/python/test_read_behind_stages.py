@@ -46,3 +46,26 @@ def test_a_loop_without_an_iteration_leaves_nothing():
         compiled(x, np.array([0.5, 0.2]))
     with pytest.raises(UnboundLocalError):
         compiled(x, np.array([]))
+
+
+def states(x):
+    print(end="")  # not followed: the size of what it gives is the run's
+    return np.outer(x, x), x * 0.5
+
+
+def stepped(x, count):
+    matrix, state = states(x)
+    path = np.zeros((count, len(state)))
+    path[0] = state
+    for i in range(1, count):
+        path[i] = path[i - 1] @ matrix + x[0]
+    return path * 2
+
+
+def test_memory_is_made_for_the_sizes_that_a_stage_decides():
+    """Not for the most that they may be."""
+    compiled = check(stepped, np.array([0.1, 0.2, 0.3]), 100, bits=False)
+    for count in (60, 100, 60):
+        check(compiled, np.array([0.1, 0.2]), count, bits=False)
+    checks = [line for one in compiled.specializations for line in one.traced.program_text.splitlines()]
+    assert not any("2147483647" in line for line in checks)

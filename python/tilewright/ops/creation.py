@@ -12,7 +12,7 @@ import numpy as np
 
 from ..symbolic.arrays import Storage, SymArray, View
 from ..symbolic.fitting import fitting
-from ..symbolic.from_data import is_run_int, size_from_data, value_of_int
+from ..symbolic.from_data import MOST_ELEMENTS, is_run_int, size_from_data, value_of_int
 from ..symbolic.graph import WHOLE, Slice, Value
 from ..symbolic.known import known_value
 from ..symbolic.number import described
@@ -339,7 +339,7 @@ def _up_to(tracer: Tracer, limits: Sequence[Any], dtype: Any) -> Any:
     stop = value_of_int(tracer, limits[-1])
     length = tracer.add("subtract", (stop, value_of_int(tracer, start)), {}, INT64, ())
     length = tracer.add("maximum", (length, tracer.constant(0)), {}, INT64, ())
-    count = SymInt(tracer, size_from_data(tracer, length, "count", Size.constant(0), Size.constant(2**31 - 1)))
+    count = SymInt(tracer, size_from_data(tracer, length, "count", Size.constant(0), Size.constant(MOST_ELEMENTS)))
     made = arange(tracer, count, dtype=dtype)
     return made if type(start) is int and start == 0 else apply_ufunc(tracer, np.add, (made, start))
 

@@ -27,7 +27,7 @@ from ..symbolic.argument import HeldElsewhere
 from ..symbolic.arrays import Shown, Storage, SymArray, before_regions
 from ..symbolic.compressed import Compressed
 from ..symbolic.disjoint import are_disjoint
-from ..symbolic.from_data import size_from_data
+from ..symbolic.from_data import MOST_ELEMENTS, size_from_data
 from ..symbolic.graph import INT64, Value
 from ..symbolic.located import LEAVE_IT_OUT
 from ..symbolic.number import Symbolic, number_of_the_call, refuse_kinds
@@ -57,14 +57,12 @@ from .elementwise import copied, store_exactly, store_result
 from .operands import NO_VALUE, dtype_of, is_symbolic, known_key, operand_of, shape_of, to_value
 from .shapes import as_size
 
-_MOST_ELEMENTS = 2**31 - 1  # of more, a size that a program reads does not fit: NumPy runs the call
-
 
 @dataclass(frozen=True, eq=False)
 class FromData:
     """An extent that the callee decides. The same object twice is the same extent."""
 
-    most: Any = _MOST_ELEMENTS
+    most: Any = MOST_ELEMENTS
 
     def __add__(self, more: int) -> FromDataAnd:
         return FromDataAnd(self, more)

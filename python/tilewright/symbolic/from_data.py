@@ -18,6 +18,7 @@ from .sizes import Size
 from .symbols import LoopIndex
 from .tracer import Tracer
 
+MOST_ELEMENTS = 2**31 - 1  # of more, a size that a program reads does not fit: NumPy runs the call
 _HINT = 3  # stands for a size that the recorded call does not tell
 
 
@@ -51,7 +52,7 @@ def size_from_data(tracer: Tracer, value: Value, name: str, least: Size | None, 
     index = tracer.new_data_symbol(name, LoopIndex(least, most, 1), _HINT)
     (symbol,) = index.symbols()
     attributes: dict[str, Any] = {"symbol": symbol}
-    if least is not None and most is not None:
+    if least is not None and most is not None and most != Size.constant(MOST_ELEMENTS):  # memory is made for the most
         attributes.update(min=least, max=most)
     known[key] = (symbol, tracer.add("read", (value,), attributes, INT64, ()))
     tracer.reads[symbol] = known[key][1]
