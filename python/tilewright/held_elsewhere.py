@@ -104,11 +104,14 @@ def _is_plain(value: Any) -> bool:
     return isinstance(value, _PLAIN) or (isinstance(value, tuple) and all(map(_is_plain, value)))
 
 
+_FROZEN_BY_PYTHON = 5000  # objects at most: from 3.12 on it begins with some hundred
+
+
 @contextmanager
 def only_new_garbage() -> Iterator[None]:
     """What was made before is not gone through by collections until the end: what a call gives, only what it made can hold.
     A collection of all generations takes 0.1 s where large packages are imported, and looking at calls asks for many."""
-    if gc.get_freeze_count():  # others', who would find them unfrozen
+    if gc.get_freeze_count() > _FROZEN_BY_PYTHON:  # others', who would find them unfrozen
         yield
         return
     gc.freeze()

@@ -5,7 +5,7 @@ import gc
 import numpy as np
 import pytest
 import tilewright
-from tilewright import comparison, tried_calls
+from tilewright import comparison, held_elsewhere, tried_calls
 from tilewright.decorator import JitFunction
 from tilewright.trials import Trial
 
@@ -137,8 +137,12 @@ def test_what_a_call_writes_is_written_once():
 FROZEN = []
 
 
+def are_frozen():
+    return gc.get_freeze_count() > held_elsewhere._FROZEN_BY_PYTHON
+
+
 def looked_at(x, fails):
-    FROZEN.append(gc.get_freeze_count() > 0)
+    FROZEN.append(are_frozen())
     if fails:
         raise KeyError(fails)
     return {"one": x + 1}
@@ -151,7 +155,7 @@ def test_garbage_of_before_is_left_alone_while_a_call_is_watched():
 
     del FROZEN[:]
     tilewright.jit(first, strict=True)(X, 0)
-    assert FROZEN == [True] and gc.get_freeze_count() == 0
+    assert FROZEN == [True] and not are_frozen()
 
     def second(x, fails):
         found = looked_at(x, fails)
@@ -159,7 +163,7 @@ def test_garbage_of_before_is_left_alone_while_a_call_is_watched():
 
     with pytest.raises(KeyError):
         tilewright.jit(second, strict=True)(X, 1)
-    assert FROZEN == [True, True] and gc.get_freeze_count() == 0
+    assert FROZEN == [True, True] and not are_frozen()
 
     def third(x, fails):
         found = looked_at(x, fails)
@@ -191,7 +195,10 @@ def test_very_short_calls_are_compared_without_the_clock_in_them(monkeypatch):
     seen = []
     of_loops = comparison._best_of_loops
     monkeypatch.setattr(comparison, "_best_of_loops", lambda *args: seen.append(of_loops(*args)) or seen[-1])
-    tilewright.jit(added)(X[:8], X[:8])
+    for _ in range(20):  # of a call that waits for another process nobody knows how short it is
+        tilewright.jit(added)(X[:8], X[:8])
+        if seen:
+            break
     assert len(seen) == 1 and 0 < seen[0].compiled_ns < 20_000
 
 
