@@ -7,6 +7,7 @@ Every program runs twice, with the Funcs as they come and vectorized with guarde
 from __future__ import annotations
 
 import itertools
+import math
 import os
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -228,6 +229,14 @@ def test_small_whole_powers_are_products_within_two_ulp(evaluator: Evaluator, dt
             near_top = np.abs(true) >= np.longdouble(top) * (1 - 4 * float(np.finfo(dtype).eps))
             same(np.where(near_top, rounded, ours)[exact], rounded[exact], f"what overflows or vanishes, to the {n}")
             same(np.sign(ours), np.sign(rounded), f"signs, to the {n}")
+
+
+@pytest.mark.parametrize("name", ["exp", "log", "log1p"])
+def test_functions_of_the_c_library_have_its_bits(evaluator: Evaluator, name: str) -> None:
+    x = np.abs(np.random.default_rng(4).normal(size=300)) * 10
+    text = f"tilewright-program 1\nfunction f\narg x: float64[x.0]\ny: float64[x.0] = libm_{name}(x)\nreturn y\n"
+    (ours,) = evaluator.run(text, {"x": x})
+    np.testing.assert_array_equal(ours, [getattr(math, name)(one) for one in x])
 
 
 def test_states_and_words_of_pcg64(evaluator: Evaluator) -> None:

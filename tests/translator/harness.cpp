@@ -4,8 +4,10 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "dsl/base/kernel_imports.h"
 #include "dsl/model/algorithm_impl.h"
 #include "dsl/passes/passes.h"
+#include "dsl/runtime/kernel_symbols.h"
 #include "translator/ir/size.h"
 
 namespace tilewright::translator::harness {
@@ -284,6 +286,8 @@ std::vector<Array> run(const Program& program, const std::map<std::string, Array
                 std::vector<Halide::Func> outputs{first};
                 outputs.insert(outputs.end(), kernel.outputs.begin(), kernel.outputs.end());
                 Halide::Pipeline pipeline(outputs);
+                pipeline.set_jit_externs({{kPcg64High, Halide::JITExtern(runtime::kernel_pcg64_high)},
+                                          {kPcg64Low, Halide::JITExtern(runtime::kernel_pcg64_low)}});
                 dsl::add_passes(pipeline, target.has_feature(Halide::Target::F16C));
                 callable = pipeline.compile_to_callable(kernel.arguments, target);
             }
