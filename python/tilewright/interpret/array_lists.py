@@ -56,10 +56,15 @@ class ListItem(ast.expr):
 
     _fields = ("value",)
 
-    def __init__(self, value: ast.expr, place: Place) -> None:
+    value: ast.expr
+    place: Place
+
+    def __init__(self, value: ast.expr | None = None, place: Place | None = None) -> None:
+        """Of neither: for copies, which get both afterwards."""
         super().__init__()
-        self.value, self.place = value, place
-        ast.copy_location(self, value)
+        if value is not None and place is not None:
+            self.value, self.place = value, place
+            ast.copy_location(self, value)
 
 
 class ArrayList(InArray):
