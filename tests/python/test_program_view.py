@@ -88,7 +88,7 @@ def test_sizes_are_split_outside_of_parentheses():
 def test_versions_become_a_plan():
     header = "tilewright-plan 1\nfunction f\narg X float64 2\narg y float64 1\nresult r float64 []\nreturn r\n"
     build = Build(
-        (Kernel("f_k0", b"", ("X.0 >= 64",)),),
+        (Kernel("f_k0", b"code", ("X.0 >= 64",)),),
         header + 'version ""\n  require X.1 <= 32\n  call f_k0 in "f_k0" (X.0, X, r)\nend\n',
         ("X.1 <= 32",),
         (),
@@ -107,5 +107,5 @@ def test_versions_become_a_plan():
         'call f_k0 in "f_k0.v7" (X.0, X, r)\n'
         "end\n"
     )
-    assert list(version.objects()) == ["f_k0.v7"]
+    assert version.objects() == {"f_k0.v7": b"code"}
     assert build.requires == ("X.0 >= 64", "X.1 <= 32")
