@@ -11,6 +11,7 @@ import tilewright
 from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from same_as_python import same
 
 pytestmark = pytest.mark.compile
 
@@ -46,19 +47,6 @@ def outcome(function: Callable[..., Any], *arguments: Any) -> Any:
         return str(error)
 
 
-def assert_same(got: Any, wanted: Any) -> None:
-    assert type(got) is type(wanted), (got, wanted)
-    if isinstance(wanted, (tuple, list)):
-        assert len(got) == len(wanted)
-        for one, other in zip(got, wanted, strict=True):
-            assert_same(one, other)
-    elif isinstance(wanted, str):
-        assert got == wanted
-    else:
-        assert got.dtype == wanted.dtype
-        np.testing.assert_array_equal(got, wanted)
-
-
 # One for all examples: what an earlier one compiled serves later ones.
 COMPILED = {
     function: tilewright.jit(function, strict=True)
@@ -85,7 +73,7 @@ def test_joint_histograms(dtype: str, size: int, kind: str, seed: int) -> None:
     x, y = x.astype(dtype), y.astype(dtype)
     for function, compiled in COMPILED.items():
         for more in ((10,), (33,)) if function is of_two else ((),):
-            assert_same(outcome(compiled, x, y, *more), outcome(function, x, y, *more))
+            same(outcome(compiled, x, y, *more), outcome(function, x, y, *more))
 
 
 @pytest.mark.parametrize("function", [of_two, of_three])
@@ -93,10 +81,10 @@ def test_they_are_kernels(function: Callable[..., Any]) -> None:
     x = np.random.default_rng(0).random(50_000)
     more = (10,) if function is of_two else ()
     compiled = tilewright.jit(function, strict="kernels")
-    assert_same(compiled(x, x[::-1], *more), function(x, x[::-1], *more))
+    same(compiled(x, x[::-1], *more), function(x, x[::-1], *more))
 
 
 def test_what_numpy_refuses_it_refuses() -> None:
     x = np.arange(4.0)
     for arguments in ((x, x[:3], 4), (x, x, 0), (x, x, [3]), (x, x, (3, 0)), (x[:0], x[:0], 3)):
-        assert_same(outcome(tilewright.jit(of_two), *arguments), outcome(of_two, *arguments))
+        same(outcome(tilewright.jit(of_two), *arguments), outcome(of_two, *arguments))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tilewright
+from same_as_python import same
 
 pytestmark = pytest.mark.fast
 X = np.arange(40) * 7 % 3
@@ -110,15 +111,6 @@ COMPILED = (
     a_number_of_the_call,
     numbers_of_the_run,
 )
-
-
-def same(given: Any, expected: Any) -> None:
-    assert type(given) is type(expected)
-    if isinstance(expected, (tuple, list)):
-        for one, other in zip(given, expected, strict=True):
-            same(one, other)
-    else:
-        np.testing.assert_array_equal(given, expected)
 
 
 @pytest.mark.parametrize(("function", "args"), CASES)

@@ -67,7 +67,7 @@ class MovedState(Moved):
     def give_back(self) -> None:
         if len(self.tracer.blocks) > self.tracer.blocks.index(self.home) + 1:
             # 624 words each time: where Python draws or is handed the generator in a loop, it draws everything.
-            raise DrawsAreStages(stay=True)
+            raise DrawsAreStages(move=False)
         key, places, left = self.state
         name = self.held or "numpy.random"
         stage = Stage(f"{name}.state = $0, $1, $2", f"lambda held, a0, a1, a2, a3: {_SET.format(self.itself)}")

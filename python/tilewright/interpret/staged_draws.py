@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 
 class DrawsAreStages(BaseException):
-    """A draw that kernels do not make: the trace begins again. `globally`: from the generator of np.random.normal(). `move`: single
-    draws are kernels' all the same (moved_draws.py); `stay`: they are not, whatever draws come."""
+    """A draw that kernels do not make: the trace begins again. `globally`: from the generator of np.random.normal(). `move`: whether
+    single draws are kernels' all the same (moved_draws.py), where that shows; False holds, whatever draws come."""
 
-    def __init__(self, globally: bool = False, *, move: bool = False, stay: bool = False) -> None:
+    def __init__(self, globally: bool = False, *, move: bool | None = None) -> None:
         super().__init__(globally)
-        self.globally, self.move, self.stay = globally, move, stay
+        self.globally, self.move = globally, move
 
 
 # Methods of which kernels draw one number, and the arguments that such calls have at most.
@@ -72,7 +72,7 @@ class StagedGenerator:
     def would_move(self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
         """Whether it is a draw of one number that kernels can make, in a loop or a branch: one by Python takes longer."""
         tracer = self.tracer
-        if tracer.draws_move or tracer.draws_stay or tracer.checked is None or len(tracer.blocks) < 2:
+        if tracer.draws_move is not None or tracer.checked is None or len(tracer.blocks) < 2:
             return False
         return len(args) <= SINGLE[self.kind].get(name, -1) and kwargs.get("size") is None and kwargs.get("p") is None
 

@@ -33,8 +33,8 @@ class Decided:
         default_factory=set
     )  # what masks pick out is arrays, if there is something in it
     draws_are_stages: bool = False
-    draws_move: bool = False  # single ones, by kernels, from a state that moves on
-    draws_stay: bool = False  # none of them does
+    # Whether single draws are kernels', from a state that moves on; None while nothing has asked.
+    draws_move: bool | None = None
     draws_globally: bool = False  # by stages, from the generator of np.random.normal()
     effects_are_stages: bool = False  # there are calls of functions that are not known to be pure
     takes_effects: bool = False  # there may be, and the program may have stages

@@ -409,8 +409,8 @@ def _trace_decided(root: types.FunctionType, once: Callable[[Decided], Traced], 
         except DrawsAreStages as found:
             decided.draws_are_stages = True
             decided.draws_globally |= found.globally
-            decided.draws_stay |= found.stay
-            decided.draws_move = (decided.draws_move or found.move) and not decided.draws_stay
+            if found.move is not None and decided.draws_move is not False:
+                decided.draws_move = found.move
         except EffectsAreStages:
             decided.effects_are_stages = True
         except FirstApart as found:
@@ -758,7 +758,7 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
         stages={name: stage for name, stage in tracer.stages.items() if f"callee={quoted(name)}" in text},
         function=function,
         traced_by=traced_by,
-        draws_move=tracer.draws_move,
+        draws_move=bool(tracer.draws_move),
     )
 
 
