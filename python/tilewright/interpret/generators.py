@@ -112,7 +112,8 @@ class SymGenerator:
             raise DrawsAreStages  # the data decide which value each later draw gets
         innermost = self.iterations[-1] if self.iterations else None
         if tracer.blocks[-1] is not (innermost.block if innermost is not None else self.home):
-            raise DrawsAreStages(move=True if count == _ONE else None)  # in a branch, or in a loop that it was not made in
+            # In a branch, or in a loop that it was not made in.
+            raise DrawsAreStages(move=True if count == _ONE else None)
         before = self._before(len(self.iterations))
         if innermost is not None:
             innermost.drawn = tracer.resolve(innermost.drawn + count)
