@@ -1,6 +1,8 @@
 """@tilewright.jit against NumPy: the result, and all the ways in which the wrapped function is still that function."""
 
 import copy
+import functools
+import gc
 import inspect
 import logging
 import os
@@ -9,7 +11,9 @@ import subprocess
 import sys
 import textwrap
 import threading
+import types
 import warnings
+import weakref
 
 import numpy as np
 import pytest
@@ -868,6 +872,46 @@ def test_what_stays_with_numpy_is_forgotten_with_the_plans():
     for key, names in (([], ()), (((),), ()), ((int,), ("x", "y")), ((int,), [])):
         with pytest.raises(TypeError, match="stay: the key is a tuple, with a part for each argument"):
             f.stay(key, names, f.__wrapped__)
+
+
+def test_a_bound_method_is_called_as_pythons_is():
+    class Filter:
+        scale = 2.0
+
+        @tilewright.jit
+        def apply(self, x, *more, shift=0.0, **others):
+            return x * self.scale + shift + sum(more) + sum(others.values())
+
+    plain, one, x = Filter.apply.__wrapped__, Filter(), points(50)
+    method = one.apply
+    for args, kwargs in (((), {}), ((1.0,), {}), ((1.0, 2.0), {"shift": 3.0}), ((), {"shift": 1.0, "odd": 2.0})):
+        for called in (one.apply, method, functools.partial(method)):
+            same(called(x, *args, **kwargs), plain(one, x, *args, **kwargs))
+            same(called(*(x, *args), **kwargs), plain(one, x, *args, **kwargs))
+    for called in (method, one.apply):
+        with pytest.raises(TypeError, match="missing 1 required positional argument: 'x'"):
+            called()
+    assert list(map(method, [1.0, 2.0])) == [plain(one, 1.0), plain(one, 2.0)]
+    assert method.__self__ is one and method.__func__ is Filter.apply is Filter.__dict__["apply"]
+    assert method == one.apply and isinstance(method, types.MethodType)
+    held, method, called = weakref.ref(method), None, None
+    assert held() is None
+    one = Filter()
+    one.itself, gone = one.apply, weakref.ref(one)  # a cycle
+    del one
+    gc.collect()
+    assert gone() is None
+
+
+def test_a_bound_method_costs_no_python():
+    class Filter:
+        @tilewright.jit
+        def apply(self, x):
+            return x
+
+    one, x = Filter(), points(5)
+    one.apply(x)
+    assert frames_of(lambda: one.apply(x)) == ["<lambda>", "apply"]
 
 
 def test_calls_that_are_no_larger_stay_too():
