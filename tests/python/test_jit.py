@@ -1291,6 +1291,26 @@ def test_gathered_arguments_are_found_in_c():
         assert str(raised.value).rpartition("f()")[2] == str(wanted.value).rpartition("f()")[2]
 
 
+@pytest.mark.parametrize("divisor", [True, 3])
+def test_results_that_a_division_reads_may_begin_anywhere(divisor):
+    def f(x, divisor):
+        kept = x + np.int32(1)
+        return kept, kept // divisor, kept % divisor
+
+    def beginning_at(element, size):
+        memory = np.empty(size + 32, np.int32)
+        first = -memory.ctypes.data // 4 % 16 + element
+        return memory[first : first + size]
+
+    compiled = tilewright.jit(f, strict=True)
+    x = np.arange(-100, 100, dtype=np.int32)
+    for element in (0, 1, 4):
+        out = tuple(beginning_at(element, x.size) for _ in range(3))
+        compiled(x, divisor, out=out)
+        for result, wanted in zip(out, f(x, divisor), strict=True):
+            same(result, wanted)
+
+
 def test_gathered_arguments_are_the_calls_own():
     kept = []
 

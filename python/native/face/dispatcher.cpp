@@ -207,14 +207,14 @@ PyObject* default_check_failed(PyObject* self, PyObject*) {
 }
 
 PyObject* add(PyObject* self, PyObject* args, PyObject* kwargs) {
-    static const char* kNames[] = {"plan_text", "objects",      "index",    "constants", "hidden", "places",
-                                   "checks",    "scalar_types", "partials", "stages",    "finish", nullptr};
+    static const char* kNames[] = {"plan_text",    "objects",  "index",  "constants", "hidden",     "places", "checks",
+                                   "scalar_types", "partials", "stages", "finish",    "generators", nullptr};
     PyObject *plan_text, *objects, *finish = nullptr;
     Py_ssize_t index = -1;
     Binding b;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|$nOOOOOOOO:add", const_cast<char**>(kNames), &plan_text,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|$nOOOOOOOOO:add", const_cast<char**>(kNames), &plan_text,
                                      &objects, &index, &b.constants, &b.hidden, &b.places, &b.checks, &b.scalar_types,
-                                     &b.partials, &b.stages, &finish))
+                                     &b.partials, &b.stages, &finish, &b.generators))
         return nullptr;
     Plans& plans = plans_of(self);
     auto plan = LoadedPlan::make(plan_text, objects, plans.name, plans.signature, b);
@@ -299,7 +299,7 @@ PyObject* make_dispatcher_type() {
         {"add", with_keywords(add), METH_VARARGS | METH_KEYWORDS,
          "add($self, plan_text, objects, *, index=-1, constants=None, hidden=None, places=None, checks=None, "
          "scalar_types=None, "
-         "partials=None, stages=None, finish=None)\n--\n\n"
+         "partials=None, stages=None, finish=None, generators=None)\n--\n\n"
          "Loads a plan and returns its index: behind those that are there, or in the place of the one with that "
          "index,\n"
          "which calls that run keep.\n\n"
@@ -322,7 +322,12 @@ PyObject* make_dispatcher_type() {
          "its own\n"
          "partials; or what the error of such a call says to do.\n"
          "stages: text of a stage -> what computes it, of a dict that lives as long as the call, and of arrays.\n"
-         "finish: makes the function's result of the tuple that the plan gives; calls with `out` are misses then."},
+         "finish: makes the function's result of the tuple that the plan gives; calls with `out` are misses then.\n"
+         "generators: (argument that has the state's words or None, place of the Generator, a size: how many it draws, "
+         "or "
+         "None where\n"
+         "stages draw from it, whether it is locked while the call runs). Without an argument, the place is a bit "
+         "generator's."},
         {"stage_times", stage_times, METH_O,
          "stage_times($self, index, /)\n--\n\n((calls, nanoseconds) of a plan on the host, {text of a stage: the "
          "same}) of those calls that were\ntimed: the first ones, long ones, some of the others. Plans without stages "
