@@ -951,9 +951,25 @@ def test_numbers_and_sizes_that_change_in_calls_that_compute_nothing_are_not_tra
         x = np.zeros(min(n, 50))
         assert doubled(x) == len(x) * 2
     assert checked.misses < 30 and doubled.misses < 15
+    assert "nothing is compiled: the calls so far compute nothing of arrays' elements" in checked.explain()
     with pytest.raises(ValueError, match="bad -3"):
         checked(-3)
     assert doubled(np.zeros(60)) == 120 and doubled(np.zeros(9, np.float32)) == 18
+
+
+RANGES = {f"kind{k}": (k, k + 1.0) for k in range(9)}
+
+
+def test_many_numbers_of_one_container_are_one_line():
+    @tilewright.jit
+    def within(x, kind):
+        return x * RANGES[kind][0] + RANGES[kind][1] if kind in RANGES else x + sum(a + b for a, b in RANGES.values())
+
+    x = points(50)
+    same(within(x, "other"), within.__wrapped__(x, "other"))
+    told = within.explain().splitlines()
+    assert "  RANGES: 18 numbers from outside the call, read at each call" in told
+    assert not any("a number from outside the call" in line for line in told)
 
 
 def test_larger_calls_than_those_that_computed_nothing_are_compiled():

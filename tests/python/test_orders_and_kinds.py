@@ -84,6 +84,15 @@ def ordered_in_memory(x):
     return x.ravel(order="K") * 2
 
 
+def test_of_one_axis_every_order_is_cs():
+    def read(x):
+        return np.ravel(x, order="K") * 2, x.flatten("A") + 1, x.ravel("A") * 3
+
+    compiled = tilewright.jit(read, strict=True)
+    for x in (X[:, 1], X[0], X[0, ::-1], X[0, :1], X[0, :0]):
+        assert agree(compiled(x), read(x))
+
+
 def test_memory_in_another_order_is_numpys():
     compiled = tilewright.jit(ordered_in_memory)
     for x in (X, np.asfortranarray(X), X.T, X[::-1], X[::2], X):
