@@ -93,6 +93,15 @@ def test_of_one_axis_every_order_is_cs():
         assert agree(compiled(x), read(x))
 
 
+def test_a_list_is_no_array_of_another_layout():
+    def read(x):
+        return np.ravel(x, order="K") * 2
+
+    compiled = tilewright.jit(read, strict=True)
+    for x in (X, X.tolist(), X, (X[0].tolist(),)):
+        assert agree(compiled(x), read(x))
+
+
 def test_memory_in_another_order_is_numpys():
     compiled = tilewright.jit(ordered_in_memory)
     for x in (X, np.asfortranarray(X), X.T, X[::-1], X[::2], X):

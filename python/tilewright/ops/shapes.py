@@ -377,6 +377,7 @@ def astype(
         raise TypeError(f"Cannot cast array data from {array.dtype!r} to {target!r} according to the rule '{casting}'")
     if target == array.dtype and not copy:
         return array
+    tracer.warn_of_cast(array.dtype, target)
     value = array.read()
     return SymArray(
         tracer,
