@@ -94,8 +94,11 @@ def test_of_one_axis_every_order_is_cs():
 
 
 def test_a_list_is_no_array_of_another_layout():
-    def read(x):
-        return np.ravel(x, order="K") * 2
+    def first(xs):
+        return np.ravel(xs[0], order="K") * 2
+
+    def read(*xs):
+        return first(xs)
 
     compiled = tilewright.jit(read, strict=True)
     for x in (X, X.tolist(), X, (X[0].tolist(),)):
