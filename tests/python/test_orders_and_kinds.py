@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import tilewright
 from strictly import agree, check
+from tilewright.guards import PythonGuard, guard_holds
 
 pytestmark = pytest.mark.compile
 
@@ -94,15 +95,11 @@ def test_of_one_axis_every_order_is_cs():
 
 
 def test_a_list_is_no_array_of_another_layout():
-    def first(xs):
-        return np.ravel(xs[0], order="K") * 2
-
-    def read(*xs):
-        return first(xs)
-
-    compiled = tilewright.jit(read, strict=True)
-    for x in (X, X.tolist(), X, (X[0].tolist(),)):
-        assert agree(compiled(x), read(x))
+    path = (("parameter", "x"),)
+    for kind, wanted in (("contiguous", True), ("contiguous", False)):
+        assert not guard_holds(PythonGuard(path, kind, wanted), {"x": [1.0, 2.0]}, None)
+    assert guard_holds(PythonGuard(path, "contiguous", True), {"x": X}, None)
+    assert guard_holds(PythonGuard(path, "contiguous", False), {"x": X.T}, None)
 
 
 def test_memory_in_another_order_is_numpys():
