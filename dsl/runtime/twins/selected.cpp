@@ -18,22 +18,25 @@ constexpr std::int64_t kSelectedBlock = 1 << 15;
 template <std::size_t bytes>
 void select_items(const std::byte* from, const std::uint8_t* mask, std::int64_t count, std::int64_t wanted,
                   std::byte* to) {
-    constexpr std::int64_t kTogether = 8;
-    std::int64_t written = 0;
-    const auto look_at = [&](std::int64_t i) {
-        std::memcpy(to + static_cast<std::size_t>(written) * bytes, from + static_cast<std::size_t>(i) * bytes, bytes);
-        written += mask[i] != 0;
-    };
-    std::int64_t i = 0;
-    for (; i + kTogether <= count && written + kTogether <= wanted; i += kTogether) {
+    constexpr std::size_t kTogether = 8;
+    const auto all = static_cast<std::size_t>(count);
+    const std::byte* const end = to + static_cast<std::size_t>(wanted) * bytes;
+    // Of a product with a truth compilers make a branch, of this they do not.
+    const auto step = [mask](std::size_t k) { return -static_cast<std::size_t>(mask[k] != 0) & bytes; };
+    std::size_t i = 0;
+    for (; i + kTogether <= all && end - to >= static_cast<std::ptrdiff_t>(kTogether * bytes); i += kTogether) {
         std::uint64_t bits;
         std::memcpy(&bits, mask + i, sizeof bits);
         if (bits == 0) continue;
-        for (std::int64_t k = 0; k < kTogether; ++k)
-            look_at(i + k);
+        for (std::size_t k = i; k < i + kTogether; ++k) {
+            std::memcpy(to, from + k * bytes, bytes);
+            to += step(k);
+        }
     }
-    for (; written < wanted; ++i)
-        look_at(i);
+    for (; to != end; ++i) {
+        std::memcpy(to, from + i * bytes, bytes);
+        to += step(i);
+    }
 }
 
 void select_items_of(std::size_t item_bytes, const std::byte* from, const std::uint8_t* mask, std::int64_t count,
