@@ -217,6 +217,42 @@ def test_another_thread_draws_before_or_behind_a_call() -> None:
     assert len(set(seen)) == len(seen)
 
 
+def chosen_of_what_a_mask_picks(rng: Any, x: Any) -> Any:
+    left, total = x.copy(), 0.0
+    while True:
+        free = np.flatnonzero(left > 0)
+        if len(free) == 0:
+            return total, left
+        place = rng.choice(free)
+        total += place * rng.choice(left[left > 0])
+        left[place] = 0
+
+
+def test_what_a_mask_picks_out_is_chosen_from_without_python() -> None:
+    given = np.arange(7.0) - 1
+    compiled = check(chosen_of_what_a_mask_picks, rng(), given)
+    assert "choice" not in str(compiled.explain()).partition("between kernels")[2]
+    for seed in range(20):
+        ours, theirs = rng(seed), rng(seed)
+        agree(compiled(ours, given), chosen_of_what_a_mask_picks(theirs, given))
+        assert ours.bit_generator.state == theirs.bit_generator.state
+
+
+def one_of_the_large(rng: Any, x: Any, n: int) -> Any:
+    total = 0.0
+    for _ in range(n):
+        if rng.random() < 0.7:
+            total += rng.choice(x[x > 2])
+    return total
+
+
+def test_nothing_to_choose_from_is_numpys_error() -> None:
+    compiled = check(one_of_the_large, rng(), np.arange(5.0), 9)
+    for one in (compiled, one_of_the_large):
+        with pytest.raises(ValueError, match="cannot be empty"):
+            one(rng(), np.arange(2.0), 9)
+
+
 def one_below(rng: Any, p: float) -> Any:
     return rng.random() < p
 

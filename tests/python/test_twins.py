@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import itertools
 import os
 import sys
 
@@ -529,6 +530,42 @@ def test_masks(size, dtype, share, seed):
     same(pick(x[:, 0].copy(), (mask,)), x[:, 0][mask])
     whole = rng.random((size, 3)) < share
     same(pick(x, (whole,)), x[whole])
+
+
+@pytest.mark.parametrize("share", [0, 0.001, 0.02, 0.5, 1])
+@pytest.mark.parametrize("count", [1 << 11, (1 << 11) + 3, (1 << 15) + 1])
+def test_masks_of_few_and_many_items_of_all_sizes(count, share):
+    rng = np.random.default_rng(3)
+    mask = rng.random(count) < share
+    for width in (1, 2, 3, 4, 5):
+        for dtype in (np.uint8, np.int16, np.float32, np.float64, np.complex128):
+            x = rng.integers(0, 99, (count, width)).astype(dtype)
+            same(own("numpy.ndarray.__getitem__")(x, (mask,)), x[mask])
+    mask[-1] = True
+    same(own("numpy.ndarray.__getitem__")(np.arange(count), (mask,)), np.flatnonzero(mask))
+
+
+@pytest.mark.parametrize("name", ["tril_indices", "triu_indices"])
+def test_triangles(name):
+    numpys = getattr(np, name)
+    ours = own(f"numpy.{name}")
+    for n, k, m in itertools.product((0, 1, 5, 40), (-50, -3, -1, 0, 1, 2, 4, 60), (None, 0, 1, 3, 50)):
+        for got, wanted in zip(ours(n, k=k, m=m), numpys(n, k, m), strict=True):
+            same(got, wanted)
+    assert type(ours(3)) is tuple
+    for args in (
+        (3.0,),
+        (-1,),
+        (np.int64(3),),
+        (3, np.int64(1)),
+        (3, 0, -1),
+        (3, 2**40),
+        (True,),
+        (3, 0, 3, 3),
+        (3, 1.0),
+    ):
+        with pytest.raises(Called):
+            ours(*args)
 
 
 def test_a_mask_of_other_bytes():

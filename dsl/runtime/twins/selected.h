@@ -11,7 +11,7 @@ namespace tilewright::runtime {
 std::vector<std::int64_t> selected_up_to(const std::uint8_t* mask, std::int64_t count);
 
 /// Writes the items of `item_bytes` each for which the mask is not 0, one after the other. `up_to` is of the same mask.
-void select(const std::byte* from, std::size_t item_bytes, const std::uint8_t* mask,
+void select(const std::byte* from, std::size_t item_bytes, const std::uint8_t* mask, std::int64_t count,
             const std::vector<std::int64_t>& up_to, std::byte* to);
 
 } // namespace tilewright::runtime

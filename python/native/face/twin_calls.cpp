@@ -32,6 +32,7 @@
 namespace tilewright::face {
 namespace {
 
+constexpr npy_intp kLeastMask = 1 << 11; ///< elements, from which on a mask is looked through faster than by NumPy
 constexpr npy_intp kLargeCall = 1 << 15; ///< elements, from which on threads are worth their start
 constexpr npy_intp kManyRows = 256;      ///< from which on sums of rows are worth the look at a call
 
@@ -517,7 +518,7 @@ Ref picked_out(TwinCall given) {
     if (!given.is_all() || !a || !key || !PyTuple_CheckExact(key) || PyTuple_Size(key) != 1) return {};
     PyArrayObject* const mask = plain(PyTuple_GetItem(key, 0));
     DType dtype;
-    if (!mask || PyArray_TYPE(mask) != NPY_BOOL || PyArray_SIZE(mask) < kLargeCall || !dtype_of(a, dtype)) return {};
+    if (!mask || PyArray_TYPE(mask) != NPY_BOOL || PyArray_SIZE(mask) < kLeastMask || !dtype_of(a, dtype)) return {};
     const int over = PyArray_NDIM(mask), rank = PyArray_NDIM(a) - over + 1;
     if (rank < 1 || !std::equal(PyArray_DIMS(mask), PyArray_DIMS(mask) + over, PyArray_DIMS(a))) return {};
     const auto* const chosen = data_of<const std::uint8_t>(mask);
@@ -531,7 +532,7 @@ Ref picked_out(TwinCall given) {
     const auto item_bytes = static_cast<std::size_t>(PyArray_ITEMSIZE(a) * items);
     const auto* const from = data_of<const std::byte>(a);
     auto* const to = data_of<std::byte>(numpy_array(result.get()));
-    runtime::select(from, item_bytes, chosen, up_to, to);
+    runtime::select(from, item_bytes, chosen, count, up_to, to);
     return result;
 }
 
@@ -558,6 +559,37 @@ template <class T> Ref unique_of(PyArrayObject* a, DType dtype, runtime::UniqueP
     add(parts.inverse, found->inverse);
     add(parts.counts, found->counts);
     return put_together(true, all.size(), [&all](std::size_t k) { return std::move(all[k]); });
+}
+
+/// numpy.triu_indices(n, k=0, m=None) and numpy.tril_indices: NumPy picks them out of a mask, twice.
+template <bool is_upper> Ref triangle(TwinCall given) {
+    const std::optional<npy_intp> rows = length_of(given.take("n"));
+    PyObject* const diagonal = given.take("k");
+    PyObject* const width = given.take("m");
+    const std::optional<npy_intp> columns = is_none(width) ? rows : length_of(width);
+    int overflow = 0;
+    if (diagonal && !PyLong_CheckExact(diagonal)) return {};
+    const std::int64_t k = diagonal ? PyLong_AsLongLongAndOverflow(diagonal, &overflow) : 0;
+    if (!given.is_all() || !rows || !columns || overflow || std::abs(k) > NPY_MAX_INT32) return {};
+    const auto ends = [&](npy_intp i) { // of the columns of a row
+        const npy_intp middle = std::clamp<npy_intp>(i + k + (is_upper ? 0 : 1), 0, *columns);
+        return is_upper ? std::pair(middle, *columns) : std::pair<npy_intp, npy_intp>(0, middle);
+    };
+    npy_intp count = 0;
+    for (npy_intp i = 0; i < *rows; ++i)
+        count += ends(i).second - ends(i).first;
+    Ref made[2];
+    for (Ref& one : made) {
+        bool is_pooled = false;
+        one = Ref(reinterpret_cast<PyObject*>(new_result(DType::int64, 1, &count, count, &is_pooled)));
+        if (!one) return {};
+    }
+    auto* row = data_of<std::int64_t>(numpy_array(made[0].get()));
+    auto* column = data_of<std::int64_t>(numpy_array(made[1].get()));
+    for (npy_intp i = 0; i < *rows; ++i)
+        for (auto [j, end] = ends(i); j < end; ++j)
+            *row++ = i, *column++ = j;
+    return Ref(PyTuple_Pack(2, made[0].get(), made[1].get()));
 }
 
 /// numpy.unique(ar, return_index=False, return_inverse=False, return_counts=False, axis=None), of integers and floats.
@@ -657,6 +689,8 @@ const std::vector<TwinRow>& twin_rows() {
         {"numpy.random.Generator.uniform", draw_uniform},
         {"numpy.sort", sort},
         {"numpy.subtract.at", subtract_at},
+        {"numpy.tril_indices", triangle<false>},
+        {"numpy.triu_indices", triangle<true>},
         {"numpy.unique", unique},
     };
     return rows;

@@ -16,6 +16,7 @@ import numpy as np
 from ..ops.as_loops import followed
 from ..ops.elementwise import number_of_the_run
 from ..ops.operands import operand_of
+from ..ops.stages import materialized
 from ..symbolic.arrays import SymArray
 from ..symbolic.graph import BOOL, FLOAT64, INT64, Value
 from ..symbolic.run_numbers import RunScalar
@@ -166,6 +167,7 @@ def choice(  # noqa: PLR0917
 ) -> Any:
     if size is not None or p is not None or type(axis) is not int or axis:
         return None
+    a = materialized(a)
     if isinstance(a, (SymArray, np.ndarray)) and a.ndim:
         if a.ndim > 1 or a.dtype.kind not in "biuf":
             return None
