@@ -368,9 +368,10 @@ COMPILED = [
     generator_in_another_function, walrus_in_a_generator, names_of_a_generator, array_of_a_closure, array_of_a_default,
     else_that_returns, finally_that_returns, tuple_that_turns, item_of_an_array_of_plain_values,
     array_of_plain_values_sorted, array_of_plain_values_as_out, array_of_plain_values_in_a_branch,
+    part_of_an_array_of_plain_values,
 ]  # fmt: skip
 IN_NUMPY = [
-    part_of_an_array_of_plain_values, lists_of_a_zip, view_of_an_array_of_plain_values, slice_of_the_last_iteration,
+    lists_of_a_zip, view_of_an_array_of_plain_values, slice_of_the_last_iteration,
     range_of_the_last_iteration,
 ]  # fmt: skip
 BY_PYTHON = [

@@ -101,15 +101,16 @@ class Parts(Part):
             place for one in self.taken if one[:-1] == way and (place := place_in(statements, one[-1])) is not None
         ]
         around = [(begin, end) for begin, end in known if begin <= first <= end]
-        goes_back = False
+        goes_back = takes_all = False
         if around:
             # Python runs these already, and that is not enough: it runs the next one too, and then all but the return. At the
             # end it runs the one before, while something else computes before that.
             first, end = min(begin for begin, _ in around), max(end for _, end in around)
             is_end = end + 1 == len(statements)
             goes_back = is_end and any(map(_computes, statements[: max(first - 1, 0)]))
-            if is_end and not goes_back and first > 0:
-                first, last = 0, end  # all of them: the one before is the only one left
+            takes_all = is_end and not goes_back and first > 0
+            if takes_all:
+                first, last = 0, end  # the one before is the only one left
             elif goes_back:
                 # Twice as many, for a call is watched each time.
                 most = max(2 * first - end - 1, 0)
@@ -157,7 +158,8 @@ class Parts(Part):
         own = [one for one in node.body if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))]
         is_all = statements[first] is own[0] and statements[last] is own[-1]
         tried = any(one[: len(way)] == way for one in self.tracer.as_stages)  # which was not enough
-        if is_all and (goes_back or not (known or inner_calls_of(outline.call).has_what_is_compiled)):
+        is_compiled = (known and not takes_all) or inner_calls_of(outline.call).has_what_is_compiled
+        if is_all and (goes_back or not is_compiled):
             return None  # nothing of the function would be compiled
         return _Closed(outline, is_whole=is_all and not (known or tried))
 
