@@ -203,6 +203,8 @@ def _arg_extreme(
             value = reshape_value(tracer, value, (tracer.total(value.shape),))
         axes, reduced = list(range(rank)), 0
     else:
+        if isinstance(axis, (tuple, list)):
+            raise TypeError(f"'{type(axis).__name__}' object cannot be interpreted as an integer")
         axes = normalize_axes(axis, max(rank, 1))
         if rank == 0:
             value, axes = reshape_value(tracer, value, (Size.constant(1),)), []
