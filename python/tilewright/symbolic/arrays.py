@@ -185,6 +185,10 @@ class ArrayLike(Symbolic):
     def nbytes(self) -> Any:
         return self.size * self.itemsize
 
+    @property
+    def device(self) -> str:
+        return "cpu"  # what NumPy's arrays say; of arrays on devices a trace has no such attribute
+
     def clip(self, min: Any = None, max: Any = None, out: Any = None, **others: Any) -> Any:
         # np.clip wants both bounds, where the method does not
         return OPERATIONS.call_numpy(self.tracer, np.clip, (self, min, max, out), others)
