@@ -13,7 +13,7 @@ from ..symbolic.graph import Value
 from ..symbolic.tracer import Tracer
 
 _BY_STRIDES = frozenset(
-    "ascontiguousarray asfortranarray as_strided ctypes data flags flatten ravel require reshape strides tobytes view".split()
+    ("as_strided", "ascontiguousarray", "asfortranarray", "flags", "ravel", "require", "reshape", "strides", "view")
 )
 _OPTIONS = frozenset(("copy", "order"))  # of array(), asarray(), astype(), ravel() and others
 _ATTRIBUTES = frozenset(("shape", "strides", "dtype"))  # which may be set where memory allows it
