@@ -39,6 +39,7 @@ c = np.full_like(b, 2, order='F'); v = c.ravel(); v *= 2; c
 c = np.ones_like(b); v = c.T.ravel(); v *= 2; c
 c = np.histogram2d(b[0], b[1], bins=3)[0]; v = c.reshape(-1); v[0] = 99; c
 z = b + 0j; v = z.real.reshape(-1); v[0] = 9; z
+b = np.broadcast_to(b, (2, *b.shape)); v = str(b.flags.writeable) + str(b.strides); len(v)
 z = b + 0j; v = z.imag.ravel(); v[0] = 9; z
 """.strip().splitlines()
 LAYOUTS = {

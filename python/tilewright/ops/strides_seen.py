@@ -36,8 +36,9 @@ def refuse_other_layouts(tracer: Tracer, function: Any, args: Any, kwargs: Any) 
     for array in callees.arrays_in((args, kwargs)):
         if not isinstance(array, SymArray) or array.is_scalar or array.is_c_contiguous():
             continue
-        is_complex = array.dtype.kind == "c"  # a callee gets what was made of two parts
-        if array.storage.argument is not None and not is_complex and shows_an_argument(array.read()):
+        # Of complex numbers and of what is broadcast a callee gets new memory.
+        is_new = array.dtype.kind == "c" or any(view.operation == "broadcast_to" for view in array.chain)
+        if array.storage.argument is not None and not is_new and shows_an_argument(array.read()):
             continue
         tracer.need_layout(array.storage.argument)
         raise tracer.error(
