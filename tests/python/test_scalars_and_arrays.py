@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scalar_attack
 import tilewright
+from examples import examples
 from tilewright.decorator import JitFunction
 
 pytestmark = pytest.mark.compile
@@ -141,3 +143,10 @@ def rounded_copies(i, z):
 
 def test_rounded_arrays_of_no_dimensions_are_scalars():
     alike(rounded_copies, [(np.array(3, np.uint8), np.array(1.5 + 2j))] * 3)
+
+
+@pytest.mark.parametrize("seed", range(examples(6)))
+@pytest.mark.filterwarnings("ignore")
+def test_random_expressions_of_scalars(seed):
+    """`python tests/python/scalar_attack.py 1000` tries as many as wanted."""
+    assert not (problem := scalar_attack.attack(seed)), problem

@@ -126,7 +126,9 @@ def accumulate(
     moved = held if held.dtype == kept else held.astype(kept)
     if is_vector:
         return followed(tracer, name, _accumulated, ufunc, moved, _neutral(ufunc, kept))  # type: ignore[no-any-return]
-    return followed(tracer, name, _rows_accumulated, ufunc, moved, k)  # type: ignore[no-any-return]
+    made: SymArray = followed(tracer, name, _rows_accumulated, ufunc, moved, k)
+    made.storage.c_order = held.keeps_order_of_axes()
+    return made
 
 
 def _register_scan(function: Any, ufunc: np.ufunc) -> None:

@@ -102,10 +102,10 @@ def meshgrid(tracer: Tracer, *xi: Any, copy: bool = True, sparse: bool = False, 
         flat = as_array(tracer, x).reshape(-1)
         key = tuple(slice(None) if axis == order[position] else None for axis in range(len(xi)))
         parts.append(flat[key])
-    if not sparse:
-        shape = broadcast_shapes(tracer, [part.sizes for part in parts])
-        parts = [SymArray.fresh(tracer, broadcast(tracer, part.read(), shape), is_scalar=False) for part in parts]
-    return tuple(parts)
+    if sparse:
+        return tuple(SymArray.fresh(tracer, copied(tracer, part.read()), is_scalar=False) for part in parts)
+    shape = broadcast_shapes(tracer, [part.sizes for part in parts])
+    return tuple(SymArray.fresh(tracer, broadcast(tracer, part.read(), shape), is_scalar=False) for part in parts)
 
 
 def _triangle(lower: bool, tracer: Tracer, m: Any, k: Any = 0) -> Any:

@@ -118,7 +118,9 @@ def full_like(
     sizes = array.sizes if shape is None else sizes_of_shape(tracer, shape)
     operand = operand_of(tracer, fill_value)
     value = filling(tracer, operand, kept)
-    return SymArray(tracer, Storage(broadcast(tracer, value, tuple(tracer.resolve(s) for s in sizes))))
+    made = SymArray(tracer, Storage(broadcast(tracer, value, tuple(tracer.resolve(s) for s in sizes))))
+    made.storage.c_order = order == "C" or (order != "F" and shape is None and array.keeps_order_of_axes())
+    return made
 
 
 @rule(np.asarray, np.asanyarray)
@@ -249,7 +251,7 @@ def stack(
         raise ValueError("need at least one array to stack")
     axis = normalize_axis(axis, parts[0].ndim + 1)
     if out is None and dtype is None and casting == "same_kind":
-        return join(tracer, parts, axis)
+        return _laid_as(join(tracer, parts, axis), parts)
     key = (*(slice(None),) * axis, None)
     return concatenate(tracer, [part[key] for part in parts], axis, out, dtype=dtype, casting=casting)
 
@@ -300,8 +302,14 @@ def concatenate(
         piece = broadcast(tracer, to_value(tracer, part, kept), piece_shape)
         value = tracer.add("update", (value, piece), {"index": index}, kept, whole)
         start = tracer.resolve(start + part.sizes[axis])
-    result = _made(tracer, value)
+    result = _laid_as(_made(tracer, value), parts)
     return result if out is None else store_exactly(tracer, "concatenate", result, out)
+
+
+def _laid_as(made: SymArray, parts: Sequence[SymArray]) -> SymArray:
+    """New memory, whose axes lie as those of the parts do."""
+    made.storage.c_order = all(part.keeps_order_of_axes() for part in parts)
+    return made
 
 
 @rule(np.vstack)

@@ -251,7 +251,7 @@ def _elementwise(
 def _is_in_c_order(tracer: Tracer, operands: Sequence[Any], shape: Sequence[Any]) -> bool:
     """Whether NumPy's result is C-contiguous for certain: it follows the layout of the operands."""
     arrays = [x for x in operands if isinstance(x, SymArray) and x.sizes]
-    return all(x.is_c_contiguous() for x in arrays) and any(
+    return all(x.keeps_order_of_axes() for x in arrays) and any(
         tuple(tracer.resolve(size) for size in x.sizes) == tuple(shape) for x in arrays
     )
 
@@ -745,12 +745,14 @@ def number_of_the_run(tracer: Tracer, target: type, operand: Any) -> Any:
         low, high = int(np.iinfo(value.dtype).min), int(np.iinfo(value.dtype).max)
     else:
         # NumPy's 64 bits are more than a carried int may have; a float that is no integer's is an error in Python.
-        size = tracer.add("absolute", (value,), {}, value.dtype, ())
+        message = "a Python int beyond 64 bits"
         if value.dtype.itemsize > 2:
-            fits = tracer.truth("less_equal", size, LARGEST_INT)
+            # Both ends, since the lowest int64 is its own absolute value.
+            tracer.check(tracer.truth("less_equal", value, LARGEST_INT), message)
+            if kind != "u":
+                tracer.check(tracer.truth("greater_equal", value, -LARGEST_INT), message)
         else:
-            fits = tracer.add("isfinite", (value,), {}, BOOL, ())
-        tracer.check(fits, "a Python int beyond 64 bits")
+            tracer.check(tracer.add("isfinite", (value,), {}, BOOL, ()), message)
     return RunScalar(tracer, tracer.cast(value, INT64), int, low, high)
 
 

@@ -310,11 +310,17 @@ def _gathered(array: SymArray, keys: tuple[Any, ...]) -> Any:
         place = from_data.inside(index, extent, axis + k)
         merged = place if merged is None else merged * SymInt(tracer, tracer.resolve(extent)) + place
     if merged is None:
-        return from_data.gather(view, broadcast(tracer, indices[0].read(), shape), axis)
+        return _in_its_place(from_data.gather(view, broadcast(tracer, indices[0].read(), shape), axis), axis)
     count = tracer.total(view.sizes[axis : axis + len(indices)])
     sizes = (*view.sizes[:axis], count, *view.sizes[axis + len(indices) :])
     flat = SymArray.fresh(tracer, tracer.add("reshape", (view.read(),), {}, view.dtype, sizes), is_scalar=False)
-    return from_data.gather(flat, broadcast(tracer, merged.read(), shape), axis, is_inside=True)
+    return _in_its_place(from_data.gather(flat, broadcast(tracer, merged.read(), shape), axis, is_inside=True), axis)
+
+
+def _in_its_place(gathered: SymArray, axis: int) -> SymArray:
+    """NumPy makes the axes of positions the first ones in memory, and then moves them."""
+    gathered.storage.c_order = axis == 0
+    return gathered
 
 
 @provides

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..symbolic.arrays import SymArray
+from ..symbolic.arrays import Storage, SymArray
 from ..symbolic.located import LEAVE_IT_OUT
 from ..symbolic.registry import rule
 from ..symbolic.scalars import SymInt, size_of
@@ -133,7 +133,9 @@ def _counted(tracer: Tracer, name: str, sample: Any, bins: Any, given: Any, dens
         else:
             counts = _counted_by_numpy(tracer, at, total, weights, name)
         counts = counts.astype(FLOAT64).reshape(tuple(each))
-        return (followed(tracer, name, _densities, counts, edges) if density else counts), edges
+        if density:
+            return followed(tracer, name, _densities, counts, edges), edges
+        return SymArray(tracer, Storage(counts.read())), edges  # NumPy's is a view that leaves the outer bins out
 
 
 @rule(np.histogramdd)

@@ -60,6 +60,8 @@ def roll(tracer: Tracer, a: Any, shift: Any, axis: Any = None) -> Any:
     with tracer.composite("roll"):
         for one, k in pairs:
             result = _turned(result, value_of_int(tracer, one), normalize_axis(k, result.ndim))
+        if pairs:
+            result.storage.c_order = axis is None or array.keeps_order_of_axes()
     return result.reshape(array.shape) if axis is None else result
 
 

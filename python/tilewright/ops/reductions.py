@@ -84,6 +84,9 @@ def keep_dims(tracer: Tracer, value: Value, axes: Sequence[int]) -> Value:
 
 
 def finish(tracer: Tracer, value: Value, axes: Sequence[int], keepdims: Any, out: Any, name: str) -> Any:
+    if isinstance(keepdims, (np.bool_, float, str, list, tuple)):
+        kind = "numpy.bool" if isinstance(keepdims, np.bool_) else type(keepdims).__name__
+        raise TypeError(f"'{kind}' object cannot be interpreted as an integer")
     if keepdims is not NO_VALUE and keepdims:
         value = keep_dims(tracer, value, axes)
     result = SymArray.fresh(tracer, value)
@@ -196,6 +199,7 @@ def _arg_extreme(
 ) -> Any:
     value = to_value(tracer, operand_of(tracer, a))
     rank = len(value.shape)
+    keepdims = keepdims if keepdims is NO_VALUE else bool(keepdims)  # of the reductions these alone take anything
     _refuse_complex(tracer, operation, value.dtype)
     message = f"attempt to get {operation} of an empty sequence"
     if axis is None:
@@ -203,6 +207,8 @@ def _arg_extreme(
             value = reshape_value(tracer, value, (tracer.total(value.shape),))
         axes, reduced = list(range(rank)), 0
     else:
+        if isinstance(axis, (tuple, list)):
+            raise TypeError(f"'{type(axis).__name__}' object cannot be interpreted as an integer")
         axes = normalize_axes(axis, max(rank, 1))
         if rank == 0:
             value, axes = reshape_value(tracer, value, (Size.constant(1),)), []

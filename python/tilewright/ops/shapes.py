@@ -376,7 +376,11 @@ def astype(
     if not np.can_cast(array.dtype, target, casting):  # type: ignore[arg-type]
         raise TypeError(f"Cannot cast array data from {array.dtype!r} to {target!r} according to the rule '{casting}'")
     if target == array.dtype and not copy:
-        return array
+        if order == "C":
+            return in_c_order(tracer, array)
+        if order == "K" or array.is_scalar:
+            return array
+        refuse_order(tracer, "astype", order)
     tracer.warn_of_cast(array.dtype, target)
     value = array.read()
     return SymArray(

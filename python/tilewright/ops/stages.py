@@ -56,6 +56,7 @@ from ..taken_ways import Way
 from .elementwise import copied, store_exactly, store_result
 from .operands import NO_VALUE, dtype_of, is_symbolic, known_key, operand_of, shape_of, to_value
 from .shapes import as_size
+from .strides_seen import refuse_other_layouts, refuse_uncertain_views, shows_an_argument
 
 
 @dataclass(frozen=True, eq=False)
@@ -402,6 +403,7 @@ def of_its_kind(tracer: Tracer, value: Any, after: Value | None = None) -> Value
 def seen_stage(tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """The result of a call that Python makes, of a function that has no row: as it gave it before."""
     args, kwargs = [_given_to(value) for value in args], {key: _given_to(value) for key, value in kwargs.items()}
+    refuse_other_layouts(tracer, function, args, kwargs)
     args, kwargs = _one_for_each_array([args, kwargs], [])
     name = _name_of(function)
     try:
@@ -452,6 +454,8 @@ def effect_stage(  # noqa: PLR0917
     what does the same as the function, perhaps faster."""
     args, kwargs = [_given_to(value) for value in args], {key: _given_to(value) for key, value in kwargs.items()}
     functions: list[Any] = []
+    refuse_other_layouts(tracer, function, args, kwargs)
+    handed = list(callees.arrays_in((args, kwargs)))
     args, kwargs = _with_functions(_one_for_each_array([args, kwargs], []), functions)
     name = _name_of(function)
     try:
@@ -468,6 +472,7 @@ def effect_stage(  # noqa: PLR0917
         raise (Unreached(unseen, way) if is_unreached else unseen) from None
     except TypeError as error:
         raise tracer.error(f"{name}()", f"it is no stage between kernels, for {error}") from None
+    refuse_uncertain_views(tracer, name, handed, found)
     arrays = list(callees.arrays_in((args, kwargs)))
     in_memory = {id(one): one for one in arrays if _is_in_memory(one)}.values()
     if any(_share_memory(tracer, one, other) for one, other in itertools.combinations(in_memory, 2)) or any(
@@ -556,16 +561,6 @@ def _one_for_each_array(value: Any, seen: list[SymArray]) -> Any:
 
 def _lies_in_c(array: SymArray) -> bool:
     return _is_in_memory(array) and array.is_c_contiguous()
-
-
-def _shows_an_argument(value: Value) -> bool:
-    """Whether a program may have an argument's memory in its place."""
-    while value.operation in _VIEWS or (value.operation == "cast" and value.dtype == value.operands[0].dtype):
-        value = value.operands[0]
-    return value.is_argument
-
-
-_VIEWS = ("index", "transpose", "reshape", "broadcast_to")
 
 
 def _as_it_lies(array: SymArray) -> SymArray:
@@ -706,7 +701,7 @@ def _handed(tracer: Tracer, value: Any, operands: list[Value], once: dict[int, A
     held, kind = _value_of(tracer, value)
     if once is not None and not held.shape and _is_in_memory(value):
         kind = "numpy.asarray"  # operands of no dimensions are NumPy's numbers
-    elif once is not None and isinstance(value, SymArray) and _lies_in_c(value) and _shows_an_argument(held):
+    elif once is not None and isinstance(value, SymArray) and _lies_in_c(value) and shows_an_argument(held):
         kind = "numpy.ascontiguousarray"  # programs make no copy of what nobody writes
     first = len(operands)
     if held.dtype.kind != "c":

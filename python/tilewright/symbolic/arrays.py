@@ -298,6 +298,17 @@ class SymArray(ArrayLike):
             shape = view.shape
         return True
 
+    def keeps_order_of_axes(self) -> bool:
+        """Whether what NumPy computes of it element by element is C-contiguous, for certain: it lies in memory as C has it,
+        perhaps with gaps."""
+        if self.is_scalar or self.is_c_contiguous():
+            return True
+        return self.storage.is_c_contiguous and all(
+            view.operation == "index"
+            and all(isinstance(item, (Size, NewAxis)) or item.step > 0 for item in view.attributes["index"])
+            for view in self.chain
+        )
+
     def _is_one_block(self, items: list[Any], shape: tuple[Size, ...], seen: tuple[Size, ...]) -> bool:
         """Whether it picks one piece of C-contiguous memory: positions, then one slice, then whole axes."""
         axes = iter(shape)
@@ -380,6 +391,13 @@ class SymArray(ArrayLike):
             )
         if self.storage.read_only:
             raise ValueError("assignment destination is read-only")
+        for view in self.chain:
+            if view.operation == "broadcast_to":
+                raise ValueError("assignment destination is read-only")
+            if view.uncertain:
+                raise self._of_no_layout(
+                    "writing through a reshaped array", "Write before the reshape, or take a .copy()."
+                )
         shown = self.storage.shown
         if shown is not None and self.storage.part_of in PARTS and shown.block is self.tracer.blocks[-1]:
             self._write_part(shown.array, value)
@@ -400,13 +418,6 @@ class SymArray(ArrayLike):
                 "whose memory it is depends on the data",
                 "Write into a copy (.copy()), or before the loop or branch.",
             )
-        for view in self.chain:
-            if view.operation == "broadcast_to":
-                raise ValueError("assignment destination is read-only")
-            if view.uncertain:
-                raise self._of_no_layout(
-                    "writing through a reshaped array", "Write before the reshape, or take a .copy()."
-                )
         if argument is not None:
             self.tracer.written[argument.name] = argument.path
         self.storage.value = self._rebuilt(self.storage.value, self.chain, value)

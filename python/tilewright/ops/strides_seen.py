@@ -1,0 +1,94 @@
+"""Calls between kernels that strides decide in: whether they get a view or a copy of an array."""
+
+from __future__ import annotations
+
+import dis
+import inspect
+import types
+from typing import Any
+
+from .. import callees
+from ..symbolic.arrays import SymArray
+from ..symbolic.graph import Value
+from ..symbolic.tracer import Tracer
+
+_BY_STRIDES = frozenset(
+    ("as_strided", "ascontiguousarray", "asfortranarray", "flags", "ravel", "require", "reshape", "strides", "view")
+)
+_OPTIONS = frozenset(("copy", "order"))  # of array(), asarray(), astype(), ravel() and others
+_ATTRIBUTES = frozenset(("shape", "strides", "dtype"))  # which may be set where memory allows it
+_MOST_CALLS = 3
+_VIEWS = ("index", "transpose", "reshape", "broadcast_to")
+
+
+def shows_an_argument(value: Value) -> bool:
+    """Whether a program may have an argument's memory in its place."""
+    while value.operation in _VIEWS or (value.operation == "cast" and value.dtype == value.operands[0].dtype):
+        value = value.operands[0]
+    return value.is_argument
+
+
+def refuse_other_layouts(tracer: Tracer, function: Any, args: Any, kwargs: Any) -> None:
+    """What a program computes lies in memory as C has it. Where it may lie otherwise in NumPy, because an operand does,
+    calls that strides decide in are no stages."""
+    if _OPTIONS.isdisjoint(kwargs) and not _asks_strides(function):
+        return
+    for array in callees.arrays_in((args, kwargs)):
+        if not isinstance(array, SymArray) or array.is_scalar or array.is_c_contiguous():
+            continue
+        # Of complex numbers and of what is broadcast a callee gets new memory.
+        is_new = array.dtype.kind == "c" or any(view.operation == "broadcast_to" for view in array.chain)
+        if array.storage.argument is not None and not is_new and shows_an_argument(array.read()):
+            continue
+        tracer.need_layout(array.storage.argument)
+        raise tracer.error(
+            f"{getattr(function, '__name__', 'a callee')}() between kernels",
+            "strides decide between a view and a copy, and what it is handed may lie otherwise than C has it",
+            "Pass C-contiguous arrays.",
+        )
+
+
+def refuse_uncertain_views(tracer: Tracer, name: str, arrays: list[Any], seen: callees.Seen) -> None:
+    """Where strides decide whether an array is a view or a copy, nobody knows what else a call writes that writes it, nor
+    whose memory it gives."""
+    gives = callees.leaves_of(seen.gives)
+    may_share = any(
+        isinstance(one, callees.Argument) or (isinstance(one, callees.Array) and one.is_shared) for one in gives
+    )
+    if not (seen.written or seen.kept or may_share):
+        return
+    for array in arrays:
+        if isinstance(array, SymArray) and array.may_be_a_copy():
+            tracer.need_layout(array.storage.argument)
+            raise tracer.error(
+                f"{name}() between kernels",
+                "it is handed what may be a view or a copy of an array, as the memory layout decides, and it writes",
+                "Take a .copy(), or pass C-contiguous arrays.",
+            )
+
+
+def _asks_strides(function: Any, depth: int = _MOST_CALLS) -> bool:
+    """Whether strides may decide in a function, or in those of its module that it calls; in C's by their names alone."""
+    function = inspect.unwrap(function) if callable(function) else function
+    function = getattr(function, "__func__", function)
+    if getattr(function, "__name__", "") in _BY_STRIDES:
+        return True
+    if not isinstance(function, types.FunctionType) or depth == 0:
+        return False
+    codes = [function.__code__]
+    for code in codes:
+        codes += [one for one in code.co_consts if isinstance(one, types.CodeType)]
+        if not _BY_STRIDES.isdisjoint(code.co_names):
+            return True
+        if any(isinstance(one, tuple) and not _OPTIONS.isdisjoint(map(_text, one)) for one in code.co_consts):
+            return True
+        if any(one.opname == "STORE_ATTR" and one.argval in _ATTRIBUTES for one in dis.get_instructions(code)):
+            return True
+        called = [function.__globals__.get(name) for name in code.co_names]
+        if any(isinstance(one, types.FunctionType) and _asks_strides(one, depth - 1) for one in called):
+            return True
+    return False
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
