@@ -112,6 +112,11 @@ class Executable {
     bool serves_host() const;
     bool serves_devices() const;
 
+    /// A size of the arguments, for the symbols of a frame. Throws std::invalid_argument for a symbol that is none.
+    CompiledSize compile_size(const SizeExpression& size) const {
+        return CompiledSize::compile(size, [this](const std::string& name) { return slot(name); });
+    }
+
     std::size_t frame_bytes() const { return frame_bytes_; }
     Frame lay_out(void* memory) const;
 

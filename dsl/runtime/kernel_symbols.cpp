@@ -45,17 +45,6 @@ const Entry kOurs[] = {
     TW_KERNEL_IMPORTS(TW_ENTRY, TW_ENTRY){"halide_copy_to_device", address(cuda::copy_to_device_of_kernel)}};
 #undef TW_ENTRY
 
-/// A state that moves by s -> factor s + increment, so many steps on: F. Brown, "Random number generation with
-/// arbitrary strides".
-template <class Word> Word steps_on(Word state, Word factor, Word increment, std::uint64_t steps) {
-    for (; steps != 0; steps >>= 1) {
-        if (steps & 1) state = state * factor + increment;
-        increment = increment * (factor + 1);
-        factor = factor * factor;
-    }
-    return state;
-}
-
 // Looked up when a kernel asks, so that the module needs no newer versions of them than the machine has.
 void* libm_symbol(const char* name) {
     static void* const library = dlopen("libm.so.6", RTLD_NOW | RTLD_LOCAL);

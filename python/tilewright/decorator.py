@@ -260,7 +260,7 @@ class QuietFunction(JitFunction):
         try:
             return super()._miss(args, kwargs)
         finally:
-            # C does not know calls with generators: Python finds their program each time, which is no news.
+            # C does not know calls with arrays of Python's statements alone: Python finds their program each time, no news.
             is_trial = any(one.trial is not None for one in self._specializations)
             effects.Settling.events += is_trial or known != self._found_out()
 

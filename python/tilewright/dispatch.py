@@ -1,9 +1,9 @@
 """How the runtime checks a trace's guards and finds its inputs by itself, so that a call need not pass through Python.
 
 The C dispatcher knows dtypes, ranks, layouts and sizes; it compares parameters with fixed values, goes along paths
-(globals, attributes, items, variables of closures) and insists on the exact type of a scalar (a Python float is weak
-under NEP 50, a NumPy scalar is not). What it cannot find (the state of a generator) is found in Python, before a plain
-function of the program is called.
+(globals, attributes, items, variables of closures), insists on the exact type of a scalar (a Python float is weak
+under NEP 50, a NumPy scalar is not), locks random generators, reads their states and moves them on. What it cannot find
+is found in Python, before a plain function of the program is called.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class _NotInC(Exception):
 
 def c_binding(function: Callable[..., Any], traced: Any, program: Program) -> dict[str, Any] | None:
     """What Dispatcher.add() needs besides plan and objects; None where Python has to check guards."""
-    if traced.generators or traced.handed or draws_globally(traced):
-        return None  # they are locked, and moved on afterwards
+    if traced.handed:
+        return None  # Python looks whether they share memory
     try:
         binding = _binding(function, traced, program)
     except _NotInC:
@@ -52,6 +52,13 @@ def _binding(function: Any, traced: Any, program: Program) -> dict[str, Any]:
     checks: list[tuple[int, str, Any]] = []
     by_name = {argument.name: argument for argument in traced.arguments}
     read = set()  # paths of arrays, which are checked as every array is
+    states, generators = set(), []
+    for name, path, drawn in traced.generators:
+        states.add(name)
+        draws = None if traced.draws_are_stages else str(drawn)
+        generators.append((name, places.of(path), draws, traced.draws_move or draws is not None))
+    if draws_globally(traced):
+        generators.append((None, places.global_bits(), None, True))
     itself = places.of((("function", ""),))
     checks += [(itself, "defaults", function.__defaults__), (itself, "keywords", function.__kwdefaults__)]
     for name, value in (function.__kwdefaults__ or {}).items():
@@ -64,7 +71,8 @@ def _binding(function: Any, traced: Any, program: Program) -> dict[str, Any]:
         elif argument.path != (("parameter", wanted.name),):
             if kind == "default_rng" and isinstance(name, tuple):
                 checks.append((places.of(name), "type", int))  # of a generator NumPy would make that very one
-            hidden[wanted.name] = places.of(argument.path)
+            if wanted.name not in states:
+                hidden[wanted.name] = places.of(argument.path)
             if argument.kind == "hidden":
                 read.add(argument.path)
         if isinstance(wanted, ScalarArgument):
@@ -84,6 +92,7 @@ def _binding(function: Any, traced: Any, program: Program) -> dict[str, Any]:
         "places": places.list,
         "checks": checks,
         "scalar_types": scalar_types or None,
+        "generators": generators,
     }
 
 
@@ -100,12 +109,6 @@ def _check(guard: Any, places: _Places) -> tuple[str, Any]:
     if guard.kind == "equal" and type(guard.value) in _SIMPLE:
         return "equal", guard.value
     return "call", functools.partial(value_holds, guard.kind, guard.value)
-
-
-def _pcg64_words(generator: Any) -> Any:
-    from .guards import pcg64_words  # noqa: PLC0415  (a trace has imported it; `import tilewright` does without)
-
-    return pcg64_words(generator)
 
 
 def _column_of(key: Any, items: Any) -> Any:
@@ -139,7 +142,7 @@ class _Places:
             if step == "cell":
                 step, key = "closure", self.codes[path[:-1]].co_freevars.index(key)
             elif step == "pcg64":
-                step, key = "call", _pcg64_words
+                step, key = "call", _face.pcg64_words
             elif step == "column":
                 step, key = "call", functools.partial(_column_of, key)
             elif step not in ("attribute", "item"):
@@ -174,6 +177,10 @@ class _Places:
                 return self._add(self._object(vars(module)), "entry", name)
             return self._add(self._object(module), "attribute", name)
         raise _NotInC
+
+    def global_bits(self) -> int:
+        """What the functions of numpy.random draw from."""
+        return self._add(self._object(np.random.mtrand._rand), "attribute", "_bit_generator")
 
     def _object(self, value: Any) -> int:
         if id(value) not in self._known:

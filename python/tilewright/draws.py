@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ._face import move_pcg64_on, pcg64_words
 from .binding import Bound
 from .errors import Error
 from .lent import can_be_handed, handing, lent
@@ -36,8 +37,6 @@ def drawing(traced: Any, bound: Bound) -> Iterator[Mapping[str, Any]]:
     if not traced.generators and not traced.draws_are_stages:
         yield bound.values
         return
-    from .guards import pcg64_words  # noqa: PLC0415  (a trace has imported it; `import tilewright` does without)
-
     if traced.draws_are_stages:
         states = {name: pcg64_words(one) for name, one in bound.generators.items()}
         with ExitStack() as locks, lent(bound.generators):
@@ -59,7 +58,7 @@ def drawing(traced: Any, bound: Bound) -> Iterator[Mapping[str, Any]]:
             values[name] = pcg64_words(bound.generators[name])
         yield values
         for name, _, drawn in traced.generators:
-            move_on(moved[name], drawn.evaluate(bound.sizes))
+            move_pcg64_on(bound.generators[name], drawn.evaluate(bound.sizes))
 
 
 def draws_globally(traced: Any) -> bool:
@@ -84,10 +83,3 @@ def _refuse_others(bound: Bound) -> None:
     for one in bound.handed:
         if not can_be_handed(one) or any(np.may_share_memory(one, other) for other in known):
             raise SharedMemory("an array of the call shares memory with another one, or holds others.")
-
-
-def move_on(stream: Any, draws: int) -> None:
-    """As after so many doubles; what is left of a word that 32-bit draws took half of stays."""
-    before = stream.state
-    stream.advance(draws)
-    stream.state = stream.state | {key: before[key] for key in ("has_uint32", "uinteger")}

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ._face import pcg64_words
 from .devices import stand_in
 
 Path = tuple[Any, ...]
@@ -179,17 +180,6 @@ def column_of(key: tuple[int, int, type], items: Any) -> np.ndarray[Any, Any]:
         return np.fromiter(numbers, {int: np.int64, float: np.float64, bool: np.bool_}[kind], len(numbers))
     except OverflowError:
         raise ValueError("an integer beyond 64 bits") from None
-
-
-def pcg64_words(generator: np.random.Generator) -> np.ndarray[Any, Any]:
-    """State and increment of a PCG64, high halves first. ValueError for other bit generators."""
-    state: Any = generator.bit_generator.state
-    if type(generator.bit_generator) is not np.random.PCG64:
-        raise ValueError(f"{state['bit_generator']} is not PCG64")
-    state = state["state"]
-    mask = (1 << 64) - 1
-    halves = [state["state"] >> 64, state["state"] & mask, state["inc"] >> 64, state["inc"] & mask]
-    return np.array(halves, np.uint64)
 
 
 # Kind of a guard -> whether it holds of the value at its path.

@@ -9,12 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from . import _face
+from ._face import mt19937_state, reads_mt19937, set_mt19937_state
+
+current = _face.lent  # the generator of this thread's innermost call that an argument leads to
+
 
 class _Lent(threading.local):
-    """What the stages of this thread's call draw from, by the names of its arguments, and what undoes global draws."""
+    """What undoes the global draws of the stages of this thread's call."""
 
     def __init__(self) -> None:
-        self.generators: list[Mapping[str, Any]] = []
         self.handed: list[Sequence[Any]] = []
         self.states: list[Any] = []  # of calls that are under way, the innermost last
 
@@ -26,7 +30,7 @@ _lent_here = _Lent()
 def lent(generators: Mapping[str, Any]) -> Iterator[None]:
     """Stages draw from the generators themselves. Where the call goes to NumPy, they and the global one are as they were."""
     before = [(one.bit_generator, one.bit_generator.state) for one in generators.values()]
-    _lent_here.generators.append(generators)
+    _face.lend(generators)
     under_way = len(_lent_here.states)
     try:
         yield
@@ -37,12 +41,7 @@ def lent(generators: Mapping[str, Any]) -> Iterator[None]:
             undo()
         raise
     finally:
-        _lent_here.generators.pop()
-
-
-def current(name: str) -> Any:
-    """The generator of this call that an argument leads to."""
-    return _lent_here.generators[-1][name]
+        _face.take_back()
 
 
 _PLAIN = (str, bytes, bool, int, float, complex, type(None), np.generic)
@@ -84,7 +83,9 @@ def handed_arrays() -> list[tuple[Any, Any]]:
 
 def begin() -> int:
     """Keeps the state of NumPy's global generator, until done() or undo()."""
-    _lent_here.states.append(np.random.get_state(legacy=False))
+    own = np.random.mtrand._rand
+    is_read = reads_mt19937() and type(own._bit_generator) is np.random.MT19937
+    _lent_here.states.append(mt19937_state(own) if is_read else np.random.get_state(legacy=False))
     return 0
 
 
@@ -100,5 +101,10 @@ def drawn_so_far() -> Any:
 
 def undo() -> None:
     """The call goes to NumPy: the global generator is as it was before it."""
-    if _lent_here.states:
-        np.random.set_state(_lent_here.states.pop())
+    if not _lent_here.states:
+        return
+    state = _lent_here.states.pop()
+    if isinstance(state, tuple):
+        set_mt19937_state(np.random.mtrand._rand, *state)
+    else:
+        np.random.set_state(state)

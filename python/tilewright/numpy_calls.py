@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import effects, logs
-from .call_keys import call_key, shape_key, without_values
+from .call_keys import LargestCalls, call_key, rank_key, shape_key, without_values
 from .errors import FallbackWarning, TraceError, TranslateError
 from .specializing import MAX_OF_ONE_VALUE, Specializing
 
@@ -95,11 +95,16 @@ class NumpyCalls(Specializing):
 
         self._python = run_by_python(self.__wrapped__)
 
-    def _stay(self, args: tuple[Any, ...], kwargs: dict[str, Any], *, at_any_values: bool = True) -> None:
-        """Let NumPy serve such calls without another look. That is always right, if not always fastest."""
+    def _stay(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], *, at_any_values: bool = True, and_smaller: bool = False
+    ) -> None:
+        """Let NumPy serve such calls without another look. That is always right, if not always fastest. `and_smaller`: what is
+        true of some of them is true of calls whose arrays and whole numbers are no larger."""
         if len(self._stays) >= _MAX_STAYS:
             return
         key = shape_key(args, kwargs)
+        if and_smaller and key not in self._stays:
+            self._and_smaller.setdefault(rank_key(key), LargestCalls()).add(key)
         self._stays.add(key)
         alike = without_values(key)
         if at_any_values and sum(without_values(other) == alike for other in [*self._stays]) >= MAX_OF_ONE_VALUE:
@@ -112,6 +117,12 @@ class NumpyCalls(Specializing):
     def _staying_key(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...] | None:
         """What says that NumPy serves such a call; None where nothing does."""
         key = shape_key(args, kwargs)
+        ranks = rank_key(key)
+        others = self._and_smaller.get(ranks)
+        if others is not None and others.calls >= MAX_OF_ONE_VALUE and (among := others.key(key)) is not None:
+            # C asks for those before any plan, and another of these numbers may be a plan's own.
+            is_alone = int not in ranks or not any(one.versions for one in self._specializations)
+            return among if is_alone else key
         if key in self._stays:
             return key
         alike = without_values(key)

@@ -21,6 +21,7 @@ from .plan_calls import Unserved, active, marked_active
 from .signatures import parts_of
 from .specialization import Specialization
 from .tried_calls import TriedCalls
+from .work import is_small
 
 # So many functions in a row may be called behind branches on what others gave.
 _MAX_WATCHED = 8
@@ -72,7 +73,7 @@ class Serving(TriedCalls):
             if not self.strict and error.idle != "here":
                 self._fall_back(error)
             # f(x, 1) of no iterations says nothing of f(x, 1000).
-            self._stay(args, kwargs, at_any_values=error.idle != "here")
+            self._stay(args, kwargs, at_any_values=error.idle != "here", and_smaller=error.idle == "here")
         except InternalError as error:
             self._refused[call_key(args, kwargs)] = copy.copy(error)
             # A program that cannot be built serves no call, and is no news a second time.
@@ -184,7 +185,7 @@ class Serving(TriedCalls):
                 return "unserved"
             if is_beyond_limit(specialization.program, bound) or not self._loses(specialization, bound, args, kwargs):
                 return "plan"
-        self._stay(args, kwargs)
+        self._stay(args, kwargs, and_smaller=is_small(specialization.program, bound))
         return "numpy"
 
     def _watch_again(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from . import _face, forks, logs, settings
 from .binding import Bound, bind
-from .call_keys import call_key
+from .call_keys import LargestCalls, call_key
 from .devices import places_among
 from .dispatch import c_binding, program_function
 from .errors import Error, InternalError, TraceError
@@ -75,6 +75,7 @@ class Specializing(_face.Dispatcher):
         self._raised_watched: set[tuple[Any, ...]] = set()  # calls that raised something while they were watched
         self._raised_nothing: set[tuple[Any, ...]] = set()  # calls in NumPy, of which the trace raised something
         self._stays: set[tuple[Any, ...]] = set()  # calls that NumPy is known to serve best, or alone
+        self._and_smaller: dict[tuple[Any, ...], LargestCalls] = {}  # those of which it is true of smaller ones too
         self._lock = forks.Lock()
         self._parts = parts_of(function)
         self._python: Callable[..., Any] = function  # what runs calls that NumPy serves best
@@ -282,6 +283,7 @@ class Specializing(_face.Dispatcher):
 
     def _forget_stays(self) -> None:
         self._stays.clear()
+        self._and_smaller.clear()
         self.forget_stayed()
 
     def _take_new_parts(self) -> None:

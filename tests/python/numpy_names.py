@@ -158,7 +158,7 @@ fft ifft rfft irfft hfft ihfft | (m)
 fft2 ifft2 fftn ifftn rfft2 irfft2 rfftn irfftn fftshift ifftshift | (m)
 fftfreq rfftfreq | (n + 6, 0.5)
 ndarray
-T mT dtype flags imag itemsize nbytes ndim real shape size strides | m.
+T device mT dtype flags imag itemsize nbytes ndim real shape size strides | m.
 flat | m.flat[3]
 all any argmax argmin cumprod cumsum max min mean prod std sum var | m.(axis=1)
 argpartition argsort partition sort | v.(2) v.() v.(2) v.()
@@ -223,7 +223,7 @@ LEFT_OUT = {
         format_float_scientific fromfile fromregex fromstring genfromtxt load loadtxt save savetxt savez savez_compressed
         dump dumps tofile __repr__ __str__ __format__ ctypes data memmap""",
     "calendars: their elements are no numbers": """busday_count busday_offset datetime_data is_busday isnat busdaycalendar""",
-    "memory and bytes of an array, no numbers": """tobytes frombuffer from_dlpack bytes fromiter getfield setfield device to_device base setflags""",
+    "memory and bytes of an array, no numbers": """tobytes frombuffer from_dlpack bytes fromiter getfield setfield to_device base setflags""",
     "settings of NumPy and of the process": """get_include get_printoptions getbufsize geterr geterrcall info printoptions
         set_printoptions setbufsize seterr seterrcall show_config show_runtime test errstate""",
     "iterators and objects that are no arrays": """nested_iters broadcast flatiter ndenumerate ndindex nditer poly1d bmat

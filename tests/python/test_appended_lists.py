@@ -280,6 +280,42 @@ def of_a_table(x):
     return out
 
 
+def by_a_while_of_numbers(x):
+    at, out, times, t = x.copy(), [x.copy()], [0.0], 0.0
+    while t < 9.0:
+        at = at + 0.1 * np.sin(at)
+        if at[0] > 1.0:
+            at[0] -= 0.5
+        t += 0.05
+        out.append(at.copy())
+        times.append(t)
+    return np.array(out), max(times) - min(times), len(times)
+
+
+def by_a_while_of_data(x):
+    k, path, steps = 0, [], 0
+    while k < len(x):
+        for j in range(2):
+            path.append(k + j)
+        k += 2 if x[k] > 0 else 1
+        steps += 1
+        if steps > 50:
+            break
+    return path, np.array(path)
+
+
+def by_whiles_in_a_loop(x):
+    rows, counts = [], []
+    for i in range(len(x)):
+        k, one = i + 1, []
+        while k != 1:
+            k = k // 2 if k % 2 == 0 else 3 * k + 1
+            rows.append((k, 0.5 * k))
+            one.append(k)
+        counts.append(max(one) if one else 0)
+    return np.array(rows), counts
+
+
 FUNCTIONS = [
     value for value in list(globals().values()) if callable(value) and getattr(value, "__module__", "") == __name__
 ]
@@ -297,6 +333,9 @@ IN_KERNELS = [
     a_list_in_each_iteration,
     behind_a_loop_of_its_own,
     of_a_table,
+    by_a_while_of_numbers,
+    by_a_while_of_data,
+    until_data_end_a_while_in_it,
 ]
 REFUSED = [one_array_again_and_again]
 
@@ -318,3 +357,16 @@ def test_they_are_filled_by_kernels(function):
     same(compiled(x), function(x))
     assert ".append" not in compiled.explain()
     assert "lines_" not in compiled.explain()
+
+
+def test_a_list_longer_than_its_room_is_numpys():
+    def counted(n):
+        out, k = [], 0
+        while k < n:
+            out.append(k)
+            k += 1
+        return len(out), out[-1]
+
+    compiled = tilewright.jit(strict=True)(counted)
+    for n in (100, 70_000, 100, 1):
+        assert compiled(n) == (n, n - 1)

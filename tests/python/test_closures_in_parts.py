@@ -1,4 +1,4 @@
-"""Statements that Python runs, in functions with closures: a closure sees what its variable is at each of its calls."""
+"""Functions with closures, compiled and in parts by Python: a closure sees what its variable is at each of its calls."""
 
 from __future__ import annotations
 
@@ -84,3 +84,77 @@ def test_an_error_of_a_stage_is_raised_once():
         else:
             assert compiled(x)[0] == -10.0
         assert len(calls) == 1
+
+
+def changed_by_a_loop(x, w):
+    b = 0.0
+
+    def distance(i):
+        return np.sum(w * x[i]) + b
+
+    for i in range(len(x)):
+        error = distance(i) - 1.0
+        if error > 0:
+            b = b - 0.1 * error
+    return b, distance(0)
+
+
+def changed_by_a_while(x, w):
+    limit, steps = x[0, 0], 0
+
+    def is_open():
+        return limit < 5.0
+
+    while is_open():
+        limit = limit * 1.5 + w[0]
+        steps += 1
+    return limit, steps
+
+
+@pytest.mark.parametrize("function", [changed_by_a_loop, changed_by_a_while])
+def test_a_closure_is_the_first_to_read_what_a_loop_changes(function):
+    compiled = tilewright.jit(strict="kernels")(function)
+    rng = np.random.default_rng(5)
+    for size in (100, 100, 30):
+        x, w = rng.random((size, 4)) + 0.1, rng.random(4)
+        np.testing.assert_allclose(compiled(x, w), function(x, w), rtol=1e-12)
+
+
+def closed_over_and_changed(x):
+    words = []
+    b = x[0]
+
+    def note(k):
+        words.append(f"{b:.3f} {k}")
+        return b + k
+
+    for k in range(len(x)):
+        if x[k] > 0.5:
+            b = note(k) / 2
+            words.sort()
+    return b, words
+
+
+def boards_of_a_game(start):
+    board = start.copy()
+    stats = {"moves": 0}
+
+    def move(k):
+        stats["moves"] += 1
+        board[k] += 1
+        return k if board[k] > 2 else move((k * 5 + 1) % len(board))
+
+    k = 0
+    while board.sum() < 40:
+        k = move(k)
+    return board.reshape(2, -1), stats["moves"], k
+
+
+@pytest.mark.parametrize("function", [closed_over_and_changed, boards_of_a_game])
+def test_what_belongs_together_is_left_to_python_together(function):
+    """Functions with the variables of theirs that the statements change, and arrays with the views that are given of them."""
+    compiled = tilewright.jit(strict=True)(function)
+    for seed in range(5):
+        x = np.random.default_rng(seed).random(12)
+        x = x if function is closed_over_and_changed else np.floor(x * 2).astype(int)
+        assert repr(compiled(x.copy())) == repr(function(x.copy()))

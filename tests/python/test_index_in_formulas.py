@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import tilewright
-from strictly import agree
+from strictly import agree, check
 
 pytestmark = pytest.mark.compile
 
@@ -33,6 +33,13 @@ def powers(x, n, s):
         t += x * 0.95**k + abs(s) ** k + k ** abs(s)
         t += (k / 7.0) ** 1.5 + k**0.5 + (-k - 1.0) // s
     return t
+
+
+def whole_powers(x, n, s):
+    t = np.zeros(len(x))
+    for k in range(n):
+        t += x * ((2.5 - k) / s) ** 2 + (2.5 - k) ** 3 + (k - 3.25) ** -1
+    return t * (n / 3.0 - 9.0) ** 3
 
 
 def numbers(_, n, s):
@@ -98,12 +105,16 @@ def _outcome(function, args):
 
 
 @pytest.mark.parametrize("numbers_of_the_call", [(100, 0.7), (100, -0.3), (70, 0.0), (1, 2.5), (0, 1.5)])
-@pytest.mark.parametrize("function", [divided, quotients, powers, numbers, by_zero, power_of_zero])
+@pytest.mark.parametrize("function", [divided, quotients, powers, whole_powers, numbers, by_zero, power_of_zero])
 def test_arithmetic(function, numbers_of_the_call) -> None:
     args = (X, *numbers_of_the_call)
     compiled, expected = tilewright.jit(function, strict="kernels"), _outcome(function, args)
     for _ in range(2):
         assert agree(_outcome(compiled, args), expected, bits=False)
+
+
+def test_a_whole_power_of_a_negative_number_is_in_the_kernel() -> None:
+    check(whole_powers, X, 20, 0.7, bits=False)
 
 
 @pytest.mark.parametrize(

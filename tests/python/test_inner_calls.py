@@ -219,6 +219,28 @@ def test_variables_from_outside_and_recursion():
     assert inner(np.ones(3)) == (5, 9.0, [3, 2, 1])
 
 
+class Tree:
+    def __init__(self, depth):
+        self.parts = [Tree(depth - 1) for _ in range(3)] if depth else []
+
+    def weight(self, x):
+        return x + sum(part.weigh_part(x / 3) for part in self.parts)
+
+    def weigh_part(self, x):
+        return self.weight(x) * 1.5
+
+
+def weigh(depth, x):
+    return Tree(depth).weight(x)
+
+
+def test_methods_that_call_each_other_and_nothing_else_are_pythons():
+    inner = InnerCalls(weigh)
+    for _ in range(20):
+        assert inner(6, 1.0) == weigh(6, 1.0)
+    assert not inner.calls_others
+
+
 def test_names_that_are_variables_are_left_alone():
     def own(x):
         energy = len

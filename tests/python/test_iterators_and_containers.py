@@ -1,6 +1,7 @@
 """Iterators are advanced when Python advances them, and Python's own objects are not changed in loops of the run."""
 
 import collections
+import contextlib
 import itertools
 import warnings
 
@@ -486,3 +487,46 @@ def test_an_errstate_from_outside_is_entered_at_each_call():
         jitted = tilewright.jit(with_settings)
         assert np.isinf(jitted(X, {"all": "ignore"})[0])
     assert len(jitted.specializations) == 1
+
+
+def chosen_before(x, quiet=True):
+    manager = np.errstate(divide="ignore", invalid="ignore") if quiet else contextlib.nullcontext(2.0)
+    with manager as given:
+        return (1.0 if given is None else given) / (x - 1.0)
+
+
+def entered_twice(x):
+    manager = np.errstate(divide="ignore")
+    with manager:
+        y = 1.0 / (x - 1.0)
+    with manager:
+        return y + 1.0
+
+
+def raising_as_chosen(x):
+    manager = np.errstate(divide="raise")
+    with manager:
+        return 1.0 / (x - 1.0)
+
+
+def test_managers_that_the_function_makes_before_it_enters_them():
+    jitted = tilewright.jit(strict=True)(chosen_before)
+    for quiet in (True, False):
+        with np.errstate(divide="ignore"):
+            np.testing.assert_array_equal(jitted(X, quiet), chosen_before(X, quiet))
+    assert all(not one.traced.stages for one in jitted.specializations)
+    for _ in range(2):
+        with pytest.raises(TypeError, match="twice"):
+            tilewright.jit(strict=True)(entered_twice)(X)
+    with pytest.raises(tilewright.TraceError, match="with manager; compiled code raises no floating-point errors"):
+        tilewright.jit(strict=True)(raising_as_chosen)(X)
+
+
+def by_its_device(x):
+    return x * 2 if x.device == "cpu" else x
+
+
+def test_the_device_of_an_array_is_what_numpy_says():
+    jitted = tilewright.jit(strict=True)(by_its_device)
+    np.testing.assert_array_equal(jitted(X), X * 2)
+    assert not jitted.specializations[0].traced.stages

@@ -870,6 +870,76 @@ def test_what_stays_with_numpy_is_forgotten_with_the_plans():
             f.stay(key, names, f.__wrapped__)
 
 
+def test_calls_that_are_no_larger_stay_too():
+    @tilewright.jit
+    def f(x, n):
+        return x
+
+    f.stay((((3, 4), np.dtype(float), None), (int, None, 7)), (), f.__wrapped__)
+    taken = [(np.zeros((3, 4)), 7), (np.zeros((0, 1)), -7), (np.zeros((4, 4))[::2], 0)]
+    others = [(np.zeros((4, 4)), 1), (np.zeros((3, 5)), 1), (np.zeros(3), 1), (np.zeros((3, 4), np.float32), 1)]
+    others += [(np.zeros((3, 4)), n) for n in (8, -8, True, 2**80, -(2**63))]
+    assert all("_miss" not in frames_of(f, *args) for args in taken)
+    f.forget_stayed()
+    for args in others:
+        f.stay((((3, 4), np.dtype(float), None), (int, None, 7)), (), f.__wrapped__)
+        assert "_miss" in frames_of(f, *args)
+        f.forget_stayed()
+    for key in ((((3,), np.dtype(float), None, 1),), ((int, None, "7"),), ((int, None, 2**80),)):
+        with pytest.raises((TypeError, OverflowError)):
+            f.stay(key, (), f.__wrapped__)
+
+
+def test_numbers_and_sizes_that_change_in_calls_that_compute_nothing_are_not_traced_each():
+    @tilewright.jit
+    def checked(n, m=None):
+        if n < 1 or int(n) != n:
+            raise ValueError(f"bad {n}")
+        return n if m is None else m
+
+    @tilewright.jit
+    def doubled(x):
+        return x.shape[0] * 2
+
+    numbers = [*range(1, 40)[::-1], 2**70, 12]
+    for n in numbers:
+        assert checked(n) == n and checked(n, 3) == 3
+        x = np.zeros(min(n, 50))
+        assert doubled(x) == len(x) * 2
+    assert checked.misses < 30 and doubled.misses < 15
+    with pytest.raises(ValueError, match="bad -3"):
+        checked(-3)
+    assert doubled(np.zeros(60)) == 120 and doubled(np.zeros(9, np.float32)) == 18
+
+
+def test_larger_calls_than_those_that_computed_nothing_are_compiled():
+    @tilewright.jit
+    def grown(x, k):
+        return x if k < 100 else x * k + np.sqrt(x)
+
+    x = points(100)
+    for k in range(40):
+        assert grown(x, k) is x
+    for _ in range(2):
+        same(grown(x, 1000), grown.__wrapped__(x, 1000))
+    assert len(grown.specializations) == 1
+    assert all(grown(x, k) is x for k in range(60))
+    same(grown(x, 101), grown.__wrapped__(x, 101))
+
+
+def test_sizes_that_change_where_numpy_wins_are_not_looked_at_each():
+    @tilewright.jit
+    def ordered(x):
+        return np.sort(x)
+
+    x = np.random.default_rng(0).random(400)
+    for _ in range(3):
+        for n in range(400, 100, -1):
+            same(ordered(x[:n]), np.sort(x[:n]))
+    reasons = [reason for one in ordered.specializations for reason in one.why_numpy.values()]
+    assert ordered.misses < 30 or not reasons
+
+
 def test_one_blas_call_stays_with_numpy(caplog):
     @tilewright.jit
     def product(a, b):

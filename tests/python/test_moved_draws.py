@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 import tilewright
 from strictly import agree, check
+from tilewright._face import mt19937_state, pcg64_state, pcg64_words, reads_mt19937, set_mt19937_state
+from tilewright.decorator import JitFunction
 from tilewright.errors import ExportError
 from tilewright.interpret.normal_draws import layers
 
@@ -215,6 +217,36 @@ def test_another_thread_draws_before_or_behind_a_call() -> None:
     assert len(set(seen)) == len(seen)
 
 
+def one_below(rng: Any, p: float) -> Any:
+    return rng.random() < p
+
+
+def some_rows(rng: Any, x: Any) -> Any:
+    return x + rng.random(x.shape)
+
+
+@pytest.mark.parametrize(
+    ("function", "given"), [(walk, (4,)), (normal_walk, (4,)), (one_below, (0.5,)), (some_rows, (np.ones((50, 70)),))]
+)
+def test_calls_that_draw_go_without_python(function: Any, given: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tilewright.comparison.compare", lambda *_, **__: None)
+    monkeypatch.setattr("tilewright.trials.Trial.why_numpy", "")
+    monkeypatch.setattr(JitFunction, "_why_watched_is_faster", lambda *_: "")
+    compiled = tilewright.jit(function, strict=True)
+    ours, theirs = rng(), rng()
+    for one in (ours, theirs):
+        one.integers(9, dtype=np.int32)  # half of a word is left
+    for _ in range(20):
+        agree(compiled(ours, *given), function(theirs, *given))
+    before = compiled.misses
+    for _ in range(20):
+        agree(compiled(ours, *given), function(theirs, *given))
+        assert ours.bit_generator.state == theirs.bit_generator.state
+    assert compiled.misses == before
+    assert ours.bit_generator.lock.acquire(blocking=False)  # given back
+    ours.bit_generator.lock.release()
+
+
 # ---- numpy.random, RandomState
 
 
@@ -280,6 +312,51 @@ def with_what_python_runs(x: Any, n: int) -> Any:
             total += np.random.rand()
     found = counted([str(n), "a", "b"])
     return x[int(3 * np.random.rand())] + total, found, np.random.randint(9)
+
+
+def test_calls_that_draw_from_numpys_own_generator_go_without_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tilewright.trials.Trial.why_numpy", "")
+    monkeypatch.setattr(JitFunction, "_why_watched_is_faster", lambda *_: "")
+    compiled = tilewright.jit(normal_numbers, strict=True)
+    for seed in range(40):
+        np.random.seed(seed)
+        expected, after = normal_numbers(5), np.random.get_state()
+        np.random.seed(seed)
+        before = compiled.misses
+        agree(compiled(5), expected)
+        for one, other in zip(np.random.get_state(), after, strict=True):
+            np.testing.assert_array_equal(one, other)
+    assert compiled.misses == before
+
+
+@pytest.mark.parametrize("drawn", [0, 1, 227, 300, 623, 624, 700])
+def test_words_that_are_not_made_yet_are_those_that_numpy_makes(drawn: int) -> None:
+    """What kernels leave: so many of the next 624 words."""
+    ours, theirs = np.random.RandomState(4), np.random.RandomState(4)
+    ours.standard_normal(), theirs.standard_normal()
+    for one in (ours, theirs):
+        one.randint(2**32, size=620 + drawn, dtype=np.uint32)
+    words, places, left = mt19937_state(ours)
+    assert places.tolist() == [ours.get_state()[2], 624, 1, 2]
+    set_mt19937_state(ours, words, places, left)
+    ours.randint(2**32, size=624 - places[0], dtype=np.uint32)
+    theirs.randint(2**32, size=624 - places[0] + 1, dtype=np.uint32)
+    words, places, left = mt19937_state(ours)
+    set_mt19937_state(ours, words, np.array([0, 0, *places[2:]]), left)
+    ours.randint(2**32, dtype=np.uint32)
+    np.testing.assert_array_equal(ours.get_state()[1], theirs.get_state()[1])
+    assert ours.get_state()[2:] == theirs.get_state()[2:]
+
+
+def test_states_of_other_generators_are_refused() -> None:
+    assert reads_mt19937()
+    for one in (np.random.RandomState(np.random.PCG64(1)), np.random.default_rng(1), 3):
+        with pytest.raises(ValueError, match="is not a numpy.random.RandomState on MT19937"):
+            mt19937_state(one)
+    for one in (np.random.Generator(np.random.MT19937(1)), np.random.RandomState(1), None):
+        for function in (pcg64_words, pcg64_state):
+            with pytest.raises(ValueError, match="is not a numpy.random.Generator on PCG64"):
+                function(one)
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])

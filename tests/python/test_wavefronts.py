@@ -152,7 +152,7 @@ def triangle(d, a, b, n):
 def places_from_data(d, a, b, n):
     for i in range(1, d.shape[0]):
         for j in range(1, d.shape[1]):
-            d[i, j] = d[i, j - 1] * 0.5 + d[i - 1, b[j] % 4]
+            d[i, j] = d[i, j - 1] * 0.5 + d[i - 1, b[j] % d.shape[1]]
 
 
 def row_after_its_scan(d, a, b, n):

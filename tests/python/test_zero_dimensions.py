@@ -26,7 +26,7 @@ np.isnan(z) | np.isclose(z,1.) | np.isclose(s,1.) | np.logical_and(z,s) | np.asa
 np.linalg.det(x[:4].reshape(2,2)) | np.sinc(z) | np.sinc(s) | np.heaviside(z,1.) | np.logaddexp(z,s) | np.angle(z) | np.angle(s)
 np.polyval([1.,2.],z) | np.polyval([1.,2.],s) | np.copy(z) | np.copy(s) | np.add.reduce(x) | np.add.reduce(z) | np.quantile(x,.5)
 np.percentile(x,np.array(50.)) | np.searchsorted(x,s) | np.searchsorted(x,z) | np.digitize(s,np.sort(x)) | np.nanmean(x) | np.nanmax(z)
-np.i0(z) | np.spacing(z) | np.conj(z) | np.fmax(z,s) | x.reshape(3,2).sum()[...] | x.reshape(3,2).sum(axis=(0,1))
+np.i0(z) | s.copy() | x[1].copy() | np.spacing(z) | np.conj(z) | np.fmax(z,s) | x.reshape(3,2).sum()[...] | x.reshape(3,2).sum(axis=(0,1))
 x.reshape(3,2).sum(axis=(0,1),keepdims=True)[0,0] | np.outer(x,x)[1,1] | np.cov(x) | np.vectorize(lambda v: v*2.)(z)
 """.replace("\n", "|").split("|")
 WRITTEN = [one.strip() for one in EXPRESSIONS if one.strip()]

@@ -47,7 +47,7 @@ QuotientRemainder divide_float(const Expr& a, const Expr& b) {
     Expr zero = Halide::Internal::make_zero(type);
     Expr one = Halide::Internal::make_one(type);
     const char* name = type.bits() == 32 ? "fmodf" : "fmod";
-    Expr mod = Halide::Internal::Call::make(type, name, {a, b}, Halide::Internal::Call::PureExtern);
+    Expr mod = outside_call(type, name, {a, b});
     Expr ratio = quotient(a - mod, b);
     Expr adjust = mod != zero && ((b < zero) != (mod < zero));
     // A remainder of zero has the sign of the divisor.

@@ -9,10 +9,9 @@ using Halide::Expr;
 namespace {
 
 Expr library_call(const char* name, const Exprs& x, const RuleContext& context) {
-    using Halide::Internal::Call;
     if (context.device || context.to->dtype != DType::float64)
         throw TranslateError("the C library's functions are called by kernels for CPUs, of float64");
-    return Call::make(Halide::Float(64), name, x, Call::PureExtern);
+    return outside_call(Halide::Float(64), name, x);
 }
 
 } // namespace

@@ -38,6 +38,11 @@ Elementary find(Op op) {
 
 } // namespace
 
+Halide::Expr outside_call(const Halide::Type& type, const std::string& name, const std::vector<Halide::Expr>& args) {
+    using Halide::Internal::Call;
+    return Call::make(type, name, args, Call::PureExtern);
+}
+
 Halide::Expr elementary(Op op, std::vector<Halide::Expr> args, Contraction contraction) {
     const Elementary f = find(op);
     const std::size_t arity = f.unary != nullptr ? 1 : 2;
@@ -54,7 +59,7 @@ Halide::Expr elementary(Op op, std::vector<Halide::Expr> args, Contraction contr
     // libdevice's float64 functions keep to 2 ULP and read their coefficients from tables. Its float32 ones flush
     // subnormal numbers the way Halide links them, so those are ours.
     if (contraction == Contraction::device && type == Halide::Float(64) && *f.libdevice != '\0')
-        return Halide::Internal::Call::make(type, f.libdevice, args, Halide::Internal::Call::PureExtern);
+        return outside_call(type, f.libdevice, args);
     // Arguments become variables and shared values lets: passes that walk an expression as a tree would otherwise
     // take time exponential in the depth of nested calls.
     std::vector<std::string> names;

@@ -1,6 +1,7 @@
 // translator/ops/math.h: elementary functions as vectorised Halide expressions.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "Halide.h"
@@ -22,5 +23,9 @@ enum class Contraction {
 /// `any`: fewer steps, a few ULP more, and for code compiled without StrictFloat; NaN and infinities still work.
 /// Throws InternalError for other operations (`power` of floats is one too) and other types.
 Halide::Expr elementary(Op op, std::vector<Halide::Expr> args, Contraction contraction);
+
+/// A call of a function outside of the kernel that has no effects: of the C library, the runtime, or a device's
+/// library.
+Halide::Expr outside_call(const Halide::Type& type, const std::string& name, const std::vector<Halide::Expr>& args);
 
 } // namespace tilewright::translator

@@ -64,8 +64,7 @@ Real device_function(const char* name, const std::vector<Real>& args) {
     std::vector<Expr> operands;
     for (const Real& arg : args)
         operands.push_back(arg.expr());
-    return Real(Halide::Internal::Call::make(args.front().expr().type(), std::string("llvm.nvvm.") + name, operands,
-                                             Halide::Internal::Call::PureExtern),
+    return Real(outside_call(args.front().expr().type(), std::string("llvm.nvvm.") + name, operands),
                 Contraction::device);
 }
 

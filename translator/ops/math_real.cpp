@@ -48,8 +48,8 @@ Real multiply_add(const Real& a, const Real& b, const Real& c) {
     const Contraction freest = std::max(freer(a, b), c.contraction());
     if (freest == Contraction::none) return a * b + c;
     if (freest == Contraction::any) return Real(a.expr() * b.expr() + c.expr(), freest);
-    return Real(Call::make(a.expr().type(), a.is_double() ? "llvm.nvvm.fma.rn.d" : "llvm.nvvm.fma.rn.f",
-                           {a.expr(), b.expr(), c.expr()}, Call::PureExtern),
+    return Real(outside_call(a.expr().type(), a.is_double() ? "llvm.nvvm.fma.rn.d" : "llvm.nvvm.fma.rn.f",
+                             {a.expr(), b.expr(), c.expr()}),
                 freest);
 }
 

@@ -101,8 +101,7 @@ Expr is_set(const Expr& steps, int bit) {
 /// On a CPU the runtime jumps: the same time for an element as in vectors, and 40 jumps of 128 bits in each kernel that
 /// draws took 300 ms to compile.
 Expr runtime_call(const char* name, const Exprs& operands) {
-    using Halide::Internal::Call;
-    return Call::make(Halide::UInt(64), name, operands, Call::PureExtern);
+    return outside_call(Halide::UInt(64), name, operands);
 }
 
 } // namespace

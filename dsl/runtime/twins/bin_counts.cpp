@@ -24,7 +24,8 @@ class CountedPart {
   public:
     /// False where a number is negative, or the counts would be more than `most`.
     template <class T> bool add(const T* x, std::int64_t count, std::int64_t most) {
-        for (std::int64_t begin = 0; begin < count; begin += kCountedChunk) {
+        for (std::int64_t begin = 0; begin < count;) {
+            if (bins_ <= kFewBins) begin += count_few(x + begin, count - begin);
             const std::int64_t end = std::min(count, begin + kCountedChunk);
             std::uint64_t bits = 0;
             for (std::int64_t i = begin; i < end; ++i)
@@ -33,10 +34,9 @@ class CountedPart {
                 if (bits >= static_cast<std::uint64_t>(most)) return false; // negative numbers are large ones
                 grow(static_cast<std::int64_t>(std::bit_ceil(bits + 1)));
             }
-            if (bins_ <= kFewBins)
-                count_few(x + begin, end - begin);
-            else
-                count_many(x + begin, end - begin, std::min(count, end + kAhead) - begin);
+            if (bins_ <= kFewBins) continue;
+            count_many(x + begin, end - begin, std::min(count, end + kAhead) - begin);
+            begin = end;
         }
         return true;
     }
@@ -60,17 +60,25 @@ class CountedPart {
         tables_ = tables;
     }
 
-    template <class T> void count_few(const T* x, std::int64_t count) {
-        std::uint32_t* const counts = counts_.data();
-        std::uint32_t* tables[kTables];
-        for (int table = 0; table < kTables; ++table)
-            tables[table] = counts + table * bins_;
+    /// How many numbers come before one that has no count yet, or at least some of them: these are counted. Each is
+    /// read once, as reading them is what takes the time.
+    template <class T> std::int64_t count_few(const T* x, std::int64_t count) {
+        static_assert(kTables == 4);
+        const auto bins = static_cast<std::uint64_t>(bins_);
+        std::uint32_t *const a = counts_.data(), *const b = a + bins, *const c = b + bins, *const d = c + bins;
+        const auto number = [&](std::int64_t i) { return static_cast<std::uint64_t>(static_cast<std::int64_t>(x[i])); };
         std::int64_t i = 0;
-        for (; i + kTables <= count; i += kTables)
-            for (int table = 0; table < kTables; ++table)
-                ++tables[table][static_cast<std::int64_t>(x[i + table])];
-        for (; i < count; ++i)
-            ++counts[static_cast<std::int64_t>(x[i])];
+        for (; i + 2 * kTables <= count; i += 2 * kTables) {
+            const std::uint64_t n[] = {number(i),     number(i + 1), number(i + 2), number(i + 3),
+                                       number(i + 4), number(i + 5), number(i + 6), number(i + 7)};
+            // There are counts for a power of two of numbers.
+            if ((n[0] | n[1] | n[2] | n[3] | n[4] | n[5] | n[6] | n[7]) >= bins) return i;
+            ++a[n[0]], ++b[n[1]], ++c[n[2]], ++d[n[3]];
+            ++a[n[4]], ++b[n[5]], ++c[n[6]], ++d[n[7]];
+        }
+        for (; i < count && number(i) < bins; ++i)
+            ++a[number(i)];
+        return i;
     }
 
     /// `readable`: so many numbers are there.

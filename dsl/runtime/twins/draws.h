@@ -8,6 +8,18 @@
 
 namespace tilewright::runtime {
 
+/// A state that moves by s -> factor s + increment, so many steps on: F. Brown, "Random number generation with
+/// arbitrary strides".
+template <class Word> Word steps_on(Word state, Word factor, Word increment, std::uint64_t steps) {
+    if (steps == 1) return state * factor + increment; // of loops that draw one by one
+    for (; steps != 0; steps >>= 1) {
+        if (steps & 1) state = state * factor + increment;
+        increment = increment * (factor + 1);
+        factor = factor * factor;
+    }
+    return state;
+}
+
 /// A state that moves on with each word.
 struct Pcg64 {
     __extension__ using Words = unsigned __int128;
@@ -24,6 +36,7 @@ struct Pcg64 {
         const auto mixed = static_cast<std::uint64_t>(state >> 64) ^ static_cast<std::uint64_t>(state);
         return std::rotr(mixed, static_cast<int>(state >> 122));
     }
+    void skip(std::uint64_t words) { state = steps_on(state, kFactor, increment, words); }
     std::uint32_t next_half() {
         if (has_half) {
             has_half = false;

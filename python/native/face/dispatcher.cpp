@@ -12,6 +12,7 @@
 #include "python/native/face/face_types.h"
 #include "python/native/face/plan_call.h"
 #include "python/native/face/stayed_calls.h"
+#include "python/native/face/vector_calls.h"
 
 namespace tilewright::face {
 namespace {
@@ -30,7 +31,8 @@ struct Plans {
 };
 
 struct DispatcherObject {
-    PyObject_HEAD Plans* plans;
+    PyObject_HEAD VectorFunction vector_call;
+    Plans* plans;
     unsigned long long calls, misses;
     char copy_layouts, copies_to_device, takes_out;
 };
@@ -39,9 +41,15 @@ Plans& plans_of(PyObject* self) {
     return *reinterpret_cast<DispatcherObject*>(self)->plans;
 }
 
+PyObject* call(PyObject* self, PyObject* args, PyObject* kwargs);
+PyObject* call_vector(PyObject* self, PyObject* const* items, std::size_t bits, PyObject* names);
+
 PyObject* create(PyTypeObject* type, PyObject*, PyObject*) {
     PyObject* self = reinterpret_cast<allocfunc>(PyType_GetSlot(type, Py_tp_alloc))(type, 0);
-    if (self) reinterpret_cast<DispatcherObject*>(self)->plans = new Plans;
+    if (!self) return nullptr;
+    reinterpret_cast<DispatcherObject*>(self)->plans = new Plans;
+    reinterpret_cast<DispatcherObject*>(self)->vector_call = call_vector;
+    take_vector_calls(type, call);
     return self;
 }
 
@@ -98,31 +106,14 @@ bool numpy_raises() {
 }
 
 /// Serves the call in C; null without an error when Python has to. `unchecked`: for the data that it has.
-PyObject* serve(PyObject* self, PyObject* args, PyObject* kwargs, bool& unchecked) {
+PyObject* serve(PyObject* self, const RawCall& call, bool& unchecked) {
     auto* object = reinterpret_cast<DispatcherObject*>(self);
     Plans& plans = *object->plans;
     if (plans.list.empty() || numpy_raises()) return nullptr;
-    Py_ssize_t positional = PyTuple_Size(args), keywords = kwargs ? PyDict_Size(kwargs) : 0;
-    if (positional + keywords > 256) return nullptr;
-    auto** items =
-        static_cast<PyObject**>(alloca(static_cast<std::size_t>(positional + keywords + 1) * sizeof(PyObject*)));
-    for (Py_ssize_t i = 0; i < positional; ++i)
-        items[i] = PyTuple_GetItem(args, i);
-    Ref names;
-    if (keywords > 0) {
-        names = Ref(PyTuple_New(keywords));
-        if (!names) return nullptr;
-        PyObject *key = nullptr, *value = nullptr;
-        Py_ssize_t at = 0, n = 0;
-        while (n < keywords && PyDict_Next(kwargs, &at, &key, &value)) {
-            PyTuple_SetItem(names.get(), n, Py_NewRef(key));
-            items[positional + n++] = value;
-        }
-    }
     auto** values = static_cast<PyObject**>(alloca((plans.signature.size() + 1) * sizeof(PyObject*)));
     PyObject *out = nullptr, *result = nullptr;
     Gathered gathered;
-    if (!plans.signature.bind({items, positional, names.get()}, values, &out, gathered, false)) return nullptr;
+    if (!plans.signature.bind(call, values, &out, gathered, false)) return nullptr;
     for (int pass = 0; pass <= object->copy_layouts; ++pass)
         // By index and with a reference each: another thread may add or replace plans while a kernel runs.
         for (std::size_t i = 0; i < plans.list.size(); ++i) {
@@ -158,21 +149,50 @@ bool has_shared_out(PyObject* self, PyObject* kwargs) {
     return false;
 }
 
-PyObject* call(PyObject* self, PyObject* args, PyObject* kwargs) {
+PyObject* call_vector(PyObject* self, PyObject* const* items, std::size_t bits, PyObject* names) {
     auto* object = reinterpret_cast<DispatcherObject*>(self);
     ++object->calls;
-    const StayedCalls& stayed = plans_of(self).stayed;
-    if (const Ref run = stayed.empty() ? Ref() : stayed.find(args, kwargs); run && !device_context())
-        return PyObject_Call(run.get(), args, kwargs);
+    const RawCall call{items, static_cast<Py_ssize_t>(bits & ~kMayWriteBefore), names};
+    const StayedCalls& stayed = object->plans->stayed;
+    if (const Ref run = stayed.empty() ? Ref() : stayed.find(call); run && !device_context())
+        return call_likewise(run.get(), call, bits);
     bool unchecked = false;
-    PyObject* result = serve(self, args, kwargs, unchecked);
-    if (result || PyErr_Occurred() || has_shared_out(self, kwargs)) return result;
+    PyObject* result = serve(self, call, unchecked);
+    if (result || PyErr_Occurred()) return result;
+    const Ref args = positional_of(call), keywords = args ? keywords_of(call) : Ref();
+    if (!keywords || has_shared_out(self, keywords.get())) return nullptr;
     ++object->misses;
     static PyObject* const miss = PyUnicode_InternFromString("_miss");
     static PyObject* const failed = PyUnicode_InternFromString("_check_failed");
-    Ref keywords = kwargs ? Ref::borrowed(kwargs) : Ref(PyDict_New());
-    PyObject* method = unchecked ? failed : miss;
-    return keywords ? PyObject_CallMethodObjArgs(self, method, args, keywords.get(), nullptr) : nullptr;
+    return PyObject_CallMethodObjArgs(self, unchecked ? failed : miss, args.get(), keywords.get(), nullptr);
+}
+
+/// With a tuple and a dict, as by `f(*args, **kwargs)`.
+PyObject* call(PyObject* self, PyObject* args, PyObject* kwargs) {
+    const Py_ssize_t positional = PyTuple_Size(args), keywords = kwargs ? PyDict_Size(kwargs) : 0;
+    std::vector<PyObject*> many;
+    auto** items = static_cast<PyObject**>(nullptr);
+    if (positional + keywords <= 256) {
+        items =
+            static_cast<PyObject**>(alloca(static_cast<std::size_t>(positional + keywords + 1) * sizeof(PyObject*)));
+    } else {
+        many.resize(static_cast<std::size_t>(positional + keywords));
+        items = many.data();
+    }
+    for (Py_ssize_t i = 0; i < positional; ++i)
+        items[i] = PyTuple_GetItem(args, i);
+    Ref names;
+    if (keywords > 0) {
+        names = Ref(PyTuple_New(keywords));
+        if (!names) return nullptr;
+        PyObject *key = nullptr, *value = nullptr;
+        Py_ssize_t at = 0, n = 0;
+        while (n < keywords && PyDict_Next(kwargs, &at, &key, &value)) {
+            PyTuple_SetItem(names.get(), n, Py_NewRef(key));
+            items[positional + n++] = value;
+        }
+    }
+    return call_vector(self, items, static_cast<std::size_t>(positional), names.get());
 }
 
 PyObject* default_miss(PyObject* self, PyObject*) {
@@ -187,14 +207,14 @@ PyObject* default_check_failed(PyObject* self, PyObject*) {
 }
 
 PyObject* add(PyObject* self, PyObject* args, PyObject* kwargs) {
-    static const char* kNames[] = {"plan_text", "objects",      "index",    "constants", "hidden", "places",
-                                   "checks",    "scalar_types", "partials", "stages",    "finish", nullptr};
+    static const char* kNames[] = {"plan_text",    "objects",  "index",  "constants", "hidden",     "places", "checks",
+                                   "scalar_types", "partials", "stages", "finish",    "generators", nullptr};
     PyObject *plan_text, *objects, *finish = nullptr;
     Py_ssize_t index = -1;
     Binding b;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|$nOOOOOOOO:add", const_cast<char**>(kNames), &plan_text,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|$nOOOOOOOOO:add", const_cast<char**>(kNames), &plan_text,
                                      &objects, &index, &b.constants, &b.hidden, &b.places, &b.checks, &b.scalar_types,
-                                     &b.partials, &b.stages, &finish))
+                                     &b.partials, &b.stages, &finish, &b.generators))
         return nullptr;
     Plans& plans = plans_of(self);
     auto plan = LoadedPlan::make(plan_text, objects, plans.name, plans.signature, b);
@@ -279,7 +299,7 @@ PyObject* make_dispatcher_type() {
         {"add", with_keywords(add), METH_VARARGS | METH_KEYWORDS,
          "add($self, plan_text, objects, *, index=-1, constants=None, hidden=None, places=None, checks=None, "
          "scalar_types=None, "
-         "partials=None, stages=None, finish=None)\n--\n\n"
+         "partials=None, stages=None, finish=None, generators=None)\n--\n\n"
          "Loads a plan and returns its index: behind those that are there, or in the place of the one with that "
          "index,\n"
          "which calls that run keep.\n\n"
@@ -302,7 +322,12 @@ PyObject* make_dispatcher_type() {
          "its own\n"
          "partials; or what the error of such a call says to do.\n"
          "stages: text of a stage -> what computes it, of a dict that lives as long as the call, and of arrays.\n"
-         "finish: makes the function's result of the tuple that the plan gives; calls with `out` are misses then."},
+         "finish: makes the function's result of the tuple that the plan gives; calls with `out` are misses then.\n"
+         "generators: (argument that has the state's words or None, place of the Generator, a size: how many it draws, "
+         "or "
+         "None where\n"
+         "stages draw from it, whether it is locked while the call runs). Without an argument, the place is a bit "
+         "generator's."},
         {"stage_times", stage_times, METH_O,
          "stage_times($self, index, /)\n--\n\n((calls, nanoseconds) of a plan on the host, {text of a stage: the "
          "same}) of those calls that were\ntimed: the first ones, long ones, some of the others. Plans without stages "
@@ -312,9 +337,10 @@ PyObject* make_dispatcher_type() {
         {"stay", stay, METH_VARARGS,
          "stay($self, key, names, run, /)\n--\n\n"
          "From now on `run` runs calls like this one, before any plan is looked at: the function, or what does the "
-         "same. The last\nfew are kept. key: for each argument (shape, dtype), (class, value), a class, a code object, "
-         "or what "
-         "it is; names: of\nthose that are given by keyword, which come last."},
+         "same. The last\nfew are kept. key: for each argument (shape, dtype), (class, value), (shape, dtype, None) or "
+         "(int, None, size) of "
+         "what is no\nlarger, a class, a code object, or what it is; names: of\nthose that are given by keyword, which "
+         "come last."},
         {"forget_stayed", forget_stayed, METH_NOARGS, "forget_stayed($self)\n--\n\nForgets what stay() said."},
         {"_check_failed", default_check_failed, METH_VARARGS,
          "_check_failed($self, args, kwargs)\n--\n\nAnswers a call whose data fail a check of the plan; override it."},
@@ -322,6 +348,7 @@ PyObject* make_dispatcher_type() {
          "_miss($self, args, kwargs)\n--\n\nAnswers a call that no plan serves; override it."},
         {}};
     static PyMemberDef members[] = {
+        {"__vectorcalloffset__", T_PYSSIZET, offsetof(DispatcherObject, vector_call), READONLY, nullptr},
         {"calls", T_ULONGLONG, offsetof(DispatcherObject, calls), 0, "How many calls there were."},
         {"misses", T_ULONGLONG, offsetof(DispatcherObject, misses), 0, "How many of them went to _miss."},
         {"copy_layouts", T_BOOL, offsetof(DispatcherObject, copy_layouts), 0,
@@ -344,7 +371,7 @@ PyObject* make_dispatcher_type() {
                                       "else _miss(args, kwargs).")},
         {0, nullptr}};
     static PyType_Spec spec = {"tilewright._face.Dispatcher", sizeof(DispatcherObject), 0,
-                               Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
+                               Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | kVectorFlag, slots};
     return PyType_FromSpec(&spec);
 }
 

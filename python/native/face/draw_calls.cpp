@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "dsl/runtime/twins/draws.h"
+#include "python/native/face/generators.h"
 
 namespace tilewright::face {
 
@@ -21,52 +21,23 @@ constexpr npy_intp kLeast = 64;        ///< draws that are worth the way to the 
 constexpr npy_intp kLong = 1 << 14;    ///< during which other threads may run Python
 constexpr npy_intp kMost = 0xfffffffe; ///< elements that halves of words tell apart
 
-/// numpy/random/bitgen.h, and what its first field points to for PCG64 (numpy/random/src/pcg64/pcg64.h).
-struct BitGenerator {
-    void* state;
-};
-struct NumpyPcg64 {
-    Pcg64::Words* words; ///< the state and the increment
-    int has_half;
-    std::uint32_t half;
-};
-
-PyObject* numpy_random(const char* name) {
-    const Ref module(PyImport_ImportModule("numpy.random"));
-    return module ? PyObject_GetAttrString(module.get(), name) : nullptr;
-}
-/// What every draw looks at, found once.
-struct Names {
-    PyObject* generator = numpy_random("Generator");
-    PyObject* pcg64 = numpy_random("PCG64");
-    PyObject* self = PyUnicode_InternFromString("__self__");
-    PyObject* bits = PyUnicode_InternFromString("bit_generator");
-    PyObject* capsule = PyUnicode_InternFromString("capsule");
-    PyObject* lock = PyUnicode_InternFromString("lock");
-    PyObject* acquire = PyUnicode_InternFromString("acquire");
-    PyObject* release = PyUnicode_InternFromString("release");
-};
-const Names& names() {
-    static const Names* found = nullptr; // without a lock, which would wait for the GIL
-    if (!found) found = new Names;
-    return *found;
-}
-bool is_just(const Ref& object, PyObject* type) {
-    return object && reinterpret_cast<PyObject*>(Py_TYPE(object.get())) == type;
-}
-
 /// The state of the generator whose bound method is called, under its lock. Nothing for other generators, and where
 /// another thread draws.
 class Drawing {
   public:
-    explicit Drawing(PyObject* method) { find(method); }
+    explicit Drawing(PyObject* method) {
+        static PyObject* const self = PyUnicode_InternFromString("__self__");
+        const Ref generator(PyObject_GetAttr(method, self));
+        const Ref bits = generator ? bits_of(generator.get()) : Ref();
+        NumpyPcg64* const found = bits ? pcg64_of(bits.get()) : nullptr;
+        const bool is_ours = found && lock_.take(bits.get(), StreamLock::Wait::no);
+        PyErr_Clear();
+        if (!is_ours) return;
+        theirs_ = found;
+        from = theirs_->state();
+    }
     ~Drawing() {
-        if (!theirs_) return;
-        theirs_->words[0] = from.state;
-        theirs_->has_half = from.has_half;
-        theirs_->half = from.half;
-        const Ref released(PyObject_CallMethodObjArgs(lock_.get(), names().release, nullptr));
-        if (!released) PyErr_Clear();
+        if (theirs_) theirs_->set(from);
     }
     Drawing(const Drawing&) = delete;
     Drawing& operator=(const Drawing&) = delete;
@@ -75,23 +46,7 @@ class Drawing {
     Pcg64 from;
 
   private:
-    void find(PyObject* method) {
-        const Ref generator(PyObject_GetAttr(method, names().self));
-        if (!is_just(generator, names().generator)) return PyErr_Clear();
-        const Ref bits(PyObject_GetAttr(generator.get(), names().bits));
-        if (!is_just(bits, names().pcg64)) return PyErr_Clear();
-        const Ref capsule(PyObject_GetAttr(bits.get(), names().capsule));
-        Ref lock(PyObject_GetAttr(bits.get(), names().lock));
-        void* const found = capsule && lock ? PyCapsule_GetPointer(capsule.get(), "BitGenerator") : nullptr;
-        const Ref is_taken(found ? PyObject_CallMethodObjArgs(lock.get(), names().acquire, Py_False, nullptr)
-                                 : nullptr);
-        if (!is_taken || is_taken.get() != Py_True) return PyErr_Clear();
-        lock_ = std::move(lock);
-        theirs_ = static_cast<NumpyPcg64*>(static_cast<BitGenerator*>(found)->state);
-        from = {theirs_->words[0], theirs_->words[1], theirs_->has_half != 0, theirs_->half};
-    }
-
-    Ref lock_;
+    StreamLock lock_;
     NumpyPcg64* theirs_ = nullptr;
 };
 
@@ -152,12 +107,10 @@ Ref floats(TwinCall given, double low, double range, PyObject* size) {
 class Asked {
   public:
     Asked() {
-        bits_ = Ref(names().pcg64 ? PyObject_CallFunction(names().pcg64, "i", 1) : nullptr);
-        const Ref generator(bits_ ? PyObject_CallFunctionObjArgs(names().generator, bits_.get(), nullptr) : nullptr);
-        const Ref capsule(bits_ ? PyObject_GetAttr(bits_.get(), names().capsule) : nullptr);
+        bits_ = Ref(pcg64_type() ? PyObject_CallFunction(pcg64_type(), "i", 1) : nullptr);
+        const Ref generator(bits_ ? PyObject_CallFunctionObjArgs(generator_type(), bits_.get(), nullptr) : nullptr);
         draw_ = Ref(generator ? PyObject_GetAttrString(generator.get(), "standard_normal") : nullptr);
-        void* const found = capsule ? PyCapsule_GetPointer(capsule.get(), "BitGenerator") : nullptr;
-        if (found) state_ = static_cast<NumpyPcg64*>(static_cast<BitGenerator*>(found)->state);
+        state_ = bits_ ? pcg64_of(bits_.get()) : nullptr;
     }
 
     /// The normal number that begins with a place of a layer. `is_at_once`: whether it takes one word.
@@ -322,7 +275,7 @@ Ref choice_of(TwinCall given) {
 bool agrees(const char* name, PyObject* (*arguments)(), Ref (*compute)(TwinCall)) {
     Ref results[2], states[2], given[2];
     for (int k = 0; k < 2; ++k) {
-        PyObject *const make_bits = names().pcg64, *const make = names().generator;
+        PyObject *const make_bits = pcg64_type(), *const make = generator_type();
         const Ref bits(make_bits ? PyObject_CallFunction(make_bits, "i", 1234) : nullptr);
         const Ref generator(make && bits ? PyObject_CallFunctionObjArgs(make, bits.get(), nullptr) : nullptr);
         const Ref method(generator ? PyObject_GetAttrString(generator.get(), name) : nullptr);

@@ -16,7 +16,9 @@
 #include "python/native/face/device_context.h"
 #include "python/native/face/face_errors.h"
 #include "python/native/face/face_types.h"
+#include "python/native/face/generators.h"
 #include "python/native/face/held_results.h"
+#include "python/native/face/older_generators.h"
 #include "python/native/face/recycled_memory.h"
 #include "python/native/face/texts.h"
 #include "python/native/face/twins.h"
@@ -202,6 +204,28 @@ PyMethodDef kMethods[] = {
     {"hold", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(hold)), METH_FASTCALL,
      "hold($module, held, name, result, /)\n--\n\nKeeps what a stage gave until the call ends, and gives what is "
      "kept."},
+    {"lend", lend, METH_O,
+     "lend($module, generators, /)\n--\n\nWhat stages of this thread draw from until take_back(), by the names of "
+     "arguments."},
+    {"lent", lent, METH_O, "lent($module, name, /)\n--\n\nThe generator that the innermost call has under this name."},
+    {"take_back", take_back, METH_NOARGS, "take_back($module)\n--\n\nThe end of the last lend()."},
+    {"pcg64_words", pcg64_words, METH_O,
+     "pcg64_words($module, generator, /)\n--\n\nState and increment of a Generator on PCG64, the high halves first. "
+     "ValueError for other generators."},
+    {"mt19937_state", mt19937_state, METH_O,
+     "mt19937_state($module, generator, /)\n--\n\nThe words of a RandomState, where the next one is, 624, whether a "
+     "normal number is left, 2; and that number. ValueError for other generators."},
+    {"reads_mt19937", reads_mt19937, METH_NOARGS,
+     "reads_mt19937($module)\n--\n\nWhether this NumPy has the state of a RandomState where mt19937_state() looks."},
+    {"set_mt19937_state", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(set_mt19937_state)), METH_FASTCALL,
+     "set_mt19937_state($module, generator, words, places, left, /)\n--\n\n0. Makes the words that are not made yet."},
+    {"move_pcg64_on", move_pcg64_on, METH_VARARGS,
+     "move_pcg64_on($module, generator, draws, /)\n--\n\nAs after so many doubles. What is left of a word that 32-bit "
+     "draws took half of stays."},
+    {"pcg64_state", pcg64_state, METH_O,
+     "pcg64_state($module, generator, /)\n--\n\nThose, whether half of a word is left, and which."},
+    {"set_pcg64_state", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(set_pcg64_state)), METH_FASTCALL,
+     "set_pcg64_state($module, generator, high, low, has_half, half, /)\n--\n\n0. The increment stays."},
     {"joined", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(joined)), METH_FASTCALL,
      "joined($module, real, imag, /)\n--\n\nComplex numbers of their halves, bit by bit."},
     {"part", part, METH_O,

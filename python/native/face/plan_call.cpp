@@ -76,6 +76,8 @@ std::shared_ptr<const LoadedPlan> LoadedPlan::make(PyObject* plan_text, PyObject
         set_error(g_plan_error, e.what());
         return nullptr;
     }
+    if (!result->outside_.read(binding.places, binding.checks, signature)) return nullptr;
+    if (!result->load_generators(binding)) return nullptr;
     if (!result->bind_arguments(signature, binding)) return nullptr;
     if (!result->load_stages(binding)) return nullptr;
     if (!result->load_partials(objects, signature, binding)) return nullptr;
@@ -101,14 +103,15 @@ void LoadedPlan::look_at_versions() {
 
 bool LoadedPlan::bind_arguments(const Signature& signature, const Binding& binding) {
     const runtime::Plan& plan = executable_->plan();
-    sliced_ = plan.sliced;
-    if (!outside_.read(binding.places, binding.checks, signature)) return false;
+    if (drawn_.empty()) sliced_ = plan.sliced; // parts would draw once each
     bool failed = false;
     std::vector<bool> used(signature.size(), false);
     for (const PlanArgument& a : plan.arguments) {
         Source source;
         Ref place(item_of(binding.hidden, a.name, failed));
-        if (place) {
+        source.generator = generator_of(a.name);
+        if (source.generator >= 0) {
+        } else if (place) {
             const Py_ssize_t number = PyLong_AsSsize_t(place.get());
             if (number < 0 || static_cast<std::size_t>(number) >= outside_.size())
                 return fail(PyExc_ValueError, "hidden: %s needs one of %zu places.", a.name.c_str(), outside_.size());
@@ -158,8 +161,11 @@ bool LoadedPlan::bind_arguments(const Signature& signature, const Binding& bindi
     return true;
 }
 
-PyObject* LoadedPlan::object_of(std::size_t i, PyObject* const* values, PyObject*& owned) const {
+PyObject* LoadedPlan::object_of(std::size_t i, PyObject* const* values, PyObject*& owned,
+                                const CallGenerators* generators) const {
     const Source& source = sources_[i];
+    if (source.generator >= 0)
+        return owned = generators ? generators->words(static_cast<std::size_t>(source.generator)).release() : nullptr;
     if (source.place < 0) return source.parameter >= 0 ? values[source.parameter] : source.constant.get();
     // Owned: another thread may rebind it while the GIL is away.
     return owned = outside_.value(static_cast<std::size_t>(source.place), values).release();
@@ -173,13 +179,17 @@ LoadedPlan::Attempt LoadedPlan::call_whole(PyObject* const* values, PyObject* ou
         if (!same_value(values[fixed_[i].parameter], fixed_[i].value.get()))
             return no_match(problem, Problem::Kind::constant, i, values[fixed_[i].parameter]);
     if (!outside_.all_hold(values)) return no_match(problem, Problem::Kind::constant, fixed_.size(), nullptr);
+    CallGenerators generators(drawn_);
+    if (!drawn_.empty() && !generators.take(outside_, values))
+        return PyErr_Occurred() ? Attempt::error : no_match(problem, Problem::Kind::constant, fixed_.size(), nullptr);
     std::size_t count = sources_.size();
     auto** arrays = static_cast<PyObject**>(alloca((count + 1) * sizeof(PyObject*)));
     // What was converted, or might be rebound by another thread while the GIL is away.
     RefArray owned(alloca((count + 1) * sizeof(PyObject*)), count);
     bool is_foreign = false;
     for (std::size_t i = 0; i < count; ++i) {
-        arrays[i] = object_of(i, values, owned[i]);
+        arrays[i] = object_of(i, values, owned[i], &generators);
+        if (!arrays[i] && PyErr_Occurred()) return Attempt::error;
         if (!arrays[i]) return no_match(problem, Problem::Kind::array, i, Py_None);
         is_foreign = is_foreign || (plan.arguments[i].is_array && array_class_of(arrays[i]));
     }
@@ -267,7 +277,10 @@ LoadedPlan::Attempt LoadedPlan::call_whole(PyObject* const* values, PyObject* ou
         version = executable_->select(frame);
     }
     if (const Attempt attempt = served(frame, version, problem); attempt != Attempt::done) return attempt;
-    return run({frame, version, values, arrays, out, problem, freedom.strict}, result);
+    if (!generators.count(frame.symbols)) return no_match(problem, Problem::Kind::constant, fixed_.size(), nullptr);
+    const Attempt attempt = run({frame, version, values, arrays, out, problem, freedom.strict}, result);
+    if (attempt == Attempt::done) generators.move_on();
+    return attempt;
 }
 
 bool LoadedPlan::read_number(std::size_t i, PyObject* object, bool strict, const Executable::Frame& frame) const {

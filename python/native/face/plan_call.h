@@ -10,6 +10,7 @@
 #include "python/native/face/device_types.h"
 #include "python/native/face/numpy_api.h"
 #include "python/native/face/outside.h"
+#include "python/native/face/plan_call_generators.h"
 #include "python/native/face/signature.h"
 
 namespace tilewright::face {
@@ -25,6 +26,9 @@ struct Binding {
     /// None or (plan of the rest, what the rest calls the first results of the total, which of the function's results
     /// the others are, None or its own partials)), or a text: what to do about arrays that are too large
     PyObject* partials = nullptr;
+    /// (argument that has the words or None, place of the generator, how many it draws or None, whether it is locked)
+    /// each
+    PyObject* generators = nullptr;
     PyObject* stages = nullptr; ///< mapping: text of a stage -> what computes it of what is held and of arrays
 };
 
@@ -76,8 +80,9 @@ class LoadedPlan {
   private:
     struct Source {
         int parameter = -1;
-        Ref constant;   ///< a fixed value
-        int place = -1; ///< or a look-up at each call
+        Ref constant;       ///< a fixed value
+        int place = -1;     ///< or a look-up at each call
+        int generator = -1; ///< or the words of the generator of this number
         Ref exact_type;
         mutable std::vector<Ref> on_device; ///< copies of a fixed array, by device
     };
@@ -115,8 +120,10 @@ class LoadedPlan {
 
     bool bind_arguments(const Signature& signature, const Binding& binding);
     void look_at_versions();
-    /// What argument `i` is in this call: borrowed, or in `owned`. Null where it is not there.
-    PyObject* object_of(std::size_t i, PyObject* const* values, PyObject*& owned) const;
+    /// What argument `i` is in this call: borrowed, or in `owned`. Null where it is not there. `generators`: of a plan
+    /// that draws.
+    PyObject* object_of(std::size_t i, PyObject* const* values, PyObject*& owned,
+                        const CallGenerators* generators = nullptr) const;
     /// A Python error that begins with the function.
     Attempt error(PyObject* type, const std::string& text) const;
     static Attempt no_match(Problem* problem, Problem::Kind kind, std::size_t index, PyObject* object,
@@ -180,6 +187,11 @@ class LoadedPlan {
     /// Results that we have made, as those of the library of `first`.
     Attempt hand_over_results(PyObject* first, PyObject* out, PyObject** result) const;
 
+    // plan_call_generators.cpp
+    bool load_generators(const Binding& binding);
+    /// The number of the one whose words an argument has, or -1.
+    int generator_of(const std::string& argument) const;
+
     // plan_call_stages.cpp
     bool load_stages(const Binding& binding);
 
@@ -214,6 +226,7 @@ class LoadedPlan {
     std::vector<Fixed> fixed_;
     std::vector<std::string> fixed_names_;
     Outside outside_;
+    std::vector<DrawnGenerator> drawn_;
     std::vector<Stage> stages_;               ///< what computes each of the executable's
     std::unique_ptr<StageTimes> stage_times_; ///< null where there are none
     std::vector<Return> returns_;

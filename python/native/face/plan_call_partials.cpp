@@ -35,7 +35,7 @@ bool read_numbers(PyObject* given, std::size_t limit, std::vector<std::size_t>& 
 } // namespace
 
 bool LoadedPlan::load_partials(PyObject* objects, const Signature& signature, const Binding& binding) {
-    if (!binding.partials || binding.partials == Py_None) return true;
+    if (!binding.partials || binding.partials == Py_None || !drawn_.empty()) return true;
     if (PyUnicode_Check(binding.partials)) {
         const char* text = PyUnicode_AsUTF8AndSize(binding.partials, nullptr);
         if (text) when_too_large_ = text;

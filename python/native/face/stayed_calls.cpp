@@ -2,6 +2,7 @@
 #include "python/native/face/stayed_calls.h"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <utility>
 
@@ -23,30 +24,66 @@ bool has_code(PyObject* value, PyObject* code) {
 std::optional<StayedCalls::Part> read_part(PyObject* item) {
     using Kind = StayedCalls::Part::Kind;
     if (!PyTuple_Check(item)) return StayedCalls::Part{PyType_Check(item) ? Kind::type : Kind::itself, item, {}, {}};
-    if (PyTuple_Size(item) != 2) return std::nullopt;
+    const Py_ssize_t count = PyTuple_Size(item);
+    if (count != 2 && count != 3) return std::nullopt;
     PyObject *first = PyTuple_GetItem(item, 0), *second = PyTuple_GetItem(item, 1);
-    if (!PyTuple_Check(first)) return StayedCalls::Part{Kind::value, first, second, {}};
-    StayedCalls::Part part{Kind::array, first, second, {}};
+    if (!PyTuple_Check(first)) {
+        if (count == 2) return StayedCalls::Part{Kind::value, first, second, {}};
+        const long long size = PyLong_AsLongLong(PyTuple_GetItem(item, 2));
+        if (PyErr_Occurred()) return std::nullopt;
+        return StayedCalls::Part{Kind::number_within, first, second, {}, size};
+    }
+    StayedCalls::Part part{count == 2 ? Kind::array : Kind::array_within, first, second, {}};
     for (Py_ssize_t k = 0; k < PyTuple_Size(first); ++k)
         part.shape.push_back(static_cast<npy_intp>(PyLong_AsLongLong(PyTuple_GetItem(first, k))));
     if (PyErr_Occurred()) return std::nullopt;
     return part;
 }
 
+bool fits_array(PyObject* value, const StayedCalls::Part& part) {
+    if (!PyArray_CheckExact(value)) return false;
+    auto* const array = numpy_array(value);
+    if (PyArray_NDIM(array) != static_cast<int>(part.shape.size()) ||
+        reinterpret_cast<PyObject*>(PyArray_DESCR(array)) != part.second)
+        return false;
+    if (part.kind == StayedCalls::Part::Kind::array)
+        return std::equal(part.shape.begin(), part.shape.end(), PyArray_DIMS(array));
+    return std::equal(part.shape.begin(), part.shape.end(), PyArray_DIMS(array), std::greater_equal<>());
+}
+
+bool fits_number(PyObject* value, const StayedCalls::Part& part) {
+    if (reinterpret_cast<PyObject*>(Py_TYPE(value)) != part.first) return false;
+    int overflow = 0;
+    const long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
+    return overflow == 0 && -part.size <= number && number <= part.size;
+}
+
 /// False, so that Python looks, where it cannot be said.
 bool fits(PyObject* value, const StayedCalls::Part& part) {
     using Kind = StayedCalls::Part::Kind;
-    if (part.kind == Kind::array) {
-        if (!PyArray_CheckExact(value)) return false;
-        auto* const array = numpy_array(value);
-        return PyArray_NDIM(array) == static_cast<int>(part.shape.size()) &&
-               reinterpret_cast<PyObject*>(PyArray_DESCR(array)) == part.second &&
-               std::equal(part.shape.begin(), part.shape.end(), PyArray_DIMS(array));
-    }
     auto* const type = reinterpret_cast<PyObject*>(Py_TYPE(value));
-    if (part.kind == Kind::value) // of one class, str, bool or int
+    switch (part.kind) {
+    case Kind::array:
+    case Kind::array_within:
+        return fits_array(value, part);
+    case Kind::number_within:
+        return fits_number(value, part);
+    case Kind::value: // of one class, str, bool or int
         return type == part.first && (value == part.second || PyObject_RichCompareBool(value, part.second, Py_EQ) == 1);
-    return value == part.first || (part.kind == Kind::type ? type == part.first : has_code(value, part.first));
+    default:
+        return value == part.first || (part.kind == Kind::type ? type == part.first : has_code(value, part.first));
+    }
+}
+
+/// The value of a keyword, which most likely stands at `place`; null where it was not given.
+PyObject* keyword(const RawCall& call, PyObject* name, Py_ssize_t place) {
+    const Py_ssize_t count = PyTuple_Size(call.keyword_names);
+    for (Py_ssize_t k = 0; k < count; ++k) {
+        const Py_ssize_t at = (place + k) % count;
+        PyObject* const other = PyTuple_GetItem(call.keyword_names, at);
+        if (other == name || PyUnicode_Compare(other, name) == 0) return call.items[call.positional + at];
+    }
+    return nullptr;
 }
 
 } // namespace
@@ -77,15 +114,17 @@ void StayedCalls::clear() {
     gone.swap(calls_);
 }
 
-Ref StayedCalls::find(PyObject* args, PyObject* kwargs) const {
-    const Py_ssize_t positional = PyTuple_Size(args), keywords = kwargs ? PyDict_Size(kwargs) : 0;
+Ref StayedCalls::find(const RawCall& given) const {
+    const Py_ssize_t keywords = given.keyword_names ? PyTuple_Size(given.keyword_names) : 0;
+    const auto positional = static_cast<std::size_t>(given.positional);
     for (const Call& call : calls_) {
-        bool same = static_cast<Py_ssize_t>(call.parts.size()) == positional + keywords && call.named == keywords;
-        for (Py_ssize_t k = 0; same && k < positional; ++k)
-            same = fits(PyTuple_GetItem(args, k), call.parts[static_cast<std::size_t>(k)]);
+        if (call.named != keywords || call.parts.size() != positional + static_cast<std::size_t>(keywords)) continue;
+        bool same = true;
+        for (std::size_t k = 0; same && k < positional; ++k)
+            same = fits(given.items[k], call.parts[k]);
         for (Py_ssize_t k = 0; same && k < keywords; ++k) {
-            PyObject* const value = PyDict_GetItemWithError(kwargs, PyTuple_GetItem(call.names.get(), k));
-            same = value && fits(value, call.parts[static_cast<std::size_t>(positional + k)]);
+            PyObject* const value = keyword(given, PyTuple_GetItem(call.names.get(), k), k);
+            same = value && fits(value, call.parts[positional + static_cast<std::size_t>(k)]);
         }
         if (same) return Ref::borrowed(call.run.get());
     }

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..effects import names_of_effects
 from ..errors import ExportError
-from ..symbolic.stages import Stage, imported
+from ..symbolic.stages import IN_C, Stage, imported
 
 FILE = "_stages.py"
 _OF_THE_CALLER = "tilewright.lent.current"  # see interpret/staged_draws.py
@@ -65,7 +65,7 @@ def _is_found(stage: Stage) -> bool:
 
 def write_stages(folder: Path, function: str, stages: Mapping[str, Stage]) -> None:
     lines = [f'"""What is computed between the kernels of {function}, by whom."""', "", "import numpy", ""]
-    lines += ["from ._face import hold, joined, part, twin", ""]
+    lines += [f"from ._face import {', '.join(IN_C)}", ""]
     names: dict[str, str] = {}
     for text, stage in stages.items():
         if stage.name and stage.name not in names:

@@ -63,12 +63,10 @@ import numpy as _numpy
 
 def _words(generator):
     """State and increment of a PCG64, high halves first."""
-    if type(getattr(generator, 'bit_generator', None)) is not _numpy.random.PCG64:
-        raise TypeError(f'{generator!r} is not a numpy.random.Generator on PCG64. Pass numpy.random.default_rng(seed).')
-    state = generator.bit_generator.state['state']
-    mask = (1 << 64) - 1
-    halves = [state['state'] >> 64, state['state'] & mask, state['inc'] >> 64, state['inc'] & mask]
-    return _numpy.array(halves, _numpy.uint64)
+    try:
+        return _face.pcg64_words(generator)
+    except ValueError as error:
+        raise TypeError(f'{error} Pass numpy.random.default_rng(seed).') from None
 
 
 def _refuse_devices(function, generator, *arrays):
@@ -77,13 +75,7 @@ def _refuse_devices(function, generator, *arrays):
             raise TypeError(
                 f'{function}: an argument is {type(array).__name__} on a device, and it draws from {generator}, whose state is on '
                 'the host; such calls are not compiled. Draw before the call, and pass the numbers in.'
-            ) from None
-
-
-def _move_on(stream, draws):
-    before = stream.state
-    stream.advance(draws)
-    stream.state = stream.state | {key: before[key] for key in ('has_uint32', 'uinteger')}'''.splitlines()
+            ) from None'''.splitlines()
 
 
 def stream_lines(  # noqa: PLR0917
@@ -108,6 +100,6 @@ def stream_lines(  # noqa: PLR0917
         f"{indent}    _refuse_devices({entry!r}, {streams[0].made_of.removeprefix('_numpy.random.')!r}, {given})",
         f"{indent}    raise",
     ]
-    lines += [f"{indent}_move_on({stream.made_of}.bit_generator, {stream.draws})" for stream in living]
+    lines += [f"{indent}_face.move_pcg64_on({stream.made_of}, {stream.draws})" for stream in living]
     lines.append("    return result")
     return lines

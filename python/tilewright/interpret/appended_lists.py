@@ -1,11 +1,12 @@
-"""Lists to which a `for` appends: items of one type are put into an array that is made before the loop, with room for as
+"""Lists to which a loop appends: items of one type are put into an array that is made before the loop, with room for as
 many as there can be.
 
     for v in x:                      for k, v in enumerate(x):
         if v > 0:            ->          if v > 0:
             l.append(v * 2)                  filled[count] = v * 2; count = count + 1
 
-Where `for`s in it append, how many items there can be is known when their lengths are: the trace begins again then.
+Where `for`s in it append, how many items there can be is known when their lengths are: the trace begins again then. Where a
+`while` does there is room for many, and NumPy runs a call that has more.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import ast
 import copy
 import functools
+import math
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -46,15 +48,19 @@ if TYPE_CHECKING:
     from ..symbolic.tracer import Tracer
 
 
+_MOST_ITEMS, _MOST_BYTES, _LEAST_ITEMS = 1 << 16, 1 << 23, 1 << 8  # of a list to which a `while` appends
+
+
 @dataclass(frozen=True)
 class _Appended:
     """A list's variable, how many places of the body append to it, and whether each iteration does so once. `by_inner`:
-    whether loops in the body append too."""
+    whether loops in the body append too. `is_open`: whether data say how often it is appended to."""
 
     name: str
     places: int
     is_one_each: bool
     by_inner: bool
+    is_open: bool
 
     @property
     def filled(self) -> str:
@@ -148,15 +154,21 @@ def _counted(rooms: tuple[_Room, ...], item: Callable[[Any], Any]) -> Callable[[
 
 
 class _Filled(InArray):
-    """The array, whose items are put where the count says, which is inside for certain."""
+    """The array, whose items are put where the count says, which is inside for certain, or, of a list that `is_open`, by a
+    check."""
 
-    def __init__(self, array: SymArray, room: _Room | None) -> None:
-        self.array, self.room = array, room
+    def __init__(self, array: SymArray, room: _Room | None, is_open: bool) -> None:
+        self.array, self.room, self.is_open = array, room, is_open
 
     def __setitem__(self, key: Any, value: Any) -> None:
         tracer = self.array.tracer
         if self.room is not None:
             self.room.add()
+        if self.is_open:
+            is_inside = tracer.truth(
+                "less", value_of_int(tracer, key), SymInt(tracer, tracer.resolve(self.array.sizes[0])).as_value()
+            )
+            tracer.check(is_inside, "a list that a while makes longer than there is room for")
         if isinstance(key, RunScalar):
             key = SymInt(tracer, clamped_position(tracer, value_of_int(tracer, key), self.array.sizes[0]))
         self.array[key] = value
@@ -165,10 +177,12 @@ class _Filled(InArray):
 class AppendedLists(Part):
     """The part of the interpreter that fills such lists."""
 
-    def __init__(self, state: State, for_region: Callable[..., None]) -> None:
-        """`for_region` is Interpreter._for_region."""
+    def __init__(
+        self, state: State, for_region: Callable[..., None], while_region: Callable[[ast.While], None]
+    ) -> None:
+        """`for_region` is Interpreter._for_region, `while_region` that of the regions."""
         super().__init__(state)
-        self.for_region = for_region
+        self.for_region, self.while_region = for_region, while_region
         self.rooms: list[_Room] = []  # of lists that loops around append to
 
     def filled(self, node: ast.For, items: range | SymRange | Sequence) -> bool:
@@ -191,10 +205,19 @@ class AppendedLists(Part):
                 self.for_region(node, (Size.constant(0), iterations, 1), _counted(around, sequence.item))
         return True
 
-    def _place(self, node: ast.For, one: _Appended) -> Any:
+    def run_while(self, node: ast.While) -> None:
+        """A `while` of the run, which may fill lists so."""
+        may_fill = self.tracer.checked is not None and self.frame.at_yield is None
+        lists = tuple(one for one in _appended_in(node) if may_fill and self._can_lie_in_array(node, one))
+        if lists:
+            self._run(node, lists, None, None, ())
+        else:
+            self.while_region(node)
+
+    def _place(self, node: ast.For | ast.While, one: _Appended) -> Any:
         return (*self.place(node), one.name)
 
-    def _can_lie_in_array(self, node: ast.For, one: _Appended) -> bool:
+    def _can_lie_in_array(self, node: ast.For | ast.While, one: _Appended) -> bool:
         tracer, variables = self.tracer, self.frame.variables
         held = variables.get(one.name)
         if not isinstance(held, (list, ArrayList)) or tracer.list_forms.get(self._place(node, one), True) is None:
@@ -222,22 +245,27 @@ class AppendedLists(Part):
         return names is not None and all(function.__globals__.get(one) is np for one in names)  # type: ignore[union-attr]
 
     def _run(
-        self, node: ast.For, lists: tuple[_Appended, ...], iterations: Size, item: Callable[[Any], Any],
+        self, node: ast.For | ast.While, lists: tuple[_Appended, ...], iterations: Size | None, item: Any,
         around: tuple[_Room, ...],
     ) -> None:  # fmt: skip
+        """`iterations`, and what the `item` of each is: of a `for`."""
         tracer, variables = self.tracer, self.frame.variables
+        position = variables.get(_POSITION)  # of a loop around
         held = {one: variables[one.name] for one in lists}
         made: dict[_Appended, ArrayList | None] = {}
         lengths: dict[_Appended, Any] = {}
-        rooms = {one: _Room(tracer, self._place(node, one)) for one in lists if one.by_inner}
+        rooms = {one: _Room(tracer, self._place(node, one)) for one in lists if one.by_inner and not one.is_open}
         for one in lists:
             place = self._place(node, one)
             before = held[one]
             length = before.length() if isinstance(before, ArrayList) else len(before)
-            places = rooms[one].known or Size.constant(1) if one.by_inner else one.places
+            if iterations is None or one.is_open:
+                more = self._open_room(place)
+            else:
+                more = iterations * (rooms[one].known or Size.constant(1) if one.by_inner else one.places)
             if self._is_made_an_array(one.name):
                 made_arrays(tracer).add(place)
-            made[one] = begin = begin_list(tracer, tracer.resolve(iterations * places + size_of(length)), place)
+            made[one] = begin = begin_list(tracer, tracer.resolve(more + size_of(length)), place)
             lengths[one] = length
             if isinstance(before, ArrayList):
                 check_form(tracer, place, before.form)
@@ -253,7 +281,7 @@ class AppendedLists(Part):
                 begin.array[k] = checked
         for one in lists:
             begin = made[one]
-            variables[one.filled] = None if begin is None else _Filled(begin.array, rooms.get(one))
+            variables[one.filled] = None if begin is None else _Filled(begin.array, rooms.get(one), one.is_open)
             variables[one.count] = lengths[one]
             self.frame.locals |= {one.count}  # which iterations hand on
             del variables[one.name]
@@ -264,7 +292,10 @@ class AppendedLists(Part):
                 for room in rooms.values():
                     counted.enter_context(room.found())
                 loop = _rewritten(node, lists, self.place(node))
-                self.for_region(loop, (Size.constant(0), iterations, 1), _counted((*around, *rooms.values()), item))
+                if isinstance(loop, ast.While):
+                    self.while_region(loop)
+                else:
+                    self.for_region(loop, (Size.constant(0), iterations, 1), _counted((*around, *rooms.values()), item))
             for one in lists:
                 begin = made[one]
                 if begin is None:  # no iteration was traced
@@ -277,6 +308,17 @@ class AppendedLists(Part):
                 variables.pop(one.filled, None)
                 variables.pop(one.count, None)
             variables.pop(_POSITION, None)
+            if position is not None:
+                variables[_POSITION] = position
+
+    def _open_room(self, place: Any) -> Size:
+        """For how many items there is room that only data count."""
+        form = self.tracer.list_forms.get(place)
+        row = math.prod(map(self.tracer.value_of, form.shape)) * form.dtype.itemsize if form is not None else 1
+        items = min(_MOST_ITEMS, _MOST_BYTES // max(row, 1))
+        if items < _LEAST_ITEMS:
+            raise FormOfList(place, None)
+        return Size.constant(items)
 
     def _ended(self, made: ArrayList, one: _Appended) -> ArrayList:
         end_list(made)
@@ -315,32 +357,34 @@ _POSITION = " position in a list that is appended to"
 
 
 @functools.lru_cache(maxsize=4096)
-def _appended_in(node: ast.For) -> tuple[_Appended, ...]:
-    """Lists that the loop does nothing with but to append to them, in statements of its own or of a `for` in it."""
+def _appended_in(node: ast.For | ast.While) -> tuple[_Appended, ...]:
+    """Lists that the loop does nothing with but to append to them, in statements of its own or of a loop in it."""
     if node.orelse or any(isinstance(item, (*DEFINITIONS, ast.Lambda)) for item in inside(node.body)):
         return ()
-    of_no_length = _parts_of(node, ast.While, ast.Try, ast.With)
-    in_loops = _parts_of(node, ast.For)
+    of_no_length, in_whiles = _parts_of(node, ast.Try, ast.With), _parts_of(node, ast.While)
+    in_loops = _parts_of(node, ast.For, ast.While)
     sites: dict[str, list[ast.Expr]] = {}
     for item in inside(node.body):
         if (name := _appends_to(item)) and id(item) not in of_no_length:
             assert isinstance(item, ast.Expr)
             sites.setdefault(name, []).append(item)
     used: dict[str, int] = {}
-    for item in (*inside(node.body), *ast.walk(node.target), *ast.walk(node.iter)):
+    heads = (node.test,) if isinstance(node, ast.While) else (node.target, node.iter)
+    for item in (*inside(node.body), *(part for one in heads for part in ast.walk(one))):
         if isinstance(item, ast.Name):
             used[item.id] = used.get(item.id, 0) + 1
     leaves = any(isinstance(item, (ast.Break, ast.Continue, ast.Return)) for item in inside(node.body))
     found = []
     for name, statements in sites.items():
         if used[name] == len(statements):
-            is_one_each = not leaves and len(statements) == 1 and statements[0] in node.body
+            is_open = isinstance(node, ast.While) or any(id(statement) in in_whiles for statement in statements)
+            is_one_each = not is_open and not leaves and len(statements) == 1 and statements[0] in node.body
             by_inner = any(id(statement) in in_loops for statement in statements)
-            found.append(_Appended(name, len(statements), is_one_each, by_inner))
+            found.append(_Appended(name, len(statements), is_one_each, by_inner, is_open))
     return tuple(found)
 
 
-def _parts_of(node: ast.For, *kinds: type[ast.stmt]) -> set[int]:
+def _parts_of(node: ast.For | ast.While, *kinds: type[ast.stmt]) -> set[int]:
     """What stands in such statements of its body, by identity."""
     statements = [item for item in inside(node.body) if isinstance(item, kinds)]
     return {id(part) for statement in statements for part in ast.walk(statement)}
@@ -364,7 +408,7 @@ def _appends_to(item: ast.AST) -> str:
 
 
 @functools.lru_cache(maxsize=4096)
-def _rewritten(node: ast.For, lists: tuple[_Appended, ...], place: Any) -> ast.For:
+def _rewritten(node: ast.For | ast.While, lists: tuple[_Appended, ...], place: Any) -> ast.For | ast.While:
     by_name = {one.name: one for one in lists}
 
     class Appends(ast.NodeTransformer):
@@ -385,7 +429,7 @@ def _rewritten(node: ast.For, lists: tuple[_Appended, ...], place: Any) -> ast.F
 
     loop = copy.deepcopy(node)
     Appends().generic_visit(loop)
-    loop.target = ast.copy_location(
-        ast.Tuple([ast.Name(_POSITION, ast.Store()), loop.target], ast.Store()), node.target
-    )
+    if isinstance(loop, ast.For):
+        target = ast.Tuple([ast.Name(_POSITION, ast.Store()), loop.target], ast.Store())
+        loop.target = ast.copy_location(target, loop.target)
     return ast.fix_missing_locations(loop)

@@ -32,7 +32,6 @@ from ..guards import (
     exact,
     keeps_data,
     path_text,
-    pcg64_words,
     root_text,
 )
 from ..lent import can_be_handed
@@ -619,7 +618,7 @@ class Inputs:
         taken = {argument.name for argument in self.tracer.arguments}
         taken.update(self.tracer.cache["function"].__code__.co_varnames)
         name = free_name(f"{base}_state", taken)
-        words = self._array(pcg64_words(value), (*path, ("pcg64", "")), is_parameter=False, name=name)
+        words = self._array(_face.pcg64_words(value), (*path, ("pcg64", "")), is_parameter=False, name=name)
         if self.tracer.draws_are_stages:
             self.tracer.lent.append((name, lives_on))
             return of_the_caller(self.tracer, words, name)

@@ -205,8 +205,8 @@ def _word(tracer: Tracer, words: SymArray, position: int) -> Value:
     return tracer.add("index", (words.storage.value,), {"index": [Size.constant(position)]}, _UINT64, ())
 
 
-def _state(tracer: Tracer, words: Sequence[Value], steps: Value) -> tuple[Value, Value]:
-    """Both halves of the state after so many steps."""
+def state_after(tracer: Tracer, words: Sequence[Value], steps: Value) -> tuple[Value, Value]:
+    """Both halves of the state after so many steps. `words`: of the state and of the increment, high halves first."""
     high, low, increment_high, increment_low = words
     made = []
     for half, operands in (("high", (high, low, increment_high, increment_low)), ("low", (low, increment_low))):
@@ -240,7 +240,7 @@ def doubles_of(tracer: Tracer, words: Value) -> Value:
 
 def _one_draw(tracer: Tracer, words: SymArray, before: Size) -> Value:
     state = [_word(tracer, words, k) for k in range(4)]
-    high, low = _state(tracer, state, _steps(tracer, before + 1))
+    high, low = state_after(tracer, state, _steps(tracer, before + 1))
     none = tracer.constant(0, _UINT64)
     return doubles_of(tracer, tracer.add("pcg64_word", (high, low, *state[2:], none, none), {}, _UINT64, ()))
 
@@ -252,9 +252,9 @@ def _draws(tracer: Tracer, words: SymArray, before: Size, count: Size) -> Value:
     row = Size.constant(length)
     rows = tracer.resolve((count + (length - 1)).floor_divide(length))
     state = [_word(tracer, words, k) for k in range(4)]
-    starts = _state(tracer, state, _steps(tracer, before + 1, length, rows))
+    starts = state_after(tracer, state, _steps(tracer, before + 1, length, rows))
     none, one = tracer.constant(0, _UINT64), tracer.constant(1, _UINT64)
-    jumps = _state(tracer, [none, none, none, one], _steps(tracer, _ZERO, 1, row))
+    jumps = state_after(tracer, [none, none, none, one], _steps(tracer, _ZERO, 1, row))
     down = [tracer.add("index", (half,), {"index": [WHOLE, NEWAXIS]}, _UINT64, (rows, _ONE)) for half in starts]
     along = [tracer.add("index", (half,), {"index": [NEWAXIS, WHOLE]}, _UINT64, (_ONE, row)) for half in jumps]
     table = tracer.add("pcg64_word", (*down, *state[2:], *along), {}, _UINT64, (rows, row))

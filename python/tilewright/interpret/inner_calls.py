@@ -67,7 +67,6 @@ class RunByPython:
     def __init__(self, function: types.FunctionType) -> None:
         self.function = function
         self._seen, self._took_s = 0, 0.0
-        self.is_plain = False
         self._run: Callable[..., Any] = self._measured
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -86,12 +85,17 @@ class RunByPython:
                 self._settle(self.function)
 
     def _settle(self, run: Callable[..., Any]) -> None:
-        self._run, self.is_plain = run, run is self.function
+        self._run = run
         Settling.events += 1
 
     @property
     def was_called(self) -> bool:
         return self._seen > 0
+
+    @property
+    def runs(self) -> list[Any]:
+        """What runs its calls, where that is not Python alone."""
+        return [] if self._run is self.function else [self._run]
 
 
 class InnerCalls:
@@ -186,9 +190,7 @@ class InnerCalls:
     def _leave_what_is_pythons(self) -> None:
         """Nothing stands between Python and what it runs itself."""
         known: dict[Any, Any] = {**self._loops, **self._methods, **self._inner}
-        given_up = {
-            key for key, one in known.items() if one.is_given_up and not (key in self._inner and self._is_deeper(key))
-        }
+        given_up = {key for key, one in known.items() if not _may_gain(one, set())}
         if self._runs >= _NEVER:
             given_up |= {key for key, one in known.items() if not one.was_called}
         if given_up - self._left:
@@ -196,17 +198,15 @@ class InnerCalls:
             self._make()
             Settling.events += 1  # those that call it may have nothing left to look at
 
-    def _is_deeper(self, name: str) -> bool:
-        """Whether a function that Python runs has calls that may be compiled, in itself or in what it calls."""
-        runs = self._inner[name].cell.cell_contents
-        if runs is self:  # recursion
-            others = (
-                *self._loops.values(),
-                *self._methods.values(),
-                *(one for key, one in self._inner.items() if key != name),
-            )
-            return not all(one.is_given_up for one in others)
-        return isinstance(runs, InnerCalls) and runs.calls_others
+    def may_gain(self, seen: set[int]) -> bool:
+        """Whether something in it, or in what it calls, is compiled or may be. `seen`: by identity, those that are asked
+        already: recursion leads back to them."""
+        if self._call is None or id(self) in seen:
+            return False
+        seen.add(id(self))
+        return any(
+            _may_gain(one, seen) for one in (*self._loops.values(), *self._methods.values(), *self._inner.values())
+        )
 
     @property
     def calls_others(self) -> bool:
@@ -216,6 +216,10 @@ class InnerCalls:
     def has_what_is_compiled(self) -> bool:
         """Whether there are loops or functions of the user's in it; what methods are called a call shows."""
         return bool(self._loops or self._inner)
+
+
+def _may_gain(called: _Inner | MadeBy | Method, seen: set[int]) -> bool:
+    return any(run.may_gain(seen) if isinstance(run, InnerCalls) else True for run in called.runs)
 
 
 class _Inner:
@@ -238,6 +242,12 @@ class _Inner:
     @property
     def was_called(self) -> bool:
         return self.plain.count > 0
+
+    @property
+    def runs(self) -> list[Any]:
+        """What runs its calls, where that is not Python alone."""
+        run = self.cell.cell_contents
+        return [run] if isinstance(run, InnerCalls) or not self.is_given_up else []
 
     def try_again(self) -> None:
         """A function that waited until runs had paid for another try."""

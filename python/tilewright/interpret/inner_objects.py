@@ -13,12 +13,14 @@ _METHOD = "method_"
 
 
 class Run(Protocol):
-    """What runs a function. `is_plain`: it found nothing to do better."""
-
-    is_plain: bool
+    """What runs a function."""
 
     @property
     def was_called(self) -> bool: ...
+
+    @property
+    def runs(self) -> list[Any]:
+        """What runs its calls, where that is not Python alone."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 
@@ -49,8 +51,8 @@ class MadeBy:
         return self._is_still(self.kind)
 
     @property
-    def is_given_up(self) -> bool:
-        return self._run.is_plain
+    def runs(self) -> list[Any]:
+        return self._run.runs
 
     @property
     def was_called(self) -> bool:
@@ -80,9 +82,11 @@ class Method:
         return True  # it looks at each object
 
     @property
-    def is_given_up(self) -> bool:
-        """Whether Python alone calls all that were seen."""
-        return bool(self._known) and all(one is None or one[1].is_plain for one in self._known.values())
+    def runs(self) -> list[Any]:
+        """What runs the calls of those that were seen, where that is not Python alone; itself before any was."""
+        return (
+            [run for one in self._known.values() if one is not None for run in one[1].runs] if self._known else [self]
+        )
 
     @property
     def was_called(self) -> bool:
@@ -97,7 +101,8 @@ class Method:
         known = self._known[kind]
         if known is None or getattr(kind, self._attribute, None) is not known[0]:
             return getattr(owner, self._attribute)
-        if not is_users_class(kind) or self._attribute in getattr(owner, "__dict__", ()):
+        # Of a class, all but how it reads attributes is as it was when it was first seen.
+        if kind.__getattribute__ is not object.__getattribute__ or self._attribute in getattr(owner, "__dict__", ()):
             return getattr(owner, self._attribute)
         return types.MethodType(known[1], owner)
 

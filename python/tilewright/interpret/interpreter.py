@@ -92,7 +92,7 @@ class Interpreter(Part):
         self.regions = Regions(self.state, self.branches, self.expressions, self.block)
         self.comprehensions = Comprehensions(self.state, self._for_region)
         self.expressions.listed = self.comprehensions.listed
-        self.appended = AppendedLists(self.state, self._for_region)
+        self.appended = AppendedLists(self.state, self._for_region, self.regions.while_region)
         self.index_loops = IndexLoops(self.state)
         self.parts = Parts(self.state)
 
@@ -615,10 +615,16 @@ class Interpreter(Part):
             if not self.truth(node.test, condition, "a while"):
                 self.block(node.orelse)
                 return
+            if not unrolled and not peeled:
+                short = self.tracer.short.setdefault(self.place(node), ShortLoop(1))
+                short.iterations = max(short.iterations, iteration + 1)
             if self.ends_with(node):
                 return
+        else:
+            if not unrolled and not peeled and not stays:
+                raise BeginAgain(self.place(node))  # one loop is better than copies of its body and a loop
         try:
-            self.regions.while_region(node)
+            self.appended.run_while(node)
         except TraceError as error:
             is_first = self.place(node) not in {*self.tracer.first_apart, *self.tracer.not_apart} and not node.orelse
             if isinstance(error, ChangesShape) and not error.cell and is_first and self.tracer.checked is not None:

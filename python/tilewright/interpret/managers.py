@@ -21,6 +21,13 @@ from .state import Part, State
 # The function that contextlib.contextmanager() makes of a generator function.
 _MADE_BY_CONTEXTLIB = contextlib.contextmanager(lambda: iter(())).__code__
 _KEPT_BY_NUMPY = ("ignore", "warn")  # of np.errstate: compiled code raises no floating-point errors, and warns of none
+_SETTINGS = (
+    "_all",
+    "_divide",
+    "_over",
+    "_under",
+    "_invalid",
+)  # of an object of np.errstate; None where it is not given
 
 
 class Managers(Part):
@@ -52,13 +59,29 @@ class Managers(Part):
             given = self.evaluate(ast.copy_location(ast.Tuple(made.args, ast.Load()), made))
             self._run_generator(node, items, function.__wrapped__, list(given), self.keywords(made))
         else:
-            self.evaluate(made)  # it may say in its own words why it is refused
+            # It may say in its own words why it is refused.
+            self._run_object(node, items, self.evaluate(made))
+
+    def _run_object(self, node: ast.With, items: list[ast.withitem], manager: Any) -> None:
+        """A manager that the function made somewhere else, or has no generator function: those that do nothing, or what
+        compiled code does anyway."""
+        item = items[0]
+        if type(manager) is np.errstate and not self.inputs.is_object(manager):
+            settings = {name: getattr(manager, name) for name in _SETTINGS}
+            self._keep_errstate(node, item, {name[1:]: kept for name, kept in settings.items() if kept is not None})
+            with manager:
+                pass  # a second time is NumPy's error
+        elif type(manager) is contextlib.nullcontext and self.tracer.is_made(manager):
+            if item.optional_vars is not None:
+                self.assign(item.optional_vars, manager.enter_result)
+        else:
             raise self.error(
                 node,
-                f"with {ast.unparse(made)}",
+                f"with {ast.unparse(item.context_expr)}",
                 "entering and leaving it would happen only once, while tracing",
                 "Move it to the caller.",
             )
+        self.run(node, items[1:])
 
     def _keep_errstate(self, node: ast.With, item: ast.withitem, settings: dict[str, Any]) -> None:
         if any(setting not in _KEPT_BY_NUMPY for setting in settings.values()):

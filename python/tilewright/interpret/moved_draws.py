@@ -22,7 +22,7 @@ from ..symbolic.run_numbers import RunScalar
 from ..symbolic.scalars import SymInt, SymScalar
 from ..symbolic.sizes import Size
 from ..symbolic.stages import Stage
-from .generators import doubles_of
+from .generators import doubles_of, state_after
 from .normal_draws import layers, normal_number
 from .staged_draws import MOVED, GeneratorMethod, StagedGenerator
 
@@ -30,18 +30,9 @@ if TYPE_CHECKING:
     from ..symbolic.tracer import Tracer
 
 UINT64 = np.dtype(np.uint64)
-_FACTOR = 0x2360ED051FC65DA4, 0x4385DF649FCCF645  # of PCG64's state, the upper half first
 _HALF = 2**32 - 1
 _SIX = Size.constant(6)
 _MOST = _HALF - 1  # integers up to which NumPy takes halves of words for one
-_STATE = (
-    "(lambda s: numpy.array([s['state']['state'] >> 64, s['state']['state'] & 0xffffffffffffffff, s['state']['inc'] >> 64, "
-    "s['state']['inc'] & 0xffffffffffffffff, s['has_uint32'], s['uinteger']], numpy.uint64))({}.bit_generator.state)"
-)
-_SET = (
-    "setattr({0}.bit_generator, 'state', {{'bit_generator': 'PCG64', 'state': {{'state': int(a0) << 64 | int(a1), 'inc': "
-    "{0}.bit_generator.state['state']['inc']}}, 'has_uint32': int(a2), 'uinteger': int(a3)}}) or 0"
-)
 
 
 class Moved(StagedGenerator):
@@ -61,6 +52,9 @@ class Moved(StagedGenerator):
         result = super().call(name, args, kwargs)
         self.take()
         return result
+
+    def end(self) -> None:
+        self.give_back()
 
     def random(self) -> RunScalar:
         """From 0 on, less than 1."""
@@ -195,16 +189,6 @@ def chosen(tracer: Tracer, condition: Value, one: Value, other: Value) -> Value:
     return tracer.add("where", (condition, one, other), {}, one.dtype, ())
 
 
-def _high_product(a: Any, b: int) -> Any:
-    """The upper word of a product of two."""
-    mask, half = np.uint64(_HALF), np.uint64(32)
-    a_low, a_high = a & mask, a >> half
-    b_low, b_high = np.uint64(b & _HALF), np.uint64(b >> 32)
-    first = a_high * b_low + (a_low * b_low >> half)
-    second = a_low * b_high + (first & mask)
-    return a_high * b_high + (first >> half) + (second >> half)
-
-
 def _both(
     of: Callable[[Tracer, Any], Value | None], tracer: Tracer, one: Any, other: Any
 ) -> tuple[Value, Value] | None:
@@ -262,14 +246,17 @@ class MovedGenerator(Moved):
     def _taken(self) -> list[Value]:
         """What the generator's state is now: high, low, the increment's halves, whether half a word is left, and which."""
         tracer, of = self.tracer, f"held[{self.held!r}]"
-        stage = Stage(f"{self.held}.state", f"lambda held, a0: {_STATE.format(of)}")
+        stage = Stage(f"{self.held}.state", f"lambda held, a0: pcg64_state({of})")
         words = SymArray.fresh(tracer, tracer.call(stage, [self.order.read()], UINT64, (_SIX,)))
         return [words[k].read() for k in range(6)]
 
     def give_back(self) -> None:
         """The generator is where the program's state is."""
         tracer, of = self.tracer, f"held[{self.held!r}]"
-        stage = Stage(f"{self.held}.state = $0, $1, $2, $3", f"lambda held, a0, a1, a2, a3, a4: {_SET.format(of)}")
+        stage = Stage(
+            f"{self.held}.state = $0, $1, $2, $3",
+            f"lambda held, a0, a1, a2, a3, a4: set_pcg64_state({of}, a0, a1, a2, a3)",
+        )
         self.order.write(tracer.call(stage, [*(one.read() for one in self.state), self.order.read()], INT64, ()))
 
     def take(self) -> None:
@@ -281,17 +268,12 @@ class MovedGenerator(Moved):
     def _word(self) -> Any:
         """The next word of 64 bits, of the state that comes next."""
         tracer = self.tracer
-        high, low = (scalar(tracer, one.read()) for one in self.state[:2])
-        increment_high, increment_low = (scalar(tracer, one) for one in self.increment)
-        factor_high, factor_low = map(np.uint64, _FACTOR)
-        product = low * factor_low
-        next_low = product + increment_low
-        carry = scalar(tracer, tracer.cast((next_low < product).read(), UINT64))
-        next_high = high * factor_low + low * factor_high + _high_product(low, _FACTOR[1]) + increment_high + carry
-        self.state[0].write(next_high.read())
-        self.state[1].write(next_low.read())
+        words = (*(one.read() for one in self.state[:2]), *self.increment)
+        made = state_after(tracer, words, tracer.constant(1, UINT64))
+        for one, value in zip(self.state, made, strict=False):
+            one.write(value)
         none = tracer.constant(0, UINT64)
-        operands = (next_high.read(), next_low.read(), *self.increment, none, none)
+        operands = (*made, *self.increment, none, none)
         return scalar(tracer, tracer.add("pcg64_word", operands, {}, UINT64, ()))
 
     def _half(self) -> Any:

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._face import reads_mt19937
 from ..ops.as_loops import followed, inside
 from ..ops.libm import libm_log
 from ..symbolic.arrays import SymArray
 from ..symbolic.graph import FLOAT64, INT64, Value
 from ..symbolic.run_numbers import RunScalar
 from ..symbolic.sizes import Size
-from ..symbolic.stages import Stage
+from ..symbolic.stages import Stage, result_of
 from .moved_draws import Moved, as_float, choice, integers_of, normal, random, uniform
 from .staged_draws import MOVED, DrawsAreStages, GeneratorMethod
 
@@ -25,21 +26,7 @@ if TYPE_CHECKING:
     from ..symbolic.tracer import Tracer
 
 _GLOBAL = "numpy.random.mtrand._rand"
-_KEY = "(lambda s: s['state']['key'])({}.get_state(legacy=False))"
-_PLACES = "(lambda s: numpy.array([s['state']['pos'], 624, s['has_gauss'], 2]))({}.get_state(legacy=False))"
-_LEFT = "numpy.array([{}.get_state(legacy=False)['gauss']])"
-# The words of 624 that are not made yet: those that the places 227 and 454 begin are made of the ones before.
-_MADE = (
-    "(lambda key, made: [key.__setitem__(slice(a, b), key.take(numpy.arange(a + 397, b + 397), mode='wrap') ^ (y >> 1) "
-    "^ (y & 1) * numpy.uint32(0x9908b0df)) for a, b in ((made, 227), (max(made, 227), 454), (max(made, 454), 624)) if a < b "
-    "for y in [key[a:b] & numpy.uint32(0x80000000) | key.take(numpy.arange(a + 1, b + 1), mode='wrap') "
-    "& numpy.uint32(0x7fffffff)]] and None or key)(a0.copy(), int(a1[1]))"
-)
-_SET = (
-    f"{{}}.set_state({{{{'bit_generator': 'MT19937', 'state': {{{{'key': {_MADE}, 'pos': int(a1[0])}}}}, "
-    "'has_gauss': int(a1[2]), 'gauss': float(a2[0])}}) or 0"
-)
-_PARTS = ((_KEY, np.dtype(np.uint32), 624), (_PLACES, INT64, 4), (_LEFT, FLOAT64, 1))
+_PARTS = ((np.dtype(np.uint32), 624), (INT64, 4), (FLOAT64, 1))
 
 
 class MovedState(Moved):
@@ -48,20 +35,20 @@ class MovedState(Moved):
 
     def __init__(self, tracer: Tracer, kind: type, number: Value, held: str, of: Any = None) -> None:
         super().__init__(tracer, kind, number, held, of)
+        if not reads_mt19937():
+            raise DrawsAreStages(move=False)
         self.itself = f"held[{held!r}]" if held else _GLOBAL
         self.state = [SymArray.fresh(tracer, one, is_scalar=False) for one in self._taken()]
         tracer.orders.extend(self.state)
 
     def _taken(self) -> list[Value]:
-        order, name = self.order.read(), self.held or "numpy.random"
+        tracer, name = self.tracer, self.held or "numpy.random"
+        taken = f"r{len(tracer.stages) + 1}"
+        source = f"lambda held, a0: (hold(held, {taken!r}, mt19937_state({self.itself})), {taken[1:]})[1]"
+        opened = tracer.call(Stage(f"{name}.state as {taken}", source), [self.order.read()], INT64, ())
         return [
-            self.tracer.call(
-                Stage(f"{name}.state[{k}]", f"lambda held, a0: {part.format(self.itself)}"),
-                [order],
-                dtype,
-                (Size.constant(count),),
-            )
-            for k, (part, dtype, count) in enumerate(_PARTS)
+            tracer.call(result_of(taken, f"[{k}]"), [opened], dtype, (Size.constant(count),))
+            for k, (dtype, count) in enumerate(_PARTS)
         ]
 
     def give_back(self) -> None:
@@ -70,7 +57,8 @@ class MovedState(Moved):
             raise DrawsAreStages(move=False)
         key, places, left = self.state
         name = self.held or "numpy.random"
-        stage = Stage(f"{name}.state = $0, $1, $2", f"lambda held, a0, a1, a2, a3: {_SET.format(self.itself)}")
+        source = f"lambda held, a0, a1, a2, a3: set_mt19937_state({self.itself}, a0, a1, a2)"
+        stage = Stage(f"{name}.state = $0, $1, $2", source)
         self.order.write(
             self.tracer.call(stage, [key.read(), places.read(), left.read(), self.order.read()], INT64, ())
         )

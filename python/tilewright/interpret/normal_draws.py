@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..guards import pcg64_words
+from .._face import pcg64_words
 from ..ops.libm import libm_exp, libm_log1p
 
 _LAYERS, _PLACES = 256, 2**52

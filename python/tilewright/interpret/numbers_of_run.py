@@ -60,6 +60,7 @@ def of_the_run(tracer: Tracer, function: Callable[..., Any], args: Sequence[Any]
     if function is operator.index:
         return _integer(tracer, np.trunc, args[0]) if len(args) == 1 and _is_integer(args[0]) else None
     if function in _TO_INT:
+        _refuse_number_of_numpys(function, args[0])
         return _integer(tracer, _TO_INT[function], args[0]) if len(args) == 1 else None
     floats = [as_float(tracer, one) for one in args]
     if function is math.erf and len(floats) == 1:
@@ -77,6 +78,20 @@ def of_the_run(tracer: Tracer, function: Callable[..., Any], args: Sequence[Any]
     if ufunc is None or len(floats) != ufunc.nin:
         return None
     return _checked(tracer, function, apply_ufunc(tracer, ufunc, floats))
+
+
+def _refuse_number_of_numpys(function: Any, number: Any) -> None:
+    """What NumPy's numbers have no method for: trunc() of all but float64, which is Python's float, round() of bools and arrays."""
+    if not isinstance(number, SymArray) or number.kinds:
+        return
+    has = function is not round and function is not math.trunc
+    if function is math.trunc:
+        has = number.is_scalar and number.dtype == FLOAT64
+    elif function is round:
+        has = number.is_scalar and number.dtype != BOOL
+    if not has:
+        owner = f"numpy.{number.dtype.type.__name__}" if number.is_scalar else "numpy.ndarray"
+        raise TypeError(f"type {owner} doesn't define __{function.__name__}__ method")
 
 
 def is_of_the_run(value: Any) -> bool:

@@ -153,6 +153,15 @@ def outline_in(function: types.FunctionType, node: ast.FunctionDef, site: Site) 
     return Outline(site, tuple(reads), tuple(gives), call, _records_warnings(statements), keywords)
 
 
+def first_that_sees(statements: Sequence[ast.stmt], first: int, last: int) -> int:
+    """Where to begin so that functions which read what the statements set are made among them."""
+    set_there = stores(statements[first : last + 1])
+    made = (
+        k for k, one in enumerate(statements[:first]) if isinstance(one, ast.FunctionDef) and loads(one) & set_there
+    )
+    return min(made, default=first)
+
+
 def _functions_given(statements: Iterable[ast.stmt], gives: Sequence[str]) -> Iterator[ast.AST]:
     for item in inside(statements, *DEFINITIONS, ast.Lambda):
         if isinstance(item, DEFINITIONS) and item.name in gives:

@@ -22,7 +22,7 @@ from ..symbolic.trace_limits import MOST_STAGE_OPERANDS
 from .frame import Pending, Return
 from .inner_calls import inner_calls_of
 from .kept_objects import KeptObject, handed, kept_object
-from .outlined import RETURNED, Outline, is_part, outline_of, part_site, place_in, stores
+from .outlined import RETURNED, Outline, first_that_sees, is_part, outline_of, part_site, place_in, stores
 from .source import inside, site_of
 from .staged_draws import drawn_by
 from .state import Part, State
@@ -106,8 +106,11 @@ class Parts(Part):
             # Python runs these already, and that is not enough: it runs the next one too, and then all but the return. At the
             # end it runs the one before, while something else computes before that.
             first, end = min(begin for begin, _ in around), max(end for _, end in around)
-            goes_back = end + 1 == len(statements) and any(map(_computes, statements[: max(first - 1, 0)]))
-            if goes_back:
+            is_end = end + 1 == len(statements)
+            goes_back = is_end and any(map(_computes, statements[: max(first - 1, 0)]))
+            if is_end and not goes_back and first > 0:
+                first, last = 0, end  # all of them: the one before is the only one left
+            elif goes_back:
                 # Twice as many, for a call is watched each time.
                 most = max(2 * first - end - 1, 0)
                 first, last = next(k for k in range(most, first) if any(map(_computes, statements[:k]))), end
@@ -122,7 +125,10 @@ class Parts(Part):
         while True:
             outline = outline_of(function, part_site(statements[first], statements[last]))
             if outline is None:
-                return None
+                first, before_it = first_that_sees(statements, first, last), first
+                if first == before_it:
+                    return None
+                continue
             handed = [
                 self.handed.get(one, {})
                 for one in self.taken

@@ -34,7 +34,7 @@ from .carried import (
 )
 from .carried_attributes import MOST_CARRIED, AttributeNeeded, LoopAttributes, is_named
 from .early_return import has_break
-from .frame import Pending, ReadBehind
+from .frame import Frame, Pending, ReadBehind
 from .moving_arrays import Moves, steps_between
 from .source import DEFINITIONS, inside
 from .staged_cells import ChangesShape
@@ -178,7 +178,7 @@ class Settling(BehindLoops):
                     return tuple(carry(part, (*path, k)) for k, part in enumerate(held))
                 key = name + "".join(f"[{k}]" for k in path)
                 with tracer.writing(outer), seeing(memories, {}):
-                    one = self._carried_name(node, name, held, forms.get(key), unset.get(name))
+                    one = self._carried_name(node, name, held, forms.get(key), unset.get(name), frame)
                 one.path = path
                 one.sources = storages_of(held)
                 with tracer.writing(block):
@@ -332,15 +332,18 @@ class Settling(BehindLoops):
         if found:
             raise Moves(found)
 
-    def _carried_name(self, node: ast.stmt, name: str, held: Any, wider: Form | None, unset: Form | None) -> Carried:
+    def _carried_name(  # noqa: PLR0917
+        self, node: ast.stmt, name: str, held: Any, wider: Form | None, unset: Form | None, frame: Frame
+    ) -> Carried:  # fmt: skip
+        """`frame`: whose variable it is; a function inside of it may be the first to read it."""
         if unset is not None and wider is not None:
             unset = wider
         if unset is not None and not is_set(held):
-            return Carried(self._zeros(unset), unset, self.frame, name)
+            return Carried(self._zeros(unset), unset, frame, name)
         found = None if held is MISSING else self._value_of(held.read() if isinstance(held, Pending) else held)
         if unset is not None and (found is None or found[1].joined(unset) is None):
             # Only iterations set it, the first one for certain.
-            return Carried(self._zeros(unset), unset, self.frame, name)
+            return Carried(self._zeros(unset), unset, frame, name)
         if isinstance(held, ArrayList):
             held.give_up()  # it is not carried
         if found is None:
@@ -359,7 +362,7 @@ class Settling(BehindLoops):
         value, form = found
         if wider is not None:
             value, form = self.tracer.cast(value, wider.dtype), wider
-        return Carried(value, form, self.frame, name)
+        return Carried(value, form, frame, name)
 
     def _carried_memory(self, memory: Memory) -> Carried:
         value = memory.value

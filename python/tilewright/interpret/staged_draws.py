@@ -82,6 +82,11 @@ class StagedGenerator:
     def take(self) -> None:
         """The program has it where the generator itself is."""
 
+    def end(self) -> None:
+        """Behind the last draw."""
+        drawn = Stage(f"{self.held}.bit_generator", "lambda held, a0: 0")
+        self.tracer.call(drawn, [self.order.read()], INT64, ())
+
     def handed(self) -> Raw:
         """As statements are handed it that Python runs: the generator itself."""
         return Raw(f"held[{self.held!r}]", self.held, self.kind)
@@ -197,9 +202,7 @@ def end(tracer: Tracer) -> None:
     """Behind all draws. Those from generators that live on are made whoever needs what was drawn; from the global one
     nothing is to be undone any more."""
     for one in tracer.cache.get("generators of the caller", []):
-        one.give_back()
-        drawn = Stage(f"{one.held}.bit_generator", "lambda held, a0: 0")
-        tracer.call(drawn, [one.order.read()], INT64, ())
+        one.end()
     found: StagedGenerator | None = tracer.cache.get("global generator")
     if found is not None:
         found.give_back()

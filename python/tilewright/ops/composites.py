@@ -42,11 +42,11 @@ def round_rule(tracer: Tracer, a: Any, decimals: Any = 0, out: Any = None) -> An
                                    "Convert it with astype(float).")  # fmt: skip
             if array.dtype == BOOL:
                 array = array.astype(np.float16)  # as NumPy's rint has it
-            result: Any = SymArray(tracer, Storage(copied(tracer, array.read())), is_scalar=array.is_scalar)
+            result: Any = SymArray(tracer, Storage(copied(tracer, array.read())), is_scalar=not array.sizes)
         elif array.dtype.kind == "c":
             parts = [round_rule(tracer, part, places) for part in (array.real, array.imag)]
             value = tracer.add("complex", [part.read() for part in parts], {}, array.dtype, array.read().shape, "round")
-            result = SymArray(tracer, Storage(value), is_scalar=array.is_scalar)
+            result = SymArray(tracer, Storage(value), is_scalar=not array.sizes)
         elif places == 0:
             result = apply_ufunc(tracer, np.rint, (array,))
         else:

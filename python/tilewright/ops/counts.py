@@ -43,7 +43,7 @@ def places_in_floats(x: Any, first: Any, last: Any, bins: Any) -> Any:
     at = np.minimum(np.floor((x - first) / extent * bins), bins - 1)
     at = np.where(x < (at * step + first).astype(x.dtype), at - 1, at)
     at = np.where((x >= ((at + 1) * step + first).astype(x.dtype)) & (at != bins - 1), at + 1, at)
-    return np.where(is_in, at, bins).astype(np.int32).astype(np.int64)  # processors have vectors of the first cast
+    return np.where(is_in, at, bins).astype(np.int32)  # processors have vectors of this cast
 
 
 # Each part of the elements has counts of its own, in the caches: then parts run in parallel. Integers add up to the same in
@@ -151,14 +151,17 @@ def histogram(
         edges = as_array(tracer, followed(tracer, "histogram", even_edges, first, last, bins + 1, x.dtype))
         rises: Any = np.all(edges[:-1] < edges[1:])
         tracer.check(rises.read(), "np.histogram() of more bins than numbers")
+        has_parts = tracer.decide("<=", size_of(bins), MOST_BINS_OF_PARTS)
         if bins < BINS_IN_FLOATS:
             places = followed(tracer, "histogram", places_in_floats, x, first, last, bins)
+            # They go through memory: writing and reading them takes as long as all else.
+            places = places.astype(np.int16 if has_parts else INT64)
         else:
             places = followed(tracer, "histogram", _places, x, edges, first, last, bins)
         if added is not None:
             sums = followed(tracer, "histogram", _sums_of_blocks, places, added.astype(FLOAT64), bins, _BLOCK)
             counts = np.sum(sums.astype(added.dtype), axis=0, dtype=added.dtype)
-        elif tracer.decide("<=", size_of(bins), MOST_BINS_OF_PARTS):
+        elif has_parts:
             counts = followed(tracer, "histogram", counts_of, places, bins, PARTS)
         else:
             gives = Gives(INT64, (bins + 1,))

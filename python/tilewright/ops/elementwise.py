@@ -16,7 +16,7 @@ from ..symbolic.arrays import Storage, SymArray
 from ..symbolic.compressed import Compressed
 from ..symbolic.graph import Value
 from ..symbolic.located import LEAVE_IT_OUT
-from ..symbolic.number import LARGEST_INT, described, later_of, refuse_kinds
+from ..symbolic.number import LARGEST_INT, Number, described, later_of, number_of_the_call, refuse_kinds
 from ..symbolic.operators import check_out
 from ..symbolic.refusals import OperandError
 from ..symbolic.registry import FUNCTIONS, OPERATIONS, PRODUCTS, provides, rule
@@ -315,10 +315,10 @@ def _operation(tracer: Tracer, name: str, values: list[Value], dtype: np.dtype[A
 
 def clip_values(tracer: Tracer, values: list[Value], dtype: np.dtype[Any], shape: Sequence[Any]) -> Value:
     low_shape = broadcast_shapes(tracer, [values[0].shape, values[1].shape])
-    # Of equal operands maximum gives the second. np.clip keeps the element (-0.0 at a bound of 0.0) when both bounds are
-    # numbers, and gives the bound when one is an array.
+    # Of equal operands maximum gives the second, of float16 the first. np.clip keeps the element (-0.0 at a bound of 0.0)
+    # when both bounds are numbers or it is float16, and gives the bound when one is an array.
     value, lowest, highest = values
-    if lowest.shape or highest.shape:
+    if lowest.shape or highest.shape or dtype == np.float16:
         low = tracer.add("maximum", (value, lowest), {}, dtype, low_shape, "clip")
         return tracer.add("minimum", (low, highest), {}, dtype, shape, "clip")
     low = tracer.add("maximum", (lowest, value), {}, dtype, low_shape, "clip")
@@ -392,9 +392,16 @@ def _power_or_root(tracer: Tracer, base: Value, exponent: Value, given: Value, s
 
 
 def _power_by_operator(tracer: Tracer, base: Any, exponent: Any) -> SymArray | None:
-    """Where ** is not np.power: of arrays of float16 by Python's 0.5, and of NumPy's numbers by any 0.5."""
-    if not isinstance(base, SymArray) or base.dtype.kind != "f":
+    """Where ** is not np.power: of arrays of float16 and complex numbers by Python's 0.5, of the latter by Python's -1 too, and
+    of NumPy's numbers by any 0.5."""
+    if not isinstance(base, SymArray) or base.dtype.kind not in "fc":
         return None
+    if base.dtype.kind == "c":
+        if base.is_scalar or (kind := weak_type(exponent)) not in (int, float) or isinstance(exponent, np.generic):
+            return None
+        special, ufunc = (-1, np.reciprocal) if kind is int else (0.5, np.sqrt)
+        is_special = number_of_the_call(exponent) == special
+        return apply_ufunc(tracer, ufunc, [base]) if is_special else None  # type: ignore[no-any-return]
     if not base.is_scalar:
         if base.dtype.itemsize > 2 or weak_type(exponent) is not float:
             return None
@@ -408,6 +415,39 @@ def _power_by_operator(tracer: Tracer, base: Any, exponent: Any) -> SymArray | N
     loop = resolve_ufunc(np.power, (base.dtype, weak_type(exponent) or dtype_of(exponent)), None, "same_kind")
     values = [to_value(tracer, x, loop[0]) for x in (base, exponent)]
     return SymArray.fresh(tracer, tracer.add("power", values, {}, loop[2], (), "power"))
+
+
+_ORDERS: dict[np.ufunc, np.ufunc] = {
+    np.less: np.less, np.less_equal: np.less, np.greater: np.greater, np.greater_equal: np.greater,
+}  # fmt: skip
+
+
+def _is_numpys_scalar(value: Any) -> bool:
+    return isinstance(value, np.generic) or (isinstance(value, SymArray) and value.is_scalar)
+
+
+def _order_of_complex(tracer: Tracer, ufunc: np.ufunc, inputs: Sequence[Any]) -> SymArray | None:
+    """`<`, `<=`, `>` and `>=` of NumPy's complex scalars (scalarmath.c.src): the real parts decide unless they are equal.
+    Arrays, and scalars of which neither has the common dtype, are compared otherwise where a part is NaN."""
+    if ufunc not in _ORDERS or not all(
+        _is_numpys_scalar(x) or isinstance(x, (int, float, complex, Number)) for x in inputs
+    ):
+        return None
+    own = [x.dtype for x in inputs if _is_numpys_scalar(x)]
+    if all(dtype.kind != "c" for dtype in own):
+        return None
+    for x in inputs:
+        refuse_kinds(x, "the order")  # Python's complex numbers have none
+    dtype = common_dtype(*inputs)
+    if dtype not in own:
+        return None
+    if any(isinstance(x, np.bool_) for x in inputs):
+        raise tracer.error(f"np.{ufunc.__name__} of a bool and a complex scalar", "which is on the left side decides")
+    if isinstance(inputs[0], SymArray) and inputs[0].dtype == BOOL:
+        return None
+    parts = [SymArray.fresh(tracer, to_value(tracer, x, dtype)) for x in inputs]
+    (a, b), (c, d) = ((x.real, x.imag) for x in parts)
+    return (a == c) & apply_ufunc(tracer, ufunc, (b, d)) | apply_ufunc(tracer, _ORDERS[ufunc], (a, c))
 
 
 def _compare_out_of_range(tracer: Tracer, name: str, operands: list[Any], kinds: list[type | None]) -> SymArray | None:
@@ -446,7 +486,7 @@ def apply_operator(tracer: Tracer, ufunc: np.ufunc, inputs: Sequence[Any]) -> An
         exponent = inputs[1].__index__() if isinstance(inputs[1], SymInt) else inputs[1]
         if type(exponent) is int and exponent == 2:
             return apply_ufunc(tracer, np.square, inputs[:1])
-    result = _power_by_operator(tracer, *inputs) if ufunc is np.power else None
+    result = _power_by_operator(tracer, *inputs) if ufunc is np.power else _order_of_complex(tracer, ufunc, inputs)
     if result is None:
         result = apply_ufunc(tracer, ufunc, inputs)
     some = [getattr(x, "kinds", None) for x in inputs]

@@ -123,13 +123,13 @@ def _counted(tracer: Tracer, name: str, sample: Any, bins: Any, given: Any, dens
             rises: Any = np.all(edge[:-1] < edge[1:])
             tracer.check(rises.read(), f"np.{name}() of more bins than numbers")
             edges.append(edge)
-            places.append(followed(tracer, name, places_in_floats, x, first, last, count))
+            places.append(followed(tracer, name, places_in_floats, x, first, last, count).astype(INT64))
         total = each[0]
         for count in each[1:]:
             total = total * count
         at = followed(tracer, name, _joined, places, each)
         if weights is None and tracer.decide("<=", size_of(total), MOST_BINS_OF_PARTS):
-            counts = followed(tracer, name, counts_of, at, total, PARTS)
+            counts = followed(tracer, name, counts_of, at.astype(np.int16), total, PARTS)
         else:
             counts = _counted_by_numpy(tracer, at, total, weights, name)
         counts = counts.astype(FLOAT64).reshape(tuple(each))

@@ -185,6 +185,10 @@ class ArrayLike(Symbolic):
     def nbytes(self) -> Any:
         return self.size * self.itemsize
 
+    @property
+    def device(self) -> str:
+        return "cpu"  # what NumPy's arrays say; of arrays on devices a trace has no such attribute
+
     def clip(self, min: Any = None, max: Any = None, out: Any = None, **others: Any) -> Any:
         # np.clip wants both bounds, where the method does not
         return OPERATIONS.call_numpy(self.tracer, np.clip, (self, min, max, out), others)
@@ -528,12 +532,16 @@ class SymArray(ArrayLike):
         _calling,
         ("argmax", "argmin", "argpartition", "argsort", "choose", "cumsum", "cumprod", "diagonal", "nonzero", "repeat", "searchsorted", "take", "trace"),
     )  # fmt: skip
-    astype, copy, ravel, squeeze, swapaxes = map(_calling, ("astype", "copy", "ravel", "squeeze", "swapaxes"))
+    astype, ravel, squeeze, swapaxes = map(_calling, ("astype", "ravel", "squeeze", "swapaxes"))
 
     def __hash__(self) -> int:
         if not self.is_scalar:
             raise TypeError("unhashable type: 'numpy.ndarray'")
         raise self.refused("the hash (as in a set or a dict)")
+
+    def copy(self, order: str = "C") -> SymArray:
+        # Of a scalar np.copy makes an array, the method a scalar.
+        return self.of_one_kind() if self.is_scalar else self._call(np.copy, order)
 
     def item(self, *args: Any) -> Any:
         return OPERATIONS.item_of(self[args] if args else self)
@@ -659,6 +667,8 @@ def _as_operand(value: Any) -> Any:
 
 def _operator(ufunc: np.ufunc, swapped: bool = False) -> Any:
     def method(self: Any, *given: Any) -> Any:
+        if len(given) > (ufunc.nin - 1):  # pow(x, y, z)
+            raise TypeError("unsupported operand type(s) for ** or pow()")
         others = tuple(map(_as_operand, given))
         for other in others:
             if not isinstance(other, (int, float, complex, np.ndarray, np.generic, Symbolic, list, tuple)):

@@ -356,8 +356,9 @@ class SymScalar(Number):
                 raise ZeroDivisionError("float division by zero")
             self.tracer.check(self.tracer.truth("not_equal", right.value, 0.0), "a division by zero")
             return self._float("divide", left, right, left.hint / right.hint)
-        if name == "pow" and left.hint > 0 and self._stays_in_the_program(left.sources | right.sources):
-            return self._power(left, right)
+        is_whole = not right.sources and right.hint.is_integer()
+        if name == "pow" and (left.hint > 0 or is_whole) and self._stays_in_the_program(left.sources | right.sources):
+            return self._power(left, right, is_whole)
         if name not in ("add", "sub", "mul"):
             if self.tracer.checked is not None and not self.tracer.loops.keys().isdisjoint(
                 left.sources | right.sources
@@ -375,9 +376,14 @@ class SymScalar(Number):
         tracer = self.tracer
         return bool(sources) and tracer.checked is not None and sources <= (tracer.sizes.keys() | tracer.outer)
 
-    def _power(self, left: SymScalar, right: SymScalar) -> SymScalar:
-        """Of a positive number: what Python raises for others, and where the power is no number, is checked."""
-        if left.sources:
+    def _power(self, left: SymScalar, right: SymScalar, is_whole: bool) -> SymScalar:
+        """Of a positive number, or to a power that `is_whole`: what Python raises for others, and where the power is no
+        finite number, is checked."""
+        if is_whole and right.hint == 2:
+            square = self._float("multiply", left, left, left.hint**2)
+            square.check_finite("a float power beyond the largest float")
+            return square
+        if left.sources and not is_whole:
             is_positive = self.tracer.truth("greater", left.value, 0.0)
             self.tracer.check(is_positive, "a power of a number that is not positive")
         result = self._float("power", left, right, left.hint**right.hint)

@@ -15,7 +15,23 @@ from typing import Any
 
 import numpy as np
 
-from .._face import hold, joined, part, twin, twins
+from .._face import (
+    hold,
+    joined,
+    mt19937_state,
+    part,
+    pcg64_state,
+    set_mt19937_state,
+    set_pcg64_state,
+    twin,
+    twins,
+)
+
+# What the sources of stages may call beside `callee` and numpy.
+IN_C: dict[str, Callable[..., Any]] = {
+    "hold": hold, "joined": joined, "mt19937_state": mt19937_state, "part": part, "pcg64_state": pcg64_state,
+    "set_mt19937_state": set_mt19937_state, "set_pcg64_state": set_pcg64_state, "twin": twin,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -119,10 +135,7 @@ class Stage:
         names = {
             "callee": twin(self.name, callee) if callee and self.has_twin else callee,
             "numpy": np,
-            "joined": joined,
-            "hold": hold,
-            "part": part,
-            "twin": twin,
+            **IN_C,
         }
         made: Callable[..., Any] = eval(self.source, names)  # noqa: S307 - composed below, of literals
         return made
