@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import functools
 import types
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from .decorator import JitFunction
+from . import _face
 
 _OF_A_CALL = ("tune", "debug", "for_args")  # methods of JitFunction that take the arguments of a call
 
 
-class BoundMethod:
-    """`sim.step` of a jitted `step`: what takes the arguments of a call gets the object first."""
+class BoundMethod(_face.BoundCall):
+    """`sim.step` of a jitted `step`: what takes the arguments of a call gets the object first. C makes it and its calls."""
 
-    __slots__ = ("__func__", "__self__", "__weakref__")
-
-    def __init__(self, function: JitFunction, instance: Any) -> None:
-        self.__func__ = function
-        self.__self__ = instance
+    __slots__ = ()
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:
@@ -29,9 +24,6 @@ class BoundMethod:
     @property
     def __doc__(self) -> str | None:  # type: ignore[override]
         return self.__func__.__doc__
-
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        return self.__func__(self.__self__, *args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self.__func__, name)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
-from . import checks, effects, logs, settings
+from . import _face, checks, effects, logs, settings
 from .binding import Bound
 from .bound_method import BoundMethod
 from .errors import Error, ExportError, TraceError, TranslateError
@@ -37,9 +37,6 @@ class JitFunction(Serving):
 
     def __repr__(self) -> str:
         return f"<tilewright.jit {self.__module__}.{self.__qualname__}>"
-
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        return self if instance is None else BoundMethod(self, instance)
 
     def __reduce__(self) -> str:
         # By qualified name, as functions are: compiled state never travels.
@@ -281,6 +278,7 @@ class LoopFunction(QuietFunction):
     takes_effects = False
 
 
+_face.set_bound_type(BoundMethod)
 effects.Settling.compiled = QuietFunction
 effects.Settling.compiled_loop = LoopFunction
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ from . import _face
 from .device_code import arch_of, functions_of, sass_of
 from .errors import TranslateError
 from .figures import Figures
-from .guards import PythonGuard, path_text
+from .guards import Path, PythonGuard, path_text
 from .machine import is_cuda_isa
 from .native import compiler
 from .quantities import format_bytes, format_ns
@@ -21,13 +22,19 @@ if TYPE_CHECKING:
     from .plan import Version
     from .specialization import Specialization
 
+_LISTED_NUMBERS = 8  # of one list or dict from outside; more are counted
+
 
 def explain_function(function: Jitted, *, code: bool = False) -> str:
     """All specializations of a jitted function, and the calls that NumPy serves."""
     parts = [
         f"{function.__module__}.{function.__qualname__}, contract {function.contract}, for {function.targets.text}"
     ]
-    if not function.specializations:
+    if function.computes_nothing:
+        parts.append(
+            "  nothing is compiled: the calls so far compute nothing of arrays' elements, and Python makes them"
+        )
+    elif not function.specializations:
         parts.append("  nothing compiled yet: call it, or use f.for_args(…)")
     parts += [explain_specialization(s, code=code) for s in function.specializations]
     if function.refusals:
@@ -56,9 +63,23 @@ def explain_specialization(specialization: Specialization, *, code: bool = False
     return "\n".join(lines)
 
 
+def _is_a_number_from_outside(argument: Any) -> bool:
+    return argument.kind == "scalar" and (argument.path[0][0] != "parameter" or len(argument.path) > 1)
+
+
+def _container_of(argument: Any) -> Path:
+    """Where the list or dict is that has the number among its items; the number's own place for others."""
+    path = argument.path
+    while len(path) > 1 and path[-1][0] == "item":
+        path = path[:-1]
+    return path
+
+
 def _guards(specialization: Specialization) -> list[str]:
     lines = []
-    for argument in getattr(specialization.traced, "arguments", ()):
+    arguments = getattr(specialization.traced, "arguments", ())
+    containers = Counter(_container_of(one) for one in arguments if _is_a_number_from_outside(one))
+    for argument in arguments:
         if argument.kind == "constant":
             reason = f" ({argument.reason})" if getattr(argument, "reason", "") else ""
             lines.append(f"  {argument.name} == {argument.value!r}{reason}")
@@ -66,7 +87,10 @@ def _guards(specialization: Specialization) -> list[str]:
             lines.append(f"  {argument.name}: the state of {path_text(argument.path)}, read at each call")
         elif argument.kind == "hidden":
             lines.append(f"  {argument.name}: an array from outside the call, read at each call")
-        elif argument.kind == "scalar" and (argument.path[0][0] != "parameter" or len(argument.path) > 1):
+        elif _is_a_number_from_outside(argument) and (many := containers[_container_of(argument)]) > _LISTED_NUMBERS:
+            line = f"  {path_text(_container_of(argument))}: {many} numbers from outside the call, read at each call"
+            lines += [line] * (line not in lines)
+        elif _is_a_number_from_outside(argument):
             lines.append(
                 f"  {argument.name}: {path_text(argument.path)}, a number from outside the call, read at each call"
             )

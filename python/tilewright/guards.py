@@ -182,6 +182,11 @@ def column_of(key: tuple[int, int, type], items: Any) -> np.ndarray[Any, Any]:
         raise ValueError("an integer beyond 64 bits") from None
 
 
+def _flag(value: Any, name: str, missing: bool) -> bool:
+    """Of an array; of what has no such flag, or is no array, which another guard says, it is `missing`."""
+    return bool(getattr(getattr(stand_in(value), "flags", None), name, missing))
+
+
 # Kind of a guard -> whether it holds of the value at its path.
 _HOLDS: dict[str, Callable[[Any, Any], bool]] = {
     "is": lambda value, wanted: value is wanted,
@@ -190,8 +195,8 @@ _HOLDS: dict[str, Callable[[Any, Any], bool]] = {
     "type": lambda value, wanted: type(value) is wanted,
     "length": lambda value, wanted: type(value) is wanted[0] and len(value) == wanted[1],
     "keys": lambda value, wanted: type(value) is wanted[0] and exact(tuple(value)) == exact(wanted[1]),
-    "contiguous": lambda value, wanted: bool(stand_in(value).flags.c_contiguous) is wanted,
-    "writeable": lambda value, _: bool(getattr(stand_in(value).flags, "writeable", True)),
+    "contiguous": lambda value, wanted: _flag(value, "c_contiguous", not wanted) is wanted,
+    "writeable": lambda value, _: _flag(value, "writeable", True),
     "code": lambda value, wanted: type(value) is types.FunctionType and value.__code__ is wanted,
     "has": lambda value, wanted: hasattr(value, wanted[0]) is wanted[1],
     "key": lambda value, wanted: (wanted[0] in value) is wanted[1],

@@ -95,6 +95,11 @@ class NumpyCalls(Specializing):
 
         self._python = run_by_python(self.__wrapped__)
 
+    @property
+    def computes_nothing(self) -> bool:
+        """Whether calls were made, and there was nothing in any of them to compile."""
+        return bool(self._and_smaller) and not self._specializations and not self._refused
+
     def _stay(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], *, at_any_values: bool = True, and_smaller: bool = False
     ) -> None:

@@ -11,6 +11,8 @@ _TRIED = 3  # calls of each side, where none may be made twice
 _SHORT_NS, _TRIED_SHORT = 5_000_000, 6
 _CLEARLY_SHORT = {2: 2.0, 3: 1.5, 4: 1.25}  # by how many times one side is faster, and of how many calls of each
 _WORTH = 1.02  # compiled code may take that much longer: a call's noise
+# What it may take where stages are all of a call, which kernels have nothing to win of then, and Python's way is surer.
+_WORTH_OF_STAGES = 0.97
 # Compiled code needs no more of them that takes so much less, or more, than NumPy.
 _CLEARLY_FASTER, _CLEARLY_SLOWER = 0.8, 2.0
 _COLD = 3.0  # NumPy's first call may take so many times what later ones take
@@ -29,6 +31,7 @@ class Trial:
     is_in_c: bool = False  # the dispatcher finds the program, as it will later
     was_watched: bool = False  # a call before: NumPy's first one is not cold
     is_settling: bool = False  # some compiled call said nothing
+    is_all_stages: bool = False  # next to all of a compiled call is what Python does between kernels
 
     def add(self, plan_ns: int, says_something: bool) -> None:
         """A call by compiled code, and whether later ones take such a time."""
@@ -73,6 +76,6 @@ class Trial:
     def why_numpy(self) -> str:
         """Why NumPy is to take such calls; "" where it is not."""
         compiled_ns, numpy_ns = min(self.plan_ns[1:]), min(self.numpy_ns)
-        if compiled_ns <= _WORTH * numpy_ns:
+        if compiled_ns <= (_WORTH_OF_STAGES if self.is_all_stages else _WORTH) * numpy_ns:
             return ""
         return f"NumPy takes {numpy_ns / 1e3:.1f} us, compiled code {compiled_ns / 1e3:.1f} us"

@@ -20,6 +20,7 @@ _MOST_BEGUN_ANEW = 2  # trials: shapes that never come again are compiled code's
 _MOST_SETTLING, _MOST_SLOW = 12, 4
 # A watched call takes its time for looking; a first call of a plan, which finds nothing in the caches, some as well.
 _SLOWER_THAN_WATCHED = 2
+_ALL_OF_A_CALL = 0.98  # as a share of it
 
 
 class TriedCalls(DeviceCalls):
@@ -54,7 +55,7 @@ class TriedCalls(DeviceCalls):
             found_ns = settling.start_ns - began_ns if specialization.is_found_in_python else 0
             trial.add(took_ns + found_ns, says_something)
             if trial.is_over:
-                self._end_trial(specialization, bound, trial.why_numpy)
+                self._end_trial(specialization, bound, _why_numpy(specialization, trial))
             elif out is None:
                 self._try_in_c(specialization, bound.without_data(), args, kwargs)
         return result
@@ -131,7 +132,7 @@ class TriedCalls(DeviceCalls):
             self._why_watched_is_faster(specialization, took_ns, args, kwargs) if is_plan and says_something else ""
         )
         if reason or trial.is_over:
-            reason = reason or trial.why_numpy
+            reason = reason or _why_numpy(specialization, trial)
             self._end_trial(specialization, bound, reason)
             if reason:
                 self._stay_from_now_on(args, kwargs, min(trial.numpy_ns, default=0) / 1e9)
@@ -160,6 +161,11 @@ class TriedCalls(DeviceCalls):
     @staticmethod
     def _loses_to_watched(took_ns: float, watched_ns: int) -> bool:
         return took_ns > _SLOWER_THAN_WATCHED * watched_ns
+
+
+def _why_numpy(specialization: Specialization, trial: Trial) -> str:
+    trial.is_all_stages = sum(stage.share or 0.0 for stage in specialization.numpy_stages) >= _ALL_OF_A_CALL
+    return trial.why_numpy
 
 
 class _Settling:

@@ -625,6 +625,45 @@ def test_strides_fall_within_a_vector():
     assert np.array_equal(tilewright.jit(toeplitz, strict=True)(c, r), toeplitz(c, r))
 
 
+def circulant(c):
+    both_ways = np.concatenate((c[::-1], c[:0:-1])).ravel()
+    n = both_ways.strides[-1]
+    return np.lib.stride_tricks.as_strided(both_ways[len(c) - 1 :], (len(c), len(c)), (-n, n)).copy()
+
+
+def windows_by_hand(x):
+    """As skimage.util.view_as_windows makes them."""
+    width, step = (3, 3), (2, 2)
+    strides = tuple(list(x[::2, ::2].strides) + list(np.array(x.strides)))
+    shape = tuple((np.array(x.shape) - np.array(width)) // np.array(step) + 1) + width
+    return np.lib.stride_tricks.as_strided(x, shape, strides).sum(axis=(2, 3))
+
+
+def strides_of_slices(x):
+    return (
+        x * 2,
+        x[::2, 1::3].strides,
+        x[::-1].strides,
+        x[2].strides,
+        x[:, 1].strides,
+        x[3:3, ::2].strides,
+        x[:1, ::2].strides,
+    )
+
+
+def test_strides_are_known_of_slices():
+    x = np.random.default_rng(0).random((9, 8))
+    for function, arrays in (
+        (circulant, (x[0], x[0, :1].copy())),
+        (windows_by_hand, (x, x[:5].copy())),
+        (strides_of_slices, (x, x[:4].copy())),
+    ):
+        compiled = tilewright.jit(function, strict=True)
+        for array in arrays:
+            found, wanted = compiled(array), function(array)
+            assert found[1:] == wanted[1:] if isinstance(wanted, tuple) else np.allclose(found, wanted)
+
+
 def pads_where_needed(x):
     widths = [(0, 1 if n % 2 else 0) for n in x.shape]
     if np.any(np.asarray(widths)):

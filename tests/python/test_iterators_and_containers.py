@@ -530,3 +530,50 @@ def test_the_device_of_an_array_is_what_numpy_says():
     jitted = tilewright.jit(strict=True)(by_its_device)
     np.testing.assert_array_equal(jitted(X), X * 2)
     assert not jitted.specializations[0].traced.stages
+
+
+def makes_an_error_of_it(x):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", np.exceptions.ComplexWarning)
+        return np.asarray(x, dtype=float) + 1
+
+
+def says_it_in_its_own_words(x):
+    """As scikit-learn checks arrays."""
+    with warnings.catch_warnings():
+        try:
+            warnings.simplefilter("error", np.exceptions.ComplexWarning)
+            y = np.asarray(x, dtype=float)
+        except np.exceptions.ComplexWarning as warning:
+            raise ValueError(f"complex data: {x.dtype}") from warning
+    return y * 2
+
+
+def goes_on_without(x):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", np.exceptions.ComplexWarning)
+        y = x.astype(float)
+    with warnings.catch_warnings():
+        try:
+            warnings.simplefilter("error", np.exceptions.ComplexWarning)
+            y[0] = x[1]
+            y += np.asarray(x, dtype=float)
+        except np.exceptions.ComplexWarning:
+            y -= x.imag
+    return y
+
+
+@pytest.mark.parametrize("strict", [True, False])
+@pytest.mark.parametrize("function", [makes_an_error_of_it, says_it_in_its_own_words, goes_on_without])
+def test_imaginary_parts_that_a_cast_drops_are_an_error_where_the_function_says_so(function, strict):
+    jitted = tilewright.jit(function, strict=strict)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", tilewright.FallbackWarning)
+        for x in (X + 1j, X, X + 2j, X):
+            try:
+                wanted = function(x)
+            except (ValueError, np.exceptions.ComplexWarning) as error:
+                with pytest.raises(type(error), match=str(error)):
+                    jitted(x)
+            else:
+                np.testing.assert_array_equal(jitted(x), wanted)

@@ -1,6 +1,8 @@
 """@tilewright.jit against NumPy: the result, and all the ways in which the wrapped function is still that function."""
 
 import copy
+import functools
+import gc
 import inspect
 import logging
 import os
@@ -9,7 +11,9 @@ import subprocess
 import sys
 import textwrap
 import threading
+import types
 import warnings
+import weakref
 
 import numpy as np
 import pytest
@@ -870,6 +874,46 @@ def test_what_stays_with_numpy_is_forgotten_with_the_plans():
             f.stay(key, names, f.__wrapped__)
 
 
+def test_a_bound_method_is_called_as_pythons_is():
+    class Filter:
+        scale = 2.0
+
+        @tilewright.jit
+        def apply(self, x, *more, shift=0.0, **others):
+            return x * self.scale + shift + sum(more) + sum(others.values())
+
+    plain, one, x = Filter.apply.__wrapped__, Filter(), points(50)
+    method = one.apply
+    for args, kwargs in (((), {}), ((1.0,), {}), ((1.0, 2.0), {"shift": 3.0}), ((), {"shift": 1.0, "odd": 2.0})):
+        for called in (one.apply, method, functools.partial(method)):
+            same(called(x, *args, **kwargs), plain(one, x, *args, **kwargs))
+            same(called(*(x, *args), **kwargs), plain(one, x, *args, **kwargs))
+    for called in (method, one.apply):
+        with pytest.raises(TypeError, match="missing 1 required positional argument: 'x'"):
+            called()
+    assert list(map(method, [1.0, 2.0])) == [plain(one, 1.0), plain(one, 2.0)]
+    assert method.__self__ is one and method.__func__ is Filter.apply is Filter.__dict__["apply"]
+    assert method == one.apply and isinstance(method, types.MethodType)
+    held, method, called = weakref.ref(method), None, None
+    assert held() is None
+    one = Filter()
+    one.itself, gone = one.apply, weakref.ref(one)  # a cycle
+    del one
+    gc.collect()
+    assert gone() is None
+
+
+def test_a_bound_method_costs_no_python():
+    class Filter:
+        @tilewright.jit
+        def apply(self, x):
+            return x
+
+    one, x = Filter(), points(5)
+    one.apply(x)
+    assert frames_of(lambda: one.apply(x)) == ["<lambda>", "apply"]
+
+
 def test_calls_that_are_no_larger_stay_too():
     @tilewright.jit
     def f(x, n):
@@ -907,9 +951,25 @@ def test_numbers_and_sizes_that_change_in_calls_that_compute_nothing_are_not_tra
         x = np.zeros(min(n, 50))
         assert doubled(x) == len(x) * 2
     assert checked.misses < 30 and doubled.misses < 15
+    assert "nothing is compiled: the calls so far compute nothing of arrays' elements" in checked.explain()
     with pytest.raises(ValueError, match="bad -3"):
         checked(-3)
     assert doubled(np.zeros(60)) == 120 and doubled(np.zeros(9, np.float32)) == 18
+
+
+RANGES = {f"kind{k}": (k, k + 1.0) for k in range(9)}
+
+
+def test_many_numbers_of_one_container_are_one_line():
+    @tilewright.jit
+    def within(x, kind):
+        return x * RANGES[kind][0] + RANGES[kind][1] if kind in RANGES else x + sum(a + b for a, b in RANGES.values())
+
+    x = points(50)
+    same(within(x, "other"), within.__wrapped__(x, "other"))
+    told = within.explain().splitlines()
+    assert "  RANGES: 18 numbers from outside the call, read at each call" in told
+    assert not any("a number from outside the call" in line for line in told)
 
 
 def test_larger_calls_than_those_that_computed_nothing_are_compiled():

@@ -80,3 +80,46 @@ def test_whose_items_somebody_sees_they_are_pythons(function: Callable[..., Any]
         given, expected = compiled(X), function(X)
         assert list(map(type, given)) == list(map(type, expected))
         assert repr(given) == repr(expected)
+
+
+def links_of(n: int) -> Any:
+    links = []
+    for i in range(n):
+        for j in range(n):
+            if j + 1 < n:
+                links.append((i * n + j, i * n + j + 1, 1.0))
+            if i + 1 < n:
+                links.append((i * n + j, i * n + j + n, np.sqrt(2.0)))
+    return links
+
+
+def pulled_by_a_loop_of_the_run(x: Any, n: int) -> Any:
+    x, pinned = x.copy(), {0, n - 1}
+    for a, b, rest in links_of(n):
+        d = x[b] - x[a] - rest
+        if a in pinned:
+            x[b] -= d / 2
+        elif b not in (n, n + 1):
+            x[a] += d / 4
+    return x
+
+
+TABLE = [(k % 7, 0.5 if k % 3 else np.float64(0.25)) for k in range(100)]
+
+
+def of_a_table(x: Any, _: int) -> Any:
+    total = 0.0
+    for k, w in TABLE:
+        total += x[k] * w
+    return total, [w for _, w in TABLE[:3]]
+
+
+@pytest.mark.parametrize("function", [pulled_by_a_loop_of_the_run, of_a_table])
+def test_tuples_of_either_float_are_gone_through_by_loops(function: Callable[..., Any]) -> None:
+    compiled = tilewright.jit(function, strict=True)
+    for n in (9, 9, 9, 6):
+        x = np.random.default_rng(n).random(n * n)
+        given, expected = compiled(x, n), function(x, n)
+        np.testing.assert_allclose(np.hstack(given), np.hstack(expected), rtol=1e-12)
+        assert repr(given[1:]) == repr(expected[1:])
+    assert "lines_" not in compiled.explain()

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import tilewright
 from strictly import agree, check
+from tilewright.guards import PythonGuard, guard_holds
 
 pytestmark = pytest.mark.compile
 
@@ -82,6 +83,23 @@ def test_memory_order_is_cs_where_memory_is():
 
 def ordered_in_memory(x):
     return x.ravel(order="K") * 2
+
+
+def test_of_one_axis_every_order_is_cs():
+    def read(x):
+        return np.ravel(x, order="K") * 2, x.flatten("A") + 1, x.ravel("A") * 3
+
+    compiled = tilewright.jit(read, strict=True)
+    for x in (X[:, 1], X[0], X[0, ::-1], X[0, :1], X[0, :0]):
+        assert agree(compiled(x), read(x))
+
+
+def test_a_list_is_no_array_of_another_layout():
+    path = (("parameter", "x"),)
+    for kind, wanted in (("contiguous", True), ("contiguous", False)):
+        assert not guard_holds(PythonGuard(path, kind, wanted), {"x": [1.0, 2.0]}, None)
+    assert guard_holds(PythonGuard(path, "contiguous", True), {"x": X}, None)
+    assert guard_holds(PythonGuard(path, "contiguous", False), {"x": X.T}, None)
 
 
 def test_memory_in_another_order_is_numpys():

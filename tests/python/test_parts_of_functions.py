@@ -407,6 +407,10 @@ def test_a_trial_is_over_once_one_side_is_faster():
     assert not trial_of([900, 190], [200]).is_over
     times = trial_of([900, 250, 230, 260], [200, 210, 205])
     assert times.is_over and times.why_numpy == "NumPy takes 200000.0 us, compiled code 230000.0 us"
+    times = trial_of([900, 199], [200, 201])
+    assert not times.why_numpy
+    times.is_all_stages = True  # nothing is won
+    assert times.why_numpy == "NumPy takes 200000.0 us, compiled code 199000.0 us"
 
 
 def test_a_trial_is_of_calls_of_one_size():

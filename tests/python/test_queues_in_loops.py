@@ -156,3 +156,46 @@ def test_other_queues() -> None:
     as_before(grown, (3000,), compiles=None)  # more than there is room for
     as_before(of_elements, (np.array([0, 2, 3, 1, 0]),), (np.array([1, 1]),), compiles=None)
     as_before(otherwise, (np.arange(3),), (np.arange(3.0),), compiles=None)  # another type than the first one has
+
+
+def gathered(points: Any, edges: Any, most: Any) -> Any:
+    names = {"n": len(points)}
+    near: Any = []
+    for i in range(len(points)):
+        for j in range(i + 1, len(points)):
+            dx, dy = points[i, 0] - points[j, 0], points[i, 1] - points[j, 1]
+            d = np.sqrt(dx * dx + dy * dy)
+            if d < most:
+                edges.append((d, i, j))
+                near.append(2 * j)
+    return sorted(edges), near, names
+
+
+def test_lists_to_which_a_loop_appends() -> None:
+    rng = np.random.default_rng(4)
+    points, few = rng.random((9, 2)), rng.random((3, 2))
+    as_before(gathered, (points, [], 0.6), (few, [], 0.6), (points, [(np.float64(0.5), 7, 8)], 0.9), (points, [], 0.3))
+    as_before(gathered, (points, [], -1.0), (points, [], 0.9), (points[:0], [], 0.9), compiles=None)  # nothing at first
+    # Of another type than before, another length, and an index beyond the points in the middle.
+    as_before(gathered, (points, [("a", 1)], 0.6), (points, [(1, 2)], 0.9), (points[:, :1], [], 0.9), compiles=None)
+
+
+def of_several_types(x: Any, out: Any) -> Any:
+    names = {}
+    for v in x:
+        out.append(int(v) if v > 0 else float(v))
+    names["out"] = out
+    return out[-1:], names
+
+
+def test_what_is_appended_may_be_of_another_type_later() -> None:
+    as_before(
+        of_several_types,
+        (np.ones(4), []),
+        (-np.ones(4), []),
+        (np.array([1.0, -1.0]), []),
+        (np.ones(4), [1.5]),
+        compiles=None,
+    )
+    as_before(of_several_types, (np.ones(4), []), (np.full(4, 1e300), []), (np.array([np.nan]), [7]), compiles=None)
+    as_before(of_several_types, (np.ones(2), []), (np.ones(9000), [0]), (np.ones(30000), []), compiles=None)

@@ -77,6 +77,21 @@ def asked_whether_it_has(x: Any) -> Any:
     return total
 
 
+def asked_whether_it_is_among(x: Any) -> Any:
+    total, seen, none = 0, {9, -2}, []
+    seen.add(1)
+    for v in x:
+        if v in seen and int(v) not in frozenset([4]):
+            total += 1
+        if v in (0, 2) or v in [7, -1]:
+            total += 10
+        if v in none:
+            total += 1000
+        if v not in {0, len(x), len(x) - 1}:
+            total += 100
+    return total
+
+
 def of_lists_that_change_between_loops(x: Any) -> Any:
     table, squares = [1, 2, 3, 4], {}
     for k in range(4):
@@ -100,7 +115,7 @@ def of_numbers_from_outside(x: Any, a: int, b: float) -> Any:
 
 
 ALONE: list[Any] = [
-    of_a_tuple, of_floats, of_truths, of_tuples, of_a_dict, of_a_dict_of_tuples, asked_whether_it_has,
+    of_a_tuple, of_floats, of_truths, of_tuples, of_a_dict, of_a_dict_of_tuples, asked_whether_it_has, asked_whether_it_is_among,
     of_lists_that_change_between_loops,
 ]  # fmt: skip
 GIVEN = {

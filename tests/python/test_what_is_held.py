@@ -68,3 +68,32 @@ def test_nothing_of_a_call_is_held(function: Callable[..., Any], strict: bool) -
         held = weakref.ref(x)
         del x
         assert held() is None
+
+
+class Model:
+    def __init__(self) -> None:
+        self.weights = np.arange(1000.0)
+        self.label = "linear"
+
+    @tilewright.jit
+    def scaled(self, x: Any) -> Any:
+        return x * self.weights if self.label == "linear" else x
+
+    @tilewright.jit
+    def ordered(self, x: Any) -> Any:
+        return np.sort(x * self.weights)
+
+
+def of_an_object(model: Model) -> Any:
+    return model.weights * 2 + 1
+
+
+@pytest.mark.parametrize("function", [of_an_object, Model.scaled, Model.ordered], ids=["argument", "kernel", "stage"])
+def test_no_object_of_a_call_is_held(function: Any) -> None:
+    jitted = function if isinstance(function, tilewright.decorator.JitFunction) else tilewright.jit(function)
+    for _ in range(3):
+        model = Model()
+        jitted(model, *[np.arange(1000.0)][: function is not of_an_object])
+        held = weakref.ref(model)
+        del model
+        assert held() is None

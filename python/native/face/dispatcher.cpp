@@ -362,6 +362,7 @@ PyObject* make_dispatcher_type() {
         {Py_tp_new, reinterpret_cast<void*>(create)},
         {Py_tp_init, reinterpret_cast<void*>(initialize)},
         {Py_tp_call, reinterpret_cast<void*>(call)},
+        {Py_tp_descr_get, reinterpret_cast<void*>(bind_call)},
         {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
         {Py_tp_clear, reinterpret_cast<void*>(clear_references)},
         {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},

@@ -8,10 +8,16 @@ namespace tilewright::face {
 /// load(): one builtin function from one or more plans.
 PyObject* load(PyObject* module, PyObject* args, PyObject* kwargs);
 
-/// The type behind load()'s functions, class Dispatcher and class threads. Null with a Python error.
+/// The type behind load()'s functions, class Dispatcher, class BoundCall and class threads. Null with a Python error.
 PyObject* make_kernel_type();
 PyObject* make_dispatcher_type();
+PyObject* make_bound_call_type();
 PyObject* make_threads_type();
+
+/// What `instance.function` is; the function itself without an instance.
+PyObject* bind_call(PyObject* function, PyObject* instance, PyObject* owner);
+/// set_bound_type(type): the class of that, which BoundCall is a base of.
+PyObject* set_bound_type(PyObject*, PyObject* type);
 
 /// compose_plan(versions) -> text. A version is a tuple of its label, the suffix of its objects, the text of a plan of
 /// this version alone, and what it requires beside: ("isa", LEVEL), ("c", ARRAY), ("f", ARRAY), ("condition", SIZES).

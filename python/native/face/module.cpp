@@ -183,6 +183,8 @@ PyMethodDef kMethods[] = {
      "MISSING), kinds as in inspect.Parameter. constants: values of hidden arguments, and of parameters that are "
      "fixed.\n"
      "partials: for each plan None, or as in Dispatcher.add(). stages: as there."},
+    {"set_bound_type", set_bound_type, METH_O,
+     "set_bound_type(type, /)\n--\n\nWhat `object.method` of a Dispatcher is: a class with the base BoundCall."},
     {"set_num_threads", set_num_threads, METH_O,
      "set_num_threads($module, n, /)\n--\n\nThe budget of threads of this process."},
     {"get_num_threads", get_num_threads, METH_NOARGS,
@@ -332,6 +334,7 @@ int execute(PyObject* module) {
     const Ref twin_type(make_twin_type()), part_type(make_part_type());
     if (!kernel || !twin_type || !part_type) return -1;
     const std::pair<const char*, PyObject* (*)()> types[] = {{"Dispatcher", make_dispatcher_type},
+                                                             {"BoundCall", make_bound_call_type},
                                                              {"threads", make_threads_type},
                                                              {"DeviceArray", make_device_array_type},
                                                              {"device", make_device_type}};

@@ -189,7 +189,7 @@ class Inputs:
 
     def let_go(self) -> None:
         """Of the caller's objects, which would wait with the trace for the collector of cycles."""
-        for held in (self.by_identity, self.originals, self.lent, self.captured, self.calls):
+        for held in (self.by_path, self.by_identity, self.originals, self.lent, self.captured, self.calls):
             held.clear()
 
     # -- entry points ---------------------------------------------------------------------------------
@@ -494,7 +494,7 @@ class Inputs:
         self._remember(value, path)
         self.objects.add(id(value))
         if is_parameter:
-            self.tracer.arguments.append(Argument(path_text(path), "object", path, value=value))
+            self.tracer.arguments.append(Argument(path_text(path), "object", path))
         return value
 
     def _remember(self, value: Any, path: Path) -> None:

@@ -214,6 +214,8 @@ class Calls(Part):
             given = inspect.signature(function).bind(*args, **kwargs)
             given.apply_defaults()
             asked = given.arguments
+            if issubclass(np.exceptions.ComplexWarning, asked["category"]):
+                self.tracer.complex_is_error = asked["action"] == "error"
             if asked["action"] != "error" or not issubclass(RuntimeWarning, asked["category"]):
                 return None  # compiled code gives no warnings
         if tells_of(function, args) and not kwargs:

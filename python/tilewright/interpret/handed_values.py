@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .inner_objects import is_users_class
-from .queues_handed import Queue, QueueHanded, handed_queue, room_for
+from .queues_handed import Filled, Queue, QueueHanded, handed_queue, room_for, types_of, waits_for_items
 from .rows_handed import ITEMS, ROWS_OF_ARRAYS, RowsHanded, are_apart, rows_of
 
 NUMBERS = (bool, int, float, complex, str, bytes, type(None), np.generic)
@@ -46,6 +46,9 @@ class Uses:
     has_characters: bool = False  # single ones, with which it compares those of texts, or their numbers
     is_repeatable: bool = False  # where it fails: it writes nothing but lists, and what `+=` may write
     augments: bool = False  # variables, which may be arrays
+    filled: dict[str, Filled] = field(
+        default_factory=dict
+    )  # what it was seen to append to lists of which it takes nothing
 
     @property
     def owners(self) -> set[int]:
@@ -69,7 +72,7 @@ class Uses:
             if name in self.queues:
                 kind, one = (None, None)
                 if id(value) not in seen:
-                    kind, one = handed_queue(self.queues[name], value, room_for(args))
+                    kind, one = handed_queue(self.queues[name], value, room_for(args), self.filled.get(name))
                 seen.add(id(value))
             else:
                 kind, one = ("", value) if k in owners else self._handed(name, value, seen, codes)
@@ -94,6 +97,29 @@ class Uses:
         # What cannot be made again says in its error of what kind the sequence was: there may be one kind only.
         told = {kind if kind in ("text", "bytes") else "list" for kind in kinds if kind}
         return None if (self.written(kinds) or len(told) > 1) and not self.may_repeat(made) else made
+
+    def waits_for_items(self, args: Sequence[Any]) -> bool:
+        """Whether the loop has to run before it is known what it appends."""
+        named = zip(self.names, args, strict=True)
+        return any(
+            name in self.queues and name not in self.filled and waits_for_items(self.queues[name], value)
+            for name, value in named
+        )
+
+    def lengths(self, args: Sequence[Any]) -> list[int]:
+        """Of the lists to which it appends, before it does."""
+        named = zip(self.names, args, strict=True)
+        return [len(value) if name in self.queues and hasattr(value, "__len__") else 0 for name, value in named]
+
+    def note_filled(self, args: Sequence[Any], lengths: Sequence[int]) -> None:
+        """What it has appended to lists that had those lengths."""
+        for name, value, length in zip(self.names, args, lengths, strict=True):
+            queue = self.queues.get(name)
+            new = (
+                list(value)[length:] if queue is not None and not queue.is_taken and type(value) in queue.kinds else []
+            )
+            if new and queue is not None and (types := types_of(queue, new)) is not None:
+                self.filled[name] = Filled(types, len(new))
 
     def may_repeat(self, handed: Handed) -> bool:
         """Whether a call that failed can be made again: it has written nothing, or that is put back."""

@@ -232,6 +232,7 @@ class _Inner:
         self.least_s = _CALL_S
         self.compiled: Any = None
         self.is_given_up = self.is_left = False
+        self.is_waiting = False  # for what a call shows that goes on
         self._unmeasured = 0  # calls before the next one that is measured
         self._scope = {} if name in home.__code__.co_freevars else home.__globals__
         self.cell = types.CellType(self._looked_at(self._measured(function, self._note_plain)))
@@ -326,6 +327,8 @@ class _Inner:
         self._unmeasured = _MEASURED - 1 if is_often else 0
         if self.compiled is not None or (self.plain.count < _SEEN and self.plain.took_s <= _WORTH_S):
             return
+        if self.is_waiting and self.plain.count < _SEEN:
+            return
         if self.plain.mean_s < (_DEEPER_S if self.is_left else self.least_s):
             self.cell.cell_contents, self.is_given_up = self.function, True
         elif self.plain.took_s > _WORTH_S and here.account is not None and not here.account.may_try:
@@ -376,6 +379,10 @@ class _InnerLoop(_Inner):
     def _handed(self, args: Sequence[Any], _: Mapping[str, Any]) -> Sequence[Any]:
         handed = self.loop.uses.handed(args)
         self.kinds = None if handed is None else handed.kinds
+        self.is_waiting = handed is None and self.loop.uses.waits_for_items(args)
+        self._lengths = self.loop.uses.lengths(args)
+        if self.is_waiting:
+            return list(filter(is_plain, args))
         return args if handed is None else handed.values
 
     def _leave_as_it_is(self) -> None:
@@ -383,6 +390,7 @@ class _InnerLoop(_Inner):
 
     def _is_handed_alike(self, args: Sequence[Any], kwargs: Mapping[str, Any], given: Sequence[Any]) -> bool:
         """A list whose items get another type is no array's."""
+        self.loop.uses.note_filled(args, self._lengths)
         # Queues are empty behind the loop; of what kind lists are the results of compiled code say then.
         if not any(self.kinds or ()) or self.loop.uses.queues:
             return True

@@ -105,7 +105,8 @@ class CompiledLoop:
             write_back(args[position], handed.lists[position], new)
         ends = results[count + len(self.written) :]
         for number, (position, kind) in enumerate(queues):
-            put_back(args[position], kind, handed.buffers[position], *ends[2 * number : 2 * number + 2])
+            queue = self.loop.uses.queues[self.loop.uses.names[position]]
+            put_back(queue, args[position], kind, handed.buffers[position], *ends[2 * number : 2 * number + 2])
         return results[:count] if count > 1 else results[0] if count else None
 
 

@@ -763,6 +763,8 @@ _AS_OF_ARRAYS = re.compile(r"'numpy\.ndarray' object has no attribute '(\w+)'")
 def _is_of_python(error: Exception) -> bool:
     """Whether Python itself raises it, with NumPy's arrays and its own numbers as with what stands for them."""
     text = str(error)
+    if isinstance(error, np.exceptions.ComplexWarning):
+        return True  # dtypes decide it
     if isinstance(error, ImportError) or (isinstance(error, TypeError) and _AS_OF_NUMBERS.fullmatch(text)):
         return True
     if isinstance(error, AttributeError) and (found := _AS_OF_ARRAYS.fullmatch(text)):

@@ -83,7 +83,7 @@ def list_of_the_call(inputs: Inputs, value: list[Any], path: Path) -> ListOfTheC
     tracer, place = inputs.tracer, ("a list of the call", path)
     if len(value) <= MAX_UNROLLED_ITERATIONS or not tracer.lists_of_the_call or tracer.untaken is not None:
         return None
-    if tracer.list_forms.get(place, True) is None or not are_numbers(value):
+    if tracer.list_forms.get(place, True) is None or not are_numbers(value, of_python=True):
         return None
     if any(type(one) is bool for one in (value[0] if type(value[0]) is tuple else value[:1])):
         return None  # which are options where calls are handed them

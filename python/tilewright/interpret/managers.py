@@ -53,8 +53,12 @@ class Managers(Part):
         elif isinstance(made, ast.Call) and function is warnings.catch_warnings and not made.args and not made.keywords:
             if item.optional_vars is not None:
                 self.assign(item.optional_vars, None)
-            with pushed(self.tracer.silenced, ast.unparse(made)):
-                self.run(node, items[1:])
+            before = self.tracer.complex_is_error
+            try:
+                with pushed(self.tracer.silenced, ast.unparse(made)):
+                    self.run(node, items[1:])
+            finally:
+                self.tracer.complex_is_error = before
         elif isinstance(made, ast.Call) and getattr(function, "__code__", None) is _MADE_BY_CONTEXTLIB:
             given = self.evaluate(ast.copy_location(ast.Tuple(made.args, ast.Load()), made))
             self._run_generator(node, items, function.__wrapped__, list(given), self.keywords(made))

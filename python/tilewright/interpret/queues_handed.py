@@ -1,5 +1,6 @@
-"""Lists and deques of which a loop takes items at the ends while it appends others (searches through graphs and mazes), in a
-loop that is compiled by itself: arrays with room for more, and where the items in them begin and end."""
+"""Lists and deques of which a loop takes items at the ends while it appends others (searches through graphs and mazes), or to
+which it does nothing but append, in a loop that is compiled by itself: arrays with room for more, and where the items in them
+begin and end."""
 
 from __future__ import annotations
 
@@ -24,10 +25,19 @@ Parents = Mapping[int, ast.AST]
 
 @dataclass(frozen=True)
 class Queue:
-    """`parts`: of a tuple that is an item; 0 where items are numbers. `kinds`: of what it may be, list and deque."""
+    """`parts`: of a tuple that is an item; 0 where items are numbers. `kinds`: of what it may be, list and deque. `is_taken`:
+    whether items are taken of it; the loop is handed none of those in it, where it is not."""
 
     parts: int
     kinds: frozenset[type]
+    is_taken: bool = True
+
+
+class Filled(NamedTuple):
+    """What a loop was seen to append: the types, and how many items."""
+
+    types: tuple[str, ...]
+    items: int
 
 
 class QueueHanded(NamedTuple):
@@ -38,18 +48,20 @@ class QueueHanded(NamedTuple):
 
 def queue_of(items: Sequence[ast.Name], parents: Parents) -> Queue | None:
     """How a loop uses a variable that is a queue or a stack: it appends to it, takes items from its ends, asks whether any are
-    left and how many. None where it does anything else with it, or takes none."""
+    left and how many; or a list, to which it appends. None where it does anything else with it."""
     found: set[int] = set()
     kinds: set[type] = {list, deque}
-    is_taken = False
+    is_taken = is_measured = False
     for item in items:
         around = parents.get(id(item))
         if _is_tested(item, parents):
+            is_measured = True
             continue
         call = around if isinstance(around, ast.Call) else parents.get(id(around))
         if not isinstance(call, ast.Call) or call.keywords:
             return None
         if isinstance(call.func, ast.Name) and call.func.id == "len" and call.args == [item]:
+            is_measured = True
             continue
         if call.func is not around or not isinstance(around, ast.Attribute):
             return None
@@ -63,7 +75,9 @@ def queue_of(items: Sequence[ast.Name], parents: Parents) -> Queue | None:
         is_taken = True
         found.add(len(taken.elts) if isinstance(taken, ast.Tuple) else 0)
         kinds &= {deque} if around.attr == "popleft" else {list} if call.args else {list, deque}
-    return Queue(found.pop(), frozenset(kinds)) if len(found) == 1 and is_taken and kinds else None
+    if len(found) != 1 or not kinds or (is_measured and not is_taken):
+        return None
+    return Queue(found.pop(), frozenset(kinds), is_taken)
 
 
 def _is_tested(item: ast.AST, parents: Parents) -> bool:
@@ -101,27 +115,46 @@ def are_builtins_known(function: types.FunctionType) -> bool:
     return own.isdisjoint(_BUILTINS) and all(hasattr(builtins, name) for name in _BUILTINS)
 
 
-def handed_queue(queue: Queue, value: Any, room: int) -> tuple[QueueHanded, list[Any]] | tuple[None, None]:
-    """Arrays with room for so many items more, where the items begin, and where they end. (None, None) of something else."""
-    if type(value) not in queue.kinds or not value or (type(value) is deque and value.maxlen is not None):
+def handed_queue(
+    queue: Queue, value: Any, room: int, filled: Filled | None
+) -> tuple[QueueHanded, list[Any]] | tuple[None, None]:
+    """Arrays with room for so many items more, where the items begin, and where they end. `filled`: what was appended to it
+    before. (None, None) of something else."""
+    if not _may_be(queue, value) or not (value or filled):
         return None, None
-    items = list(value)
-    if queue.parts and (set(map(type, items)) != {tuple} or set(map(len, items)) != {queue.parts}):
+    items = list(value) if queue.is_taken else []
+    named = types_of(queue, items or [value[-1]]) if value else filled.types if filled else None
+    if named is None:
         return None, None
-    columns = list(zip(*items, strict=True)) if queue.parts else [items]
-    kinds = [set(map(type, column)) for column in columns]
-    named = [_TYPES.get(next(iter(kind))) if len(kind) == 1 else None for kind in kinds]
-    if None in named:
-        return None, None
+    room = max(room, 2 * filled.items if filled else 0)
     made: list[Any] = []
-    for column, name in zip(columns, named, strict=True):
-        buffer = np.zeros(len(items) + _LEAST_ROOM + room, _DTYPES[str(name)])
+    for k, name in enumerate(named):
+        buffer = np.zeros(len(items) + _LEAST_ROOM + room, _DTYPES[name])
         try:
-            buffer[: len(items)] = column
+            buffer[: len(items)] = [one[k] for one in items] if queue.parts else items
         except OverflowError:
             return None, None
         made.append(buffer)
-    return QueueHanded(tuple(map(str, named))), [*made, 0, len(items)]
+    return QueueHanded(named), [*made, 0, len(items)]
+
+
+def _may_be(queue: Queue, value: Any) -> bool:
+    return type(value) in queue.kinds and not (type(value) is deque and value.maxlen is not None)
+
+
+def types_of(queue: Queue, items: Sequence[Any]) -> tuple[str, ...] | None:
+    """Of the parts of items, of which there are some; None where no arrays hold them."""
+    if queue.parts and (set(map(type, items)) != {tuple} or set(map(len, items)) != {queue.parts}):
+        return None
+    columns = list(zip(*items, strict=True)) if queue.parts else [items]
+    kinds = [set(map(type, column)) for column in columns]
+    named = [_TYPES.get(next(iter(kind))) if len(kind) == 1 else None for kind in kinds]
+    return None if None in named else tuple(map(str, named))
+
+
+def waits_for_items(queue: Queue, value: Any) -> bool:
+    """Whether a list is empty, so that nobody knows what the loop appends before it has run."""
+    return not queue.is_taken and not value and _may_be(queue, value)
 
 
 def room_for(args: Sequence[Any]) -> int:
@@ -135,13 +168,16 @@ def room_for(args: Sequence[Any]) -> int:
     return min(2 * count, _MOST_ROOM)
 
 
-def put_back(value: Any, kind: QueueHanded, buffers: Sequence[Any], begin: int, end: int) -> None:
+def put_back(  # noqa: PLR0917
+    queue: Queue, value: Any, kind: QueueHanded, buffers: Sequence[Any], begin: int, end: int
+) -> None:
     """What is left in the arrays, into the list or deque."""
     columns = [
         list(buffer[begin:end]) if name.startswith("numpy.") else buffer[begin:end].tolist()
         for name, buffer in zip(kind.types, buffers, strict=True)
     ]
-    value.clear()
+    if queue.is_taken:
+        value.clear()
     value.extend(columns[0] if len(columns) == 1 else zip(*columns, strict=True))
 
 

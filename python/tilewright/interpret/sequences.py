@@ -138,28 +138,50 @@ def sequence_of(tracer: Tracer, value: SymArray | range | SymRange | Sequence) -
     return Sequence(tracer, tracer.resolve(iterations), lambda k: first + k * step)
 
 
-def are_numbers(items: Arguments[Any]) -> bool:
-    """Whether they are Python's numbers of one type, or tuples of one length of such, each place of one type."""
+def are_numbers(items: Arguments[Any], of_python: bool = False) -> bool:
+    """Whether they are numbers of one type, or tuples of one length of such, each place of one type. Floats may be Python's or
+    NumPy's, but where all have to be `of_python`."""
+    if of_python and any(
+        isinstance(one, np.generic) for item in items for one in (item if type(item) is tuple else (item,))
+    ):
+        return False
     if all(type(item) is tuple for item in items):
         width = len(items[0])
-        return (
-            width > 0 and all(len(item) == width for item in items) and all(map(_of_one_type, zip(*items, strict=True)))
-        )
-    return _of_one_type(items)
+        is_table = width > 0 and all(len(item) == width for item in items)
+        return is_table and all(_kind_of(column) is not None for column in zip(*items, strict=True))
+    return _kind_of(items) is not None
 
 
-def _of_one_type(numbers: Arguments[Any]) -> bool:
-    kinds = set(map(type, numbers))
-    return kinds in ({float}, {bool}) or (kinds == {int} and all(abs(number) <= LARGEST_INT for number in numbers))
+_EITHER_FLOAT = frozenset({float, np.float64})
+
+
+def _kind_of(numbers: Arguments[Any]) -> type | None:
+    """Their one type, np.floating where some are Python's floats and some NumPy's."""
+    kinds = frozenset(map(type, numbers))
+    if kinds == _EITHER_FLOAT:
+        return np.floating
+    kind = next(iter(kinds)) if len(kinds) == 1 else None
+    if kind is int:
+        return int if all(abs(number) <= LARGEST_INT for number in numbers) else None
+    if kind in (float, bool):
+        return kind
+    is_numpys = kind is not None and issubclass(kind, np.generic) and np.dtype(kind).kind in "biuf"
+    return kind if is_numpys and np.dtype(kind).itemsize <= INT64.itemsize else None
 
 
 def sequence_of_numbers(tracer: Tracer, items: Arguments[Any]) -> Sequence:
     """Such items, out of arrays."""
     columns = [list(column) for column in zip(*items, strict=True)] if type(items[0]) is tuple else [list(items)]
-    arrays = [(type(column[0]), operand_of(tracer, np.array(column))) for column in columns]
+    arrays = [(_kind_of(column), operand_of(tracer, np.array(column))) for column in columns]
+
+    def number(kind: Any, one: SymArray) -> Any:
+        if kind is np.floating:
+            one = SymArray.fresh(tracer, one.read())
+            one.kinds = frozenset({"float", "scalar"})
+        return one if issubclass(kind, np.generic) else number_of_the_run(tracer, kind, one)
 
     def item(k: Any) -> Any:
-        numbers = tuple(number_of_the_run(tracer, kind, array[k]) for kind, array in arrays)
+        numbers = tuple(number(kind, array[k]) for kind, array in arrays)
         return numbers if type(items[0]) is tuple else numbers[0]
 
     return Sequence(tracer, Size.constant(len(items)), item)

@@ -6,6 +6,7 @@ list as a stage: each append() is one, in the order of the program.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -223,16 +224,12 @@ class StagedList:
             return self._stage(method, args, Gives(INT64, (), int))  # which raises, or stands for what is not known yet
         form = self._common("an element")
         if any(each != form for each in self.forms):
-            kinds = {each.kind for each in self.forms if isinstance(each, Gives) and not each.shape}
-            if kinds != {float, None}:
+            form = functools.reduce(_joined, self.forms)
+            if form is None:
                 raise self.refused("an element, of several types,")
-            # NumPy's number or Python's, of the same value.
-            element: SymArray = self._stage(method, args, Gives(form.dtype))
-            element.kinds = frozenset({"float", "scalar"})
-            return element
         if _holds_lists(form):
             raise self.refused("an element, a list,")
-        given = self._stage(method, args, self._to_give(form))
+        given = _with_kinds(form, self._stage(method, args, self._to_give(form)))
         for one in _arrays_in(given):
             # Who writes into it writes into the list's element.
             one.storage.chosen_from = (self.whole, *self.elements)
@@ -241,7 +238,8 @@ class StagedList:
     def _to_give(self, form: Any) -> Any:
         """An element's form as a stage gives it here: a loop that filled the list may be over."""
         if isinstance(form, Gives):
-            return Gives(form.dtype, [self._extent_to_give(size) for size in form.shape], form.kind)
+            kind = None if form.kind is _EITHER else form.kind
+            return Gives(form.dtype, [self._extent_to_give(size) for size in form.shape], kind)
         return type(form)(map(self._to_give, form))
 
     def _extent_to_give(self, size: Size) -> Any:
@@ -299,6 +297,30 @@ def _shape_of(form: Any) -> Any:
 
 def _holds_lists(form: Any) -> bool:
     return not isinstance(form, Gives) and (type(form) is list or any(map(_holds_lists, form)))
+
+
+_EITHER = np.floating  # the kind of an element that is NumPy's number or Python's, of the same value
+
+
+def _joined(one: Any, other: Any) -> Any:
+    """The form of elements of either form; None where they are used in different ways."""
+    if one == other or one is None or other is None:
+        return one if one == other else None
+    if isinstance(one, Gives) or isinstance(other, Gives):
+        are_floats = isinstance(one, Gives) and isinstance(other, Gives) and not one.shape and not other.shape
+        are_floats = are_floats and one.dtype == other.dtype and {one.kind, other.kind} <= {float, None, _EITHER}
+        return Gives(one.dtype, (), _EITHER) if are_floats else None
+    parts = list(map(_joined, one, other)) if type(one) is type(other) and len(one) == len(other) else [None]
+    return None if any(part is None for part in parts) else type(one)(parts)
+
+
+def _with_kinds(form: Any, given: Any) -> Any:
+    """An element, whose numbers say of which kind they may be."""
+    if not isinstance(form, Gives):
+        return type(form)(map(_with_kinds, form, given))
+    if form.kind is _EITHER:
+        given.kinds = frozenset({"float", "scalar"})
+    return given
 
 
 def _arrays_in(given: Any) -> Iterator[SymArray]:

@@ -1,14 +1,16 @@
-"""Python's own lists, tuples and dicts of numbers, indexed by a number of the run: their numbers lie in arrays."""
+"""Python's own lists, tuples, dicts and sets of numbers, indexed by or asked for a number of the run: their numbers lie in
+arrays."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..ops.elementwise import number_of_the_run
+from ..ops import call_numpy
+from ..ops.elementwise import number_of_the_run, to_value
 from ..ops.operands import operand_of
 from ..symbolic.arrays import SymArray
 from ..symbolic.graph import BOOL, INT64, Value
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from ..symbolic.tracer import Tracer
 
 _MOST = 4096  # items, and numbers between the least and the largest key
+_MOST_SIZES = 16  # among numbers that a number of the run is compared with
 _PLAIN = (bool, int, float)
 
 
@@ -73,10 +76,19 @@ def item_of(tracer: Tracer, held: Any, key: Any) -> Any:
 
 
 def has_key(tracer: Tracer, held: Any, key: Any) -> Any:
-    """`key in held`, of a dict."""
-    is_asked = type(held) is dict and is_of_the_run(key) and tracer.checked is not None
-    found = _place_of(tracer, held, key) if is_asked else None
-    return NotImplemented if found is None else RunBool(tracer, found[1])
+    """`key in held`, of a dict, a set, a list or a tuple of whole numbers."""
+    if not is_of_the_run(key) or tracer.checked is None or type(held) not in (dict, set, frozenset, list, tuple):
+        return NotImplemented
+    if not held:
+        return RunBool(tracer, tracer.constant(False, BOOL))
+    if found := _place_of(tracer, held, key):
+        return RunBool(tracer, found[1])
+    are_whole = all(type(one) in (int, SymInt) for one in held)
+    column = _column(tracer, list(held)) if 0 < len(held) <= _MOST_SIZES and are_whole else None
+    if column is None:
+        return NotImplemented
+    same = call_numpy(tracer, np.equal, (column.array, _scalar(tracer, key)), {})
+    return RunBool(tracer, to_value(tracer, call_numpy(tracer, np.any, (same,), {})))
 
 
 def get_of(tracer: Tracer, held: Any, args: Sequence[Any]) -> Any:
@@ -140,8 +152,8 @@ def _kind_of(tracer: Tracer, number: Any) -> Any:
     return None
 
 
-def _place_of(tracer: Tracer, held: dict[Any, Any], key: Any) -> tuple[SymArray, Value] | None:
-    """Which of a dict's items has the key, and whether one has."""
+def _place_of(tracer: Tracer, held: Collection[Any], key: Any) -> tuple[SymArray, Value] | None:
+    """Which of a dict's items has the key, or of a set's, a list's or a tuple's is it, and whether one has or is."""
     keys = list(held)
     if not keys or not all(type(one) is int or isinstance(one, np.signedinteger) for one in keys):
         return None

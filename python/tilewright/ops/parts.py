@@ -177,10 +177,12 @@ def as_strided(
 
 def _memory_around(array: SymArray) -> tuple[SymArray, Any]:
     """The memory in which an array lies, and which of its elements is the first one: a slice of a vector has others before it."""
-    whole = SymArray(array.tracer, array.storage)
-    if len(array.chain) != 1 or array.chain[0].operation != "index" or whole.ndim != 1 or not whole.is_c_contiguous():
+    if not array.chain or array.chain[-1].operation != "index":
         return array, 0
-    (item,) = array.chain[0].attributes["index"]
+    whole = SymArray(array.tracer, array.storage, array.chain[:-1])
+    if whole.ndim != 1 or not whole.is_c_contiguous():
+        return array, 0
+    (item,) = array.chain[-1].attributes["index"]
     return (whole, int_of(array.tracer, item.start)) if isinstance(item, Slice) and item.step == 1 else (array, 0)
 
 

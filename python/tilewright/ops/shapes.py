@@ -134,7 +134,9 @@ def in_c_order(tracer: Tracer, array: SymArray) -> SymArray:
 
 
 def _lies_in_c_order(tracer: Tracer, array: SymArray) -> bool:
-    """Whether memory has the elements in C's order, in every call of the program."""
+    """Whether orders A and K are C's, in every call of the program: of one axis, and where memory has the elements so."""
+    if array.ndim <= 1:
+        return True
     if not array.is_c_contiguous() and not array.is_scalar:
         tracer.need_layout(array.storage.argument)
     return array.is_c_contiguous()
@@ -145,7 +147,7 @@ def ravel(tracer: Tracer, a: Any, order: str = "C") -> Any:
     array = as_array(tracer, a)
     if order == "F":
         array = transpose(tracer, array)
-    elif order != "K" or not _lies_in_c_order(tracer, array):
+    elif order not in ("A", "K") or not _lies_in_c_order(tracer, array):
         refuse_order(tracer, "ravel", order)
     array = in_c_order(tracer, array)
     # Always a new array: a view of what is contiguous, of all else a copy.
@@ -157,7 +159,7 @@ def flatten(tracer: Tracer, a: Any, order: str = "C") -> Any:
     array = as_array(tracer, a)
     if order == "F":
         array = transpose(tracer, array)
-    elif order != "K" or not _lies_in_c_order(tracer, array):
+    elif order not in ("A", "K") or not _lies_in_c_order(tracer, array):
         refuse_order(tracer, "flatten", order)
     value = reshape_value(tracer, array.read(), (tracer.total(array.sizes),))
     return SymArray(tracer, Storage(copied(tracer, value), c_order=True))
@@ -375,6 +377,7 @@ def astype(
         raise TypeError(f"Cannot cast array data from {array.dtype!r} to {target!r} according to the rule '{casting}'")
     if target == array.dtype and not copy:
         return array
+    tracer.warn_of_cast(array.dtype, target)
     value = array.read()
     return SymArray(
         tracer,

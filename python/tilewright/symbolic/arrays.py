@@ -250,7 +250,18 @@ class SymArray(ArrayLike):
 
     @property
     def strides(self) -> tuple[Any, ...]:
-        """In bytes; known of C-contiguous arrays, in which no axis of one element may have any stride."""
+        """In bytes; known of C-contiguous arrays, in which no axis of one element may have any stride, and of their slices."""
+        if self.chain and self.chain[-1].operation == "index" and not self.chain[-1].uncertain:
+            items = self.chain[-1].attributes["index"]
+            if not any(isinstance(item, NewAxis) for item in items):
+                around = SymArray(self.tracer, self.storage, self.chain[:-1]).strides
+                steps = [
+                    (stride, item.step) for stride, item in zip(around, items, strict=True) if isinstance(item, Slice)
+                ]
+                # NumPy takes no steps through no elements.
+                return tuple(
+                    stride * (step if number else 1) for (stride, step), number in zip(steps, self.shape, strict=True)
+                )
         sizes: list[Any] = [number or 1 for number in self.shape]
         is_known = self.is_scalar or len(sizes) <= 1 or not any(type(number) is int and number == 1 for number in sizes)
         if not self.is_scalar and not self.is_c_contiguous():

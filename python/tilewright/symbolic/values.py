@@ -55,6 +55,7 @@ class Values(Located):
         self.open_loops: set[str] = set()  # those whose bodies are being run
         # Truths that have to hold, and whom they save from what; and that of what is in regions, as memory that they carry.
         self.checks: dict[Any, tuple[Value, str]] = {}
+        self.complex_is_error = False  # NumPy's warning of imaginary parts that a cast drops
         self.checked: Any = None
         self.check_reasons: list[str] = []
         self.written: dict[str, tuple[Any, ...]] = {}  # arguments, also where they are left as they were: their paths
@@ -195,7 +196,15 @@ class Values(Located):
         return self.add("const", (), {"value": dtype.type(value).item()}, dtype, ())
 
     def cast(self, value: Value, dtype: np.dtype[Any]) -> Value:
-        return value if value.dtype == dtype else self.add("cast", (value,), {}, dtype, value.shape)
+        if value.dtype == dtype:
+            return value
+        self.warn_of_cast(value.dtype, dtype)
+        return self.add("cast", (value,), {}, dtype, value.shape)
+
+    def warn_of_cast(self, source: np.dtype[Any], target: np.dtype[Any]) -> None:
+        """NumPy's warning of imaginary parts that a cast drops, where the function makes it an error; compiled code has none."""
+        if self.complex_is_error and source.kind == "c" and target.kind not in "cbO":
+            raise np.exceptions.ComplexWarning("Casting complex values to real discards the imaginary part")
 
     def truth(self, operation: str, left: Value, right: Value | float) -> Value:
         """A comparison of a value with another one that broadcasts to it, or with a number."""
