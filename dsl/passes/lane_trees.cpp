@@ -1,4 +1,6 @@
 // dsl/passes/lane_trees.cpp: the tree over the lanes of a sum, in vectors.
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "dsl/passes/passes.h"
@@ -60,12 +62,19 @@ Stmt add_lanes_in_vectors(const Stmt& statement) {
         const Load& first = *lanes[0];
         Expr sum = Load::make(op->type.with_lanes(count), first.name, Ramp::make(first.index, 1, count), first.image,
                               first.param, const_true(count), ModulusRemainder());
+        // Each half is read twice: without names, code generation would write all that is below it twice, for each
+        // level anew.
+        std::vector<std::pair<std::string, Expr>> named;
         for (int half = count / 2; half >= 1; half /= 2) {
             const bool last = half == 1;
-            const Expr low = last ? Shuffle::make_extract_element(sum, 0) : Shuffle::make_slice(sum, 0, 1, half);
-            const Expr high = last ? Shuffle::make_extract_element(sum, 1) : Shuffle::make_slice(sum, half, 1, half);
+            const Expr both = Variable::make(sum.type(), unique_name("tw_lanes"));
+            named.emplace_back(both.as<Variable>()->name, sum);
+            const Expr low = last ? Shuffle::make_extract_element(both, 0) : Shuffle::make_slice(both, 0, 1, half);
+            const Expr high = last ? Shuffle::make_extract_element(both, 1) : Shuffle::make_slice(both, half, 1, half);
             sum = Call::make(op->type.with_lanes(half), op->name, {low, high}, op->call_type);
         }
+        for (auto name = named.rbegin(); name != named.rend(); ++name)
+            sum = Let::make(name->first, name->second, sum);
         return sum;
     });
 }

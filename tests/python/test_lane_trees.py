@@ -102,5 +102,6 @@ def test_code_adds_vectors_of_lanes(function):
     request = specialization.request(specialization.example)
     made = compiler().build(request.program, request.options(), default_schedule(request), request.isa, assembly=True)
     (kernel,) = made["kernels"]
-    assert re.search(r"_lanes2?\[ramp\(0, 1, 32\)\]", kernel["lowered"])
+    # The tree of a block loads its lanes once, however many levels it has: code generation writes all that it meets.
+    assert len(re.findall(r"_lanes\[ramp\(0, 1, 32\)\]", kernel["lowered"])) == 1
     assert not re.search(r"_lanes2?\[\d+\]", kernel["lowered"])  # no lane by itself
