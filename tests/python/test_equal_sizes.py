@@ -168,7 +168,7 @@ def test_the_formula_of_an_integer_has_an_end(g: int) -> None:
 
 def test_a_formula_that_is_too_long_is_an_error_that_says_what_to_do() -> None:
     with at_most(20), pytest.raises(tilewright.TraceError) as error:
-        compiled = tilewright.jit(squared_and_again, strict=True)
+        compiled = tilewright.jit(squared_and_again, strict="kernels")
         for _ in range(6):  # the statement, the loop and what is around it are looked at first
             compiled(np.arange(64.0), 2**62)
     line = squared_and_again.__code__.co_firstlineno + 6
