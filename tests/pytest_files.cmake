@@ -3,6 +3,7 @@
 # us once: that takes a second, as much as many of these files. Its name has all of theirs, so that `-R pytest.test_checks` finds a file wherever it is.
 # Python keeps the bytecode of what it reads: pytest rewrites all of Hypothesis at each start, one second for each process, where PYTHONDONTWRITEBYTECODE keeps it
 # from that.
+include(${CMAKE_CURRENT_LIST_DIR}/costs.cmake)
 file(GLOB paths ${pattern})
 string(REPLACE ";" "|" any_kind "${kinds}")
 
@@ -33,11 +34,7 @@ foreach(path IN LISTS paths)
   list(FIND seconds "${test}" at)
   if(at GREATER -1 OR NOT DEFINED files_of_${kind})
     add_pytest("${test}" "${kind}" "${plugins}" ${path})
-    if(at GREATER -1)
-      math(EXPR at "${at} + 1")
-      list(GET seconds ${at} cost)
-      set_tests_properties("${test}" PROPERTIES COST ${cost})
-    endif()
+    set_cost("${test}")
     continue()
   endif()
   set(group "${kind}_${with}")
