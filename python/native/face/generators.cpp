@@ -8,11 +8,6 @@
 namespace tilewright::face {
 namespace {
 
-/// numpy/random/bitgen.h.
-struct BitGenerator {
-    void* state;
-};
-
 /// What every draw looks at, found once.
 struct Names {
     PyObject* generator = imported_or_nothing("numpy.random", "Generator").release();
@@ -71,12 +66,16 @@ Ref bits_of(PyObject* generator) {
     return bits;
 }
 
-NumpyPcg64* pcg64_of(PyObject* bits) {
-    if (!is_just(bits, names().pcg64)) return nullptr;
+BitGenerator* bit_generator_of(PyObject* bits) {
     const Ref capsule(PyObject_GetAttr(bits, names().capsule));
     void* const found = capsule ? PyCapsule_GetPointer(capsule.get(), "BitGenerator") : nullptr;
     if (!found) PyErr_Clear();
-    return found ? static_cast<NumpyPcg64*>(static_cast<BitGenerator*>(found)->state) : nullptr;
+    return static_cast<BitGenerator*>(found);
+}
+
+NumpyPcg64* pcg64_of(PyObject* bits) {
+    const BitGenerator* const found = is_just(bits, names().pcg64) ? bit_generator_of(bits) : nullptr;
+    return found ? static_cast<NumpyPcg64*>(found->state) : nullptr;
 }
 
 bool StreamLock::take(PyObject* bits, Wait wait, Kind kind) {

@@ -8,7 +8,12 @@
 
 namespace tilewright::face {
 
-/// What the capsule of a PCG64 leads to (numpy/random/bitgen.h, numpy/random/src/pcg64/pcg64.h).
+/// What the capsule of a bit generator has (numpy/random/bitgen.h): its state, and functions.
+struct BitGenerator {
+    void* state;
+    void* functions[4];
+};
+/// The state of a PCG64 (numpy/random/src/pcg64/pcg64.h).
 struct NumpyPcg64 {
     runtime::Pcg64::Words* words; ///< the state and the increment
     int has_half;
@@ -25,6 +30,8 @@ struct NumpyPcg64 {
 
 /// The bit generator of a Generator; nothing, without an error, of other objects.
 Ref bits_of(PyObject* generator);
+/// Of a bit generator of NumPy's; null, without an error, of other objects.
+BitGenerator* bit_generator_of(PyObject* bits);
 /// The state of a bit generator that is a PCG64; null, without an error, of others.
 NumpyPcg64* pcg64_of(PyObject* bits);
 /// numpy.random.Generator and PCG64; null where NumPy has none.

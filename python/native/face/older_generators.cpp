@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "python/native/face/generators.h"
 #include "python/native/face/twin_calls.h"
 
 namespace tilewright::face {
@@ -17,11 +18,6 @@ constexpr int kWords = 624, kBehind = 397;
 struct NumpyMt19937 {
     std::uint32_t key[kWords];
     int place;
-};
-/// numpy/random/bitgen.h: a state, and functions.
-struct BitGenerator {
-    NumpyMt19937* state;
-    void* functions[4];
 };
 /// numpy/random/src/legacy/legacy-distributions.h.
 struct LeftNumber {
@@ -44,9 +40,8 @@ Found find(PyObject* generator) {
     if (!kind || reinterpret_cast<PyObject*>(Py_TYPE(generator)) != kind) return {};
     const Ref bits(PyObject_GetAttrString(generator, "_bit_generator"));
     if (!bits || reinterpret_cast<PyObject*>(Py_TYPE(bits.get())) != words_kind) return {};
-    const Ref capsule(PyObject_GetAttrString(bits.get(), "capsule"));
-    void* const pointer = capsule ? PyCapsule_GetPointer(capsule.get(), "BitGenerator") : nullptr;
-    if (!pointer) return {};
+    const BitGenerator* const original = bit_generator_of(bits.get());
+    if (!original) return {};
     static const Py_ssize_t size = [] {
         const Ref bytes(PyObject_GetAttrString(kind, "__basicsize__"));
         return bytes ? PyLong_AsSsize_t(bytes.get()) : 0;
@@ -57,10 +52,10 @@ Found find(PyObject* generator) {
     constexpr Py_ssize_t step = sizeof(void*);
     for (Py_ssize_t at = sizeof(PyObject); at + bits_size + left_size <= size; at += step) {
         const std::byte* const copy = memory + at;
-        if (std::memcmp(copy, pointer, sizeof(BitGenerator)) != 0) continue;
+        if (std::memcmp(copy, original, sizeof(BitGenerator)) != 0) continue;
         for (Py_ssize_t behind = at + bits_size; behind + left_size <= size; behind += step)
             if (std::memcmp(memory + behind, &copy, sizeof copy) == 0)
-                return {static_cast<BitGenerator*>(pointer)->state, reinterpret_cast<LeftNumber*>(memory + behind)};
+                return {static_cast<NumpyMt19937*>(original->state), reinterpret_cast<LeftNumber*>(memory + behind)};
     }
     return {};
 }
