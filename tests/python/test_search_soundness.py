@@ -56,8 +56,9 @@ def test_what_runs_stays_where_nothing_beats_it(own_store):
     f = tilewright.jit(halves)
     x = np.random.default_rng(0).random(200_000)
     f.for_args(x)
-    slow = f"tilewright-schedule 1\nschedule halves for host\n{f.for_args(x).stages[-1]['name']}.compute_root()\n"
-    f.schedule = slow
+    # For this machine by name, as a search writes it: `for host` that is kept comes back as that.
+    head = "\n".join(f.schedule.splitlines()[:2])
+    f.schedule = f"{head}\n{f.for_args(x).stages[-1]['name']}.compute_root()\n"
     before = f.schedule
     result = f.tune(x, trials=3, budget=6)
     assert result.raw["present"] in ("beaten", "kept")
