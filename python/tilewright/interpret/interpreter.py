@@ -39,6 +39,7 @@ from .array_lists import ArrayList
 from .branches import Branches
 from .calls import Calls
 from .carried import CarryNeeded, TestWrites
+from .carried_attributes import is_same, is_written_in_place
 from .comprehensions import Comprehensions
 from .early_return import (
     NoneBesideOthers,
@@ -300,7 +301,15 @@ class Interpreter(Part):
                     self.variables.name_value(target.value.id, owner)
                 return
             self.variables.refuse_plain(owner, key)
-            self.refuse_outer(node, owner, f"changing {ast.unparse(target.value)} in place")
+            if isinstance(owner, (list, dict)) and is_written_in_place(held := owner[key]):
+                changed = self.expressions.in_place(node.op, held, self.evaluate(node.value))
+                if is_same(held, changed):
+                    return  # the list or dict holds the array that it held
+                self.refuse_outer(node, owner, f"changing {ast.unparse(target.value)} in place")
+                owner[key] = changed
+                return
+            if not self.sets_items(owner, key):
+                self.refuse_outer(node, owner, f"changing {ast.unparse(target.value)} in place")
             self.variables.refuse_traced_in_plain(node, owner, key, None)
             held = owner[key]
             value = self.evaluate(node.value)
@@ -309,14 +318,11 @@ class Interpreter(Part):
         else:
             owner = self.evaluate(target.value)
             held = self.calls.get_attribute(target, owner, target.attr)
-            if self.tracer.is_made(owner):
-                changed = self.expressions.in_place(node.op, held, self.evaluate(node.value))
+            if not self.tracer.is_made(held):
+                self.refuse_outer(node, held, f"changing {ast.unparse(target)} in place")
+            changed = self.expressions.in_place(node.op, held, self.evaluate(node.value))
+            if not self.calls.made.stays(owner, target.attr, held, changed):
                 self.calls.made.set(target, owner, changed)
-                return
-            if isinstance(held, SymArray):
-                self.expressions.in_place(node.op, held, self.evaluate(node.value))
-            raise self.error(node, f"changing {ast.unparse(target)}", "objects are only read in a compiled function",
-                             "Return the value, and assign it at the caller.")  # fmt: skip
 
     def _refuse_late_read(self, node: ast.AugAssign, owner: SymArray, key: Any) -> None:
         """`x[k] += f()` reads x[k] before f() writes into x, unless x[k] is a view."""

@@ -57,6 +57,8 @@ class Storage:
     anew: Callable[[], Value] | None = None  # its value from what that array holds now
     # What a loop or a branch on data chose among arrays that others see: those arrays, and their values then.
     chosen_from: tuple[tuple[Storage, Value], ...] | None = None
+    # Of what a loop leaves: it may be memory that its variables had before it, as they swap it, or as data leave it.
+    may_stay: bool = False
     # Of what a branch chose: memory that it is where a truth of the run holds.
     may_be: tuple[tuple[Storage, Value], ...] = ()
     # What a mask picks out, made an array of its own: NumPy has one array, which that storage stands for under the mask.
@@ -383,7 +385,7 @@ class SymArray(ArrayLike):
     def write(self, value: Value) -> None:
         """Replace all that this array shows; `value` has its dtype and its shape."""
         argument = self.storage.argument
-        if argument is not None and argument.kind != "array":
+        if argument is not None and not argument.may_be_written:
             raise self.tracer.error(
                 f"writing into {argument.name}, which lives outside of the function",
                 "only arrays that are passed in are written in place",

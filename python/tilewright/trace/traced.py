@@ -28,6 +28,7 @@ from ..interpret.outlined import is_part
 from ..interpret.plain_arrays import PlainResults, WrittenWithTraced
 from ..interpret.protocols import call_without_source
 from ..interpret.pure import is_named_tuple
+from ..interpret.set_objects import changes_of, stand_in_of
 from ..interpret.source import source_of
 from ..interpret.staged_cells import ChangesShape
 from ..interpret.staged_draws import DrawsAreStages, begin, end
@@ -38,14 +39,22 @@ from ..ops.elementwise import copied
 from ..ops.operands import is_symbolic, known_key
 from ..ops.stages import materialized, of_its_kind
 from ..signatures import own_signature
-from ..structure import ZERO_DIMENSIONAL, Made, ViewSteps
+from ..structure import ZERO_DIMENSIONAL, Changed, Itself, Made, ViewSteps
 from ..symbolic.argument import Argument, HeldElsewhere
 from ..symbolic.arrays import Storage, SymArray
 from ..symbolic.compressed import Compressed
 from ..symbolic.decided import Decided
 from ..symbolic.graph import BOOL, INT64, Value
 from ..symbolic.number import refuse_kinds
-from ..symbolic.refusals import CalleeNotSeen, LayoutNeeded, TooLong, Unreached, WaitsForOthers, WrittenSelection
+from ..symbolic.refusals import (
+    CalleeNotSeen,
+    LayoutNeeded,
+    SetsAttribute,
+    TooLong,
+    Unreached,
+    WaitsForOthers,
+    WrittenSelection,
+)
 from ..symbolic.scalars import SymInt, SymScalar
 from ..symbolic.size_guards import SizeGuard
 from ..symbolic.sizes import Size
@@ -93,7 +102,7 @@ class Traced:
     guards: tuple[PythonGuard, ...]
     size_guards: tuple[SizeGuard, ...]
     # Result leaves in the structure that the function returns: a Result, a tuple, a list, a dict, or a Made.
-    results: Any
+    results: Any  # in a Changed, where it sets attributes of the caller's objects
     # What the plan gives behind them, for views of it: arguments, arrays, ints.
     behind: tuple[Result, ...]
     # Why NumPy has to run the call although it was traced; None when the program serves it.
@@ -108,6 +117,9 @@ class Traced:
     writes_anything: bool  # into arguments; also where an error follows that leaves the rest to NumPy
     # Random generators of the caller: the argument that has the state, where the generator is, and how many it draws.
     generators: tuple[tuple[str, tuple[Any, ...], Size], ...]
+    set_objects: tuple[
+        tuple[Any, ...], ...
+    ]  # where the objects are whose attributes the function sets, as `results` has them
     handed: tuple[tuple[Any, ...], ...]  # where arrays are that only Python's statements know
     draws_are_stages: bool  # from the generators themselves, in the order of the program
     has_effects: bool  # it calls functions that are not known to be pure
@@ -119,7 +131,15 @@ class Traced:
 
     @property
     def may_be_repeated(self) -> bool:
-        """Whether a call may be made again, by the program or by NumPy, without anybody seeing it."""
+        """Whether a call may be made again on copies of its arguments, by the program or by NumPy, without anybody seeing it.
+        Objects that it changes may be of any kind, which no copy is like."""
+        hidden = {one.name for one in self.arguments if one.kind == "hidden"}
+        changes_objects = bool(self.set_objects) or not hidden.isdisjoint(self.writes)
+        return self.may_begin_anew and not changes_objects
+
+    @property
+    def may_begin_anew(self) -> bool:
+        """Whether nothing has happened that anybody could see where a call of the program ended with an error, but what it wrote."""
         return not (self.has_effects or self.draws_are_stages or self.leaves_ways)
 
     @property
@@ -144,6 +164,13 @@ class Traced:
             return {}
         parameters, root = bind_call(self.function, args, kwargs), root_function(self.function)
         return {name: follow(path, parameters, root) for name, path, _ in self.generators}
+
+    def called_objects(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
+        """The objects of a call whose attributes the function sets."""
+        if not self.set_objects:
+            return ()
+        parameters, root = bind_call(self.function, args, kwargs), root_function(self.function)
+        return tuple(follow(path, parameters, root) for path in self.set_objects)
 
     def called_arrays(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
         """The arrays of a call that only Python's statements know."""
@@ -421,6 +448,8 @@ def _trace_decided(root: types.FunctionType, once: Callable[[Decided], Traced], 
             decided.read_behind.add(found.needs)
         except Moves as found:
             decided.moving |= found.found
+        except SetsAttribute as found:
+            decided.set_objects.setdefault(found.path, set()).update(found.names)
         except LayoutNeeded as needed:
             decided.layouts |= needed.names  # more of them each time: need_layout() sees to it
         except BeginAgain as loop:
@@ -571,8 +600,12 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
         return add_leaf("held", held_leaves[id(item)][1])
 
     plain = PlainResults(tracer)
+    new_attributes = changes_of(tracer, bool(writes))
+    does_more = bool(writes or any(new_attributes))
 
     def collect(item: Any) -> Any:
+        if (stand_in := stand_in_of(tracer, item)) is not None:
+            return ("itself", tracer.stand_ins.index(stand_in))
         if getattr(item, "kinds", None) and item.which is not None and tracer.untaken is None:
             number = item
             return held_leaf(item, lambda: of_its_kind(tracer, number))
@@ -643,13 +676,13 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
         if item is None and result is None:
             return ("constant", None)
         known = type(item) in (bool, int, float) and (type(item) is float or abs(item) < 2**63)
-        if known and (item is not result or writes):
+        if known and (item is not result or does_more):
             # Beside what is computed; alone it is nothing to compile.
             constant = tracer.constant(item, INT64 if type(item) is int else np.dtype(type(item)))
             return add_leaf(type(item).__name__, constant)
-        if item is not result and (item is None or type(item) in _PLAIN):
+        if (item is not result or any(new_attributes)) and (item is None or type(item) in _PLAIN):
             return ("constant", item)
-        if (item is not result or writes) and (made := plain.made_anew(item)) is not None:
+        if (item is not result or does_more) and (made := plain.made_anew(item)) is not None:
             return collect(made)
         reasons.append(
             "it returns None"
@@ -667,6 +700,12 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
         return ("constant", held) if isinstance(held, (types.ModuleType, type, np.dtype)) else collect(held)
 
     shape = collect(result)
+    if tracer.stand_ins:
+        shape = (
+            "changed",
+            shape,
+            [{name: collect_attribute(held) for name, held in one.items()} for one in new_attributes],
+        )
     if why := shared.settle(leaves):
         reasons.append(why)
     behind = [] if reasons else shared.behind(leaves)
@@ -677,7 +716,7 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
     if any(len(one) > 1 for one in parts_of.values()) or any(id(item.storage) in wholes for item in returned):
         reasons.append("it returns several views of one array")
     given = [*(leaf for leaf in leaves if leaf.kind != "view"), *behind]  # by the plan
-    if not given and not writes and result is None:
+    if not given and not writes and result is None and not any(new_attributes):
         reasons.append("it returns None")
     if given or writes:
         kinds = [leaf.kind if leaf.kind in ("int", "float", "bool", "held") else "" for leaf in given]
@@ -711,6 +750,11 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
         if isinstance(item, tuple):
             if item[0] == "constant":
                 return Result("constant", value=item[1])
+            if item[0] == "itself":
+                return Itself(item[1])
+            if item[0] == "changed":
+                changes = [{name: restore(held) for name, held in one.items()} for one in item[2]]
+                return Changed(restore(item[1]), changes, [one.has_items for one in tracer.stand_ins])
             if item[0] == "made":
                 items = None if item[2] is None else tuple(map(restore, item[2]))
                 return Made(item[1], items, {name: restore(part) for name, part in item[3].items()})
@@ -752,6 +796,7 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
         )
         + tuple((name, path, Size.constant(0)) for name, path in tracer.lent),
         handed=tuple(tracer.handed),
+        set_objects=tuple(one.path for one in tracer.stand_ins),
         draws_are_stages=tracer.draws_are_stages,
         has_effects=tracer.effects_are_stages,
         leaves_ways=bool(tracer.one_way),
