@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 
 from .._face import Dispatcher as JIT
-from ..callees import is_pure, writes_arguments
 from ..errors import TraceError
 from ..ops import apply_ufunc, call_numpy, is_symbolic, scalar_constructor
 from ..ops.callees.draws import DRAWS
 from ..ops.reductions import reduce_ufunc
 from ..ops.stages import seen_stage
 from ..outside_values import is_of_a_statement
+from ..pure_functions import is_pure, writes_arguments
 from ..symbolic.arrays import SymArray
 from ..symbolic.compressed import Compressed
 from ..symbolic.graph import FLOAT64

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..callees import is_decided_by_data
 from ..errors import TraceError
+from ..pure_functions import is_decided_by_data
 from ..symbolic.number import described
 from ..symbolic.refusals import OperandError
 from ..symbolic.registry import FUNCTIONS, provides, signature

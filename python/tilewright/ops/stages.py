@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import callees, effects
+from .. import callees, described_results, effects, kinds_of_values, pure_functions
 from ..symbolic.argument import HeldElsewhere
 from ..symbolic.arrays import Shown, Storage, SymArray, before_regions
 from ..symbolic.compressed import Compressed
@@ -249,7 +249,7 @@ def _name_of(function: Any) -> str:
         modules = ("numpy", "scipy.special")
         homes = [m for m in modules if getattr(sys.modules.get(m), function.__name__, None) is function]
         return f"{homes[0] if homes else 'unknown'}.{function.__name__}"
-    if isinstance(function, MethodType) and (distribution := callees.distribution_of(function)) is not None:
+    if isinstance(function, MethodType) and (distribution := pure_functions.distribution_of(function)) is not None:
         return f"{distribution}.{function.__name__}"
     module = getattr(function, "__module__", "") or "numpy"
     public = ".".join(part for part in module.split(".") if part[0] != "_")
@@ -420,13 +420,15 @@ def seen_stage(tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dict[
         ) from None
     except TypeError as error:
         raise tracer.error(f"{name}()", f"it is no stage between kernels, for {error}") from None
-    if callees.is_decided_by_data(function) and any(_is_complex(leaf) for leaf in callees.leaves_of(given)):
+    if pure_functions.is_decided_by_data(function) and any(
+        _is_complex(leaf) for leaf in described_results.leaves_of(given)
+    ):
         # Its parts are real numbers: a later result that is real would pass for one.
         raise tracer.error(
             f"{name}()", "it is no stage between kernels, for data decide whether it gives complex numbers"
         )
-    shapes = [Like(tracer, array).shape for array in callees.arrays_in((args, kwargs))]
-    callee = function.__wrapped__ if isinstance(function, callees.PureFunction) else function
+    shapes = [Like(tracer, array).shape for array in kinds_of_values.arrays_in((args, kwargs))]
+    callee = function.__wrapped__ if isinstance(function, pure_functions.PureFunction) else function
     try:
         return add_stage(tracer, name, callee, args, kwargs, _given(given, shapes), is_users=True)
     except NoTextError as error:
@@ -442,12 +444,12 @@ def _refuse_without_text(value: Any) -> None:
 
 
 def _is_complex(leaf: Any) -> bool:
-    return isinstance(leaf, callees.Array) and leaf.dtype.kind == "c"
+    return isinstance(leaf, described_results.Array) and leaf.dtype.kind == "c"
 
 
 def effect_stage(  # noqa: PLR0917
     tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dict[str, Any], way: Way,
-    kept: Callable[[callees.Held, str, Value], Any], run: Callable[..., Any] | None = None,
+    kept: Callable[[described_results.Held, str, Value], Any], run: Callable[..., Any] | None = None,
 ) -> Any:  # fmt: skip
     """The result of a call of a function that is not known to be pure: it is made once, behind all others before it. `kept`:
     what stands for a container or an object in the result, given the expression for it and the value of the call. `run`:
@@ -455,7 +457,7 @@ def effect_stage(  # noqa: PLR0917
     args, kwargs = [_given_to(value) for value in args], {key: _given_to(value) for key, value in kwargs.items()}
     functions: list[Any] = []
     refuse_other_layouts(tracer, function, args, kwargs)
-    handed = list(callees.arrays_in((args, kwargs)))
+    handed = list(kinds_of_values.arrays_in((args, kwargs)))
     args, kwargs = _with_functions(_one_for_each_array([args, kwargs], []), functions)
     name = _name_of(function)
     try:
@@ -473,7 +475,7 @@ def effect_stage(  # noqa: PLR0917
     except TypeError as error:
         raise tracer.error(f"{name}()", f"it is no stage between kernels, for {error}") from None
     refuse_uncertain_views(tracer, name, handed, found)
-    arrays = list(callees.arrays_in((args, kwargs)))
+    arrays = list(kinds_of_values.arrays_in((args, kwargs)))
     in_memory = {id(one): one for one in arrays if _is_in_memory(one)}.values()
     if any(_share_memory(tracer, one, other) for one, other in itertools.combinations(in_memory, 2)) or any(
         not one.shape and sum(one is other for other in arrays) > 1 for one in in_memory
@@ -483,11 +485,11 @@ def effect_stage(  # noqa: PLR0917
     if any(not isinstance(array, SymArray) or array.is_scalar for array in written):
         raise tracer.error(f"{name}()", "it writes an array that no argument of the compiled function leads to")
     shapes = [Like(tracer, array).shape for array in arrays]
-    gives = [_given(leaf, shapes) for leaf in callees.leaves_of(found.gives)]
+    gives = [_given(leaf, shapes) for leaf in described_results.leaves_of(found.gives)]
     gives += [Gives(array.dtype, array.shape, is_array=True) for array in written]
     for one in found.changed:
         tracer.changes_outside(name, one)
-    kind = effects.Pure if callees.is_decided_by_data(function) else effects.Effect
+    kind = effects.Pure if pure_functions.is_decided_by_data(function) else effects.Effect
     kept_arrays = [arrays[k] for k in found.kept]
     if kept_arrays and (len(tracer.blocks) > 1 or not all(map(_is_the_functions, kept_arrays))):
         raise tracer.error(f"{name}()", "it keeps an array that it is handed, which may be written later")
@@ -502,18 +504,21 @@ def effect_stage(  # noqa: PLR0917
     called = tracer.cache[EFFECTS].read()
     for array, piece in zip(written, pieces[len(pieces) - len(written) :], strict=True):
         array.write(piece.read())
-    helds = callees.helds_in(found.gives)
+    helds = described_results.helds_in(found.gives)
     stands = [kept(one, f"{result}[{len(gives) + k}]", called) for k, one in enumerate(helds)]
-    are_shared = [isinstance(leaf, callees.Array) and leaf.is_shared for leaf in callees.leaves_of(found.gives)]
+    are_shared = [
+        isinstance(leaf, described_results.Array) and leaf.is_shared
+        for leaf in described_results.leaves_of(found.gives)
+    ]
     elsewhere = [(pieces[k], "gives") for k, is_shared in enumerate(are_shared) if is_shared]
     for k, (array, what) in enumerate(
         [*elsewhere, *((array, "keeps") for array in kept_arrays)], len(gives) + len(helds)
     ):
         storage = array.storage
-        itself = None if array.chain else kept(callees.Held(np.ndarray), f"{result}[{k}].array", called)
+        itself = None if array.chain else kept(described_results.Held(np.ndarray), f"{result}[{k}].array", called)
         storage.c_order = storage.is_c_contiguous or what == "gives"
         storage.argument = HeldElsewhere(f"what {name}() {what}", "elsewhere", (), itself=itself)
-    return callees.rebuilt(found.gives, iter(pieces), arrays, iter(stands))
+    return described_results.rebuilt(found.gives, iter(pieces), arrays, iter(stands))
 
 
 def _is_the_functions(value: Any) -> bool:
@@ -583,7 +588,7 @@ def is_function(value: Any) -> bool:
         return isinstance(value.__self__, types.ModuleType)
     if type(value) in (types.FunctionType, types.ModuleType, np.ufunc, type(np.sum), type):
         return True
-    return callable(value) and not callees.is_object(value) and is_named(value)
+    return callable(value) and not kinds_of_values.is_object(value) and is_named(value)
 
 
 def is_named(function: Any) -> bool:
@@ -635,7 +640,7 @@ def _kind_of(tracer: Tracer, value: Any) -> Any:
     if isinstance(value, Same):
         return value.kind, value.value
     if isinstance(value, Raw):
-        return callees.kind_of_object(value.kind)
+        return kinds_of_values.kind_of_object(value.kind)
     if isinstance(value, HandedAsList):
         one: Any = (tuple, tuple(value.types)) if value.has_tuples else value.types[0]
         return list, (one,) * tracer.value_of(value.columns[0].sizes[0])
@@ -644,7 +649,7 @@ def _kind_of(tracer: Tracer, value: Any) -> Any:
     if isinstance(value, SymScalar):
         refuse_kinds(value, "handing it to a call that Python makes")
         return type(value.hint)
-    return callees.kind_of_plain(value, lambda one: _kind_of(tracer, one))
+    return kinds_of_values.kind_of_plain(value, lambda one: _kind_of(tracer, one))
 
 
 def is_of_either_type(value: Any) -> bool:
@@ -654,7 +659,7 @@ def is_of_either_type(value: Any) -> bool:
 
 
 def _given(seen: Any, shapes: Sequence[Sequence[Any]]) -> Any:
-    if isinstance(seen, callees.Array):
+    if isinstance(seen, described_results.Array):
         likeliest = [places[0] if places else None for places in seen.extents]
         sizes = [FromData() if e is None else e if isinstance(e, int) else shapes[e[0]][e[1]] for e in likeliest]
         return Gives(seen.dtype, sizes, is_array=seen.is_array)

@@ -7,7 +7,8 @@ import inspect
 import types
 from typing import Any
 
-from .. import callees
+from ..described_results import Argument, Array, Seen, leaves_of
+from ..kinds_of_values import arrays_in
 from ..symbolic.arrays import SymArray
 from ..symbolic.graph import Value
 from ..symbolic.tracer import Tracer
@@ -33,7 +34,7 @@ def refuse_other_layouts(tracer: Tracer, function: Any, args: Any, kwargs: Any) 
     calls that strides decide in are no stages."""
     if _OPTIONS.isdisjoint(kwargs) and not _asks_strides(function):
         return
-    for array in callees.arrays_in((args, kwargs)):
+    for array in arrays_in((args, kwargs)):
         if not isinstance(array, SymArray) or array.is_scalar or array.is_c_contiguous():
             continue
         # Of complex numbers and of what is broadcast a callee gets new memory.
@@ -48,13 +49,11 @@ def refuse_other_layouts(tracer: Tracer, function: Any, args: Any, kwargs: Any) 
         )
 
 
-def refuse_uncertain_views(tracer: Tracer, name: str, arrays: list[Any], seen: callees.Seen) -> None:
+def refuse_uncertain_views(tracer: Tracer, name: str, arrays: list[Any], seen: Seen) -> None:
     """Where strides decide whether an array is a view or a copy, nobody knows what else a call writes that writes it, nor
     whose memory it gives."""
-    gives = callees.leaves_of(seen.gives)
-    may_share = any(
-        isinstance(one, callees.Argument) or (isinstance(one, callees.Array) and one.is_shared) for one in gives
-    )
+    gives = leaves_of(seen.gives)
+    may_share = any(isinstance(one, Argument) or (isinstance(one, Array) and one.is_shared) for one in gives)
     if not (seen.written or seen.kept or may_share):
         return
     for array in arrays:
