@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 import tilewright
 from strictly import agree, check
-from tilewright import callees, pure_functions
+from tilewright import callees
 from tilewright.interpret.watched import run_watched
+from tilewright.pure_functions import is_pure
 
 pytestmark = pytest.mark.fast
 
@@ -234,8 +235,8 @@ def test_what_a_library_calls_inside_may_write(monkeypatch):
         function.__module__ = "scipy.linalg._basic"
     public.solve = solve
     monkeypatch.setitem(sys.modules, "scipy.linalg", public)
-    assert pure_functions.is_pure(solve)
-    assert not pure_functions.is_pure(works_in_place)
+    assert is_pure(solve)
+    assert not is_pure(works_in_place)
 
 
 def test_a_librarys_function_whose_parts_write():

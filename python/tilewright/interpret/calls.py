@@ -22,7 +22,7 @@ from ..errors import TraceError
 from ..ops import apply_ufunc, call_numpy, is_symbolic, scalar_constructor
 from ..ops.callees.draws import DRAWS
 from ..ops.reductions import reduce_ufunc
-from ..ops.stages import seen_stage
+from ..ops.seen_stages import seen_stage
 from ..outside_values import is_of_a_statement
 from ..pure_functions import is_pure, writes_arguments
 from ..symbolic.arrays import SymArray

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..described_results import Held
 from ..kinds_of_values import CONTAINERS
-from ..ops.stages import Gives
+from ..ops.stage_rows import Gives
 from ..symbolic.graph import INT64, Value
 from ..symbolic.stages import Raw, Stage
 from .generators import SymGenerator

@@ -17,7 +17,8 @@ from ..ops import apply_ufunc
 from ..ops.elementwise import number_of_the_run
 from ..ops.error_function import erf
 from ..ops.operands import to_value
-from ..ops.stages import Gives, add_stage
+from ..ops.stage_rows import Gives
+from ..ops.stages import add_stage
 from ..symbolic.arrays import SymArray
 from ..symbolic.graph import BOOL, FLOAT64
 from ..symbolic.run_numbers import RunBool, RunScalar

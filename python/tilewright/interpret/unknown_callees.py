@@ -17,7 +17,7 @@ import numpy as np
 from .. import effects
 from ..errors import TraceError
 from ..kinds_of_values import containers_in
-from ..ops.stages import EFFECTS, effect_stage, is_function, is_named
+from ..ops.seen_stages import EFFECTS, effect_stage, is_function, is_named
 from ..symbolic.arrays import SymArray
 from ..symbolic.compressed import Compressed
 from ..symbolic.graph import INT64

@@ -35,8 +35,9 @@ from ..interpret.staged_lists import FilledByLoop, StagedList
 from ..interpret.staged_texts import StagedText
 from ..interpret.unknown_callees import EffectsAreStages, begin_effects, end_effects
 from ..ops.elementwise import copied
+from ..ops.held_by_stages import of_its_kind
 from ..ops.operands import is_symbolic, known_key
-from ..ops.stages import materialized, of_its_kind
+from ..ops.stages import materialized
 from ..signatures import own_signature
 from ..structure import ZERO_DIMENSIONAL, Made, ViewSteps
 from ..symbolic.argument import Argument, HeldElsewhere
