@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dis
+import functools
 import inspect
+import itertools
 import types
 from typing import Any
 
@@ -74,17 +76,27 @@ def _asks_strides(function: Any, depth: int = _MOST_CALLS) -> bool:
         return True
     if not isinstance(function, types.FunctionType) or depth == 0:
         return False
-    codes = [function.__code__]
-    for code in codes:
-        codes += [one for one in code.co_consts if isinstance(one, types.CodeType)]
+    if _code_asks_strides(function.__code__):
+        return True
+    called = [function.__globals__.get(name) for code in _codes_of(function.__code__) for name in code.co_names]
+    return any(isinstance(one, types.FunctionType) and _asks_strides(one, depth - 1) for one in called)
+
+
+@functools.lru_cache(maxsize=4096)
+def _codes_of(code: types.CodeType) -> tuple[types.CodeType, ...]:
+    """A function's code, and that of the functions inside of it."""
+    inner = (one for one in code.co_consts if isinstance(one, types.CodeType))
+    return (code, *itertools.chain.from_iterable(map(_codes_of, inner)))
+
+
+@functools.lru_cache(maxsize=4096)
+def _code_asks_strides(function: types.CodeType) -> bool:
+    for code in _codes_of(function):
         if not _BY_STRIDES.isdisjoint(code.co_names):
             return True
         if any(isinstance(one, tuple) and not _OPTIONS.isdisjoint(map(_text, one)) for one in code.co_consts):
             return True
         if any(one.opname == "STORE_ATTR" and one.argval in _ATTRIBUTES for one in dis.get_instructions(code)):
-            return True
-        called = [function.__globals__.get(name) for name in code.co_names]
-        if any(isinstance(one, types.FunctionType) and _asks_strides(one, depth - 1) for one in called):
             return True
     return False
 
