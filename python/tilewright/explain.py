@@ -34,7 +34,7 @@ def explain_function(function: Jitted, *, code: bool = False) -> str:
         parts.append(
             "  nothing is compiled: the calls so far compute nothing of arrays' elements, and Python makes them"
         )
-    elif not function.specializations:
+    elif not function.specializations and not function.refusals:
         parts.append("  nothing compiled yet: call it, or use f.for_args(…)")
     parts += [explain_specialization(s, code=code) for s in function.specializations]
     if function.refusals:

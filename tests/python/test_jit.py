@@ -314,6 +314,7 @@ def test_an_error_of_the_trace_alone_is_said_once_and_no_call_is_traced_a_third_
     with pytest.warns(tilewright.FallbackWarning) as seen:
         same(function(x), f(x))
     assert [str(warning.message) for warning in seen] == [text] and seen[0].lineno == line
+    assert function.explain().splitlines()[1:] == ["runs in NumPy:", f"  {text.removeprefix('runs in NumPy: ')}"]
     monkeypatch.setattr("tilewright.trace.trace", None)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
