@@ -22,9 +22,9 @@ from examples import examples
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from tilewright.decorator import JitFunction
+from tilewright.ops import FUNCTIONS
 from tilewright.ops.stage_rows import METHOD_ROWS, ROWS, SOURCE_FIRST, WRITTEN
 from tilewright.ops.stages import name_of_callee
-from tilewright.symbolic.registry import FUNCTIONS
 
 pytestmark = pytest.mark.compile
 
