@@ -173,9 +173,8 @@ Model(2.0).apply(x)
 
 def test_several_functions_and_one_that_no_module_can_have(tmp_path):
     (tmp_path / "s.py").write_text(MARKED + "total(x.reshape(-1, 3))\n")
-    done = autotune(
-        "s.py", "--budget", "8s", cwd=tmp_path
-    )  # shared by two functions, on a machine that runs other tests
+    # The budget is shared by two functions, on a machine that runs other tests.
+    done = autotune("s.py", "--budget", "8s", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "s_tuned: from s_tuned import total\n" in done.stdout
     assert "apply: tuned and stored, but the module holds one function, and not this one" in done.stdout

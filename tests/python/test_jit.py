@@ -368,9 +368,8 @@ def test_for_args_passes_the_functions_own_errors_and_names_ours(monkeypatch):
     from tilewright.ops import FUNCTIONS  # with its rules, whichever test is first
 
     scope = {}
-    exec(
-        compile("def broken(tracer, x): return {}['a defect']", tilewright.__file__, "exec"), scope
-    )  # a statement of ours
+    ours = compile("def broken(tracer, x): return {}['a defect']", tilewright.__file__, "exec")
+    exec(ours, scope)
 
     def own(x):
         raise LookupError("the function's own")

@@ -127,9 +127,8 @@ class Calls(Part):
                     raise given.refused()
             return self.call(node, function, args, kwargs)
         except TraceError as error:
-            is_ours = isinstance(
-                function, (GeneratorMethod, Followed, Vectorized)
-            )  # of what stands for an object of the run
+            # Of what stands for an object of the run.
+            is_ours = isinstance(function, (GeneratorMethod, Followed, Vectorized))
             # A watched call is handed the generator itself.
             is_ours |= any(isinstance(one, ast.GeneratorExp) for one in node.args)
             may_be = not is_ours and error.is_of(evaluated) and not self._is_within(error.recursive)

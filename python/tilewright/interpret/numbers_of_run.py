@@ -85,11 +85,12 @@ def _refuse_number_of_numpys(function: Any, number: Any) -> None:
     """What NumPy's numbers have no method for: trunc() of all but float64, which is Python's float, round() of bools and arrays."""
     if not isinstance(number, SymArray) or number.kinds:
         return
-    has = function is not round and function is not math.trunc
     if function is math.trunc:
         has = number.is_scalar and number.dtype == FLOAT64
     elif function is round:
         has = number.is_scalar and number.dtype != BOOL
+    else:
+        has = True
     if not has:
         owner = f"numpy.{number.dtype.type.__name__}" if number.is_scalar else "numpy.ndarray"
         raise TypeError(f"type {owner} doesn't define __{function.__name__}__ method")

@@ -45,9 +45,8 @@ class State:
     traversed: list[Any] = field(default_factory=list)  # what loops around go through
     cells: dict[tuple[str, int, int], dict[str, Any]] = field(default_factory=dict)  # of loops around, by their places
     at_yield: Callable[[Any], None] | None = None  # of the generator that is about to run
-    entered: tuple[Any, Any] | None = (
-        None  # by which call in the source the function is that is about to run, and itself
-    )
+    # By which call in the source the function is that is about to run, and itself.
+    entered: tuple[Any, Any] | None = None
     # Of each context manager around: dicts from outside that it changes, as they were before, and why not to leave them so.
     changes: list[dict[int, tuple[Any, Any, TraceError]]] = field(default_factory=list)
     advanced: list[Any] | None = None  # iterators of which a loop takes items that Python may not ask for

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..described_results import Argument, Array, Seen, leaves_of
 from ..kinds_of_values import arrays_in
+from ..operations import VIEWS
 from ..symbolic.arrays import SymArray
 from ..symbolic.graph import Value
 from ..symbolic.tracer import Tracer
@@ -21,12 +22,11 @@ _BY_STRIDES = frozenset(
 _OPTIONS = frozenset(("copy", "order"))  # of array(), asarray(), astype(), ravel() and others
 _ATTRIBUTES = frozenset(("shape", "strides", "dtype"))  # which may be set where memory allows it
 _MOST_CALLS = 3
-_VIEWS = ("index", "transpose", "reshape", "broadcast_to")
 
 
 def shows_an_argument(value: Value) -> bool:
     """Whether a program may have an argument's memory in its place."""
-    while value.operation in _VIEWS or (value.operation == "cast" and value.dtype == value.operands[0].dtype):
+    while value.operation in VIEWS or (value.operation == "cast" and value.dtype == value.operands[0].dtype):
         value = value.operands[0]
     return value.is_argument
 
