@@ -386,6 +386,19 @@ def test_for_args_passes_the_functions_own_errors_and_names_ours(monkeypatch):
         tilewright.jit(f).for_args(points(300))
 
 
+@pytest.mark.parametrize("strict", [False, True])
+def test_an_error_of_the_functions_own_is_told_alone(strict):
+    @tilewright.jit(strict=strict)
+    def f(x, y):
+        return x @ y + 1
+
+    for args, kind in (((points(3), points(5)), ValueError), ((points(3),), TypeError)):
+        for _ in range(2):
+            with pytest.raises(kind) as seen:
+                f(*args)
+            assert seen.value.__context__ is None and seen.value.__cause__ is None
+
+
 def test_copy_modes_of_numpy():
     def copied(x, y):
         a = np.array(x, copy=np._CopyMode.IF_NEEDED)
