@@ -5,14 +5,14 @@ from __future__ import annotations
 import itertools
 import sys
 import types
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
 
 from .. import callees, effects
-from ..described_results import Array, Held, helds_in, leaves_of, rebuilt
+from ..described_results import Array, Held, Seen, helds_in, leaves_of, rebuilt
 from ..kinds_of_values import arrays_in, is_object, kind_of_object, kind_of_plain
 from ..pure_functions import PureFunction, is_decided_by_data
 from ..symbolic.argument import HeldElsewhere
@@ -39,18 +39,14 @@ def seen_stage(tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dict[
     refuse_other_layouts(tracer, function, args, kwargs)
     args, kwargs = _one_for_each_array([args, kwargs], [])
     name = name_of_callee(function)
-    try:
+    with _refused_by_name(tracer, name):
         _refuse_without_text([args, kwargs])  # a function that the call makes is another one in each call: never seen
-    except NoTextError as error:
-        raise tracer.error(f"{name}() between kernels", f"an argument, of type {error}") from None
     try:
         given = callees.seen(function, args, kwargs, lambda value: _kind_of(tracer, value))
     except callees.NotSeen as missing:
         if effects.is_out_of_sight(missing.key, tracer.cache["function"].__code__):
             raise tracer.error(f"{name}()", "the calls that were watched do not show what it gives") from None
-        raise tracer.error_of(
-            CalleeNotSeen, f"{name}() was not called yet; what it gives is seen when it is", "Call the function once."
-        ) from None
+        raise _not_called_yet(tracer, name) from None
     except TypeError as error:
         raise tracer.error(f"{name}()", f"it is no stage between kernels, for {error}") from None
     if is_decided_by_data(function) and any(_is_complex(leaf) for leaf in leaves_of(given)):
@@ -60,8 +56,21 @@ def seen_stage(tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dict[
         )
     shapes = [Like(tracer, array).shape for array in arrays_in((args, kwargs))]
     callee = function.__wrapped__ if isinstance(function, PureFunction) else function
-    try:
+    with _refused_by_name(tracer, name):
         return add_stage(tracer, name, callee, args, kwargs, _given(given, shapes), is_users=True)
+
+
+def _not_called_yet(tracer: Tracer, name: str) -> CalleeNotSeen:
+    return tracer.error_of(
+        CalleeNotSeen, f"{name}() was not called yet; what it gives is seen when it is", "Call the function once."
+    )
+
+
+@contextmanager
+def _refused_by_name(tracer: Tracer, name: str) -> Iterator[None]:
+    """An argument that a stage's text cannot say is an error that names the callee."""
+    try:
+        yield
     except NoTextError as error:
         raise tracer.error(f"{name}() between kernels", f"an argument, of type {error}") from None
 
@@ -91,27 +100,10 @@ def effect_stage(  # noqa: PLR0917
     handed = list(arrays_in((args, kwargs)))
     args, kwargs = _with_functions(_one_for_each_array([args, kwargs], []), functions)
     name = name_of_callee(function)
-    try:
-        found = callees.seen((function, way), args, kwargs, lambda value: _kind_of(tracer, value))
-    except callees.NotSeen as missing:
-        is_unreached = effects.ask(function, way, tracer.cache["function"].__code__)
-        if missing.is_handed_others:
-            raise tracer.error(f"{name}() between kernels", "data decide the types of what it is handed") from None
-        unseen = tracer.error_of(
-            CalleeNotSeen, f"{name}() was not called yet; what it gives is seen when it is", "Call the function once."
-        )
-        if is_unreached and way in tracer.unreached:
-            raise tracer.error(f"{name}()", "the calls that were watched did not come there") from None
-        raise (Unreached(unseen, way) if is_unreached else unseen) from None
-    except TypeError as error:
-        raise tracer.error(f"{name}()", f"it is no stage between kernels, for {error}") from None
+    found = _seen_on_the_way(tracer, name, (function, way), args, kwargs)
     refuse_uncertain_views(tracer, name, handed, found)
     arrays = list(arrays_in((args, kwargs)))
-    in_memory = {id(one): one for one in arrays if is_in_memory(one)}.values()
-    if any(_share_memory(tracer, one, other) for one, other in itertools.combinations(in_memory, 2)) or any(
-        not one.shape and sum(one is other for other in arrays) > 1 for one in in_memory
-    ):
-        raise tracer.error(f"{name}()", "two of its arguments share memory, and it may write them")
+    _refuse_shared(tracer, name, arrays)
     written = [arrays[k] for k in found.written]
     if any(not isinstance(array, SymArray) or array.is_scalar for array in written):
         raise tracer.error(f"{name}()", "it writes an array that no argument of the compiled function leads to")
@@ -126,10 +118,8 @@ def effect_stage(  # noqa: PLR0917
         raise tracer.error(f"{name}()", "it keeps an array that it is handed, which may be written later")
     effect = kind(function, way, found.gives, found.written, tracer.places, run or function, functions, found.kept)
     order = Order(tracer.cache[EFFECTS], behind=tracer.checked)
-    try:
+    with _refused_by_name(tracer, name):
         pieces = add_stage(tracer, name, effect, args, kwargs, gives, order)
-    except NoTextError as error:
-        raise tracer.error(f"{name}() between kernels", f"an argument, of type {error}") from None
     text = next(text for text, stage in tracer.stages.items() if stage.callee is effect)
     result = f"held[{text.rpartition(' as ')[2]!r}]"
     called = tracer.cache[EFFECTS].read()
@@ -149,20 +139,40 @@ def effect_stage(  # noqa: PLR0917
     return rebuilt(found.gives, iter(pieces), arrays, iter(stands))
 
 
+def _seen_on_the_way(
+    tracer: Tracer, name: str, called: tuple[Any, Way], args: Sequence[Any], kwargs: dict[str, Any]
+) -> Seen:
+    """What such calls did that were watched, of a function on its way."""
+    function, way = called
+    try:
+        return callees.seen(called, args, kwargs, lambda value: _kind_of(tracer, value))  # type: ignore[no-any-return]
+    except callees.NotSeen as missing:
+        is_unreached = effects.ask(function, way, tracer.cache["function"].__code__)
+        if missing.is_handed_others:
+            raise tracer.error(f"{name}() between kernels", "data decide the types of what it is handed") from None
+        if is_unreached and way in tracer.unreached:
+            raise tracer.error(f"{name}()", "the calls that were watched did not come there") from None
+        unseen = _not_called_yet(tracer, name)
+        raise (Unreached(unseen, way) if is_unreached else unseen) from None
+    except TypeError as error:
+        raise tracer.error(f"{name}()", f"it is no stage between kernels, for {error}") from None
+
+
+def _refuse_shared(tracer: Tracer, name: str, arrays: Sequence[Any]) -> None:
+    """Arrays that share memory with each other, and those of no dimensions that are there twice: operands are numbers."""
+    in_memory = {id(one): one for one in arrays if is_in_memory(one)}.values()
+    share = any(_share_memory(tracer, one, other) for one, other in itertools.combinations(in_memory, 2))
+    if share or any(not one.shape and sum(one is other for other in arrays) > 1 for one in in_memory):
+        raise tracer.error(f"{name}()", "two of its arguments share memory, and it may write them")
+
+
 def _is_the_functions(value: Any) -> bool:
     """Whether it is an array of the compiled function's own."""
     if not is_in_memory(value):
         return False
     storage = value.storage
-    others = (
-        storage.argument,
-        storage.chosen_from,
-        storage.may_be,
-        storage.elements_of,
-        storage.part_of,
-        storage.shown,
-    )
-    return not any(others)
+    its_own = not (storage.argument or storage.chosen_from or storage.may_be)
+    return its_own and not (storage.elements_of or storage.part_of or storage.shown)
 
 
 def _share_memory(tracer: Tracer, one: SymArray, other: SymArray) -> bool:
