@@ -295,12 +295,16 @@ class Interpreter(Part):
                     self.variables.name_value(target.value.id, owner)
                 return
             self.variables.refuse_plain(owner, key)
-            self.refuse_outer(node, owner, f"changing {ast.unparse(target.value)} in place")
+            stays = type(owner) in (list, dict) and _is_array_at(owner, key)  # which is written, and not the container
+            if not stays:
+                self.refuse_outer(node, owner, f"changing {ast.unparse(target.value)} in place")
             self.variables.refuse_traced_in_plain(node, owner, key, None)
             held = owner[key]
             value = self.evaluate(node.value)
             self.variables.refuse_traced_in_plain(node, owner, key, value)
-            owner[key] = self.expressions.in_place(node.op, held, value)
+            result = self.expressions.in_place(node.op, held, value)
+            if not stays or result is not held:
+                owner[key] = result
         else:
             owner = self.evaluate(target.value)
             held = self.calls.get_attribute(target, owner, target.attr)
@@ -431,6 +435,15 @@ class Interpreter(Part):
                 del owner[key]
             else:
                 raise self.error(node, f"del {ast.unparse(target)}", "objects are only read in a compiled function")
+
+
+def _is_array_at(owner: Any, key: Any) -> bool:
+    """Whether a list or dict has an array there that may be written in place."""
+    try:
+        held = owner[key]
+    except (LookupError, TypeError):
+        return False
+    return isinstance(held, SymArray) and not held.is_scalar
 
 
 def _statement_name(node: ast.stmt) -> str:
