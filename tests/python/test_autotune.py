@@ -293,7 +293,7 @@ def test_doctor_says_which_passes_are_off_and_refuses_unknown_ones(tuned, monkey
 
 
 def test_ctrl_c_keeps_the_best_so_far(place):
-    process = place.start("line.py", "--budget", "120s")
+    process = place.start("line.py", "--budget", "120s", "--target", "x86-64")
     for line in process.stderr:
         if "best" in line and "NumPy" in line:
             break
@@ -307,7 +307,7 @@ def test_ctrl_c_keeps_the_best_so_far(place):
 
 
 def test_after_kill_9_the_search_goes_on(place):
-    process = place.start("line.py", "--budget", "120s")
+    process = place.start("line.py", "--budget", "120s", "--target", "x86-64")
     seen = 0
     for line in process.stderr:
         seen += "best" in line and "NumPy" in line
@@ -316,7 +316,7 @@ def test_after_kill_9_the_search_goes_on(place):
     process.kill()
     process.communicate(timeout=60)
     assert not (place.folder / "line_tuned").exists()
-    out, _ = place.run("line.py", "--budget", "2s")
+    out, _ = place.run("line.py", "--budget", "2s", "--target", "x86-64")
     assert re.search(r"and [1-9]\d* known from before", out), out
     stale = [p for p in os.listdir("/dev/shm") if p.startswith(f"tilewright-data-{os.getuid()}-{process.pid}-")]
     assert stale == []
@@ -352,7 +352,7 @@ def test_several_scripts_end_in_a_summary(place):
         "import numpy as np\ndef scaled(x):\n    return x * 2 + 1\nscaled(np.arange(500_000.0))\n"
     )
     (place.folder / "more" / "c.py").write_text("raise ValueError('broken')\n")
-    out, err = place.run("line.py", "more", "--budget", "1s", code=3)
+    out, err = place.run("line.py", "more", "--budget", "1s", "--target", "x86-64", code=3)
     lines = out.splitlines()
     assert lines[0].split() == ["script", "exit", "time", "gain"]
     assert re.fullmatch(r"line\.py +0 +[\d.]+ m?s +[\d.]+x  line: NumPy .*", lines[1]), lines[1]
