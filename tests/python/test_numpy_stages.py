@@ -671,7 +671,7 @@ def has_its_row_first(line: str) -> bool:
 def is_a_stage(line: str) -> bool:
     called = {name_of_callee(function) for function in functions_in(line) if function in ROWS}
     example = Example(dtypes_of(line)[-1], {"n": 3, "m": 2, "k": 2})
-    specialization = jitted(line).for_args(*arguments(line, example))
+    specialization, _ = jitted(line).specialize(tuple(arguments(line, example)), {})
     return any(stage.startswith(tuple(called)) for stage in specialization.traced.stages)
 
 
