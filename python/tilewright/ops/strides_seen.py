@@ -39,8 +39,8 @@ def refuse_other_layouts(tracer: Tracer, function: Any, args: Any, kwargs: Any) 
     for array in arrays_in((args, kwargs)):
         if not isinstance(array, SymArray) or array.is_scalar or array.is_c_contiguous():
             continue
-        # Of complex numbers and of what is broadcast a callee gets new memory.
-        is_new = array.dtype.kind == "c" or any(view.operation == "broadcast_to" for view in array.chain)
+        # Of complex numbers, and of all views but of the same axes in another order, a callee gets new memory.
+        is_new = array.dtype.kind == "c" or any(view.operation != "transpose" for view in array.chain)
         if array.storage.argument is not None and not is_new and shows_an_argument(array.read()):
             continue
         tracer.need_layout(array.storage.argument)

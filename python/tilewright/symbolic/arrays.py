@@ -381,6 +381,14 @@ class SymArray(ArrayLike):
             "Copy it where it is chosen (.copy()).",
         )
 
+    def begin_write(self) -> None:
+        """NumPy asks whether it may write also where it writes no element."""
+        argument = self.storage.argument
+        if argument is not None:
+            self.tracer.written[argument.name] = argument.path
+        if self.storage.read_only or any(view.operation == "broadcast_to" for view in self.chain):
+            raise ValueError("assignment destination is read-only")
+
     def write(self, value: Value) -> None:
         """Replace all that this array shows; `value` has its dtype and its shape."""
         argument = self.storage.argument
@@ -392,11 +400,8 @@ class SymArray(ArrayLike):
                 "only arrays that are passed in are written in place",
                 f"Pass it as an argument, or work on a copy ({name}.copy()).",
             )
-        if self.storage.read_only:
-            raise ValueError("assignment destination is read-only")
+        self.begin_write()
         for view in self.chain:
-            if view.operation == "broadcast_to":
-                raise ValueError("assignment destination is read-only")
             if view.uncertain:
                 raise self._of_no_layout(
                     "writing through a reshaped array", "Write before the reshape, or take a .copy()."
@@ -421,8 +426,6 @@ class SymArray(ArrayLike):
                 "whose memory it is depends on the data",
                 "Write into a copy (.copy()), or before the loop or branch.",
             )
-        if argument is not None:
-            self.tracer.written[argument.name] = argument.path
         self.storage.value = self._rebuilt(self.storage.value, self.chain, value)
         self.storage.version += 1
 
