@@ -46,7 +46,7 @@ from .staged_cells import ChangesShape
 from .staged_lists import StagedList
 from .staged_texts import StagedText
 from .state import Part, State
-from .tables import has_key, item_of
+from .tables import has_key, item_of, same_items
 from .variables import Variables
 
 _NAMES: dict[type[ast.operator], str] = {
@@ -316,6 +316,13 @@ class Expressions(Part):
                                  "its elements are known only when the compiled function runs",
                                  "Use comparisons of arrays.")  # fmt: skip
             result = (left in right) == isinstance(operation, ast.In)
+        elif (
+            isinstance(operation, (ast.Eq, ast.NotEq))
+            and (same := same_items(self.tracer, left, right)) is not NotImplemented
+        ):
+            if isinstance(operation, ast.NotEq):
+                same = not same if type(same) is bool else self.negated(node, same)
+            result = same
         else:
             result = _COMPARE[type(operation)](left, right)
         return self._go_on(node, position, right, result)
