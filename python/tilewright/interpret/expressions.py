@@ -320,9 +320,10 @@ class Expressions(Part):
             isinstance(operation, (ast.Eq, ast.NotEq))
             and (same := same_items(self.tracer, left, right)) is not NotImplemented
         ):
-            if isinstance(operation, ast.NotEq):
-                same = not same if type(same) is bool else self.negated(node, same)
-            result = same
+            if type(same) is bool:
+                return self._go_on(node, position, right, same == isinstance(operation, ast.Eq))
+            same = same if isinstance(operation, ast.Eq) else self.negated(node, same)
+            return self._go_on(node, position, right, same)
         else:
             result = _COMPARE[type(operation)](left, right)
         return self._go_on(node, position, right, result)
