@@ -322,8 +322,8 @@ class Expressions(Part):
         ):
             if type(same) is bool:
                 return self._go_on(node, position, right, same == isinstance(operation, ast.Eq))
-            same = same if isinstance(operation, ast.Eq) else self.negated(node, same)
-            return self._go_on(node, position, right, same)
+            negated = self.negated(node, same)
+            return self._go_on(node, position, right, same if isinstance(operation, ast.Eq) else negated)
         else:
             result = _COMPARE[type(operation)](left, right)
         return self._go_on(node, position, right, result)

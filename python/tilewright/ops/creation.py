@@ -13,7 +13,7 @@ import numpy as np
 from ..symbolic.arrays import Storage, SymArray, View
 from ..symbolic.fitting import fitting
 from ..symbolic.from_data import MOST_ELEMENTS, is_run_int, size_from_data, value_of_int
-from ..symbolic.graph import BOOL, WHOLE, Slice, Value
+from ..symbolic.graph import WHOLE, Slice, Value
 from ..symbolic.known import known_value
 from ..symbolic.number import described
 from ..symbolic.registry import provides, rule
