@@ -226,13 +226,18 @@ class LoopStatements(Part):
             updates = sum(value.operation == "update" for value in self.tracer.blocks[-1].values)
             if updates > trace_limits.MAX_UNROLLED_UPDATES:
                 raise why or BeginAgain(outermost)
-        if self.tracer.blocks[-1].reductions() <= trace_limits.MAX_UNROLLED_REDUCTIONS:
+        block = self.tracer.blocks[-1]
+        if block.reductions() > trace_limits.MAX_UNROLLED_REDUCTIONS:
+            what = f"{trace_limits.MAX_UNROLLED_REDUCTIONS} reductions"
+        elif block.long_kernels(trace_limits.LEAST_OF_KERNEL) > trace_limits.MAX_UNROLLED_KERNELS:
+            what = f"{trace_limits.MAX_UNROLLED_KERNELS} kernels between calls"
+        else:
             return
         if (why := self.tracer.unrolled.get(self.place(node))) is not None:
             raise why  # what keeps it from staying a loop, which would compile
         self.tracer.keep_a_short_loop(0)
         raise self.error(
-            node, f"loops: more than {trace_limits.MAX_UNROLLED_REDUCTIONS} reductions of a loop that is unrolled",
+            node, f"loops: more than {what} of a loop that is unrolled",
             "these do not compile in useful time", "Leave the loop out of the compiled function.",
         )  # fmt: skip
 

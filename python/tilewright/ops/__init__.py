@@ -42,7 +42,7 @@ from . import (  # noqa: F401  (each fills the registry)
     stages,
     trimmed,
 )
-from .creation import scalar_constructor
+from .creation import check_fit, scalar_constructor
 from .elementwise import apply_ufunc, python_scalar_cast
 from .operands import is_symbolic
 from .seen_stages import seen_stage
@@ -59,6 +59,8 @@ def call_numpy(tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dict[
                 return array
             if function in (np.concatenate, np.hstack) and array.ndim == 2:
                 return array.reshape(-1)
+        if function in (np.array, np.asarray, np.asanyarray):
+            check_fit(tracer, array, kwargs.get("dtype", args[1] if len(args) > 1 else None))
         args = (array, *args[1:])
     before = tracer.made
     try:
