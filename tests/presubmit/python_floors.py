@@ -13,7 +13,7 @@ from pathlib import Path
 
 # From the lowest up: what it is, and its modules and folders. python/README.md says what each is for.
 FLOORS: dict[str, str] = {
-    "ground": "__init__ callees checks device_code devices effects errors failed_traces forks guards held_elsewhere lent logs machine native operations outside_values quantities recording settings taken_ways"
+    "ground": "__init__ callees checks device_code devices effects errors failed_traces forks guards held_elsewhere lent logs machine native operations outside_values own_attributes quantities recording settings taken_ways"
               " signatures strided_copies structure thread_budget work_folders",
     "symbolic": "known symbolic",
     "ops": "ops",

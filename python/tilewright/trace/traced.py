@@ -17,7 +17,6 @@ from ..errors import TraceError
 from ..guards import VALUE_KINDS, Missing, PythonGuard, follow, guard_holds, path_text
 from ..interpret.arguments import Inputs
 from ..interpret.array_lists import ArrayList, FormOfList
-from ..interpret.carried import attributes_of
 from ..interpret.frame import BeginAgain, FirstApart, Pending, ReadBehind
 from ..interpret.generators import OFFSET_BITS, at_most
 from ..interpret.handed_arrays import HandedArray
@@ -37,6 +36,7 @@ from ..interpret.unknown_callees import EffectsAreStages, begin_effects, end_eff
 from ..ops.elementwise import copied
 from ..ops.operands import is_symbolic, known_key
 from ..ops.stages import materialized, of_its_kind
+from ..own_attributes import attributes_of
 from ..signatures import own_signature
 from ..structure import ZERO_DIMENSIONAL, Made, ViewSteps
 from ..symbolic.argument import Argument, HeldElsewhere
