@@ -63,7 +63,8 @@ Bunch: Any = type(
     "Bunch",
     (tuple,),
     {name: _space[name] for name in ("__new__", "__init__", "__setattr__")}
-    | {"_fields": ("statistic", "pvalue"), "statistic": property(lambda self: self[0])},
+    | {"_fields": ("statistic", "pvalue"), "statistic": property(lambda self: self[0])}
+    | {"df": property(lambda self: self.__dict__["df"])},
 )
 
 

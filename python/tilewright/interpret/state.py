@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import TraceError
+from ..own_attributes import attributes_of, hold, let_go
 from ..symbolic.arrays import SymArray
 from ..symbolic.located import LEAVE_IT_OUT, NO_RULE
 from ..symbolic.number import described
@@ -20,7 +21,7 @@ from ..symbolic.scalars import SymInt
 from ..symbolic.tracer import Tracer
 from ..taken_ways import Branch, Site, Way
 from .arguments import Inputs
-from .carried import attributes_of, may_change, memory_of
+from .carried import may_change, memory_of
 from .carried_attributes import LoopAttributes, put_in_order
 from .frame import Frame
 from .plain_arrays import WrittenWithTraced, place_of
@@ -133,9 +134,9 @@ class Part:
             self.frame.variables = variables
             for one, attributes in objects:
                 for name in attributes_of(one).keys() - attributes.keys():
-                    object.__delattr__(one, name)
+                    let_go(one, name)
                 for name, held in attributes.items():
-                    object.__setattr__(one, name, held)
+                    hold(one, name, held)
                 put_in_order(one, list(attributes))
             for memory in memories:
                 memory.storage.value, memory.storage.version = memory.value, memory.version

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from ..interpret.array_lists import ArrayList
-from ..interpret.carried import attributes_of
 from ..interpret.frame import Pending
 from ..interpret.kept_objects import KeptObject
 from ..interpret.plain_arrays import PlainResults
@@ -20,6 +19,7 @@ from ..ops.elementwise import copied
 from ..ops.held_by_stages import of_its_kind
 from ..ops.operands import is_symbolic, known_key
 from ..ops.stages import materialized
+from ..own_attributes import attributes_of
 from ..structure import ZERO_DIMENSIONAL, Made
 from ..symbolic.argument import HeldElsewhere
 from ..symbolic.arrays import Storage, SymArray
