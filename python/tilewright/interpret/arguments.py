@@ -21,7 +21,6 @@ from typing import Any
 import numpy as np
 
 from .. import _face
-from ..callees import is_of_numbers
 from ..devices import UnknownDtype, is_placed, stand_in
 from ..errors import TraceError
 from ..guards import (
@@ -34,8 +33,10 @@ from ..guards import (
     path_text,
     root_text,
 )
+from ..kinds_of_values import is_of_numbers
 from ..lent import can_be_handed
 from ..ops.grids import is_builder
+from ..own_attributes import attributes_of, hold
 from ..symbolic.argument import STEPS_INTO, Argument
 from ..symbolic.arrays import Storage, SymArray
 from ..symbolic.graph import Value
@@ -45,7 +46,6 @@ from ..symbolic.sizes import Size
 from ..symbolic.stages import HandedAsList
 from ..symbolic.symbols import free_name
 from ..symbolic.tracer import Tracer
-from .carried import attributes_of
 from .generators import SymGenerator
 from .loaded import PATH as PATH_OF_MODULES
 from .loaded import LoadedModules
@@ -552,7 +552,7 @@ class Inputs:
         for name, held in attributes_of(value).items():
             if name in names:
                 stand_in.before[name] = one = self.make(held, (*path, ("attribute", name)), is_parameter=False)
-                object.__setattr__(made, name, one)
+                hold(made, name, one)
         return made
 
     def _tell_apart(self, value: Any, path: Path) -> None:

@@ -18,11 +18,12 @@ from typing import Any
 
 from ..guards import Path, PythonGuard, path_text
 from ..outside_values import names_in
+from ..own_attributes import attributes_of
 from ..symbolic.arrays import SymArray
 from ..symbolic.graph import unchanged
 from ..symbolic.refusals import SetsAttribute
 from ..symbolic.tracer import Tracer
-from .carried import MISSING, attributes_of
+from .carried import MISSING
 from .carried_attributes import is_same
 from .frame import Pending
 
