@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from .. import effects
 from ..guards import Path, PythonGuard, path_text
 from ..outside_values import names_in
 from ..own_attributes import attributes_of
@@ -87,9 +88,9 @@ def changes_of(tracer: Tracer, writes: bool) -> list[dict[str, Any]]:
     found = [one.changes() for one in tracer.stand_ins]
     _refuse_one_of_a_loop(tracer, [held for new in found for held in new.values()])
     set_at = min((one.set_at for one, new in zip(tracer.stand_ins, found, strict=True) if new), default=None)
-    if set_at is not None and tracer.effects_are_stages:
+    if set_at is not None and (seeing := effects.names_of_seeing(tracer.stages)):
         raise tracer.error(
-            "setting attributes beside a call of a function that is not known to be pure",
+            f"setting attributes beside a call of {seeing}, not known to be pure",
             "it may see the object, which holds them only when the compiled function has ended",
             "Declare a pure function so with @tilewright.stage, or set them at the caller.",
         )
