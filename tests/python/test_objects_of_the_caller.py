@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 import tilewright
+from attack_objects import compared
 from objects_seen import seen
 from tilewright.errors import TraceError
 
@@ -481,3 +482,56 @@ def test_one_dict_at_two_places_is_pythons() -> None:
     one = {"u": np.zeros(3)}
     with pytest.warns(tilewright.FallbackWarning):
         assert compiled(one, one, 1.5) == 4.5
+
+
+@pytest.mark.parametrize("seed", [11, 12, 63, 89])
+def test_random_methods(seed) -> None:
+    """Those that once left another order of attributes, or copies for views and for arrays that changed places."""
+    assert compared(seed, strict=False) == "alike"
+
+
+# ---- arrays of objects, written in regions ----------------------------------------------------------------------------
+
+
+class Network:
+    def __init__(self) -> None:
+        self.params, self.field = made_params(), Field()
+        self.rate = 0.1
+
+    def steps(self, n):
+        for _ in range(n):
+            self.field.diffuse()
+
+    def descend(self, n):
+        total = self.params["W"].sum()
+        for _ in range(n):
+            self.params["W"] -= self.rate * self.params["W"]
+            self.params["b"][1:] += 1
+        return total
+
+    def leap(self, n):
+        for _ in range(n):
+            self.field.leapfrog(0.01)
+            self.field.t += 1
+
+    def where_data_say(self, x):
+        if x.sum() > 0:
+            self.field.u[2:4] = x[:2]
+        return self.field.u.sum()
+
+
+class Guarded(Network):
+    def __setattr__(self, name, value):
+        object.__setattr__(self, name, value)
+
+
+@pytest.mark.parametrize(
+    ("name", "args"),
+    [("steps", (70,)), ("descend", (70,)), ("leap", (70,)), ("where_data_say", (x3,)), ("where_data_say", (-x3,))],
+)
+def test_arrays_that_regions_write(name, args) -> None:
+    assert_alike(getattr(Network, name), lambda: (Network(), *args))
+    with pytest.raises(
+        TraceError, match="changing self in a loop or branch of the run; objects of the class Guarded are"
+    ):
+        tilewright.jit(getattr(Network, name), strict=True)(Guarded(), *args)

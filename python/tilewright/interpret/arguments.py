@@ -50,7 +50,7 @@ from .generators import SymGenerator
 from .loaded import PATH as PATH_OF_MODULES
 from .loaded import LoadedModules
 from .pure import has_own_operators, is_generic_by_itself, is_named_tuple
-from .set_objects import StandIn, contents_of, stand_in_of
+from .set_objects import StandIn, can_be_stood_for, contents_of, stand_in_of
 from .staged_draws import StagedGenerator, of_the_caller
 from .vectorized import ATTRIBUTES, vectorized
 
@@ -544,6 +544,12 @@ class Inputs:
 
     def _stand_in(self, value: Any, path: Path) -> Any:
         """An object of the function's own in the place of one whose attributes it sets."""
+        if not can_be_stood_for(type(value)):
+            raise self.tracer.error(
+                f"changing {path_text(path)} in a loop or branch of the run",
+                f"objects of the class {type(value).__name__} are only read in a compiled function",
+                "Pass its arrays as arguments.",
+            )
         made = object.__new__(type(value))
         self.tracer.made_objects[id(made)] = made
         stand_in = StandIn(self.tracer, path, value, made)

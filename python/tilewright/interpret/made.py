@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import abc
 import ast
 import dataclasses
 import inspect
@@ -11,7 +10,6 @@ from collections.abc import Callable
 from typing import Any
 
 from ..guards import Same
-from ..outside_values import is_of_a_statement
 from ..own_attributes import attributes_of, hold
 from ..symbolic.arrays import SymArray
 from ..symbolic.stages import ON_DEVICE
@@ -19,12 +17,9 @@ from .carried import MISSING
 from .carried_attributes import AttributeNeeded, is_same, set_attribute
 from .frame import Pending
 from .pure import is_of_namedtuple
-from .set_objects import begin_with_stand_in, stand_in_of
+from .set_objects import begin_with_stand_in, can_be_stood_for, is_plain, own_ways_of, stand_in_of
 from .source import source_of
 from .state import Part, State
-
-# Methods by which a class decides itself what making an object, or reading and setting its attributes, means.
-_OWN_WAYS = ("__new__", "__getattribute__", "__getattr__", "__setattr__", "__delattr__", "__del__")
 
 
 class MadeObjects(Part):
@@ -40,10 +35,10 @@ class MadeObjects(Part):
         """Whether making an object is running __init__, and its attributes are what is set."""
         if is_bunch(cls) or cls is types.SimpleNamespace:
             return True
-        own_ways = _own_ways(cls)
+        own_ways = own_ways_of(cls)
         if _is_frozen(cls):
             own_ways -= {"__setattr__", "__delattr__"}
-        return not own_ways and _is_plain(cls)
+        return not own_ways and is_plain(cls)
 
     def make(self, node: ast.Call, cls: type, args: list[Any], kwargs: dict[str, Any]) -> Any:
         if is_bunch(cls):
@@ -134,6 +129,8 @@ class MadeObjects(Part):
         if stand_in is not None:
             stand_in.is_set()
         is_view = isinstance(value, SymArray) and bool(value.chain) and not value.is_scalar
+        if stand_in is not None and self.state.containers:
+            self.tracer.need_stand_ins(stand_in.path)
         if stand_in is not None and self.state.containers and is_view:
             self.refuse_in_region(node, owner, f"assigning a view to {ast.unparse(node)}")
         if stand_in is not None and self.state.containers and node.attr not in attributes_of(owner):
@@ -166,8 +163,14 @@ class MadeObjects(Part):
         """Raises SetsAttribute where one of the function's own objects can stand for an object of the caller."""
         path, cls = self.inputs.path_of(owner), type(owner)
         is_followed = self.inputs.is_object(owner) and self.tracer.checked is not None
-        can_be = _is_plain(cls) and not _own_ways(cls) - {"__new__"} and not issubclass(cls, BaseException)
-        if path is not None and is_followed and can_be and self.tracer.untaken is not ON_DEVICE:
+        is_passed = path is not None and path[0][0] == "parameter"
+        if (
+            path is not None
+            and is_passed
+            and is_followed
+            and can_be_stood_for(cls)
+            and self.tracer.untaken is not ON_DEVICE
+        ):
             raise begin_with_stand_in(self.tracer, path, owner)
 
     def super_of(self, node: ast.Call, args: list[Any]) -> Any:
@@ -208,15 +211,6 @@ def is_bunch(cls: type) -> bool:
     reads = cls.__getattribute__ is tuple.__getattribute__ and not hasattr(cls, "__getattr__")
     written = all(isinstance(one, types.FunctionType) and is_of_namedtuple(one) for one in (new, sets))
     return written and reads and isinstance(init, types.FunctionType)
-
-
-def _own_ways(cls: type) -> set[str]:
-    return {name for name in _OWN_WAYS if inspect.getattr_static(cls, name, None) is not getattr(object, name, None)}
-
-
-def _is_plain(cls: type) -> bool:
-    """Whether nothing but Python's statements made the class: its objects are what their attributes are."""
-    return type(cls) in (type, abc.ABCMeta) and all(base is object or is_of_a_statement(base) for base in cls.__mro__)
 
 
 def _is_frozen(cls: type) -> bool:

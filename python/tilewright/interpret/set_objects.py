@@ -10,6 +10,7 @@ has, of the attributes that the code names: of the others no input of the progra
 
 from __future__ import annotations
 
+import abc
 import inspect
 import types
 from collections.abc import Iterator
@@ -18,7 +19,7 @@ from typing import Any
 
 from .. import effects
 from ..guards import Path, PythonGuard, path_text
-from ..outside_values import names_in
+from ..outside_values import is_of_a_statement, names_in
 from ..own_attributes import attributes_of
 from ..symbolic.arrays import SymArray
 from ..symbolic.graph import unchanged
@@ -27,6 +28,9 @@ from ..symbolic.tracer import Tracer
 from .carried import MISSING
 from .carried_attributes import is_same
 from .frame import Pending
+
+# Methods by which a class decides itself what making an object, or reading and setting its attributes, means.
+_OWN_WAYS = ("__new__", "__getattribute__", "__getattr__", "__setattr__", "__delattr__", "__del__")
 
 
 @dataclass
@@ -143,3 +147,18 @@ def _codes_of(held: Any) -> Iterator[types.CodeType]:
     for one in (held.fget, held.fset) if isinstance(held, property) else (held,):
         if isinstance(one, types.FunctionType):
             yield one.__code__
+
+
+def can_be_stood_for(cls: type) -> bool:
+    """Whether an object of the function's own behaves as one of the class does."""
+    return is_plain(cls) and not own_ways_of(cls) - {"__new__"} and not issubclass(cls, BaseException)
+
+
+def own_ways_of(cls: type) -> set[str]:
+    """The methods of a class by which it decides itself what making an object, or reading and setting its attributes, means."""
+    return {name for name in _OWN_WAYS if inspect.getattr_static(cls, name, None) is not getattr(object, name, None)}
+
+
+def is_plain(cls: type) -> bool:
+    """Whether nothing but Python's statements made the class: its objects are what their attributes are."""
+    return type(cls) in (type, abc.ABCMeta) and all(base is object or is_of_a_statement(base) for base in cls.__mro__)

@@ -26,6 +26,7 @@ from .refusals import WrittenSelection
 from .registry import OPERATIONS
 from .scalars import int_of
 from .sizes import Size
+from .stages import ON_DEVICE
 from .trace_limits import MAX_UNROLLED_ITERATIONS
 from .tracer import Tracer
 
@@ -394,7 +395,8 @@ class SymArray(ArrayLike):
     def write(self, value: Value) -> None:
         """Replace all that this array shows; `value` has its dtype and its shape."""
         argument = self.storage.argument
-        if argument is not None and not argument.may_be_written:
+        is_copied = argument is not None and argument.kind == "hidden" and self.tracer.untaken is ON_DEVICE
+        if argument is not None and (is_copied or not argument.may_be_written):
             is_of_an_argument = argument.path[:1] and argument.path[0][0] == "parameter"
             name = path_text(argument.path) if is_of_an_argument else argument.name
             raise self.tracer.error(
@@ -402,6 +404,8 @@ class SymArray(ArrayLike):
                 "only arrays that are passed in are written in place",
                 f"Pass it as an argument, or work on a copy ({name}.copy()).",
             )
+        if argument is not None and argument.kind == "hidden" and len(self.tracer.blocks) > 1:
+            self.tracer.need_stand_ins(argument.path)
         self.begin_write()
         for view in self.chain:
             if view.uncertain:
