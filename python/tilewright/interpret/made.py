@@ -123,6 +123,9 @@ class MadeObjects(Part):
             path = (("object", Same(type(owner))), ("attribute", node.attr), ("attribute", "fset"))
             self.call_function(self.inputs.outside(path, held.fset), [owner, value], {})
             return
+        if hasattr(type(held), "__set__") and not isinstance(held, (property, types.MemberDescriptorType)):
+            raise self.error(node, f"assigning {ast.unparse(node)}, of which a {type(held).__name__} of the class decides what it means",
+                             "only properties are followed", "Return the value, and assign it at the caller.")  # fmt: skip
         is_plain = type(owner).__setattr__ is object.__setattr__
         if is_plain and is_same(attributes_of(owner).get(node.attr, MISSING), value):
             return
