@@ -53,6 +53,8 @@ def seen(value: Any) -> Seen:
             return type(value).__name__, [told(one, depth) for one in value]
         if isinstance(value, dict):
             return [(key, told(one, depth)) for key, one in value.items()]
+        if isinstance(value, np.random.Generator):
+            return str(value.bit_generator.state)
         number = numbers.setdefault(id(value), len(numbers))
         return number, type(value).__name__, told(vars(value), depth + 1) if depth < _DEEPEST else None
 

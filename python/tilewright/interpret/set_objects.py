@@ -85,7 +85,7 @@ def contents_of(container: Any) -> dict[Any, Any]:
     return dict(enumerate(container)) if type(container) is list else dict(container)
 
 
-def changes_of(tracer: Tracer, writes: bool) -> list[dict[str, Any]]:
+def changes_of(tracer: Tracer) -> list[dict[str, Any]]:
     """Behind the function: of each object that it sets attributes of those that are new. TraceError where a function that is
     called between could see the object, or raise something that NumPy would have to raise behind what was set, and cannot, for
     arrays are written: the call is not made again."""
@@ -98,7 +98,7 @@ def changes_of(tracer: Tracer, writes: bool) -> list[dict[str, Any]]:
             "it may see the object, which holds them only when the compiled function has ended",
             "Declare a pure function so with @tilewright.stage, or set them at the caller.",
         )
-    if set_at is not None and writes and tracer.last_call >= set_at:
+    if set_at is not None and tracer.written and tracer.last_call >= set_at:
         raise tracer.error(
             "setting attributes, and writing into arrays, before NumPy or a library computes something",
             "what that raises would find the object as it was, and the arrays as they are then",

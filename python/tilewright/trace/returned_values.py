@@ -47,7 +47,7 @@ class ReturnedValues:
         self._inputs = tracer.cache["inputs"]
         self._shared = SharedMemory(tracer)
         self._plain = PlainResults(tracer)
-        new = changes_of(tracer, writes)  # of the caller's objects
+        new = changes_of(tracer)  # of the caller's objects
         self.sets = any(new)
         self._result, self._writes = result, writes or self.sets
         self._arrays: list[SymArray] = []
