@@ -632,6 +632,10 @@ def _finish(function: Any, tracer: Tracer, result: Any, contract: str, traced_by
             return add_leaf(type(item.hint).__name__, item.value)
         own = item is not result and not tracer.cache["inputs"].is_outer(item)  # made at each call
         own = own or _holds_made(tracer, item)
+        if isinstance(item, (list, dict)):
+            if id(item) in objects:
+                reasons.append(f"it returns one {type(item).__name__} twice")
+            objects[id(item)] = item
         if isinstance(item, (tuple, list)) and (own or is_symbolic(item)):
             if type(item) not in (tuple, list) and not is_named_tuple(type(item)):
                 reasons.append(f"it returns a {type(item).__name__}")
