@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 import tilewright
 import tilewright.trace  # which imports the rules
-from tilewright.symbolic.registry import FUNCTIONS, OPERATIONS
+from tilewright.ops import FUNCTIONS
+from tilewright.symbolic.registry import OPERATIONS
 
 pytestmark = pytest.mark.compile
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..guards import path_text
 from ..structure import OF
 from .argument import Argument
 from .graph import WHOLE, Block, NewAxis, Slice, Value, unchanged
@@ -392,10 +393,12 @@ class SymArray(ArrayLike):
         """Replace all that this array shows; `value` has its dtype and its shape."""
         argument = self.storage.argument
         if argument is not None and argument.kind != "array":
+            is_of_an_argument = argument.path[:1] and argument.path[0][0] == "parameter"
+            name = path_text(argument.path) if is_of_an_argument else argument.name
             raise self.tracer.error(
-                f"writing into {argument.name}, which lives outside of the function",
+                f"writing into {name}, which lives outside of the function",
                 "only arrays that are passed in are written in place",
-                f"Pass it as an argument, or work on a copy ({argument.name}.copy()).",
+                f"Pass it as an argument, or work on a copy ({name}.copy()).",
             )
         self.begin_write()
         for view in self.chain:
