@@ -40,10 +40,25 @@ class Made:
     attributes: dict[str, Any]
 
 
+@dataclass(frozen=True)
+class Named:
+    """A list or dict that is in the result more than once: Again stands for it wherever it is one more time."""
+
+    number: int
+    structure: Any
+
+
+@dataclass(frozen=True)
+class Again:
+    """The Named one of that number."""
+
+    number: int
+
+
 def is_flat(structure: Any) -> bool:
     """Whether it is one result, or a tuple or list of them: plans give those."""
     items = structure if type(structure) in (tuple, list) else [structure]
-    if any(type(item) in (tuple, list, dict, Made) or hasattr(item, "_fields") for item in items):
+    if any(type(item) in (tuple, list, dict, Made, Named) or hasattr(item, "_fields") for item in items):
         return False
     if any(item is not None and (item.kind == ZERO_DIMENSIONAL or item.view) for item in items):
         return False
@@ -91,6 +106,10 @@ def finishing_text(structure: Any, held: list[Any]) -> str:
             return "[" + ", ".join(map(text, item)) + "]"
         if type(item) is tuple:
             return "(" + "".join(f"{text(one)}, " for one in item) + ")"
+        if isinstance(item, Named):
+            return f"(one{item.number} := {text(item.structure)})"
+        if isinstance(item, Again):
+            return f"one{item.number}"
         if isinstance(item, Made):
             items = "None" if item.items is None else text(list(item.items))
             slots = slots_of(item.cls)
@@ -133,6 +152,10 @@ def seen_of(view: ViewSteps, made: Any) -> Any:
 def paired(structure: Any, result: Any) -> list[tuple[Any, Any]]:
     """The leaves that are no constants, each with what the function's result has there. ValueError where that has another
     structure."""
+    if isinstance(structure, Named):
+        return paired(structure.structure, result)
+    if isinstance(structure, Again):
+        return []
     if type(structure) is dict:
         if type(result) is not dict or list(result) != list(structure):
             raise ValueError("the result is another dict")
@@ -157,10 +180,12 @@ def paired(structure: Any, result: Any) -> list[tuple[Any, Any]]:
 
 def _all_leaves(structure: Any) -> list[Any]:
     """What says of each of those what it is."""
+    if isinstance(structure, Named):
+        return _all_leaves(structure.structure)
     if type(structure) is dict:
         return [leaf for item in structure.values() for leaf in _all_leaves(item)]
     if isinstance(structure, Made):
         return _all_leaves(structure.items or ()) + _all_leaves(structure.attributes)
     if type(structure) in (tuple, list) or hasattr(structure, "_fields"):
         return [leaf for item in structure for leaf in _all_leaves(item)]
-    return [] if structure is None or structure.kind == "constant" else [structure]
+    return [] if structure is None or isinstance(structure, Again) or structure.kind == "constant" else [structure]

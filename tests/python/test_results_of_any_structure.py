@@ -145,9 +145,21 @@ def one_dict_twice(x):
     return [found, found], x * 2
 
 
+def the_callers(state):
+    state["a"] += 1
+    return state
+
+
+def the_callers_inside(state):
+    return state["b"], state["a"] * 2
+
+
 @pytest.mark.filterwarnings("ignore::tilewright.FallbackWarning")
 def test_a_container_that_is_there_twice_is_one():
     for _ in range(2):
+        given = {"a": X.copy(), "b": [X.copy()]}
+        assert tilewright.jit(the_callers)(given) is given
+        assert tilewright.jit(the_callers_inside)(given)[0] is given["b"]
         pair, (again,) = tilewright.jit(one_list_twice)(X)
         assert pair is again
         found, _ = tilewright.jit(one_dict_twice)(X)

@@ -20,7 +20,7 @@ from ..ops.held_by_stages import of_its_kind
 from ..ops.operands import is_symbolic, known_key
 from ..ops.stages import materialized
 from ..own_attributes import attributes_of
-from ..structure import ZERO_DIMENSIONAL, Made
+from ..structure import ZERO_DIMENSIONAL, Again, Made, Named
 from ..symbolic.argument import HeldElsewhere
 from ..symbolic.arrays import Storage, SymArray
 from ..symbolic.compressed import Compressed
@@ -51,7 +51,8 @@ class ReturnedValues:
         # Complex arrays whose real or imaginary part is returned, by the memory of that part here: the two parts share no
         # element.
         self._parts_of: dict[tuple[int, str], dict[int, Storage]] = {}
-        self._objects: dict[int, Any] = {}  # that the function made
+        self._objects: dict[int, Any] = {}  # that the function made, lists and dicts among them
+        self._again: set[int] = set()  # those of these that are there twice, by identity
         # Objects that are held, with the number: twice in the result, it is one object.
         self._held: dict[int, tuple[Any, Value]] = {}
         self.structure = self._taken_apart(result)
@@ -172,13 +173,16 @@ class ReturnedValues:
         if not is_plain:
             self.reasons.append(f"it returns a {type(item).__name__}")
         if not isinstance(item, tuple):
-            if id(item) in self._objects:
-                self.reasons.append(f"it returns one {type(item).__name__} twice")
+            if self._inputs.is_outer(item):
+                self.reasons.append(f"it returns a {type(item).__name__} from outside, which is that very one")
                 return ("constant", None)
+            if id(item) in self._objects:
+                self._again.add(id(item))
+                return ("again", id(item))
             self._objects[id(item)] = item
         if isinstance(item, dict):
-            return [dict, {known_key(key): self._taken_apart(part) for key, part in item.items()}]
-        return [type(item), list(map(self._taken_apart, item))]
+            return [dict, {known_key(key): self._taken_apart(part) for key, part in item.items()}, id(item)]
+        return [type(item), list(map(self._taken_apart, item)), id(item)]
 
     def _constant(self, item: Any) -> Any:
         """What no argument went into."""
@@ -207,8 +211,18 @@ class ReturnedValues:
             if item[0] == "made":
                 items = None if item[2] is None else tuple(map(self._restored, item[2]))
                 return Made(item[1], items, {name: self._restored(part) for name, part in item[3].items()})
+            if item[0] == "again":
+                return Again(self._number(item[1]))
             return result_of(self.leaves[item[1]])
-        cls, parts = item
+        cls, parts, identity = item
+        if identity in self._again:
+            return Named(self._number(identity), self._container_of(cls, parts))
+        return self._container_of(cls, parts)
+
+    def _number(self, identity: int) -> int:
+        return list(self._objects).index(identity)
+
+    def _container_of(self, cls: type[Any], parts: Any) -> Any:
         if cls is dict:
             return {key: self._restored(part) for key, part in parts.items()}
         made = list(map(self._restored, parts))
