@@ -42,7 +42,7 @@ class Made:
 
 @dataclass(frozen=True)
 class Itself:
-    """An object of the caller's whose attributes the function sets: the one with that number."""
+    """An object of the caller's whose attributes or items the function sets, or that it returns: the one with that number."""
 
     number: int
 
@@ -57,10 +57,27 @@ class Changed:
     have_items: list[bool]
 
 
+@dataclass(frozen=True)
+class Named:
+    """A list or dict that is in the result more than once: Again stands for it wherever it is one more time."""
+
+    number: int
+    structure: Any
+
+
+@dataclass(frozen=True)
+class Again:
+    """The Named one of that number."""
+
+    number: int
+
+
 def is_flat(structure: Any) -> bool:
     """Whether it is one result, or a tuple or list of them: plans give those."""
     items = structure if type(structure) in (tuple, list) else [structure]
-    if any(type(item) in (tuple, list, dict, Made, Changed, Itself) or hasattr(item, "_fields") for item in items):
+    if any(
+        type(item) in (tuple, list, dict, Made, Named, Changed, Itself) or hasattr(item, "_fields") for item in items
+    ):
         return False
     if any(item is not None and (item.kind == ZERO_DIMENSIONAL or item.view) for item in items):
         return False
@@ -129,6 +146,10 @@ def finishing_text(structure: Any, held: list[Any]) -> str:
                 f"(objects[{k}], {has_items}, {text(new)}), " for k, (has_items, new) in enumerate(each) if new
             )
             return f"{hold(put_into)}({result}, ({changes}))"
+        if isinstance(item, Named):
+            return f"(one{item.number} := {text(item.structure)})"
+        if isinstance(item, Again):
+            return f"one{item.number}"
         if isinstance(item, Made):
             items = "None" if item.items is None else text(list(item.items))
             slots = slots_of(item.cls)
@@ -176,9 +197,13 @@ def paired(structure: Any, result: Any, objects: Sequence[Any] = ()) -> list[tup
         for owner, has_items, new in zip(objects, structure.have_items, structure.objects, strict=True):
             leaves += paired(new, {name: owner[name] if has_items else getattr(owner, name) for name in new}, objects)
         return leaves
+    if isinstance(structure, Named):
+        return paired(structure.structure, result, objects)
     if isinstance(structure, Itself):
         if result is not objects[structure.number]:
             raise ValueError("the result is another object")
+        return []
+    if isinstance(structure, Again):
         return []
     if type(structure) is dict:
         if type(result) is not dict or list(result) != list(structure):
@@ -204,6 +229,8 @@ def paired(structure: Any, result: Any, objects: Sequence[Any] = ()) -> list[tup
 
 def _all_leaves(structure: Any) -> list[Any]:
     """What says of each of those what it is."""
+    if isinstance(structure, Named):
+        return _all_leaves(structure.structure)
     if type(structure) is dict:
         return [leaf for item in structure.values() for leaf in _all_leaves(item)]
     if isinstance(structure, Itself):
@@ -214,4 +241,4 @@ def _all_leaves(structure: Any) -> list[Any]:
         return _all_leaves(structure.items or ()) + _all_leaves(structure.attributes)
     if type(structure) in (tuple, list) or hasattr(structure, "_fields"):
         return [leaf for item in structure for leaf in _all_leaves(item)]
-    return [] if structure is None or structure.kind == "constant" else [structure]
+    return [] if structure is None or isinstance(structure, Again) or structure.kind == "constant" else [structure]

@@ -160,6 +160,9 @@ OF_INTEGERS = [
     "t = k\n    for i in range(len(x)):\n        t = t * 3 + i\n    return x * 1, t",
     "t = 0\n    for i in range(len(x)):\n        t = t + i ** 5 * k\n    return x * 1, t",
     "if k * k * k > 10:\n        return x + 1\n    return x - 1",
+    "return x + (k * k * k * k) * (k * k * k * k) % 11, (k * k * k * k * k) // 3",
+    "return x + max(k * k * k * k * k * k, 3) % 5, x * min(k * k * k * k * k * k * k, 2)",
+    "return x[: k * k * k * k * k * k * k * k % 3] * 2", "return x * 2 if (k * k * k * k * k * k * k * k) % 11 > 4 else x * 3",
 ]  # fmt: skip
 
 

@@ -133,3 +133,34 @@ def test_generators_of_a_call_are_made_without_python_and_those_of_callers_move_
         np.testing.assert_array_equal(loose(X, mine), of_a_seed(X, theirs))
     with pytest.raises(ValueError, match="non-negative"):
         compiled(X, -1)
+
+
+def one_list_twice(x):
+    pair = [x.max(), x * 2]
+    return pair, (pair,)
+
+
+def one_dict_twice(x):
+    found = {"largest": x.max()}
+    return [found, found], x * 2
+
+
+def the_callers(state):
+    state["a"] += 1
+    return state
+
+
+def the_callers_inside(state):
+    return state["b"], state["a"] * 2
+
+
+@pytest.mark.filterwarnings("ignore::tilewright.FallbackWarning")
+def test_a_container_that_is_there_twice_is_one():
+    for _ in range(2):
+        given = {"a": X.copy(), "b": [X.copy()]}
+        assert tilewright.jit(the_callers)(given) is given
+        assert tilewright.jit(the_callers_inside)(given)[0] is given["b"]
+        pair, (again,) = tilewright.jit(one_list_twice)(X)
+        assert pair is again
+        found, _ = tilewright.jit(one_dict_twice)(X)
+        assert found[0] is found[1]

@@ -150,3 +150,20 @@ def test_rounded_arrays_of_no_dimensions_are_scalars():
 def test_random_expressions_of_scalars(seed):
     """`python tests/python/scalar_attack.py 1000` tries as many as wanted."""
     assert not (problem := scalar_attack.attack(seed)), problem
+
+
+EDGES = (-(2.0**63), 2.0**63, -(2.0**63) - 2048, 2.0**63 - 1024, -0.0, math.nan, math.inf, 1e300)
+
+
+def test_ints_of_floats_at_the_edges_of_64_bits() -> None:
+    calls = [(np.array([edge, 3.0]),) for edge in EDGES]
+    alike(lambda x: (int(x[0]), x * 2), calls)
+    alike(lambda x: (int(x.min()) - 1, x * 2), calls)
+
+    def sums(x: Any) -> Any:
+        total = 0
+        for i in range(len(x)):
+            total += int(x[i])
+        return total, x * 2
+
+    alike(sums, calls)

@@ -95,3 +95,29 @@ def test_what_is_handed_a_slice_finds_it_as_it_lies(what: str, part: str, monkey
                 np.testing.assert_array_equal(one, other, f"{layout}: {last}")
                 assert np.shares_memory(one, ours) == np.shares_memory(other, theirs)
             np.testing.assert_array_equal(ours, theirs, f"{layout}: {last}")
+
+
+# Arrays that loops and branches on data hand on lie as they do in NumPy.
+STARTS = ["y = b.T + 1", "y = b.copy(order='F')", "y = np.zeros(b.shape[::-1]).T", "y = b + 1"]
+HANDS_ON = [
+    "for i in range(n):\n        y = y * 2", "for i in range(n):\n        y = y.T + i", "if b[0, 1] > 0:\n        y = y * 2",
+    "i = 0\n    while y[0, 0] < 9 and i < n:\n        y = y + 3\n        i += 1", "for i in range(n):\n        z = y - 1\n    y = z",
+]  # fmt: skip
+READS = [
+    "v = y.reshape(-1)\n    v[0] = 99\n    return y + 0",
+    "v = y.ravel()\n    y[0] = 7\n    return v * 1",
+    "return y.ravel('K') * 1",
+]
+
+
+@pytest.mark.parametrize(("start", "loop", "read"), one_in(6, STARTS, HANDS_ON, READS))
+def test_what_loops_hand_on_lies_as_numpys(start: str, loop: str, read: str, monkeypatch: Any) -> None:
+    monkeypatch.setattr(JitFunction, "_loses", lambda *_: False)
+    function = function_of(f"def f(b, n):\n    {start}\n    {loop}\n    {read}\n")
+    compiled = tilewright.jit(function)
+    for layout, n in (("c", 3), ("c", 3), ("f", 3), ("f", 3), ("c", 1), ("f", 2), ("gaps", 1)):
+        ours, theirs = (LAYOUTS[layout](np.arange(16.0).reshape(4, 4)) for _ in range(2))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", tilewright.FallbackWarning)
+            np.testing.assert_array_equal(compiled(ours, n), function(theirs, n), f"{layout} {n}")
+        np.testing.assert_array_equal(ours, theirs)

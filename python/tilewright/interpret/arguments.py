@@ -495,6 +495,16 @@ class Inputs:
         self.tracer.stand_ins.append(StandIn(self.tracer, path, original, made, contents_of(made)))
         return self.tracer.stand_ins[-1]
 
+    def passed(self, item: Any) -> StandIn | None:
+        """What says where an object, a list or a dict of the caller's arguments is; None of others."""
+        if type(item) in (list, dict):
+            return self.set_container(item)
+        path = self.path_of(item)
+        if path is None or path[0][0] != "parameter" or any(step not in STEPS_INTO for step, _ in path[1:]):
+            return None
+        self.tracer.stand_ins.append(StandIn(self.tracer, path, item, item))
+        return self.tracer.stand_ins[-1]
+
     def _refuse_one(self, is_one: bool, path: Path) -> None:
         if is_one:
             raise self.tracer.error(

@@ -63,7 +63,8 @@ class BehindLoops(ReboundArrays):
                 continue
             with tracer.writing(tracer.blocks[-2]), seeing(memories, {}):
                 started = self._value_of(before[name])
-                same = started is not None and started[1] == form
+                same = started is not None and replace(started[1], c_order=form.c_order) == form
+                form = form if started is None or not same else started[1].joined(form) or form
                 initial = started[0] if same and started is not None else self._zeros(form)
             one = Carried(initial, form, self.frame, name)
             one.parameter = self._parameter(one)

@@ -9,7 +9,7 @@ import itertools
 import types
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -50,6 +50,7 @@ class Form:
     dtype: np.dtype[Any]
     shape: tuple[Size, ...] = ()
     kinds: frozenset[str] = frozenset()  # more than one, where the data decide
+    c_order: bool = True  # of an array: C-contiguous for certain
 
     def object_of(self, tracer: Tracer, value: Value) -> Any:
         if self.kind == "bool":
@@ -59,7 +60,7 @@ class Form:
         elif self.kind in ("int", "float"):
             made = RunScalar(tracer, value, {"int": int, "float": float}[self.kind])
         else:
-            made = SymArray.fresh(tracer, value, is_scalar=self.kind == "scalar", c_order=True)
+            made = SymArray.fresh(tracer, value, is_scalar=self.kind == "scalar", c_order=self.c_order)
         made.kinds = self.kinds
         return made
 
@@ -70,7 +71,9 @@ class Form:
     def joined(self, other: Form) -> Form | None:
         """The form that holds both, None where there is none."""
         if self.shape != other.shape or "array" in (self.kind, other.kind):
-            return self if (self.kind, self.dtype, self.shape) == (other.kind, other.dtype, other.shape) else None
+            if (self.kind, self.dtype, self.shape) != (other.kind, other.dtype, other.shape):
+                return None
+            return self if other.c_order else replace(self, c_order=False)
         if self.kind == other.kind:
             return self._of_kinds(other) if self.dtype == other.dtype else None
         if "scalar" in (self.kind, other.kind):

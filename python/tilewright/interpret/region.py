@@ -214,7 +214,8 @@ class Region(Part):
         if isinstance(held, SymArray):
             value = held.read()
             shape = tuple(tracer.resolve(size) for size in held.sizes)
-            return value, Form("scalar" if held.is_scalar else "array", held.dtype, shape, held.kinds)
+            kind = "scalar" if held.is_scalar else "array"
+            return value, Form(kind, held.dtype, shape, held.kinds, held.is_scalar or held.is_c_contiguous())
         if isinstance(held, SymInt):
             return held.of_the_run(), Form("int", INT64)
         if isinstance(held, SymScalar):

@@ -20,10 +20,10 @@ def fitting(tracer: Tracer, size: Size, ends: Interval = LIMITS) -> Size:
         size = tracer.resolve(size)
         if size.is_constant and not _inside((size.constant_part,) * 2, ends):
             raise _too_large(tracer, size)
-        if _inside(_ranges(tracer, None).of(size), ends):
+        if _stays_inside(_ranges(tracer, None), size, ends):
             return size
         limits = (1 << bits for bits in range(62, -1, -1))
-        limit = next((most for most in limits if _inside(_ranges(tracer, most).of(size), ends)), 0)
+        limit = next((most for most in limits if _stays_inside(_ranges(tracer, most), size, ends)), 0)
         leaves = _leaves(tracer, size)
         beyond = next((symbol for symbol in leaves if not limit or abs(tracer.sizes[symbol]) > limit), None)
         if beyond is not None:
@@ -47,6 +47,13 @@ def _too_large(tracer: Tracer, size: Size) -> TraceError:
     )  # fmt: skip
     error.depends_on_values = True
     return error
+
+
+def _stays_inside(ranges: Ranges, size: Size, ends: Interval) -> bool:
+    """Whether the value does, and what it is divided from, or chosen from, fits 64 bits: sums and products may leave them on
+    their way, and come back."""
+    parts = [part for atom in size.atoms() if not isinstance(atom, str) for part in atom[1:]]
+    return _inside(ranges.of(size), ends) and all(_inside(ranges.of(part), LIMITS) for part in parts)
 
 
 def _inside(interval: Interval, ends: Interval) -> bool:

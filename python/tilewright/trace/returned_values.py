@@ -21,7 +21,7 @@ from ..ops.held_by_stages import of_its_kind
 from ..ops.operands import is_symbolic, known_key
 from ..ops.stages import materialized
 from ..own_attributes import attributes_of
-from ..structure import ZERO_DIMENSIONAL, Changed, Itself, Made
+from ..structure import ZERO_DIMENSIONAL, Again, Changed, Itself, Made, Named
 from ..symbolic.argument import HeldElsewhere
 from ..symbolic.arrays import Storage, SymArray
 from ..symbolic.compressed import Compressed
@@ -54,11 +54,13 @@ class ReturnedValues:
         # Complex arrays whose real or imaginary part is returned, by the memory of that part here: the two parts share no
         # element.
         self._parts_of: dict[tuple[int, str], dict[int, Storage]] = {}
-        self._objects: dict[int, Any] = {}  # that the function made
+        self._objects: dict[int, Any] = {}  # that the function made, lists and dicts among them
+        self._again: set[int] = set()  # those of these that are there twice, by identity
         # Objects that are held, with the number: twice in the result, it is one object.
         self._held: dict[int, tuple[Any, Value]] = {}
         self.structure = self._taken_apart(result)
         if tracer.stand_ins:
+            new += [{}] * (len(tracer.stand_ins) - len(new))
             changed = [{name: self._attribute(held) for name, held in one.items()} for one in new]
             self.structure = ("changed", self.structure, changed)
 
@@ -175,16 +177,33 @@ class ReturnedValues:
         is_made = item is not self._result and not self._inputs.is_outer(item)
         return is_made or _holds_made(self._tracer, item) or is_symbolic(item)
 
+    def _itself(self, item: Any) -> Any:
+        """An object, a list or a dict of the caller's arguments."""
+        found = None if self._tracer.untaken is ON_DEVICE else self._inputs.passed(item)
+        return None if found is None else ("itself", self._tracer.stand_ins.index(found))
+
     def _container(self, item: Any) -> Any:
         is_plain = type(item) in (tuple, list, dict) or (isinstance(item, (tuple, list)) and is_named_tuple(type(item)))
         if not is_plain:
             self.reasons.append(f"it returns a {type(item).__name__}")
+        if not isinstance(item, tuple):
+            if (number := self._itself(item)) is not None:
+                return number
+            if self._inputs.is_outer(item):
+                self.reasons.append(f"it returns a {type(item).__name__} from outside, which is that very one")
+                return ("constant", None)
+            if id(item) in self._objects:
+                self._again.add(id(item))
+                return ("again", id(item))
+            self._objects[id(item)] = item
         if isinstance(item, dict):
-            return [dict, {known_key(key): self._taken_apart(part) for key, part in item.items()}]
-        return [type(item), list(map(self._taken_apart, item))]
+            return [dict, {known_key(key): self._taken_apart(part) for key, part in item.items()}, id(item)]
+        return [type(item), list(map(self._taken_apart, item)), id(item)]
 
     def _constant(self, item: Any) -> Any:
         """What no argument went into."""
+        if self._inputs.is_object(item) and (number := self._itself(item)) is not None:
+            return number
         is_alone = item is self._result and not self._writes
         if item is None and self._result is None:
             return ("constant", None)
@@ -215,8 +234,18 @@ class ReturnedValues:
             if item[0] == "made":
                 items = None if item[2] is None else tuple(map(self._restored, item[2]))
                 return Made(item[1], items, {name: self._restored(part) for name, part in item[3].items()})
+            if item[0] == "again":
+                return Again(self._number(item[1]))
             return result_of(self.leaves[item[1]])
-        cls, parts = item
+        cls, parts, identity = item
+        if identity in self._again:
+            return Named(self._number(identity), self._container_of(cls, parts))
+        return self._container_of(cls, parts)
+
+    def _number(self, identity: int) -> int:
+        return list(self._objects).index(identity)
+
+    def _container_of(self, cls: type[Any], parts: Any) -> Any:
         if cls is dict:
             return {key: self._restored(part) for key, part in parts.items()}
         made = list(map(self._restored, parts))

@@ -12,7 +12,7 @@ import numpy as np
 from ..devices import UnknownDtype, stand_in
 from ..guards import VALUE_KINDS, Missing, PythonGuard, follow, guard_holds, path_text
 from ..signatures import own_signature
-from ..structure import ViewSteps
+from ..structure import Changed, ViewSteps
 from ..symbolic.argument import Argument
 from ..symbolic.size_guards import SizeGuard
 from ..symbolic.sizes import Size
@@ -78,7 +78,8 @@ class Traced:
         """Whether a call may be made again on copies of its arguments, by the program or by NumPy, without anybody seeing it.
         Objects that it changes may be of any kind, which no copy is like."""
         hidden = {one.name for one in self.arguments if one.kind == "hidden"}
-        changes_objects = bool(self.set_objects) or not hidden.isdisjoint(self.writes)
+        sets = isinstance(self.results, Changed) and any(self.results.objects)
+        changes_objects = sets or not hidden.isdisjoint(self.writes)
         return self.may_begin_anew and not changes_objects
 
     @property
