@@ -15,6 +15,7 @@ function(add_pytest test kind plugins)
 endfunction()
 
 set(files_of_fast 8)
+set(files_of_compile 4)
 set(groups)
 foreach(path IN LISTS paths)
   get_filename_component(name ${path} NAME_WE)

@@ -34,8 +34,9 @@ def line(x, y):
 line(*np.random.default_rng(0).random((2, 3_000_000)))
 """
 
-CLOSING = re.compile(
-    r"^(get_labels|line): NumPy [\d.]+ m?s -> tuned [\d.]+ (us|ms) \([\d.]+x(, [\d.]+ to [\d.]+)? in \d+ turns?(, [^)]+)?\)"
+CLOSING = re.compile(  # on a busy machine a budget leaves no turns, and the line says so
+    r"^(get_labels|line): NumPy [\d.]+ m?s( \(timed once, before the search\)| \(its first call\))? -> tuned [\d.]+ (us|ms) "
+    r"\((about [\d.]+x|[\d.]+x(, [\d.]+ to [\d.]+)? in \d+ turns?)(, [^)]+)?\)"
     r"(; the machine was busy: [^;]+)?; result equal under contract numpy; [\d.]+ (GB|GFLOP)/s"
     r"(, \d+ % of this machine's measured limit \((memory|compute with(out)? FMA)\))?; searched \d+ s, \d+ candidates?( and \d+ known from before)?, stopped: .+$"
 )
@@ -94,7 +95,9 @@ def test_closing_line_and_progress(tuned):
     assert len(lines) == 2
     assert re.search(r"^\d+ % of the time in get_labels: tuning it$", tuned.err, re.M)
     assert "get_labels(float64[400000, 2], float64[2, 2]), seen 1 time" in tuned.err
-    assert re.search(r"\d+ candidates?, best [\d.]+ (us|ms), about [\d.]+x NumPy, \d+ s left", tuned.err)
+    assert re.search(
+        r"\d+ candidates?, best [\d.]+ (us|ms), about [\d.]+x NumPy( \(its first call\))?, \d+ s left", tuned.err
+    )
     assert re.search(r"^wrote the module in [\d.]+ s: \d+ versions of the code$", tuned.err, re.M)
     assert "labels: [" in tuned.err
 
@@ -105,14 +108,19 @@ def in_ns(text):
 
 
 def test_every_ratio_agrees_with_its_times(tuned):
-    numpy, ours, ratio = re.search(r"NumPy ([\d.]+ \w+) -> tuned ([\d.]+ \w+) \(([\d.]+)x[, ]", tuned.out).groups()
+    numpy, ours, ratio = re.search(
+        r"NumPy ([\d.]+ \w+)\b.* -> tuned ([\d.]+ \w+) \((?:about )?([\d.]+)x[,) ]", tuned.out
+    ).groups()
     assert float(ratio) == pytest.approx(in_ns(numpy) / in_ns(ours), rel=0.011, abs=0.06)  # times have three digits
-    lines = re.findall(r"best ([\d.]+ \w+), about ([\d.]+)x NumPy,", tuned.err)
-    before = [in_ns(best) * float(ratio) for best, ratio in lines]  # NumPy's time, which all estimates are relative to
-    assert before == pytest.approx([before[0]] * len(before), rel=0.05)
+    lines = re.findall(r"best ([\d.]+ \w+), about ([\d.]+)x NumPy", tuned.err)
+    best, largest = max(lines, key=lambda line: float(line[1]))
+    numpys = in_ns(best) * float(largest)  # its time, which all estimates are relative to
+    for best, ratio in lines:
+        assert in_ns(best) * float(ratio) == pytest.approx(numpys, rel=0.03 + 0.06 / float(ratio))
     text = tuned.python("""
         import kmeans_tuned
-        print(kmeans_tuned.evidence()["measured"][0]["numpy_is_cold"])
+        measured = kmeans_tuned.evidence()["measured"][0]
+        print(measured["numpy_is_cold"] and measured["turns"] > 0)
     """)
     assert text == "False\n"
 
@@ -285,7 +293,7 @@ def test_doctor_says_which_passes_are_off_and_refuses_unknown_ones(tuned, monkey
 
 
 def test_ctrl_c_keeps_the_best_so_far(place):
-    process = place.start("line.py", "--budget", "120s")
+    process = place.start("line.py", "--budget", "120s", "--target", "x86-64")
     for line in process.stderr:
         if "best" in line and "NumPy" in line:
             break
@@ -299,7 +307,7 @@ def test_ctrl_c_keeps_the_best_so_far(place):
 
 
 def test_after_kill_9_the_search_goes_on(place):
-    process = place.start("line.py", "--budget", "120s")
+    process = place.start("line.py", "--budget", "120s", "--target", "x86-64")
     seen = 0
     for line in process.stderr:
         seen += "best" in line and "NumPy" in line
@@ -308,7 +316,7 @@ def test_after_kill_9_the_search_goes_on(place):
     process.kill()
     process.communicate(timeout=60)
     assert not (place.folder / "line_tuned").exists()
-    out, _ = place.run("line.py", "--budget", "2s")
+    out, _ = place.run("line.py", "--budget", "2s", "--target", "x86-64")
     assert re.search(r"and [1-9]\d* known from before", out), out
     stale = [p for p in os.listdir("/dev/shm") if p.startswith(f"tilewright-data-{os.getuid()}-{process.pid}-")]
     assert stale == []
@@ -344,7 +352,7 @@ def test_several_scripts_end_in_a_summary(place):
         "import numpy as np\ndef scaled(x):\n    return x * 2 + 1\nscaled(np.arange(500_000.0))\n"
     )
     (place.folder / "more" / "c.py").write_text("raise ValueError('broken')\n")
-    out, err = place.run("line.py", "more", "--budget", "1s", code=3)
+    out, err = place.run("line.py", "more", "--budget", "1s", "--target", "x86-64", code=3)
     lines = out.splitlines()
     assert lines[0].split() == ["script", "exit", "time", "gain"]
     assert re.fullmatch(r"line\.py +0 +[\d.]+ m?s +[\d.]+x  line: NumPy .*", lines[1]), lines[1]
@@ -411,6 +419,5 @@ def test_a_store_in_trouble_costs_a_warning_only(place, trouble):
         store = place.folder / "locked" / "no" / "store.db"
         (place.folder / "locked" / "no").write_text("a file in the way")
     out, err = place.run("line.py", "--budget", "1s", "--db", str(store), "--target", "x86-64")
-    closing = out.splitlines()[-1]  # on a busy machine such a budget leaves no turns, and the line says so
-    assert closing.startswith("line: NumPy ") and "; result equal under contract numpy; " in closing, out
+    assert CLOSING.match(out.splitlines()[-1]), out
     assert "warning" in err

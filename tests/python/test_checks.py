@@ -154,7 +154,7 @@ def test_what_is_right_is_taken(tmp_path):
     f = tilewright.jit(db=tmp_path / "own.db", strict=True)(lambda x: np.sqrt(x) * 3)
     with tilewright.threads(np.int64(1)):
         assert f(X).tolist() == [3.0] * 4
-    found = f.tune(np.ones(5000), budget="1s", trials=np.int8(2), seed=np.uint64(3), strategy="random")
+    found = f.tune(np.ones(5000), budget="5s", trials=np.int8(2), seed=np.uint64(3), strategy="random")
     assert found.trials <= 2 and (tmp_path / "own.db").exists()
 
 
@@ -224,7 +224,7 @@ def test_a_bound_method_is_tuned_with_its_object():
     import pickle
 
     model, x = Model(2.0), np.linspace(0.0, 1.0, 50_000)
-    found = model.apply.tune(x, budget="1s", trials=2)
+    found = model.apply.tune(x, budget="5s", trials=2)
     assert found.complete and found.function == "apply"
     assert np.array_equal(model.apply(x), np.sqrt(x) * 2.0)
     assert model.apply.for_args(x).signature == "apply(x: float64[:], self_weights: float64[:])"
@@ -235,7 +235,7 @@ def test_a_bound_method_is_tuned_with_its_object():
     again = pickle.loads(pickle.dumps(model)).apply
     assert np.array_equal(again(x), model.apply(x))
     assert copy.deepcopy(model.apply).__self__ is not model
-    assert model.unit.tune(x, budget="1s", trials=1).complete
+    assert model.unit.tune(x, budget="5s", trials=1).complete
     assert Model.named(np.ones(3)).tolist() == [5.0] * 3
 
 
@@ -270,6 +270,6 @@ def test_a_module_of_a_method_by_hand(tmp_path):
 def test_a_store_that_cannot_be_written_is_said(tmp_path, caplog):
     (tmp_path / "file").write_text("in the way")
     f = tilewright.jit(lambda x: np.sqrt(x) * 7, db=tmp_path / "file" / "store.db")
-    assert f.tune(np.ones(20_000), budget="1s", trials=1).complete
+    assert f.tune(np.ones(20_000), budget="5s", trials=1).complete
     told = [record.message for record in caplog.records if record.message.startswith("<lambda>: ")]
     assert len(told) == 1 and str(tmp_path / "file" / "store.db") in told[0]

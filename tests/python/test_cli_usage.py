@@ -173,9 +173,7 @@ Model(2.0).apply(x)
 
 def test_several_functions_and_one_that_no_module_can_have(tmp_path):
     (tmp_path / "s.py").write_text(MARKED + "total(x.reshape(-1, 3))\n")
-    done = autotune(
-        "s.py", "--budget", "8s", cwd=tmp_path
-    )  # shared by two functions, on a machine that runs other tests
+    done = autotune("s.py", "--budget", "60s", "--trials", "2", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "s_tuned: from s_tuned import total\n" in done.stdout
     assert "apply: tuned and stored, but the module holds one function, and not this one" in done.stdout
@@ -189,7 +187,7 @@ def test_several_functions_and_one_that_no_module_can_have(tmp_path):
 
 def test_what_was_learnt_is_said_where_no_module_can_be_written(tmp_path):
     (tmp_path / "s.py").write_text(MARKED)
-    done = autotune("s.py", "--budget", "1s", cwd=tmp_path)
+    done = autotune("s.py", "--budget", "20s", "--trials", "1", cwd=tmp_path)
     assert done.returncode == 2
     assert (
         "autotune: tuned and stored, but no module was written: apply: it draws from a random generator that is not an argument; "

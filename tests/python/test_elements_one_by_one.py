@@ -80,9 +80,9 @@ def checksum(text):
 def test_a_loop_over_an_array_of_plain_values_stays_one():
     text = bytes(range(256)) * 4
     compiled = tilewright.jit(checksum, strict=True)
-    start = time.perf_counter()
+    start = time.process_time()
     assert compiled(text) == checksum(text) and type(compiled(text)) is int
-    assert time.perf_counter() - start < 20  # each element by itself takes minutes
+    assert time.process_time() - start < 20  # each element by itself takes minutes
 
 
 def predictor(x, order):
@@ -100,9 +100,9 @@ def predictor(x, order):
 def test_a_nest_that_writes_many_elements_in_a_loop_is_not_unrolled():
     compiled = tilewright.jit(predictor, strict=True)
     x = np.linspace(-1, 1, 40)
-    start = time.perf_counter()
+    start = time.process_time()
     np.testing.assert_array_equal(compiled(x, 8), predictor(x, 8))
-    assert time.perf_counter() - start < 20
+    assert time.process_time() - start < 20
 
 
 def part_of_list(x, k):

@@ -9,7 +9,7 @@ from examples import one_in
 
 pytestmark = pytest.mark.worker
 
-_RUNS = 8  # before, each of them was aborted
+_RUNS = 4  # before, each of them was aborted
 _AT_ONCE = 4
 
 _FUNCTION = """

@@ -27,8 +27,8 @@ from trace_cases import CheckFailed, run_program, same_bits, well_formed
 
 pytestmark = pytest.mark.compile
 
-TRACED = int(os.environ.get("TILEWRIGHT_RANDOM_LOOPS", "0")) or 5 * examples(80)
-COMPILED = max(TRACED // 30, 1)
+TRACED = int(os.environ.get("TILEWRIGHT_RANDOM_LOOPS", "0")) or 5 * examples(50)
+COMPILED = max(TRACED // 20, 1)
 SEED = int(os.environ.get("TILEWRIGHT_RANDOM_SEED", "0"))
 # Without the phase that explains: it runs a failing program again and again.
 PHASES = [Phase.explicit, Phase.generate, Phase.shrink]

@@ -38,6 +38,7 @@ def test_the_first_call_compiles_what_it_has_shown():
 @pytest.mark.parametrize("strict", [True, False])
 def test_calls_that_are_tried_do_what_they_do_once_and_do_not_come_by_python(monkeypatch, strict):
     monkeypatch.setattr(Trial, "is_over", False)
+    monkeypatch.setattr(tried_calls, "lost_processors", lambda: 0)  # whatever else runs here
     compiled = tilewright.jit(says, strict=strict)
     del SAID[:]
     for k in range(12):

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import test_trace_arrays
 import test_trace_functions
+from examples import one_in
 from tilewright import TraceError
 from trace_cases import trace
 
@@ -54,8 +55,7 @@ def single(value: Any) -> Any:
     return value.astype(np.float32) if isinstance(value, np.ndarray) else value
 
 
-@pytest.mark.parametrize("number", range(len(CASES)))
-@pytest.mark.parametrize("is_single", [False, True], ids=["float64", "float32"])
+@pytest.mark.parametrize(("number", "is_single"), one_in(2, range(len(CASES)), [False, True]))
 def test_a_kernel_of_the_text_answers_as_numpy(number: int, is_single: bool, evaluator: Any) -> None:
     function, args = CASES[number]
     args = tuple(single(a) for a in args) if is_single else args

@@ -148,26 +148,24 @@ def test_binary_operations(evaluator: Evaluator, plain_numpy: PlainNumPy, dtype:
     check(evaluator, plain_numpy, text, arguments)
 
 
-@pytest.mark.parametrize(
-    ("dtype", "literal"),
-    one_in(2, COMPLEX, ["0.0+1.0j", "2.0+0.0j", "0.0+0.0j", "-0.0-0.0j", "inf+nanj", "0.1-0.7j", "-1.0-0.0j"]),
-)
-def test_constants_keep_numpys_formulas(
-    evaluator: Evaluator, plain_numpy: PlainNumPy, dtype: str, literal: str
-) -> None:
+CONSTANTS = one_in(2, COMPLEX, ["0.0+1.0j", "2.0+0.0j", "0.0+0.0j", "-0.0-0.0j", "inf+nanj", "0.1-0.7j", "-1.0-0.0j"])
+
+
+@pytest.mark.parametrize("dtype", COMPLEX)
+def test_constants_keep_numpys_formulas(evaluator: Evaluator, plain_numpy: PlainNumPy, dtype: str) -> None:
     """y*1j for a real y computes 0*y too: NaN and infinities spread as in NumPy."""
-    half = HALF[dtype]
-    lines = [
-        f"%1: {dtype}[] = const() {{value={literal}}}",
-        f"%2: {dtype}[x.0] = cast(x)",
-        f"a: {dtype}[x.0] = multiply(%2, %1)",
-        f"b: {dtype}[z.0] = multiply(z, %1)",
-        f"c: {dtype}[z.0] = add(%1, z)",
-        f"d: {dtype}[z.0] = divide(z, %1)",
-        f"e: {dtype}[z.0] = divide(%1, z)",
-        "g: bool[z.0] = equal(z, %1)",
-    ]
-    text = program([f"arg x: {half}[x.0]", f"arg z: {dtype}[z.0]"], lines)
+    lines = [f"%0: {dtype}[x.0] = cast(x)"]
+    for k, literal in enumerate((literal for each, literal in CONSTANTS if each == dtype), 1):
+        lines += [
+            f"%{k}: {dtype}[] = const() {{value={literal}}}",
+            f"a{k}: {dtype}[x.0] = multiply(%0, %{k})",
+            f"b{k}: {dtype}[z.0] = multiply(z, %{k})",
+            f"c{k}: {dtype}[z.0] = add(%{k}, z)",
+            f"d{k}: {dtype}[z.0] = divide(z, %{k})",
+            f"e{k}: {dtype}[z.0] = divide(%{k}, z)",
+            f"g{k}: bool[z.0] = equal(z, %{k})",
+        ]
+    text = program([f"arg x: {HALF[dtype]}[x.0]", f"arg z: {dtype}[z.0]"], lines)
     check(evaluator, plain_numpy, text, {"x": halves(dtype), "z": specials(dtype)})
 
 
@@ -285,20 +283,25 @@ def test_magnitudes_are_compared_without_a_root(evaluator: Evaluator, dtype: str
                 assert not wrong.any(), f"{name}, h = {h!r}: {z[wrong][:3]!r} of magnitude {size[wrong][:3]!r}"
 
 
-@pytest.mark.parametrize(
-    ("dtype", "literal"), one_in(2, COMPLEX, ["2.0", "0.1", "0.0", "1e+30", "1e-30", "inf", "nan", "-1.0"])
-)
-def test_constant_horizons(evaluator: Evaluator, dtype: str, literal: str) -> None:
+HORIZONS = one_in(2, COMPLEX, ["2.0", "0.1", "0.0", "1e+30", "1e-30", "inf", "nan", "-1.0"])
+
+
+@pytest.mark.parametrize("dtype", COMPLEX)
+def test_constant_horizons(evaluator: Evaluator, dtype: str) -> None:
     half = HALF[dtype]
-    lines = [f"%99: {half}[] = const() {{value={literal}}}"]
-    for k, name in enumerate(COMPARISONS):
-        lines += [f"%{k + 1}: {half}[z.0] = absolute(z)", f"{name}_: bool[z.0] = {name}(%{k + 1}, %99)"]
-    h = np.dtype(half).type(literal)
-    z = np.concatenate([around(h, dtype), specials(dtype)])
+    horizons = [literal for each, literal in HORIZONS if each == dtype]
+    lines = []
+    for k, literal in enumerate(horizons):
+        lines.append(f"%{100 * k}: {half}[] = const() {{value={literal}}}")
+        for at, name in enumerate(COMPARISONS, 100 * k + 1):
+            lines += [f"%{at}: {half}[z.0] = absolute(z)", f"{name}{k}: bool[z.0] = {name}(%{at}, %{100 * k})"]
+    tried = [np.dtype(half).type(literal) for literal in horizons]
+    z = np.concatenate([*(around(h, dtype) for h in tried), specials(dtype)])
     size = magnitude_of(evaluator, z)
-    ours = run_both(evaluator, program([f"arg z: {dtype}[z.0]"], lines), {"z": z})
-    for name, answer in zip(COMPARISONS, ours, strict=True):
-        assert (answer == getattr(np, name)(size, h)).all(), name
+    answers = iter(run_both(evaluator, program([f"arg z: {dtype}[z.0]"], lines), {"z": z}))
+    for h in tried:
+        for name in COMPARISONS:
+            assert (next(answers) == getattr(np, name)(size, h)).all(), (name, h)
 
 
 def test_magnitudes_beside_the_true_ones(evaluator: Evaluator) -> None:
