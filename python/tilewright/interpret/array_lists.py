@@ -263,6 +263,16 @@ def repeated(tracer: Tracer, place: Place, items: list[Any], times: Any) -> Arra
     return made
 
 
+def list_of_range(tracer: Tracer, place: Place, numbers: Any) -> ArrayList | list[Any]:
+    """`list(range(n))`: Python's list, until the trace finds out that a loop of the run writes into it."""
+    form = tracer.list_forms.get(place)
+    if form is not None:
+        return ArrayList(tracer, call_numpy(tracer, np.array, (numbers,), {}), form, place)
+    made = list(numbers)
+    _may_lie_in_an_array(tracer, place, made, only_written=True)
+    return made
+
+
 def _may_lie_in_an_array(tracer: Tracer, place: Place, made: list[Any], only_written: bool) -> None:
     tracer.cache.setdefault("may lie in arrays", {})[id(made)] = made, place, only_written
 
