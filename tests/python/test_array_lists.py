@@ -367,3 +367,63 @@ def test_a_list_of_a_range_lies_in_an_array():
     compiled(*rng.integers(0, 200, (2, 200)))
     assert len(compiled.specializations) == 1
     assert compiled.explain().count("NumPy computes it") == 1  # .tolist() of the list that is returned
+
+
+# ---- list(array)
+
+
+def bubbles(x):
+    a = list(x)
+    for i in range(len(a)):
+        swapped = False
+        for j in range(0, len(a) - i - 1):
+            if a[j] > a[j + 1]:
+                a[j], a[j + 1] = a[j + 1], a[j]
+                swapped = True
+        if not swapped:
+            break
+    return a
+
+
+def inserted(x):
+    a = list(x)
+    for i in range(1, len(a)):
+        key, j = a[i], i - 1
+        while j >= 0 and a[j] > key:
+            a[j + 1] = a[j]
+            j -= 1
+        a[j + 1] = key
+    return np.array(a), a[0], a[-3:]
+
+
+def apart_from_the_array(x):
+    y = x.copy()
+    a = list(y)
+    y[0] = 99
+    for i in range(len(a)):
+        a[i] = a[i] + y[i]
+    return a, a[0], y
+
+
+def of_other_kinds(x):
+    a, b = list(x), list(x[:, None] * 2)
+    for i in range(len(a)):
+        a[i] = int(a[i]) + 1
+    return a, b
+
+
+@pytest.mark.parametrize("function", [bubbles, inserted, apart_from_the_array, of_other_kinds])
+@pytest.mark.parametrize("dtype", [np.int64, np.float64, np.float32, np.uint8, np.bool_])
+def test_lists_of_elements(function, dtype):
+    rng = np.random.default_rng(8)
+    compiled = tilewright.jit(function, strict=True)
+    for length in (70, 90, 4):
+        x = rng.integers(0, 60, length).astype(dtype)
+        same(compiled(x), function(x), exact=True)
+
+
+def test_a_list_of_elements_is_sorted_by_a_kernel():
+    x = np.random.default_rng(8).integers(0, 60, 300)
+    compiled = tilewright.jit(lambda x: np.array(bubbles(x)), strict=True)
+    np.testing.assert_array_equal(compiled(x), np.sort(x))
+    assert "NumPy computes it" not in compiled.explain()
