@@ -295,3 +295,135 @@ def test_bits_of_indices():
     for n in (300, 300, 256, 70):
         assert np.array_equal(compiled(n), bits(n))
     assert "lines_" not in compiled.explain()
+
+
+# ---- list(range(n))
+
+
+def joined_sets(x, y):
+    parent, size = list(range(len(x))), [1] * len(x)
+
+    def find(a):
+        while parent[a] != a:
+            parent[a] = parent[parent[a]]
+            a = parent[a]
+        return a
+
+    for i in range(len(x)):
+        a, b = find(int(x[i])), find(int(y[i]))
+        if a == b:
+            continue
+        if size[a] < size[b]:
+            a, b = b, a
+        parent[b] = a
+        size[a] += size[b]
+    return parent, max(size), find(len(x) - 1)
+
+
+def swapped(x, y):
+    p = list(range(2, 2 * len(x), 2))
+    q = p
+    for i in range(len(p)):
+        j = int(x[i]) % len(p)
+        p[i], p[j] = p[j], p[i]
+    return np.array(p), q is p, p[:3], sum(p), p[-1]
+
+
+def down(x, y):
+    left = list(range(len(x), 0, -1))
+    for v in x:
+        left[int(v)] -= 1
+    return left, [one for one in left if one > 2]
+
+
+def only_read(x, y):
+    order, seen = list(range(len(x))), 0
+    for i in order:
+        seen += int(x[order[-1 - i]]) * i
+    return seen, order
+
+
+def becomes_floats(x, y):
+    p = list(range(len(x)))
+    for i in range(len(x)):
+        p[i] = x[i] / 2
+    return p
+
+
+@pytest.mark.parametrize("function", [joined_sets, swapped, down, only_read, becomes_floats])
+@pytest.mark.parametrize("length", [3, 7, 90, 200])
+def test_lists_of_ranges_that_loops_write(function, length):
+    rng = np.random.default_rng(length)
+    compiled = tilewright.jit(function, strict=True)
+    for _ in range(2):
+        x, y = rng.integers(0, length, (2, length))
+        same(compiled(x, y), function(x, y))
+
+
+def test_a_list_of_a_range_lies_in_an_array():
+    rng = np.random.default_rng(1)
+    compiled = tilewright.jit(joined_sets, strict=True)
+    compiled(*rng.integers(0, 90, (2, 90)))
+    compiled(*rng.integers(0, 200, (2, 200)))
+    assert len(compiled.specializations) == 1
+    assert compiled.explain().count("NumPy computes it") == 1  # .tolist() of the list that is returned
+
+
+# ---- list(array)
+
+
+def bubbles(x):
+    a = list(x)
+    for i in range(len(a)):
+        swapped = False
+        for j in range(0, len(a) - i - 1):
+            if a[j] > a[j + 1]:
+                a[j], a[j + 1] = a[j + 1], a[j]
+                swapped = True
+        if not swapped:
+            break
+    return a
+
+
+def inserted(x):
+    a = list(x)
+    for i in range(1, len(a)):
+        key, j = a[i], i - 1
+        while j >= 0 and a[j] > key:
+            a[j + 1] = a[j]
+            j -= 1
+        a[j + 1] = key
+    return np.array(a), a[0], a[-3:]
+
+
+def apart_from_the_array(x):
+    y = x.copy()
+    a = list(y)
+    y[0] = 99
+    for i in range(len(a)):
+        a[i] = a[i] + y[i]
+    return a, a[0], y
+
+
+def of_other_kinds(x):
+    a, b = list(x), list(x[:, None] * 2)
+    for i in range(len(a)):
+        a[i] = int(a[i]) + 1
+    return a, b
+
+
+@pytest.mark.parametrize("function", [bubbles, inserted, apart_from_the_array, of_other_kinds])
+@pytest.mark.parametrize("dtype", [np.int64, np.float64, np.float32, np.uint8, np.bool_])
+def test_lists_of_elements(function, dtype):
+    rng = np.random.default_rng(8)
+    compiled = tilewright.jit(function, strict=True)
+    for length in (70, 90, 4):
+        x = rng.integers(0, 60, length).astype(dtype)
+        same(compiled(x), function(x), exact=True)
+
+
+def test_a_list_of_elements_is_sorted_by_a_kernel():
+    x = np.random.default_rng(8).integers(0, 60, 300)
+    compiled = tilewright.jit(lambda x: np.array(bubbles(x)), strict=True)
+    np.testing.assert_array_equal(compiled(x), np.sort(x))
+    assert "NumPy computes it" not in compiled.explain()

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tilewright
 from strictly import check
 
 pytestmark = pytest.mark.compile
@@ -100,3 +101,19 @@ def test_low_bits_need_no_check() -> None:
         assert not reads_checks(compiled)
         with pytest.raises(IndexError):
             compiled(x, table[:9])
+
+
+def of_many_numbers(x: Any) -> Any:
+    """Each of 176 numbers would be an update of its own: np.array stays Python's."""
+    words = [[int(x[4 * i + k]) for k in range(4)] for i in range(4)]
+    for i in range(4, 44):
+        words.append([a ^ b for a, b in zip(words[i - 4], words[i - 1], strict=True)])  # noqa: PERF401
+    return np.array(words, dtype=np.uint8).reshape(11, 4, 4)
+
+
+def test_a_long_list_of_lists_of_numbers_of_the_run() -> None:
+    compiled = tilewright.jit(of_many_numbers, strict=True)
+    x = np.arange(16)
+    for _ in range(3):
+        np.testing.assert_array_equal(compiled(x), of_many_numbers(x))
+    assert "NumPy computes it" in compiled.explain()

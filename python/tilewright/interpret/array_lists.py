@@ -253,6 +253,15 @@ def list_of(array: SymArray, place: Place) -> Any:
     return ArrayList(tracer, array.astype(_KINDS[kind]), form, place)
 
 
+def list_of_elements(array: SymArray, place: Place) -> ArrayList | None:
+    """`list(array)`, of NumPy's numbers; None where Python's list is made, element by element."""
+    tracer = array.tracer
+    is_of_numbers = len(array.sizes) == 1 and array.dtype.kind in "biuf" and not getattr(array, "kinds", None)
+    if not is_of_numbers or tracer.checked is None or tracer.list_forms.get(place, True) is None:
+        return None
+    return ArrayList(tracer, array.copy(), ListForm(array.dtype, None), place)
+
+
 def repeated(tracer: Tracer, place: Place, items: list[Any], times: Any) -> ArrayList | list[Any]:
     """`[number] * times`: Python's list, until the trace finds out that a loop of the run indexes it or writes into it."""
     form = tracer.list_forms.get(place)
@@ -260,6 +269,16 @@ def repeated(tracer: Tracer, place: Place, items: list[Any], times: Any) -> Arra
         return ArrayList(tracer, call_numpy(tracer, np.full, ((times,), items[0], form.dtype), {}), form, place)
     made: list[Any] = items * times
     _may_lie_in_an_array(tracer, place, made, only_written=False)
+    return made
+
+
+def list_of_range(tracer: Tracer, place: Place, numbers: Any) -> ArrayList | list[Any]:
+    """`list(range(n))`: Python's list, until the trace finds out that a loop of the run writes into it."""
+    form = tracer.list_forms.get(place)
+    if form is not None:
+        return ArrayList(tracer, call_numpy(tracer, np.array, (numbers,), {}), form, place)
+    made = list(numbers)
+    _may_lie_in_an_array(tracer, place, made, only_written=True)
     return made
 
 

@@ -25,6 +25,8 @@ from .array_lists import (
     ListItem,
     as_row,
     check_item,
+    list_of_elements,
+    list_of_range,
     made_arrays,
     of_comprehension,
     refuse_plain,
@@ -40,7 +42,7 @@ from .kept_objects import KeptObject
 from .picked import READING, Use, picked
 from .plain_arrays import made_by_call
 from .pure import is_pure_numpy
-from .sequences import sequence_of
+from .sequences import SymRange, is_long, sequence_of
 from .source import FunctionNode
 from .staged_cells import ChangesShape
 from .staged_lists import StagedList
@@ -501,8 +503,18 @@ class Expressions(Part):
             made_arrays(self.tracer).update(self.place(one) for one in nodes if isinstance(one, ast.ListComp))
         args, kwargs = self._elements(nodes), self.keywords(node)
         self.at(node)
+        if function is list and len(args) == 1 and not kwargs and (made := self._listed(node, args[0])) is not None:
+            return made
         given = self.calls.call_at(node, function, args, kwargs)
         return made_by_call(self.tracer, self.inputs, self.place(node), given)
+
+    def _listed(self, node: ast.Call, items: Any) -> Any:
+        """`list(items)`, where the list may lie in an array; None else."""
+        if isinstance(items, (range, SymRange)):
+            return list_of_range(self.tracer, self.place(node), items)
+        if isinstance(items, SymArray) and items.sizes and is_long(self.tracer, self.tracer.resolve(items.sizes[0])):
+            return list_of_elements(items, self.place(node))
+        return None
 
     @staticmethod
     def _arguments(node: ast.Call, function: Any) -> list[ast.expr]:

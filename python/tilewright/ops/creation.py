@@ -33,6 +33,7 @@ from .operands import (
     fits_into,
     full,
     is_bool,
+    is_symbolic,
     number_of_numpy,
     operand_of,
     shape_of,
@@ -41,6 +42,7 @@ from .operands import (
 )
 from .shapes import as_array, as_shape, at_least, expand_dims, in_c_order, normalize_axis, refuse_order
 
+_MOST_ITEMS = 64  # of a list with traced ones: each is copied by itself
 _COPY_MODES = {"ALWAYS": True, "IF_NEEDED": None, "NEVER": False}
 
 
@@ -219,12 +221,18 @@ def array_rule(
 @provides
 def array_of_items(tracer: Tracer, items: Any) -> SymArray:
     """np.array of a list that has traced values in it."""
-    parts = [operand_of(tracer, _of_its_dtype(item)) for item in items]
-    if len(parts) > 64:
+    numbers = _traced_items(items)
+    if len(items) > _MOST_ITEMS or numbers > 2 * _MOST_ITEMS:
         tracer.keep_a_loop()
-        raise tracer.error(f"np.array of {len(parts)} traced items", "each would be a separate operation",
+        raise tracer.error(f"np.array of {numbers} traced items", "each would be a separate operation",
                            "Compute it with array operations.")  # fmt: skip
+    parts = [operand_of(tracer, _of_its_dtype(item)) for item in items]
     return join(tracer, parts)
+
+
+def _traced_items(items: Any) -> int:
+    """How many items lists in lists have, as long as one of them is traced."""
+    return sum(_traced_items(item) if type(item) in (list, tuple) and is_symbolic(item) else 1 for item in items)
 
 
 def _of_its_dtype(item: Any) -> Any:

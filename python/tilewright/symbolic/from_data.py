@@ -20,6 +20,7 @@ from .tracer import Tracer
 
 MOST_ELEMENTS = 2**31 - 1  # of more, a size that a program reads does not fit: NumPy runs the call
 _LONG_TABLE, _SHORT_INT = 2**16, 2  # elements, bytes
+_OF_SHORT, _DEEPEST = frozenset(("bitwise_and", "bitwise_or", "bitwise_xor", "remainder", "cast")), 50
 _HINT = 3  # stands for a size that the recorded call does not tell
 
 
@@ -91,7 +92,7 @@ def data_slice(tracer: Tracer, part: slice, extent: Size, step: int) -> tuple[Si
             return default
         value = value_of_int(tracer, bound)
         below = _binary(tracer, "minimum", _wrap(tracer, value, length), length)
-        return below if _is_unsigned(value) else _binary(tracer, "maximum", below, 0)
+        return below if _is_unsigned(tracer, value) else _binary(tracer, "maximum", below, 0)
 
     first, last = limit(part.start, tracer.constant(0)), limit(part.stop, length)
     long = _binary(tracer, "maximum", _binary(tracer, "subtract", last, first), 0)
@@ -139,7 +140,7 @@ def _checked(tracer: Tracer, index: Value, extent: Size, axis: int) -> Value:
 
 def _always_points_into(tracer: Tracer, index: Value, extent: Size) -> bool:
     """Whether no index of such values can be out of bounds: a uint8 in a table of 256. A guard keeps the axis that long."""
-    limits = _limits_of(index)
+    limits = _limits_of(tracer, index)
     if limits is None or not tracer.sizes_decide or tracer.is_of_data(extent):
         return False
     most = max(limits[1] + 1, -limits[0])
@@ -148,17 +149,35 @@ def _always_points_into(tracer: Tracer, index: Value, extent: Size) -> bool:
     return tracer.decide(">=", extent, most)
 
 
-def _limits_of(value: Value) -> tuple[int, int] | None:
-    """Between which numbers integers lie by their dtype, or by the operation that made them; None where that is too wide."""
-    if value.operation in ("bitwise_and", "remainder") and value.dtype.kind in "iu":
-        is_remainder = value.operation == "remainder"
-        for one in value.operands[1:] if is_remainder else value.operands:
-            number = one.attributes["value"] if one.operation == "const" else 0
-            if 0 < number <= _LONG_TABLE:
-                return 0, int(number) - is_remainder
-    if value.operation == "cast" and value.dtype == INT64 and value.operands[0].dtype.kind in "iu":
-        return _limits_of(value.operands[0])
-    if value.dtype.kind not in "iu" or value.dtype.itemsize > _SHORT_INT:
+def _limits_of(tracer: Tracer, value: Value, depth: int = 0) -> tuple[int, int] | None:
+    """Between which numbers integers lie by their dtype, or by the operations that made them; None where that is too wide."""
+    if value.dtype.kind not in "iu":
+        return None
+    known: dict[int, tuple[int, int] | None] = tracer.cache.setdefault("limits of values", {})
+    if value.number not in known:
+        parts: list[tuple[int, int] | None] = []
+        if value.operation in _OF_SHORT and depth < _DEEPEST:
+            parts = [_limits_of(tracer, one, depth + 1) for one in value.operands]
+        known[value.number] = _limits_by(value, parts)
+    return known[value.number]
+
+
+def _limits_by(value: Value, parts: list[tuple[int, int] | None]) -> tuple[int, int] | None:
+    """The limits, from those of the operands."""
+    operation = value.operation
+    most = [one[1] for one in parts if one is not None and one[0] >= 0]
+    if operation == "const":
+        number = int(value.attributes["value"])
+        return (number, number) if 0 <= number <= _LONG_TABLE else None
+    if operation == "bitwise_and" and most:
+        return 0, min(most)
+    if operation == "remainder" and parts and parts[1] is not None and parts[1][0] > 0:
+        return 0, parts[1][1] - 1
+    if operation == "cast" and parts and value.dtype == INT64:
+        return parts[0]
+    if operation in ("bitwise_or", "bitwise_xor") and parts and len(most) == len(parts):
+        return 0, (1 << max(most).bit_length()) - 1
+    if value.dtype.itemsize > _SHORT_INT:
         return None
     return int(np.iinfo(value.dtype).min), int(np.iinfo(value.dtype).max)
 
@@ -204,22 +223,22 @@ def _binary(tracer: Tracer, operation: str, left: Value, right: Value | int) -> 
 def _all_in_bounds(tracer: Tracer, value: Value, extent: Size) -> Value:
     length = _size(tracer, extent)
     inside = tracer.truth("less", value, length)
-    if not _is_unsigned(value):
+    if not _is_unsigned(tracer, value):
         from_start = tracer.truth("greater_equal", value, tracer.add("negative", (length,), {}, INT64, ()))
         inside = tracer.add("logical_and", (from_start, inside), {}, BOOL, value.shape)
     axes = list(range(len(inside.shape)))
     return tracer.add("all", (inside,), {"axes": axes}, BOOL, ()) if axes else inside
 
 
-def _is_unsigned(value: Value) -> bool:
+def _is_unsigned(tracer: Tracer, value: Value) -> bool:
     """Whether it is no negative number for certain. What uint64 has beyond int64 becomes one."""
-    if (limits := _limits_of(value)) is not None and limits[0] >= 0:
+    if (limits := _limits_of(tracer, value)) is not None and limits[0] >= 0:
         return True
     return value.operation == "cast" and value.operands[0].dtype.kind in "ub" and value.operands[0].dtype.itemsize < 8
 
 
 def _wrap(tracer: Tracer, value: Value, length: Value) -> Value:
-    if _is_unsigned(value):
+    if _is_unsigned(tracer, value):
         return value
     negative = tracer.truth("less", value, 0)
     return tracer.add("where", (negative, _binary(tracer, "add", value, length), value), {}, INT64, value.shape)
