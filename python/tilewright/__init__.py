@@ -22,9 +22,9 @@ from .errors import (
 )
 
 if TYPE_CHECKING:
-    from .callees import stage
     from .decorator import JitFunction, jit
     from .devices import DeviceArray, device, to_device
+    from .pure_functions import stage
     from .specialization import Specialization
     from .thread_budget import get_num_threads, parallel_backend, pool_info, set_num_threads, threads, trim_pool
     from .tuning import TuneResult
@@ -33,7 +33,7 @@ __version__ = "0.1.0"
 
 # Where the names that are imported at first use live.
 _HOME = {
-    "callees": ("stage",),
+    "pure_functions": ("stage",),
     "decorator": ("JitFunction", "jit"),
     "devices": ("DeviceArray", "device", "to_device"),
     "specialization": ("Specialization",),

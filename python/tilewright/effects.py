@@ -15,24 +15,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .callees import (
-    Array,
-    are_changed,
-    arrays_held,
-    arrays_in,
-    containers_in,
-    contents_of,
-    forms_of,
-    given_back,
-    held_of,
-    is_object,
-    is_part,
-    leaves_of,
-    pieces_of,
-    refuse_shared,
-    written_of,
-)
+from .arrays_held import arrays_held
+from .callees import are_changed, contents_of, forms_of, refuse_shared, written_of
+from .described_results import Array, given_back, held_of, is_part, leaves_of, pieces_of
 from .held_elsewhere import handed_containers, held_elsewhere, kept_of, put_instead, references, refuse_containers
+from .kinds_of_values import arrays_in, containers_in, is_object
 from .lent import drawn_so_far, handed, handed_arrays
 from .outside_values import Change, Places, changes_since
 from .strided_copies import copy_as_it_lies, same_view

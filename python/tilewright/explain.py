@@ -34,7 +34,7 @@ def explain_function(function: Jitted, *, code: bool = False) -> str:
         parts.append(
             "  nothing is compiled: the calls so far compute nothing of arrays' elements, and Python makes them"
         )
-    elif not function.specializations:
+    elif not function.specializations and not function.refusals:
         parts.append("  nothing compiled yet: call it, or use f.for_args(…)")
     parts += [explain_specialization(s, code=code) for s in function.specializations]
     if function.refusals:
@@ -53,9 +53,9 @@ def explain_specialization(specialization: Specialization, *, code: bool = False
         runs = "" if lead.fits(example) else "; the call that this was made for does not meet what it requires"
         lines.append(f"why this schedule: by hand{runs}")
     else:
-        lines += _evidence(specialization.evidence or ({} if specialization.evidence_on_device else None))
+        lines += evidence_lines(specialization.evidence or ({} if specialization.evidence_on_device else None))
     if specialization.evidence_on_device:
-        lines += ["on a CUDA device:", *_evidence(specialization.evidence_on_device)]
+        lines += ["on a CUDA device:", *evidence_lines(specialization.evidence_on_device)]
     lines.append("schedule:")
     lines += [f"  {line}" for line in specialization.schedule.strip().splitlines()]
     if code:
@@ -253,7 +253,7 @@ def _launches(specialization: Specialization) -> list[str]:
     ]
 
 
-def _evidence(evidence: dict[str, Any] | None) -> list[str]:
+def evidence_lines(evidence: dict[str, Any] | None) -> list[str]:
     if evidence is not None and not evidence:
         return []
     if evidence is None:
@@ -273,7 +273,8 @@ def _evidence(evidence: dict[str, Any] | None) -> list[str]:
     skip = {*(field.name for field in fields(Figures)), "default_ns", "schedule", "gbps", "share_of_limit", "limit"}
     for key, value in evidence.items():
         if key not in skip and isinstance(value, (str, int, float)) and value != "":
-            lines.append(f"  {key.replace('_', ' ')}: {value}")
+            name, text = (key[:-2], format_ns(1e9 * float(value))) if key.endswith("_s") else (key, value)
+            lines.append(f"  {name.replace('_', ' ')}: {text}")
     return lines
 
 

@@ -58,22 +58,20 @@ class Serving(TriedCalls):
             raise Unserved
         if settings.disabled() or numpy_raises():
             return self._in_numpy(args, kwargs, out)
-        own_error = None
+        own_error, raised = None, False
+        way: str
         try:
             specialization, bound = self.specialize(args, kwargs)
             way = "device" if bound.on_device else self._way_of(specialization, bound, args, kwargs)
         except (TraceError, TranslateError) as error:
-            way = "numpy"
-            if error.not_seen and self._watch_again(args, kwargs):
-                result = self._in_watched(args, kwargs)
-                self._compile_what_was_seen(args, kwargs)
-                return self._in_out(result, out)
-            if self.strict and not error.idle and not self._is_pythons_in_part(error):
-                raise
-            if not self.strict and error.idle != "here":
-                self._fall_back(error)
-            # f(x, 1) of no iterations says nothing of f(x, 1000).
-            self._stay(args, kwargs, at_any_values=error.idle != "here", and_smaller=error.idle == "here")
+            way = "watched" if error.not_seen and self._watch_again(args, kwargs) else "numpy"
+            if way == "numpy":
+                if self.strict and not error.idle and not self._is_pythons_in_part(error):
+                    raise
+                if not self.strict and error.idle != "here":
+                    self._fall_back(error)
+                # f(x, 1) of no iterations says nothing of f(x, 1000).
+                self._stay(args, kwargs, at_any_values=error.idle != "here", and_smaller=error.idle == "here")
         except InternalError as error:
             self._refused[call_key(args, kwargs)] = copy.copy(error)
             # A program that cannot be built serves no call, and is no news a second time.
@@ -88,16 +86,20 @@ class Serving(TriedCalls):
         except Exception as error:
             # The function's own error, as its trace has it: NumPy raises the one that these data lead to first. Where it
             # raises none, the error is one of the trace alone.
-            own_error = raised_while_tracing(error, self.__wrapped__)
-            if self._may_be_of_the_trace(args, kwargs):
-                result = self._in_watched(args, kwargs)  # or the error, which is the function's own then
+            raised = True
+            way = "watched" if self._may_be_of_the_trace(args, kwargs) else "numpy"
+            if way == "numpy":
+                own_error = raised_while_tracing(error, self.__wrapped__)
+                if self.strict:
+                    raise self._raised_in_numpy(args, kwargs, writes=True) or own_error from error
+        # Outside of the `try`: what the function itself raises here is the caller's, and no reason to run it once more. Nor
+        # is it told as another error behind that of the trace.
+        if way == "watched":
+            result = self._in_watched(args, kwargs)
+            if raised:
                 self._raised_nothing.add(call_key(args, kwargs))
-                self._compile_what_was_seen(args, kwargs)
-                return self._in_out(result, out)
-            if self.strict:
-                raise self._raised_in_numpy(args, kwargs, writes=True) or own_error from error
-            way = "numpy"
-        # Outside of the `try`: what the function itself raises here is the caller's, and no reason to run it once more.
+            self._compile_what_was_seen(args, kwargs)
+            return self._in_out(result, out)
         if way == "plan":
             if specialization.traced.has_effects or specialization.trial is not None:
                 return self._in_first_plan(specialization, bound, args, kwargs, out, began_ns)

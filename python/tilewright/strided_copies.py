@@ -22,9 +22,10 @@ def with_strides(array: np.ndarray[Any, Any], strides: Sequence[int]) -> Any:
 
 
 def copy_as_it_lies(array: np.ndarray[Any, Any]) -> Any:
-    """New memory with the same contiguity, order of axes and directions; gaps too, where they are not much of the memory."""
+    """New memory with the same contiguity, order of axes, directions and repeated elements; gaps too, where they are not much
+    of the memory."""
     flags = array.flags
-    if flags.c_contiguous or flags.f_contiguous or type(array) is not np.ndarray or 0 in array.strides:
+    if flags.c_contiguous or flags.f_contiguous or type(array) is not np.ndarray:
         return array.copy(order="K")
     low, high = np.lib.array_utils.byte_bounds(array)
     is_whole = not any(s % array.itemsize for s in array.strides)
@@ -39,7 +40,7 @@ def _with_short_gaps(array: np.ndarray[Any, Any]) -> list[int]:
     follows = end = array.itemsize  # the stride without a gap: in the array, in the copy
     for axis in sorted(range(array.ndim), key=lambda k: abs(array.strides[k])):
         given, extent = array.strides[axis], array.shape[axis]
-        if extent == 1:
+        if extent == 1 or given == 0:
             continue
         stride = end if abs(given) == follows else end + array.itemsize
         strides[axis] = stride if given > 0 else -stride
@@ -58,7 +59,8 @@ def same_view(view: Any, copied: Any, array: Any) -> Any:
     """What a view of a copy of an array shows, of the array itself."""
     offset, strides = view.ctypes.data - copied.ctypes.data, view.strides
     if copied.strides != array.strides:
-        axes = sorted((k for k in range(copied.ndim) if copied.shape[k] > 1), key=lambda k: -abs(copied.strides[k]))
+        axes = [k for k in range(copied.ndim) if copied.shape[k] > 1 and copied.strides[k]]
+        axes.sort(key=lambda k: -abs(copied.strides[k]))
         lowest = sum((copied.shape[k] - 1) * min(copied.strides[k], 0) for k in axes)
 
         def there(distance: int) -> int:

@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from .own_attributes import attributes_of, slots_of
+
 # The kind of a leaf that a plan gives as a number, and the function as an array.
 ZERO_DIMENSIONAL = "array of no dimensions"
 
@@ -53,11 +55,13 @@ def is_given_by_plans(structure: Any) -> bool:
     return type(structure) is not list and is_flat(structure)
 
 
-def put_together(cls: type[Any], items: list[Any] | None, attributes: dict[str, Any]) -> Any:
+def put_together(cls: type[Any], items: list[Any] | None, attributes: dict[str, Any], in_slots: dict[str, Any]) -> Any:
     """An object as the function makes it, without its __init__, which was followed."""
     new: Any = cls.__new__ if items is None else tuple.__new__
     made = new(cls) if items is None else new(cls, items)
-    for name, value in attributes.items():
+    if attributes:
+        made.__dict__.update(attributes)  # not by setattr: the class may have a property of the name
+    for name, value in in_slots.items():
         object.__setattr__(made, name, value)
     return made
 
@@ -89,7 +93,12 @@ def finishing_text(structure: Any, held: list[Any]) -> str:
             return "(" + "".join(f"{text(one)}, " for one in item) + ")"
         if isinstance(item, Made):
             items = "None" if item.items is None else text(list(item.items))
-            return f"{hold(put_together)}({hold(item.cls)}, {items}, {text(item.attributes)})"
+            slots = slots_of(item.cls)
+            held_in = [  # in the order that attributes_of() has, which the plan's results have
+                {name: part for name, part in item.attributes.items() if (name in slots) == is_slot}
+                for is_slot in (False, True)
+            ]
+            return f"{hold(put_together)}({hold(item.cls)}, {items}, {', '.join(map(text, held_in))})"
         if hasattr(item, "_fields"):
             return f"{hold(type(item))}({', '.join(map(text, item))})"
         if item.view:
@@ -131,7 +140,10 @@ def paired(structure: Any, result: Any) -> list[tuple[Any, Any]]:
     if isinstance(structure, Made):
         if type(result) is not structure.cls:
             raise ValueError(f"the result is no {structure.cls.__name__}")
-        attributes = {name: getattr(result, name) for name in structure.attributes}
+        attributes = attributes_of(result)
+        if attributes.keys() != structure.attributes.keys():
+            raise ValueError(f"the result is a {structure.cls.__name__} with other attributes")
+        attributes = {name: attributes[name] for name in structure.attributes}
         items = [] if structure.items is None else paired(structure.items, tuple(iter(result)))
         return items + paired(structure.attributes, attributes)
     if type(structure) in (tuple, list) or hasattr(structure, "_fields"):

@@ -68,9 +68,8 @@ class TriedCalls(DeviceCalls):
         if trial.others <= _MOST_OTHERS:
             return False
         if trial.begun_anew < _MOST_BEGUN_ANEW:
-            specialization.trial = Trial(
-                begun_anew=trial.begun_anew + 1, is_in_c=trial.is_in_c
-            )  # of calls as they are made now
+            # Of calls as they are made now.
+            specialization.trial = Trial(begun_anew=trial.begun_anew + 1, is_in_c=trial.is_in_c)
             return True
         self._end_trial(specialization, bound, "")
         return False

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -112,6 +113,11 @@ def test_check_says_which_modules_are_stale(place):
     ]:
         (place.folder / "s.py").write_text(SCRIPT.replace(*change))
         assert place.autotune("check", "s_tuned", code=1) == (f"s_tuned: stale: {told}\n", "")
+    (place.folder / "s.py").write_text(SCRIPT)
+    shutil.copytree(place.folder / "s_tuned", place.folder / "mine")
+    (place.folder / "others").mkdir()
+    (place.folder / "others" / "evidence.json").write_text('["of somebody else"]')
+    assert place.autotune("check") == ("mine: up to date\ns_tuned: up to date\n", "")
     (place.folder / "s.py").unlink()
     out, _ = place.autotune("check", "s_tuned", "--json", code=1)
     assert json.loads(out) == [

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 import tilewright
-from strictly import agree
+from strictly import agree, check
 
 pytestmark = pytest.mark.compile
 
@@ -176,3 +176,43 @@ def test_all_statements_where_no_fewer_will_do(function: Any) -> None:
         )
         assert agree(compiled(given), function(given), bits=False)
     assert compiled.specializations
+
+
+def leapfrog(state: Any, dt: float) -> None:
+    state["v"] -= dt * state["x"]
+    state["x"] += dt * state["v"]
+
+
+def steps(state: Any, n: int) -> Any:
+    mine = [np.zeros_like(state["x"]), state["v"]]
+    for k in range(n):
+        state["v"] *= 0.99
+        mine[0] += state["x"] * k
+        if state["x"][0] > 0.5:
+            state["x"] -= 0.1 * state["v"]
+        mine[1] += 1
+    return mine[0].sum(), state["v"] is mine[1]
+
+
+def first_and_last(rows: Any, dt: float) -> Any:
+    rows[0] *= 2
+    rows[-1] -= dt * rows[0]
+    return rows[0]
+
+
+@pytest.mark.parametrize(("function", "more"), [(leapfrog, 0.1), (steps, 70), (steps, 3), (first_and_last, 0.5)])
+def test_an_array_in_a_container_of_the_caller_is_written_in_place(function: Any, more: Any) -> None:
+    rng = np.random.default_rng(0)
+    x, v = rng.random(50), rng.random(50)
+    given = [x, v] if function is first_and_last else {"x": x, "v": v}
+    compiled = check(function, given, more)
+    assert not any(one.traced.stages for one in compiled.specializations)
+
+
+def test_a_number_in_a_container_of_the_caller_is_not_changed() -> None:
+    def counted(state):
+        state["k"] += 1
+        return state["x"] * state["k"]
+
+    with pytest.raises(tilewright.TraceError, match="changing state in place; it lives outside of the function"):
+        tilewright.jit(counted, strict=True)({"x": np.ones(50), "k": 1})

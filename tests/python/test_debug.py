@@ -15,7 +15,7 @@ from tilewright.debug import calls
 from tilewright.debug.answers import Allowed, Answer, difference
 from tilewright.debug.schedules import lines_of
 from tilewright.machine import host_isa
-from tilewright.symbolic.registry import FUNCTIONS
+from tilewright.ops import FUNCTIONS
 
 pytestmark = pytest.mark.compile
 

@@ -116,3 +116,12 @@ def test_a_diagonal_is_written():
         ours, theirs = np.zeros((3, 3)), np.zeros((3, 3))
         assert np.array_equal(compiled(ours), f(theirs))
         assert np.array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("subscripts", ["ij", "ij->ij", "...", "ij->ji"])
+def test_what_only_names_axes_is_a_view_and_not_the_array(subscripts):
+    compiled = tilewright.jit(calling(subscripts, 1, ", optimize=False"))
+    for _ in range(2):
+        a = np.arange(6.0).reshape(2, 3)
+        view = compiled(a)
+        assert view is not a and np.shares_memory(view, a)

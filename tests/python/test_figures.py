@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from tilewright import datasets, figures, tuning
 from tilewright.cli import batch, tune_command
-from tilewright.explain import _evidence
+from tilewright.explain import evidence_lines
 from tilewright.figures import Figures, MachineWatch, reserved_s, take_turns
 from tilewright.program import Program
 
@@ -191,7 +191,7 @@ def test_all_that_is_printed_are_the_same_figures(capsys):
     )
     evidence = json.loads(json.dumps(result.evidence()))
     assert Figures.of_evidence(evidence) == found
-    assert f"  {words}" in _evidence(evidence)
+    assert f"  {words}" in evidence_lines(evidence)
     assert batch.Ended("s.py", 0, 1.0, {"results": [{**evidence, "complete": True}]}).line == f"f: {words}"
 
 
@@ -230,3 +230,12 @@ def test_a_schedule_of_ones_own_is_compared_by_one_ratio():
     assert tune_command._fixed_line(one, {**fixed, "to_best": none}) == (
         "f: your schedule 3.03 ms; the best known took 1.7 ms, but the two could not be timed together"
     )
+
+
+def test_evidence_is_told_with_units():
+    lines = evidence_lines({"searched_s": 12.71, "candidates": 3, "kernel_ns": 2e6, "default_ns": 3e6})
+    assert lines[1:] == [
+        "  its kernel takes 2 ms, that of the default schedule 3 ms",
+        "  searched: 12.7 s",
+        "  candidates: 3",
+    ]

@@ -295,7 +295,7 @@ def test_guards_are_explained_in_words():
 
 
 def test_an_error_of_the_trace_alone_is_said_once_and_no_call_is_traced_a_third_time(monkeypatch):
-    from tilewright.symbolic.registry import FUNCTIONS
+    from tilewright.ops import FUNCTIONS  # with its rules, whichever test is first
 
     def broken(tracer, x):
         raise KeyError("a defect")
@@ -314,6 +314,7 @@ def test_an_error_of_the_trace_alone_is_said_once_and_no_call_is_traced_a_third_
     with pytest.warns(tilewright.FallbackWarning) as seen:
         same(function(x), f(x))
     assert [str(warning.message) for warning in seen] == [text] and seen[0].lineno == line
+    assert function.explain().splitlines()[1:] == ["runs in NumPy:", f"  {text.removeprefix('runs in NumPy: ')}"]
     monkeypatch.setattr("tilewright.trace.trace", None)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -364,12 +365,11 @@ def test_words_that_are_new_at_each_call_are_not_traced_for_ever(as_keyword, mon
 
 
 def test_for_args_passes_the_functions_own_errors_and_names_ours(monkeypatch):
-    from tilewright.symbolic.registry import FUNCTIONS
+    from tilewright.ops import FUNCTIONS  # with its rules, whichever test is first
 
     scope = {}
-    exec(
-        compile("def broken(tracer, x): return {}['a defect']", tilewright.__file__, "exec"), scope
-    )  # a statement of ours
+    ours = compile("def broken(tracer, x): return {}['a defect']", tilewright.__file__, "exec")
+    exec(ours, scope)
 
     def own(x):
         raise LookupError("the function's own")
@@ -384,6 +384,19 @@ def test_for_args_passes_the_functions_own_errors_and_names_ours(monkeypatch):
         tilewright.TraceError, match="in f: tracing the call raised KeyError: 'a defect'; NumPy raises nothing there"
     ):
         tilewright.jit(f).for_args(points(300))
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_an_error_of_the_functions_own_is_told_alone(strict):
+    @tilewright.jit(strict=strict)
+    def f(x, y):
+        return x @ y + 1
+
+    for args, kind in (((points(3), points(5)), ValueError), ((points(3),), TypeError)):
+        for _ in range(2):
+            with pytest.raises(kind) as seen:
+                f(*args)
+            assert seen.value.__context__ is None and seen.value.__cause__ is None
 
 
 def test_copy_modes_of_numpy():

@@ -11,7 +11,7 @@ import tilewright
 from tilewright.interpret import expressions, watched
 from tilewright.interpret.interpreter import Interpreter
 from tilewright.symbolic.tracer import Tracer
-from tilewright.trace import traced
+from tilewright.trace import tracing
 
 pytestmark = pytest.mark.compile
 
@@ -263,7 +263,7 @@ def test_long_traces_that_come_to_nothing_end_with_the_outermost_statements(monk
     monkeypatch.setattr(Tracer, "is_too_long", property(lambda tracer: tracer.made > 200))
     x = np.arange(4.0)
     for most, is_outermost in ((10_000, False), (0, True)):
-        monkeypatch.setattr(traced, "_MOST_IN_VAIN", most)
+        monkeypatch.setattr(tracing, "_MOST_IN_VAIN", most)
         compiled = tilewright.jit(outer, strict=True)
         for _ in range(4):
             assert compiled(x) == outer(x)

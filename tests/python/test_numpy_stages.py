@@ -22,9 +22,9 @@ from examples import examples
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from tilewright.decorator import JitFunction
-from tilewright.ops import stages
-from tilewright.ops.stages import _name_of
-from tilewright.symbolic.registry import FUNCTIONS
+from tilewright.ops import FUNCTIONS
+from tilewright.ops.stage_rows import METHOD_ROWS, ROWS, SOURCE_FIRST, WRITTEN
+from tilewright.ops.stages import name_of_callee
 
 pytestmark = pytest.mark.compile
 
@@ -601,7 +601,7 @@ def functions_in(line: str) -> list[Any]:
 
 def is_written(line: str) -> bool:
     """Whether it writes an argument."""
-    return any(f.__name__ == "at" or stages.ROWS.get(f) in stages._WRITTEN for f in functions_in(line))
+    return any(f.__name__ == "at" or ROWS.get(f) in WRITTEN for f in functions_in(line))
 
 
 class InNumPy:
@@ -665,11 +665,11 @@ def test_a_stage_gives_what_numpy_gives(line, data):
 
 
 def has_its_row_first(line: str) -> bool:
-    return any(f in stages.ROWS and f not in stages.SOURCE_FIRST and f not in FUNCTIONS for f in functions_in(line))
+    return any(f in ROWS and f not in SOURCE_FIRST and f not in FUNCTIONS for f in functions_in(line))
 
 
 def is_a_stage(line: str) -> bool:
-    called = {_name_of(function) for function in functions_in(line) if function in stages.ROWS}
+    called = {name_of_callee(function) for function in functions_in(line) if function in ROWS}
     example = Example(dtypes_of(line)[-1], {"n": 3, "m": 2, "k": 2})
     specialization, _ = jitted(line).specialize(tuple(arguments(line, example)), {})
     return any(stage.startswith(tuple(called)) for stage in specialization.traced.stages)
@@ -687,12 +687,12 @@ def test_a_row_is_for_what_the_rule_refuses(name):
 
 
 def test_each_row_has_a_case():
-    rows = {id(stages.ROWS[f]) for line in LINES for f in functions_in(line) if f in stages.ROWS}
+    rows = {id(ROWS[f]) for line in LINES for f in functions_in(line) if f in ROWS}
     by_brackets = [np.ndarray.__getitem__]  # test_parts_by_positions_and_masks
-    missing = [_name_of(f) for f, row in stages.ROWS.items() if id(row) not in rows and f not in by_brackets]
+    missing = [name_of_callee(f) for f, row in ROWS.items() if id(row) not in rows and f not in by_brackets]
     assert missing == []
     methods = {function.__name__ for line in LINES for function in functions_in(line)}
-    assert set(stages.METHOD_ROWS) - {"__call__"} <= methods
+    assert set(METHOD_ROWS) - {"__call__"} <= methods
 
 
 def test_parts_by_positions_and_masks():

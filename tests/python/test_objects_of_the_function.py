@@ -660,6 +660,12 @@ def grids(y):
     return a * b, np.mgrid[0 : y.shape[0], 0:2], np.ogrid[: len(y)], y[np.s_[1:, ::2]] * 1
 
 
+def grids_of_floats(y):
+    a, b = np.ogrid[0 : float(y.shape[0]), 0.1:1:0.1]
+    c, d = np.mgrid[-0.1:0.7:7j, 1 : y.shape[1]]
+    return a * b, c + d, np.mgrid[0.3:1.1:7j] + y[0, 0], np.mgrid[0:2, 0.1 : y[:, 0].size : 0.3], np.ogrid[0:1:1j, 0:2]
+
+
 def fits(x):
     return np.polyfit(x, x**2 + 1, 2), np.polyfit(x, np.stack([x, x**2], 1), 1)
 
@@ -712,6 +718,25 @@ def test_strides() -> None:
         tilewright.jit(lambda x: as_strided(x, (9, 9), x.strides * 2) + 1, strict=True)(X)
 
 
+def of_flags(x):
+    y = x * 2
+    y.flags.writeable = True
+    y += 1
+    return y
+
+
+def read_only(x):
+    y = x * 2
+    y.flags.writeable = False
+    return y
+
+
+def test_what_is_writeable_may_be_set_so() -> None:
+    check(of_flags, X)
+    with pytest.raises(tilewright.TraceError, match=r"setting array\.flags\.writeable to False"):
+        tilewright.jit(read_only, strict=True)(X)
+
+
 def write_through_bits(x):
     v = x.view(np.int64)
     x[0] = 5
@@ -734,7 +759,16 @@ def test_views_that_are_copies_here_are_not_written(function, words) -> None:
 
 
 @pytest.mark.parametrize(
-    ("function", "args"), [(bits, (X,)), (rows, (X,)), (columns, (Y,)), (grids, (Y,)), (fits, (X,)), (broadcasts, (X,))]
+    ("function", "args"),
+    [
+        (bits, (X,)),
+        (rows, (X,)),
+        (columns, (Y,)),
+        (grids, (Y,)),
+        (grids_of_floats, (Y,)),
+        (fits, (X,)),
+        (broadcasts, (X,)),
+    ],
 )
 def test_builders(function, args) -> None:
     check(function, *args, bits=False)

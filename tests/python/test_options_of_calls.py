@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 import tilewright
 import tilewright.trace  # which imports the rules
-from tilewright.symbolic.registry import FUNCTIONS, OPERATIONS
+from tilewright.ops import FUNCTIONS
+from tilewright.symbolic.registry import OPERATIONS
 
 pytestmark = pytest.mark.compile
 
@@ -38,6 +39,11 @@ np.sum(F, axis=False) | np.max(F, axis=True) | np.argmax(F, axis=False) | np.mea
 np.average(F, axis=True) | np.count_nonzero(F, axis=True) | np.linalg.norm(F, axis=True) | np.flip(F, axis=True)
 np.stack([a, b], axis=True) | np.add.reduce(F, axis=True) | np.ptp(F, axis=True) | np.std(F, axis=False)
 np.clip(a, 2) | np.clip(a, a_min=2) | np.clip(a, a_max=2) | np.clip(a, 2, 4, min=1) | np.clip(a, min=2) | np.clip(a, max=4, min=2)
+np.sum(F, keepdims=np.True_) | np.any(F, keepdims=np.True_) | np.std(F, axis=0, keepdims=np.True_) | np.sum(F, keepdims=None)
+np.argmin(F, axis=0, keepdims=np.True_) | np.sum(F, axis=0, keepdims=True) | np.max(F, keepdims=2) | np.mean(F, axis=-1, keepdims=True)
+np.argmin(F, axis=1) | np.argmax(W, axis=0, keepdims=True) | np.argmin(W) | np.meshgrid(a, a, sparse=True)[1] + 1
+np.meshgrid(a, b, a, indexing='ij', sparse=True)[2] + 1 | np.logical_or(a, 2**63) | np.logical_and(a > 2, -(2**63)) | np.logical_xor(2**64, a > 2)
+np.nan_to_num(a, nan=1j) | np.nan_to_num(a, nan=np.complex64(3)) | np.nan_to_num(a, nan=np.arange(3.0)) | np.nan_to_num(a / 0, posinf=W[0])
 a.clip(2) | a.clip(max=2) | a.clip(2, 4, b) | a[a > 2].clip(3) | a[a > 2].clip(max=5) | a.sum().clip(2, 4) | np.clip(a, None, 4, out=b)
 """
 

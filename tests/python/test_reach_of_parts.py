@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import tilewright
 from tilewright import effects
-from tilewright.ops.stages import is_function
+from tilewright.ops.seen_stages import is_function
 
 pytestmark = pytest.mark.compile
 

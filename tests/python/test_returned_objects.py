@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import tilewright
 from strictly import agree
-from tilewright import callees
+from tilewright.kinds_of_values import is_object
 
 pytestmark = pytest.mark.compile
 
@@ -63,7 +63,8 @@ Bunch: Any = type(
     "Bunch",
     (tuple,),
     {name: _space[name] for name in ("__new__", "__init__", "__setattr__")}
-    | {"_fields": ("statistic", "pvalue"), "statistic": property(lambda self: self[0])},
+    | {"_fields": ("statistic", "pvalue"), "statistic": property(lambda self: self[0])}
+    | {"df": property(lambda self: self.__dict__["df"])},
 )
 
 
@@ -259,10 +260,10 @@ def test_extents_are_those_that_held_in_all_calls() -> None:
 
 
 def test_what_is_an_object() -> None:
-    assert callees.is_object(Box(1))
-    assert callees.is_object(WithDf(1.0, 2.0, df=3.0))
+    assert is_object(Box(1))
+    assert is_object(WithDf(1.0, 2.0, df=3.0))
     no_objects = [1, None, "a", X, np.float64(1), [1], {}, len, Box, ValueError(), iter([1]), (k for k in "a"), np]
-    assert not any(map(callees.is_object, no_objects))
+    assert not any(map(is_object, no_objects))
 
 
 def test_debug_compares_what_is_in_objects() -> None:

@@ -106,3 +106,28 @@ def test_values_are_taken_once_in_a_loop_too(value):
                     errors.append((type(error), str(error)))
         assert ours.tobytes() == theirs.tobytes()
         assert errors[: len(errors) // 2] == errors[len(errors) // 2 :]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "a[m] = v[: m.sum()]",
+        "a[m] = a[m][::-1]",
+        "a[m] = np.arange(m.sum())",
+        "a[i] = v[:0]",
+        "np.fill_diagonal(a[:0, None], 2)",
+    ],
+)
+def test_nothing_written_into_what_may_not_be_written_is_an_error(line):
+    function = function_of(f"def f(a, m, i, v):\n    {line}\n    return a * 2\n")
+    compiled = tilewright.jit(function)
+    for writeable in (True, False):
+        a = A.copy()
+        a.flags.writeable = writeable
+        call = (a, np.zeros(N, bool), I[:0], V)
+        if writeable:
+            np.testing.assert_array_equal(compiled(*call), function(*call))
+            continue
+        for one in (compiled, function):
+            with pytest.raises(ValueError, match="read-only"):
+                one(*call)

@@ -12,6 +12,7 @@ import tilewright
 from strictly import agree, check
 from tilewright import callees
 from tilewright.interpret.watched import run_watched
+from tilewright.pure_functions import is_pure
 
 pytestmark = pytest.mark.fast
 
@@ -234,8 +235,8 @@ def test_what_a_library_calls_inside_may_write(monkeypatch):
         function.__module__ = "scipy.linalg._basic"
     public.solve = solve
     monkeypatch.setitem(sys.modules, "scipy.linalg", public)
-    assert callees.is_pure(solve)
-    assert not callees.is_pure(works_in_place)
+    assert is_pure(solve)
+    assert not is_pure(works_in_place)
 
 
 def test_a_librarys_function_whose_parts_write():

@@ -194,3 +194,93 @@ def test_sums_and_extremes_of_parts(dtype: Any) -> None:
 @pytest.mark.parametrize("dtype", [np.int64, np.float64])
 def test_sums_of_nothing_are_pythons(first: int, dtype: Any) -> None:
     check(sums_as_data_say, np.array([first, 3, 1, 0, 2], dtype), 0)
+
+
+# ---- tuples of numbers of the run: equal or not, among others, keys
+
+
+WALLS = {(1, 1), (0, 2), (-1, 0)}
+LETTERS = {(0, 1): 3, (1, 0): -4, (2, 2): 7}
+
+
+def walks_to_a_goal(x: Any, goal: tuple[int, int]) -> Any:
+    place, steps, hits = (0, 0), 0, 0
+    for v in x:
+        dr, dc = STEPS[v]
+        there = (place[0] + dr, place[1] + dc)
+        if there in WALLS:
+            hits += 1
+            continue
+        place = there
+        steps += 1
+        if place == goal:
+            break
+        if place != (0, 0) and (place, v) == ((0, 1), 0):
+            hits += 100
+    return place, steps, hits, place == goal
+
+
+def tells_where_it_ends(x: Any, rows: int, columns: int) -> Any:
+    def step(r: int, c: int, v: int) -> Any:
+        r, c = min(max(r + STEPS[v][0], 0), rows - 1), min(max(c + STEPS[v][1], 0), columns - 1)
+        if r == rows - 1 and c == 1:
+            return (0, 0), -10.0, False
+        return (r, c), -1.0, (r, c) == (rows - 1, columns - 1)
+
+    state, total, ends = (0, 0), 0.0, 0
+    for v in x:
+        state, reward, done = step(*state, v)
+        total += reward
+        ends += done
+    return state, total, ends
+
+
+def looks_up_places(x: Any) -> Any:
+    total = 0
+    for i in range(len(x) - 1):
+        pair = (int(x[i]), int(x[i + 1]))
+        if pair in LETTERS:
+            total += LETTERS[pair]
+        total += 10 * LETTERS.get((int(x[i + 1]), 0), -1) + ((i, pair[0]) in [(0, 1), (2, 1), (3, 0)])
+        if (x[i], i) == (1, 2) or [x[i], i] != [1, 3]:
+            total += 1000
+    return total
+
+
+def looks_up_what_is_there(x: Any) -> Any:
+    total = 0
+    for i in range(len(x) - 1):
+        total += LETTERS[int(x[i]), int(x[i + 1])]
+    return total
+
+
+TUPLES = [walks_to_a_goal, tells_where_it_ends, looks_up_places]
+
+
+@pytest.mark.parametrize("given", [[0, 1, 0, 1, 2, 1], [1, 0, 0, 1, 3, 2, 2], [2, 2], [1, 1, 0, 0, 1, 0, 0, 3]])
+def test_tuples_of_numbers_of_the_run(given: list[int]) -> None:
+    x = np.array(given)
+    for function, more in zip(TUPLES, [((2, 1),), (3, 3), ()], strict=True):
+        compiled = check(function, x, *more)
+        assert "between kernels" not in compiled.explain()
+
+
+@pytest.mark.parametrize("given", [[0, 1, 0], [2, 2, 2], [1, 1, 0], [0, 3, 0], [-1, 5]])
+def test_keys_that_are_tuples_and_are_not_there(given: list[int]) -> None:
+    check(looks_up_what_is_there, np.array(given), in_numpy=given not in ([0, 1, 0], [2, 2, 2]))
+
+
+def equal_beside_nan(x: Any) -> Any:
+    """Python takes an object for equal to itself: which of two NaNs it is only Python knows."""
+    count = 0
+    for i in range(len(x)):
+        a, b = float(x[i]), float(x[i])
+        count += ((a, i) == (a, i)) + 10 * ((a, i) == (b, i)) + 100 * ((a, i) == (0.5, i)) + 1000 * ((a,) != (2, 3))
+    return count
+
+
+def test_tuples_with_nan() -> None:
+    x = np.array([0.5, np.nan, 1.0])
+    compiled = tilewright.jit(equal_beside_nan)
+    for _ in range(2):
+        assert compiled(x) == equal_beside_nan(x)

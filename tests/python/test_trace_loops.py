@@ -326,6 +326,23 @@ def test_reductions_are_unrolled_as_far_as_they_compile_in_useful_time(monkeypat
     assert "callee=" in trace(halves, (many, 11)).program_text  # the array is Python's from then on
 
 
+def test_kernels_between_calls_are_unrolled_as_far_as_they_compile_in_useful_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(trace_limits, "MAX_UNROLLED_ITERATIONS", 64)
+
+    def filtered(x, n):
+        for k in range(n):
+            t = np.arange(8.0 + k)
+            wave = np.exp(-t * t / (k + 1.5)) * np.cos(t * 3 + k) * (1 - t / (k + 9)) + np.sin(t) / (t + 1)
+            x = np.sort(np.convolve(x, wave)[: len(x) - 1])
+        return x
+
+    assert trace(filtered, (X, 5)).program_text.count("numpy.sort") == 5
+    with pytest.raises(TraceError, match="the value of k"):  # the loop is Python's, which calls compiled parts
+        trace(filtered, (X, 30))
+
+
 def test_what_nobody_reads_is_not_carried() -> None:
     def wasteful(x):
         s = t = 0.0

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tilewright
+from examples import one_in
 from from_text import function_of
 from tilewright.decorator import JitFunction
 
@@ -63,3 +64,34 @@ def test_what_strides_decide(program: str, monkeypatch: Any) -> None:
             got, expected = compiled(ours, 3), function(theirs, 3)
         np.testing.assert_array_equal(got, expected, f"{layout} {side}")
         np.testing.assert_array_equal(ours, theirs, f"{layout} {side}")
+
+
+# What a slice of an argument is handed to, and the slice: kernels may have it in new memory, which lies otherwise.
+HANDED = {
+    "contiguous": "return r.flags.c_contiguous * 2.0 + r.flags.f_contiguous",
+    "view": "return r.ravel('A')",
+    "written view": "v = r.reshape(-1)\n    v[0] = 9\n    return r.sum()",
+    "order": "return r.ravel('K') + 1",
+    "asfortranarray": "return np.asfortranarray(r)",
+}
+SLICES = ["b[:, ::2]", "b[::-1]", "b[:, 1]", "b.T[::2]", "b[1:]", "b[:, None]", "b[:b.shape[0] // 2]", "b"]
+REPEATED = {**LAYOUTS, "repeated": lambda x: np.broadcast_to(x[:1], x.shape)}
+
+
+@pytest.mark.parametrize(("what", "part"), one_in(3, HANDED, SLICES))
+def test_what_is_handed_a_slice_finds_it_as_it_lies(what: str, part: str, monkeypatch: Any) -> None:
+    monkeypatch.setattr(JitFunction, "_loses", lambda *_: False)
+    for last in ("b *= 2\n    return v * 1", "return v, b + 1"):
+        function = function_of(f"def g(r):\n    {HANDED[what]}\n\n\ndef f(b):\n    v = g({part})\n    {last}\n")
+        compiled = tilewright.jit(function)
+        for layout in ("c", "c", "f", "c", "gaps", "repeated", "repeated", "f", "c"):
+            ours, theirs = (REPEATED[layout](np.arange(24.0).reshape(4, 6)) for _ in range(2))
+            if not ours.flags.writeable and ("*=" in last or "written" in what):
+                continue
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", tilewright.FallbackWarning)
+                got, expected = compiled(ours), function(theirs)
+            for one, other in zip(*(x if type(x) is tuple else (x,) for x in (got, expected)), strict=True):
+                np.testing.assert_array_equal(one, other, f"{layout}: {last}")
+                assert np.shares_memory(one, ours) == np.shares_memory(other, theirs)
+            np.testing.assert_array_equal(ours, theirs, f"{layout}: {last}")

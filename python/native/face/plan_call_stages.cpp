@@ -29,13 +29,9 @@ Ref view_of(const StageArray& a, bool is_result) {
     return Ref(PyArray_Return(numpy_array(view.release())));
 }
 
-/// Whether an axis repeats its elements.
-bool repeats(const StageArray& a) {
-    return std::find(a.strides, a.strides + a.rank, 0) != a.strides + a.rank;
-}
-
 /// An array of memory of its own with gaps where `a` has some: a gap is one element. What is contiguous, the order of
-/// the axes and their directions are those of `a`, for what a function does may depend on them (numpy.asfortranarray).
+/// the axes, their directions and what they repeat are those of `a`, for what a function does may depend on them
+/// (numpy.asfortranarray).
 Ref copy_with_gaps(const StageArray& a) {
     const std::int64_t bytes = info(a.dtype).bytes;
     StageArray copy = a;
@@ -45,7 +41,7 @@ Ref copy_with_gaps(const StageArray& a) {
     std::int64_t follows = bytes, end = bytes; // the stride without a gap: of `a`, of the copy
     std::int64_t first = 0, last = 0;          // bytes before and behind element 0
     for (const int k : axes) {
-        if (a.shape[k] == 1) continue;
+        if (a.shape[k] == 1 || a.strides[k] == 0) continue; // what is repeated stays so
         const std::int64_t given = std::abs(a.strides[k]), stride = given == follows ? end : end + bytes;
         follows = given * a.shape[k];
         end = stride * a.shape[k];
@@ -66,7 +62,7 @@ Ref copy_of(const StageArray& a) {
     Ref view = view_of(a, false);
     if (!view || !PyArray_Check(view.get())) return view;
     auto* array = numpy_array(view.get());
-    const bool has_gaps = !PyArray_IS_C_CONTIGUOUS(array) && !PyArray_IS_F_CONTIGUOUS(array) && !repeats(a);
+    const bool has_gaps = !PyArray_IS_C_CONTIGUOUS(array) && !PyArray_IS_F_CONTIGUOUS(array);
     Ref copy = has_gaps ? copy_with_gaps(a) : Ref(PyArray_NewCopy(array, NPY_KEEPORDER));
     if (!copy || (has_gaps && PyArray_CopyInto(numpy_array(copy.get()), array) != 0)) return {};
     PyArray_CLEARFLAGS(numpy_array(copy.get()), NPY_ARRAY_WRITEABLE);

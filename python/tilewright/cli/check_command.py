@@ -51,7 +51,17 @@ def _modules_in(path: Path) -> list[Path]:
         return [path]
     if not os.path.isdir(path):
         return []
-    return sorted(file.parent for file in path.glob(f"*_tuned/{MANIFEST}"))
+    found = sorted(file.parent for file in path.glob(f"*/{MANIFEST}"))
+    return [folder for folder in found if folder.name.endswith("_tuned") or _is_ours(folder)]
+
+
+def _is_ours(folder: Path) -> bool:
+    """Whether tilewright wrote its manifest, of a module that has a name of the user's."""
+    try:
+        evidence = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(evidence, dict) and "tilewright" in evidence
 
 
 def problems_of(folder: Path) -> list[str]:

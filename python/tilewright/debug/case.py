@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from ..builder import BuildRequest
-from ..callees import PureFunction
 from ..errors import Error
 from ..program import Program, ScalarArgument
+from ..pure_functions import PureFunction
 from ..strided_copies import with_strides
 from ..symbolic.stages import Stage
 from .answers import Allowed, Answer

@@ -180,7 +180,7 @@ class AppendedLists(Part):
     def __init__(
         self, state: State, for_region: Callable[..., None], while_region: Callable[[ast.While], None]
     ) -> None:
-        """`for_region` is Interpreter._for_region, `while_region` that of the regions."""
+        """`for_region` is LoopStatements.for_region, `while_region` that of the regions."""
         super().__init__(state)
         self.for_region, self.while_region = for_region, while_region
         self.rooms: list[_Room] = []  # of lists that loops around append to

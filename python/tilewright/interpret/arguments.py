@@ -21,7 +21,6 @@ from typing import Any
 import numpy as np
 
 from .. import _face
-from ..callees import is_of_numbers
 from ..devices import UnknownDtype, is_placed, stand_in
 from ..errors import TraceError
 from ..guards import (
@@ -34,6 +33,7 @@ from ..guards import (
     path_text,
     root_text,
 )
+from ..kinds_of_values import is_of_numbers
 from ..lent import can_be_handed
 from ..ops.grids import is_builder
 from ..symbolic.argument import Argument

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..ops import call_numpy
 from ..ops.elementwise import number_of_the_run
-from ..ops.stages import held_items
+from ..ops.held_by_stages import held_items
 from ..symbolic.arrays import SymArray
 from ..symbolic.graph import INT64, Value
 from ..symbolic.run_numbers import RunComplex, RunScalar

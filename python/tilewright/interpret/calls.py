@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 
 from .._face import Dispatcher as JIT
-from ..callees import is_pure, writes_arguments
 from ..errors import TraceError
 from ..ops import apply_ufunc, call_numpy, is_symbolic, scalar_constructor
 from ..ops.callees.draws import DRAWS
 from ..ops.reductions import reduce_ufunc
-from ..ops.stages import seen_stage
+from ..ops.seen_stages import seen_stage
 from ..outside_values import is_of_a_statement
+from ..pure_functions import is_pure, writes_arguments
 from ..symbolic.arrays import SymArray
 from ..symbolic.compressed import Compressed
 from ..symbolic.graph import FLOAT64
@@ -127,9 +127,8 @@ class Calls(Part):
                     raise given.refused()
             return self.call(node, function, args, kwargs)
         except TraceError as error:
-            is_ours = isinstance(
-                function, (GeneratorMethod, Followed, Vectorized)
-            )  # of what stands for an object of the run
+            # Of what stands for an object of the run.
+            is_ours = isinstance(function, (GeneratorMethod, Followed, Vectorized))
             # A watched call is handed the generator itself.
             is_ours |= any(isinstance(one, ast.GeneratorExp) for one in node.args)
             may_be = not is_ours and error.is_of(evaluated) and not self._is_within(error.recursive)

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..own_attributes import attributes_of
 from ..symbolic.arrays import Storage, SymArray
 from ..symbolic.compressed import Compressed
 from ..symbolic.graph import Value
@@ -188,12 +189,6 @@ def containers_of(frame: Frame | None, tracer: Tracer) -> dict[int, Any]:
     return found
 
 
-def attributes_of(made: Any) -> dict[str, Any]:
-    """The attributes that an object itself holds, by name."""
-    named = [*getattr(made, "__dict__", {}), *(slot for cls in type(made).__mro__ for slot in _slots_of(cls))]
-    return {name: getattr(made, name) for name in named if hasattr(made, name)}
-
-
 def reached(frame: Frame | None, tracer: Tracer, *first: tuple[str, Any]) -> Iterator[tuple[str, Any]]:
     """All that a function's variables lead to, also through objects that it makes, each with the name of the variable; of plain
     values in containers none, which lead nowhere."""
@@ -232,11 +227,6 @@ _LEADS_NOWHERE = frozenset([int, float, bool, complex, str, bytes, type(None)])
 
 def holds_traced(value: Any, tracer: Tracer) -> bool:
     return any(isinstance(item, Symbolic) for _, item in reached(None, tracer, ("", value)))
-
-
-def _slots_of(cls: type) -> list[str]:
-    slots = [name for name, held in vars(cls).items() if isinstance(held, types.MemberDescriptorType)]
-    return [name for name in slots if name != "__dict__"]  # as classes of C have it
 
 
 def _variables(frame: Frame | None) -> Iterator[tuple[str, Any]]:

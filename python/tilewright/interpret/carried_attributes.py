@@ -10,9 +10,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from ..own_attributes import attributes_of, hold, let_go
 from ..symbolic.arrays import SymArray
 from ..symbolic.tracer import Tracer
-from .carried import MISSING, attributes_of
+from .carried import MISSING
 from .frame import Control, Pending
 
 MOST_CARRIED = 64  # attributes that one loop carries: each of them is found in a run of its body
@@ -73,7 +74,7 @@ class LoopAttributes:
             held = attributes_of(owner).get(name, MISSING)
             if held is not MISSING:
                 variables[variable] = held
-                object.__delattr__(owner, name)
+                let_go(owner, name)
 
     def drop(self) -> None:
         """A run of the body ended, or was left."""
@@ -175,9 +176,9 @@ def is_named(variable: str) -> bool:
 
 def set_attribute(owner: Any, name: str, held: Any) -> None:
     if held is not MISSING:
-        object.__setattr__(owner, name, held)
+        hold(owner, name, held)
     elif name in attributes_of(owner):
-        object.__delattr__(owner, name)
+        let_go(owner, name)
 
 
 def is_same(held: Any, value: Any) -> bool:

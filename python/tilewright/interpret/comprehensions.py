@@ -25,7 +25,7 @@ class Comprehensions(Part):
     """The part of the interpreter that makes lists by loops."""
 
     def __init__(self, state: State, for_region: Callable[..., None]) -> None:
-        """`for_region` is Interpreter._for_region."""
+        """`for_region` is LoopStatements.for_region."""
         super().__init__(state)
         self.for_region = for_region
 

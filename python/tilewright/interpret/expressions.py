@@ -46,7 +46,7 @@ from .staged_cells import ChangesShape
 from .staged_lists import StagedList
 from .staged_texts import StagedText
 from .state import Part, State
-from .tables import has_key, item_of
+from .tables import has_key, item_of, same_items
 from .variables import Variables
 
 _NAMES: dict[type[ast.operator], str] = {
@@ -316,6 +316,14 @@ class Expressions(Part):
                                  "its elements are known only when the compiled function runs",
                                  "Use comparisons of arrays.")  # fmt: skip
             result = (left in right) == isinstance(operation, ast.In)
+        elif (
+            isinstance(operation, (ast.Eq, ast.NotEq))
+            and (same := same_items(self.tracer, left, right)) is not NotImplemented
+        ):
+            if type(same) is bool:
+                return self._go_on(node, position, right, same == isinstance(operation, ast.Eq))
+            negated = self.negated(node, same)
+            return self._go_on(node, position, right, same if isinstance(operation, ast.Eq) else negated)
         else:
             result = _COMPARE[type(operation)](left, right)
         return self._go_on(node, position, right, result)

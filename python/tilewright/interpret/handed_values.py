@@ -46,9 +46,8 @@ class Uses:
     has_characters: bool = False  # single ones, with which it compares those of texts, or their numbers
     is_repeatable: bool = False  # where it fails: it writes nothing but lists, and what `+=` may write
     augments: bool = False  # variables, which may be arrays
-    filled: dict[str, Filled] = field(
-        default_factory=dict
-    )  # what it was seen to append to lists of which it takes nothing
+    # What it was seen to append to lists of which it takes nothing.
+    filled: dict[str, Filled] = field(default_factory=dict)
 
     @property
     def owners(self) -> set[int]:

@@ -16,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from ..callees import is_part, is_pure
+from ..described_results import is_part
 from ..effects import LONG_CALL_S, Settling
+from ..pure_functions import is_pure
 from ..signatures import parts_of
 from ..taken_ways import Site
 from .handed_values import NUMBERS, is_plain

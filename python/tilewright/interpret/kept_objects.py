@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from ..callees import CONTAINERS, Held
-from ..ops.stages import Gives
+from ..described_results import Held
+from ..kinds_of_values import CONTAINERS
+from ..ops.stage_rows import Gives
 from ..symbolic.graph import INT64, Value
 from ..symbolic.stages import Raw, Stage
 from .generators import SymGenerator

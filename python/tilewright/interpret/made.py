@@ -12,7 +12,8 @@ from typing import Any
 
 from ..guards import Same
 from ..outside_values import is_of_a_statement
-from .carried import MISSING, attributes_of
+from ..own_attributes import attributes_of, hold
+from .carried import MISSING
 from .carried_attributes import AttributeNeeded, is_same, set_attribute
 from .frame import Pending
 from .pure import is_of_namedtuple
@@ -88,7 +89,7 @@ class MadeObjects(Part):
                 value = self.call(node, field.default_factory, [], {})
             else:
                 continue
-            object.__setattr__(made, name, value)
+            hold(made, name, value)
         if isinstance(inspect.getattr_static(cls, "__post_init__", None), types.FunctionType):
             self.call_function(self.inputs.of_class(cls, "__post_init__"), [made], {})
 

@@ -21,13 +21,8 @@ from .state import Part, State
 # The function that contextlib.contextmanager() makes of a generator function.
 _MADE_BY_CONTEXTLIB = contextlib.contextmanager(lambda: iter(())).__code__
 _KEPT_BY_NUMPY = ("ignore", "warn")  # of np.errstate: compiled code raises no floating-point errors, and warns of none
-_SETTINGS = (
-    "_all",
-    "_divide",
-    "_over",
-    "_under",
-    "_invalid",
-)  # of an object of np.errstate; None where it is not given
+# Of an object of np.errstate; None where it is not given.
+_SETTINGS = ("_all", "_divide", "_over", "_under", "_invalid")
 
 
 class Managers(Part):

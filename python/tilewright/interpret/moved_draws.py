@@ -144,9 +144,8 @@ def normal(generator: Moved, loc: Any = 0.0, scale: Any = 1.0, size: Any = None)
 
 
 def _standard_normal(generator: Moved, size: Any = None, dtype: Any = FLOAT64, out: Any = None) -> Any:
-    return (
-        generator.normal(-0.0, 1.0) if size is None and out is None and dtype in _FLOATS else None
-    )  # which changes no zero
+    # -0.0 changes no zero.
+    return generator.normal(-0.0, 1.0) if size is None and out is None and dtype in _FLOATS else None
 
 
 def integers_of(  # noqa: PLR0917

@@ -17,7 +17,8 @@ from ..ops import apply_ufunc
 from ..ops.elementwise import number_of_the_run
 from ..ops.error_function import erf
 from ..ops.operands import to_value
-from ..ops.stages import Gives, add_stage
+from ..ops.stage_rows import Gives
+from ..ops.stages import add_stage
 from ..symbolic.arrays import SymArray
 from ..symbolic.graph import BOOL, FLOAT64
 from ..symbolic.run_numbers import RunBool, RunScalar
@@ -84,11 +85,12 @@ def _refuse_number_of_numpys(function: Any, number: Any) -> None:
     """What NumPy's numbers have no method for: trunc() of all but float64, which is Python's float, round() of bools and arrays."""
     if not isinstance(number, SymArray) or number.kinds:
         return
-    has = function is not round and function is not math.trunc
     if function is math.trunc:
         has = number.is_scalar and number.dtype == FLOAT64
     elif function is round:
         has = number.is_scalar and number.dtype != BOOL
+    else:
+        has = True
     if not has:
         owner = f"numpy.{number.dtype.type.__name__}" if number.is_scalar else "numpy.ndarray"
         raise TypeError(f"type {owner} doesn't define __{function.__name__}__ method")

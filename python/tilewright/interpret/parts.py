@@ -14,9 +14,9 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from ..callees import arrays_in
 from ..errors import TraceError
-from ..ops.stages import EFFECTS, effect_stage, is_of_either_type
+from ..kinds_of_values import arrays_in
+from ..ops.seen_stages import EFFECTS, effect_stage, is_of_either_type
 from ..symbolic.arrays import SymArray
 from ..symbolic.trace_limits import MOST_STAGE_OPERANDS
 from .frame import Pending, Return

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import TraceError
-from ..ops.stages import FromData, Gives, Order, add_stage, materialized
+from ..ops.stage_rows import FromData, Gives
+from ..ops.stages import Order, add_stage, materialized
 from ..symbolic.arrays import Storage, SymArray
 from ..symbolic.compressed import Compressed
 from ..symbolic.graph import BOOL, INT64, Value

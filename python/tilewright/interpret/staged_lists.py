@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..ops.handed_to_stages import Copied
+from ..ops.held_by_stages import of_its_kind
 from ..ops.operands import dtype_of
-from ..ops.stages import Copied, FromData, Gives, Order, add_stage, of_its_kind
+from ..ops.stage_rows import FromData, Gives
+from ..ops.stages import Order, add_stage
 from ..symbolic.arrays import Storage, SymArray, was_written
 from ..symbolic.from_data import size_from_data
 from ..symbolic.graph import INT64, Value

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import TraceError
+from ..own_attributes import attributes_of, hold, let_go
 from ..symbolic.arrays import SymArray
 from ..symbolic.located import LEAVE_IT_OUT, NO_RULE
 from ..symbolic.number import described
@@ -20,7 +21,7 @@ from ..symbolic.scalars import SymInt
 from ..symbolic.tracer import Tracer
 from ..taken_ways import Branch, Site, Way
 from .arguments import Inputs
-from .carried import attributes_of, may_change, memory_of
+from .carried import may_change, memory_of
 from .carried_attributes import LoopAttributes, put_in_order
 from .frame import Frame
 from .plain_arrays import WrittenWithTraced, place_of
@@ -45,9 +46,8 @@ class State:
     traversed: list[Any] = field(default_factory=list)  # what loops around go through
     cells: dict[tuple[str, int, int], dict[str, Any]] = field(default_factory=dict)  # of loops around, by their places
     at_yield: Callable[[Any], None] | None = None  # of the generator that is about to run
-    entered: tuple[Any, Any] | None = (
-        None  # by which call in the source the function is that is about to run, and itself
-    )
+    # By which call in the source the function is that is about to run, and itself.
+    entered: tuple[Any, Any] | None = None
     # Of each context manager around: dicts from outside that it changes, as they were before, and why not to leave them so.
     changes: list[dict[int, tuple[Any, Any, TraceError]]] = field(default_factory=list)
     advanced: list[Any] | None = None  # iterators of which a loop takes items that Python may not ask for
@@ -134,9 +134,9 @@ class Part:
             self.frame.variables = variables
             for one, attributes in objects:
                 for name in attributes_of(one).keys() - attributes.keys():
-                    object.__delattr__(one, name)
+                    let_go(one, name)
                 for name, held in attributes.items():
-                    object.__setattr__(one, name, held)
+                    hold(one, name, held)
                 put_in_order(one, list(attributes))
             for memory in memories:
                 memory.storage.value, memory.storage.version = memory.value, memory.version

@@ -1,8 +1,9 @@
-"""Python's own lists, tuples, dicts and sets of numbers, indexed by or asked for a number of the run: their numbers lie in
-arrays."""
+"""Python's own lists, tuples, dicts and sets of numbers, indexed by, asked for or compared with numbers of the run: their
+numbers lie in arrays."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from ..ops.elementwise import number_of_the_run, to_value
 from ..ops.operands import operand_of
 from ..symbolic.arrays import SymArray
 from ..symbolic.graph import BOOL, INT64, Value
-from ..symbolic.number import LARGEST_INT
+from ..symbolic.number import LARGEST_INT, Symbolic
 from ..symbolic.run_numbers import RunBool, RunScalar
 from ..symbolic.scalars import SymInt, SymScalar
 
@@ -52,10 +53,20 @@ class _Table:
 
 
 def is_of_the_run(key: Any) -> bool:
-    """Whether it is a whole number that only the run knows."""
+    """Whether it is a whole number that only the run knows, or a tuple of whole numbers with such a one in it."""
+    if type(key) is tuple:
+        return any(map(_is_one_of_the_run, key)) and all(_is_one_of_the_run(one) or _is_whole(one) for one in key)
+    return _is_one_of_the_run(key)
+
+
+def _is_one_of_the_run(key: Any) -> bool:
     if isinstance(key, SymArray):
         return key.is_scalar and key.dtype.kind == "i"
     return isinstance(key, RunScalar) and type(key.hint) is int and not key.kinds
+
+
+def _is_whole(number: Any) -> bool:
+    return type(number) in (int, SymInt) or isinstance(number, np.signedinteger)
 
 
 def item_of(tracer: Tracer, held: Any, key: Any) -> Any:
@@ -66,7 +77,7 @@ def item_of(tracer: Tracer, held: Any, key: Any) -> Any:
     if table is None:
         return NotImplemented
     if type(held) is not dict:
-        return table.item(tracer, _scalar(tracer, key))
+        return NotImplemented if type(key) is tuple else table.item(tracer, _scalar(tracer, key))
     found = _place_of(tracer, held, key)
     if found is None:
         return NotImplemented
@@ -76,14 +87,14 @@ def item_of(tracer: Tracer, held: Any, key: Any) -> Any:
 
 
 def has_key(tracer: Tracer, held: Any, key: Any) -> Any:
-    """`key in held`, of a dict, a set, a list or a tuple of whole numbers."""
+    """`key in held`, of a dict, a set, a list or a tuple of whole numbers, or of tuples of such."""
     if not is_of_the_run(key) or tracer.checked is None or type(held) not in (dict, set, frozenset, list, tuple):
         return NotImplemented
     if not held:
         return RunBool(tracer, tracer.constant(False, BOOL))
     if found := _place_of(tracer, held, key):
         return RunBool(tracer, found[1])
-    are_whole = all(type(one) in (int, SymInt) for one in held)
+    are_whole = type(key) is not tuple and all(type(one) in (int, SymInt) for one in held)
     column = _column(tracer, list(held)) if 0 < len(held) <= _MOST_SIZES and are_whole else None
     if column is None:
         return NotImplemented
@@ -154,20 +165,23 @@ def _kind_of(tracer: Tracer, number: Any) -> Any:
 
 def _place_of(tracer: Tracer, held: Collection[Any], key: Any) -> tuple[SymArray, Value] | None:
     """Which of a dict's items has the key, or of a set's, a list's or a tuple's is it, and whether one has or is."""
-    keys = list(held)
-    if not keys or not all(type(one) is int or isinstance(one, np.signedinteger) for one in keys):
+    width = len(key) if type(key) is tuple else None
+    keys = [one if type(one) is tuple else (one,) for one in held if (type(one) is tuple) == (width is not None)]
+    if not keys or len(keys) != len(held) or not all(_is_known_key(one, width or 1) for one in keys):
         return None
-    least, most = int(min(keys)), int(max(keys))
-    if most - least >= _MOST or max(abs(least), abs(most)) > LARGEST_INT:
+    numbers = np.array(keys, dtype=object)
+    least, most = numbers.min(axis=0).tolist(), numbers.max(axis=0).tolist()
+    extents = [last - first + 1 for first, last in zip(least, most, strict=True)]
+    if math.prod(extents) > _MOST or max(map(abs, (*least, *most))) > LARGEST_INT:
         return None
-    places = np.full(most - least + 1, -1)
-    places[[int(one) - least for one in keys]] = range(len(keys))
+    strides = [math.prod(extents[axis + 1 :]) for axis in range(len(extents))]
+    places = np.full(math.prod(extents), -1)
+    places[((numbers - least) * strides).sum(axis=1).astype(np.int64)] = range(len(keys))
     known = tracer.cache.setdefault("places of keys", {})
     was, array = known.get(id(held), (None, None))
     if was is None or was.tobytes() != places.tobytes():
         array = operand_of(tracer, places)
         known[id(held)] = places, array
-    value = tracer.cast(_scalar(tracer, key).read(), INT64)
     zero = tracer.constant(0)
 
     def both(one: Value, other: Value) -> Value:
@@ -176,15 +190,101 @@ def _place_of(tracer: Tracer, held: Collection[Any], key: Any) -> tuple[SymArray
     def holds(comparison: str, one: Value, other: Value) -> Value:
         return tracer.add(comparison, (one, other), {}, BOOL, ())
 
-    is_between = both(
-        holds("greater_equal", value, tracer.constant(least)), holds("less_equal", value, tracer.constant(most))
-    )
-    moved = tracer.add("subtract", (value, tracer.constant(least)), {}, INT64, ())
-    inside = tracer.add("where", (is_between, moved, zero), {}, INT64, ())
+    def whole(operation: str, one: Value, other: Value) -> Value:
+        return tracer.add(operation, (one, other), {}, INT64, ())
+
+    is_between, inside = None, zero
+    for one, first, last, stride in zip(key if width else (key,), least, most, strides, strict=True):
+        value = tracer.cast(_scalar(tracer, one).read(), INT64)
+        low, high = tracer.constant(first), tracer.constant(last)
+        fits = both(holds("greater_equal", value, low), holds("less_equal", value, high))
+        moved = tracer.add("where", (fits, whole("subtract", value, low), zero), {}, INT64, ())
+        moved = whole("multiply", moved, tracer.constant(stride)) if stride > 1 else moved
+        inside = moved if is_between is None else whole("add", inside, moved)
+        is_between = fits if is_between is None else both(is_between, fits)
+    if is_between is None:
+        return None
     place = array[SymArray.fresh(tracer, inside, is_scalar=True)].read()
     is_there = both(is_between, holds("greater_equal", place, zero))
     return SymArray.fresh(tracer, tracer.add("maximum", (place, zero), {}, INT64, ()), is_scalar=True), is_there
 
 
+def _is_known_key(key: tuple[Any, ...], width: int) -> bool:
+    return len(key) == width and all(type(one) is int or isinstance(one, np.signedinteger) for one in key)
+
+
+def same_items(tracer: Tracer, left: Any, right: Any) -> Any:
+    """`left == right`, of two tuples or two lists with numbers of the run among their items; NotImplemented where Python's
+    own comparison is right, or where what is equal would not be known: an item is equal to itself, a NaN too."""
+    if (
+        type(left) is not type(right)
+        or type(left) not in (tuple, list)
+        or not (_has_of_run(left) or _has_of_run(right))
+    ):
+        return NotImplemented
+    if len(left) != len(right):
+        return False
+    truths = []
+    for one, other in zip(left, right, strict=True):
+        if one is other:
+            continue
+        same = same_items(tracer, one, other)
+        if same is NotImplemented:
+            are_numbers = _is_comparable(one) and _is_comparable(other)
+            if _is_of_run(one) or _is_of_run(other):
+                are_whole = [not _may_be_float(each) for each in (one, other)]
+                has_kinds = any(getattr(each, "kinds", None) for each in (one, other))
+                known = _is_no_nan(one) or _is_no_nan(other)
+                if not are_numbers or not (all(are_whole) if has_kinds else known):
+                    return NotImplemented
+            elif not are_numbers and any(isinstance(each, Symbolic) for each in (one, other)):
+                return NotImplemented
+            same = one == other
+        if isinstance(same, SymArray):
+            truths.append(tracer.cast(same.read(), BOOL))
+        elif isinstance(same, RunScalar):
+            truths.append(same.value)
+        elif type(same) is not bool:
+            return NotImplemented
+        elif not same:
+            return False
+    result = tracer.constant(True, BOOL) if not truths else truths[0]
+    for truth in truths[1:]:
+        result = tracer.add("logical_and", (result, truth), {}, BOOL, ())
+    return RunBool(tracer, result) if truths else True
+
+
+def _has_of_run(items: Sequence[Any]) -> bool:
+    return any(_has_of_run(one) if type(one) in (tuple, list) else _is_of_run(one) for one in items)
+
+
+def _is_of_run(one: Any) -> bool:
+    return isinstance(one, RunScalar) or (isinstance(one, SymArray) and not one.sizes)
+
+
+def _is_comparable(one: Any) -> bool:
+    if isinstance(one, SymArray):
+        return not one.sizes and one.dtype.kind in "biuf"
+    if isinstance(one, SymScalar):
+        return type(one.hint) in _PLAIN
+    return type(one) in (*_PLAIN, SymInt) or (isinstance(one, np.generic) and one.dtype.kind in "biuf")
+
+
+def _may_be_float(one: Any) -> bool:
+    if isinstance(one, SymArray):
+        return bool(one.dtype.kind == "f")
+    return type(getattr(one, "hint", one)) is float or isinstance(one, np.floating)
+
+
+def _is_no_nan(one: Any) -> bool:
+    """Whether it is certainly no NaN, of which nobody would know whether both sides hold the very object."""
+    return not _may_be_float(one) or (not isinstance(one, Symbolic) and one == one)  # noqa: PLR0124
+
+
 def _scalar(tracer: Tracer, key: Any) -> SymArray:
-    return key if isinstance(key, SymArray) else SymArray.fresh(tracer, key.value, is_scalar=True)
+    if isinstance(key, SymArray):
+        return key
+    if isinstance(key, RunScalar):
+        return SymArray.fresh(tracer, key.value, is_scalar=True)
+    value = key.of_the_run() if isinstance(key, SymInt) else tracer.constant(int(key))
+    return SymArray.fresh(tracer, value, is_scalar=True)

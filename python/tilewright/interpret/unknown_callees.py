@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import effects
-from ..callees import containers_in
 from ..errors import TraceError
-from ..ops.stages import EFFECTS, effect_stage, is_function, is_named
+from ..kinds_of_values import containers_in
+from ..ops.seen_stages import EFFECTS, effect_stage, is_function, is_named
 from ..symbolic.arrays import SymArray
 from ..symbolic.compressed import Compressed
 from ..symbolic.graph import INT64

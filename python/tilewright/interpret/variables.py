@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..ops.layouts import Flags
 from ..ops.operands import is_symbolic
 from ..symbolic.arrays import SymArray
 from ..symbolic.graph import PLAIN_OPERATIONS
@@ -109,6 +110,9 @@ class Variables(Part):
             if isinstance(owner, SymArray):
                 raise self.error(target, f"assigning the attribute {target.attr} of an array",
                                  "there is no rule for it", "Use reshape or astype.")  # fmt: skip
+            if isinstance(owner, Flags) and target.attr == "writeable":
+                owner.writeable = value
+                return
             if self.tracer.is_made(owner):
                 self.set_attribute(target, owner, value)
                 return

@@ -11,9 +11,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..callees import is_decided_by_data, is_pure, watching, watching_effects
+from ..callees import watching, watching_effects
 from ..effects import Made, Replay, is_asked, parts_of
 from ..held_elsewhere import only_new_garbage
+from ..pure_functions import is_decided_by_data, is_pure
 from ..taken_ways import Branch, Site, Way, watch_branches
 from .outlined import RETURNED, Outline, outline_of, pick, replace_part
 from .pure import is_numpys, may_be_stage, module_of

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..callees import is_decided_by_data
 from ..errors import TraceError
+from ..pure_functions import is_decided_by_data
 from ..symbolic.number import described
 from ..symbolic.refusals import OperandError
 from ..symbolic.registry import FUNCTIONS, provides, signature
@@ -42,9 +42,11 @@ from . import (  # noqa: F401  (each fills the registry)
     stages,
     trimmed,
 )
-from .creation import scalar_constructor
+from .creation import check_fit, scalar_constructor
 from .elementwise import apply_ufunc, python_scalar_cast
 from .operands import is_symbolic
+from .seen_stages import seen_stage
+from .stage_rows import ROWS, SOURCE_FIRST
 
 
 @provides
@@ -57,6 +59,8 @@ def call_numpy(tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dict[
                 return array
             if function in (np.concatenate, np.hstack) and array.ndim == 2:
                 return array.reshape(-1)
+        if function in (np.array, np.asarray, np.asanyarray):
+            check_fit(tracer, array, kwargs.get("dtype", args[1] if len(args) > 1 else None))
         args = (array, *args[1:])
     before = tracer.made
     try:
@@ -71,7 +75,7 @@ def call_numpy(tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dict[
                 return call_numpy(tracer, function, stages.materialized(list(args)), kept)
             staged = stages.stage_of(tracer, function, args, kwargs)
         if staged is NotImplemented and is_decided_by_data(function) and tracer.untaken is None:
-            return stages.seen_stage(tracer, function, args, kwargs)
+            return seen_stage(tracer, function, args, kwargs)
         if staged is NotImplemented:
             raise
         return staged
@@ -95,8 +99,8 @@ def _call_traced(tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dic
         return apply_ufunc(tracer, function, args, **kwargs)
     composite = getattr(function, "__wrapped__", function)
     following = tracer.cache.setdefault("following", set())
-    by_source = function in stages.SOURCE_FIRST or tracer.untaken is not None
-    has_row = function in stages.ROWS and not by_source
+    by_source = function in SOURCE_FIRST or tracer.untaken is not None
+    has_row = function in ROWS and not by_source
     if has_row or not isinstance(composite, types.FunctionType) or composite in following:
         # np.f that calls the method f of the array, which is np.f again.
         raise no_rule(tracer, function)  # C code would make an array of objects of what stands for numbers

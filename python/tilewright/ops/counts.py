@@ -16,7 +16,8 @@ from ..symbolic.tracer import Tracer
 from .as_loops import clamped, followed, inside
 from .operands import FLOAT64, INT64
 from .shapes import as_array
-from .stages import Gives, add_stage
+from .stage_rows import Gives
+from .stages import add_stage
 
 _LARGEST_EDGE = 2**53  # of Python integers that are floats as they are
 BINS_IN_FLOATS = 2**24  # float32 has all integers up to it

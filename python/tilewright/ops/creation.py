@@ -123,6 +123,28 @@ def full_like(
     return made
 
 
+def check_fit(tracer: Tracer, array: SymArray, dtype: Any) -> None:
+    """Python's numbers in a list must fit into an array of integers that is made of it: where one does not, NumPy raises."""
+    target = array.dtype if dtype is None else check_dtype(tracer, dtype)
+    if np.can_cast(array.dtype, target) or (target.kind == "f" and array.dtype.kind == "f"):
+        return
+    if tracer.checked is None or array.dtype.kind not in "iuf" or target.kind not in "iu":
+        raise tracer.error(f"an array of {target} of a list of {array.dtype}", "each number must fit, as a Python number",
+                           "Make the array first, then use astype.")  # fmt: skip
+    value, wanted = array.read(), np.iinfo(target)
+    if array.dtype.kind == "f":  # what a float is without its fraction must fit
+        of_any = wanted.bits < 64  # noqa: PLR2004 - else the floats around the limits are the limits and beyond
+        limits = [("greater" if of_any else "greater_equal", wanted.min - of_any), ("less", wanted.max + 1)]
+    else:
+        own = np.iinfo(array.dtype)
+        limits = [("greater_equal", wanted.min)] if wanted.min > own.min else []
+        limits += [("less_equal", wanted.max)] if wanted.max < own.max else []
+    for operation, limit in limits:
+        truth, axes = tracer.truth(operation, value, limit), list(range(len(value.shape)))
+        all_fit = tracer.add("all", (truth,), {"axes": axes}, BOOL, ()) if axes else truth
+        tracer.check(all_fit, f"an array of {target} of a list with a number beyond it")
+
+
 @rule(np.asarray, np.asanyarray)
 def asarray(
     tracer: Tracer, a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None, like: Any = None
@@ -133,13 +155,8 @@ def asarray(
     array = as_array(tracer, a)
     target = array.dtype if dtype is None else check_dtype(tracer, dtype)
     made_here = array is not a and array.storage.argument is None
-    if (
-        isinstance(a, (list, tuple))
-        and not np.can_cast(array.dtype, target)
-        and (target.kind != "f" or array.dtype.kind != "f")
-    ):
-        raise tracer.error(f"an array of {target} of a list of {array.dtype}", "each number must fit, as a Python number",
-                           "Make the array first, then use astype.")  # fmt: skip
+    if isinstance(a, (list, tuple)):
+        check_fit(tracer, array, dtype)
     if copy is False and (target != array.dtype or array.is_scalar or made_here):
         raise ValueError("Unable to avoid copy while creating an array as requested.")
     if target != array.dtype:

@@ -130,4 +130,6 @@ def einsum(tracer: Tracer, *operands: Any, optimize: Any = False, dtype: Any = N
         later = {name for one in terms[k + 1 :] for name in one.names}
         term = _contracted(term, other, later | set(asked.result), asked.sizes)
     result = term.without([name for name in term.names if name not in asked.result]).ordered(asked.result)
+    if result is arrays[0]:
+        return result[...]  # NumPy's is a view
     return result if wide == kept else result.astype(kept)

@@ -209,6 +209,10 @@ def _elementwise(
     kinds = [weak_type(x) for x in operands]
     if all(kind is not None for kind in kinds):
         kinds = [None] * len(kinds)  # Python numbers alone are arrays of their default dtype
+    if name.startswith("logical_") and any(
+        kind is int and _is_beyond_c(x) for x, kind in zip(operands, kinds, strict=True)
+    ):
+        raise OverflowError("Python int too large to convert to C long")
     out_of_range = _compare_out_of_range(tracer, name, operands, kinds)
     if out_of_range is not None:
         return out_of_range
@@ -246,6 +250,10 @@ def _elementwise(
         raise tracer.error(f"np.{name}")
     c_order = _is_in_c_order(tracer, operands, shape)
     return SymArray.fresh(tracer, _operation(tracer, name, values, result_dtype, shape), c_order=c_order)
+
+
+def _is_beyond_c(number: Any) -> bool:
+    return isinstance(number, int) and not -(1 << 63) <= number < 1 << 63
 
 
 def _is_in_c_order(tracer: Tracer, operands: Sequence[Any], shape: Sequence[Any]) -> bool:
@@ -596,7 +604,14 @@ def _finite(tracer: Tracer, value: Value, nan: Any, posinf: Any, neginf: Any) ->
     ]
     result = value
     for test, replacement in replacements:
-        chosen = to_value(tracer, operand_of(tracer, replacement), dtype)
+        operand = operand_of(tracer, replacement)
+        if weak_type(operand) is None and not np.can_cast(dtype_of(operand), dtype, "same_kind"):
+            raise TypeError(
+                f"Cannot cast scalar from {dtype_of(operand)!r} to {dtype!r} according to the rule 'same_kind'"
+            )
+        if not fits_into(tracer, shape_of(operand), value.shape):
+            raise ValueError("could not broadcast input array")
+        chosen = within(tracer, to_value(tracer, operand, dtype), value.shape)
         result = tracer.add("where", (test, chosen, result), {}, dtype, value.shape, "nan_to_num")
     return result
 

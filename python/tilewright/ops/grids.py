@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from ..symbolic.arrays import SymArray
-from ..symbolic.located import LEAVE_IT_OUT, NO_RULE
+from ..symbolic.located import NO_RULE
 from ..symbolic.registry import OPERATIONS
 from ..symbolic.tracer import Tracer
-from .elementwise import common_dtype
-from .operands import INT64, is_symbolic
+from .elementwise import apply_ufunc, common_dtype
+from .operands import is_symbolic
 from .shapes import as_array
 from .stages import materialized
 
@@ -59,17 +59,36 @@ def _steps(tracer: Tracer, item: slice) -> Any:
     return OPERATIONS.call_numpy(tracer, np.arange, (start, item.stop, step), {})
 
 
+def _numbers(item: slice) -> tuple[Any, Any, Any]:
+    """Start, stop and step of a grid's axis, by which NumPy chooses the dtype."""
+    step = 1 if item.step is None else item.step
+    return 0 if item.start is None else item.start, item.stop, abs(step) if isinstance(step, complex) else step
+
+
+def _counted(tracer: Tracer, item: slice, dtype: np.dtype[Any]) -> SymArray:
+    """An axis of a grid: `arange(n) * step + start`, whose floats are not always those of np.arange and np.linspace."""
+    steps = _steps(tracer, item)
+    start, stop, step = _numbers(item)
+    if isinstance(item.step, complex):
+        count = int(step)
+        step = (stop - start) / float(count - 1) if count != 1 else 1
+    elif steps.dtype.kind in "iu":
+        return steps if steps.dtype == dtype else steps.astype(dtype)
+    counted = OPERATIONS.call_numpy(tracer, np.arange, (steps.shape[0],), {"dtype": dtype})
+    return apply_ufunc(tracer, np.add, (apply_ufunc(tracer, np.multiply, (counted, step)), start))
+
+
 def _grid(tracer: Tracer, name: str, key: Any) -> Any:
     if not isinstance(key, tuple):
-        return _steps(tracer, key)
+        is_counted = isinstance(key.step, complex)
+        return _counted(tracer, key, common_dtype(*_numbers(key))) if is_counted else _steps(tracer, key)
+    # One float among the limits makes floats of all axes.
+    dtype = common_dtype(0, *(number for item in key for number in _numbers(item)))
     axes: list[SymArray] = []
     for k, item in enumerate(key):
-        steps = _steps(tracer, item)
-        if steps.dtype != INT64:
-            raise tracer.error(f"np.{name} of numbers that are no integers", NO_RULE, LEAVE_IT_OUT)
         shape = [1] * len(key)
         shape[k] = -1
-        axes.append(steps.reshape(shape))
+        axes.append(_counted(tracer, item, dtype).reshape(shape))
     if name == "ogrid":
         return tuple(axes)
     full = OPERATIONS.call_numpy(tracer, np.broadcast_arrays, axes, {})

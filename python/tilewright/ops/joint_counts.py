@@ -24,7 +24,8 @@ from .counts import (
 )
 from .operands import FLOAT64, INT64
 from .shapes import as_array
-from .stages import Gives, add_stage
+from .stage_rows import Gives
+from .stages import add_stage
 
 _MOST_AXES = 4  # of points in a matrix, whose columns a kernel knows by their number
 

@@ -82,6 +82,13 @@ class Flags:
             return True
         raise self._refusal("writeable")
 
+    @writeable.setter
+    def writeable(self, value: Any) -> None:
+        """True alone, of an array that is writeable: that changes nothing."""
+        if not (value is True and self.writeable):
+            raise self._array.tracer.error(f"setting array.flags.writeable to {value}", "there is no rule for it",
+                                           "Set it at the caller.")  # fmt: skip
+
     def __getitem__(self, key: str) -> bool:
         names = {"C": "c_contiguous", "F": "f_contiguous", "CONTIGUOUS": "c_contiguous", "W": "writeable", "FNC": "fnc"}
         name = names.get(key, str(key).lower())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -84,11 +85,9 @@ def keep_dims(tracer: Tracer, value: Value, axes: Sequence[int]) -> Value:
 
 
 def finish(tracer: Tracer, value: Value, axes: Sequence[int], keepdims: Any, out: Any, name: str) -> Any:
-    if isinstance(keepdims, (np.bool_, float, str, list, tuple)):
-        kind = "numpy.bool" if isinstance(keepdims, np.bool_) else type(keepdims).__name__
-        raise TypeError(f"'{kind}' object cannot be interpreted as an integer")
-    if keepdims is not NO_VALUE and keepdims:
-        value = keep_dims(tracer, value, axes)
+    if keepdims is not NO_VALUE:
+        operator.index(getattr(keepdims, "hint", keepdims))  # NumPy's bool is none
+        value = keep_dims(tracer, value, axes) if keepdims else value
     result = SymArray.fresh(tracer, value)
     return result if out is None else store_exactly(tracer, name, result, out)
 

@@ -88,6 +88,7 @@ def scattered(array: SymArray, key: tuple[Any, ...], value: Any) -> bool:
         if found is None:
             return False
         values, axes, positions = found
+        array.begin_write()
         followed(tracer, "__setitem__", _WRITTEN[len(positions) - 1], array, values, axes, *positions)
     except (TraceError, ValueError, IndexError, OverflowError):
         tracer.undone.append(range(begun, tracer.made))
@@ -109,6 +110,7 @@ def _written_in_turn(tracer: Tracer, array: SymArray, key: Sequence[Any], value:
     held = _as_it_is(tracer, to_value(tracer, values, array.dtype))
     count: Any = np.count_nonzero(mask)
     tracer.check((count == held.shape[0]).read(), "as many values as the mask picks out")
+    array.begin_write()
     followed(tracer, "__setitem__", _under_mask, array, mask, held)
     return True
 
@@ -191,6 +193,7 @@ def fill_diagonal(tracer: Tracer, a: Any, val: Any, wrap: bool = False) -> None:
     _refuse_other_kinds(tracer, "fill_diagonal", a, val)
     if a.ndim != 2 or wrap or shape_of(operand_of(tracer, val)) or tracer.untaken is ON_DEVICE:
         raise tracer.error("np.fill_diagonal()", "kernels fill that of a matrix, with a number", LEAVE_IT_OUT)
+    a.begin_write()
     followed(tracer, "fill_diagonal", _on_diagonal, a, val)
 
 

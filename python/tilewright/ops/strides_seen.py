@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import dis
+import functools
 import inspect
+import itertools
 import types
 from typing import Any
 
-from .. import callees
+from ..described_results import Argument, Array, Seen, leaves_of
+from ..kinds_of_values import arrays_in
+from ..operations import VIEWS
 from ..symbolic.arrays import SymArray
 from ..symbolic.graph import Value
 from ..symbolic.tracer import Tracer
@@ -18,12 +22,11 @@ _BY_STRIDES = frozenset(
 _OPTIONS = frozenset(("copy", "order"))  # of array(), asarray(), astype(), ravel() and others
 _ATTRIBUTES = frozenset(("shape", "strides", "dtype"))  # which may be set where memory allows it
 _MOST_CALLS = 3
-_VIEWS = ("index", "transpose", "reshape", "broadcast_to")
 
 
 def shows_an_argument(value: Value) -> bool:
     """Whether a program may have an argument's memory in its place."""
-    while value.operation in _VIEWS or (value.operation == "cast" and value.dtype == value.operands[0].dtype):
+    while value.operation in VIEWS or (value.operation == "cast" and value.dtype == value.operands[0].dtype):
         value = value.operands[0]
     return value.is_argument
 
@@ -33,11 +36,11 @@ def refuse_other_layouts(tracer: Tracer, function: Any, args: Any, kwargs: Any) 
     calls that strides decide in are no stages."""
     if _OPTIONS.isdisjoint(kwargs) and not _asks_strides(function):
         return
-    for array in callees.arrays_in((args, kwargs)):
+    for array in arrays_in((args, kwargs)):
         if not isinstance(array, SymArray) or array.is_scalar or array.is_c_contiguous():
             continue
-        # Of complex numbers and of what is broadcast a callee gets new memory.
-        is_new = array.dtype.kind == "c" or any(view.operation == "broadcast_to" for view in array.chain)
+        # Of complex numbers, and of all views but of the same axes in another order, a callee gets new memory.
+        is_new = array.dtype.kind == "c" or any(view.operation != "transpose" for view in array.chain)
         if array.storage.argument is not None and not is_new and shows_an_argument(array.read()):
             continue
         tracer.need_layout(array.storage.argument)
@@ -48,13 +51,11 @@ def refuse_other_layouts(tracer: Tracer, function: Any, args: Any, kwargs: Any) 
         )
 
 
-def refuse_uncertain_views(tracer: Tracer, name: str, arrays: list[Any], seen: callees.Seen) -> None:
+def refuse_uncertain_views(tracer: Tracer, name: str, arrays: list[Any], seen: Seen) -> None:
     """Where strides decide whether an array is a view or a copy, nobody knows what else a call writes that writes it, nor
     whose memory it gives."""
-    gives = callees.leaves_of(seen.gives)
-    may_share = any(
-        isinstance(one, callees.Argument) or (isinstance(one, callees.Array) and one.is_shared) for one in gives
-    )
+    gives = leaves_of(seen.gives)
+    may_share = any(isinstance(one, Argument) or (isinstance(one, Array) and one.is_shared) for one in gives)
     if not (seen.written or seen.kept or may_share):
         return
     for array in arrays:
@@ -75,17 +76,27 @@ def _asks_strides(function: Any, depth: int = _MOST_CALLS) -> bool:
         return True
     if not isinstance(function, types.FunctionType) or depth == 0:
         return False
-    codes = [function.__code__]
-    for code in codes:
-        codes += [one for one in code.co_consts if isinstance(one, types.CodeType)]
+    if _code_asks_strides(function.__code__):
+        return True
+    called = [function.__globals__.get(name) for code in _codes_of(function.__code__) for name in code.co_names]
+    return any(isinstance(one, types.FunctionType) and _asks_strides(one, depth - 1) for one in called)
+
+
+@functools.lru_cache(maxsize=4096)
+def _codes_of(code: types.CodeType) -> tuple[types.CodeType, ...]:
+    """A function's code, and that of the functions inside of it."""
+    inner = (one for one in code.co_consts if isinstance(one, types.CodeType))
+    return (code, *itertools.chain.from_iterable(map(_codes_of, inner)))
+
+
+@functools.lru_cache(maxsize=4096)
+def _code_asks_strides(function: types.CodeType) -> bool:
+    for code in _codes_of(function):
         if not _BY_STRIDES.isdisjoint(code.co_names):
             return True
         if any(isinstance(one, tuple) and not _OPTIONS.isdisjoint(map(_text, one)) for one in code.co_consts):
             return True
         if any(one.opname == "STORE_ATTR" and one.argval in _ATTRIBUTES for one in dis.get_instructions(code)):
-            return True
-        called = [function.__globals__.get(name) for name in code.co_names]
-        if any(isinstance(one, types.FunctionType) and _asks_strides(one, depth - 1) for one in called):
             return True
     return False
 

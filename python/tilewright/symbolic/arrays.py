@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..guards import path_text
 from ..structure import OF
 from .argument import Argument
 from .graph import WHOLE, Block, NewAxis, Slice, Value, unchanged
@@ -380,20 +381,27 @@ class SymArray(ArrayLike):
             "Copy it where it is chosen (.copy()).",
         )
 
+    def begin_write(self) -> None:
+        """NumPy asks whether it may write also where it writes no element."""
+        argument = self.storage.argument
+        if argument is not None:
+            self.tracer.written[argument.name] = argument.path
+        if self.storage.read_only or any(view.operation == "broadcast_to" for view in self.chain):
+            raise ValueError("assignment destination is read-only")
+
     def write(self, value: Value) -> None:
         """Replace all that this array shows; `value` has its dtype and its shape."""
         argument = self.storage.argument
         if argument is not None and argument.kind != "array":
+            is_of_an_argument = argument.path[:1] and argument.path[0][0] == "parameter"
+            name = path_text(argument.path) if is_of_an_argument else argument.name
             raise self.tracer.error(
-                f"writing into {argument.name}, which lives outside of the function",
+                f"writing into {name}, which lives outside of the function",
                 "only arrays that are passed in are written in place",
-                f"Pass it as an argument, or work on a copy ({argument.name}.copy()).",
+                f"Pass it as an argument, or work on a copy ({name}.copy()).",
             )
-        if self.storage.read_only:
-            raise ValueError("assignment destination is read-only")
+        self.begin_write()
         for view in self.chain:
-            if view.operation == "broadcast_to":
-                raise ValueError("assignment destination is read-only")
             if view.uncertain:
                 raise self._of_no_layout(
                     "writing through a reshaped array", "Write before the reshape, or take a .copy()."
@@ -418,8 +426,6 @@ class SymArray(ArrayLike):
                 "whose memory it is depends on the data",
                 "Write into a copy (.copy()), or before the loop or branch.",
             )
-        if argument is not None:
-            self.tracer.written[argument.name] = argument.path
         self.storage.value = self._rebuilt(self.storage.value, self.chain, value)
         self.storage.version += 1
 

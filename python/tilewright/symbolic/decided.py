@@ -29,9 +29,8 @@ class Decided:
     staged_lists: set[Any] = field(default_factory=set)  # places of lists that are stages
     list_forms: dict[Any, Any] = field(default_factory=dict)  # places of lists in arrays: what items are, None: in none
     written_arrays: set[Any] = field(default_factory=set)  # places of calls whose arrays of plain values are written
-    written_selections: set[Any] = field(
-        default_factory=set
-    )  # what masks pick out is arrays, if there is something in it
+    # What masks pick out is arrays, if there is something in it.
+    written_selections: set[Any] = field(default_factory=set)
     draws_are_stages: bool = False
     # Whether single draws are kernels', from a state that moves on; None while nothing has asked.
     draws_move: bool | None = None
@@ -42,16 +41,12 @@ class Decided:
     refuses_errors: bool = False  # what the trace raises NumPy does not: it is a refusal like others
     lists_of_the_call: bool = True  # long lists of numbers that the caller has are read as arrays
     lists_found: set[Any] = field(default_factory=set)  # such lists
-    one_way: dict[Any, bool] = field(
-        default_factory=dict
-    )  # branches of which one way is compiled: the condition's truth
-    as_stages: dict[Any, TraceError] = field(
-        default_factory=dict
-    )  # ways to functions that are not followed, and why not
-
-    given_up: set[Any] = field(
-        default_factory=set
-    )  # of those, functions that are followed after all, but for statements
+    # Branches of which one way is compiled: the condition's truth.
+    one_way: dict[Any, bool] = field(default_factory=dict)
+    # Ways to functions that are not followed, and why not.
+    as_stages: dict[Any, TraceError] = field(default_factory=dict)
+    # Of those, functions that are followed after all, but for statements.
+    given_up: set[Any] = field(default_factory=set)
     # Ways that calls take where they are traced, and not where they are watched.
     unreached: set[Any] = field(default_factory=set)
     made_in_vain: list[int] = field(default_factory=list)  # operations of traces that were too long

@@ -19,6 +19,7 @@ from .symbols import LoopIndex
 from .tracer import Tracer
 
 MOST_ELEMENTS = 2**31 - 1  # of more, a size that a program reads does not fit: NumPy runs the call
+_LONG_TABLE, _SHORT_INT = 2**16, 2  # elements, bytes
 _HINT = 3  # stands for a size that the recorded call does not tell
 
 
@@ -120,6 +121,8 @@ def check_positions(index: SymArray, extent: Size, axis: int) -> Value:
 def _checked(tracer: Tracer, index: Value, extent: Size, axis: int) -> Value:
     """`index` as int64; the program checks that it points into the axis."""
     tracer.require(">=", extent, 1, f"index is out of bounds for axis {axis} with size 0", IndexError)
+    if _always_points_into(tracer, index, extent):
+        return tracer.cast(index, INT64)
     message = f"an index out of bounds for axis {axis}"
     whole = _argument_of(tracer, index)
     index = tracer.cast(index, INT64)
@@ -132,6 +135,32 @@ def _checked(tracer: Tracer, index: Value, extent: Size, axis: int) -> Value:
             return index
     tracer.check(_all_in_bounds(tracer, index, extent), message)
     return index
+
+
+def _always_points_into(tracer: Tracer, index: Value, extent: Size) -> bool:
+    """Whether no index of such values can be out of bounds: a uint8 in a table of 256. A guard keeps the axis that long."""
+    limits = _limits_of(index)
+    if limits is None or not tracer.sizes_decide or tracer.is_of_data(extent):
+        return False
+    most = max(limits[1] + 1, -limits[0])
+    if not tracer.loops.keys().isdisjoint(extent.symbols()) or tracer.value_of(tracer.resolve(extent)) < most:
+        return False
+    return tracer.decide(">=", extent, most)
+
+
+def _limits_of(value: Value) -> tuple[int, int] | None:
+    """Between which numbers integers lie by their dtype, or by the operation that made them; None where that is too wide."""
+    if value.operation in ("bitwise_and", "remainder") and value.dtype.kind in "iu":
+        is_remainder = value.operation == "remainder"
+        for one in value.operands[1:] if is_remainder else value.operands:
+            number = one.attributes["value"] if one.operation == "const" else 0
+            if 0 < number <= _LONG_TABLE:
+                return 0, int(number) - is_remainder
+    if value.operation == "cast" and value.dtype == INT64 and value.operands[0].dtype.kind in "iu":
+        return _limits_of(value.operands[0])
+    if value.dtype.kind not in "iu" or value.dtype.itemsize > _SHORT_INT:
+        return None
+    return int(np.iinfo(value.dtype).min), int(np.iinfo(value.dtype).max)
 
 
 def _argument_of(tracer: Tracer, index: Value) -> Value | None:
@@ -184,6 +213,8 @@ def _all_in_bounds(tracer: Tracer, value: Value, extent: Size) -> Value:
 
 def _is_unsigned(value: Value) -> bool:
     """Whether it is no negative number for certain. What uint64 has beyond int64 becomes one."""
+    if (limits := _limits_of(value)) is not None and limits[0] >= 0:
+        return True
     return value.operation == "cast" and value.operands[0].dtype.kind in "ub" and value.operands[0].dtype.itemsize < 8
 
 

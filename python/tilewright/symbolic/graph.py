@@ -50,6 +50,22 @@ class Block:
     yields: list[Value] = field(default_factory=list)
     counted: tuple[int, int] = (0, 0)  # values that were looked at, and how many of them reduce
 
+    ended: tuple[int, int, int] = (
+        0,
+        0,
+        0,
+    )  # values that were looked at, those since the last call, kernels that calls end
+
+    def long_kernels(self, least: int) -> int:
+        """How many calls by Python have at least so many values before them: each ends a kernel, which is compiled alone."""
+        seen, since, count = self.ended if self.ended[0] <= len(self.values) else (0, 0, 0)
+        for value in self.values[seen:]:
+            is_call = value.operation == "call"
+            count += is_call and since >= least
+            since = 0 if is_call else since + (value.operation not in ("const", "size", "index"))
+        self.ended = len(self.values), since, count
+        return count
+
     def reductions(self) -> int:
         """How many of the values reduce, which every turn of an unrolled loop asks."""
         seen, count = self.counted if self.counted[0] <= len(self.values) else (0, 0)

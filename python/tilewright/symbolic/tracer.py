@@ -195,12 +195,8 @@ class Tracer(Symbols):
         if mine is None or theirs is None or mine[0] != theirs[0]:
             return False
         if self._place_of_read(str(right)) < self._place_of_read(str(left)):
-            left, right, mine, theirs = (
-                right,
-                left,
-                theirs,
-                mine,
-            )  # what was read first is known wherever the other one is
+            # What was read first is known wherever the other one is.
+            left, right, mine, theirs = right, left, theirs, mine
         if not self.is_visible(self.reads[str(left)]) or not self.decide("==", mine[1], theirs[1], message):
             return False
         for one, other in zip(mine[2:], theirs[2:], strict=True):

@@ -13,7 +13,7 @@ from typing import Any
 from ..errors import TraceError
 from ..operations import VIEWS
 from ..ops.elementwise import copied
-from ..ops.stages import held_copy
+from ..ops.held_by_stages import held_copy
 from ..structure import OF, ZERO_DIMENSIONAL, ViewSteps
 from ..symbolic.arrays import Storage, SymArray, View
 from ..symbolic.disjoint import are_disjoint

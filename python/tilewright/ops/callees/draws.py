@@ -10,7 +10,7 @@ import numpy as np
 from ...symbolic.scalars import SymInt
 from ...symbolic.tracer import Tracer
 from ..operands import FLOAT64, INT64, broadcast_shapes
-from ..stages import Gives, Like
+from ..stage_rows import Gives, Like
 
 # Each takes the tracer, then what the method takes, and gives Gives; None where it does not know. `writes`: see WRITES.
 DrawRow = Callable[..., Any]

@@ -11,7 +11,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from ...symbolic.scalars import SymInt, SymScalar, size_of
 from ..operands import COMPLEX128, FLOAT64, broadcast_shapes
-from ..stages import Like
+from ..stage_rows import Like
 
 
 def inexact(*arrays: Like) -> np.dtype[Any]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...symbolic.number import Symbolic
-from ..stages import Gives, Like, row
+from ..stage_rows import Gives, Like, row
 from .dtypes import broadcast, common
 
 

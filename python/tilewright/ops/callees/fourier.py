@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..operands import FLOAT64
-from ..stages import Gives, Like, UnknownError, row
+from ..stage_rows import Gives, Like, UnknownError, row
 from .dtypes import extent_of, trial, with_axis
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...symbolic.scalars import SymInt
 from ..operands import broadcast_shapes
-from ..stages import FromData, Gives, Like, row
+from ..stage_rows import FromData, Gives, Like, row
 
 
 @row(np.ndarray.__getitem__)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.linalg import _linalg as _of_numpy
 
 from ..operands import INT64
-from ..stages import FromData, Gives, Like, row
+from ..stage_rows import FromData, Gives, Like, row
 from .dtypes import averaged, broadcast, common, inexact, real_of, summed, without_axes
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..operands import FLOAT64, INT64
-from ..stages import FromData, Gives, Like, row
+from ..stage_rows import FromData, Gives, Like, row
 from .dtypes import common, trial
 
 

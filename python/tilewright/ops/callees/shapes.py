@@ -9,7 +9,7 @@ import numpy as np
 from ...structure import OF
 from ...symbolic.scalars import SymInt
 from ..operands import BOOL
-from ..stages import FromData, Gives, Like, row
+from ..stage_rows import FromData, Gives, Like, row
 from .dtypes import broadcast, common, diagonal_of, extent_of, trial, with_axis, with_extents
 
 

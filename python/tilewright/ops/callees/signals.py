@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..operands import FLOAT64
-from ..stages import Gives, Like, row
+from ..stage_rows import Gives, Like, row
 from .dtypes import common
 
 

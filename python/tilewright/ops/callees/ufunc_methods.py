@@ -12,7 +12,7 @@ from ...symbolic.scalars import SymInt
 from ...symbolic.sizes import Size
 from ...symbolic.tracer import Tracer
 from ..operands import broadcast_shapes, resolve_ufunc, weak_type
-from ..stages import METHOD_ROWS, Gives, Like, UnknownError
+from ..stage_rows import METHOD_ROWS, Gives, Like, UnknownError
 from .dtypes import with_axis, without_axes
 
 

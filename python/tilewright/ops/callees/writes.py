@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..stages import Like, method_row, row
+from ..stage_rows import Like, method_row, row
 
 
 @row(np.put, np.ndarray.put, writes="a")
