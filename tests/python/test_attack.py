@@ -8,7 +8,7 @@ from examples import examples
 
 pytestmark = pytest.mark.compile
 
-SEEDS, AT_ONCE = examples(60), 20
+SEEDS, AT_ONCE = examples(40), 20
 compiled: list[bool] = []
 
 

@@ -71,7 +71,7 @@ def as_tuple(result):
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
-@settings(max_examples=examples(5), deadline=None)
+@settings(max_examples=examples(3), deadline=None)
 @given(data=st.data())
 def test_answers_are_numpys_for_every_dtype_layout_and_size(function, data):
     dtype = data.draw(st.sampled_from(DTYPES[:-1] if function is of_the_largest else DTYPES))
