@@ -175,6 +175,13 @@ def test_lists_in_lists_are_compiled(function: Any) -> None:
     assert len(compiled.specializations) == 1
 
 
+@pytest.mark.parametrize("values", [[1.0] * 100, rows_of(20, 20)])
+def test_no_list_is_an_array_without_a_copy(values: Any) -> None:
+    for function in (lambda x: np.array(x, copy=False) * 2, lambda x: np.asarray(x, copy=False) * 2):
+        with pytest.raises(ValueError, match="Unable to avoid copy"):
+            tilewright.jit(function)(values)
+
+
 def total(x, values):
     found = 0
     for k, value in enumerate(values):
