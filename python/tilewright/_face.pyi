@@ -106,8 +106,9 @@ class Dispatcher:
         scalar_types: Mapping[str, type] | None = ...,
         partials: Partials | None = ...,
         stages: Mapping[str, Callable[..., Any]] | None = ...,
-        finish: Callable[[tuple[Any, ...]], Any] | None = ...,
+        finish: Callable[..., Any] | None = ...,
         generators: Sequence[tuple[str | None, int, str | None, bool]] | None = ...,
+        sets: tuple[Sequence[int], bool] | None = ...,
     ) -> int: ...
     def stage_times(self, index: int, /) -> tuple[tuple[int, int], dict[str, tuple[int, int]]]: ...
     def clear(self) -> None: ...

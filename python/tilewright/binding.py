@@ -23,6 +23,7 @@ class Bound:
     hidden: frozenset[str] = field(default_factory=frozenset)  # arrays that are no arguments of the call
     generators: Mapping[str, Any] = field(default_factory=dict)  # of the call: argument with the state -> generator
     handed: tuple[Any, ...] = ()  # arrays of the call that only Python's statements know
+    objects: tuple[Any, ...] = ()  # of the call, whose attributes the function sets
     on_device: bool = False  # the call runs on a CUDA device; of arrays that lie there, `arrays` has stand-ins
 
     def without_data(self) -> Bound:
@@ -35,7 +36,7 @@ class Bound:
             )
             for name, array in self.arrays.items()
         }
-        return replace(self, values={}, arrays=shapes, generators={}, handed=())
+        return replace(self, values={}, arrays=shapes, generators={}, handed=(), objects=())
 
 
 def bind(traced: Any, program: Program, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Bound:
@@ -48,8 +49,8 @@ def bind(traced: Any, program: Program, args: tuple[Any, ...], kwargs: Mapping[s
     sizes = program.extents({name: array.shape for name, array in arrays.items()}, scalars)
     layouts = {name: layout_of(array) for name, array in arrays.items()}
     generators = traced.called_generators(args, kwargs)
-    handed = traced.called_arrays(args, kwargs)
-    return Bound(values, arrays, scalars, sizes, layouts, hidden, generators, handed, on_device)
+    handed, objects = traced.called_arrays(args, kwargs), traced.called_objects(args, kwargs)
+    return Bound(values, arrays, scalars, sizes, layouts, hidden, generators, handed, objects, on_device)
 
 
 def layout_of(array: Any) -> str:

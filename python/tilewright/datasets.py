@@ -171,7 +171,7 @@ class Reference:
     @property
     def needs_copies(self) -> bool:
         """Whether a call changes its arguments: arrays that it writes into, random generators that it draws from."""
-        return bool(self._traced.writes_anything or self._traced.generators)
+        return bool(self._traced.writes_anything or self._traced.generators or self._traced.set_objects)
 
     def run(self, call: Call) -> Any:
         """The function's own result; what it changes of the call is changed."""
@@ -202,20 +202,21 @@ class Reference:
     def answer(self, call: Call, limit_s: float = 0.0) -> Answer:
         """NumPy's answer. Raises what NumPy raises, and TookTooLong after `limit_s`."""
         fresh = self.fresh(call)
+        written = self.written(fresh)  # attributes may lead to others behind the call
+        bound = None if is_flat(self._traced.results) else bind(self._traced, self.program, fresh.args, fresh.kwargs)
         with np.errstate(all="ignore"):
             before = time.perf_counter_ns()
             result = call_within(limit_s, lambda: self.run(fresh)) if limit_s > 0 else self.run(fresh)
             took = time.perf_counter_ns() - before
-        return Answer(self._arrays(result, fresh, call), self.written(fresh), took)
+        return Answer(self._arrays(result, bound, call), written, took)
 
-    def _arrays(self, result: Any, ran: Call, call: Call) -> tuple[np.ndarray[Any, Any], ...]:
+    def _arrays(self, result: Any, bound: Bound | None, call: Call) -> tuple[np.ndarray[Any, Any], ...]:
         names, numbers = self.program.results, self.program.result_numbers
         if not names:  # it only writes
             return ()
-        if is_flat(self._traced.results):
+        if bound is None:
             results = result if isinstance(result, (tuple, list)) else (result,)
         else:
-            bound = bind(self._traced, self.program, ran.args, ran.kwargs)
             run = partial(self._run_plan, self.fresh(call)) if self._run_plan else None
             results = given_by_plan(self._traced, self.program, result, bound, run)
         if len(results) != len(names):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -86,6 +86,7 @@ def _binding(function: Any, traced: Any, program: Program) -> dict[str, Any]:
             constants[name] = guard.value
         elif guard.kind != "type" or guard.path not in read:
             checks.append((places.of(guard.path), *_check(guard, places)))
+    sets = [places.of(path) for path in traced.set_objects]
     return {
         "constants": constants or None,
         "hidden": hidden or None,
@@ -93,6 +94,7 @@ def _binding(function: Any, traced: Any, program: Program) -> dict[str, Any]:
         "checks": checks,
         "scalar_types": scalar_types or None,
         "generators": generators,
+        "sets": (sets, not traced.writes and traced.may_begin_anew) if sets else None,
     }
 
 
@@ -102,10 +104,8 @@ def _check(guard: Any, places: _Places) -> tuple[str, Any]:
 
     if guard.kind in _SAME_KINDS or guard.kind == "absent":
         return guard.kind, guard.value
-    if guard.kind == "same":
-        return "same", places.of(guard.value)
-    if guard.kind == "another":
-        raise _NotInC  # which compares with one place only for "same"
+    if guard.kind in ("same", "another"):
+        return guard.kind, places.of(guard.value)
     if guard.kind == "equal" and type(guard.value) in _SIMPLE:
         return "equal", guard.value
     return "call", functools.partial(value_holds, guard.kind, guard.value)
@@ -208,7 +208,7 @@ def program_function(
     structure: Any = None,
 ) -> Callable[..., Any]:
     """The plan as a plain function of the program's arguments, in their order. `stages`: what computes those of the plan.
-    `structure`: of the function's result; None where it is what the plan gives."""
+    `structure`: of the function's result; None where it is what the plan gives. `objects`: whose attributes it sets."""
     names = [argument.name for argument in program.arguments]
     entry = _face.load(
         compose(versions),
@@ -226,11 +226,11 @@ def program_function(
     returns_list, flat = isinstance(structure, list), is_flat(structure)
     finish = None if flat else finisher(structure)
 
-    def run(values: Mapping[str, Any], out: Any) -> Any:
+    def run(values: Mapping[str, Any], out: Any, objects: Sequence[Any] = ()) -> Any:
         arguments = [values[name] if carry is None else carry(values[name]) for name, carry in carried]
         made = entry(*arguments) if out is None or not flat else entry(*arguments, out=out)
         if finish is not None:
-            return finish(made)
+            return finish(made, *objects)
         return list(made) if returns_list else made
 
     return run

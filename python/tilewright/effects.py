@@ -343,6 +343,18 @@ def is_asked(function: Any, way: Way) -> bool:
     return is_one
 
 
+def names_of_seeing(stages: Mapping[str, Any]) -> str:
+    """Of those that may look at more than they are given: functions of C (print, say) do not."""
+    blind = types.BuiltinFunctionType
+    return names_of_effects(
+        {
+            text: one
+            for text, one in stages.items()
+            if not isinstance(one.callee, Effect) or not isinstance(one.callee.function, blind)
+        }
+    )
+
+
 def names_of_effects(stages: Mapping[str, Any]) -> str:
     """Which functions these are, as texts of a program's stages call them."""
     found = dict.fromkeys(f"{one.name}()" for one in stages.values() if isinstance(one.callee, Effect))

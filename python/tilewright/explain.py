@@ -15,6 +15,7 @@ from .guards import Path, PythonGuard, path_text
 from .machine import is_cuda_isa
 from .native import compiler
 from .quantities import format_bytes, format_ns
+from .structure import Changed
 from .work import moved_bytes
 
 if TYPE_CHECKING:
@@ -46,7 +47,18 @@ def explain_function(function: Jitted, *, code: bool = False) -> str:
 def explain_specialization(specialization: Specialization, *, code: bool = False) -> str:
     """One program: arguments, guards, stages with loops and source lines, variants, versions, evidence."""
     lines = [specialization.signature]
-    for part in (_guards, _checks, _program_loops, _stages, _numpy_stages, _variants, _versions, _copies, _launches):
+    for part in (
+        _guards,
+        _sets,
+        _checks,
+        _program_loops,
+        _stages,
+        _numpy_stages,
+        _variants,
+        _versions,
+        _copies,
+        _launches,
+    ):
         lines += part(specialization)
     lead, example = specialization.lead, specialization.example
     if lead is not None and example is not None and lead.label == "by hand":
@@ -111,6 +123,20 @@ def _guards(specialization: Specialization) -> list[str]:
     return ["guards (another value compiles anew):", *lines] if lines else []
 
 
+def _sets(specialization: Specialization) -> list[str]:
+    """What the caller's objects get behind the call."""
+    traced = specialization.traced
+    if not isinstance(traced.results, Changed):
+        return []
+    each = zip(traced.set_objects, traced.results.have_items, traced.results.objects, strict=True)
+    new = [
+        path_text((*path, ("item" if has_items else "attribute", name)))
+        for path, has_items, names in each
+        for name in names
+    ]
+    return ["set behind the call:", f"  {', '.join(new)}"] if new else []
+
+
 def _is_a_name(guard: PythonGuard) -> bool:
     """Whether it says of a name in the source that it was not given to something else: nearly always so, and true."""
     kind, key = guard.path[0]
@@ -131,6 +157,8 @@ def guard_text(guard: PythonGuard) -> str:
     where, value = path_text(guard.path), guard.value
     if guard.kind == "type":
         text = f"{where} is a {value.__qualname__}"
+    elif guard.kind == "lacks":
+        text = f"{where} has no {' or '.join(sorted(value))} of its own"
     elif guard.kind == "length":
         text = f"{where} is a {value[0].__name__} of {value[1]}"
     elif guard.kind == "keys":

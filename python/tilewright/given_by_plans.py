@@ -15,11 +15,15 @@ from .structure import paired, seen_of
 
 
 def given_by_plan(
-    traced: Any, program: Program, result: Any, bound: Bound, run: Callable[[], Sequence[Any]] | None = None
+    traced: Any,
+    program: Program,
+    result: Any,
+    bound: Bound,
+    run: Callable[[], Sequence[Any]] | None = None,
 ) -> list[Any]:
-    """One value for each result of the program. bound: the call, behind it. run: what a plan gives for the call, for numbers
+    """One value for each result of the program. bound: the call, as it was made. run: what a plan gives for the call, for numbers
     that data decide. Raises Error where NumPy's views tell too little, ValueError for another structure."""
-    pairs = [] if traced.results is None else paired(traced.results, result)
+    pairs = [] if traced.results is None else paired(traced.results, result, bound.objects)
     made = [value for leaf, value in pairs if leaf.view is None]
     views = [(leaf.view, value) for leaf, value in pairs if leaf.view is not None]
     computed: Sequence[Any] = ()

@@ -28,7 +28,7 @@ def outside_of(functions: Sequence[Any]) -> dict[Variable, Any]:
         code = getattr(function, "__code__", None)
         if not isinstance(code, types.CodeType):
             continue
-        for name in _names_in(code):
+        for name in names_in(code):
             if name in function.__globals__:
                 found[id(function.__globals__), name] = _state_of(function.__globals__[name])
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
@@ -39,11 +39,12 @@ def outside_of(functions: Sequence[Any]) -> dict[Variable, Any]:
     return found
 
 
-def _names_in(code: types.CodeType) -> Iterator[str]:
+def names_in(code: types.CodeType) -> Iterator[str]:
+    """Names of variables outside, of attributes and of modules, also of functions and comprehensions in it."""
     yield from code.co_names
     for one in code.co_consts:
         if isinstance(one, types.CodeType):
-            yield from _names_in(one)
+            yield from names_in(one)
 
 
 def _state_of(value: Any, depth: int = 0) -> Any:

@@ -45,7 +45,7 @@ class PlanCalls(NumpyCalls):
         """The call through a function of the program's arguments, which says why it serves a call not."""
         runner = specialization.runner or function_of(specialization)
         with drawing(specialization.traced, bound) as values:
-            return runner(values, out)
+            return runner(values, out, bound.objects)
 
     def _in_plan(
         self, specialization: Specialization, bound: Bound, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any
@@ -57,7 +57,7 @@ class PlanCalls(NumpyCalls):
             begun = effects.under_way()
             try:
                 with drawing(specialization.traced, bound) as values:
-                    result = runner(values, out)
+                    result = runner(values, out, bound.objects)
                 return result if is_flat(specialization.traced.results) else self._in_out(result, out)
             except _face.TooLargeError as error:
                 self._say_too_large(TraceError(str(error)), args, kwargs)

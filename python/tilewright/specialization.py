@@ -60,11 +60,11 @@ class Specialization:
         self.example: Bound | None = None  # shapes only matter: the call it was made for
         self.plan_index: int | None = None
         self.function: Callable[..., Any] | None = None  # the jitted one
-        self.runner: Callable[[Mapping[str, Any], Any], Any] | None = None
+        self.runner: Callable[..., Any] | None = None
         self.trial: Trial | None = None  # against NumPy, of calls that cannot be repeated
         self.settling = 0  # calls that say nothing of later ones (effects.Settling)
         self.is_found_in_python = False  # at each call, since C cannot read its arguments
-        self.out_runner: Callable[[Mapping[str, Any], Any], Any] | None = None
+        self.out_runner: Callable[..., Any] | None = None
         self.why_numpy: dict[str, str] = {}  # of kinds of calls
         self.lost_at: dict[str, dict[str, int]] = {}  # of the largest calls that lost: how many bits their sizes have
         self.large_from = SMALL_WORK  # large calls below this much work lose against NumPy

@@ -7,7 +7,7 @@ import functools
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from traceback import clear_frames
@@ -308,7 +308,7 @@ class Specializing(_face.Dispatcher):
         return self.targets.host is None or _face.current_device() is not None
 
 
-def function_of(specialization: Specialization) -> Callable[[Mapping[str, Any], Any], Any]:
+def function_of(specialization: Specialization) -> Callable[..., Any]:
     """Its plan as a function of the program's arguments."""
     versions, partials = specialization.versions, specialization.partials
     stages = functions_of(specialization.traced.stages)

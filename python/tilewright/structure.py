@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from .own_attributes import attributes_of, slots_of
+from .own_attributes import attributes_of, hold, slots_of
 
 # The kind of a leaf that a plan gives as a number, and the function as an array.
 ZERO_DIMENSIONAL = "array of no dimensions"
@@ -40,10 +40,27 @@ class Made:
     attributes: dict[str, Any]
 
 
+@dataclass(frozen=True)
+class Itself:
+    """An object of the caller's whose attributes the function sets: the one with that number."""
+
+    number: int
+
+
+@dataclass(frozen=True)
+class Changed:
+    """A function's result, and of each of the caller's objects whose attributes or items it sets what they are then, each a
+    structure."""
+
+    result: Any
+    objects: list[dict[Any, Any]]
+    have_items: list[bool]
+
+
 def is_flat(structure: Any) -> bool:
     """Whether it is one result, or a tuple or list of them: plans give those."""
     items = structure if type(structure) in (tuple, list) else [structure]
-    if any(type(item) in (tuple, list, dict, Made) or hasattr(item, "_fields") for item in items):
+    if any(type(item) in (tuple, list, dict, Made, Changed, Itself) or hasattr(item, "_fields") for item in items):
         return False
     if any(item is not None and (item.kind == ZERO_DIMENSIONAL or item.view) for item in items):
         return False
@@ -66,16 +83,28 @@ def put_together(cls: type[Any], items: list[Any] | None, attributes: dict[str, 
     return made
 
 
-def finisher(structure: Any) -> Callable[[tuple[Any, ...]], Any]:
-    """What makes the function's result of what the plan gave: a function whose code is one expression."""
+def put_into(result: Any, changes: Sequence[tuple[Any, bool, dict[Any, Any]]]) -> Any:
+    """Sets attributes and items of the caller's objects, as the function does; gives its result."""
+    for owner, has_items, new in changes:
+        for name, value in new.items():
+            if has_items:
+                owner[name] = value
+            else:
+                hold(owner, name, value)
+    return result
+
+
+def finisher(structure: Any) -> Callable[..., Any]:
+    """What makes the function's result of what the plan gave, and of the objects whose attributes it sets: a function whose code
+    is one expression."""
     held: list[Any] = []
     text = finishing_text(structure, held)
-    finish: Callable[[tuple[Any, ...]], Any] = eval(f"lambda made: {text}", {"held": held, "numpy": np})
+    finish: Callable[..., Any] = eval(f"lambda made, *objects: {text}", {"held": held, "numpy": np})
     return finish
 
 
 def finishing_text(structure: Any, held: list[Any]) -> str:
-    """The expression, of `made`, of objects that are put into `held`, and of numpy."""
+    """The expression, of `made`, of `objects`, of what is put into `held`, and of numpy."""
     numbers = itertools.count()
     used = Counter(number for leaf in _all_leaves(structure) if leaf.view for number, _ in leaf.view.steps)
     known: dict[int, str] = {}  # variables, by the step that they are made in
@@ -91,6 +120,15 @@ def finishing_text(structure: Any, held: list[Any]) -> str:
             return "[" + ", ".join(map(text, item)) + "]"
         if type(item) is tuple:
             return "(" + "".join(f"{text(one)}, " for one in item) + ")"
+        if isinstance(item, Itself):
+            return f"objects[{item.number}]"
+        if isinstance(item, Changed):
+            result = text(item.result)
+            each = zip(item.have_items, item.objects, strict=True)
+            changes = "".join(
+                f"(objects[{k}], {has_items}, {text(new)}), " for k, (has_items, new) in enumerate(each) if new
+            )
+            return f"{hold(put_into)}({result}, ({changes}))"
         if isinstance(item, Made):
             items = "None" if item.items is None else text(list(item.items))
             slots = slots_of(item.cls)
@@ -130,13 +168,22 @@ def seen_of(view: ViewSteps, made: Any) -> Any:
     return shown
 
 
-def paired(structure: Any, result: Any) -> list[tuple[Any, Any]]:
-    """The leaves that are no constants, each with what the function's result has there. ValueError where that has another
-    structure."""
+def paired(structure: Any, result: Any, objects: Sequence[Any] = ()) -> list[tuple[Any, Any]]:
+    """The leaves that are no constants, each with what the function's result has there, or the objects whose attributes it sets.
+    ValueError where that has another structure."""
+    if isinstance(structure, Changed):
+        leaves = paired(structure.result, result, objects)
+        for owner, has_items, new in zip(objects, structure.have_items, structure.objects, strict=True):
+            leaves += paired(new, {name: owner[name] if has_items else getattr(owner, name) for name in new}, objects)
+        return leaves
+    if isinstance(structure, Itself):
+        if result is not objects[structure.number]:
+            raise ValueError("the result is another object")
+        return []
     if type(structure) is dict:
         if type(result) is not dict or list(result) != list(structure):
             raise ValueError("the result is another dict")
-        return [leaf for key, item in structure.items() for leaf in paired(item, result[key])]
+        return [leaf for key, item in structure.items() for leaf in paired(item, result[key], objects)]
     if isinstance(structure, Made):
         if type(result) is not structure.cls:
             raise ValueError(f"the result is no {structure.cls.__name__}")
@@ -144,12 +191,12 @@ def paired(structure: Any, result: Any) -> list[tuple[Any, Any]]:
         if attributes.keys() != structure.attributes.keys():
             raise ValueError(f"the result is a {structure.cls.__name__} with other attributes")
         attributes = {name: attributes[name] for name in structure.attributes}
-        items = [] if structure.items is None else paired(structure.items, tuple(iter(result)))
-        return items + paired(structure.attributes, attributes)
+        items = [] if structure.items is None else paired(structure.items, tuple(iter(result)), objects)
+        return items + paired(structure.attributes, attributes, objects)
     if type(structure) in (tuple, list) or hasattr(structure, "_fields"):
         if type(result) is not type(structure) or len(result) != len(structure):
             raise ValueError(f"the result is no {type(structure).__name__} of {len(structure)}")
-        return [leaf for item, one in zip(structure, result, strict=True) for leaf in paired(item, one)]
+        return [leaf for item, one in zip(structure, result, strict=True) for leaf in paired(item, one, objects)]
     if structure is None or structure.kind == "constant":
         return []
     return [(structure, result[()] if structure.kind == ZERO_DIMENSIONAL else result)]
@@ -159,6 +206,10 @@ def _all_leaves(structure: Any) -> list[Any]:
     """What says of each of those what it is."""
     if type(structure) is dict:
         return [leaf for item in structure.values() for leaf in _all_leaves(item)]
+    if isinstance(structure, Itself):
+        return []
+    if isinstance(structure, Changed):
+        return _all_leaves(structure.result) + [leaf for new in structure.objects for leaf in _all_leaves(new)]
     if isinstance(structure, Made):
         return _all_leaves(structure.items or ()) + _all_leaves(structure.attributes)
     if type(structure) in (tuple, list) or hasattr(structure, "_fields"):

@@ -48,7 +48,11 @@ CALL = datasets.Call("recorded", (3.0,), {})
 
 def reference(function, writes=()):
     traced = types.SimpleNamespace(
-        writes=writes, writes_anything=bool(writes), generators=(), inputs=lambda args, _: {"x": args[0]}
+        writes=writes,
+        writes_anything=bool(writes),
+        generators=(),
+        set_objects=(),
+        inputs=lambda args, _: {"x": args[0]},
     )
     return datasets.Reference(function, traced, Program("return none"))
 

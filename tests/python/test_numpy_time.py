@@ -52,7 +52,7 @@ class Slow:
 def reference(function):
     return datasets.Reference(
         function,
-        types.SimpleNamespace(writes=(), writes_anything=False, generators=(), results=None),
+        types.SimpleNamespace(writes=(), writes_anything=False, generators=(), set_objects=(), results=None),
         Program("return %1"),
     )
 

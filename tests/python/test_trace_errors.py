@@ -35,7 +35,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     ),
     "spawns_generators": (X, np.random.default_rng(0)),
     "remembers": (X, MODEL),
-    "changes": (X, MODEL),
+    "changes": (X, trace_refused.Guarded(X, 1.0)),
     "matches": (X, "a"),
     "deletes_attribute": (X, MODEL),
     "operates_on_object": (X, MODEL),
@@ -184,8 +184,8 @@ EXPECTED: dict[str, tuple[str, str, str]] = {
     "changes": (
         "trace_helpers.py",
         "change",
-        "assigning self.bias; objects are only read in a compiled function. Return the value, and assign it "
-        "at the caller.",
+        "assigning self.bias; objects of the class Guarded are only read in a compiled function. Return the value, and "
+        "assign it at the caller.",
     ),
     "makes_object": (
         "trace_refused.py",

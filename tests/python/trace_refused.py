@@ -226,7 +226,12 @@ def raises_on_division(x):
         return 1 / x
 
 
-class Child(trace_helpers.Model):
+class Guarded(trace_helpers.Model):
+    def __setattr__(self, name, value):
+        object.__setattr__(self, name, value)
+
+
+class Child(Guarded):
     def predict(self, x):
         return super().predict(x)  # here
 

@@ -3,6 +3,7 @@
 #include <alloca.h>
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -17,10 +18,40 @@
 namespace tilewright::face {
 namespace {
 
-/// A plan, and what makes the function's result of the tuple that it gives; null where that is the result.
+/// A plan, and what makes the function's result of the tuple that it gives, and of the caller's objects whose
+/// attributes it sets; null where that is the result.
 struct Entry {
     std::shared_ptr<const LoadedPlan> plan;
     Ref finish;
+    std::vector<std::size_t> objects{}; ///< places
+    bool may_repeat = false;            ///< whether NumPy may run a call that raised something
+};
+
+/// What `finish` is called with: the caller's objects as they are found when the call begins, behind what the plan
+/// gives.
+class Finishing {
+  public:
+    Finishing(const Entry& entry, PyObject* const* values) : finish_(Ref::borrowed(entry.finish.get())) {
+        for (const std::size_t place : entry.objects)
+            objects_.push_back(entry.plan->outside().value(place, values));
+    }
+    explicit operator bool() const { return static_cast<bool>(finish_); }
+    /// Not where an object went away since the call began to be looked at.
+    bool has_all() const {
+        return std::all_of(objects_.begin(), objects_.end(), [](const Ref& one) { return static_cast<bool>(one); });
+    }
+    PyObject* result_of(const Ref& made) const {
+        const Ref arguments(PyTuple_New(static_cast<Py_ssize_t>(objects_.size()) + 1));
+        if (!arguments) return nullptr;
+        PyTuple_SetItem(arguments.get(), 0, Py_NewRef(made.get()));
+        for (std::size_t k = 0; k < objects_.size(); ++k)
+            PyTuple_SetItem(arguments.get(), static_cast<Py_ssize_t>(k) + 1, Py_NewRef(objects_[k].get()));
+        return PyObject_Call(finish_.get(), arguments.get(), nullptr);
+    }
+
+  private:
+    Ref finish_;
+    std::vector<Ref> objects_;
 };
 
 struct Plans {
@@ -118,16 +149,21 @@ PyObject* serve(PyObject* self, const RawCall& call, bool& unchecked) {
         // By index and with a reference each: another thread may add or replace plans while a kernel runs.
         for (std::size_t i = 0; i < plans.list.size(); ++i) {
             const std::shared_ptr<const LoadedPlan> plan = plans.list[i].plan;
-            const Ref finish = Ref::borrowed(plans.list[i].finish.get());
-            if (!plan->usable() || (finish && out)) continue; // Python copies into `out`, item by item
+            if (!plan->usable() || (plans.list[i].finish && out)) continue; // Python copies into `out`, item by item
+            const Finishing finish(plans.list[i], values);
+            if (!finish.has_all()) continue;
+            const bool may_repeat = plans.list[i].may_repeat;
             auto attempt = plan->call(values, out, {true, pass == 1, object->copies_to_device != 0}, nullptr, &result);
             unchecked = attempt == LoadedPlan::Attempt::unchecked;
             if (unchecked) return nullptr;
             if (attempt == LoadedPlan::Attempt::no_match) continue;
-            if (attempt != LoadedPlan::Attempt::done) return nullptr;
-            if (!finish) return result;
-            const Ref made(result);
-            return PyObject_CallFunctionObjArgs(finish.get(), made.get(), nullptr);
+            if (attempt != LoadedPlan::Attempt::done) {
+                // What raised stands behind attributes that are set, perhaps: NumPy sets those, and raises it.
+                unchecked = may_repeat && PyErr_ExceptionMatches(PyExc_Exception);
+                if (unchecked) PyErr_Clear();
+                return nullptr;
+            }
+            return finish ? finish.result_of(Ref(result)) : result;
         }
     return nullptr;
 }
@@ -206,20 +242,42 @@ PyObject* default_check_failed(PyObject* self, PyObject*) {
                         plans_of(self).name.c_str());
 }
 
+/// The places of the objects whose attributes a plan's calls set, and whether NumPy may run a call that raised
+/// something.
+bool read_objects(PyObject* sets, Entry& entry) {
+    if (!sets || sets == Py_None) return true;
+    PyObject* places = nullptr;
+    int may_repeat = 0;
+    if (!PyTuple_Check(sets) || !PyArg_ParseTuple(sets, "Op:sets", &places, &may_repeat))
+        return !PyErr_Occurred() && fail(PyExc_TypeError, "sets: expected (places, whether a call may be repeated).");
+    entry.may_repeat = may_repeat != 0;
+    const Ref list(PySequence_List(places));
+    if (!list) return false;
+    for (Py_ssize_t i = 0, n = PyList_Size(list.get()); i < n; ++i) {
+        const Py_ssize_t place = PyLong_AsSsize_t(PyList_GetItem(list.get(), i));
+        if (place == -1 && PyErr_Occurred()) return false;
+        if (place < 0 || static_cast<std::size_t>(place) >= entry.plan->outside().size() || !entry.finish)
+            return fail(PyExc_ValueError, "sets: expected places, and `finish`.");
+        entry.objects.push_back(static_cast<std::size_t>(place));
+    }
+    return true;
+}
+
 PyObject* add(PyObject* self, PyObject* args, PyObject* kwargs) {
     static const char* kNames[] = {"plan_text",    "objects",  "index",  "constants", "hidden",     "places", "checks",
-                                   "scalar_types", "partials", "stages", "finish",    "generators", nullptr};
-    PyObject *plan_text, *objects, *finish = nullptr;
+                                   "scalar_types", "partials", "stages", "finish",    "generators", "sets",   nullptr};
+    PyObject *plan_text, *objects, *finish = nullptr, *sets = nullptr;
     Py_ssize_t index = -1;
     Binding b;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|$nOOOOOOOOO:add", const_cast<char**>(kNames), &plan_text,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|$nOOOOOOOOOO:add", const_cast<char**>(kNames), &plan_text,
                                      &objects, &index, &b.constants, &b.hidden, &b.places, &b.checks, &b.scalar_types,
-                                     &b.partials, &b.stages, &finish, &b.generators))
+                                     &b.partials, &b.stages, &finish, &b.generators, &sets))
         return nullptr;
     Plans& plans = plans_of(self);
     auto plan = LoadedPlan::make(plan_text, objects, plans.name, plans.signature, b);
     if (!plan) return nullptr;
     Entry entry{std::move(plan), Ref::borrowed(finish == Py_None ? nullptr : finish)};
+    if (!read_objects(sets, entry)) return nullptr;
     const auto count = static_cast<Py_ssize_t>(plans.list.size()); // now: making it may have run Python
     if (index < -1 || index >= count)
         return PyErr_Format(PyExc_IndexError, "add: there is no plan %zd; there are %zd.", index, count);
@@ -266,11 +324,11 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
     if (int rc = plans->signature.traverse(visit, arg)) return rc;
     if (int rc = plans->stayed.traverse(visit, arg)) return rc;
     // A plan in use elsewhere has references that the collector does not see, and must not be counted as ours alone.
-    for (const auto& [plan, finish] : plans->list) {
-        if (finish)
-            if (int rc = visit(finish.get(), arg)) return rc;
-        if (plan.use_count() == 1)
-            if (int rc = plan->traverse(visit, arg)) return rc;
+    for (const Entry& entry : plans->list) {
+        if (entry.finish)
+            if (int rc = visit(entry.finish.get(), arg)) return rc;
+        if (entry.plan.use_count() == 1)
+            if (int rc = entry.plan->traverse(visit, arg)) return rc;
     }
     return 0;
 }
@@ -299,7 +357,7 @@ PyObject* make_dispatcher_type() {
         {"add", with_keywords(add), METH_VARARGS | METH_KEYWORDS,
          "add($self, plan_text, objects, *, index=-1, constants=None, hidden=None, places=None, checks=None, "
          "scalar_types=None, "
-         "partials=None, stages=None, finish=None, generators=None)\n--\n\n"
+         "partials=None, stages=None, finish=None, generators=None, sets=None)\n--\n\n"
          "Loads a plan and returns its index: behind those that are there, or in the place of the one with that "
          "index,\n"
          "which calls that run keep.\n\n"
@@ -309,7 +367,8 @@ PyObject* make_dispatcher_type() {
          "key), looked "
          "up "
          "at each call.\n"
-         "checks: (place, is, equal, type, length, code, defaults, keywords, same, absent or call, value) that must "
+         "checks: (place, is, equal, type, length, code, defaults, keywords, same, another, absent or call, value) "
+         "that must "
          "hold. "
          "hidden:\n"
          "argument -> place. scalar_types: scalar -> the exact type it must have.\n"
@@ -323,6 +382,9 @@ PyObject* make_dispatcher_type() {
          "partials; or what the error of such a call says to do.\n"
          "stages: text of a stage -> what computes it, of a dict that lives as long as the call, and of arrays.\n"
          "finish: makes the function's result of the tuple that the plan gives; calls with `out` are misses then.\n"
+         "sets: (places of objects whose attributes finish sets: it is called with them behind the tuple; whether "
+         "NumPy runs a call\n"
+         "that raises something, and begins anew).\n"
          "generators: (argument that has the state's words or None, place of the Generator, a size: how many it draws, "
          "or "
          "None where\n"

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 namespace tilewright::face {
@@ -57,8 +58,8 @@ template <class Enum> bool read_word(PyObject* word, const char* const* names, i
 }
 
 constexpr const char* kSteps[] = {"object", "parameter", "entry", "attribute", "item", "contents", "closure", "call"};
-constexpr const char* kKinds[] = {"is",       "equal",    "type", "length", "code",
-                                  "defaults", "keywords", "same", "absent", "call"};
+constexpr const char* kKinds[] = {"is",       "equal", "type",    "length", "code", "defaults",
+                                  "keywords", "same",  "another", "absent", "call"};
 
 } // namespace
 
@@ -81,7 +82,7 @@ bool Outside::read(PyObject* places, PyObject* checks, const Signature& signatur
         PyObject* item = PyList_GetItem(list.get(), i);
         if (!PyTuple_Check(item) || !PyArg_ParseTuple(item, "iOO:place", &place.base, &word, &key))
             return !PyErr_Occurred() && fail(PyExc_TypeError, "places: expected (base, step, key).");
-        if (!read_word(word, kSteps, 8, place.step)) return false;
+        if (!read_word(word, kSteps, static_cast<int>(std::size(kSteps)), place.step)) return false;
         const bool begins = place.step == Step::object || place.step == Step::parameter;
         if (place.base >= i || (place.base < 0) != begins)
             return fail(PyExc_ValueError, "places: %zd does not begin at one before it.", i);
@@ -116,14 +117,14 @@ bool Outside::read(PyObject* places, PyObject* checks, const Signature& signatur
         if (!PyTuple_Check(item) || !PyArg_ParseTuple(item, "nOO:check", &place, &word, &value))
             return !PyErr_Occurred() && fail(PyExc_TypeError, "checks: expected (place, kind, value).");
         Check check{static_cast<std::size_t>(place), Kind::is, Ref::borrowed(value), 0};
-        if (!read_word(word, kKinds, 10, check.kind)) return false;
+        if (!read_word(word, kKinds, static_cast<int>(std::size(kKinds)), check.kind)) return false;
         if (place < 0 || check.place >= places_.size())
             return fail(PyExc_ValueError, "checks: there is no place %zd.", place);
         if (check.kind == Kind::length) {
             PyObject* type = nullptr;
             if (!PyTuple_Check(value) || !PyArg_ParseTuple(value, "On:length", &type, &check.length)) return false;
             check.value = Ref::borrowed(type);
-        } else if (check.kind == Kind::same) {
+        } else if (check.kind == Kind::same || check.kind == Kind::another) {
             check.length = PyLong_AsSsize_t(value);
             if (check.length < 0 || static_cast<std::size_t>(check.length) >= places_.size())
                 return fail(PyExc_ValueError, "checks: there is no place %R.", value);
@@ -213,7 +214,8 @@ bool Outside::holds(const Check& check, PyObject* const* values) const {
     case Kind::keywords:
         return Py_TYPE(object) == getters()->function && is_part(check.kind, object, wanted);
     case Kind::same:
-        return value(static_cast<std::size_t>(check.length), values).get() == object;
+    case Kind::another:
+        return (value(static_cast<std::size_t>(check.length), values).get() == object) == (check.kind == Kind::same);
     case Kind::absent:
         return false;
     default: {

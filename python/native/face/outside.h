@@ -23,11 +23,11 @@ class Outside {
     int traverse(visitproc visit, void* data) const;
 
   private:
-    /// same: as at the place `length`. code, defaults, keywords: of a function. call: what the value says of it.
-    /// object: the key itself. parameter: of the call. entry: of a dict, by its key. closure: variable `index` of a
-    /// function. call: what the key, a callable, gives of the base.
+    /// same: as at the place `length`; another: than there. code, defaults, keywords: of a function. call: what the
+    /// value says of it. object: the key itself. parameter: of the call. entry: of a dict, by its key. closure:
+    /// variable `index` of a function. call: what the key, a callable, gives of the base.
     enum class Step { object, parameter, entry, attribute, item, contents, closure, call };
-    enum class Kind { is, equal, type, length, code, defaults, keywords, same, absent, call };
+    enum class Kind { is, equal, type, length, code, defaults, keywords, same, another, absent, call };
     struct Place {
         int base;
         Step step;

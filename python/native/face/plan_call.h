@@ -70,6 +70,7 @@ class LoadedPlan {
     void raise(const Problem& problem) const;
     static int nearness(const Problem& problem) { return static_cast<int>(problem.kind) * 1000 + problem.index; }
 
+    const Outside& outside() const { return outside_; }
     bool usable() const { return executable_->usable(); }
     const runtime::Executable& executable() const { return *executable_; }
     int traverse(visitproc visit, void* data) const;

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import ExportError
+from ..guards import path_text
 from ..signatures import takes_out
-from ..structure import ZERO_DIMENSIONAL, finishing_text, is_given_by_plans
+from ..structure import ZERO_DIMENSIONAL, Changed, finishing_text, is_given_by_plans
 from .objects import literal
 
 FINISH_LINES = """
@@ -36,6 +37,12 @@ def finish_of(function: str, traced: Any) -> str:
     tuple."""
     if is_given_by_plans(traced.results):
         return ""
+    if isinstance(traced.results, Changed):
+        raise ExportError(
+            f"{function}: it sets attributes or items of {path_text(traced.set_objects[0])}; of what a module's functions are given "
+            "they write into arrays alone.",
+            "Return the values, and set them at the caller, or write into its arrays (self.u[:] = …).",
+        )
     results = traced.results if type(traced.results) is tuple else (traced.results,)
     if type(traced.results) is list or not all(
         hasattr(leaf, "view") and leaf.kind != ZERO_DIMENSIONAL for leaf in results

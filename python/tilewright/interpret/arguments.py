@@ -36,7 +36,8 @@ from ..guards import (
 from ..kinds_of_values import is_of_numbers
 from ..lent import can_be_handed
 from ..ops.grids import is_builder
-from ..symbolic.argument import Argument
+from ..own_attributes import attributes_of, hold
+from ..symbolic.argument import STEPS_INTO, Argument
 from ..symbolic.arrays import Storage, SymArray
 from ..symbolic.graph import Value
 from ..symbolic.number import Symbolic
@@ -49,6 +50,7 @@ from .generators import SymGenerator
 from .loaded import PATH as PATH_OF_MODULES
 from .loaded import LoadedModules
 from .pure import has_own_operators, is_generic_by_itself, is_named_tuple
+from .set_objects import StandIn, can_be_stood_for, contents_of, stand_in_of
 from .staged_draws import StagedGenerator, of_the_caller
 from .vectorized import ATTRIBUTES, vectorized
 
@@ -182,6 +184,9 @@ class Inputs:
         self.with_globals: dict[int, types.FunctionType] = {}
         self.calls: dict[Any, Any] = {}  # of functions behind lru_cache
         self.copies: dict[types.FunctionType, types.FunctionType] = {}  # of functions without source
+        self.held: list[
+            tuple[Any, Any, Path]
+        ] = []  # lists and dicts of the caller, what stands for each, and where it is
         self.captured: list[tuple[np.ndarray[Any, Any], bytes]] = []  # arrays of plain values, and what was in them
         self.lent: list[tuple[str, Any, list[Any]]] = []  # containers that these have: name, itself, what was in it
         # What reads a list of numbers as arrays, if it can; the interpreter says so.
@@ -189,7 +194,7 @@ class Inputs:
 
     def let_go(self) -> None:
         """Of the caller's objects, which would wait with the trace for the collector of cycles."""
-        for held in (self.by_path, self.by_identity, self.originals, self.lent, self.captured, self.calls):
+        for held in (self.held, self.by_path, self.by_identity, self.originals, self.lent, self.captured, self.calls):
             held.clear()
 
     # -- entry points ---------------------------------------------------------------------------------
@@ -335,7 +340,10 @@ class Inputs:
 
     def has(self, owner: Any, name: str, is_there: bool) -> None:
         """Whether an object has an attribute decides something."""
-        path = self.path_of(owner)
+        stand_in = stand_in_of(self.tracer, owner)
+        if stand_in is not None and name in attributes_of(owner):
+            return  # an input, or the function has set it
+        path = self.path_of(owner) if stand_in is None else stand_in.path
         if path is not None:
             self.tracer.python_guards[(path, f"has {name}")] = PythonGuard(path, "has", (name, is_there))
 
@@ -462,7 +470,36 @@ class Inputs:
             return tuple.__new__(type(value), items)
         made = items if isinstance(value, list) else collections.deque(items, value.maxlen)
         self._remember(made, path)
+        self._hold(value, made, path)
         return made
+
+    def _hold(self, value: Any, made: Any, path: Path) -> None:
+        """A list or dict of the caller, which the function may give new items: at one place only, then."""
+        for one in self.tracer.stand_ins:
+            if one.has_items and type(one.original) is type(value):
+                self._refuse_one(value is one.original, path)
+                self._guard_another(path, one.path)
+        self.held.append((value, made, path))
+
+    def set_container(self, made: Any) -> StandIn | None:
+        """What gives the caller's list or dict its new items; None of others."""
+        if (known := stand_in_of(self.tracer, made)) is not None:
+            return known
+        original, _, path = next((one for one in self.held if one[1] is made), (None, None, ()))
+        if original is None or path[0][0] != "parameter" or any(step not in STEPS_INTO for step, _ in path[1:]):
+            return None
+        for other, _, where in self.held:
+            if type(other) is type(original) and where != path:
+                self._refuse_one(other is original, where)
+                self._guard_another(where, path)
+        self.tracer.stand_ins.append(StandIn(self.tracer, path, original, made, contents_of(made)))
+        return self.tracer.stand_ins[-1]
+
+    def _refuse_one(self, is_one: bool, path: Path) -> None:
+        if is_one:
+            raise self.tracer.error(
+                f"changing {path_text(path)}", "it is found at another place too in this call", "Pass it once."
+            )
 
     def column(self, value: np.ndarray[Any, Any], path: Path) -> SymArray:
         """What a list is read into."""
@@ -477,6 +514,7 @@ class Inputs:
         elif type(value) is not dict:
             made = type(value)(made)
         self._remember(made, path)
+        self._hold(value, made, path)
         return made
 
     def _refuse_new_key(self, path: Path) -> Any:
@@ -491,11 +529,49 @@ class Inputs:
 
     def _object(self, value: Any, path: Path, is_parameter: bool) -> Any:
         self._guard(path, "type", type(value))
-        self._remember(value, path)
-        self.objects.add(id(value))
         if is_parameter:
             self.tracer.arguments.append(Argument(path_text(path), "object", path))
+        known = next((one for one in self.tracer.stand_ins if one.original is value), None)
+        if known is not None:
+            self._guard(path, "same", known.path, "the same object as at another place")
+            return known.made
+        self._tell_apart(value, path)
+        if path in self.tracer.set_objects:
+            return self._stand_in(value, path)
+        self._remember(value, path)
+        self.objects.add(id(value))
         return value
+
+    def _stand_in(self, value: Any, path: Path) -> Any:
+        """An object of the function's own in the place of one whose attributes it sets."""
+        if not can_be_stood_for(type(value)):
+            raise self.tracer.error(
+                f"changing {path_text(path)} in a loop or branch of the run",
+                f"objects of the class {type(value).__name__} are only read in a compiled function",
+                "Pass its arrays as arguments.",
+            )
+        made = object.__new__(type(value))
+        self.tracer.made_objects[id(made)] = made
+        stand_in = StandIn(self.tracer, path, value, made)
+        self.tracer.stand_ins.append(stand_in)
+        names = self.tracer.set_objects[path]
+        for name, held in attributes_of(value).items():
+            if name in names:
+                stand_in.before[name] = one = self.make(held, (*path, ("attribute", name)), is_parameter=False)
+                hold(made, name, one)
+        return made
+
+    def _tell_apart(self, value: Any, path: Path) -> None:
+        """Of objects of one class, one whose attributes are set is no other one in any call."""
+        is_set = path in self.tracer.set_objects
+        for one in self.tracer.stand_ins:
+            if type(one.original) is type(value):
+                self._guard_another(path, one.path)
+        if is_set:
+            alike = [(held, where) for held, where in self.by_identity.values() if id(held) in self.objects]
+            for held, where in alike:
+                if type(held) is type(value) and not self.tracer.is_made(held):
+                    self._guard_another(where, path)
 
     def _remember(self, value: Any, path: Path) -> None:
         known = self.path_of(value)
@@ -504,6 +580,10 @@ class Inputs:
             self._guard(path, "same", known, "the same object as at another place")
         else:
             self.by_identity[id(value)] = (value, path)
+
+    def _guard_another(self, path: Path, than: Path) -> None:
+        guard = PythonGuard(path, "another", than, "whether they are one object decides")
+        self.tracer.python_guards[path, f"another {path_text(than)}"] = guard
 
     def _guard(self, path: Path, kind: str, value: Any, reason: str = "") -> None:
         self.tracer.python_guards[(path, kind)] = PythonGuard(path, kind, value, reason)

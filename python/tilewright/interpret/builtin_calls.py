@@ -30,6 +30,7 @@ from .iterators import TracedIterator, traced_iterator
 from .object_operators import ObjectOperators
 from .pure import look_up
 from .sequences import TRAVERSED, Sequence, SymRange, array_of_program, is_long, sequence_of
+from .set_objects import stand_in_of
 from .staged_draws import GeneratorMethod, StagedGenerator, made_here
 from .staged_lists import StagedList
 from .state import Part, State
@@ -228,7 +229,7 @@ class Builtins(Part):
         return callable(value)
 
     def _id(self, node: ast.Call, value: Any) -> int:
-        if is_symbolic(value):
+        if is_symbolic(value) or stand_in_of(self.tracer, value) is not None:
             raise self.error(node, ast.unparse(node)[:80], "whether two objects are one differs from call to call",
                              "Decide it at the caller.")  # fmt: skip
         self.inputs.pin(value)

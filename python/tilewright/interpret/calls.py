@@ -445,7 +445,7 @@ class Calls(Part):
         if isinstance(owner, super):
             return self.made.get_of_super(node, owner, name)
         if self.tracer.is_made(owner):
-            return self.made.get(owner, name)
+            return self.made.get(node, owner, name)
         self.inputs.know(owner)
         if not self.inputs.is_object(owner):
             value = getattr(owner, name)

@@ -59,6 +59,10 @@ class LoopAttributes:
         set_attribute(needed.owner, needed.name, MISSING)
         return variable, self._before[variable]
 
+    def arrays(self) -> dict[str, SymArray]:
+        """What they are before the loop, by the variables."""
+        return {variable: held for variable, held in self._before.items() if isinstance(held, SymArray)}
+
     def put_in(self, variables: Mapping[str, Any]) -> None:
         """An iteration begins: the objects hold what the one before has left."""
         for variable, (owner, name) in self.carried.items():
@@ -179,6 +183,11 @@ def set_attribute(owner: Any, name: str, held: Any) -> None:
         hold(owner, name, held)
     elif name in attributes_of(owner):
         let_go(owner, name)
+
+
+def is_written_in_place(held: Any) -> bool:
+    """Whether `held += x` writes into what is held."""
+    return isinstance(held, SymArray) and not held.is_scalar
 
 
 def is_same(held: Any, value: Any) -> bool:

@@ -296,7 +296,7 @@ class Interpreter(Part):
                 return
             self.variables.refuse_plain(owner, key)
             stays = type(owner) in (list, dict) and _is_array_at(owner, key)  # which is written, and not the container
-            if not stays:
+            if not stays and not self.sets_items(owner, key):
                 self.refuse_outer(node, owner, f"changing {ast.unparse(target.value)} in place")
             self.variables.refuse_traced_in_plain(node, owner, key, None)
             held = owner[key]
@@ -308,14 +308,11 @@ class Interpreter(Part):
         else:
             owner = self.evaluate(target.value)
             held = self.calls.get_attribute(target, owner, target.attr)
-            if self.tracer.is_made(owner):
-                changed = self.expressions.in_place(node.op, held, self.evaluate(node.value))
+            if not self.tracer.is_made(held):
+                self.refuse_outer(node, held, f"changing {ast.unparse(target)} in place")
+            changed = self.expressions.in_place(node.op, held, self.evaluate(node.value))
+            if not self.calls.made.stays(owner, target.attr, held, changed):
                 self.calls.made.set(target, owner, changed)
-                return
-            if isinstance(held, SymArray):
-                self.expressions.in_place(node.op, held, self.evaluate(node.value))
-            raise self.error(node, f"changing {ast.unparse(target)}", "objects are only read in a compiled function",
-                             "Return the value, and assign it at the caller.")  # fmt: skip
 
     def _refuse_late_read(self, node: ast.AugAssign, owner: SymArray, key: Any) -> None:
         """`x[k] += f()` reads x[k] before f() writes into x, unless x[k] is a view."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import abc
 import ast
 import dataclasses
 import inspect
@@ -11,17 +10,16 @@ from collections.abc import Callable
 from typing import Any
 
 from ..guards import Same
-from ..outside_values import is_of_a_statement
 from ..own_attributes import attributes_of, hold
+from ..symbolic.arrays import SymArray
+from ..symbolic.stages import ON_DEVICE
 from .carried import MISSING
 from .carried_attributes import AttributeNeeded, is_same, set_attribute
 from .frame import Pending
 from .pure import is_of_namedtuple
+from .set_objects import begin_with_stand_in, can_be_stood_for, is_plain, own_ways_of, stand_in_of
 from .source import source_of
 from .state import Part, State
-
-# Methods by which a class decides itself what making an object, or reading and setting its attributes, means.
-_OWN_WAYS = ("__new__", "__getattribute__", "__getattr__", "__setattr__", "__delattr__", "__del__")
 
 
 class MadeObjects(Part):
@@ -37,13 +35,10 @@ class MadeObjects(Part):
         """Whether making an object is running __init__, and its attributes are what is set."""
         if is_bunch(cls) or cls is types.SimpleNamespace:
             return True
-        own_ways = [
-            name for name in _OWN_WAYS if inspect.getattr_static(cls, name, None) is not getattr(object, name, None)
-        ]
+        own_ways = own_ways_of(cls)
         if _is_frozen(cls):
-            own_ways = [name for name in own_ways if name not in ("__setattr__", "__delattr__")]
-        of_statements = all(base is object or is_of_a_statement(base) for base in cls.__mro__)
-        return type(cls) in (type, abc.ABCMeta) and not own_ways and of_statements
+            own_ways -= {"__setattr__", "__delattr__"}
+        return not own_ways and is_plain(cls)
 
     def make(self, node: ast.Call, cls: type, args: list[Any], kwargs: dict[str, Any]) -> Any:
         if is_bunch(cls):
@@ -93,9 +88,17 @@ class MadeObjects(Part):
         if isinstance(inspect.getattr_static(cls, "__post_init__", None), types.FunctionType):
             self.call_function(self.inputs.of_class(cls, "__post_init__"), [made], {})
 
-    def get(self, owner: Any, name: str) -> Any:
+    def get(self, node: ast.AST, owner: Any, name: str) -> Any:
         """An attribute, found as Python finds it; what the class has is read at each call."""
         kind = type(owner)
+        stand_in = stand_in_of(self.tracer, owner)
+        if stand_in is not None:
+            if name == "__dict__":
+                raise self.error(node, f"the __dict__ of a {kind.__name__}, whose attributes the function sets",
+                                 "what it holds besides is not followed", "Read its attributes by name.")  # fmt: skip
+            stand_in.need(name)
+            if name not in attributes_of(owner):
+                stand_in.lacks(name)
         held = inspect.getattr_static(kind, name, None)
         if name == "__dict__":
             for one, value in attributes_of(owner).items():
@@ -110,14 +113,32 @@ class MadeObjects(Part):
         return types.MethodType(found, owner) if isinstance(held, types.FunctionType) else found
 
     def set(self, node: ast.Attribute, owner: Any, value: Any) -> None:
+        stand_in = stand_in_of(self.tracer, owner)
+        if stand_in is not None:
+            stand_in.need(node.attr)
+        elif not self.tracer.is_made(owner):
+            self._set_of_the_caller(node, owner)
         held = inspect.getattr_static(type(owner), node.attr, None)
         if type(held) is property and isinstance(held.fset, types.FunctionType):
             path = (("object", Same(type(owner))), ("attribute", node.attr), ("attribute", "fset"))
             self.call_function(self.inputs.outside(path, held.fset), [owner, value], {})
             return
+        if hasattr(type(held), "__set__") and not isinstance(held, (property, types.MemberDescriptorType)):
+            raise self.error(node, f"assigning {ast.unparse(node)}, of which a {type(held).__name__} of the class decides what it means",
+                             "only properties are followed", "Return the value, and assign it at the caller.")  # fmt: skip
         is_plain = type(owner).__setattr__ is object.__setattr__
         if is_plain and is_same(attributes_of(owner).get(node.attr, MISSING), value):
             return
+        if stand_in is not None:
+            stand_in.is_set()
+        is_view = isinstance(value, SymArray) and bool(value.chain) and not value.is_scalar
+        if stand_in is not None and self.state.containers:
+            self.tracer.need_stand_ins(stand_in.path)
+        if stand_in is not None and self.state.containers and is_view:
+            self.refuse_in_region(node, owner, f"assigning a view to {ast.unparse(node)}")
+        if stand_in is not None and self.state.containers and node.attr not in attributes_of(owner):
+            # Which attributes an object has, and in which order, its __dict__ shows.
+            self.refuse_in_region(node, owner, f"assigning {ast.unparse(node)}, which the object does not have yet,")
         in_branch = False
         for around, attributes in zip(self.state.containers[::-1], self.state.attributes[::-1], strict=True):
             in_branch = in_branch or attributes is None
@@ -127,8 +148,36 @@ class MadeObjects(Part):
                 raise AttributeNeeded(owner, node.attr, in_branch)
         setattr(owner, node.attr, value)  # or Python's own error
 
+    def stays(self, owner: Any, name: str, held: Any, value: Any) -> bool:
+        """Whether an object of the caller would be given what it has: `self.u += x` sets `u` to the array that it is."""
+        is_plain = type(owner).__setattr__ is object.__setattr__ and name in attributes_of(owner)
+        return is_plain and not self.tracer.is_made(owner) and is_same(held, value)
+
+    def _set_of_the_caller(self, node: ast.Attribute, owner: Any) -> None:
+        """Raises SetsAttribute, or the refusal of an object that nothing can stand for."""
+        self._begin_with_stand_in(owner)
+        kind = type(owner).__name__
+        raise self.error(
+            node, f"assigning {ast.unparse(node)}", f"objects of the class {kind} are only read in a compiled function",
+            "Return the value, and assign it at the caller.",
+        )  # fmt: skip
+
+    def _begin_with_stand_in(self, owner: Any) -> None:
+        """Raises SetsAttribute where one of the function's own objects can stand for an object of the caller."""
+        path, cls = self.inputs.path_of(owner), type(owner)
+        is_followed = self.inputs.is_object(owner) and self.tracer.checked is not None
+        is_passed = path is not None and path[0][0] == "parameter"
+        if (
+            path is not None
+            and is_passed
+            and is_followed
+            and can_be_stood_for(cls)
+            and self.tracer.untaken is not ON_DEVICE
+        ):
+            raise begin_with_stand_in(self.tracer, path, owner)
+
     def super_of(self, node: ast.Call, args: list[Any]) -> Any:
-        """super() in a method whose object the function made."""
+        """super() in a method whose object the function made, or whose object such a one can stand for."""
         function = self.frame.function
         names = function.__code__.co_freevars if function is not None else ()
         if not args and function is not None and "__class__" in names and function.__code__.co_argcount:
@@ -137,6 +186,8 @@ class MadeObjects(Part):
             args = [self.inputs.outside(path, cls), self.frame.variables[function.__code__.co_varnames[0]]]
         if len(args) == 2 and self.tracer.is_made(args[1]):  # noqa: PLR2004
             return super(*args)
+        if len(args) == 2:  # noqa: PLR2004
+            self._begin_with_stand_in(args[1])
         raise self.error(node, "super()", "inherited methods are not followed through it",
                          "Call the method of the class by name.")  # fmt: skip
 

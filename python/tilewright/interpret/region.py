@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import TraceError
 from ..outside_values import bytes_of
 from ..symbolic.arrays import Storage, SymArray
-from ..symbolic.graph import BOOL, COMPLEX128, FLOAT64, INT64, Value
+from ..symbolic.graph import BOOL, COMPLEX128, FLOAT64, INT64, Value, may_be_handed_in
 from ..symbolic.located import LEAVE_IT_OUT, pushed
 from ..symbolic.number import LARGEST_INT, described
 from ..symbolic.run_numbers import RunBool, RunScalar
@@ -131,6 +131,11 @@ class Region(Part):
                     storage.version += 1
                 if one.form.kind == "array":
                     one.made = new
+                    ways = [way.storage for way in one.ways if isinstance(way, SymArray)]
+                    may_stay = any(storage.may_stay for storage in ways)
+                    if loop.operation != "if" and one.final is not None:
+                        may_stay = may_be_handed_in(one.final)
+                    new.storage.may_stay = may_stay
                     made.append((new, one.sources))
         self._mark_chosen(made)
 

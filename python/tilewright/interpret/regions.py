@@ -204,8 +204,8 @@ class Regions(Settling):
                 self.frame.variables[variable] = self._once_run(
                     node, variable, value, once, variable in was_set, has_run
                 )
+        self._note_unchanged(arrays | objects.arrays(), self.frame.variables.pop(ran, None))
         objects.end(self.frame.variables)
-        self._note_unchanged(arrays, self.frame.variables.pop(ran, None))
         self._take_from_cells(node)
         self.else_of(node, stopped)
 

@@ -18,6 +18,7 @@ from ..symbolic.located import LEAVE_IT_OUT, NO_RULE
 from ..symbolic.number import described
 from ..symbolic.run_numbers import RunScalar
 from ..symbolic.scalars import SymInt
+from ..symbolic.stages import ON_DEVICE
 from ..symbolic.tracer import Tracer
 from ..taken_ways import Branch, Site, Way
 from .arguments import Inputs
@@ -198,6 +199,19 @@ class Part:
                 "it lives outside of the function, and the change would happen only once, while tracing",
                 "Return the value, and keep it at the caller.",
             )
+
+    def sets_items(self, owner: Any, key: Any) -> bool:
+        """Whether a list or dict of the caller gets its new item behind the call; not in a loop or branch of the run."""
+        tracer = self.tracer
+        is_followed = tracer.checked is not None and tracer.untaken is not ON_DEVICE
+        if type(owner) not in (list, dict) or type(key) not in (int, str) or not is_followed:
+            return False
+        if any(id(owner) in held for held in self.state.containers) or self.state.changes:
+            return False
+        stand_in = self.inputs.set_container(owner)
+        if stand_in is not None:
+            stand_in.is_set()
+        return stand_in is not None
 
     def changes_outer(self, node: ast.AST, owner: Any, asked: str) -> None:
         """The same, but for a dict that a context manager changes and leaves as it was."""

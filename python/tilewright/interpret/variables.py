@@ -92,7 +92,8 @@ class Variables(Part):
                 self.operators.call(target, owner, "__setitem__", key, value)
                 return
             self.refuse_plain(owner, key)
-            self.changes_outer(target, owner, f"assigning an item of {ast.unparse(target.value)}")
+            if not self.sets_items(owner, key):
+                self.changes_outer(target, owner, f"assigning an item of {ast.unparse(target.value)}")
             self.refuse_object(target, *self.in_key(owner, key), value if isinstance(owner, SymArray) else None)
             self.refuse_traced_in_plain(target, owner, key, value)
             owner[key] = value
@@ -113,13 +114,7 @@ class Variables(Part):
             if isinstance(owner, Flags) and target.attr == "writeable":
                 owner.writeable = value
                 return
-            if self.tracer.is_made(owner):
-                self.set_attribute(target, owner, value)
-                return
-            raise self.error(
-                target, f"assigning {ast.unparse(target)}", "objects are only read in a compiled function",
-                "Return the value, and assign it at the caller.",
-            )  # fmt: skip
+            self.set_attribute(target, owner, value)
         else:
             raise self.error(target, f"assigning to {ast.unparse(target)}", "there is no rule for it",
                              "Assign to plain names.")  # fmt: skip

@@ -8,6 +8,8 @@ from typing import Any
 
 from .graph import Value
 
+STEPS_INTO = ("attribute", "item")  # other steps make something of what is there
+
 
 @dataclass
 class Argument:
@@ -26,6 +28,12 @@ class Argument:
     value: Any = None
     reason: str = ""
     program_value: Value | None = field(default=None, repr=False)
+
+    @property
+    def may_be_written(self) -> bool:
+        """Whether it is an array that the caller passes in, also as an attribute or in a container."""
+        is_passed = self.kind == "array" or (self.kind == "hidden" and self.path[0][0] == "parameter")
+        return is_passed and all(step in STEPS_INTO for step, _ in self.path[1:])
 
 
 @dataclass

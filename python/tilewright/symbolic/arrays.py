@@ -26,6 +26,7 @@ from .refusals import WrittenSelection
 from .registry import OPERATIONS
 from .scalars import int_of
 from .sizes import Size
+from .stages import ON_DEVICE
 from .trace_limits import MAX_UNROLLED_ITERATIONS
 from .tracer import Tracer
 
@@ -58,6 +59,8 @@ class Storage:
     anew: Callable[[], Value] | None = None  # its value from what that array holds now
     # What a loop or a branch on data chose among arrays that others see: those arrays, and their values then.
     chosen_from: tuple[tuple[Storage, Value], ...] | None = None
+    # Of what a loop leaves: it may be memory that its variables had before it, as they swap it, or as data leave it.
+    may_stay: bool = False
     # Of what a branch chose: memory that it is where a truth of the run holds.
     may_be: tuple[tuple[Storage, Value], ...] = ()
     # What a mask picks out, made an array of its own: NumPy has one array, which that storage stands for under the mask.
@@ -392,7 +395,8 @@ class SymArray(ArrayLike):
     def write(self, value: Value) -> None:
         """Replace all that this array shows; `value` has its dtype and its shape."""
         argument = self.storage.argument
-        if argument is not None and argument.kind != "array":
+        is_copied = argument is not None and argument.kind == "hidden" and self.tracer.untaken is ON_DEVICE
+        if argument is not None and (is_copied or not argument.may_be_written):
             is_of_an_argument = argument.path[:1] and argument.path[0][0] == "parameter"
             name = path_text(argument.path) if is_of_an_argument else argument.name
             raise self.tracer.error(
@@ -400,6 +404,8 @@ class SymArray(ArrayLike):
                 "only arrays that are passed in are written in place",
                 f"Pass it as an argument, or work on a copy ({name}.copy()).",
             )
+        if argument is not None and argument.kind == "hidden" and len(self.tracer.blocks) > 1:
+            self.tracer.need_stand_ins(argument.path)
         self.begin_write()
         for view in self.chain:
             if view.uncertain:

@@ -25,6 +25,8 @@ class Decided:
     # The same, of arrays: how much longer each axis is behind every iteration; () where it is not so.
     moving: dict[tuple[tuple[str, int, int], str], tuple[int, ...]] = field(default_factory=dict)
     layouts: set[str] = field(default_factory=set)  # arguments with a guard that says whether they are C-contiguous
+    # Where objects of the caller are found whose attributes the function sets, each with names of attributes that it has.
+    set_objects: dict[Any, set[str]] = field(default_factory=dict)
     cells: set[Any] = field(default_factory=set)  # (place of a branch or loop, variable that a cell holds there)
     staged_lists: set[Any] = field(default_factory=set)  # places of lists that are stages
     list_forms: dict[Any, Any] = field(default_factory=dict)  # places of lists in arrays: what items are, None: in none

@@ -115,6 +115,19 @@ def goes_by(value: Value, wanted: Callable[[Value], bool]) -> bool:
     return False
 
 
+def may_be_handed_in(value: Value) -> bool:
+    """Whether what an iteration leaves may be the very array that one of the loop's variables had before it."""
+    if value.operation == "parameter":
+        return True
+    if value.operation != "result":
+        return False
+    region, position = value.attributes["of"], value.attributes["position"]
+    if region.operation == "if":
+        return any(may_be_handed_in(block.yields[position]) for block in region.blocks)
+    is_left = region.operation == "while" and may_be_handed_in(region.operands[position])
+    return is_left or may_be_handed_in(region.blocks[-1].yields[position])
+
+
 def unchanged(value: Value, known: dict[int, Value]) -> Value:
     """The value that a result of loops and branches is, where they do not change it; `known` keeps answers."""
     if value.operation != "result":

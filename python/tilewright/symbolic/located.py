@@ -14,7 +14,7 @@ from ..errors import TraceError
 from ..outside_values import Places, Variable
 from .argument import Argument
 from .decided import Decided
-from .refusals import LayoutNeeded, OperandError
+from .refusals import LayoutNeeded, OperandError, SetsAttribute
 
 _NUMPY_FOLDER = os.path.dirname(np.__file__) + os.sep
 _USERS_WORDS = {"SymArray": "ndarray", "SymGenerator": "Generator", "SymInt": "int", "SymScalar": "float"}
@@ -37,6 +37,7 @@ class Located(Decided):
         self.places = Places()  # variables outside of the function that are read
         self.changed: dict[Variable, str] = {}  # those that callees change which may do anything, and which callee
         self.made_objects: dict[int, Any] = {}  # of users' classes, by identity
+        self.stand_ins: list[Any] = []  # of the caller's objects whose attributes are set, as set_objects.py has them
         self.composites: list[str] = []
         self.arguments: list[Argument] = []
 
@@ -96,6 +97,13 @@ class Located(Decided):
     def is_made(self, value: Any) -> bool:
         """Whether it is an object of a user's class that the function makes."""
         return self.made_objects.get(id(value), self) is value
+
+    def need_stand_ins(self, path: tuple[Any, ...]) -> None:
+        """Regions carry what variables of the function lead to: not through objects of the caller, but through what stands for
+        one. Where a region changes what is found at a path, the trace begins again with stand-ins on the way there."""
+        for k, (step, name) in enumerate(path):
+            if step == "attribute" and name not in self.set_objects.get(path[:k], ()):
+                raise SetsAttribute(path[:k], {name})
 
     def composite(self, name: str) -> AbstractContextManager[None]:
         """Values made inside take the name of the NumPy call that the user wrote."""

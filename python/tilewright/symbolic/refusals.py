@@ -28,6 +28,15 @@ class LayoutNeeded(BaseException):
         self.names = names
 
 
+class SetsAttribute(BaseException):
+    """The function sets an attribute of an object of the caller: the trace begins again, with an object of the function's own in
+    its place that holds the attributes with these names."""
+
+    def __init__(self, path: tuple[Any, ...], names: set[str]) -> None:
+        super().__init__(path, names)
+        self.path, self.names = path, names
+
+
 class CalleeNotSeen(TraceError):
     """What a function gives that Python is to call is not known yet: this call runs as plain Python, and is watched."""
 

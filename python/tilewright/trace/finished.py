@@ -31,7 +31,7 @@ def finished(function: Any, tracer: Tracer, result: Any, contract: str, traced_b
     end_effects(tracer)
     leaves, reasons = returned.leaves, returned.reasons
     given = [*(leaf for leaf in leaves if leaf.kind != "view"), *behind]  # by the plan
-    if not given and not writes and result is None:
+    if not given and not writes and not returned.sets and result is None:
         reasons.append("it returns None")
     text, computed = "", False
     if given or writes:
@@ -77,6 +77,7 @@ def finished(function: Any, tracer: Tracer, result: Any, contract: str, traced_b
         )
         + tuple((name, path, Size.constant(0)) for name, path in tracer.lent),
         handed=tuple(tracer.handed),
+        set_objects=tuple(one.path for one in tracer.stand_ins),
         draws_are_stages=tracer.draws_are_stages,
         has_effects=tracer.effects_are_stages,
         leaves_ways=bool(tracer.one_way),

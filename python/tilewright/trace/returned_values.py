@@ -13,6 +13,7 @@ from ..interpret.frame import Pending
 from ..interpret.kept_objects import KeptObject
 from ..interpret.plain_arrays import PlainResults
 from ..interpret.pure import is_named_tuple
+from ..interpret.set_objects import changes_of, stand_in_of
 from ..interpret.staged_lists import StagedList
 from ..interpret.staged_texts import StagedText
 from ..ops.elementwise import copied
@@ -20,7 +21,7 @@ from ..ops.held_by_stages import of_its_kind
 from ..ops.operands import is_symbolic, known_key
 from ..ops.stages import materialized
 from ..own_attributes import attributes_of
-from ..structure import ZERO_DIMENSIONAL, Made
+from ..structure import ZERO_DIMENSIONAL, Changed, Itself, Made
 from ..symbolic.argument import HeldElsewhere
 from ..symbolic.arrays import Storage, SymArray
 from ..symbolic.compressed import Compressed
@@ -37,7 +38,7 @@ _MADE_BY_STAGES = (ArrayList, StagedList, KeptObject, StagedText)  # by statemen
 
 
 class ReturnedValues:
-    """What a function returns. `writes`: whether it writes into arguments as well."""
+    """What a function returns, and what it sets. `writes`: whether it writes into arguments as well."""
 
     def __init__(self, tracer: Tracer, result: Any, writes: bool) -> None:
         self.leaves: list[Leaf] = []
@@ -46,7 +47,9 @@ class ReturnedValues:
         self._inputs = tracer.cache["inputs"]
         self._shared = SharedMemory(tracer)
         self._plain = PlainResults(tracer)
-        self._result, self._writes = result, writes
+        new = changes_of(tracer, writes)  # of the caller's objects
+        self.sets = any(new)
+        self._result, self._writes = result, writes or self.sets
         self._arrays: list[SymArray] = []
         # Complex arrays whose real or imaginary part is returned, by the memory of that part here: the two parts share no
         # element.
@@ -55,6 +58,9 @@ class ReturnedValues:
         # Objects that are held, with the number: twice in the result, it is one object.
         self._held: dict[int, tuple[Any, Value]] = {}
         self.structure = self._taken_apart(result)
+        if tracer.stand_ins:
+            changed = [{name: self._attribute(held) for name, held in one.items()} for one in new]
+            self.structure = ("changed", self.structure, changed)
 
     @property
     def is_one_value(self) -> bool:
@@ -87,6 +93,8 @@ class ReturnedValues:
         return self._leaf("held", self._held[id(item)][1])
 
     def _taken_apart(self, item: Any) -> Any:
+        if (stand_in := stand_in_of(self._tracer, item)) is not None:
+            return ("itself", self._tracer.stand_ins.index(stand_in))
         if getattr(item, "kinds", None) and item.which is not None and self._tracer.untaken is None:
             return self._held_leaf(item, lambda: of_its_kind(self._tracer, item))
         if not (isinstance(item, SymArray) and item.kinds == {"float", "scalar"} and item.dtype == np.float64):
@@ -184,7 +192,7 @@ class ReturnedValues:
         if is_number and not is_alone:  # beside what is computed; alone it is nothing to compile
             constant = self._tracer.constant(item, INT64 if type(item) is int else np.dtype(type(item)))
             return self._leaf(type(item).__name__, constant)
-        if item is not self._result and (item is None or type(item) in _PLAIN):
+        if (item is not self._result or self.sets) and (item is None or type(item) in _PLAIN):
             return ("constant", item)
         if not is_alone and (made := self._plain.made_anew(item)) is not None:
             return self._taken_apart(made)
@@ -199,6 +207,11 @@ class ReturnedValues:
         if isinstance(item, tuple):
             if item[0] == "constant":
                 return Result("constant", value=item[1])
+            if item[0] == "itself":
+                return Itself(item[1])
+            if item[0] == "changed":
+                changes = [{name: self._restored(held) for name, held in one.items()} for one in item[2]]
+                return Changed(self._restored(item[1]), changes, [one.has_items for one in self._tracer.stand_ins])
             if item[0] == "made":
                 items = None if item[2] is None else tuple(map(self._restored, item[2]))
                 return Made(item[1], items, {name: self._restored(part) for name, part in item[3].items()})

@@ -63,6 +63,7 @@ class Traced:
     writes_anything: bool  # into arguments; also where an error follows that leaves the rest to NumPy
     # Random generators of the caller: the argument that has the state, where the generator is, and how many it draws.
     generators: tuple[tuple[str, tuple[Any, ...], Size], ...]
+    set_objects: tuple[tuple[Any, ...], ...]  # where the objects are whose attributes or items the function sets
     handed: tuple[tuple[Any, ...], ...]  # where arrays are that only Python's statements know
     draws_are_stages: bool  # from the generators themselves, in the order of the program
     has_effects: bool  # it calls functions that are not known to be pure
@@ -74,7 +75,15 @@ class Traced:
 
     @property
     def may_be_repeated(self) -> bool:
-        """Whether a call may be made again, by the program or by NumPy, without anybody seeing it."""
+        """Whether a call may be made again on copies of its arguments, by the program or by NumPy, without anybody seeing it.
+        Objects that it changes may be of any kind, which no copy is like."""
+        hidden = {one.name for one in self.arguments if one.kind == "hidden"}
+        changes_objects = bool(self.set_objects) or not hidden.isdisjoint(self.writes)
+        return self.may_begin_anew and not changes_objects
+
+    @property
+    def may_begin_anew(self) -> bool:
+        """Whether nothing has happened that anybody could see where a call of the program ended with an error, but what it wrote."""
         return not (self.has_effects or self.draws_are_stages or self.leaves_ways)
 
     @property
@@ -99,6 +108,13 @@ class Traced:
             return {}
         parameters, root = bind_call(self.function, args, kwargs), root_function(self.function)
         return {name: follow(path, parameters, root) for name, path, _ in self.generators}
+
+    def called_objects(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
+        """The objects of a call whose attributes or items the function sets."""
+        if not self.set_objects:
+            return ()
+        parameters, root = bind_call(self.function, args, kwargs), root_function(self.function)
+        return tuple(follow(path, parameters, root) for path in self.set_objects)
 
     def called_arrays(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
         """The arrays of a call that only Python's statements know."""

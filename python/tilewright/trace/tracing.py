@@ -29,7 +29,15 @@ from ..signatures import own_signature
 from ..symbolic.arrays import SymArray
 from ..symbolic.decided import Decided
 from ..symbolic.graph import BOOL
-from ..symbolic.refusals import CalleeNotSeen, LayoutNeeded, TooLong, Unreached, WaitsForOthers, WrittenSelection
+from ..symbolic.refusals import (
+    CalleeNotSeen,
+    LayoutNeeded,
+    SetsAttribute,
+    TooLong,
+    Unreached,
+    WaitsForOthers,
+    WrittenSelection,
+)
 from ..symbolic.stages import REPRODUCIBLE, Untaken
 from ..symbolic.trace_limits import MAX_VALUES
 from ..symbolic.tracer import Tracer
@@ -229,6 +237,8 @@ def _trace_decided(root: types.FunctionType, once: Callable[[Decided], Traced], 
             decided.read_behind.add(found.needs)
         except Moves as found:
             decided.moving |= found.found
+        except SetsAttribute as found:
+            decided.set_objects.setdefault(found.path, set()).update(found.names)
         except LayoutNeeded as needed:
             decided.layouts |= needed.names  # more of them each time: need_layout() sees to it
         except BeginAgain as loop:
