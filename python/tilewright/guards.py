@@ -8,6 +8,7 @@ function, ("global_of", (helper, name)), ("module", (module, name)), ("object", 
 
 from __future__ import annotations
 
+import itertools
 import operator
 import types
 from collections.abc import Callable, Mapping
@@ -167,9 +168,14 @@ def _cell(function: Any, name: str) -> Any:
 
 
 def column_of(key: tuple[int, int, type], items: Any) -> np.ndarray[Any, Any]:
-    """Of a list of numbers of one type the numbers, or, where they are tuples of that width, those at one place. ValueError
-    where they are not."""
+    """Of a list of numbers of one type the numbers, or, where they are tuples of that width, those at one place; where
+    it is negative, of lists in lists, that deep, an array of so many dimensions more. ValueError where they are not."""
     width, which, kind = key
+    if width < 0:
+        if not (set(map(type, items)) == {list} and len(set(map(len, items))) == 1 and items[0]):
+            raise ValueError("no lists of one length")
+        every = column_of((width + 1, 0, kind), list(itertools.chain.from_iterable(items)))
+        return every.reshape(len(items), len(items[0]), *every.shape[1:])
     # The other columns are not asked for where the first one is none.
     if width and not which and not (set(map(type, items)) <= {tuple} and set(map(len, items)) <= {width}):
         raise ValueError("no tuples of one length")

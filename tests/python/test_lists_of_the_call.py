@@ -1,8 +1,9 @@
-"""Long lists of the caller's, of numbers or of tuples of them, are read as arrays; lists of one number repeated lie in one."""
+"""Long lists of the caller's, of numbers or of tuples or lists of them, are read as arrays; lists of one number repeated lie in one."""
 
 from __future__ import annotations
 
 import copy
+import math
 from collections import defaultdict
 from typing import Any
 
@@ -118,6 +119,67 @@ def test_they_are_compiled(function: Any) -> None:
         assert agree(compiled(edges, 50), function(edges, 50))
     assert len(compiled._specializations) == 1
     assert "edges: " not in compiled.explain()
+
+
+def image(rows):
+    return np.asarray(rows) * 2, len(rows), len(rows[0])
+
+
+def row_by_row(rows):
+    total = 0.0
+    for row in rows:
+        for value in row:
+            total += value
+    return total, rows[3][0], np.sum(rows[-1])
+
+
+def with_first_row(rows):
+    return [sum(row) for row in rows], rows[0] + [1], rows
+
+
+def changed_row(rows):
+    rows[0][0] = 5
+    return np.asarray(rows) + 1
+
+
+def rows_of(*shape: int, scale: Any = 0.5) -> Any:
+    return (np.arange(math.prod(shape)).reshape(shape) * scale).tolist()
+
+
+ROWS: list[Any] = [
+    rows_of(70, 70), rows_of(9, 8), rows_of(20, 9, scale=3), rows_of(9, 8, 3), [[1, 2.5] * 5] * 20, [[1] * 30, [2.0] * 30] * 2,
+    [[True, False] * 9] * 5, [[2**70] * 20] * 4, [[0.5] * 40, [1.5] * 50, [0.5] * 40, [2.5]], [[np.float64(2)] * 9] * 9, rows_of(70, 70),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("function", [image, row_by_row, with_first_row, changed_row])
+def test_lists_in_lists(function: Any, recwarn: pytest.WarningsRecorder) -> None:
+    compiled = tilewright.jit(function)
+
+    def outcome(call: Any, rows: Any) -> Any:
+        try:
+            return call(rows), rows
+        except (ValueError, TypeError) as error:
+            return type(error)
+
+    for rows in ROWS:
+        got, expected = (outcome(call, copy.deepcopy(rows)) for call in (compiled, function))
+        assert agree(got, expected, bits=False), f"{got}\nis not\n{expected}"
+
+
+@pytest.mark.parametrize("function", [image, row_by_row])
+def test_lists_in_lists_are_compiled(function: Any) -> None:
+    compiled = tilewright.jit(function, strict=True)
+    for rows in (rows_of(70, 70), rows_of(70, 70), rows_of(80, 60)):
+        assert agree(compiled(rows), function(rows), bits=False)
+    assert len(compiled.specializations) == 1
+
+
+@pytest.mark.parametrize("values", [[1.0] * 100, rows_of(20, 20)])
+def test_no_list_is_an_array_without_a_copy(values: Any) -> None:
+    for function in (lambda x: np.array(x, copy=False) * 2, lambda x: np.asarray(x, copy=False) * 2):
+        with pytest.raises(ValueError, match="Unable to avoid copy"):
+            tilewright.jit(function)(values)
 
 
 def total(x, values):

@@ -695,6 +695,15 @@ def frames(x, n):
     return (np.moveaxis(overlapping, -1, 0)[:, ::8] ** 2).sum(axis=0)
 
 
+def windows_returned(x, n):
+    doubled = x * 2
+    return (
+        as_strided(x, (len(x) + 1 - n, n), x.strides * 2, writeable=False)[::2].T,
+        as_strided(doubled, (len(x) + 1 - n, n), doubled.strides * 2),
+        doubled,
+    )
+
+
 def bits(x):
     return (
         x.astype("f4").view("i4"),
@@ -711,6 +720,14 @@ def test_strides() -> None:
     assert "overlapping.compute_" not in check(frames, np.arange(9000.0), 512, bits=False).schedule
     compiled = check(windows, X, 3, bits=False)
     check(compiled, np.arange(40.0), 3, bits=False)
+    compiled = tilewright.jit(windows_returned, strict=True)
+    for n in (2, 3, 2):
+        ours, theirs = compiled(X, n), windows_returned(X, n)
+        for got, expected in zip(ours, theirs, strict=True):
+            np.testing.assert_array_equal(got, expected)
+            assert (got.strides, got.flags.writeable) == (expected.strides, expected.flags.writeable)
+        assert np.shares_memory(ours[0], X) and np.shares_memory(*ours[1:])
+    compiled = check(windows, X, 3, bits=False)
     for x in (np.arange(40.0)[::2], np.arange(40.0)[::-1]):
         with pytest.raises(tilewright.TraceError, match="known only of C-contiguous"):
             compiled(x, 3)

@@ -1,5 +1,5 @@
-"""Long lists of the caller's: numbers of one type, or tuples of such (the edges of a graph), as arrays that are made of them at
-each call."""
+"""Long lists of the caller's: numbers of one type, or tuples or lists of such (the edges of a graph, an image), as arrays that are
+made of them at each call."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MOST_ONE_BY_ONE = 400  # numbers of a list that may be followed item by item as
 
 
 class ListOfTheCall(ArrayList, HandedAsList):
-    """A list of the caller's, of numbers or of tuples of such, as an array of each place in them. It is read alone: nothing
+    """A list of the caller's, of numbers, of tuples of such, as an array of each place in them, or of lists, as an array of theirs. It is read alone: nothing
     else that Python does with a list is done with its copies."""
 
     is_of_the_call = True
@@ -35,7 +35,9 @@ class ListOfTheCall(ArrayList, HandedAsList):
     def __init__(  # noqa: PLR0917
         self, tracer: Tracer, columns: list[SymArray], types: list[type], has_tuples: bool, place: Any
     ) -> None:
-        super().__init__(tracer, columns[0], ListForm(columns[0].dtype, types[0]), place)
+        rest = tuple(map(tracer.resolve, columns[0].sizes[1:]))
+        form = ListForm(columns[0].dtype, types[0], rest, "list" if rest else "")
+        super().__init__(tracer, columns[0], form, place)
         self.columns, self.types, self.has_tuples = columns, types, has_tuples
 
     def give_up(self) -> NoReturn:
@@ -54,6 +56,10 @@ class ListOfTheCall(ArrayList, HandedAsList):
         return made
 
     def __getitem__(self, key: Any) -> Any:
+        if self.form.row:
+            if not is_position(key):
+                self.give_up()
+            return ListOfTheCall(self.tracer, [self.array[key]], self.types, False, self.place)
         if not self.has_tuples:
             return super().__getitem__(key)
         if not is_position(key):
@@ -62,12 +68,12 @@ class ListOfTheCall(ArrayList, HandedAsList):
         return tuple(number_of_the_run(self.tracer, kind, column[key]) for kind, column in pairs)
 
     def given_to(self, function: Any) -> Any:
-        if self.has_tuples and function in (list, any, all):
+        if (self.has_tuples or self.form.row) and function in (list, any, all):
             self.give_up()
         return super().given_to(function)
 
     def call(self, name: str, args: Arguments[Any], kwargs: dict[str, Any]) -> Any:
-        if self.has_tuples or name != "copy":
+        if self.has_tuples or self.form.row or name != "copy":
             self.give_up()
         return super().call(name, args, kwargs)
 
@@ -81,9 +87,13 @@ class ListOfTheCall(ArrayList, HandedAsList):
 def list_of_the_call(inputs: Inputs, value: list[Any], path: Path) -> ListOfTheCall | None:
     """None where it is none, or something is done with it for which it has to be Python's."""
     tracer, place = inputs.tracer, ("a list of the call", path)
-    if len(value) <= MAX_UNROLLED_ITERATIONS or not tracer.lists_of_the_call or tracer.untaken is not None:
+    if not value or not tracer.lists_of_the_call or tracer.untaken is not None:
         return None
-    if tracer.list_forms.get(place, True) is None or not are_numbers(value, of_python=True):
+    if tracer.list_forms.get(place, True) is None:
+        return None
+    if type(value[0]) is list:
+        return _rows_of_the_call(inputs, value, path, place)
+    if len(value) <= MAX_UNROLLED_ITERATIONS or not are_numbers(value, of_python=True):
         return None
     if any(type(one) is bool for one in (value[0] if type(value[0]) is tuple else value[:1])):
         return None  # which are options where calls are handed them
@@ -95,3 +105,20 @@ def list_of_the_call(inputs: Inputs, value: list[Any], path: Path) -> ListOfTheC
     if len(value) * len(columns) <= _MOST_ONE_BY_ONE:
         tracer.lists_found.add(place)
     return ListOfTheCall(tracer, columns, [kind for _, _, kind in keys], bool(width), place)
+
+
+def _rows_of_the_call(inputs: Inputs, value: list[Any], path: Path, place: Any) -> ListOfTheCall | None:
+    """A list of many numbers in lists, as an array; what else is done with it follows them one by one."""
+    depth, count, first = 0, 1, value
+    while type(first) is list and first:
+        depth, count, first = depth + 1, count * len(first), first[0]
+    if type(first) not in (bool, int, float) or count <= MAX_UNROLLED_ITERATIONS:
+        return None
+    key = (1 - depth, 0, type(first))
+    try:
+        numbers = column_of(key, value)
+    except ValueError:
+        return None
+    inputs.tracer.lists_found.add(place)
+    array = inputs.column(numbers, (*path, ("column", key)))
+    return ListOfTheCall(inputs.tracer, [array], [type(first)], False, place)

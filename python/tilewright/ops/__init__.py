@@ -60,6 +60,8 @@ def call_numpy(tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dict[
             if function in (np.concatenate, np.hstack) and array.ndim == 2:
                 return array.reshape(-1)
         if function in (np.array, np.asarray, np.asanyarray):
+            if kwargs.get("copy") is False:
+                np.asarray([], copy=False)  # NumPy's own error: a list is no array
             check_fit(tracer, array, kwargs.get("dtype", args[1] if len(args) > 1 else None))
         args = (array, *args[1:])
     before = tracer.made

@@ -172,6 +172,11 @@ def as_strided(
         positions = positions + begin
     view = overlapping(array, "as_strided()", lambda: gather(memory.reshape(-1), positions.read(), 0, is_inside=True))
     view.storage.read_only = not writeable
+    shape_text, strides_text = (
+        "".join(f"{{{k}}}, " for k in range(first, first + len(steps))) for first in (0, len(steps))
+    )
+    step = f"numpy.lib.stride_tricks.as_strided({OF}, ({shape_text}), ({strides_text}), writeable={bool(writeable)})"
+    view.storage.shown = Shown(array, tracer.blocks[-1], step, tuple(map(size_of, (*extents, *steps))))
     return view
 
 

@@ -273,6 +273,8 @@ def _kind_of(tracer: Tracer, value: Any) -> Any:
         return kind_of_object(value.kind)
     if isinstance(value, HandedAsList):
         one: Any = (tuple, tuple(value.types)) if value.has_tuples else value.types[0]
+        for size in value.columns[0].sizes[:0:-1]:
+            one = (list, (one,) * tracer.value_of(size))
         return list, (one,) * tracer.value_of(value.columns[0].sizes[0])
     if isinstance(value, HandedAsRange):
         return range
