@@ -345,14 +345,9 @@ def is_asked(function: Any, way: Way) -> bool:
 
 def names_of_seeing(stages: Mapping[str, Any]) -> str:
     """Of those that may look at more than they are given: functions of C (print, say) do not."""
+    found = {text: one for text, one in stages.items() if isinstance(one.callee, Effect)}
     blind = types.BuiltinFunctionType
-    return names_of_effects(
-        {
-            text: one
-            for text, one in stages.items()
-            if not isinstance(one.callee, Effect) or not isinstance(one.callee.function, blind)
-        }
-    )
+    return names_of_effects({text: one for text, one in found.items() if not isinstance(one.callee.function, blind)})
 
 
 def names_of_effects(stages: Mapping[str, Any]) -> str:

@@ -42,6 +42,8 @@ def seen(value: Any) -> Seen:
         if isinstance(value, np.ndarray):
             number = numbers.setdefault(id(value), len(numbers))
             arrays.append(value)
+            if value.dtype.kind not in "biufc":
+                return number, value.dtype.str, value.tolist()
             floats.append(value.copy())
             return number, value.dtype.str, value.shape
         if isinstance(value, (float, np.floating)):

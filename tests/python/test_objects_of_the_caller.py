@@ -535,3 +535,22 @@ def test_arrays_that_regions_write(name, args) -> None:
         TraceError, match="changing self in a loop or branch of the run; objects of the class Guarded are"
     ):
         tilewright.jit(getattr(Network, name), strict=True)(Guarded(), *args)
+
+
+class WithWords:
+    def __init__(self) -> None:
+        self.u, self.names, self.k = np.arange(4.0), np.array(["a", "b", "c", "d"]), 0
+
+    def step(self, shows):
+        self.k += 1
+        self.u = self.u * 2
+        return self.names[0] if shows else self.u.sum()
+
+
+def test_what_is_named_and_not_asked_for_is_no_input() -> None:
+    assert_alike(WithWords.step, lambda: (WithWords(), False))
+    compiled = tilewright.jit(WithWords.step)
+    one = WithWords()
+    with pytest.warns(tilewright.FallbackWarning, match="names"):
+        assert compiled(one, True) == "a"
+    assert one.k == 1 and one.u.tolist() == [0, 2, 4, 6]

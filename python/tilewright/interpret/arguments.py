@@ -567,7 +567,12 @@ class Inputs:
         names = self.tracer.set_objects[path]
         for name, held in attributes_of(value).items():
             if name in names:
-                stand_in.before[name] = one = self.make(held, (*path, ("attribute", name)), is_parameter=False)
+                try:
+                    one = self.make(held, (*path, ("attribute", name)), is_parameter=False)
+                except TraceError as error:  # who asks for it is told; the code may name it and not come there
+                    stand_in.refused[name] = error
+                    continue
+                stand_in.before[name] = one
                 hold(made, name, one)
         return made
 

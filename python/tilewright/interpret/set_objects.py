@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .. import effects
+from ..errors import TraceError
 from ..guards import Path, PythonGuard, path_text
 from ..outside_values import is_of_a_statement, names_in
 from ..own_attributes import attributes_of
@@ -42,6 +43,7 @@ class StandIn:
     original: Any
     made: Any
     before: dict[Any, Any] = field(default_factory=dict)  # its attributes or items at the start of the call
+    refused: dict[str, TraceError] = field(default_factory=dict)  # attributes that no program takes in, and why not
     set_at: int | None = None  # how many values the trace had when the first of them was set
 
     @property
@@ -50,6 +52,8 @@ class StandIn:
 
     def need(self, name: str) -> None:
         """Before an attribute is read or set: one that the code did not seem to name is an input too."""
+        if name in self.refused:
+            raise self.refused[name]
         if name not in self.before and name in attributes_of(self.original):
             raise SetsAttribute(self.path, {name})
 
