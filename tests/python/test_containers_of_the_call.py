@@ -209,10 +209,18 @@ def test_an_array_in_a_container_of_the_caller_is_written_in_place(function: Any
     assert not any(one.traced.stages for one in compiled.specializations)
 
 
-def test_a_number_in_a_container_of_the_caller_is_not_changed() -> None:
+def test_a_number_in_a_container_of_the_caller_is_changed_behind_the_call() -> None:
     def counted(state):
         state["k"] += 1
         return state["x"] * state["k"]
 
-    with pytest.raises(tilewright.TraceError, match="changing state in place; it lives outside of the function"):
-        tilewright.jit(counted, strict=True)({"x": np.ones(50), "k": 1})
+    def counted_in_a_loop(state, n):
+        for _ in range(n):
+            state["k"] += 1
+        return state["x"] * state["k"]
+
+    state = {"x": np.ones(50), "k": 1}
+    compiled = tilewright.jit(counted, strict=True)
+    assert [compiled(state)[0] for _ in range(3)] == [2, 3, 4] and state["k"] == 4
+    with pytest.raises(tilewright.TraceError, match="changing state in place in a run-time loop or branch"):
+        tilewright.jit(counted_in_a_loop, strict=True)(state, 70)
