@@ -17,7 +17,7 @@ from .carried import MISSING
 from .carried_attributes import AttributeNeeded, is_same, set_attribute
 from .frame import Pending
 from .pure import is_of_namedtuple
-from .set_objects import begin_with_stand_in, can_be_stood_for, is_plain, own_ways_of, stand_in_of
+from .set_objects import StandIn, begin_with_stand_in, can_be_stood_for, is_plain, own_ways_of, stand_in_of
 from .source import source_of
 from .state import Part, State
 
@@ -130,15 +130,7 @@ class MadeObjects(Part):
         if is_plain and is_same(attributes_of(owner).get(node.attr, MISSING), value):
             return
         if stand_in is not None:
-            stand_in.is_set()
-        is_view = isinstance(value, SymArray) and bool(value.chain) and not value.is_scalar
-        if stand_in is not None and self.state.containers:
-            self.tracer.need_stand_ins(stand_in.path)
-        if stand_in is not None and self.state.containers and is_view:
-            self.refuse_in_region(node, owner, f"assigning a view to {ast.unparse(node)}")
-        if stand_in is not None and self.state.containers and node.attr not in attributes_of(owner):
-            # Which attributes an object has, and in which order, its __dict__ shows.
-            self.refuse_in_region(node, owner, f"assigning {ast.unparse(node)}, which the object does not have yet,")
+            self._note_set(node, stand_in, value)
         in_branch = False
         for around, attributes in zip(self.state.containers[::-1], self.state.attributes[::-1], strict=True):
             in_branch = in_branch or attributes is None
@@ -147,6 +139,20 @@ class MadeObjects(Part):
                     self.refuse_in_region(node, owner, f"assigning {ast.unparse(node)}")
                 raise AttributeNeeded(owner, node.attr, in_branch)
         setattr(owner, node.attr, value)  # or Python's own error
+
+    def _note_set(self, node: ast.Attribute, stand_in: StandIn, value: Any) -> None:
+        """That an attribute of an object of the caller is set; refuses what a region cannot hand to the caller as it is."""
+        stand_in.is_set()
+        if not self.state.containers:
+            return
+        self.tracer.need_stand_ins(stand_in.path)
+        if isinstance(value, SymArray) and value.chain and not value.is_scalar:
+            self.refuse_in_region(node, stand_in.made, f"assigning a view to {ast.unparse(node)}")
+        if node.attr not in attributes_of(stand_in.made):
+            # Which attributes an object has, and in which order, its __dict__ shows.
+            self.refuse_in_region(
+                node, stand_in.made, f"assigning {ast.unparse(node)}, which the object does not have yet,"
+            )
 
     def stays(self, owner: Any, name: str, held: Any, value: Any) -> bool:
         """Whether an object of the caller would be given what it has: `self.u += x` sets `u` to the array that it is."""
@@ -165,15 +171,10 @@ class MadeObjects(Part):
     def _begin_with_stand_in(self, owner: Any) -> None:
         """Raises SetsAttribute where one of the function's own objects can stand for an object of the caller."""
         path, cls = self.inputs.path_of(owner), type(owner)
-        is_followed = self.inputs.is_object(owner) and self.tracer.checked is not None
-        is_passed = path is not None and path[0][0] == "parameter"
-        if (
-            path is not None
-            and is_passed
-            and is_followed
-            and can_be_stood_for(cls)
-            and self.tracer.untaken is not ON_DEVICE
-        ):
+        is_followed = (
+            self.inputs.is_object(owner) and self.tracer.checked is not None and self.tracer.untaken is not ON_DEVICE
+        )
+        if path is not None and path[0][0] == "parameter" and is_followed and can_be_stood_for(cls):
             raise begin_with_stand_in(self.tracer, path, owner)
 
     def super_of(self, node: ast.Call, args: list[Any]) -> Any:
