@@ -62,7 +62,7 @@ class Writer:
                 [f"if {a}.sum() > {n}:", *body, "else:", *(f"    {line}" for line in self.statement(depth + 1))],
                 ["for i in range(n):", *body],
                 ["for i in range(n):", *body, *(f"    {line}" for line in self.statement(depth + 1))],
-                [f"while {k} % 4 != 0:", *body, f"    {k} += 1"],
+                [f"while {k} % 4 != 0 and {k} < 99:", *body, f"    {k} += 1"],
                 ["if n > 2:", *body],
             ]
         return self.random.choice(kinds)
