@@ -37,7 +37,7 @@ from ..kinds_of_values import is_of_numbers
 from ..lent import can_be_handed
 from ..ops.grids import is_builder
 from ..own_attributes import attributes_of, hold
-from ..symbolic.argument import STEPS_INTO, Argument
+from ..symbolic.argument import Argument, is_passed
 from ..symbolic.arrays import Storage, SymArray
 from ..symbolic.graph import Value
 from ..symbolic.number import Symbolic
@@ -486,7 +486,7 @@ class Inputs:
         if (known := stand_in_of(self.tracer, made)) is not None:
             return known
         original, _, path = next((one for one in self.held if one[1] is made), (None, None, ()))
-        if original is None or path[0][0] != "parameter" or any(step not in STEPS_INTO for step, _ in path[1:]):
+        if original is None or not is_passed(path):
             return None
         for other, _, where in self.held:
             if type(other) is type(original) and where != path:
@@ -500,7 +500,7 @@ class Inputs:
         if type(item) in (list, dict):
             return self.set_container(item)
         path = self.path_of(item)
-        if path is None or path[0][0] != "parameter" or any(step not in STEPS_INTO for step, _ in path[1:]):
+        if path is None or not is_passed(path):
             return None
         self.tracer.stand_ins.append(StandIn(self.tracer, path, item, item))
         return self.tracer.stand_ins[-1]

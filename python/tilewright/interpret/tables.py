@@ -18,6 +18,7 @@ from ..symbolic.graph import BOOL, INT64, Value
 from ..symbolic.number import LARGEST_INT, Symbolic
 from ..symbolic.run_numbers import RunBool, RunScalar
 from ..symbolic.scalars import SymInt, SymScalar
+from . import numbers_of_run
 
 if TYPE_CHECKING:
     from ..symbolic.tracer import Tracer
@@ -231,7 +232,7 @@ def same_items(tracer: Tracer, left: Any, right: Any) -> Any:
         same = same_items(tracer, one, other)
         if same is NotImplemented:
             are_numbers = _is_comparable(one) and _is_comparable(other)
-            if _is_of_run(one) or _is_of_run(other):
+            if numbers_of_run.is_of_the_run(one) or numbers_of_run.is_of_the_run(other):
                 are_whole = [not _may_be_float(each) for each in (one, other)]
                 has_kinds = any(getattr(each, "kinds", None) for each in (one, other))
                 known = _is_no_nan(one) or _is_no_nan(other)
@@ -255,11 +256,7 @@ def same_items(tracer: Tracer, left: Any, right: Any) -> Any:
 
 
 def _has_of_run(items: Sequence[Any]) -> bool:
-    return any(_has_of_run(one) if type(one) in (tuple, list) else _is_of_run(one) for one in items)
-
-
-def _is_of_run(one: Any) -> bool:
-    return isinstance(one, RunScalar) or (isinstance(one, SymArray) and not one.sizes)
+    return any(_has_of_run(one) if type(one) in (tuple, list) else numbers_of_run.is_of_the_run(one) for one in items)
 
 
 def _is_comparable(one: Any) -> bool:

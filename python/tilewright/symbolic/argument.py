@@ -8,7 +8,12 @@ from typing import Any
 
 from .graph import Value
 
-STEPS_INTO = ("attribute", "item")  # other steps make something of what is there
+_STEPS_INTO = ("attribute", "item")  # other steps make something of what is there
+
+
+def is_passed(path: tuple[Any, ...]) -> bool:
+    """Whether what is found there is an argument of the call, or something that one holds."""
+    return path[0][0] == "parameter" and all(step in _STEPS_INTO for step, _ in path[1:])
 
 
 @dataclass
@@ -32,8 +37,7 @@ class Argument:
     @property
     def may_be_written(self) -> bool:
         """Whether it is an array that the caller passes in, also as an attribute or in a container."""
-        is_passed = self.kind == "array" or (self.kind == "hidden" and self.path[0][0] == "parameter")
-        return is_passed and all(step in STEPS_INTO for step, _ in self.path[1:])
+        return self.kind == "array" or (self.kind == "hidden" and is_passed(self.path))
 
 
 @dataclass
