@@ -9,14 +9,14 @@ from __future__ import annotations
 import itertools
 import math
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, TypeVar
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 import pytest
 from examples import covering, one_in
 from tilewright.debug.oracle import evaluate
-from translator_process import Evaluator, Refused
+from translator_process import Evaluator, Refused, plain_too
 from ufuncs import EXACT_BINARY, EXACT_UNARY, REDUCTIONS, loop_of
 
 pytestmark = pytest.mark.compile
@@ -28,7 +28,6 @@ FLOATS = ["float32", "float64"]
 DTYPES = ["bool", *INTEGERS, *FLOATS]
 
 Array = np.ndarray[Any, Any]
-Case = TypeVar("Case")
 
 
 @pytest.fixture(scope="module")
@@ -85,11 +84,6 @@ def same(ours: Array, numpys: Any, what: str) -> None:
     if wrong.any():
         at = tuple(int(k) for k in np.argwhere(wrong)[0])
         raise AssertionError(f"{what}: {int(wrong.sum())} differ, at {at}: {ours[at]!r}, NumPy has {expected[at]!r}")
-
-
-def plain_too(cases: Iterable[Case]) -> set[Case]:
-    """Of cases that differ in little else those that run as the Funcs come, too."""
-    return {case for (case,) in one_in(3, cases)}
 
 
 def run_both(
