@@ -220,4 +220,4 @@ def is_same(held: Any, value: Any) -> bool:
         return True
     if not isinstance(held, SymArray) or not isinstance(value, SymArray) or held.is_scalar or value.is_scalar:
         return False
-    return held.storage is value.storage and held.chain == value.chain
+    return held.is_seen_as(value)
