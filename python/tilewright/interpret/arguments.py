@@ -481,6 +481,10 @@ class Inputs:
                 self._guard_another(path, one.path)
         self.held.append((value, made, path))
 
+    def is_held(self, made: Any) -> bool:
+        """Whether it stands for a list or a dict of the caller."""
+        return stand_in_of(self.tracer, made) is not None or any(one[1] is made for one in self.held)
+
     def set_container(self, made: Any) -> StandIn | None:
         """What gives the caller's list or dict its new items; None of others."""
         if (known := stand_in_of(self.tracer, made)) is not None:
