@@ -205,7 +205,7 @@ def test_every_chunk_gives_the_same_bits() -> None:
     specialization = jitted.for_args(*args)
     text = specialization.schedule
     assert ".split(t, to, ti, 10)" in text
-    for chunk in (1, 2, 3, 5, 8, 16, 23, 30):
+    for (chunk,) in one_in(2, (1, 2, 3, 5, 23, 16, 8, 30)):
         check(mandelbrot, *args, schedule=text.replace(".split(t, to, ti, 10)", f".split(t, to, ti, {chunk})"))
     # Without a group of elements inside, iterations outside of the elements, and as Halide runs it unscheduled.
     heading = "\n".join(text.splitlines()[:2])
