@@ -154,9 +154,10 @@ class Serving(TriedCalls):
         from .interpret.inner_calls import inner_calls_of  # noqa: PLC0415  (a trace has imported it)
 
         function: Any = self.__wrapped__
-        if getattr(error, "is_too_long", False):
-            return inner_calls_of(function).has_what_is_compiled
-        return may_be_changed((*args, *kwargs.values())) and inner_calls_of(function).calls_others
+        inner, is_too_long = inner_calls_of(function), getattr(error, "is_too_long", False)
+        return (is_too_long and inner.has_what_is_compiled) or (
+            may_be_changed((*args, *kwargs.values())) and inner.calls_others
+        )
 
     def _stay_until_built(self, specialization: Specialization, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Finding out again that another thread builds what such a call needs takes 100 us."""

@@ -179,7 +179,9 @@ class _Known:
         known = self.positions.get(value.number)
         if known is None or known[0] is not value:
             items = value.attributes["index"]
-            is_one = len(items) == len(value.operands[0].shape) and not any(isinstance(k, (NewAxis, Slice)) for k in items)
+            is_one = len(items) == len(value.operands[0].shape) and not any(
+                isinstance(k, (NewAxis, Slice)) for k in items
+            )
             known = self.positions[value.number] = value, tuple(map(self.size, items)) if is_one else None
         return known[1]
 
