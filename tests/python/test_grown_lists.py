@@ -107,6 +107,17 @@ def test_one_program_serves_lists_of_any_length(name: str) -> None:
     assert ".append()" in compiled.explain()
 
 
+def test_an_array_that_each_iteration_sets_before_a_break_is_new() -> None:
+    compiled, ours, theirs = tilewright.jit(Solver.run, strict=True), Solver(), Solver()
+    for n, tol in ((100, 1e-3), (100, 1e9), (1, 0.0), (100, 1e-3), (70, 0.0)):
+        before = ours.x, theirs.x
+        assert seen((compiled(ours, n, tol), ours)) == seen((Solver.run(theirs, n, tol), theirs))
+        assert ours.x is not before[0]
+        with pytest.raises(UnboundLocalError):
+            compiled(ours, 0, tol)
+    compiled.for_args(ours, 100, 1e-3)
+
+
 def test_what_is_raised_leaves_the_list_as_numpy_does() -> None:
     compiled, ours, theirs = tilewright.jit(Solver.raises), Solver(), Solver()
     assert compiled(ours, 3) == Solver.raises(theirs, 3)
