@@ -702,6 +702,13 @@ class Inputs:
         made: SymArray = self.by_path[key]
         return made
 
+    def restore_captured(self) -> None:
+        """What a run of a region that is not kept may have left in them: nobody writes into them."""
+        for array, _, path in self.originals.values():
+            argument = array.storage.argument
+            if path[0][0] == "constant" and argument is not None and argument.program_value is not None:
+                array.storage.value = argument.program_value
+
     def refuse_changed(self) -> None:
         """TraceError where an array of plain values was changed after its contents were taken: a view would see that."""
         if any(value.tobytes() != contents for value, contents in self.captured):
