@@ -235,6 +235,48 @@ def test_parameters_of_every_kind() -> None:
     assert traced.matches((Y, 7.0), {"d": Y, "last": 3, "e": 0.5})
 
 
+def checked(given: dict[str, Any], names: tuple[str, ...]) -> None:
+    for name in names:
+        if not isinstance(given[name], (np.ndarray, float, bool)):
+            raise TypeError(f"{name} is of another type")
+
+
+def test_locals_are_followed_once() -> None:
+    def parameters(x: Any, scale: float = 2.0, *rest: Any, copy: bool = True) -> Any:
+        checked(locals(), ("x", "scale", "copy"))
+        y = x * scale
+        return y + 1
+
+    def before_a_change(x: Any) -> Any:
+        y = x + 1
+        seen = locals()
+        x = y * 2
+        seen["y"] = 3.0
+        return seen["x"], x, y, list(seen)
+
+    check(parameters, X, others=[(X, 3.0)])
+    check(before_a_change, X)
+
+    def twice(x: Any) -> Any:
+        first = locals()
+        y = x + 1
+        return y, locals() is first
+
+    def in_a_loop(x: Any) -> Any:
+        for _ in range(3):
+            x = x + len(locals())
+        return x
+
+    def of_a_branch(x: Any) -> Any:
+        if x.sum() > 0:
+            y = 1.0
+        return x, "y" in locals()
+
+    for function in (twice, in_a_loop, of_a_branch):
+        with pytest.raises(TraceError, match=r"locals\(\)"):
+            trace(function, (X,))
+
+
 def test_containers_of_arrays() -> None:
     def f(xs, table):
         first, *others = xs

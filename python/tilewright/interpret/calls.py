@@ -170,6 +170,10 @@ class Calls(Part):
             return computed
         if look_up(_MATH, function) and (computed := self._math(function, args, kwargs)) is not None:
             return computed
+        if function is locals and not (args or kwargs):
+            held = self.frame.as_locals(node, self.tracer.blocks[-1])
+            if held is not None:
+                return held
         if (what := look_up(EFFECTS, function)) is not None:
             raise self._refuse_effect(node, what)
         if function is warnings.warn and self._inside_numpy():
