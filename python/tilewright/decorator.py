@@ -284,8 +284,6 @@ effects.Settling.compiled_loop = LoopFunction
 
 
 @overload
-def jit(function: types.MethodType) -> BoundMethod: ...
-@overload
 def jit(function: Callable[..., Any]) -> JitFunction: ...
 @overload
 def jit(
