@@ -19,6 +19,7 @@ from .machine import host_isa, is_cuda_isa
 from .native import compiler, compiler_identity
 from .plan import Build
 from .program import Program
+from .thread_budget import get_num_threads
 
 _LONG_BUILD_S = 15.0  # a program of hundreds of reductions takes some seconds
 _LONGEST_SHORT = 8  # is_short_size of autotune/space/stage_graph.cpp
@@ -116,6 +117,7 @@ def compile_now(request: BuildRequest, is_waited_for: bool = True) -> Build:
                 request.isa,
                 guard_tails=request.guard_tails,
                 assembly=wants_text,
+                threads=get_num_threads() if is_waited_for else 1,
             )
     except ScheduleError as error:
         if request.schedule is not None:
