@@ -216,10 +216,7 @@ class Part:
             return False
         if any(id(owner) in held for held in self.state.containers) or self.state.changes:
             return False
-        stand_in = self.inputs.set_container(owner)
-        if stand_in is not None:
-            stand_in.is_set()
-        return stand_in is not None
+        return self.inputs.set_container(owner) is not None
 
     def is_own_item(self, owner: Any, key: Any) -> bool:
         """Whether a dict that the function makes has such an item: loops and branches of the run may set it."""
