@@ -22,6 +22,7 @@ from ..errors import TraceError
 from ..guards import Path, PythonGuard, path_text
 from ..outside_values import is_of_a_statement, names_in
 from ..own_attributes import attributes_of
+from ..structure import APPENDED
 from ..symbolic.arrays import SymArray
 from ..symbolic.graph import unchanged
 from ..symbolic.refusals import SetsAttribute
@@ -29,6 +30,7 @@ from ..symbolic.tracer import Tracer
 from .carried import MISSING
 from .carried_attributes import is_same
 from .frame import Pending
+from .grown_lists import GrownList
 
 # Methods by which a class decides itself what making an object, or reading and setting its attributes, means.
 _OWN_WAYS = ("__new__", "__getattribute__", "__getattr__", "__setattr__", "__delattr__", "__del__")
@@ -44,11 +46,10 @@ class StandIn:
     made: Any
     before: dict[Any, Any] = field(default_factory=dict)  # its attributes or items at the start of the call
     refused: dict[str, TraceError] = field(default_factory=dict)  # attributes that no program takes in, and why not
-    set_at: int | None = None  # how many values the trace had when the first of them was set
 
     @property
     def has_items(self) -> bool:
-        return type(self.made) in (list, dict)
+        return type(self.original) in (list, dict)
 
     def need(self, name: str) -> None:
         """Before an attribute is read or set: one that the code did not seem to name is an input too."""
@@ -63,12 +64,11 @@ class StandIn:
         names = guard.value if guard is not None else frozenset()
         self.tracer.python_guards[self.path, "lacks"] = PythonGuard(self.path, "lacks", names | {name})
 
-    def is_set(self) -> None:
-        if self.set_at is None:
-            self.set_at = self.tracer.made
-
     def changes(self) -> dict[Any, Any]:
         """Behind the function: its attributes or items that are no more what they were."""
+        if isinstance(self.made, GrownList):
+            more = self.made.appended()
+            return {} if more is None else {APPENDED: more}
         found = {}
         for name, held in (contents_of(self.made) if self.has_items else attributes_of(self.made)).items():
             now = held.read() if isinstance(held, Pending) else held
@@ -91,22 +91,15 @@ def contents_of(container: Any) -> dict[Any, Any]:
 
 def changes_of(tracer: Tracer) -> list[dict[str, Any]]:
     """Behind the function: of each object that it sets attributes of those that are new. TraceError where a function that is
-    called between could see the object, or raise something that NumPy would have to raise behind what was set, and cannot, for
-    arrays are written: the call is not made again."""
+    called between could see the object. What NumPy or a library raises between is no matter: the arguments get back what they
+    were, and NumPy runs the call again, with what it sets and writes until then."""
     found = [one.changes() for one in tracer.stand_ins]
     _refuse_one_of_a_loop(tracer, [held for new in found for held in new.values()])
-    set_at = min((one.set_at for one, new in zip(tracer.stand_ins, found, strict=True) if new), default=None)
-    if set_at is not None and (seeing := effects.names_of_seeing(tracer.stages)):
+    if any(found) and (seeing := effects.names_of_seeing(tracer.stages)):
         raise tracer.error(
             f"setting attributes beside a call of {seeing}, not known to be pure",
             "it may see the object, which holds them only when the compiled function has ended",
             "Declare a pure function so with @tilewright.stage, or set them at the caller.",
-        )
-    if set_at is not None and tracer.written and tracer.last_call >= set_at:
-        raise tracer.error(
-            "setting attributes, and writing into arrays, before NumPy or a library computes something",
-            "what that raises would find the object as it was, and the arrays as they are then",
-            "Set them behind it, or at the caller.",
         )
     return found
 

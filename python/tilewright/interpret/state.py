@@ -107,6 +107,14 @@ class Part:
         if line is not None and self.tracer.frames:
             self.tracer.frames[-1][2] = line
 
+    def refuse_effect(self, node: ast.Call, what: str) -> TraceError:
+        return self.error(
+            node,
+            f"{what} in {ast.unparse(node)[:80]}",
+            "it is a fallback statement: it must happen at every call, and a compiled function would never do it",
+            "Move it to the caller, or leave it out of the compiled function.",
+        )
+
     def error(self, node: ast.AST, asked: str, why: str = NO_RULE, what_to_do: str = LEAVE_IT_OUT) -> TraceError:
         self.at(node)
         return self.tracer.error(asked, why, what_to_do)
@@ -208,10 +216,7 @@ class Part:
             return False
         if any(id(owner) in held for held in self.state.containers) or self.state.changes:
             return False
-        stand_in = self.inputs.set_container(owner)
-        if stand_in is not None:
-            stand_in.is_set()
-        return stand_in is not None
+        return self.inputs.set_container(owner) is not None
 
     def is_own_item(self, owner: Any, key: Any) -> bool:
         """Whether a dict that the function makes has such an item: loops and branches of the run may set it."""

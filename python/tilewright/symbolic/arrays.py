@@ -749,26 +749,39 @@ def _as_operand(value: Any) -> Any:
     return value if isinstance(value, Symbolic) or not hasattr(value, "as_array") else value.as_array()
 
 
+def _is_repeated(factor: Any, other: Any) -> bool:
+    """Whether `factor * other` repeats a list: it is a scalar, and the other one a list, which may lie in an array."""
+    if not (isinstance(factor, SymArray) and factor.is_scalar):
+        return False
+    is_list = hasattr(other, "as_array") and hasattr(other, "__rmul__") and not isinstance(other, Symbolic)
+    return is_list or isinstance(other, (list, tuple))
+
+
 def _operator(ufunc: np.ufunc, swapped: bool = False) -> Any:
     def method(self: Any, *given: Any) -> Any:
         if len(given) > (ufunc.nin - 1):  # pow(x, y, z)
             raise TypeError("unsupported operand type(s) for ** or pow()")
+        if ufunc is np.multiply and _is_repeated(self, given[0]):
+            if self.dtype.kind not in "iu":
+                raise TypeError(f"can't multiply sequence by non-int of type 'numpy.{self.dtype}'")
+            if not isinstance(given[0], (list, tuple)):
+                return NotImplemented  # the list says what becomes of it
+            return given[0] * self.__index__()  # which elements of the run cannot
         others = tuple(map(_as_operand, given))
         for other in others:
             if not isinstance(other, (int, float, complex, np.ndarray, np.generic, Symbolic, list, tuple)):
                 return NotImplemented
-            repeats = isinstance(other, (list, tuple)) and ufunc is np.multiply
-            if repeats and isinstance(self, SymArray) and self.is_scalar:
-                if self.dtype.kind not in "iu":
-                    raise TypeError(f"can't multiply sequence by non-int of type 'numpy.{self.dtype}'")
-                return other * self.__index__()  # a scalar repeats a list, which elements of the run cannot
         return OPERATIONS.apply_operator(self.tracer, ufunc, (*others, self) if swapped else (self, *others))
 
     return method
 
 
 def _in_place(ufunc: np.ufunc) -> Any:
+    of_scalars = _operator(ufunc)
+
     def method(self: ArrayLike, other: Any) -> Any:
+        if isinstance(self, SymArray) and self.is_scalar:  # which has no operators in place
+            return of_scalars(self, other)
         return self.in_place(ufunc, other)
 
     return method
