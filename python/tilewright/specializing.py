@@ -173,8 +173,14 @@ class Specializing(_face.Dispatcher):
         begun = self._begun.pop(key, None) or Begun()
         begun.decided.refuses_errors |= key[1] in self._raised_nothing
         options: dict[str, Any] = {"contract": self.contract, "changing": changing, "untaken": untaken}
+        traced_of = functools.partial(trace, self.__wrapped__, args, kwargs, effects=self.takes_effects, **options)
         try:
-            traced = trace(self.__wrapped__, args, kwargs, effects=self.takes_effects, begun=begun, **options)
+            try:
+                traced = traced_of(begun=begun)
+            except TraceError as refusal:
+                if refusal.not_seen or not changing:
+                    raise
+                traced = traced_of(begun=Begun(), pins_numbers=True)
         except TraceError as refusal:
             if refusal.not_seen:
                 self._begun[key] = begun

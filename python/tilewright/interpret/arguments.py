@@ -41,6 +41,7 @@ from ..symbolic.argument import Argument, is_passed
 from ..symbolic.arrays import Storage, SymArray
 from ..symbolic.graph import Value
 from ..symbolic.number import Symbolic
+from ..symbolic.run_numbers import RunScalar
 from ..symbolic.scalars import SymInt, SymScalar
 from ..symbolic.sizes import Size
 from ..symbolic.stages import HandedAsList
@@ -774,6 +775,9 @@ class Inputs:
                 tracer.settled.add(argument.name)
         if type(value) is int:
             return SymInt(tracer, tracer.new_symbol(argument.name, value, extent=False))
+        changes = path_text(path) in tracer.cache["changing"]
+        if changes and type(value) is float and tracer.checked is not None and not tracer.cache["pins_numbers"]:
+            return RunScalar(tracer, made, float)  # what it decides, data decide
         return SymScalar(tracer, made, value, frozenset({argument.name}))
 
 

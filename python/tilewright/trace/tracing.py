@@ -64,12 +64,15 @@ def trace(
     untaken: Untaken | None = None,
     effects: bool = False,
     begun: Begun | None = None,
+    pins_numbers: bool = False,
 ) -> Traced:
     """The program of `function(*args, **kwargs)`. The call itself is not made and its arrays are not touched.
 
     changing: values from outside of the call, as path_text() calls them, that were seen to change.
     untaken: why the program may have no stages; else they are taken, save where the contract is reproducible.
     effects: whether functions that are not known to be pure are called, between kernels too.
+    pins_numbers: whether floats among those are constants where they decide something, one program for each, and not numbers of
+        the run.
     begun: what earlier traces of the same kind of call decided, which ended where a callee was not seen yet.
 
     Raises
@@ -89,7 +92,7 @@ def trace(
         )
     if untaken is None and contract == "reproducible":
         untaken = REPRODUCIBLE
-    once = partial(_trace_once, function, root, args, kwargs or {}, contract, changing, untaken)
+    once = partial(_trace_once, function, root, args, kwargs or {}, contract, changing, pins_numbers, untaken)
     begun = begun or Begun()
     lasting = begun.resumed(root.__code__, effects and untaken is None)
     if (waiting := begun.waiting) is not None:
@@ -286,13 +289,13 @@ def _refuse_again(
 
 def _trace_once(  # noqa: PLR0917
     function: Any, root: types.FunctionType, args: Sequence[Any], kwargs: Mapping[str, Any], contract: str,
-    changing: frozenset[str], untaken: Untaken | None, decided: Decided,
+    changing: frozenset[str], pins_numbers: bool, untaken: Untaken | None, decided: Decided,
 ) -> Traced:  # fmt: skip
     parameters = bind_call(function, args, kwargs)
     tracer = Tracer(root.__name__, root.__code__.co_filename, decided)
     tracer.untaken = untaken
     inputs = Inputs(tracer, partial(HandedArray, tracer))
-    tracer.cache.update(inputs=inputs, function=root, changing=changing)
+    tracer.cache.update(inputs=inputs, function=root, changing=changing, pins_numbers=pins_numbers)
     interpreter = Interpreter(tracer, inputs)
     try:
         return _trace_of(function, root, parameters, interpreter, contract)
