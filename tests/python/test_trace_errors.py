@@ -178,7 +178,7 @@ EXPECTED: dict[str, tuple[str, str, str]] = {
     "remembers": (
         "trace_helpers.py",
         "remember",
-        "self.history.append() on something outside of the function; it would happen only once, while "
+        "self.history.insert() on something outside of the function; it would happen only once, while "
         "tracing. Return the value, and collect it at the caller.",
     ),
     "changes": (

@@ -26,6 +26,7 @@ from . import numbers_of_run
 from .array_lists import ArrayList
 from .frame import InterpretedFunction
 from .generators import SymGenerator
+from .grown_lists import GrownList
 from .iterators import TracedIterator, traced_iterator
 from .object_operators import ObjectOperators
 from .pure import look_up
@@ -262,7 +263,7 @@ class Builtins(Part):
             return value.hint
         if isinstance(value, SymRange):
             return range(0)
-        if isinstance(value, ArrayList):
+        if isinstance(value, (ArrayList, GrownList)):
             return []
         if isinstance(value, SymGenerator):
             return np.random.default_rng(0)

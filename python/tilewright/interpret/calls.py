@@ -25,19 +25,24 @@ from ..ops.reductions import reduce_ufunc
 from ..ops.seen_stages import seen_stage
 from ..outside_values import is_of_a_statement
 from ..pure_functions import is_pure, writes_arguments
+from ..symbolic.argument import is_passed
 from ..symbolic.arrays import SymArray
 from ..symbolic.compressed import Compressed
 from ..symbolic.graph import FLOAT64
 from ..symbolic.located import LEAVE_IT_OUT
 from ..symbolic.number import Symbolic, number_of_the_call, refuse_kinds
+from ..symbolic.refusals import FilledByLoop, SetsAttribute
 from ..symbolic.registry import FUNCTIONS
 from ..symbolic.run_numbers import RunScalar
 from ..symbolic.scalars import SymInt, SymScalar
+from ..symbolic.stages import ON_DEVICE
 from .array_lists import ArrayList, list_of
 from .builtin_calls import HAND_ON_OBJECTS, TAKE_OBJECTS, Builtins
 from .carried import MISSING
+from .closed import Closed
 from .frame import Frame, InterpretedFunction, parameters_of
 from .generators import SymGenerator
+from .grown_lists import GrownList
 from .inspected import SIGNATURES, tells_of, told
 from .iterators import TracedIterator, traced_iterator
 from .kept_objects import KeptObject
@@ -60,9 +65,10 @@ from .pure import (
     look_up,
     module_of,
 )
+from .set_objects import stand_in_of
 from .source import site_of, source_of
 from .staged_draws import DrawsAreStages, GeneratorMethod, StagedGenerator, draw_globally, made_here
-from .staged_lists import FILLING, FilledByLoop, StagedList
+from .staged_lists import FILLING, StagedList
 from .staged_texts import ArrayAsBytes, StagedText
 from .state import Part, State
 from .tables import get_of
@@ -149,6 +155,8 @@ class Calls(Part):
                 return self.call_function(applied, [function.function, function.otypes, args], {})
         if isinstance(function, GeneratorMethod):
             self._refuse_objects(node, args, kwargs)
+            if isinstance(function.generator, GrownList):
+                return self._append_to_the_callers(node, function.generator, *args, **kwargs)
             return function.generator.call(function.name, args, kwargs)
         if len(args) == 1 and not kwargs:
             _refuse_as_python(function, args[0])
@@ -316,6 +324,8 @@ class Calls(Part):
         bound_to = getattr(function, "__self__", None)
         if isinstance(bound_to, (list, dict, set, collections.deque)):
             if function.__name__ in MUTATORS:
+                if function.__name__ == "append":
+                    self._begin_with_grown(bound_to)
                 if type(bound_to) is list and function.__name__ in FILLING:
                     self._refuse_filling(node, bound_to)
                 self.refuse_in_region(node, bound_to, f"{ast.unparse(node.func)}()")
@@ -336,6 +346,30 @@ class Calls(Part):
         if self.inputs.is_object(bound_to) or not is_pure_method(function, bound_to):
             raise self.refuse_effect(node, f"{ast.unparse(node.func)}()")
         return self._run(node, function, args, kwargs)
+
+    def _begin_with_grown(self, held: Any) -> None:
+        """Raises SetsAttribute for a list of the caller's arguments, to which one can append without a look at it."""
+        path, tracer = self.inputs.path_of(held), self.tracer
+        is_followed = tracer.checked is not None and tracer.untaken is not ON_DEVICE and not self.state.changes
+        if (
+            type(held) is list
+            and path is not None
+            and is_passed(path)
+            and is_followed
+            and path not in tracer.set_objects
+        ):
+            raise SetsAttribute(path, set())
+
+    def _append_to_the_callers(self, node: ast.Call, grown: GrownList, *items: Any, **named: Any) -> None:
+        [].append(*items, **named)  # or Python's own error
+        stand_in = stand_in_of(self.tracer, grown)
+        assert stand_in is not None
+        stand_in.is_set()
+        self.at(node)
+        is_in_region = bool(self.state.containers)
+        if is_in_region:
+            self.tracer.need_stand_ins(grown.path)
+        grown.append(items[0], self.frame, is_in_region)
 
     def _refuse_filling(self, node: ast.Call, held: list[Any]) -> None:
         """A list of the function's own that a loop of the run fills."""
@@ -411,7 +445,9 @@ class Calls(Part):
     # -- attributes ------------------------------------------------------------------------------------------
 
     def get_attribute(self, node: ast.AST, owner: Any, name: str) -> Any:
-        if isinstance(owner, KeptObject):
+        if isinstance(owner, GrownList) and name == "append":
+            return GeneratorMethod(owner, name)
+        if isinstance(owner, Closed):
             self.at(node)
             raise owner.refused()
         if isinstance(owner, (SymGenerator, StagedGenerator)):

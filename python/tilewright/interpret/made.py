@@ -14,7 +14,7 @@ from ..own_attributes import attributes_of, hold
 from ..symbolic.arrays import SymArray
 from ..symbolic.stages import ON_DEVICE
 from .carried import MISSING
-from .carried_attributes import AttributeNeeded, is_same, set_attribute
+from .carried_attributes import is_same, set_attribute
 from .frame import Pending
 from .pure import is_of_namedtuple
 from .set_objects import StandIn, begin_with_stand_in, can_be_stood_for, is_plain, own_ways_of, stand_in_of
@@ -131,13 +131,9 @@ class MadeObjects(Part):
             return
         if stand_in is not None:
             self._note_set(node, stand_in, value)
-        in_branch = False
-        for around, attributes in zip(self.state.containers[::-1], self.state.attributes[::-1], strict=True):
-            in_branch = in_branch or attributes is None
-            if id(owner) in around and attributes is not None and not attributes.carries(owner, node.attr):
-                if attributes.is_fixed or not is_plain or not attributes.may_add(owner, node.attr, in_branch):
-                    self.refuse_in_region(node, owner, f"assigning {ast.unparse(node)}")
-                raise AttributeNeeded(owner, node.attr, in_branch)
+        self.carry_in_regions(
+            owner, node.attr, is_plain, lambda: self.refuse_in_region(node, owner, f"assigning {ast.unparse(node)}")
+        )
         setattr(owner, node.attr, value)  # or Python's own error
 
     def _note_set(self, node: ast.Attribute, stand_in: StandIn, value: Any) -> None:
