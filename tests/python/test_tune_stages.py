@@ -102,7 +102,12 @@ def test_the_closing_line_says_what_numpy_computes(tmp_path: Any) -> None:
         "under contract numpy; kernels 2.0 GB/s; searched 3 s, 30 candidates, stopped: the time budget was used up"
     )
     assert result.evidence()["stages"] == [
-        {"stage": "numpy.sort($0)", "why": "np.sort(); no kernel computes this NumPy function", "line": 22, "share": 0.614}
+        {
+            "stage": "numpy.sort($0)",
+            "why": "np.sort(); no kernel computes this NumPy function",
+            "line": 22,
+            "share": 0.614,
+        }
     ]
 
 
