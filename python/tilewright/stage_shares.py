@@ -31,7 +31,7 @@ class StageShare:
         return self.stage if len(self.stage) <= _MOST_SHOWN else f"{self.stage[: _MOST_SHOWN - 3]} …)"
 
     def text(self) -> str:
-        """numpy.sort($0) (61 % of a call; this NumPy function has no rule)"""
+        """numpy.sort($0) (61 % of a call; no kernel computes this NumPy function)"""
         share = "" if self.share is None else f"{100 * self.share:.0f} % of a call; "
         return f"{self.shown} ({share}{self.why.rpartition('; ')[2]})"
 
@@ -67,7 +67,7 @@ def shares(stages: Mapping[str, Stage], after: Times | None, before: Times | Non
 
 
 def in_a_line(stages: list[StageShare]) -> str:
-    """; NumPy computes numpy.sort($0) (61 % of a call; this NumPy function has no rule), and 1 more below 1 %"""
+    """; NumPy computes numpy.sort($0) (61 % of a call; no kernel computes this NumPy function), and 1 more below 1 %"""
     if not stages:
         return ""
     named = [stage.text() for stage in stages if stage.share is None or stage.share >= _LEAST_SHARE]

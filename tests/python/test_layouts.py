@@ -41,7 +41,8 @@ def asks(x):
 
 def asks_for_fortran(x):
     y = x * 2 if x.flags.c_contiguous else np.ascontiguousarray(x)
-    return np.isfortran(y), np.isfortran(x[0]), y.T.flags.f_contiguous, y + 1
+    told = y.flags.fortran, y.T.flags["FORTRAN"]
+    return np.isfortran(y), np.isfortran(x[0]), y.T.flags.f_contiguous, told, y + 1
 
 
 def shares(x):

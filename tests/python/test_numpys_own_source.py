@@ -118,7 +118,7 @@ def test_where_kernels_have_all_that_the_source_needs_nothing_is_called_between_
     assert not compiled.specializations[0].traced.stages
 
 
-NO_RULE = "this NumPy function has no rule. Leave it out of the compiled function."
+NO_RULE = "no kernel computes this NumPy function. Leave it out of the compiled function."
 REFUSED = [
     (written_out, f"np.array2string(); {NO_RULE}"),
     (written_out_inside, f"np.array_repr(); {NO_RULE}"),

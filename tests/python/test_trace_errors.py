@@ -148,7 +148,7 @@ EXPECTED: dict[str, tuple[str, str, str]] = {
     "writes_out": (
         "trace_refused.py",
         "writes_out",
-        "np.array2string(); this NumPy function has no rule. Leave it out of the compiled function.",
+        "np.array2string(); no kernel computes this NumPy function. Leave it out of the compiled function.",
     ),
     "draws_in_python": (
         "trace_refused.py",

@@ -93,16 +93,21 @@ def test_candidates_are_measured(function: Any, args: tuple[Any, ...], tmp_path:
 def test_the_closing_line_says_what_numpy_computes(tmp_path: Any) -> None:
     _, result = tuned(sorted_between, (X, 3.0), tmp_path)
     result.figures = Figures(10e6, 5e6, 2.0, kernel_ns=1e6)
-    result.stages = [StageShare("numpy.sort($0)", "np.sort(); this NumPy function has no rule", 22, 0.614)]
+    result.stages = [StageShare("numpy.sort($0)", "np.sort(); no kernel computes this NumPy function", 22, 0.614)]
     result.limit, result.bytes_moved, result.elapsed_s, result.trials = None, 2e6, 3.0, 30
     result.reason = "the time budget was used up"
     assert result.closing_line() == (
         "sorted_between: NumPy 10 ms (timed once, before the search) -> tuned 5 ms (about 2.0x, 1 ms of it in the "
-        "kernel); NumPy computes numpy.sort($0) (61 % of a call; this NumPy function has no rule); result equal "
+        "kernel); NumPy computes numpy.sort($0) (61 % of a call; no kernel computes this NumPy function); result equal "
         "under contract numpy; kernels 2.0 GB/s; searched 3 s, 30 candidates, stopped: the time budget was used up"
     )
     assert result.evidence()["stages"] == [
-        {"stage": "numpy.sort($0)", "why": "np.sort(); this NumPy function has no rule", "line": 22, "share": 0.614}
+        {
+            "stage": "numpy.sort($0)",
+            "why": "np.sort(); no kernel computes this NumPy function",
+            "line": 22,
+            "share": 0.614,
+        }
     ]
 
 
@@ -209,9 +214,9 @@ def test_another_answer_with_the_real_stages_is_an_error(tmp_path: Any, monkeypa
 
 
 def test_a_line_names_what_counts() -> None:
-    why = "np.sort(); this NumPy function has no rule"
+    why = "np.sort(); no kernel computes this NumPy function"
     one, small = StageShare("numpy.sort($0)", why, 1, 0.5), StageShare("numpy.array($0)", why, 1, 0.001)
-    named = "numpy.sort($0) (50 % of a call; this NumPy function has no rule)"
+    named = "numpy.sort($0) (50 % of a call; no kernel computes this NumPy function)"
     assert in_a_line([one]) == f"; NumPy computes {named}"
     assert in_a_line([one, small]) == f"; NumPy computes {named}, and 1 more below 1 %"
     assert in_a_line([small, small]) == "; NumPy computes 2 stages below 1 %"

@@ -162,6 +162,45 @@ def test_each_call_happens_once_and_in_order(function):
     assert compiled._specializations, "it is compiled"
 
 
+class Noting:
+    """Calls something that cannot be followed, when it is called itself."""
+
+    __hash__ = None
+
+    def __init__(self, scale):
+        self.scale = scale
+
+    def __eq__(self, other):
+        raise ValueError("nobody is to compare it")
+
+    def __call__(self, x):
+        note(x[0])
+        return x * self.scale
+
+
+class Both:
+    def __init__(self, *parts):
+        self.parts = parts
+
+    def __call__(self, x):
+        return self.parts[0](x + 1) + self.parts[1](x)
+
+
+def calls_an_object(x, held):
+    return held(np.sqrt(x)) * 2
+
+
+def test_what_objects_call_when_they_are_called_happens_once():
+    for held in (Noting(2.0), Both(Noting(2.0), Noting(3.0))):
+        compiled = tilewright.jit(calls_an_object, strict=True)
+        for k in range(4):
+            LOG.clear()
+            expected, log = calls_an_object(X + k, held), [*LOG]
+            LOG.clear()
+            assert agree(compiled(X + k, held), expected) and log == LOG
+        assert "test_unknown_callees.note" in compiled.explain()
+
+
 def test_a_result_of_another_kind_goes_on_in_numpy():
     def of_kind(x, kind):
         LOG.append(1.0)

@@ -78,6 +78,21 @@ TEST(ReductionRecognition, SaysWhatForbidsIt) {
               "line 5 mixes all and any");
 }
 
+TEST(ReductionRecognition, WhatReadsASizeOfThePastFollowsIt) {
+    // The place k_2 is the count so far: whether it lies inside differs from iteration to iteration.
+    const std::string body = std::string(kCount) +
+                             "  k_2: size = read(c) {min=0, max=v.0} @5\n"
+                             "  %4: int64[] = scalar_size() {size=k_2} @5\n  %5: int64[] = const() {value=7} @5\n"
+                             "  %6: bool[] = less(%4, %5) @5\n  t_3: bool[] = logical_and(t, %6) @5\n"
+                             "  %7: int64[] = const() {value=1} @5\n  %8: int64[] = const() {value=0} @5\n"
+                             "  %9: int64[] = where(%3, %7, %8) @5\n  c_3: int64[] = add(c, %9) @5\n";
+    const Program program = program_of(body, "c_3, t_3");
+    const Program made = reduction_recognition(program);
+    verify_program(made);
+    EXPECT_NE(print_program(made).find("for "), std::string::npos);
+    EXPECT_NE(why(body, "c_3, t_3"), "");
+}
+
 TEST(ReductionRecognition, FloatsKeepTheirOrder) {
     const Program program =
         read_program("tilewright-program 1\nfunction f\narg v: float64[v.0]\n%9: float64[] = const() {value=0.0} @1\n"

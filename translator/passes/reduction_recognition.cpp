@@ -39,8 +39,11 @@ class Lift : IterationAxis {
     std::vector<Operation> run() {
         const Block& body = loop_.regions[0];
         for (const Operation& operation : body.operations) {
-            const bool follows = std::any_of(operation.operands.begin(), operation.operands.end(),
-                                             [&](const std::string& name) { return past_.count(name) != 0; });
+            std::set<std::string> used; // sizes that are read of the past among them
+            collect_symbols(operation, used);
+            used.insert(operation.operands.begin(), operation.operands.end());
+            const bool follows =
+                std::ranges::any_of(used, [&](const std::string& name) { return past_.count(name) != 0; });
             if (!operation.regions.empty()) refuse(operation, "is a loop or a branch");
             // What reads the past is part of a sum, or makes the loop one that stays.
             if (follows)

@@ -499,7 +499,7 @@ class Expressions(Part):
         nodes = self._arguments(node, function)
         if is_pure_numpy(function) or any(function is one for one in _TAKE_ALL):
             self.handed_alone.update((id(one), one) for one in nodes if isinstance(one, ast.ListComp))
-        if function in (np.array, np.asarray) and len(node.args) == 1 and not node.keywords:
+        if (function is np.array or function is np.asarray) and len(node.args) == 1 and not node.keywords:
             made_arrays(self.tracer).update(self.place(one) for one in nodes if isinstance(one, ast.ListComp))
         args, kwargs = self._elements(nodes), self.keywords(node)
         self.at(node)

@@ -8,6 +8,7 @@ goes the same ways.
 from __future__ import annotations
 
 import ast
+import inspect
 import types
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -50,7 +51,10 @@ class UnknownCallees(Part):
     def entered(self, function: Any) -> tuple[Site, Any] | None:
         """The call in the source by which a function is run, and itself; None where there is none."""
         called, self.called = self.called, None
-        if called is None or function not in (called[1], getattr(called[1], "__func__", None)):
+        if called is None:
+            return None
+        named = called[1], getattr(called[1], "__func__", None), _call_of(called[1])
+        if not any(function is one for one in named):
             return None
         return site_of(called[0]), function
 
@@ -87,6 +91,11 @@ class UnknownCallees(Part):
             kept = partial(kept_object, tracer)
             run = inner_calls_of(function) if isinstance(function, types.FunctionType) else None
             return effect_stage(tracer, function, handed(args), handed(kwargs), way, kept, run)
+
+
+def _call_of(value: Any) -> Any:
+    """What a call of an object runs."""
+    return inspect.getattr_static(type(value), "__call__", None)
 
 
 def has_text(value: Any) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 import functools
+import inspect
 import types
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -144,6 +145,10 @@ def _watched(function: Any, way: Way, look: Look) -> Any:
         if look.limits is not None and not look.limits.enters(function.__code__):
             return function
         return _copy_that_watches(function, way, look) or function
+    called = inspect.getattr_static(type(function), "__call__", None)
+    if isinstance(called, types.FunctionType):
+        watched = _watched(called, way, look)
+        return function if watched is called else types.MethodType(watched, function)
     return function
 
 

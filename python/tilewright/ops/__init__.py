@@ -125,7 +125,7 @@ def no_rule(tracer: Tracer, function: Any) -> Exception:
     module = getattr(function, "__module__", "") or "numpy"
     public = ".".join(part for part in module.split(".") if not part.startswith("_"))
     name = f"{public.replace('numpy', 'np', 1)}.{getattr(function, '__name__', function)}"
-    return tracer.error(f"{name}()", "this NumPy function has no rule")
+    return tracer.error(f"{name}()", "no kernel computes this NumPy function")
 
 
 def _call_text(args: Sequence[Any], kwargs: dict[str, Any]) -> str:

@@ -66,7 +66,7 @@ class Flags:
         decide, sizes = self._array.tracer.decide, self._array.sizes
         return any(decide("==", n, 0) for n in sizes) or sum(not decide("==", n, 1) for n in sizes) <= 1
 
-    contiguous = c_contiguous
+    contiguous, fortran = c_contiguous, f_contiguous
 
     @property
     def fnc(self) -> bool:
@@ -90,7 +90,13 @@ class Flags:
                                            "Set it at the caller.")  # fmt: skip
 
     def __getitem__(self, key: str) -> bool:
-        names = {"C": "c_contiguous", "F": "f_contiguous", "CONTIGUOUS": "c_contiguous", "W": "writeable", "FNC": "fnc"}
+        names = {
+            "C": "c_contiguous",
+            "F": "f_contiguous",
+            "CONTIGUOUS": "c_contiguous",
+            "FORTRAN": "f_contiguous",
+            "W": "writeable",
+        }
         name = names.get(key, str(key).lower())
         if name in ("c_contiguous", "f_contiguous", "writeable", "fnc", "forc"):
             return bool(getattr(self, name))
