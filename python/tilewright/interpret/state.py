@@ -206,8 +206,8 @@ class Part:
         is_followed = tracer.checked is not None and tracer.untaken is not ON_DEVICE
         if type(owner) not in (list, dict) or type(key) not in (int, str) or not is_followed:
             return False
-        if any(id(owner) in held for held in self.state.containers) or self.state.changes:
-            return False
+        if self.state.containers or self.state.changes:
+            return False  # also where no variable leads to it, but an object of the caller
         stand_in = self.inputs.set_container(owner)
         if stand_in is not None:
             stand_in.is_set()
