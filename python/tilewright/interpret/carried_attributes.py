@@ -1,5 +1,4 @@
-"""Attributes of objects that the function makes, as variables of the loops and branches that set them; items of lists and dicts as
-variables of loops.
+"""Attributes of objects that the function makes, as variables of the loops and branches that set them.
 
 While a region is traced its objects hold what an iteration, or a way of a branch, sees. Between iterations, and behind the
 region, a variable without a name in the source holds that, so that the rules of variables hold for attributes as well.
@@ -21,11 +20,11 @@ MOST_CARRIED = 64  # attributes that one loop carries: each of them is found in 
 
 
 class AttributeNeeded(Control):
-    """An iteration sets an attribute of an object from before the loop, or an item of a list or a dict."""
+    """An iteration sets an attribute of an object from before the loop."""
 
-    def __init__(self, owner: Any, name: Any, in_branch: bool) -> None:
+    def __init__(self, owner: Any, name: str, in_branch: bool) -> None:
         """`in_branch`: on one way of a branch on data in the iteration."""
-        super().__init__(str(name))
+        super().__init__(name)
         self.owner, self.name, self.in_branch = owner, name, in_branch
 
 
@@ -36,12 +35,12 @@ class LoopAttributes:
         """`is_fixed`: those of what is no loop, and carries none."""
         self.tracer = tracer
         self.is_fixed = is_fixed
-        self.carried: dict[str, tuple[Any, Any]] = {}  # by the variable, (object, attribute)
+        self.carried: dict[str, tuple[Any, str]] = {}  # by the variable, (object, attribute)
         self._before: dict[str, Any] = {}
         self._orders: dict[int, tuple[Any, list[str]]] = {}  # by identity, (object, its attributes before the loop)
         self._made_in_branches: set[int] = set()  # objects with a new attribute that a branch of the loop sets first
 
-    def carries(self, owner: Any, name: Any) -> bool:
+    def carries(self, owner: Any, name: str) -> bool:
         return variable_of(self.tracer, owner, name) in self.carried
 
     def may_add(self, owner: Any, name: str, in_branch: bool) -> bool:
@@ -53,8 +52,8 @@ class LoopAttributes:
         """The variable that carries it, and what it is before the loop; the object holds it no longer."""
         variable = variable_of(self.tracer, needed.owner, needed.name)
         self.carried[variable] = needed.owner, needed.name
-        self._before[variable] = _held_by(needed.owner).get(needed.name, MISSING)
-        self._orders.setdefault(id(needed.owner), (needed.owner, list(_held_by(needed.owner))))
+        self._before[variable] = attributes_of(needed.owner).get(needed.name, MISSING)
+        self._orders.setdefault(id(needed.owner), (needed.owner, list(attributes_of(needed.owner))))
         if needed.in_branch and self._before[variable] is MISSING:
             self._made_in_branches.add(id(needed.owner))
         set_attribute(needed.owner, needed.name, MISSING)
@@ -68,7 +67,7 @@ class LoopAttributes:
         """An iteration begins: the objects hold what the one before has left."""
         for variable, (owner, name) in self.carried.items():
             held = variables.get(variable, MISSING)
-            if isinstance(held, Pending) and (held.was_set or is_container(owner)):
+            if isinstance(held, Pending) and held.was_set:
                 held = held.read()
             set_attribute(owner, name, held)
         self._put_in_order()
@@ -76,10 +75,10 @@ class LoopAttributes:
     def take_out(self, variables: dict[str, Any]) -> None:
         """An iteration ends: no object leads to what the variables hold."""
         for variable, (owner, name) in self.carried.items():
-            held = _held_by(owner).get(name, MISSING)
+            held = attributes_of(owner).get(name, MISSING)
             if held is not MISSING:
                 variables[variable] = held
-                set_attribute(owner, name, MISSING)
+                let_go(owner, name)
 
     def drop(self) -> None:
         """A run of the body ended, or was left."""
@@ -89,8 +88,7 @@ class LoopAttributes:
     def end(self, variables: dict[str, Any]) -> None:
         """Behind the loop the objects hold what it has left."""
         for variable, (owner, name) in self.carried.items():
-            held = variables.pop(variable, MISSING)
-            set_attribute(owner, name, held.read() if isinstance(held, Pending) and is_container(owner) else held)
+            set_attribute(owner, name, variables.pop(variable, MISSING))
         self._put_in_order()
 
     def _put_in_order(self) -> None:
@@ -160,15 +158,8 @@ class BranchAttributes:
             put_in_order(one, list(before))
 
 
-def variable_of(tracer: Tracer, owner: Any, name: Any) -> str:
+def variable_of(tracer: Tracer, owner: Any, name: str) -> str:
     """The variable that stands for an attribute: no name in the source is like it, and it is the same in each run of a trace."""
-    if is_container(owner):
-        known = tracer.cache.setdefault("containers of which loops carry items", [])
-        number = next((k for k, one in enumerate(known) if one is owner), None)
-        if number is None:
-            number = len(known)
-            known.append(owner)
-        return f" item {name!r} of {type(owner).__name__} {number}"
     return f" {type(owner).__name__}.{name} of {list(tracer.made_objects).index(id(owner))}"
 
 
@@ -187,20 +178,8 @@ def is_named(variable: str) -> bool:
     return variable.isidentifier()
 
 
-def is_container(owner: Any) -> bool:
-    return type(owner) in (list, dict)
-
-
-def _held_by(owner: Any) -> dict[Any, Any]:
-    if type(owner) is list:
-        return dict(enumerate(owner))
-    return owner if type(owner) is dict else attributes_of(owner)
-
-
-def set_attribute(owner: Any, name: Any, held: Any) -> None:
-    if is_container(owner):
-        owner[name] = held  # MISSING too: items keep their places
-    elif held is not MISSING:
+def set_attribute(owner: Any, name: str, held: Any) -> None:
+    if held is not MISSING:
         hold(owner, name, held)
     elif name in attributes_of(owner):
         let_go(owner, name)

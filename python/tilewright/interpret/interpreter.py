@@ -296,7 +296,7 @@ class Interpreter(Part):
                 return
             self.variables.refuse_plain(owner, key)
             stays = type(owner) in (list, dict) and _is_array_at(owner, key)  # which is written, and not the container
-            if not stays and not self.carries_item(target, owner, key) and not self.sets_items(owner, key):
+            if not stays and not self.sets_items(owner, key):
                 self.refuse_outer(node, owner, f"changing {ast.unparse(target.value)} in place")
             self.variables.refuse_traced_in_plain(node, owner, key, None)
             held = owner[key]

@@ -23,7 +23,7 @@ from ..symbolic.tracer import Tracer
 from ..taken_ways import Branch, Site, Way
 from .arguments import Inputs
 from .carried import may_change, memory_of
-from .carried_attributes import AttributeNeeded, LoopAttributes, put_in_order
+from .carried_attributes import LoopAttributes, put_in_order
 from .frame import Frame
 from .plain_arrays import WrittenWithTraced, place_of
 from .source import site_of
@@ -212,36 +212,6 @@ class Part:
         if stand_in is not None:
             stand_in.is_set()
         return stand_in is not None
-
-    def carries_item(self, node: ast.AST, owner: Any, key: Any, value: Any = None) -> bool:
-        """Whether loops carry the item, which an iteration sets, of a list or a dict from before them: the outermost one begins
-        anew with it. Not in a branch on data, and no item that is new."""
-        is_there = type(owner) is dict or (type(key) is int and type(owner) is list)
-        if not is_there or type(key) not in (int, str) or self.tracer.checked is None or self.state.changes:
-            return False
-        if type(owner) is list and -len(owner) <= key < 0:
-            key += len(owner)
-        if key not in (range(len(owner)) if type(owner) is list else owner):
-            return False
-        if self.state.containers and (path := self.inputs.path_of(owner)) is not None:
-            stand_in = None if self.tracer.untaken is ON_DEVICE else self.inputs.set_container(owner)
-            if stand_in is None:
-                return False
-            stand_in.is_set()
-            self.tracer.need_stand_ins(path)
-        regions = zip(self.state.containers, self.state.attributes, strict=True)
-        around = [one for held, one in regions if id(owner) in held]
-        loops = [one for one in around if one is not None and not one.is_fixed]
-        if not loops or len(loops) < len(around):
-            return False
-        if isinstance(value, SymArray) and value.chain and not value.is_scalar:
-            return False  # a view
-        for one in reversed(loops):
-            if not one.carries(owner, key):
-                if not one.may_add(owner, key, in_branch=False):
-                    return False
-                raise AttributeNeeded(owner, key, in_branch=False)
-        return True
 
     def changes_outer(self, node: ast.AST, owner: Any, asked: str) -> None:
         """The same, but for a dict that a context manager changes and leaves as it was."""

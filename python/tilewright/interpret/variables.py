@@ -92,7 +92,7 @@ class Variables(Part):
                 self.operators.call(target, owner, "__setitem__", key, value)
                 return
             self.refuse_plain(owner, key)
-            if not self.carries_item(target, owner, key, value) and not self.sets_items(owner, key):
+            if not self.sets_items(owner, key):
                 self.changes_outer(target, owner, f"assigning an item of {ast.unparse(target.value)}")
             self.refuse_object(target, *self.in_key(owner, key), value if isinstance(owner, SymArray) else None)
             self.refuse_traced_in_plain(target, owner, key, value)
