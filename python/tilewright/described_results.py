@@ -98,10 +98,12 @@ def described_result(result: Any, arguments: list[Any], is_pure: bool = True) ->
         raise TypeError(f"it gives a {type(result).__name__}")
     if result.dtype.kind not in "biufc" or result.dtype.itemsize > (16 if result.dtype.kind == "c" else 8):
         raise TypeError(f"it gives {result.dtype}")
+    if not result.dtype.isnative:
+        raise TypeError(f"it gives byte-swapped {result.dtype}")
     if any(isinstance(one, np.ndarray) and np.may_share_memory(one, result) for one in arguments):
         raise TypeError("it gives memory of its argument")
     extents = tuple(_extents(result, axis, arguments) for axis in range(result.ndim))
-    return Array(result.dtype.newbyteorder("="), isinstance(result, np.ndarray), extents)
+    return Array(result.dtype, isinstance(result, np.ndarray), extents)
 
 
 _LEAF_KINDS = (Array, Argument, Plain, Held, type)

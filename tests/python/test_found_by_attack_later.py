@@ -138,3 +138,52 @@ def test_strict_says_that_no_version_takes_a_call():
         pytest.raises(TraceError, match="more, multiplied, than kernels can index"),
     ):
         compiled(RNG.random(3000), RNG.random(3000))
+
+
+def test_a_number_that_is_clipped_does_not_adapt_to_its_bounds():
+    """np.clip makes an array of it first."""
+    x, y = np.arange(5, dtype=np.float32), np.arange(5, 10, dtype=np.float32)
+    for function in (lambda x, y, k: np.clip(k, x, y), lambda x, y, k: np.clip(k, x[0], y[0]) + y.sum()):
+        compiled = tilewright.jit(function)
+        for k in (3, 2.5, True):
+            given, expected = compiled(x, y, k), function(x, y, k)
+            assert given.dtype == expected.dtype
+            assert np.array_equal(given, expected)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x[: x[1] > 0] * 2,
+        lambda x: x[x[1] :] * 2,
+        lambda x: x[: float(x[1])] * 2,
+        lambda x: x[: min(np.True_, 3)] * 2,
+        lambda x: x[: x[1:]] * 2,
+        lambda x: x[: np.array(x[1])] * 2,
+    ],
+)
+def test_limits_of_slices_are_integers(function):
+    compiled = tilewright.jit(function)
+    for n in (5, 1, 5):
+        x = np.arange(1.0, n + 2)
+        with pytest.raises(TypeError) as expected:
+            function(x)
+        with pytest.raises(TypeError) as given:
+            compiled(x)
+        assert str(given.value) == str(expected.value)
+
+
+def test_a_truth_of_pythons_is_a_limit_of_a_slice():
+    check(lambda x: x[bool(x[0] > 0) :] * 2, np.arange(5.0))
+    check(lambda x: x[bool(x[1] > 0) :] * 2, np.arange(5.0))
+
+
+def test_numbers_and_ranges_are_no_arrays_without_a_copy():
+    for function in (
+        lambda x: np.array(range(len(x)), copy=False) + x,
+        lambda x: np.array(range(3), copy=False) + x[0],
+        lambda x: np.asarray(len(x), copy=False) + x,
+        lambda x: np.asarray(float(x[0]), copy=False) + x,
+    ):
+        with pytest.raises(ValueError, match="Unable to avoid copy"):
+            tilewright.jit(function)(np.arange(5.0))

@@ -485,6 +485,10 @@ class Inputs:
                 self._guard_another(path, one.path)
         self.held.append((value, made, path))
 
+    def is_held(self, made: Any) -> bool:
+        """Whether it stands for a list or a dict of the caller."""
+        return stand_in_of(self.tracer, made) is not None or any(one[1] is made for one in self.held)
+
     def _grown_list(self, value: list[Any], path: Path) -> Any:
         """A list to which the function appends: how long it is, and what is in it, is not asked."""
         self._guard(path, "type", list)

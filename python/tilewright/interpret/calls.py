@@ -65,7 +65,6 @@ from .pure import (
     look_up,
     module_of,
 )
-from .set_objects import stand_in_of
 from .source import site_of, source_of
 from .staged_draws import DrawsAreStages, GeneratorMethod, StagedGenerator, draw_globally, made_here
 from .staged_lists import FILLING, StagedList
@@ -179,7 +178,7 @@ class Calls(Part):
         if look_up(_MATH, function) and (computed := self._math(function, args, kwargs)) is not None:
             return computed
         if (what := look_up(EFFECTS, function)) is not None:
-            raise self._refuse_effect(node, what)
+            raise self.refuse_effect(node, what)
         if function is warnings.warn and self._inside_numpy():
             return None  # compiled code gives no warnings about numbers
         if isinstance(function, np.ufunc):
@@ -228,7 +227,7 @@ class Calls(Part):
         if tells_of(function, args) and not kwargs:
             return told(self.inputs, function, args[0])
         if module in EFFECT_MODULES:
-            raise self._refuse_effect(node, f"{function.__module__}.{getattr(function, '__name__', 'call')}()")
+            raise self.refuse_effect(node, f"{function.__module__}.{getattr(function, '__name__', 'call')}()")
         if isinstance(function, types.FunctionType):
             if module in MODULES and module in sys.stdlib_module_names:
                 return self._run(node, function, args, kwargs)
@@ -259,7 +258,7 @@ class Calls(Part):
             return self.call_function(self.inputs.of_class(type(function), "__call__"), [function, *args], kwargs)
         if not callable(function):
             raise TypeError(f"'{type(function).__name__}' object is not callable")
-        raise self._refuse_effect(node, f"{ast.unparse(node.func)}()")
+        raise self.refuse_effect(node, f"{ast.unparse(node.func)}()")
 
     def _call_stage(self, node: ast.Call, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """A pure function that Python calls between kernels; of what is known at the trace it is called there."""
@@ -344,7 +343,7 @@ class Calls(Part):
                 return args[1] if found is MISSING else found
             return self._run(node, function, args, kwargs)
         if self.inputs.is_object(bound_to) or not is_pure_method(function, bound_to):
-            raise self._refuse_effect(node, f"{ast.unparse(node.func)}()")
+            raise self.refuse_effect(node, f"{ast.unparse(node.func)}()")
         return self._run(node, function, args, kwargs)
 
     def _begin_with_grown(self, held: Any) -> None:
@@ -362,9 +361,6 @@ class Calls(Part):
 
     def _append_to_the_callers(self, node: ast.Call, grown: GrownList, *items: Any, **named: Any) -> None:
         [].append(*items, **named)  # or Python's own error
-        stand_in = stand_in_of(self.tracer, grown)
-        assert stand_in is not None
-        stand_in.is_set()
         self.at(node)
         is_in_region = bool(self.state.containers)
         if is_in_region:
@@ -412,14 +408,6 @@ class Calls(Part):
         keywords = made.keywords if isinstance(made, functools.partial) else {}
         return self.call(node, self.get_attribute(node, owner, name), args, dict(keywords))
 
-    def _refuse_effect(self, node: ast.Call, what: str) -> TraceError:
-        return self.error(
-            node,
-            f"{what} in {ast.unparse(node)[:80]}",
-            "it is a fallback statement: it must happen at every call, and a compiled function would never do it",
-            "Move it to the caller, or leave it out of the compiled function.",
-        )
-
     def _refuse_draw(self, node: ast.Call, source: Any) -> TraceError:
         bits = source if isinstance(source, np.random.BitGenerator) else getattr(source, "bit_generator", None)
         if bits is None:
@@ -443,7 +431,7 @@ class Calls(Part):
                 return self.call_function(function, args, kwargs)
             return call_numpy(self.tracer, function, args, kwargs)
         if not self._inside_numpy() and not is_pure_numpy(function):
-            raise self._refuse_effect(node, f"np.{function.__name__}()")
+            raise self.refuse_effect(node, f"np.{function.__name__}()")
         return self._run(node, function, args, kwargs)
 
     def _inside_numpy(self) -> bool:

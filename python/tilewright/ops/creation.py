@@ -154,6 +154,8 @@ def asarray(
     """The array itself where NumPy gives it: its dtype is the one asked for, and so is its layout."""
     if order not in (None, "K", "C", "A"):
         refuse_order(tracer, "asarray", order)
+    if copy is False and isinstance(a, (bool, int, float, complex, np.generic, list, tuple, range, SymInt, SymScalar)):
+        np.asarray([], copy=False)  # NumPy's own error: it is no array
     array = as_array(tracer, a)
     target = array.dtype if dtype is None else check_dtype(tracer, dtype)
     made_here = array is not a and array.storage.argument is None

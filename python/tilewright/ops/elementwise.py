@@ -578,9 +578,11 @@ def clip(
         raise ValueError("Passing `min` or `max` keyword argument when `a_min` and `a_max` are provided is forbidden.")
     else:
         low, high = a_min, a_max
-    array = operand_of(tracer, a)
+    array = number_of_numpy(tracer, operand_of(tracer, a))
+    if weak_type(array):  # becomes an array first, with a dtype that does not adapt to the bounds
+        array = SymArray.fresh(tracer, to_value(tracer, array))
     dtype = dtype_of(array)
-    if dtype.kind in "iu" and weak_type(array) is None:
+    if dtype.kind in "iu":
         limits = np.iinfo(dtype)
         low = None if type(low) in (int, SymInt) and low <= int(limits.min) else low
         # An int of the run has 64 bits: it is below the largest uint64.

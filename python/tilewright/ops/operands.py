@@ -94,7 +94,7 @@ def check_dtype(tracer: Tracer, dtype: Any) -> np.dtype[Any]:
     """A dtype that a program may hold; TraceError for the others."""
     found = np.dtype(dtype)
     tracer.refuse_dtype(found, f"a value of dtype {found}")
-    return found.newbyteorder("=")
+    return found
 
 
 def dtype_of(operand: Any) -> np.dtype[Any]:

@@ -87,10 +87,19 @@ def data_slice(tracer: Tracer, part: slice, extent: Size, step: int) -> tuple[Si
                            "Take the slice forwards, and reverse it ([::-1]).")  # fmt: skip
     length = _size(tracer, extent)
 
+    def value_of(bound: Any) -> Value:
+        if isinstance(bound, RunScalar) and type(bound.hint) is bool:
+            return tracer.cast(bound.value, INT64)
+        if isinstance(bound, SymArray) and not bound.is_scalar and not is_run_int(bound):
+            raise TypeError("only integer scalar arrays can be converted to a scalar index")
+        if isinstance(bound, (SymArray, RunScalar)) and not is_run_int(bound):
+            raise TypeError("slice indices must be integers or None or have an __index__ method")
+        return value_of_int(tracer, bound)
+
     def limit(bound: Any, default: Value) -> Value:
         if bound is None:
             return default
-        value = value_of_int(tracer, bound)
+        value = value_of(bound)
         below = _binary(tracer, "minimum", _wrap(tracer, value, length), length)
         return below if _is_unsigned(tracer, value) else _binary(tracer, "maximum", below, 0)
 
@@ -98,9 +107,7 @@ def data_slice(tracer: Tracer, part: slice, extent: Size, step: int) -> tuple[Si
     long = _binary(tracer, "maximum", _binary(tracer, "subtract", last, first), 0)
     start = size_from_data(tracer, first, "start", Size.constant(0), extent)
     count = size_from_data(tracer, long, "count", Size.constant(0), extent)
-    limits = tuple(
-        None if bound is None else tracer.alike(value_of_int(tracer, bound)) for bound in (part.start, part.stop)
-    )
+    limits = tuple(None if bound is None else tracer.alike(value_of(bound)) for bound in (part.start, part.stop))
     tracer.slices.setdefault(str(count), (limits, extent, start, count))
     return start, step, (count + (step - 1)).floor_divide(Size.constant(step))
 

@@ -111,6 +111,8 @@ class Located(Decided):
 
     def refuse_dtype(self, dtype: np.dtype[Any], asked: str) -> None:
         """TraceError for a dtype that no program holds."""
+        if not dtype.isnative:
+            raise self.error(asked, "byte-swapped arrays are not compiled", LEAVE_IT_OUT)
         if dtype.kind in "biufc" and dtype not in (np.longdouble, np.clongdouble):
             return
         why = "only booleans, integers, floats of up to 64 bits and complex numbers of two such are compiled"
