@@ -30,7 +30,9 @@ void protect(Definition definition, const std::string& name) {
         for (Expr& value : values) {
             // The check runs after comparisons have become calls, so all that is inside one counts as hidden:
             // strictness is put on first.
-            const auto visible = reads(strict_float(value), name, false);
+            // What stands in lets, which hold what is there twice, is not looked into.
+            const bool has_lets = contains(value, [](const Let*) { return true; });
+            const auto visible = has_lets ? std::map<int, Expr>() : reads(strict_float(value), name, false);
             for (const auto& [element, call] : reads(value, name, true)) {
                 if (visible.count(element)) continue;
                 const Expr never = marked(kNever, Halide::Bool(), {});

@@ -602,3 +602,52 @@ def test_what_is_named_and_not_asked_for_is_no_input() -> None:
     with pytest.warns(tilewright.FallbackWarning, match="names"):
         assert compiled(one, True) == "a"
     assert one.k == 1 and one.u.tolist() == [0, 2, 4, 6]
+
+
+class WithContainers:
+    """Whose dict and list only the object leads to."""
+
+    def __init__(self) -> None:
+        self.d, self.l = {"k": 1.0, "n": 0}, [1.0, 2.0]
+
+    def branch(self, x):
+        y = x * 2
+        if x[0] > 0:
+            self.d["k"] = 5.0
+        return y.sum()
+
+    def new_key(self, x):
+        if x[0] > 0:
+            self.d["new"] = 5.0
+        return x.sum()
+
+    def loop(self, x):
+        total = 0.0
+        for i in range(len(x)):
+            total += x[i] + self.d["k"]
+            self.d["k"] = 0.5
+        return total
+
+    def counts(self, x):
+        for i in range(len(x)):
+            self.l[0] += x[i]
+        return x.sum()
+
+    def waits(self, x):
+        total = 0.0
+        while total < x[1]:
+            total += 1.0
+            self.d["k"] = 3.0
+        return total
+
+
+@pytest.mark.parametrize("name", ["branch", "new_key", "loop", "counts", "waits"])
+def test_items_that_regions_set(name) -> None:
+    function = getattr(WithContainers, name)
+    compiled = tilewright.jit(function)
+    x = np.linspace(1, 2, 80)
+    for one in (x, -x, x, np.zeros(80), -x):
+        ours, theirs = WithContainers(), WithContainers()
+        assert compiled(ours, one) == pytest.approx(function(theirs, one), rel=1e-12)
+        assert list(ours.d.items()) == list(theirs.d.items())
+        assert ours.l == pytest.approx(theirs.l, rel=1e-12)

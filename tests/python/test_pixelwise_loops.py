@@ -325,3 +325,31 @@ def test_random_pixelwise_loops_answer_as_numpy(made: tuple[str, list[Any]]) -> 
         expected = function(*args)
         jitted = tilewright.jit(function)
         same_bits(jitted(*args), expected)
+
+
+def grown_sums(x, n):
+    a, b, total = x[0], x[1], 0.0
+    for _ in range(n):
+        a = a * 1.01
+        most = b if b > a else a
+        total += a + most
+    return total, a
+
+
+def two_more(x, n):
+    a, b, c, total = x[0], x[1], x[2], 0.0
+    for i in range(n):
+        a, c = a * 1.01 + c, b - a
+        d = a - c * 0.5
+        total += d * d + max([a, b, d]) + i
+        b = min(d, a) * 0.1
+    return total, a, b, c
+
+
+@pytest.mark.parametrize("function", [grown_sums, two_more])
+def test_a_new_value_that_is_used_twice_is_not_computed_of_itself(function):
+    """Code generation stores variables of a loop one by one where it sees no need of the others, and does not look into lets."""
+    x = np.array([0.1, 0.7, 0.3])
+    compiled = tilewright.jit(function, strict=True)
+    for n in (70, 1, 2, 11):
+        np.testing.assert_array_equal(compiled(x, n), function(x, n))

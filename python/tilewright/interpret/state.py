@@ -214,8 +214,8 @@ class Part:
         is_followed = tracer.checked is not None and tracer.untaken is not ON_DEVICE
         if type(owner) not in (list, dict) or type(key) not in (int, str) or not is_followed:
             return False
-        if any(id(owner) in held for held in self.state.containers) or self.state.changes:
-            return False
+        if self.state.containers or self.state.changes:
+            return False  # also where no variable leads to it, but an object of the caller
         return self.inputs.set_container(owner) is not None
 
     def is_own_item(self, owner: Any, key: Any) -> bool:
