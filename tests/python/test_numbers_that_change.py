@@ -106,10 +106,7 @@ def _outcome(function: Callable[..., Any], *args: Any) -> Any:
 
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_they_are_pythons(function: Callable[..., Any]) -> None:
-    if function is as_shapes:
-        values = tuple(value for value in VALUES if abs(value) < 10)
-    else:
-        values = VALUES
+    values = [value for value in VALUES if function is not as_shapes or abs(value) < 10]
     compiled = tilewright.jit(function)
     for k, a in enumerate(values):
         for b in (values[(3 * k + 1) % len(values)], values[-1 - k]):
