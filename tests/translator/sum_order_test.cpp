@@ -99,8 +99,21 @@ TEST(SumOrders, ALibraryMakesLargeProducts) {
                              n, contract);
     };
     EXPECT_TRUE(product(200, "numpy"));
+    EXPECT_TRUE(product(24, "numpy"));
     EXPECT_FALSE(product(20, "numpy"));
     EXPECT_FALSE(product(200, "reproducible"));
+}
+
+/// Which is elementwise work: it fuses with what is around it.
+TEST(SumOrders, LoopsMakeProductsOfFewTerms) {
+    const auto product = [](std::int64_t n, const std::string& terms) {
+        return is_of_library("t: float64[x.0, " + terms + "] = index(x) {index=[0:1, 0:1]}\nu: float64[" + terms +
+                                 ", x.0] = transpose(t) {axes=[1, 0]}\np: float64[x.0, x.0] = matmul(t, u)\nreturn p\n",
+                             n);
+    };
+    EXPECT_FALSE(product(70, "2"));
+    EXPECT_TRUE(product(70, "3"));
+    EXPECT_TRUE(product(400, "2"));
 }
 
 TEST(SumOrders, ASizeOfDataCountsAsTheLargestThatItMayBe) {

@@ -17,6 +17,8 @@ namespace {
 
 constexpr std::size_t kMostLibraryAxes = 8; ///< plans have no arrays of more
 constexpr std::int64_t kLibraryWork = 64 * 64 * 64;
+constexpr std::int64_t kLeastLibraryWork = 8192;               ///< where a product is no elementwise work
+constexpr std::int64_t kFewTerms = 2;                          ///< of its sums, which fuse with what is around them
 constexpr std::int64_t kLibraryWorkInStack = 256 * 256 * 256;  ///< loops have a matrix for each thread
 constexpr std::int64_t kLibraryWorkOnDevice = 256 * 256 * 256; ///< below, a product takes as long as its launch
 constexpr std::int64_t kLibraryMatrixOnDevice = 16 * 16 * 16;  ///< of a stack: loops do better by smaller ones
@@ -129,7 +131,9 @@ class Orders {
         const Size inner = right.type.shape.end()[-2];
         const std::int64_t one = here(product({shape.end() - 2, shape.end()}) * inner);
         const std::int64_t all = here(product(shape) * inner);
-        if (shape.size() == 2) return all > (options_.device ? kLibraryWorkOnDevice : kLibraryWork);
+        if (shape.size() == 2 && !options_.device)
+            return all > kLibraryWork || (all >= kLeastLibraryWork && here(inner) > kFewTerms);
+        if (shape.size() == 2) return all > kLibraryWorkOnDevice;
         // Loops read a right matrix that lies in columns with gaps.
         const bool in_columns = right.order.contiguous_axis == static_cast<int>(right.type.shape.size()) - 2;
         if (!options_.device) return in_columns ? one >= kLibraryWork : one > kLibraryWorkInStack;
