@@ -554,3 +554,51 @@ def test_what_is_named_and_not_asked_for_is_no_input() -> None:
     with pytest.warns(tilewright.FallbackWarning, match="names"):
         assert compiled(one, True) == "a"
     assert one.k == 1 and one.u.tolist() == [0, 2, 4, 6]
+
+
+class Two:
+    def __init__(self):
+        self.u, self.x, self.k = np.arange(4.0), np.zeros(4), 0
+        self.rows = [np.ones(4), np.zeros(4)]
+
+
+def set_in_a_loop(o, p, n):
+    for _ in range(n):
+        p.x = o.u
+    return o.u * 2
+
+
+def set_behind_a_loop(o, p, n):
+    for _ in range(n):
+        last = o.u
+        last += 1
+    p.x = last
+    return o.u * 2
+
+
+def an_item_set_in_a_loop(o, p, n):
+    for _ in range(n):
+        o.rows[1] = o.rows[0]
+        p.x = o.rows[1]
+    return o.u * 2
+
+
+def another_name_is_returned(o, p, n):
+    b = p.x * 2
+    for _ in range(n):
+        a, last = b, o.u
+        a[0] += 1
+    return a, b, last, o.u * 3
+
+
+@pytest.mark.parametrize(
+    "function", [set_in_a_loop, set_behind_a_loop, an_item_set_in_a_loop, another_name_is_returned]
+)
+def test_an_array_that_a_loop_names_anew_is_that_very_one(function):
+    compiled = tilewright.jit(function)
+    ours, theirs = [Two(), Two()], [Two(), Two()]
+    for n in (3, 2, 3):
+        given, expected = compiled(*ours, n), function(*theirs, n)
+        assert seen([ours, given]) == seen([theirs, expected])
+        for _, p in (ours, theirs):
+            p.x[1] += 5
