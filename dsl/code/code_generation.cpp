@@ -7,12 +7,17 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <functional>
+#include <thread>
 #include <utility>
 
 #include "dsl/base/error.h"
 #include "dsl/base/halide_guard.h"
 #include "dsl/code/device_code.h"
+#include "dsl/code/isa.h"
 #include "dsl/code/object_symbols.h"
+#include "dsl/code/same_code.h"
 #include "dsl/passes/memory_hints.h"
 
 namespace tilewright::dsl {
@@ -126,38 +131,100 @@ EmittedKernel generate_together(const std::vector<const LoweredKernel*>& kernels
     return result;
 }
 
+/// Kernels that one LLVM module has, and its object.
+struct Share {
+    std::vector<const LoweredKernel*> kernels; ///< in the order of the build
+    EmittedKernel first;                       ///< its object has the code of all; none where some cannot be compiled
+};
+
+/// A module has so much code at least, where a build has more than one: some 0.2 s of compilation.
+constexpr std::int64_t kNodesOfAShare = 3000;
+constexpr std::int64_t kMostShares = 8;
+
+/// The largest kernels first, each to the share that has the least. What the machine is does not count: the same build
+/// gives the same objects everywhere.
+void add_shares(const std::vector<const LoweredKernel*>& kernels, std::vector<Share>* shares) {
+    std::vector<std::pair<std::int64_t, std::size_t>> sizes; // with the kernel's place
+    std::int64_t all = 0;
+    for (std::size_t k = 0; k < kernels.size(); ++k) {
+        sizes.emplace_back(nodes_of(kernels[k]->module), k);
+        all += sizes.back().first;
+    }
+    std::ranges::stable_sort(sizes, std::greater(), &std::pair<std::int64_t, std::size_t>::first);
+    const std::int64_t most = std::min(kMostShares, static_cast<std::int64_t>(kernels.size()));
+    std::vector<std::pair<std::int64_t, std::vector<std::size_t>>> parts(
+        static_cast<std::size_t>(std::clamp<std::int64_t>(all / kNodesOfAShare, 1, most)));
+    for (const auto& [nodes, k] : sizes) {
+        auto& [held, places] = *std::ranges::min_element(parts, {}, [](const auto& part) { return part.first; });
+        held += nodes;
+        places.push_back(k);
+    }
+    for (auto& [nodes, places] : parts) {
+        std::ranges::sort(places);
+        Share& share = shares->emplace_back();
+        for (const std::size_t k : places)
+            share.kernels.push_back(kernels[k]);
+    }
+}
+
+void generate(std::vector<Share>& shares, int threads) {
+    std::atomic<std::size_t> next = 0;
+    const auto work = [&] {
+        for (std::size_t k = next++; k < shares.size(); k = next++)
+            shares[k].first = generate_together(shares[k].kernels);
+    };
+    std::vector<std::jthread> helpers;
+    for (std::size_t k = 1; k < std::min(shares.size(), static_cast<std::size_t>(threads)); ++k)
+        helpers.emplace_back(work);
+    work();
+}
+
 } // namespace
 
 std::vector<EmittedKernel> generate_code(std::vector<LoweredKernel> kernels, const EmitOptions& options,
-                                         std::map<std::string, std::string>* objects) {
+                                         std::map<std::string, KernelCode>* code) {
+    std::vector<const Halide::Module*> modules;
+    for (const LoweredKernel& kernel : kernels)
+        modules.push_back(&kernel.module);
+    const bool alone = options.assembly || is_cuda_isa(options.isa);
     // An LLVM module begins with 170 functions of Halide's, which are read, linked, looked at by the first passes and
     // thrown away: two thirds of the time that a small kernel takes. Nothing of a function depends on the others of its
     // module but this one flag.
     std::map<bool, std::vector<const LoweredKernel*>> together; // by any_strict_float()
-    for (const LoweredKernel& kernel : kernels)
-        if (!options.assembly && !kernel.module.target().has_feature(Target::CUDA))
-            together[kernel.module.any_strict_float()].push_back(&kernel);
-    std::map<std::string, EmittedKernel> shared; // by the first kernel of each
-    for (const auto& [strict, some] : together) {
-        if (some.size() < 2) continue;
-        EmittedKernel first = generate_together(some);
-        if (first.object.empty()) continue;
-        for (const LoweredKernel* kernel : some)
-            objects->emplace(kernel->name, first.name);
-        shared[first.name] = std::move(first);
+    if (!alone) {
+        const std::vector<std::size_t> first = first_with_same_code(modules);
+        for (std::size_t k = 0; k < kernels.size(); ++k)
+            if (first[k] == k) {
+                together[modules[k]->any_strict_float()].push_back(&kernels[k]);
+            } else {
+                (*code)[kernels[k].name] = {"", kernels[first[k]].name};
+            }
+    }
+    std::vector<Share> shares;
+    for (const auto& [strict, some] : together)
+        if (some.size() > 1) add_shares(some, &shares);
+    generate(shares, options.threads);
+    std::map<std::string, EmittedKernel> objects; // by the first kernel of each
+    for (Share& share : shares) {
+        if (share.first.object.empty()) continue;
+        for (const LoweredKernel* kernel : share.kernels)
+            (*code)[kernel->name] = {share.first.name, kernel->name};
+        objects[share.first.name] = std::move(share.first);
     }
     std::vector<EmittedKernel> result;
     for (LoweredKernel& kernel : kernels) {
-        if (const auto first = shared.find(kernel.name); first != shared.end()) {
-            result.push_back(std::move(first->second));
-        } else if (objects->count(kernel.name) != 0) {
+        if (const auto object = objects.find(kernel.name); object != objects.end()) {
+            result.push_back(std::move(object->second));
+        } else if (code->count(kernel.name) != 0) {
             result.emplace_back().name = kernel.name;
         } else {
             const std::string name = kernel.name;
-            objects->emplace(name, name);
+            (*code)[name] = {name, name};
             result.push_back(guarded(name, [&] { return generate_alone(std::move(kernel), options); }));
         }
     }
+    for (auto& [name, where] : *code)
+        if (where.object.empty()) where.object = code->at(where.symbol).object;
     return result;
 }
 

@@ -16,9 +16,15 @@ struct LoweredKernel {
     bool hints = false; ///< the schedule asks for stores past the caches or for prefetches
 };
 
+/// Where the code of a kernel is.
+struct KernelCode {
+    std::string object; ///< the kernel whose object has it
+    std::string symbol; ///< the kernel that it was compiled for: an earlier one where both are the same code
+};
+
 /// One for each, in this order. Those that can share an object do: the first of them has it, and the others have none.
-/// `objects` gets the one that has the code of each.
+/// `code` gets where that of each is.
 std::vector<EmittedKernel> generate_code(std::vector<LoweredKernel> kernels, const EmitOptions& options,
-                                         std::map<std::string, std::string>* objects);
+                                         std::map<std::string, KernelCode>* code);
 
 } // namespace tilewright::dsl

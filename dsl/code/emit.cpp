@@ -201,13 +201,16 @@ Emitted emit(Algorithm algorithm, const Schedule& schedule, const EmitOptions& o
         const KernelImpl& kernel = impl.kernels[static_cast<std::size_t>(k)];
         lower(kernel.name, {k}, kernel);
     }
-    std::map<std::string, std::string> objects; // kernel -> the one that has its code
-    named([&] { result.kernels = generate_code(std::move(kernels), options, &objects); });
+    std::map<std::string, KernelCode> code; // by kernel
+    named([&] { result.kernels = generate_code(std::move(kernels), options, &code); });
     for (std::size_t k = 0; k < required.size(); ++k)
         result.kernels[k].requires_ = std::move(required[k]);
     for (runtime::PlanVersionBody& version : result.plan.versions)
         runtime::for_each_step(version.steps, [&](runtime::PlanStep& step) {
-            if (step.kind == runtime::StepKind::call) step.object = objects.at(step.symbol);
+            if (step.kind != runtime::StepKind::call) return;
+            const KernelCode& of = code.at(step.symbol);
+            step.object = of.object;
+            step.symbol = of.symbol;
         });
     return result;
 }

@@ -15,6 +15,7 @@ struct EmitOptions {
     std::string isa = "host";       ///< x86-64, x86-64-v3, x86-64-v4, host, cuda, cuda-sm_80, ...
     bool guard_tails = false;       ///< every tail GuardWithIf: code that needs no precondition
     bool assembly = false;          ///< also fill assembly and lowered
+    int threads = 1;                ///< that compile; the objects are the same with each number
     std::string contract = "numpy"; ///< all but "fast": strict floating point, no contraction, no reassociation
 };
 

@@ -131,7 +131,7 @@ py::list check_schedule(const std::string& program_text, const py::dict& given, 
 }
 
 py::dict build(const std::string& program_text, const py::dict& given, const std::string& schedule_text,
-               const std::string& isa, bool guard_tails, bool assembly) {
+               const std::string& isa, bool guard_tails, bool assembly, int threads) {
     dsl::Schedule schedule = dsl::parse_schedule(schedule_text);
     translator::TranslateOptions options = options_of(given);
     take_variant(schedule, &options);
@@ -145,6 +145,7 @@ py::dict build(const std::string& program_text, const py::dict& given, const std
         emit_options.isa = isa;
         emit_options.guard_tails = guard_tails;
         emit_options.assembly = assembly;
+        emit_options.threads = threads;
         emit_options.contract = options.contract;
         dsl::apply(algorithm, schedule, guard_tails);
         emitted = dsl::emit(std::move(algorithm), schedule, emit_options);
@@ -207,7 +208,7 @@ void bind_compile(py::module_& module) {
         },
         "text"_a, "file"_a = "<schedule>", "The canonical text of a schedule or space. Raises ScheduleError.");
     module.def("build", &build, "program"_a, "options"_a, "schedule"_a, "isa"_a, "guard_tails"_a = false,
-               "assembly"_a = false,
+               "assembly"_a = false, "threads"_a = 1,
                "Object code, the text of the plan, and what its version asks for, calls and loops over. Raises "
                "ScheduleError or TranslateError.");
     module.def("partials", &partials, "program"_a, "taken"_a,

@@ -14,11 +14,12 @@ from typing import Any
 
 from . import forks, later_builds, logs, plan, settings
 from .cache import object_cache
-from .errors import InternalError, ScheduleError
+from .errors import Error, InternalError, ScheduleError
 from .machine import host_isa, is_cuda_isa
 from .native import compiler, compiler_identity
 from .plan import Build
 from .program import Program
+from .thread_budget import get_num_threads
 
 _LONG_BUILD_S = 15.0  # a program of hundreds of reductions takes some seconds
 _LONGEST_SHORT = 8  # is_short_size of autotune/space/stage_graph.cpp
@@ -105,9 +106,9 @@ def _built(request: BuildRequest, key: str, is_waited_for: bool = True) -> Build
 def compile_now(request: BuildRequest, is_waited_for: bool = True) -> Build:
     """Compile, whatever the cache holds."""
     native = compiler()
-    schedule = default_schedule(request)
     wants_text = logs.wanted(logs.asm) or logs.wanted(logs.loops)
     try:
+        schedule = default_schedule(request)
         with _said_when_long(request) if is_waited_for else nullcontext():
             made = native.build(
                 request.program,
@@ -116,6 +117,7 @@ def compile_now(request: BuildRequest, is_waited_for: bool = True) -> Build:
                 request.isa,
                 guard_tails=request.guard_tails,
                 assembly=wants_text,
+                threads=get_num_threads() if is_waited_for else 1,
             )
     except ScheduleError as error:
         if request.schedule is not None:
@@ -123,6 +125,12 @@ def compile_now(request: BuildRequest, is_waited_for: bool = True) -> Build:
         # Nobody wrote this schedule: that it fails is our defect, and no reason to refuse a call that NumPy can serve.
         raise InternalError(
             f"the default schedule of {Program(request.program).function}: {error}", "Please report it."
+        ) from error
+    except (Error, MemoryError):
+        raise
+    except Exception as error:  # of C++'s own library, which says nothing of the function
+        raise InternalError(
+            f"compiling {Program(request.program).function}: {type(error).__name__}: {error}.", "Please report it."
         ) from error
     for kernel in made["kernels"]:
         if wants_text:

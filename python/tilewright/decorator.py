@@ -303,7 +303,7 @@ def jit(
     contract: str = "numpy",
     db: str | Path | None = None,
 ) -> Any:
-    """Compile a NumPy function at its first call.
+    """Compile a NumPy function at its first call. Of a bound method (`model.predict`) it gives one for the same object.
 
     Parameters
     ----------
@@ -321,14 +321,16 @@ def jit(
     db = checks.optional_path(db, "db")
     targets_of(target)
 
-    def wrap(f: Callable[..., Any]) -> JitFunction:
+    def wrap(f: Callable[..., Any]) -> Any:
+        if isinstance(f, types.MethodType):
+            return wrap(f.__func__).__get__(f.__self__)
         if isinstance(f, JitFunction):
             f = f.__wrapped__
         if isinstance(f, (staticmethod, classmethod)):
             kind = type(f).__name__
             raise TypeError(f"jit: {f.__func__.__qualname__} is a {kind}. Write @{kind} above @tilewright.jit.")
         if not isinstance(f, types.FunctionType):
-            raise TypeError(f"jit: {checks.described(f)} is not a function. Give a Python function.")
+            raise TypeError(f"jit: {checks.described(f)} is not a function. Give a Python function or method.")
         return JitFunction(f, target=target, strict=strict, contract=contract, db=db)
 
     return wrap if function is None else wrap(function)

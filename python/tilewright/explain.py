@@ -15,7 +15,7 @@ from .guards import Path, PythonGuard, path_text
 from .machine import is_cuda_isa
 from .native import compiler
 from .quantities import format_bytes, format_ns
-from .structure import Changed
+from .structure import APPENDED, Changed
 from .work import moved_bytes
 
 if TYPE_CHECKING:
@@ -130,7 +130,9 @@ def _sets(specialization: Specialization) -> list[str]:
         return []
     each = zip(traced.set_objects, traced.results.have_items, traced.results.objects, strict=True)
     new = [
-        path_text((*path, ("item" if has_items else "attribute", name)))
+        path_text(path) + ".append()"
+        if has_items and name == APPENDED
+        else path_text((*path, ("item" if has_items else "attribute", name)))
         for path, has_items, names in each
         for name in names
     ]

@@ -24,6 +24,11 @@ def containers_in(value: Any) -> Iterator[Any]:
         yield from itertools.chain.from_iterable(map(containers_in, value.values()))
 
 
+def may_be_changed(values: tuple[Any, ...]) -> bool:
+    """Whether one of them is an object of a Python class or a container, which what is handed it may change."""
+    return any(is_object(one) or next(containers_in(one), None) is not None for one in values)
+
+
 def is_of_numbers(value: Any) -> bool:
     """Whether kernels know such an array, or number of NumPy's."""
     dtype = value.dtype

@@ -15,6 +15,7 @@ from .call_keys import call_key, shape_key, without_values
 from .devices import on_host, places_among
 from .errors import DeviceError, Error, InternalError, TraceError, TranslateError
 from .failed_traces import raised_while_tracing
+from .kinds_of_values import may_be_changed
 from .numpy_calls import numpy_raises
 from .partials import is_beyond_limit
 from .plan_calls import Unserved, active, marked_active
@@ -66,7 +67,7 @@ class Serving(TriedCalls):
         except (TraceError, TranslateError) as error:
             way = "watched" if error.not_seen and self._watch_again(args, kwargs) else "numpy"
             if way == "numpy":
-                if self.strict and not error.idle and not self._is_pythons_in_part(error):
+                if self.strict and not error.idle and not self._is_pythons_in_part(error, args, kwargs):
                     raise
                 if not self.strict and error.idle != "here":
                     self._fall_back(error)
@@ -141,16 +142,22 @@ class Serving(TriedCalls):
             elif not all(isinstance(value, _UNCHANGING) for value in (*args, *kwargs.values())):
                 self._refused = refused
 
-    def _is_pythons_in_part(self, error: TraceError | TranslateError) -> bool:
-        """Whether a call that is too long to be followed (nested lists of thousands of numbers) is Python's, with loops or
-        functions of the user's in it that are compiled by themselves: no refusal, as for statements that are Python's."""
-        is_too_long = getattr(error, "is_too_long", False)
-        if not is_too_long or self.strict == "kernels" or self.contract != "numpy" or self.targets.host is None:
+    def _is_pythons_in_part(
+        self, error: TraceError | TranslateError, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> bool:
+        """Whether a call that is refused is Python's, with loops or functions of the user's in it that are compiled by
+        themselves: no refusal, as for statements that are Python's. So is one that is too long to be followed (nested lists
+        of thousands of numbers), and one of objects and containers of the caller, which no statement between kernels may
+        change."""
+        if self.strict == "kernels" or self.contract != "numpy" or self.targets.host is None:
             return False
         from .interpret.inner_calls import inner_calls_of  # noqa: PLC0415  (a trace has imported it)
 
         function: Any = self.__wrapped__
-        return inner_calls_of(function).has_what_is_compiled
+        inner, is_too_long = inner_calls_of(function), getattr(error, "is_too_long", False)
+        return (is_too_long and inner.has_what_is_compiled) or (
+            may_be_changed((*args, *kwargs.values())) and inner.calls_others
+        )
 
     def _stay_until_built(self, specialization: Specialization, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Finding out again that another thread builds what such a call needs takes 100 us."""

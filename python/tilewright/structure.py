@@ -50,11 +50,14 @@ class Itself:
 @dataclass(frozen=True)
 class Changed:
     """A function's result, and of each of the caller's objects whose attributes or items it sets what they are then, each a
-    structure."""
+    structure; of a list to which it appends, under APPENDED, the list of what it appends."""
 
     result: Any
     objects: list[dict[Any, Any]]
     have_items: list[bool]
+
+
+APPENDED = "appended"  # no position in a list
 
 
 @dataclass(frozen=True)
@@ -104,7 +107,9 @@ def put_into(result: Any, changes: Sequence[tuple[Any, bool, dict[Any, Any]]]) -
     """Sets attributes and items of the caller's objects, as the function does; gives its result."""
     for owner, has_items, new in changes:
         for name, value in new.items():
-            if has_items:
+            if has_items and name == APPENDED and type(owner) is list:
+                owner.extend(value)
+            elif has_items:
                 owner[name] = value
             else:
                 hold(owner, name, value)
@@ -195,7 +200,7 @@ def paired(structure: Any, result: Any, objects: Sequence[Any] = ()) -> list[tup
     if isinstance(structure, Changed):
         leaves = paired(structure.result, result, objects)
         for owner, has_items, new in zip(objects, structure.have_items, structure.objects, strict=True):
-            leaves += paired(new, {name: owner[name] if has_items else getattr(owner, name) for name in new}, objects)
+            leaves += paired(new, {name: _held_at(owner, name, has_items, new) for name in new}, objects)
         return leaves
     if isinstance(structure, Named):
         return paired(structure.structure, result, objects)
@@ -225,6 +230,12 @@ def paired(structure: Any, result: Any, objects: Sequence[Any] = ()) -> list[tup
     if structure is None or structure.kind == "constant":
         return []
     return [(structure, result[()] if structure.kind == ZERO_DIMENSIONAL else result)]
+
+
+def _held_at(owner: Any, name: Any, has_items: bool, new: dict[Any, Any]) -> Any:
+    if not has_items:
+        return getattr(owner, name)
+    return owner[-len(new[name]) :] if name == APPENDED and type(owner) is list else owner[name]
 
 
 def _all_leaves(structure: Any) -> list[Any]:

@@ -60,7 +60,7 @@ std::size_t count(const std::string& text, const std::string& part) {
 }
 
 /// z <- z^2 + c where |z| < 4, with the last iteration that changed it.
-std::vector<float> orbits(int iterations, int chunk, int elements, std::string* code) {
+std::vector<std::vector<float>> orbits(const std::vector<int>& iterations, int chunk, int elements, std::string* code) {
     Var i{"i"}, j{"j"}, jo{"jo"}, ji{"ji"}, jt{"thread"}, je{"je"};
     RVar to{"to"}, ti{"ti"};
     Param<int> n{"n"};
@@ -79,15 +79,18 @@ std::vector<float> orbits(int iterations, int chunk, int elements, std::string* 
     state.compute_at(out, elements > 1 ? je : jt).update().split(t, to, ti, chunk).unroll(ti);
     Pipeline pipeline(out);
     add_device_passes(pipeline, code);
-    n.set(iterations);
-    Buffer<float> x(117, 31), y(117, 31);
-    Buffer<int> last(117, 31);
-    pipeline.realize({x, y, last}, host());
-    std::vector<float> result;
-    for (int k = 0; k < 31; ++k)
-        for (int m = 0; m < 117; ++m)
-            result.insert(result.end(), {x(m, k), y(m, k), static_cast<float>(last(m, k))});
-    return result;
+    std::vector<std::vector<float>> results;
+    for (const int each : iterations) { // compiled once for all of them
+        n.set(each);
+        Buffer<float> x(117, 31), y(117, 31);
+        Buffer<int> last(117, 31);
+        pipeline.realize({x, y, last}, host());
+        std::vector<float>& result = results.emplace_back();
+        for (int k = 0; k < 31; ++k)
+            for (int m = 0; m < 117; ++m)
+                result.insert(result.end(), {x(m, k), y(m, k), static_cast<float>(last(m, k))});
+    }
+    return results;
 }
 
 std::vector<float> plain_orbits(int iterations) {
@@ -113,26 +116,26 @@ std::vector<float> plain_orbits(int iterations) {
 }
 
 TEST(DeviceThreads, IterationsInsideOfEachOtherGiveTheSameOrbits) {
-    for (const int iterations : {0, 7, 203}) {
-        for (const int chunk : {1, 4, 10}) {
-            std::string code;
-            const std::vector<float> found = orbits(iterations, chunk, 1, &code);
-            EXPECT_EQ(found, plain_orbits(iterations)) << iterations << " iterations in chunks of " << chunk;
-            EXPECT_EQ(code.find("tw_"), std::string::npos);
-        }
+    const std::vector<int> iterations{0, 7, 203};
+    for (const int chunk : {1, 4, 10}) {
+        std::string code;
+        const std::vector<std::vector<float>> found = orbits(iterations, chunk, 1, &code);
+        for (std::size_t k = 0; k < iterations.size(); ++k)
+            EXPECT_EQ(found[k], plain_orbits(iterations[k])) << iterations[k] << " iterations in chunks of " << chunk;
+        EXPECT_EQ(code.find("tw_"), std::string::npos);
     }
 }
 
 TEST(DeviceThreads, ADeadElementDoesNotEndItsNeighbours) {
     for (const int elements : {2, 3}) {
         std::string code;
-        EXPECT_EQ(orbits(40, 4, elements, &code), plain_orbits(40)) << elements << " elements a thread";
+        EXPECT_EQ(orbits({40}, 4, elements, &code)[0], plain_orbits(40)) << elements << " elements a thread";
     }
 }
 
-/// sqrt(x) where x is large, x where it is not; the first is the rare path.
-std::vector<float> roots(const std::vector<float>& values, int elements, bool in_place, std::string* code) {
-    const int size = static_cast<int>(values.size());
+/// sqrt(x) where x is large, x where it is not; the first is the rare path. Of each of `inputs`.
+std::vector<std::vector<float>> roots(const std::vector<std::vector<float>>& inputs, int elements, bool in_place,
+                                      std::string* code) {
     Var i{"i"}, io{"io"}, ii{"ii"}, it{"thread"}, ie{"ie"};
     ImageParam x(Float(32), 1, "x");
     Func out{"out"};
@@ -149,11 +152,16 @@ std::vector<float> roots(const std::vector<float>& values, int elements, bool in
     if (in_place) spread(out.update());
     Pipeline pipeline(out);
     add_device_passes(pipeline, code);
-    Buffer<float> in(size), result(size);
-    std::copy(values.begin(), values.end(), in.begin());
-    x.set(in);
-    pipeline.realize(result, host());
-    return {result.begin(), result.end()};
+    std::vector<std::vector<float>> results;
+    for (const std::vector<float>& values : inputs) { // compiled once for all of them
+        const int size = static_cast<int>(values.size());
+        Buffer<float> in(size), result(size);
+        std::copy(values.begin(), values.end(), in.begin());
+        x.set(in);
+        pipeline.realize(result, host());
+        results.emplace_back(result.begin(), result.end());
+    }
+    return results;
 }
 
 std::vector<float> some_values(int size) {
@@ -174,17 +182,19 @@ void expect_same(const std::vector<float>& found, const std::function<float(floa
 }
 
 TEST(DeviceThreads, RarePathsAreFoundWhereverTheyAre) {
-    for (const int size : {1, 3, 4, 15, 16, 17, 64, 101}) {
-        for (const int elements : {1, 2, 4}) {
-            std::string code;
-            const std::vector<float> values = some_values(size);
-            const auto wanted = [](float v) { return (v > 2 ? std::sqrt(v) : v) + 1.0f; };
-            expect_same(roots(values, elements, false, &code), wanted, values);
-            EXPECT_EQ(code.find("tw_"), std::string::npos);
-            // A thread with several elements looks for rare values once, for all of them together.
-            if (elements > 1) {
-                EXPECT_GT(count(code, "is_rare"), 0U) << code;
-            }
+    std::vector<std::vector<float>> inputs;
+    for (const int size : {1, 3, 4, 15, 16, 17, 64, 101})
+        inputs.push_back(some_values(size));
+    const auto wanted = [](float v) { return (v > 2 ? std::sqrt(v) : v) + 1.0f; };
+    for (const int elements : {1, 2, 4}) {
+        std::string code;
+        const std::vector<std::vector<float>> found = roots(inputs, elements, false, &code);
+        for (std::size_t k = 0; k < inputs.size(); ++k)
+            expect_same(found[k], wanted, inputs[k]);
+        EXPECT_EQ(code.find("tw_"), std::string::npos);
+        // A thread with several elements looks for rare values once, for all of them together.
+        if (elements > 1) {
+            EXPECT_GT(count(code, "is_rare"), 0U) << code;
         }
     }
 }
@@ -224,15 +234,15 @@ TEST(DeviceThreads, WhatTheLastBlockAloneDoesIsNoElement) {
 }
 
 TEST(DeviceThreads, WhatReadsItsOwnResultIsNotDoneAgain) {
-    for (const int size : {1, 16, 101}) {
-        std::string code;
-        const std::vector<float> values = some_values(size);
-        const auto wanted = [](float v) {
-            const float first = (v > 2 ? std::sqrt(v) : v) + 1.0f;
-            return first + (first > 9 ? -first : first);
-        };
-        expect_same(roots(values, 4, true, &code), wanted, values);
-    }
+    const auto wanted = [](float v) {
+        const float first = (v > 2 ? std::sqrt(v) : v) + 1.0f;
+        return first + (first > 9 ? -first : first);
+    };
+    const std::vector<std::vector<float>> inputs{some_values(1), some_values(16), some_values(101)};
+    std::string code;
+    const std::vector<std::vector<float>> found = roots(inputs, 4, true, &code);
+    for (std::size_t k = 0; k < inputs.size(); ++k)
+        expect_same(found[k], wanted, inputs[k]);
 }
 
 } // namespace

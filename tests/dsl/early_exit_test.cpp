@@ -34,32 +34,43 @@ struct Orbit {
 
 using Schedule = std::function<void(Orbit&)>;
 
-std::vector<float> run(bool marked, const Schedule& schedule, int iterations, std::string* lowered = nullptr) {
-    Orbit orbit(marked);
-    schedule(orbit);
-    orbit.iterations.set(iterations);
-    Pipeline pipeline(orbit.out);
-    add_passes(pipeline, false);
-    Target target = get_jit_target_from_environment().with_feature(Target::StrictFloat);
-    Buffer<float> a(117, 31);
-    Buffer<float> b(117, 31);
-    Buffer<int> n(117, 31);
-    pipeline.realize({a, b, n}, target);
-    if (lowered != nullptr) {
-        std::ostringstream text;
-        text << pipeline.compile_to_module({orbit.iterations}, "orbit", target);
-        *lowered = text.str();
+/// An orbit with its schedule, compiled once for any number of iterations.
+class Compiled {
+  public:
+    Compiled(bool marked, const Schedule& schedule) : orbit_(marked) {
+        schedule(orbit_);
+        pipeline_ = Pipeline(orbit_.out);
+        add_passes(pipeline_, false);
     }
-    std::vector<float> result;
-    for (int y = 0; y < 31; ++y) {
-        for (int x = 0; x < 117; ++x) {
-            result.push_back(a(x, y));
-            result.push_back(b(x, y));
-            result.push_back(static_cast<float>(n(x, y)));
+
+    std::vector<float> run(int iterations) {
+        orbit_.iterations.set(iterations);
+        Buffer<float> a(117, 31);
+        Buffer<float> b(117, 31);
+        Buffer<int> n(117, 31);
+        pipeline_.realize({a, b, n}, target_);
+        std::vector<float> result;
+        for (int y = 0; y < 31; ++y) {
+            for (int x = 0; x < 117; ++x) {
+                result.push_back(a(x, y));
+                result.push_back(b(x, y));
+                result.push_back(static_cast<float>(n(x, y)));
+            }
         }
+        return result;
     }
-    return result;
-}
+
+    std::string lowered() {
+        std::ostringstream text;
+        text << pipeline_.compile_to_module({orbit_.iterations}, "orbit", target_);
+        return text.str();
+    }
+
+  private:
+    Orbit orbit_;
+    Pipeline pipeline_;
+    Target target_ = get_jit_target_from_environment().with_feature(Target::StrictFloat);
+};
 
 void expect_same(const std::vector<float>& got, const std::vector<float>& expected) {
     ASSERT_EQ(got.size(), expected.size());
@@ -97,27 +108,26 @@ TEST(EarlyExit, GivesTheBitsOfAllIterations) {
             o.state.update().split(o.t, to, ti, 4).reorder(o.j, ti, o.i, to).vectorize(o.j, 16).unroll(o.i).unroll(ti);
         },
     };
+    Compiled plain(false, schedules[0]);
     for (std::size_t k = 0; k < schedules.size(); ++k) {
         SCOPED_TRACE(k);
-        for (const int iterations : {0, 1, 23, 163}) {
+        Compiled marked(true, schedules[k]);
+        std::vector<int> tried{0, 1, 23, 163};
+        if (k == 4) tried.push_back(10007); // more than one block of each level
+        for (const int iterations : tried) {
             SCOPED_TRACE(iterations);
-            expect_same(run(true, schedules[k], iterations), run(false, schedules[0], iterations));
+            expect_same(marked.run(iterations), plain.run(iterations));
         }
     }
-    // More than one block of each level.
-    expect_same(run(true, schedules[4], 10007), run(false, schedules[0], 10007));
 }
 
 TEST(EarlyExit, LeavesBlocksOfVisitsAndNoMarker) {
-    std::string lowered;
-    run(
-        true, [](Orbit& o) { o.state.compute_at(o.out, o.j); }, 5, &lowered);
-    EXPECT_EQ(lowered.find("tw_alive"), std::string::npos);
-    EXPECT_NE(lowered.find(".block1024"), std::string::npos);
-    EXPECT_NE(lowered.find(".block32"), std::string::npos);
-    run(
-        false, [](Orbit& o) { o.state.compute_at(o.out, o.j); }, 5, &lowered);
-    EXPECT_EQ(lowered.find(".block"), std::string::npos);
+    const auto by_element = [](Orbit& o) { o.state.compute_at(o.out, o.j); };
+    const std::string marked = Compiled(true, by_element).lowered();
+    EXPECT_EQ(marked.find("tw_alive"), std::string::npos);
+    EXPECT_NE(marked.find(".block1024"), std::string::npos);
+    EXPECT_NE(marked.find(".block32"), std::string::npos);
+    EXPECT_EQ(Compiled(false, by_element).lowered().find(".block"), std::string::npos);
 }
 
 } // namespace

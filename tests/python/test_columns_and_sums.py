@@ -124,7 +124,7 @@ def numbers(shape: tuple[int, ...], dtype: str, seed: int) -> np.ndarray:
     return (rng.standard_normal(shape) * 4).astype(dtype)
 
 
-@settings(max_examples=examples(25), deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(
     st.sampled_from(FORMS),
     st.tuples(st.sampled_from([1, 2, 3, 7, 8, 9, 16, 17, 31, 40]), st.sampled_from([1, 2, 3, 8, 13])),

@@ -232,7 +232,7 @@ def test_sums_and_products(dtype: Any) -> None:
                 np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance)
 
 
-@settings(max_examples=examples(8), deadline=None)
+@settings(max_examples=examples(5), deadline=None)
 @given(
     st.sampled_from(DTYPES),
     st.sampled_from([(5,), (1, 4), (3, 5), (7, 33), (2, 3, 4)]),
@@ -247,7 +247,7 @@ def test_norms_of_vectors(dtype: Any, shape: Any, nasty: float, order: Any, seed
     like_numpy(f, numbers(dtype, shape, seed, nasty))
 
 
-@settings(max_examples=examples(8), deadline=None)
+@settings(max_examples=examples(5), deadline=None)
 @given(
     st.sampled_from(DTYPES),
     st.sampled_from([(1, 4), (3, 5), (9, 33)]),
@@ -384,7 +384,7 @@ def expressions(draw: Any) -> str:
     return "\n".join([*lines, f"    return ({', '.join(results)},)"])
 
 
-@settings(max_examples=examples(10), deadline=None)
+@settings(max_examples=examples(6), deadline=None)
 @given(expressions(), st.sampled_from(DTYPES), st.sampled_from([0.0, 0.3]), st.integers(2, 20))
 def test_random_expressions(source: str, dtype: Any, nasty: float, n: int) -> None:
     real = np.float32 if dtype is np.complex64 else np.float64

@@ -152,7 +152,7 @@ def programs(draw: Any) -> str:
     )
 
 
-@settings(deadline=None, database=None, max_examples=examples(10), suppress_health_check=list(HealthCheck))
+@settings(deadline=None, database=None, max_examples=examples(6), suppress_health_check=list(HealthCheck))
 @given(programs(), st.integers(6, 13), st.integers(6, 13))
 def test_random_loops(source: str, rows: int, columns: int) -> None:
     function = function_of(source)

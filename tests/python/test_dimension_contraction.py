@@ -143,7 +143,7 @@ def programs(draw: Any) -> str:
     return "\n".join([*lines, "    return out", ""])
 
 
-@settings(deadline=None, database=None, max_examples=examples(10), suppress_health_check=list(HealthCheck))
+@settings(deadline=None, database=None, max_examples=examples(6), suppress_health_check=list(HealthCheck))
 @given(programs(), st.sampled_from([(5, 4), (6, 9), (11, 16)]))
 def test_random_programs(source: str, shape: tuple[int, int]) -> None:
     function = function_of(source)

@@ -291,10 +291,9 @@ def test_ctrl_c_ends_a_loop_that_never_ends(doubled, objects, extent):
     jit = Jit("doubled", parameters("A"))
     jit.add(ENDLESS, objects)
     for f in (doubled, jit):
-        timer, start = interrupt_soon(), time.monotonic()
+        timer = interrupt_soon()
         with pytest.raises(KeyboardInterrupt):
             f(a)
-        assert time.monotonic() - start < 30
         timer.join()
     assert jit.misses == 0
     assert _face.pool_info()["live_bytes"] == live

@@ -190,6 +190,29 @@ def test_a_default_schedule_that_fails_leaves_the_call_to_numpy(monkeypatch, cap
             strict(X)
 
 
+def test_an_error_of_the_library_of_cpp_leaves_the_call_to_numpy(monkeypatch, caplog):
+    from tilewright import builder
+
+    native, tries = builder.compiler(), []
+
+    class Failing:
+        def __getattr__(self, name):
+            return getattr(native, name)
+
+        def default_schedule(self, *_, **__):
+            tries.append(1)
+            raise IndexError("map::at")
+
+    monkeypatch.setattr(builder, "compiler", Failing)
+    monkeypatch.setenv("TILEWRIGHT_CACHE", "off")
+    plain = tilewright.jit(lambda x: x * 3.0 + 0.625)
+    for _ in range(3):
+        assert np.array_equal(plain(X), X * 3.0 + 0.625)
+    assert len(tries) == 1 and "IndexError: map::at. Please report it." in caplog.text
+    with pytest.raises(tilewright.InternalError, match=r"IndexError: map::at\. Please report it"):
+        tilewright.jit(lambda x: x * 3.0 + 0.75, strict=True)(X)
+
+
 def test_every_second_element_from_behind_and_a_join():
     """The slice's length has a quotient, which the question whether it may begin behind its array did not read."""
 

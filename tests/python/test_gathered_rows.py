@@ -83,7 +83,7 @@ def sparse(rng: np.random.Generator, sizes: tuple[int, int, int], kind: str, dty
     return limits.astype(dtype), columns.astype(dtype)
 
 
-@settings(max_examples=examples(20), deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 @given(
     st.tuples(st.integers(1, 90), st.sampled_from([0, 1, 2, 7, 64, 400, 2000]), st.sampled_from([1, 2, 31, 120])),
     st.sampled_from(["plain", "plain", "down", "outside"]),
@@ -99,7 +99,7 @@ def test_sparse_rows(sizes: tuple[int, int, int], kind: str, dtype: str, seed: i
     same(sums_of_gathered, (rng.standard_normal(rows), limits, columns, x), exact=False)
 
 
-@settings(max_examples=examples(12), deadline=None)
+@settings(max_examples=examples(8), deadline=None)
 @given(
     st.integers(0, 40),
     st.integers(1, 9),

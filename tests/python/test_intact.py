@@ -99,7 +99,7 @@ def test_a_file_that_is_not_there_or_no_file_is_refused(module, tmp_path):
             cwd=folder,
             capture_output=True,
             text=True,
-            timeout=30,
+            timeout=300,  # a module that waits for the fifo waits for ever
         )
         expected = f"ImportError: {path}: {reason}. Copy the module here again, or export it again."
         assert done.stderr.splitlines()[-1] == expected

@@ -916,6 +916,34 @@ def test_a_bound_method_is_called_as_pythons_is():
     assert gone() is None
 
 
+def test_the_method_of_an_object_is_compiled_for_that_object():
+    class Model:
+        bias = 1.0
+
+        def __init__(self, scale):
+            self.scale = scale
+
+        def predict(self, x, *, shift=0.0):
+            return x * self.scale + self.bias + shift
+
+        @classmethod
+        def moved(cls, x):
+            return x + cls.bias
+
+    model, x = Model(2.0), points(50)
+    for jit in (tilewright.jit, tilewright.jit(strict=True)):
+        predict = jit(model.predict)
+        assert isinstance(predict, types.MethodType) and predict.__self__ is model
+        for shift in (0.0, 0.5):
+            same(predict(x, shift=shift), Model.predict(model, x, shift=shift))
+        model.scale += 1.0
+        same(predict(x), Model.predict(model, x))
+        same(jit(Model.moved)(x), x + 1.0)
+        assert "predict(" in predict.explain() and predict.for_args(x) is not None
+        same(jit(predict)(x), Model.predict(model, x))
+    assert not isinstance(Model.__dict__["predict"], type(tilewright.jit(affine)))
+
+
 def test_a_bound_method_costs_no_python():
     class Filter:
         @tilewright.jit

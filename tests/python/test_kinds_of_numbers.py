@@ -220,3 +220,42 @@ def test_an_element_is_an_index_where_it_is_an_integer():
         assert compiled(c, x) == picked(c, x)
     with pytest.raises(TypeError, match="cannot be interpreted as an integer"):
         compiled(np.array([2.0]), x)
+
+
+def clamp(value: Any, low: Any, high: Any) -> Any:
+    if value > high:
+        return high
+    return low if value < low else value
+
+
+def controlled(x: Any, k: float) -> Any:
+    out, total = np.zeros(len(x)), 0.0
+    for i in range(len(x)):
+        power = clamp(float(x[i]) * k, 0, 3)  # an int at the limits
+        total = (
+            total + 1.5 * power + power / 0.5 + 2.5 / (power + 1.5) + power % 0.75 + 7.0 // (power + 0.1) + power**2.0
+        )
+        out[i] = power * -1.5
+    return total, out, np.signbit(out)
+
+
+def divided(x: Any, k: float) -> Any:
+    total = 0.0
+    for i in range(len(x)):
+        total += k / clamp(float(x[i]), 0, 3)
+    return total
+
+
+def test_a_float_beside_an_int_or_float_makes_a_float() -> None:
+    x = np.tile([-0.5, 0.25, 5.0, 1.0, -0.0, 0.0, 3.0, 2.9, -7.0, 0.1], 8)
+    compiled = tilewright.jit(controlled, strict=True)
+    for k in (1.0, 0.3, -2.0):
+        mine, wanted = compiled(x, k), controlled(x, k)
+        assert type(mine[0]) is float
+        assert mine[0] == wanted[0]
+        np.testing.assert_array_equal(mine[1], wanted[1])
+        np.testing.assert_array_equal(mine[2], wanted[2])
+    quotient = tilewright.jit(divided, strict=True)
+    assert quotient(np.abs(x) + 0.1, 2.0) == divided(np.abs(x) + 0.1, 2.0)
+    with pytest.raises(ZeroDivisionError):
+        quotient(x, 2.0)

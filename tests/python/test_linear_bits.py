@@ -162,7 +162,7 @@ def steps(draw: Any) -> str:
     return text + after
 
 
-@settings(deadline=None, database=None, max_examples=examples(20), suppress_health_check=list(HealthCheck))
+@settings(deadline=None, database=None, max_examples=examples(12), suppress_health_check=list(HealthCheck))
 @given(
     st.lists(steps(), min_size=1, max_size=9), st.integers(-(2**33), 2**33), st.integers(1, 40), st.integers(0, 2**32)
 )

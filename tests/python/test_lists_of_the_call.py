@@ -219,6 +219,34 @@ def test_kinds_of_items(function: Any, values: list[Any], recwarn: pytest.Warnin
         assert agree(got, expected), f"{got}\nis not\n{expected}"
 
 
+def by_a_scalar(x, values):
+    return x[1] * values
+
+
+def by_a_sum_in_place(x, values):
+    y = x.sum()
+    y *= values
+    return y
+
+
+def by_an_integer(x, values):
+    return np.asarray((x > 0).sum() * values)
+
+
+@pytest.mark.parametrize("function", [by_a_scalar, by_a_sum_in_place, by_an_integer])
+def test_numpys_scalars_repeat_them_or_raise(function: Any, recwarn: pytest.WarningsRecorder) -> None:
+    def outcome(call: Any, x: Any, values: list[Any]) -> Any:
+        try:
+            return call(x, values)
+        except TypeError as error:
+            return str(error)
+
+    for x in (X, X.astype(np.float32), X.astype(int), X > 1):
+        compiled = tilewright.jit(function)
+        for values in ([0.5] * 80, [0.5] * 80, list(range(90)), [[1.0, 2.0]] * 70, [0.5]):
+            assert agree(outcome(compiled, x, values), outcome(function, x, values))
+
+
 class Network:
     def __init__(self, edges: Any) -> None:
         self.edges = edges

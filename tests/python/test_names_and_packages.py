@@ -18,7 +18,7 @@ def autotune(*arguments, cwd):
     environment = {**os.environ, "XDG_DATA_HOME": str(cwd / "data"), "XDG_CACHE_HOME": str(cwd / "cache")}
     return subprocess.run(
         [sys.executable, "-m", "tilewright", *arguments],
-        cwd=cwd, env=environment, capture_output=True, text=True, timeout=60, check=False,
+        cwd=cwd, env=environment, capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
 
 

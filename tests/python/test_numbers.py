@@ -77,7 +77,7 @@ def made(expression: str, parameters: str = "x", **names: Any) -> Any:
     return function
 
 
-some = settings(max_examples=examples(20), deadline=None, derandomize=True)
+some = settings(max_examples=examples(12), deadline=None, derandomize=True)
 X = np.linspace(-3.0, 4.0, 700)
 NUMBERS = [
     2 - 3j, 3, -4, 2.5, -0.0, 0.0, True, math.inf, math.nan, complex(math.nan, math.inf), np.float32(1.5), np.int8(-3),

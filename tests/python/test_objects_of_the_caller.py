@@ -534,7 +534,7 @@ def test_arrays_that_regions_write(name, args) -> None:
     with pytest.raises(
         TraceError, match="changing self in a loop or branch of the run; objects of the class Guarded are"
     ):
-        tilewright.jit(getattr(Network, name), strict=True)(Guarded(), *args)
+        tilewright.jit(getattr(Network, name)).for_args(Guarded(), *args)
 
 
 class WithWords:

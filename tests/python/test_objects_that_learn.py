@@ -133,6 +133,27 @@ class Adam:
             params[k] -= self.lr * mh / (np.sqrt(vh) + 1e-8)
 
 
+class Bandit:
+    """Its draws read tables, which the trace comes across in a loop; that loop begins anew for each attribute that it sets."""
+
+    def __init__(self):
+        self.rng = np.random.default_rng(3)
+        self.values, self.counts, self.time = np.zeros(4), np.zeros(4), 0
+
+    def step(self, action):
+        reward = self.rng.standard_normal() + action
+        self.time += 1
+        self.counts[action] += 1
+        self.values[action] += 0.1 * (reward - self.values[action])
+        return reward
+
+    def play(self, times):
+        rewards = np.zeros(times)
+        for t in range(times):
+            rewards[t] = self.step(np.argmax(self.values) if t > 4 else t % 4)
+        return rewards
+
+
 X = np.random.default_rng(1).normal(size=(60, 5))
 
 
@@ -148,6 +169,7 @@ def params():
         (PCA.fit, lambda: (PCA(2), X)),
         (MLP.train_step, lambda: (MLP([5, 4, 2]), X, np.tanh(X[:, :2]))),
         (Ising.sweep, lambda: (Ising(6), 0.4)),
+        (Bandit.play, lambda: (Bandit(), 100)),
         (Adam.step, lambda: (Adam(), params(), {name: one + 1.0 for name, one in params().items()})),
     ],
 )

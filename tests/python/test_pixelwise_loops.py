@@ -312,7 +312,7 @@ def random_loop(draw: Any) -> tuple[str, list[Any]]:
     return "\n".join(lines), args
 
 
-@settings(max_examples=examples(10), deadline=None)
+@settings(max_examples=examples(6), deadline=None)
 @given(random_loop())
 def test_random_pixelwise_loops_answer_as_numpy(made: tuple[str, list[Any]]) -> None:
     source, args = made

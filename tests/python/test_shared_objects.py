@@ -21,11 +21,11 @@ def with_sorts(x):
     return (a - b).sum(), np.sort(b * a, axis=1) - x.max(axis=0)
 
 
-def made(function, *args, assembly=False, schedule=None):
+def made(function, *args, assembly=False, schedule=None, threads=1):
     specialization = tilewright.jit(function).for_args(*args)
     request = specialization.request(specialization.example)
     text = default_schedule(request) if schedule is None else schedule(default_schedule(request))
-    return compiler().build(request.program, request.options(), text, request.isa, assembly=assembly)
+    return compiler().build(request.program, request.options(), text, request.isa, assembly=assembly, threads=threads)
 
 
 def test_one_object_serves_all_kernels():
@@ -85,3 +85,45 @@ def test_an_exported_module_has_one_object_for_each_version(tmp_path):
     compiled.export(tmp_path / "sorted_tuned")
     objects = sorted(path.name for path in (tmp_path / "sorted_tuned").rglob("*.o"))
     assert objects and all(name.startswith("with_sorts_k0.") for name in objects)
+
+
+def calls_of(build):
+    return re.findall(r'call (\w+) in "(\w+)"', build["plan"])
+
+
+def test_kernels_of_one_code_are_compiled_once():
+    def layers(x):
+        a = np.sort(np.tanh(x) * 2.0 + 1.0, axis=1)
+        b = np.sort(np.tanh(a) * 2.0 + 1.0, axis=1)
+        return np.sort(np.tanh(b) * 2.0 + 1.0, axis=1)  # as the one before; the first one reads an argument
+
+    def unlike(x):
+        a = np.sort(x + 0.0, axis=1)
+        b = np.sort(a + -0.0, axis=1)  # another sum where a is -0.0
+        return np.sort(b * 2.0, axis=1) + x
+
+    build = made(layers, X)
+    assert [symbol for symbol, _ in calls_of(build)] == ["layers_k0", "layers_k1", "layers_k1"]
+    assert b"layers_k2_argv\0" not in build["kernels"][0]["object"]
+    symbols = [symbol for symbol, _ in calls_of(made(unlike, X))]
+    assert len(set(symbols)) == len(symbols)
+    for function in (layers, unlike):
+        for x in (X, X[::-1], X - 0.5, np.asfortranarray(X), 0.0 * X, -0.0 * X, X[:1], X[:0]):
+            assert agree(tilewright.jit(function)(x), function(x), bits=False)
+
+
+def test_large_builds_are_compiled_by_several_threads():
+    """Into some objects, which are the same with any number of threads."""
+
+    def rounds(x):
+        for k in range(1, 7):
+            a = np.sort(np.exp(-x * x) + np.sin(x + k) - np.cos(k * x), axis=1)
+            x = (a * k).cumsum(axis=0) / 100 - a.mean(axis=1)[:, None]
+        return x
+
+    alone = made(rounds, X)
+    assert alone == made(rounds, X, threads=16)
+    objects = [kernel["name"] for kernel in alone["kernels"] if kernel["object"]]
+    assert 1 < len(objects) < len(alone["kernels"])
+    assert {place for _, place in calls_of(alone)} == set(objects)
+    assert agree(tilewright.jit(rounds)(X), rounds(X), bits=False)

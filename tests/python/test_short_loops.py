@@ -159,3 +159,25 @@ def test_loops_over_many_numbers_that_are_known(function: Callable[..., Any], ro
     compiled = check(function, LIST_X, rounds)
     loops = [line for line in compiled.explain().splitlines() if ": for " in line and "range(0, 80, 1)" in line]
     assert bool(loops) == (function in (springs, changed_between))
+
+
+def noise_by_level(x, levels, seed):
+    rng = np.random.default_rng(seed)
+    found = []
+    for level in levels:
+        noisy = x + 10 ** (-level / 20) * rng.standard_normal(x.size)
+        found.append(np.cumsum(np.abs(np.sort(noisy)))[-1] + np.sort(noisy * level)[0] / level)
+    return np.array(found), level
+
+
+@pytest.mark.parametrize("levels", [[5, 10, 15, 20, 25], [0.5, 1.0, 2.5, 3.0], [3, 4.5, 5]])
+def test_numbers_of_the_call_of_which_much_comes_stay_a_loop(
+    levels: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trace_limits, "MAX_UNROLLED_KERNELS", 0)
+    monkeypatch.setattr(trace_limits, "LEAST_OF_KERNEL", 2)
+    compiled = check(noise_by_level, LIST_X, levels, 3, bits=False)
+    loops = [
+        line for line in compiled.explain().splitlines() if ": for " in line and f"range(0, {len(levels)}, 1)" in line
+    ]
+    assert bool(loops) == (len({type(level) for level in levels}) == 1)

@@ -19,7 +19,7 @@ from tilewright.native import compiler
 
 pytestmark = pytest.mark.compile
 
-SETTINGS = settings(max_examples=examples(20), deadline=None)
+SETTINGS = settings(max_examples=examples(12), deadline=None)
 CONTRACTS = ["numpy", "reproducible", "fast"]
 
 

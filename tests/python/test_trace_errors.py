@@ -178,7 +178,7 @@ EXPECTED: dict[str, tuple[str, str, str]] = {
     "remembers": (
         "trace_helpers.py",
         "remember",
-        "self.history.append() on something outside of the function; it would happen only once, while "
+        "self.history.insert() on something outside of the function; it would happen only once, while "
         "tracing. Return the value, and collect it at the caller.",
     ),
     "changes": (
@@ -283,7 +283,7 @@ EXPECTED: dict[str, tuple[str, str, str]] = {
     "calls_super": (
         "trace_refused.py",
         "predict",
-        "super(); inherited methods are not followed through it. Call the method of the class by name.",
+        "super().twice; only methods are followed through it. Call it by name.",
     ),
     "waits": (
         "trace_refused.py",

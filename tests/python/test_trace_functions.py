@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import enum
 import functools
+import inspect
 import math
 import re
 import sys
@@ -28,6 +29,7 @@ pytestmark = pytest.mark.fast
 X = np.arange(12.0).reshape(4, 3) / 7
 Y = np.linspace(-2, 2, 7)
 GLOBAL_SCALE = 3
+GLOBAL_SCALES = {"wide": 2.5}
 GLOBAL_ARRAY = np.array([1.0, -1.0, 0.5])
 
 
@@ -155,6 +157,39 @@ def test_methods_read_attributes_as_scalars_and_hidden_arrays() -> None:
     np.testing.assert_array_equal(run_program(traced, (Y,)), model.predict(Y))
 
 
+class Guarded(trace_helpers.Model):
+    def __setattr__(self, name: str, value: Any) -> None:  # no object of the trace's own can stand for one
+        object.__setattr__(self, name, value)
+
+    def predict(self, x: Any) -> Any:
+        return super().predict(x) * 2
+
+
+def test_inherited_methods_of_objects_are_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = Guarded(np.array([1.0, 2.0]), 0.5)
+    traced = check(model.predict, Y)
+    monkeypatch.setattr(trace_helpers.Model, "predict", lambda self, x: x - 1)
+    assert not traced.matches((Y,))
+    check(model.predict, Y)
+
+
+def test_what_an_object_holds_is_asked_of_it() -> None:
+    def f(x: Any, model: Any) -> Any:
+        if inspect.isclass(model) or inspect.isclass(x):
+            return x
+        fitted = [name for name in vars(model) if name.endswith("_")]
+        return x * len(fitted) + vars(model)["scale"]
+
+    model = types.SimpleNamespace(scale=2.0, coef_=1.0)
+    own = Config()
+    own.scale, own.mean_ = 3.0, 1.0  # type: ignore[attr-defined]
+    for one in (model, own):
+        traced = check(f, Y, one)
+        one.n_ = 3  # type: ignore[attr-defined]
+        assert not traced.matches((Y, one))
+        check(f, Y, one)
+
+
 class Mode(enum.Enum):
     ROWS = 0
     COLUMNS = 1
@@ -235,6 +270,48 @@ def test_parameters_of_every_kind() -> None:
     assert traced.matches((Y, 7.0), {"d": Y, "last": 3, "e": 0.5})
 
 
+def checked(given: dict[str, Any], names: tuple[str, ...]) -> None:
+    for name in names:
+        if not isinstance(given[name], (np.ndarray, float, bool)):
+            raise TypeError(f"{name} is of another type")
+
+
+def test_locals_are_followed_once() -> None:
+    def parameters(x: Any, scale: float = 2.0, *rest: Any, copy: bool = True) -> Any:
+        checked(locals(), ("x", "scale", "copy"))
+        y = x * scale
+        return y + 1
+
+    def before_a_change(x: Any) -> Any:
+        y = x + 1
+        seen = locals()
+        x = y * 2
+        seen["y"] = 3.0
+        return seen["x"], x, y, list(seen)
+
+    check(parameters, X, others=[(X, 3.0)])
+    check(before_a_change, X)
+
+    def twice(x: Any) -> Any:
+        first = locals()
+        y = x + 1
+        return y, locals() is first
+
+    def in_a_loop(x: Any) -> Any:
+        for _ in range(3):
+            x = x + len(locals())
+        return x
+
+    def of_a_branch(x: Any) -> Any:
+        if x.sum() > 0:
+            y = 1.0
+        return x, "y" in locals()
+
+    for function in (twice, in_a_loop, of_a_branch):
+        with pytest.raises(TraceError, match=r"locals\(\)"):
+            trace(function, (X,))
+
+
 def test_containers_of_arrays() -> None:
     def f(xs, table):
         first, *others = xs
@@ -262,6 +339,8 @@ def test_results_of_every_structure() -> None:
     assert re.search(r"return \(x, \w+, float\(a\)\)", traced.program_text)
     for untouched in (lambda x: x, lambda x: x[1:], lambda x: (x.T, x)):
         assert trace(untouched, (Y,)).fallback_reason == "it returns its arguments and computes nothing"
+    of_outside = trace(lambda x: (GLOBAL_SCALES["wide"], x), (Y,))
+    assert of_outside.fallback_reason == "it returns its arguments and computes nothing" and of_outside.untouched
     assert trace(lambda x: None, (Y,)).fallback_reason == "it returns None"
     assert trace(lambda x: x[1:] + 0, (Y,)).fallback_reason is None
     assert trace(lambda x: (x + 1, x * 2), (Y,)).fallback_reason is None

@@ -8,7 +8,6 @@ from __future__ import annotations
 import copy
 import signal
 import threading
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -350,10 +349,8 @@ def ends_at_a_signal(call: Callable[[], Any]) -> None:
     before = signal.signal(signal.SIGALRM, stop)
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.2)
-        start_s = time.monotonic()
         with pytest.raises(KeyboardInterrupt):
             call()
-        assert time.monotonic() - start_s < 30
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)

@@ -134,7 +134,7 @@ def compare(function: Callable[..., Any], make: Callable[[], tuple[Any, Any]]) -
             np.testing.assert_array_equal(ours, numpys)
 
 
-@settings(max_examples=examples(20), deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 @given(
     st.sampled_from(FUNCTIONS),
     st.sampled_from(DTYPES),

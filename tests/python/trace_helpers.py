@@ -39,7 +39,7 @@ class Model:
         return (x[:, None] * self.weights).sum(axis=1) * self.size
 
     def remember(self, x: Any) -> Any:
-        self.history.append(x)
+        self.history.insert(0, x)
         return x + 1
 
     def change(self, x: Any) -> Any:

@@ -1,6 +1,6 @@
 """What became of a corpus of programs at a commit: compared with what is written down, or with another commit.
 
-python tests/replay/replay.py check              this build against digests.txt: every third program (--all, or TILEWRIGHT_EXAMPLES: each)
+python tests/replay/replay.py check              this build against digests.txt: every fifth program (--all, or TILEWRIGHT_EXAMPLES: each)
 python tests/replay/replay.py accept             this build's digests are those of digests.txt from now on
 python tests/replay/replay.py compare [COMMIT]   this build against COMMIT (default: HEAD), as a readable difference
 python tests/replay/replay.py show NAME          everything that this build makes of one program
@@ -34,7 +34,7 @@ _DIGITS = 8
 _NONE = "-"  # a program that has not this station, or that is not lowered
 _KEPT_PER_FILE = 80  # so that no file of tests outweighs the others
 _LOWERED_EVERY = 8  # lowering takes nine tenths of the time: digests.txt has it of every eighth program
-_CHECKED_EVERY = 3  # in a run of all tests. No divisor of the eight, so that the same programs are lowered
+_CHECKED_EVERY = 5  # in a run of all tests. No divisor of the eight, so that the same programs are lowered
 
 Entry = dict[str, Any]
 Texts = dict[str, str]  # of an entry, by station

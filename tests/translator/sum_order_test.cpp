@@ -60,6 +60,20 @@ TEST(SumOrders, ANamedValueHasItsAxes) {
               (std::vector<SumOrder>{{.contiguous = true}, kNoRows}));
 }
 
+/// One sum for each axis, where lanes along the last one would hold a few elements each.
+TEST(SumOrders, AxesThatAreShortEachAreAddedUpOneByOne) {
+    const auto of_sizes = [](std::int64_t rows, std::int64_t columns) {
+        TranslateOptions options;
+        options.sizes_here = {{"x.0", rows}, {"x.1", columns}};
+        return orders("e: float64[x.0, x.1] = negative(x)\na: float64[] = sum(e) {axes=[0, 1]}\nreturn a\n", options);
+    };
+    const SumOrder along{.contiguous = true};
+    EXPECT_EQ(of_sizes(11, 11), (std::vector<SumOrder>{along, along}));
+    EXPECT_EQ(of_sizes(5, 5), (std::vector<SumOrder>{along})); // which together are short
+    EXPECT_EQ(of_sizes(11, 33), (std::vector<SumOrder>{along}));
+    EXPECT_EQ(of_sizes(40, 4), (std::vector<SumOrder>{along}));
+}
+
 TEST(SumOrders, WhatALoopReadsIsInMemory) {
     const std::string loop = "t: float64[x.1, x.0] = transpose(x) {axes=[1, 0]}\ne: float64[x.1, x.0] = negative(t)\n"
                              "r: float64[] = for i in range(0, n, 1) carry (r_2: float64[] = %0) {\n"

@@ -65,6 +65,9 @@ Program dimension_contraction(const Program& program);
 /// whole. No value changes.
 Program transposed_layout(const Program& program);
 
+/// Elements that may be summed one by one along the contiguous axis.
+inline constexpr std::int64_t kLongestSerialSum = 32;
+
 /// The order in which each reduction adds up, and whether a library makes a product, as an attribute (SumOrder). An
 /// array that another block computes, a loop or a branch leaves or an update writes lies in C order, an argument as its
 /// layout says, a view as its operand, an elementwise result as NumPy's (ir/element_order.h).

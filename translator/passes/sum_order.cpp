@@ -5,6 +5,7 @@
 #include <map>
 
 #include "translator/ir/attributes.h"
+#include "translator/ir/dtypes.h"
 #include "translator/ir/element_order.h"
 #include "translator/ir/size.h"
 #include "translator/ir/values.h"
@@ -29,6 +30,7 @@ class Orders {
         for (const auto& [name, type] : program.arrays)
             orders_[name] = {order_of(options_.layout(name), type), nullptr};
         rewrite<Order::inner_first>(program.body, [this](Operation& operation, Place& place) {
+            if (is_reduction(operation.op)) split_windows(operation, place);
             visit(operation, *place.blocks.back());
             return Fate::keeps;
         });
@@ -73,6 +75,38 @@ class Orders {
                                                               suits_library(operation, operands[1])});
         orders_[operation.result] = {element_order(operation, operands, is_stored(operation)),
                                      is_free(operation.op) ? nullptr : &block};
+    }
+
+    /// sum(x) {axes=[2, 3]} as sum(sum(x) {axes=[3]}) {axes=[2]}, where each axis is short and both together are not:
+    /// sums one by one, which run along the axes that stay, instead of lanes that hold a few elements of one axis each.
+    void split_windows(Operation& operation, Place& place) {
+        const std::string& dtype = operation.type.dtype;
+        if (!has_trait(operation.op, Trait::rounds) || find_dtype(dtype)->kind != DTypeKind::floating) return;
+        const Block& block = *place.blocks.back();
+        const auto is_short = [](std::int64_t count) { return count > 0 && count <= kLongestSerialSum; };
+        while (true) {
+            const std::vector<int> axes = reduced_axes(operation);
+            const auto [type, elements] = operand(operation.operands[0], block);
+            const SumOrder order = order_of_reduction(operation, elements);
+            if (!order.contiguous || order.joined == static_cast<int>(axes.size())) return;
+            std::int64_t count = 1;
+            for (const int axis : axes) {
+                const std::int64_t extent = here(type.shape[static_cast<std::size_t>(axis)]);
+                if (!is_short(extent)) return;
+                count *= extent;
+            }
+            if (is_short(count)) return;
+            Operation inner = operation;
+            inner.result = values_.names().value("%");
+            inner.type.shape = type.shape;
+            inner.type.shape.erase(inner.type.shape.begin() + axes.back());
+            inner.attributes.set(attr::axes, {axes.back()});
+            values_.declare(inner.result, inner.type);
+            visit(inner, block);
+            operation.operands[0] = inner.result;
+            operation.attributes.set(attr::axes, std::vector<int>(axes.begin(), axes.end() - 1));
+            place.out.push_back(std::move(inner));
+        }
     }
 
     static SumOrder order_of_reduction(const Operation& operation, const ElementOrder& operand) {

@@ -9,6 +9,7 @@
 #include "dsl/base/error.h"
 #include "dsl/base/halide_guard.h"
 #include "translator/loops/access.h"
+#include "translator/passes/passes.h"
 #include "translator/plan/groups.h"
 #include "translator/plan/plan_of_program.h"
 #include "translator/plan/steps.h"
@@ -115,7 +116,7 @@ class Builder {
         build_segment(brief, true, one_by_one);
         const Size longest = std::accumulate(lengths.begin() + 1, lengths.end(), lengths.front(),
                                              [](const Size& a, const Size& b) { return larger_of(a, b); });
-        const Size is_brief = Size::binary(Size::Op::le, longest, Size::integer(longest_serial_sum()));
+        const Size is_brief = Size::binary(Size::Op::le, longest, Size::integer(kLongestSerialSum));
         const bool admitted = one_by_one.in_one_function && !options_.device;
         return {{PlanStep{{.kind = runtime::StepKind::branch,
                            .arguments = {is_brief},

@@ -13,6 +13,7 @@
 #include "dsl/base/error.h"
 #include "dsl/passes/kernel_groups.h"
 #include "translator/ir/dtypes.h"
+#include "translator/passes/passes.h"
 #include "translator/plan/plan_of_program.h"
 #include "translator/stages/analysis.h"
 
@@ -308,7 +309,7 @@ void Groups::order_as_wavefront(const Wavefront& wavefront, InGroup& order, Plan
 
 double Groups::operations(const PlanStep& step) const {
     // Of lengths that only the data know, short ones are the usual ones: a guess at the middle would be far too long.
-    if (is_choice_by_size(step)) return static_cast<double>(longest_serial_sum());
+    if (is_choice_by_size(step)) return static_cast<double>(kLongestSerialSum);
     double sum = 0;
     if (step.kind == StepKind::call) {
         const int kernel = dsl::kernels_of({step}, context_.kernels).front();

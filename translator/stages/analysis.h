@@ -93,13 +93,10 @@ struct SegmentContext {
     const std::vector<Target>* targets = nullptr; ///< of the yields
     const std::vector<MovingSize>* moving = nullptr;
     FreshNames* names = nullptr; ///< of stages and buffers so far
-    /// Sums whose length changes from iteration to iteration run one by one: it is at most longest_serial_sum()
+    /// Sums whose length changes from iteration to iteration run one by one: it is at most kLongestSerialSum
     /// whenever this code runs.
     bool short_sums = false;
 };
-
-/// Elements that may be summed one by one along the contiguous axis.
-std::int64_t longest_serial_sum();
 
 /// Throws TranslateError.
 [[noreturn]] void refuse_unknown_variant(const Program& program, const std::string& name, const std::string& option);

@@ -12,7 +12,6 @@
 namespace tilewright::translator {
 namespace {
 
-constexpr std::int64_t kLargestSerial = 32;
 constexpr int kMostLevels = 4;
 constexpr std::int64_t kManyRows = 16384; ///< from here on rows in parallel are the default for few columns
 constexpr std::int64_t kFewColumns = 64;
@@ -38,10 +37,6 @@ std::int64_t power(std::int64_t base, int exponent) {
 }
 
 } // namespace
-
-std::int64_t longest_serial_sum() {
-    return kLargestSerial;
-}
 
 int lane_levels(const std::string& option) {
     return option == kNarrow || option.rfind("lanes", 0) == 0 ? option.back() - '0' : 0;
@@ -109,8 +104,8 @@ void Analysis::choose_reduction(const Operation& operation) {
     }
     std::vector<std::string> options;
     const std::string lanes = "lanes" + std::to_string(levels);
-    bool serial_is_accurate = !rounds || !shape.contiguous || (count >= 0 && count <= kLargestSerial);
-    if (shape.contiguous && !shape.axes.empty() && (count < 0 || count > kLargestSerial)) {
+    bool serial_is_accurate = !rounds || !shape.contiguous || (count >= 0 && count <= kLongestSerialSum);
+    if (shape.contiguous && !shape.axes.empty() && (count < 0 || count > kLongestSerialSum)) {
         const bool narrow = levels == 1 && !searches && length >= 0 && length <= block / kNarrower;
         if (narrow && length <= kLongestNarrow) options.push_back(kNarrow);
         options.push_back(lanes);
@@ -172,7 +167,7 @@ void Analysis::choose_reduction(const Operation& operation) {
         if (most_elements >= INT32_MAX || (size.is_constant() && size.constant() <= most_elements)) return;
         requirements_.push_back(size.text() + " <= " + std::to_string(most_elements));
     };
-    if (choice == "serial" && rounds && shape.contiguous && !shape.axes.empty()) require(whole, kLargestSerial);
+    if (choice == "serial" && rounds && shape.contiguous && !shape.axes.empty()) require(whole, kLongestSerialSum);
     const int chosen_levels = lane_levels(choice);
     if (chosen_levels > 0 && !(searches && chosen_levels == 2))
         require(most_length, power(lane_shape(operation).block(), chosen_levels));

@@ -47,6 +47,7 @@ from ..symbolic.stages import HandedAsList
 from ..symbolic.symbols import free_name
 from ..symbolic.tracer import Tracer
 from .generators import SymGenerator
+from .grown_lists import GrownList
 from .loaded import PATH as PATH_OF_MODULES
 from .loaded import LoadedModules
 from .pure import has_own_operators, is_generic_by_itself, is_named_tuple
@@ -460,9 +461,12 @@ class Inputs:
         return self._single(value, path, is_parameter) if made is None else made
 
     def _items(self, value: Any, path: Path, is_parameter: bool) -> Any:
+        if type(value) is list and path in self.tracer.set_objects:
+            return self._grown_list(value, path)
         if type(value) is list and (found := self.list_of_the_call(self, value, path)) is not None:
             self._guard(path, "type", list)
             self._remember(found, path)
+            self._hold(value, found, path)
             return found
         self._guard(path, "length", (type(value), len(value)))
         items = [self.make(part, (*path, ("item", k)), is_parameter) for k, part in enumerate(value)]
@@ -480,6 +484,24 @@ class Inputs:
                 self._refuse_one(value is one.original, path)
                 self._guard_another(path, one.path)
         self.held.append((value, made, path))
+
+    def is_held(self, made: Any) -> bool:
+        """Whether it stands for a list or a dict of the caller."""
+        return stand_in_of(self.tracer, made) is not None or any(one[1] is made for one in self.held)
+
+    def _grown_list(self, value: list[Any], path: Path) -> Any:
+        """A list to which the function appends: how long it is, and what is in it, is not asked."""
+        self._guard(path, "type", list)
+        self._refuse_one(any(one.original is value for one in self.tracer.stand_ins), path)
+        for other, _, where in self.held:
+            if type(other) is list:
+                self._refuse_one(other is value, where)
+                self._guard_another(where, path)
+        made = GrownList(self.tracer, path)
+        self._remember(made, path)
+        self._hold(value, made, path)
+        self.tracer.stand_ins.append(StandIn(self.tracer, path, value, made))
+        return made
 
     def set_container(self, made: Any) -> StandIn | None:
         """What gives the caller's list or dict its new items; None of others."""
@@ -683,6 +705,13 @@ class Inputs:
             self.by_path[key] = self._array(value, (key[0],), is_parameter=False)
         made: SymArray = self.by_path[key]
         return made
+
+    def restore_captured(self) -> None:
+        """What a run of a region that is not kept may have left in them: nobody writes into them."""
+        for array, _, path in self.originals.values():
+            argument = array.storage.argument
+            if path[0][0] == "constant" and argument is not None and argument.program_value is not None:
+                array.storage.value = argument.program_value
 
     def refuse_changed(self) -> None:
         """TraceError where an array of plain values was changed after its contents were taken: a view would see that."""

@@ -26,6 +26,7 @@ from . import numbers_of_run
 from .array_lists import ArrayList
 from .frame import InterpretedFunction
 from .generators import SymGenerator
+from .grown_lists import GrownList
 from .iterators import TracedIterator, traced_iterator
 from .object_operators import ObjectOperators
 from .pure import look_up
@@ -205,6 +206,20 @@ class Builtins(Part):
     def _isinstance(self, node: ast.Call, value: Any, kinds: Any) -> bool:
         return isinstance(self._stand_in(node, value), kinds)
 
+    def _isclass(self, node: ast.Call, value: Any) -> bool:
+        return self._isinstance(node, value, type)
+
+    def _vars(self, node: ast.Call, *owner: Any) -> Any:
+        if len(owner) == 1 and hasattr(self._stand_in(node, owner[0]), "__dict__"):
+            return self.get_attribute(node, owner[0], "__dict__")
+        return self._locals(node, *owner)
+
+    def _locals(self, node: ast.Call, *given: Any) -> Any:
+        held = None if given else self.frame.as_locals(node, self.tracer.blocks[-1])
+        if held is None:
+            raise self.refuse_effect(node, f"{ast.unparse(node.func)}()")
+        return held
+
     def _type(self, node: ast.Call, value: Any, *rest: Any) -> Any:
         return type(value, *rest) if rest else self.type_of(node, value)
 
@@ -248,7 +263,7 @@ class Builtins(Part):
             return value.hint
         if isinstance(value, SymRange):
             return range(0)
-        if isinstance(value, ArrayList):
+        if isinstance(value, (ArrayList, GrownList)):
             return []
         if isinstance(value, SymGenerator):
             return np.random.default_rng(0)
@@ -362,9 +377,9 @@ class Builtins(Part):
 _SPECIAL: dict[Any, str] = {
     len: "_len", range: "_range", isinstance: "_isinstance",
     type: "_type", getattr: "_getattr", hasattr: "_hasattr",
-    inspect.getattr_static: "_getattr_static", callable: "_callable", id: "_id", sum: "_sum", map: "_map", filter: "_filter",
+    vars: "_vars", locals: "_locals", inspect.isclass: "_isclass", inspect.getattr_static: "_getattr_static", callable: "_callable", id: "_id", sum: "_sum", map: "_map", filter: "_filter",
     sorted: "_sorted", zip: "_zip", enumerate: "_enumerate", reversed: "_reversed", functools.reduce: "_reduce",
     np.random.default_rng: "_default_rng", int: "_int", float: "_float", complex: "_complex", bool: "_bool", min: "_min", max: "_max",
 }  # fmt: skip
 HAND_ON_OBJECTS = (enumerate, zip, reversed, len)  # those that are in a container
-TAKE_OBJECTS = (isinstance, type, getattr, hasattr, callable, id, inspect.getattr_static)
+TAKE_OBJECTS = (isinstance, type, getattr, hasattr, callable, id, vars, inspect.isclass, inspect.getattr_static)

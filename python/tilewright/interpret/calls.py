@@ -25,19 +25,24 @@ from ..ops.reductions import reduce_ufunc
 from ..ops.seen_stages import seen_stage
 from ..outside_values import is_of_a_statement
 from ..pure_functions import is_pure, writes_arguments
+from ..symbolic.argument import is_passed
 from ..symbolic.arrays import SymArray
 from ..symbolic.compressed import Compressed
 from ..symbolic.graph import FLOAT64
 from ..symbolic.located import LEAVE_IT_OUT
 from ..symbolic.number import Symbolic, number_of_the_call, refuse_kinds
+from ..symbolic.refusals import FilledByLoop, SetsAttribute
 from ..symbolic.registry import FUNCTIONS
 from ..symbolic.run_numbers import RunScalar
 from ..symbolic.scalars import SymInt, SymScalar
+from ..symbolic.stages import ON_DEVICE
 from .array_lists import ArrayList, list_of
 from .builtin_calls import HAND_ON_OBJECTS, TAKE_OBJECTS, Builtins
 from .carried import MISSING
+from .closed import Closed
 from .frame import Frame, InterpretedFunction, parameters_of
 from .generators import SymGenerator
+from .grown_lists import GrownList
 from .inspected import SIGNATURES, tells_of, told
 from .iterators import TracedIterator, traced_iterator
 from .kept_objects import KeptObject
@@ -60,9 +65,10 @@ from .pure import (
     look_up,
     module_of,
 )
+from .set_objects import stand_in_of
 from .source import site_of, source_of
 from .staged_draws import DrawsAreStages, GeneratorMethod, StagedGenerator, draw_globally, made_here
-from .staged_lists import FILLING, FilledByLoop, StagedList
+from .staged_lists import FILLING, StagedList
 from .staged_texts import ArrayAsBytes, StagedText
 from .state import Part, State
 from .tables import get_of
@@ -149,6 +155,8 @@ class Calls(Part):
                 return self.call_function(applied, [function.function, function.otypes, args], {})
         if isinstance(function, GeneratorMethod):
             self._refuse_objects(node, args, kwargs)
+            if isinstance(function.generator, GrownList):
+                return self._append_to_the_callers(node, function.generator, *args, **kwargs)
             return function.generator.call(function.name, args, kwargs)
         if len(args) == 1 and not kwargs:
             _refuse_as_python(function, args[0])
@@ -171,7 +179,7 @@ class Calls(Part):
         if look_up(_MATH, function) and (computed := self._math(function, args, kwargs)) is not None:
             return computed
         if (what := look_up(EFFECTS, function)) is not None:
-            raise self._refuse_effect(node, what)
+            raise self.refuse_effect(node, what)
         if function is warnings.warn and self._inside_numpy():
             return None  # compiled code gives no warnings about numbers
         if isinstance(function, np.ufunc):
@@ -220,7 +228,7 @@ class Calls(Part):
         if tells_of(function, args) and not kwargs:
             return told(self.inputs, function, args[0])
         if module in EFFECT_MODULES:
-            raise self._refuse_effect(node, f"{function.__module__}.{getattr(function, '__name__', 'call')}()")
+            raise self.refuse_effect(node, f"{function.__module__}.{getattr(function, '__name__', 'call')}()")
         if isinstance(function, types.FunctionType):
             if module in MODULES and module in sys.stdlib_module_names:
                 return self._run(node, function, args, kwargs)
@@ -251,7 +259,7 @@ class Calls(Part):
             return self.call_function(self.inputs.of_class(type(function), "__call__"), [function, *args], kwargs)
         if not callable(function):
             raise TypeError(f"'{type(function).__name__}' object is not callable")
-        raise self._refuse_effect(node, f"{ast.unparse(node.func)}()")
+        raise self.refuse_effect(node, f"{ast.unparse(node.func)}()")
 
     def _call_stage(self, node: ast.Call, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """A pure function that Python calls between kernels; of what is known at the trace it is called there."""
@@ -316,6 +324,8 @@ class Calls(Part):
         bound_to = getattr(function, "__self__", None)
         if isinstance(bound_to, (list, dict, set, collections.deque)):
             if function.__name__ in MUTATORS:
+                if function.__name__ == "append":
+                    self._begin_with_grown(bound_to)
                 if type(bound_to) is list and function.__name__ in FILLING:
                     self._refuse_filling(node, bound_to)
                 self.refuse_in_region(node, bound_to, f"{ast.unparse(node.func)}()")
@@ -334,8 +344,32 @@ class Calls(Part):
                 return args[1] if found is MISSING else found
             return self._run(node, function, args, kwargs)
         if self.inputs.is_object(bound_to) or not is_pure_method(function, bound_to):
-            raise self._refuse_effect(node, f"{ast.unparse(node.func)}()")
+            raise self.refuse_effect(node, f"{ast.unparse(node.func)}()")
         return self._run(node, function, args, kwargs)
+
+    def _begin_with_grown(self, held: Any) -> None:
+        """Raises SetsAttribute for a list of the caller's arguments, to which one can append without a look at it."""
+        path, tracer = self.inputs.path_of(held), self.tracer
+        is_followed = tracer.checked is not None and tracer.untaken is not ON_DEVICE and not self.state.changes
+        if (
+            type(held) is list
+            and path is not None
+            and is_passed(path)
+            and is_followed
+            and path not in tracer.set_objects
+        ):
+            raise SetsAttribute(path, set())
+
+    def _append_to_the_callers(self, node: ast.Call, grown: GrownList, *items: Any, **named: Any) -> None:
+        [].append(*items, **named)  # or Python's own error
+        stand_in = stand_in_of(self.tracer, grown)
+        assert stand_in is not None
+        stand_in.is_set()
+        self.at(node)
+        is_in_region = bool(self.state.containers)
+        if is_in_region:
+            self.tracer.need_stand_ins(grown.path)
+        grown.append(items[0], self.frame, is_in_region)
 
     def _refuse_filling(self, node: ast.Call, held: list[Any]) -> None:
         """A list of the function's own that a loop of the run fills."""
@@ -378,14 +412,6 @@ class Calls(Part):
         keywords = made.keywords if isinstance(made, functools.partial) else {}
         return self.call(node, self.get_attribute(node, owner, name), args, dict(keywords))
 
-    def _refuse_effect(self, node: ast.Call, what: str) -> TraceError:
-        return self.error(
-            node,
-            f"{what} in {ast.unparse(node)[:80]}",
-            "it is a fallback statement: it must happen at every call, and a compiled function would never do it",
-            "Move it to the caller, or leave it out of the compiled function.",
-        )
-
     def _refuse_draw(self, node: ast.Call, source: Any) -> TraceError:
         bits = source if isinstance(source, np.random.BitGenerator) else getattr(source, "bit_generator", None)
         if bits is None:
@@ -409,7 +435,7 @@ class Calls(Part):
                 return self.call_function(function, args, kwargs)
             return call_numpy(self.tracer, function, args, kwargs)
         if not self._inside_numpy() and not is_pure_numpy(function):
-            raise self._refuse_effect(node, f"np.{function.__name__}()")
+            raise self.refuse_effect(node, f"np.{function.__name__}()")
         return self._run(node, function, args, kwargs)
 
     def _inside_numpy(self) -> bool:
@@ -419,7 +445,9 @@ class Calls(Part):
     # -- attributes ------------------------------------------------------------------------------------------
 
     def get_attribute(self, node: ast.AST, owner: Any, name: str) -> Any:
-        if isinstance(owner, KeptObject):
+        if isinstance(owner, GrownList) and name == "append":
+            return GeneratorMethod(owner, name)
+        if isinstance(owner, Closed):
             self.at(node)
             raise owner.refused()
         if isinstance(owner, (SymGenerator, StagedGenerator)):

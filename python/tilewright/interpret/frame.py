@@ -104,6 +104,9 @@ class ReadBehind(BaseException):
         self.needs = needs
 
 
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)  # whose variables are their own
+
+
 class Frame:
     """The variables of one running function."""
 
@@ -121,6 +124,7 @@ class Frame:
         self.entered: tuple[Any, Any] | None = None  # by which call in the source, and the function
         self.at_yield: Callable[[Any], None] | None = None  # of a context manager's generator
         self.tries = 0  # bodies of try statements that run
+        self.shows_locals = False  # locals() was called
         self.variables: dict[str, Any] = {}
         self.given: dict[str, Any] = {}  # the variables that it began with
         self.locals, self.nonlocals, self.globals = _scopes(node)
@@ -133,6 +137,21 @@ class Frame:
         frame.nonlocals = frame.locals  # of := alone
         frame.locals = frozenset(n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name))
         return frame
+
+    def as_locals(self, node: ast.Call, block: Any) -> dict[str, Any] | None:
+        """What locals() gives, at the node, in that block of the program; None where it is not followed: a function has one
+        dict, which its later calls write into, and which loops and branches would carry."""
+        code = None if self.function is None else self.function.__code__
+        if code is None or code.co_freevars or self.shows_locals or block is not self.block:
+            return None
+        body = self.node.body if isinstance(self.node.body, list) else []
+        if not any(item is node for item in inside(body, *DEFINITIONS, ast.Lambda, ast.ClassDef, *_COMPREHENSIONS)):
+            return None
+        set_ones = [name for name in (*code.co_varnames, *code.co_cellvars) if name in self.variables]
+        if any(isinstance(self.variables[name], Pending) for name in set_ones):
+            return None
+        self.shows_locals = True
+        return {name: self.variables[name] for name in set_ones}
 
     @contextmanager
     def trying(self) -> Iterator[None]:

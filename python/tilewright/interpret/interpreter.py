@@ -296,14 +296,17 @@ class Interpreter(Part):
                 return
             self.variables.refuse_plain(owner, key)
             stays = type(owner) in (list, dict) and _is_array_at(owner, key)  # which is written, and not the container
-            if not stays and not self.sets_items(owner, key):
-                self.refuse_outer(node, owner, f"changing {ast.unparse(target.value)} in place")
+            asked, is_own = f"changing {ast.unparse(target.value)} in place", self.is_own_item(owner, key)
+            if not stays and not is_own and not self.sets_items(owner, key):
+                self.refuse_outer(node, owner, asked)
             self.variables.refuse_traced_in_plain(node, owner, key, None)
             held = owner[key]
             value = self.evaluate(node.value)
             self.variables.refuse_traced_in_plain(node, owner, key, value)
             result = self.expressions.in_place(node.op, held, value)
-            if not stays or result is not held:
+            if is_own:
+                self.variables.set_own_item(node, owner, key, result, asked)
+            elif not stays or result is not held:
                 owner[key] = result
         else:
             owner = self.evaluate(target.value)

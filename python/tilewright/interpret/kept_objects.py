@@ -3,7 +3,7 @@ and does not look into."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from ..kinds_of_values import CONTAINERS
 from ..ops.stage_rows import Gives
 from ..symbolic.graph import INT64, Value
 from ..symbolic.stages import Raw, Stage
+from .closed import Closed
 from .generators import SymGenerator
 from .staged_draws import DrawsAreStages, StagedGenerator
 from .staged_lists import StagedList
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from ..symbolic.tracer import Tracer
 
 
-class KeptObject:
-    """Stands for one of them. Whatever asks for more than itself is refused."""
+class KeptObject(Closed):
+    """Stands for one of them."""
 
     def __init__(self, tracer: Tracer, kind: type, expression: str, called: Value) -> None:
         self.tracer, self.kind, self.expression, self.called = tracer, kind, expression, called
@@ -57,15 +58,6 @@ class KeptObject:
             f"looking into a {self.kind.__name__} that statements or a function gave which Python runs",
             "what is in it is known only when the compiled function runs",
         )
-
-    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
-        raise self.refused()
-
-    __len__ = __iter__ = __getitem__ = __setitem__ = __delitem__ = __contains__ = __bool__ = __call__ = _refuse
-    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __str__ = __format__ = _refuse  # type: ignore[assignment]
-    __add__ = __radd__ = __iadd__ = __mul__ = __rmul__ = __mod__ = __or__ = __ror__ = __and__ = __sub__ = _refuse
-    __array__ = __array_ufunc__ = __array_function__ = __index__ = __int__ = __float__ = _refuse
-    __hash__ = object.__hash__
 
 
 def handed(value: Any) -> Any:

@@ -14,7 +14,7 @@ from ..own_attributes import attributes_of, hold
 from ..symbolic.arrays import SymArray
 from ..symbolic.stages import ON_DEVICE
 from .carried import MISSING
-from .carried_attributes import AttributeNeeded, is_same, set_attribute
+from .carried_attributes import is_same, set_attribute
 from .frame import Pending
 from .pure import is_of_namedtuple
 from .set_objects import StandIn, begin_with_stand_in, can_be_stood_for, is_plain, own_ways_of, stand_in_of
@@ -131,13 +131,9 @@ class MadeObjects(Part):
             return
         if stand_in is not None:
             self._note_set(node, stand_in, value)
-        in_branch = False
-        for around, attributes in zip(self.state.containers[::-1], self.state.attributes[::-1], strict=True):
-            in_branch = in_branch or attributes is None
-            if id(owner) in around and attributes is not None and not attributes.carries(owner, node.attr):
-                if attributes.is_fixed or not is_plain or not attributes.may_add(owner, node.attr, in_branch):
-                    self.refuse_in_region(node, owner, f"assigning {ast.unparse(node)}")
-                raise AttributeNeeded(owner, node.attr, in_branch)
+        self.carry_in_regions(
+            owner, node.attr, is_plain, lambda: self.refuse_in_region(node, owner, f"assigning {ast.unparse(node)}")
+        )
         setattr(owner, node.attr, value)  # or Python's own error
 
     def _note_set(self, node: ast.Attribute, stand_in: StandIn, value: Any) -> None:
@@ -178,17 +174,15 @@ class MadeObjects(Part):
             raise begin_with_stand_in(self.tracer, path, owner)
 
     def super_of(self, node: ast.Call, args: list[Any]) -> Any:
-        """super() in a method whose object the function made, or whose object such a one can stand for."""
+        """super() in a method of an object that the function made, or was given."""
         function = self.frame.function
         names = function.__code__.co_freevars if function is not None else ()
         if not args and function is not None and "__class__" in names and function.__code__.co_argcount:
             path = (*self.inputs.path_of_function(function), ("cell", "__class__"))
             cls = (function.__closure__ or ())[names.index("__class__")].cell_contents
             args = [self.inputs.outside(path, cls), self.frame.variables[function.__code__.co_varnames[0]]]
-        if len(args) == 2 and self.tracer.is_made(args[1]):  # noqa: PLR2004
+        if len(args) == 2 and (self.tracer.is_made(args[1]) or self.inputs.is_object(args[1])):  # noqa: PLR2004
             return super(*args)
-        if len(args) == 2:  # noqa: PLR2004
-            self._begin_with_stand_in(args[1])
         raise self.error(node, "super()", "inherited methods are not followed through it",
                          "Call the method of the class by name.")  # fmt: skip
 

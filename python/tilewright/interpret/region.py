@@ -94,6 +94,7 @@ class Region(Part):
         for memory in memories:
             if memory.changed() or memory.storage.value is not memory.value:
                 memory.set(memory.value)
+        self.inputs.restore_captured()
 
     def _hand_out(self, loop: Value, carried: list[Carried], runs: bool = False) -> None:
         """What comes out of a loop or a branch, to the variables and the memory that hold it; `runs`: a loop has an iteration."""

@@ -16,9 +16,9 @@ from ..ops.operands import operand_of
 from ..symbolic import trace_limits
 from ..symbolic.arrays import SymArray
 from ..symbolic.graph import INT64, Block
-from ..symbolic.number import LARGEST_INT
+from ..symbolic.number import LARGEST_INT, Symbolic
 from ..symbolic.registry import OPERATIONS
-from ..symbolic.scalars import SymInt, size_of
+from ..symbolic.scalars import SymInt, SymScalar, size_of
 from ..symbolic.sizes import Size
 from ..symbolic.stages import HandedAsRange
 from ..symbolic.trace_limits import MAX_UNROLLED_ITERATIONS
@@ -157,22 +157,29 @@ _EITHER_FLOAT = frozenset({float, np.float64})
 
 def _kind_of(numbers: Arguments[Any]) -> type | None:
     """Their one type, np.floating where some are Python's floats and some NumPy's."""
-    kinds = frozenset(map(type, numbers))
+    kinds = frozenset(map(_python_type, numbers))
     if kinds == _EITHER_FLOAT:
         return np.floating
     kind = next(iter(kinds)) if len(kinds) == 1 else None
     if kind is int:
-        return int if all(abs(number) <= LARGEST_INT for number in numbers) else None
+        known = (number for number in numbers if type(number) is int)
+        return int if all(abs(number) <= LARGEST_INT for number in known) else None
     if kind in (float, bool):
         return kind
     is_numpys = kind is not None and issubclass(kind, np.generic) and np.dtype(kind).kind in "biuf"
     return kind if is_numpys and np.dtype(kind).itemsize <= INT64.itemsize else None
 
 
+def _python_type(number: Any) -> type:
+    """Of a number that the call decides, what it is in Python."""
+    is_of_one_kind = isinstance(number, SymInt) or (isinstance(number, SymScalar) and not number.kinds)
+    return type(number.hint) if is_of_one_kind else type(number)
+
+
 def sequence_of_numbers(tracer: Tracer, items: Arguments[Any]) -> Sequence:
     """Such items, out of arrays."""
     columns = [list(column) for column in zip(*items, strict=True)] if type(items[0]) is tuple else [list(items)]
-    arrays = [(_kind_of(column), operand_of(tracer, np.array(column))) for column in columns]
+    arrays = [(_kind_of(column), _array_of(tracer, column)) for column in columns]
 
     def number(kind: Any, one: SymArray) -> Any:
         if kind is np.floating:
@@ -185,6 +192,13 @@ def sequence_of_numbers(tracer: Tracer, items: Arguments[Any]) -> Sequence:
         return numbers if type(items[0]) is tuple else numbers[0]
 
     return Sequence(tracer, Size.constant(len(items)), item)
+
+
+def _array_of(tracer: Tracer, numbers: list[Any]) -> SymArray:
+    if any(isinstance(number, Symbolic) for number in numbers):
+        made: SymArray = OPERATIONS.call_numpy(tracer, np.array, (numbers,), {})
+        return made
+    return operand_of(tracer, np.array(numbers))
 
 
 def is_long(tracer: Tracer, length: Size) -> bool:

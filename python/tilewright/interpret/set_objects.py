@@ -22,6 +22,7 @@ from ..errors import TraceError
 from ..guards import Path, PythonGuard, path_text
 from ..outside_values import is_of_a_statement, names_in
 from ..own_attributes import attributes_of
+from ..structure import APPENDED
 from ..symbolic.arrays import SymArray
 from ..symbolic.graph import unchanged
 from ..symbolic.refusals import SetsAttribute
@@ -29,6 +30,7 @@ from ..symbolic.tracer import Tracer
 from .carried import MISSING
 from .carried_attributes import is_same
 from .frame import Pending
+from .grown_lists import GrownList
 
 # Methods by which a class decides itself what making an object, or reading and setting its attributes, means.
 _OWN_WAYS = ("__new__", "__getattribute__", "__getattr__", "__setattr__", "__delattr__", "__del__")
@@ -48,7 +50,7 @@ class StandIn:
 
     @property
     def has_items(self) -> bool:
-        return type(self.made) in (list, dict)
+        return type(self.original) in (list, dict)
 
     def need(self, name: str) -> None:
         """Before an attribute is read or set: one that the code did not seem to name is an input too."""
@@ -69,6 +71,9 @@ class StandIn:
 
     def changes(self) -> dict[Any, Any]:
         """Behind the function: its attributes or items that are no more what they were."""
+        if isinstance(self.made, GrownList):
+            more = self.made.appended()
+            return {} if more is None else {APPENDED: more}
         found = {}
         for name, held in (contents_of(self.made) if self.has_items else attributes_of(self.made)).items():
             now = held.read() if isinstance(held, Pending) else held

@@ -232,12 +232,7 @@ class Settling(BehindLoops):
             held = held.read() if isinstance(held, Pending) else held
             if held is array:
                 continue
-            if (
-                not isinstance(held, SymArray)
-                or not isinstance(array, SymArray)
-                or held.storage is not array.storage
-                or held.chain != array.chain
-            ):
+            if not isinstance(held, SymArray) or not isinstance(array, SymArray) or not held.is_seen_as(array):
                 same[name] = None
                 rebound = True
         return rebound

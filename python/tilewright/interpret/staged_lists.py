@@ -21,7 +21,6 @@ from ..symbolic.arrays import Storage, SymArray, was_written
 from ..symbolic.from_data import size_from_data
 from ..symbolic.graph import INT64, Value
 from ..symbolic.number import refuse_kinds
-from ..symbolic.refusals import KeepsLoop
 from ..symbolic.run_numbers import RunScalar
 from ..symbolic.scalars import SymInt, SymScalar
 from ..symbolic.sizes import Size
@@ -35,13 +34,6 @@ if TYPE_CHECKING:
 _KINDS = {bool: np.dtype(np.bool_), int: INT64, float: np.dtype(np.float64)}
 
 FILLING = ("append", "extend", "insert", "pop", "reverse", "clear")
-
-
-class FilledByLoop(KeepsLoop):
-    """A list is changed in a loop or branch of the run. Where that is not unrolled, the trace begins again with the list
-    at `place` as a stage."""
-
-    place: tuple[str, int, int]
 
 
 class StagedList:
@@ -159,8 +151,11 @@ class StagedList:
         self._stage("append", [Raw(f"held[{held!r}]", held)], ())
 
     def _stage(self, method: str, args: Sequence[Any], gives: Any) -> Any:
-        of = f"held[{self.held!r}].{method}"
-        return add_stage(self.tracer, f"{self.held}.{method}", list, list(args), {}, gives, Order(self.order, of))
+        of, before = f"held[{self.held!r}].{method}", self.tracer.last_call
+        made = add_stage(self.tracer, f"{self.held}.{method}", list, list(args), {}, gives, Order(self.order, of))
+        if method == "append":  # which raises nothing
+            self.tracer.last_call = before
+        return made
 
     def _form_of(self, item: Any) -> Any:
         if type(item) in (tuple, list) and item:

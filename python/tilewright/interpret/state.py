@@ -23,7 +23,7 @@ from ..symbolic.tracer import Tracer
 from ..taken_ways import Branch, Site, Way
 from .arguments import Inputs
 from .carried import may_change, memory_of
-from .carried_attributes import LoopAttributes, put_in_order
+from .carried_attributes import ITEM_KEYS, AttributeNeeded, LoopAttributes, put_in_order
 from .frame import Frame
 from .plain_arrays import WrittenWithTraced, place_of
 from .source import site_of
@@ -106,6 +106,14 @@ class Part:
         line = getattr(node, "lineno", None)
         if line is not None and self.tracer.frames:
             self.tracer.frames[-1][2] = line
+
+    def refuse_effect(self, node: ast.Call, what: str) -> TraceError:
+        return self.error(
+            node,
+            f"{what} in {ast.unparse(node)[:80]}",
+            "it is a fallback statement: it must happen at every call, and a compiled function would never do it",
+            "Move it to the caller, or leave it out of the compiled function.",
+        )
 
     def error(self, node: ast.AST, asked: str, why: str = NO_RULE, what_to_do: str = LEAVE_IT_OUT) -> TraceError:
         self.at(node)
@@ -212,6 +220,24 @@ class Part:
         if stand_in is not None:
             stand_in.is_set()
         return stand_in is not None
+
+    def is_own_item(self, owner: Any, key: Any) -> bool:
+        """Whether a dict that the function makes has such an item: loops and branches of the run may set it."""
+        if type(owner) is not dict or type(key) not in ITEM_KEYS or key not in owner or self.state.changes:
+            return False
+        is_of_an_object = any(getattr(one, "__dict__", None) is owner for one in self.tracer.made_objects.values())
+        return not is_of_an_object and not self.inputs.is_outer(owner) and not self.inputs.is_held(owner)
+
+    def carry_in_regions(self, owner: Any, name: Any, may: bool, refuse: Callable[[], None]) -> None:
+        """That an attribute, or an item of a dict, is set: each loop around that has its owner from outside carries it. `may`:
+        whether a loop can."""
+        in_branch = False
+        for around, attributes in zip(self.state.containers[::-1], self.state.attributes[::-1], strict=True):
+            in_branch = in_branch or attributes is None
+            if id(owner) in around and attributes is not None and not attributes.carries(owner, name):
+                if attributes.is_fixed or not may or not attributes.may_add(owner, name, in_branch):
+                    refuse()
+                raise AttributeNeeded(owner, name, in_branch)
 
     def changes_outer(self, node: ast.AST, owner: Any, asked: str) -> None:
         """The same, but for a dict that a context manager changes and leaves as it was."""

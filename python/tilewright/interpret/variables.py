@@ -16,6 +16,7 @@ from ..symbolic.arrays import SymArray
 from ..symbolic.graph import PLAIN_OPERATIONS
 from ..symbolic.number import Symbolic
 from .array_lists import refuse_plain
+from .carried_attributes import is_same
 from .frame import Frame, Pending
 from .object_operators import ObjectOperators
 from .plain_arrays import WrittenWithTraced, place_of
@@ -92,10 +93,15 @@ class Variables(Part):
                 self.operators.call(target, owner, "__setitem__", key, value)
                 return
             self.refuse_plain(owner, key)
-            if not self.sets_items(owner, key):
-                self.changes_outer(target, owner, f"assigning an item of {ast.unparse(target.value)}")
+            asked = f"assigning an item of {ast.unparse(target.value)}"
+            is_own = self.is_own_item(owner, key)
+            if not is_own and not self.sets_items(owner, key):
+                self.changes_outer(target, owner, asked)
             self.refuse_object(target, *self.in_key(owner, key), value if isinstance(owner, SymArray) else None)
             self.refuse_traced_in_plain(target, owner, key, value)
+            if is_own:
+                self.set_own_item(target, owner, key, value, asked)
+                return
             owner[key] = value
             if isinstance(target.value, ast.Name):
                 self.name_value(target.value.id, owner)
@@ -118,6 +124,12 @@ class Variables(Part):
         else:
             raise self.error(target, f"assigning to {ast.unparse(target)}", "there is no rule for it",
                              "Assign to plain names.")  # fmt: skip
+
+    def set_own_item(self, node: ast.AST, owner: dict[Any, Any], key: Any, value: Any, asked: str) -> None:
+        if is_same(owner[key], value):
+            return
+        self.carry_in_regions(owner, key, True, lambda: self.refuse_in_region(node, owner, asked))
+        owner[key] = value
 
     def _is_reshaped(self, owner: SymArray, shape: Any) -> bool:
         """Gives an array that the function made another shape in place, where that is a view for certain."""

@@ -141,7 +141,7 @@ def _share_memory(tracer: Tracer, name: str, a: Any, b: Any, max_work: Any) -> b
     if first is None or second is None or max_work is not None:
         raise tracer.error(f"np.{name}()", "it is known of arrays of the call alone", LEAVE_IT_OUT)
     mine, theirs = first.storage, second.storage
-    if mine is not theirs and None in (mine.argument, theirs.argument):
+    if mine is not theirs and None in (mine.argument, theirs.argument) and not (mine.apart or theirs.apart):
         is_fresh = [one.argument is None and one.value.operation != "call" for one in (mine, theirs)]
         if any(is_fresh) and not first.may_be_a_copy() and not second.may_be_a_copy():
             return False

@@ -192,7 +192,7 @@ def _one_for_each_array(value: Any, seen: list[SymArray]) -> Any:
     if not is_in_memory(value) or value.dtype.kind == "c":  # whose parts are two operands
         return value
     value = _as_it_lies(value)
-    same = (one for one in seen if one.storage is value.storage and one.chain == value.chain)
+    same = (one for one in seen if one.is_seen_as(value))
     first = next(same, value)
     seen.append(first)
     return first

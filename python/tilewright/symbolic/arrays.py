@@ -67,6 +67,8 @@ class Storage:
     may_be: tuple[tuple[Storage, Value], ...] = ()
     # What a mask picks out, made an array of its own: NumPy has one array, which that storage stands for under the mask.
     elements_of: tuple[Storage, Value] | None = None
+    # By views of it that may be copies and were written: the memory that stands for what they show. Nobody reads this one then.
+    apart: list[tuple[View, Storage]] = field(default_factory=list)
 
     @property
     def is_c_contiguous(self) -> bool:
@@ -203,7 +205,7 @@ class ArrayLike(Symbolic):
 class SymArray(ArrayLike):
     """An ndarray (or, with `is_scalar`, a NumPy scalar) of the traced function."""
 
-    __slots__ = ("_read", "chain", "dtype", "is_scalar", "kinds", "seen", "sizes", "storage", "which")
+    __slots__ = ("_chain", "_read", "_storage", "dtype", "is_scalar", "kinds", "seen", "sizes", "which")
 
     def __init__(
         self,
@@ -213,8 +215,8 @@ class SymArray(ArrayLike):
         is_scalar: bool = False,
     ) -> None:
         self.tracer = tracer
-        self.storage = storage
-        self.chain = chain
+        self._storage = storage
+        self._chain = chain
         self.dtype = storage.value.dtype
         self.sizes: tuple[Size, ...] = chain[-1].shape if chain else storage.value.shape
         self.is_scalar = is_scalar
@@ -230,12 +232,28 @@ class SymArray(ArrayLike):
         scalar = not value.shape if is_scalar is None else is_scalar
         return cls(tracer, Storage(value, c_order=c_order), is_scalar=scalar)
 
+    @property
+    def storage(self) -> Storage:
+        if self._storage.apart:
+            self._follow_apart()
+        return self._storage
+
+    @property
+    def chain(self) -> tuple[View, ...]:
+        if self._storage.apart:
+            self._follow_apart()
+        return self._chain
+
+    def is_seen_as(self, other: SymArray) -> bool:
+        """Whether both are the same view of one array."""
+        return self.storage is other.storage and self.chain == other.chain
+
     def of_one_kind(self) -> SymArray:
         return SymArray(self.tracer, self.storage, self.chain, self.is_scalar)
 
     def take_form_of(self, other: SymArray) -> None:
         """The same object, seen as another array of its memory is: `x.shape = …`."""
-        self.chain, self.sizes, self.seen, self._read = other.chain, other.sizes, other.seen, None
+        self._chain, self.sizes, self.seen, self._read = other.chain, other.sizes, other.seen, None
 
     def seen_as(self, view: View) -> SymArray:
         made = SymArray(self.tracer, self.storage, (*self.chain, view))
@@ -362,6 +380,30 @@ class SymArray(ArrayLike):
             value, chain = chain[0].apply(self.tracer, value), chain[1:]
         return value
 
+    def _follow_apart(self) -> None:
+        """Behind a write through a view that may be a copy: what is seen through it is in that memory."""
+        while found := next(
+            ((k, own) for view, own in self._storage.apart for k, one in enumerate(self._chain) if one is view), None
+        ):
+            position, self._storage = found
+            self._chain, self._read = self._chain[position + 1 :], None
+            self.seen = self._storage.value
+
+    def _take_apart(self, position: int) -> bool:
+        """Before a write through a view that may be a copy, of memory that the function has just made: a copy stands for what it
+        shows, and nobody reads the memory itself from then on. Whether that can be."""
+        storage = self.storage
+        is_other = storage.part_of or storage.chosen_from or storage.elements_of or storage.may_be or storage.read_only
+        is_here = storage.value.home is self.tracer.blocks[-1] and storage.value.operation != "parameter"
+        if storage.argument is not None or is_other or not is_here:
+            return False
+        whole = SymArray(self.tracer, storage, self.chain[: position + 1])
+        whole.seen = self.seen
+        own = Storage(whole.read())
+        storage.apart.append((self.chain[position], own))
+        storage.chosen_from = ((own, own.value),)
+        return True
+
     def _of_no_layout(self, asked: str, what_to_do: str) -> Exception:
         self.tracer.need_layout(self.storage.argument)
         why = "whether NumPy's reshape is a view or a copy depends on the memory layout here"
@@ -374,6 +416,9 @@ class SymArray(ArrayLike):
         )
 
     def _of_stale(self) -> Exception:
+        if self.storage.apart:
+            asked = "reading an array after a reshaped array of it was written"
+            return self._of_no_layout(asked, "Read it before the write, or reshape a .copy().")
         if self.storage.part_of:
             return self.tracer.error(
                 f"reading .{self.storage.part_of} of an array after the array itself was written",
@@ -409,7 +454,9 @@ class SymArray(ArrayLike):
         if argument is not None and argument.kind == "hidden" and len(self.tracer.blocks) > 1:
             self.tracer.need_stand_ins(argument.path)
         self.begin_write()
-        for view in self.chain:
+        for position, view in enumerate(self.chain):
+            if view.uncertain and self._take_apart(position):
+                break
             if view.uncertain:
                 raise self._of_no_layout(
                     "writing through a reshaped array", "Write before the reshape, or take a .copy()."
@@ -428,6 +475,9 @@ class SymArray(ArrayLike):
             )
         if self.storage.elements_of is not None:
             raise self._of_elements("writing into a view of what a boolean mask picks out")
+        if self.storage.apart:
+            asked = "writing into an array after a reshaped array of it was written"
+            raise self._of_no_layout(asked, "Write into one of them alone, or reshape a .copy().")
         if self.storage.chosen_from is not None:
             raise self.tracer.error(
                 "loops: writing into an array that a loop or a branch on data chose",
@@ -701,26 +751,39 @@ def _as_operand(value: Any) -> Any:
     return value if isinstance(value, Symbolic) or not hasattr(value, "as_array") else value.as_array()
 
 
+def _is_repeated(factor: Any, other: Any) -> bool:
+    """Whether `factor * other` repeats a list: it is a scalar, and the other one a list, which may lie in an array."""
+    if not (isinstance(factor, SymArray) and factor.is_scalar):
+        return False
+    is_list = hasattr(other, "as_array") and hasattr(other, "__rmul__") and not isinstance(other, Symbolic)
+    return is_list or isinstance(other, (list, tuple))
+
+
 def _operator(ufunc: np.ufunc, swapped: bool = False) -> Any:
     def method(self: Any, *given: Any) -> Any:
         if len(given) > (ufunc.nin - 1):  # pow(x, y, z)
             raise TypeError("unsupported operand type(s) for ** or pow()")
+        if ufunc is np.multiply and _is_repeated(self, given[0]):
+            if self.dtype.kind not in "iu":
+                raise TypeError(f"can't multiply sequence by non-int of type 'numpy.{self.dtype}'")
+            if not isinstance(given[0], (list, tuple)):
+                return NotImplemented  # the list says what becomes of it
+            return given[0] * self.__index__()  # which elements of the run cannot
         others = tuple(map(_as_operand, given))
         for other in others:
             if not isinstance(other, (int, float, complex, np.ndarray, np.generic, Symbolic, list, tuple)):
                 return NotImplemented
-            repeats = isinstance(other, (list, tuple)) and ufunc is np.multiply
-            if repeats and isinstance(self, SymArray) and self.is_scalar:
-                if self.dtype.kind not in "iu":
-                    raise TypeError(f"can't multiply sequence by non-int of type 'numpy.{self.dtype}'")
-                return other * self.__index__()  # a scalar repeats a list, which elements of the run cannot
         return OPERATIONS.apply_operator(self.tracer, ufunc, (*others, self) if swapped else (self, *others))
 
     return method
 
 
 def _in_place(ufunc: np.ufunc) -> Any:
+    of_scalars = _operator(ufunc)
+
     def method(self: ArrayLike, other: Any) -> Any:
+        if isinstance(self, SymArray) and self.is_scalar:  # which has no operators in place
+            return of_scalars(self, other)
         return self.in_place(ufunc, other)
 
     return method

@@ -115,6 +115,20 @@ def goes_by(value: Value, wanted: Callable[[Value], bool]) -> bool:
     return False
 
 
+def _is_around_an_iteration(branch: Value, value: Value, position: int) -> bool:
+    """Whether a branch is what a loop with a break has around its iterations: the first one takes it, and behind the break it
+    leaves what the last one left."""
+    kept, condition = branch.blocks[1].yields[position], branch.operands[0]
+    loop = kept.attributes.get("of") if kept.operation == "parameter" else None
+    if loop is None or condition.operation != "logical_not" or loop.operation != "for":
+        return False
+    body, flag = loop.blocks[-1], condition.operands[0]
+    if body.yields[kept.attributes["position"]] is not value or not any(one is flag for one in body.parameters):
+        return False
+    initial = loop.operands[next(k for k, one in enumerate(body.parameters) if one is flag)]
+    return initial.operation == "const" and initial.attributes["value"] is False
+
+
 def may_be_handed_in(value: Value) -> bool:
     """Whether what an iteration leaves may be the very array that one of the loop's variables had before it."""
     if value.operation == "parameter":
@@ -123,7 +137,8 @@ def may_be_handed_in(value: Value) -> bool:
         return False
     region, position = value.attributes["of"], value.attributes["position"]
     if region.operation == "if":
-        return any(may_be_handed_in(block.yields[position]) for block in region.blocks)
+        ways = region.blocks[:1] if _is_around_an_iteration(region, value, position) else region.blocks
+        return any(may_be_handed_in(block.yields[position]) for block in ways)
     is_left = region.operation == "while" and may_be_handed_in(region.operands[position])
     return is_left or may_be_handed_in(region.blocks[-1].yields[position])
 

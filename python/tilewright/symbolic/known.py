@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 _MOST_ELEMENTS = 1 << 16  # a trace is to take no time for arrays of data's sizes
 
 
+_POSITIONS = "positions of elements"  # in a tracer's cache
+
+
 class _Unknown(Exception):  # noqa: N818 - no error: elements or iterations decide
     pass
 
@@ -76,6 +79,7 @@ class _Known:
         self.scalars: set[str] = set()
         self.values: dict[int, Any] = {}
         self.held: dict[str, Any] = {}
+        self.positions: dict[int, tuple[Value, tuple[int, ...] | None]] = {}
 
     def value(self, value: Value) -> Any:
         if value.number not in self.values:
@@ -120,6 +124,8 @@ class _Known:
             return np.broadcast_to(
                 places.reshape([-1 if k == attributes["axis"] else 1 for k in range(len(shape))]), shape
             )
+        if operation == "index" and (found := self._last_written(value)) is not None:
+            return found
         operands = [self.value(operand) for operand in value.operands]
         if operation == "call":
             return self._called(attributes["callee"], operands)
@@ -155,6 +161,29 @@ class _Known:
             result[self._key(attributes["index"], operands[1].shape)] = operands[1]
             return result
         raise _Unknown
+
+    def _last_written(self, value: Value) -> Any:
+        """One element of an array that statements write element by element: what the last one of them wrote there that did.
+        None of others. Computing each state of the array takes the square of their number."""
+        key, array = self._position(value), value.operands[0]
+        if key is None:
+            return None
+        while array.operation == "update" and (written := self._position(array)) is not None:
+            if written == key:
+                return self.value(array.operands[1])
+            array = array.operands[0]
+        return self.value(array)[key]
+
+    def _position(self, value: Value) -> tuple[int, ...] | None:
+        """Of what reads or writes one element, where that is; None of others."""
+        known = self.positions.get(value.number)
+        if known is None or known[0] is not value:
+            items = value.attributes["index"]
+            is_one = len(items) == len(value.operands[0].shape) and not any(
+                isinstance(k, (NewAxis, Slice)) for k in items
+            )
+            known = self.positions[value.number] = value, tuple(map(self.size, items)) if is_one else None
+        return known[1]
 
     def _argument(self, value: Value) -> Any:
         found = next((one for one in self.tracer.arguments if one.program_value is value), None)
@@ -192,6 +221,10 @@ class _Known:
 
 class _Constant(_Known):
     """Knows what no call decides."""
+
+    def __init__(self, tracer: Tracer) -> None:
+        super().__init__(tracer)
+        self.positions = tracer.cache.setdefault(_POSITIONS, {})  # which stay what they are
 
     def size(self, size: Size) -> int:
         size = self.tracer.resolve(size)

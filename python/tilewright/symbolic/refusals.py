@@ -60,6 +60,13 @@ class KeepsLoop(TraceError):
     """Why a loop is unrolled that may stay one after all, if the trace begins again with what this is about as a stage."""
 
 
+class FilledByLoop(KeepsLoop):
+    """A list is changed in a loop or branch of the run. Where that is not unrolled, the trace begins again with the list
+    at `place` as a stage."""
+
+    place: Any
+
+
 class OperandError(TraceError, TypeError):
     """A TraceError for what Python itself refuses with a TypeError."""
 

@@ -252,12 +252,13 @@ class RunScalar(SymScalar, RealOfTheRun):
             or isinstance(getattr(other, "sizes", None), tuple)
         ):
             return self._of_numbers(other, name, swapped)
-        if name not in ("add", "sub"):
+        # Beside a float each is the float that it is carried as.
+        has_float = any(type(getattr(x, "hint", x)) is float and not getattr(x, "kinds", None) for x in (self, other))
+        if name not in ("add", "sub") and not has_float:
             # 0 * -1 is 0 as an int and -0.0 as a float, and so on.
             refuse_kinds(numbers[0], name)
         result = self._of_numbers(other, name, swapped)
-        floats = [type(getattr(x, "hint", x)) is float and not getattr(x, "kinds", None) for x in (self, other)]
-        if isinstance(result, RunScalar) and not any(floats):
+        if isinstance(result, RunScalar) and not has_float:
             result.kinds = frozenset({"int", "float"})
             result.which = later_of(self.tracer, (self, other), "int")
         return result

@@ -14,6 +14,7 @@ from ..errors import TraceError
 from ..interpret.arguments import Inputs
 from ..interpret.array_lists import FormOfList
 from ..interpret.frame import BeginAgain, FirstApart, ReadBehind
+from ..interpret.grown_lists import begin_grown_lists
 from ..interpret.handed_arrays import HandedArray
 from ..interpret.interpreter import Interpreter
 from ..interpret.moving_arrays import Moves
@@ -23,7 +24,7 @@ from ..interpret.protocols import call_without_source
 from ..interpret.source import source_of
 from ..interpret.staged_cells import ChangesShape
 from ..interpret.staged_draws import DrawsAreStages, begin
-from ..interpret.staged_lists import FilledByLoop
+from ..interpret.staged_lists import StagedList
 from ..interpret.unknown_callees import EffectsAreStages, begin_effects
 from ..signatures import own_signature
 from ..symbolic.arrays import SymArray
@@ -31,6 +32,7 @@ from ..symbolic.decided import Decided
 from ..symbolic.graph import BOOL
 from ..symbolic.refusals import (
     CalleeNotSeen,
+    FilledByLoop,
     LayoutNeeded,
     SetsAttribute,
     TooLong,
@@ -313,6 +315,7 @@ def _trace_of(
         begin(tracer)
     if tracer.effects_are_stages:
         begin_effects(tracer)
+    begin_grown_lists(tracer, StagedList)
     if root.__code__.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         tracer.frames.append([tracer.file, root.__name__, root.__code__.co_firstlineno])
         raise tracer.error(f"{root.__name__}() is a generator or a coroutine", "generators are not compiled",

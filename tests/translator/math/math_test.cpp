@@ -6,7 +6,9 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <memory>
 #include <random>
+#include <tuple>
 
 #include <gtest/gtest.h>
 
@@ -213,8 +215,17 @@ const std::string& best_isa() {
     return isa;
 }
 
+/// Tests of a function share its kernels: compiling is nearly all of their time.
+MathKernel& kernel_of(const std::string& name, Halide::Type type, const std::string& isa, int lanes,
+                      bool fast = false) {
+    static std::map<std::tuple<std::string, int, std::string, int, bool>, std::unique_ptr<MathKernel>> made;
+    auto& kernel = made[{name, type.bits(), isa, lanes, fast}];
+    if (!kernel) kernel = std::make_unique<MathKernel>(name, type, isa, lanes, fast);
+    return *kernel;
+}
+
 template <class T> void check_accuracy(const std::string& name, bool fast, double allowed) {
-    MathKernel kernel(name, type_of<T>(), best_isa(), lanes_of(type_of<T>()), fast);
+    MathKernel& kernel = kernel_of(name, type_of<T>(), best_isa(), lanes_of(type_of<T>()), fast);
     const Inputs<T> inputs = make_inputs<T>(kernel.arity(), 200000);
     const std::vector<T> got = apply(kernel, inputs);
     double worst = 0;
@@ -250,7 +261,7 @@ TEST_P(Elementary, FastFloat32KeepsNanAndInfinity) {
 }
 
 template <class T> void check_same_bits(const std::string& name) {
-    MathKernel first(name, type_of<T>(), best_isa(), lanes_of(type_of<T>()));
+    MathKernel& first = kernel_of(name, type_of<T>(), best_isa(), lanes_of(type_of<T>()));
     const Inputs<T> inputs = make_inputs<T>(first.arity(), 20000);
     const std::vector<T> want = apply(first, inputs);
     const auto& all = references();
@@ -258,8 +269,8 @@ template <class T> void check_same_bits(const std::string& name) {
     for (const std::string& isa : kIsas) {
         if (!runs_here(isa)) continue;
         for (int lanes : isa == best_isa() ? std::vector<int>{1, 4, 8, 16, 64} : std::vector<int>{1, 8, 16}) {
-            if (!tests::one_in(3, place++)) continue;
-            MathKernel kernel(name, type_of<T>(), isa, lanes);
+            if (!tests::one_in(5, place++)) continue;
+            MathKernel& kernel = kernel_of(name, type_of<T>(), isa, lanes);
             const std::vector<T> got = apply(kernel, inputs);
             int different = 0;
             for (std::size_t i = 0; i < got.size(); ++i) {
@@ -337,7 +348,7 @@ TEST(ElementaryNesting, DeepCallsCompileAndEqualTheirStages) {
 
     Inputs<double> step = inputs;
     for (const Op op : chain) {
-        MathKernel kernel(text_of(op), Halide::Float(64), best_isa(), 8);
+        MathKernel& kernel = kernel_of(text_of(op), Halide::Float(64), best_isa(), 8);
         step.columns[0] = apply(kernel, step);
     }
     for (std::size_t k = 0; k < got.size(); ++k) {

@@ -1,0 +1,18 @@
+// dsl/code/same_code.h: which lowered kernels are one code under other names. For code generation alone.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "Halide.h"
+
+namespace tilewright::dsl {
+
+/// How many nodes the code of a module has. Its time of compilation is about proportional to that.
+std::int64_t nodes_of(const Halide::Module& module);
+
+/// For each module the first one with the same code, which may be itself: what differs is names, of arguments at the
+/// same places too. Layers of one shape, steps of a scheme and unrolled iterations give such modules.
+std::vector<std::size_t> first_with_same_code(const std::vector<const Halide::Module*>& modules);
+
+} // namespace tilewright::dsl

@@ -1,0 +1,106 @@
+"""Lists of the caller to which a function appends: `self.history.append(loss)`.
+
+How long such a list is, and what is in it, is not asked, so that one program serves all calls; behind the call the caller's list gets
+what was appended (structure.APPENDED). In loops and branches of the run what is appended is a list that stages fill.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from ..guards import Path, path_text
+from ..symbolic.arrays import SymArray
+from ..symbolic.located import LEAVE_IT_OUT
+from ..symbolic.refusals import FilledByLoop
+from .carried import memory_in, reached
+from .closed import Closed
+
+if TYPE_CHECKING:
+    from ..symbolic.tracer import Tracer
+    from .frame import Frame
+    from .staged_lists import StagedList
+
+_STAGED = "appended to a list of the caller, by stages"
+
+
+class GrownList(Closed):
+    """Stands for one of them. All that asks for more than to append to it is refused, but for the item that was appended last."""
+
+    def __init__(self, tracer: Tracer, path: Path) -> None:
+        self.tracer, self.path = tracer, path
+        self.place = (_STAGED, path)
+        self.staged: StagedList | None = tracer.cache.get(self.place)
+        self.items: list[tuple[Any, int, int]] = []  # with how many values, and undone parts, the trace had
+        # The last item, the block in which it was appended, and how many undone parts the trace had.
+        self.last: tuple[Any, Any, int] | None = None
+
+    def refused(self) -> Exception:
+        return self.tracer.error(
+            f"reading {path_text(self.path)}, to which the function appends",
+            "what is in it is known only when the compiled function runs",
+        )
+
+    def append(self, item: Any, frame: Frame, is_in_region: bool) -> None:
+        if is_in_region and self.staged is None:
+            refusal = self.tracer.error_of(
+                FilledByLoop, f"loops: {path_text(self.path)}.append() in a run-time loop or branch.", LEAVE_IT_OUT
+            )
+            refusal.place = self.place
+            raise refusal
+        is_number = not isinstance(item, (list, dict, tuple)) and next(_arrays_in(item), None) is None
+        self.last = (item, self.tracer.blocks[-1], len(self.tracer.undone)) if is_number else None
+        if self.staged is None:
+            self.items.append((item, self.tracer.made, len(self.tracer.undone)))
+            return
+        self._refuse_shared(item, frame)
+        self.staged.append(item)
+
+    def _refuse_shared(self, item: Any, frame: Frame) -> None:
+        """Stages hold copies of arrays: nobody else may have one."""
+        arrays = list(_arrays_in(item))
+        if not arrays:
+            return
+        objects = [("", one) for one in self.tracer.made_objects.values()]
+        seen = {id(one) for _, held in reached(frame, self.tracer, *objects) for one in memory_in(held)}
+        for one in arrays:
+            is_new = not one.chain and one.storage.argument is None and one.storage.value.home is self.tracer.blocks[-1]
+            if not is_new or id(one.storage) in seen or one.storage.chosen_from or one.storage.may_be:
+                raise self.tracer.error(
+                    f"appending an array that somebody else holds to {path_text(self.path)} where a loop or a branch of the run does",
+                    "it would be a copy", "Append a copy (.copy()).",
+                )  # fmt: skip
+
+    def appended(self) -> Any:
+        """Behind the function: a list of the trace's, or one that stages have filled; None where nothing is appended."""
+        if self.staged is not None:
+            return self.staged
+        kept = []
+        for item, made, undone in self.items:
+            later = self.tracer.undone[undone:]
+            if any(made in (one.start, one.stop) for one in later):
+                raise self.refused()  # whether that was undone too is not known
+            if not any(made in one for one in later):
+                kept.append(item)
+        return kept or None
+
+    def __getitem__(self, key: Any) -> Any:
+        now = self.tracer.blocks[-1], len(self.tracer.undone)
+        if type(key) is not int or key != -1 or self.last is None or self.last[1:] != now:
+            raise self.refused()
+        return self.last[0]
+
+
+def _arrays_in(item: Any) -> Iterator[SymArray]:
+    if isinstance(item, SymArray) and not item.is_scalar:
+        yield item
+    elif isinstance(item, (list, tuple, dict)):
+        for one in item.values() if isinstance(item, dict) else item:
+            yield from _arrays_in(one)
+
+
+def begin_grown_lists(tracer: Tracer, make: type[StagedList]) -> None:
+    """Before all else: the lists that stages fill, which `make` makes."""
+    for place in tracer.staged_lists:
+        if place[0] == _STAGED:
+            tracer.cache[place] = make(tracer, [], place=place)

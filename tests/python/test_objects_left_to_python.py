@@ -1,0 +1,82 @@
+"""Calls that are handed objects and containers of the caller and cannot be followed, under strict: Python's, where functions, methods
+or loops in them may be compiled by themselves. What they change is changed once."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+import pytest
+import tilewright
+
+pytestmark = pytest.mark.compile
+
+
+class Table:
+    """A cache of which the oldest entry is dropped."""
+
+    def __init__(self, size: int) -> None:
+        self.size, self.held, self.hits = size, {}, 0
+
+    def get(self, key: int, costs: Any) -> float:
+        if key in self.held:
+            value = self.held.pop(key)
+            self.hits += 1
+        else:
+            value = float(costs[key])
+            if len(self.held) >= self.size:
+                del self.held[next(iter(self.held))]
+        self.held[key] = value
+        return value
+
+
+def costs_of(table: Table, keys: Any, costs: Any) -> float:
+    total = 0.0
+    for key in keys:
+        total += table.get(int(key), costs)
+    return total
+
+
+def alone(table: Table, costs: Any) -> Any:
+    table.held[len(table.held)] = table.hits
+    table.held.pop(0)
+    return costs * 2
+
+
+def data() -> tuple[Table, Any, Any]:
+    rng = np.random.default_rng(0)
+    return Table(8), rng.integers(0, 20, 200), rng.random(20)
+
+
+def test_a_table_of_the_caller_is_changed_once_by_each_call() -> None:
+    compiled = tilewright.jit(costs_of, strict=True)
+    table, keys, costs = data()
+    other = copy.deepcopy(table)
+    for _ in range(5):
+        assert compiled(table, keys, costs) == costs_of(other, keys, costs)
+        assert vars(table) == vars(other)
+        assert list(table.held) == list(other.held)
+    assert "self.held" in compiled.explain()
+
+
+def test_what_is_raised_is_the_functions_own() -> None:
+    compiled = tilewright.jit(costs_of, strict=True)
+    table, keys, costs = data()
+    compiled(table, keys, costs)
+    other = copy.deepcopy(table)
+    for one, function in ((table, compiled), (other, costs_of)):
+        with pytest.raises(IndexError):
+            function(one, np.append(keys[:9], 20), costs)
+    assert vars(table) == vars(other)
+
+
+def test_with_nothing_to_compile_in_it_the_call_is_refused() -> None:
+    table, _, costs = data()
+    with pytest.raises(tilewright.TraceError, match=r"table\.held"):
+        tilewright.jit(alone, strict=True)(table, costs)
+
+
+def test_kernels_alone_refuse_it() -> None:
+    with pytest.raises(tilewright.TraceError):
+        tilewright.jit(costs_of, strict="kernels")(*data())
