@@ -602,3 +602,23 @@ def test_an_array_that_a_loop_names_anew_is_that_very_one(function):
         assert seen([ours, given]) == seen([theirs, expected])
         for _, p in (ours, theirs):
             p.x[1] += 5
+
+
+def hands_over(o, p, n):
+    p.inner = o.inner
+    o.u = o.u + n
+    return p.x * 2
+
+
+def test_an_object_of_the_caller_becomes_another_ones_attribute():
+    compiled = tilewright.jit(hands_over, strict=True)
+    ours, theirs = [Two(), Two()], [Two(), Two()]
+    for pair in (ours, theirs):
+        for one in pair:
+            one.inner = Two()
+    for n in (3, 2, 3):
+        given, expected = compiled(*ours, n), hands_over(*theirs, n)
+        assert seen([ours, given]) == seen([theirs, expected])
+        for one in (ours, theirs):
+            one[0].inner = Two()
+            one[0].inner.k = n

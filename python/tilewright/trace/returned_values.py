@@ -60,8 +60,9 @@ class ReturnedValues:
         self._held: dict[int, tuple[Any, Value]] = {}
         self.structure = self._taken_apart(result)
         if tracer.stand_ins:
-            new += [{}] * (len(tracer.stand_ins) - len(new))
             changed = [{name: self._attribute(held) for name, held in one.items()} for one in new]
+            # What a result or an attribute is set to may be an object of the caller, with a stand-in from here on.
+            changed += [{}] * (len(tracer.stand_ins) - len(changed))
             self.structure = ("changed", self.structure, changed)
 
     @property
