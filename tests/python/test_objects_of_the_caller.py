@@ -622,3 +622,41 @@ def test_an_object_of_the_caller_becomes_another_ones_attribute():
         for one in (ours, theirs):
             one[0].inner = Two()
             one[0].inner.k = n
+
+
+class Kept:
+    def __init__(self):
+        self.d, self.rows = {"q": 2}, [1, 2]
+
+
+def an_item_in_a_branch(o, x, k):
+    if x[0] > 1:
+        o.d["q"] = k
+    return x * 3
+
+
+def a_new_item_in_a_loop(o, x, k):
+    for i in range(len(x)):
+        if x[i] > 1:
+            o.d["new"] = k
+            break
+    return x * 3
+
+
+def an_item_of_a_list_in_a_branch(o, x, k):
+    if x[0] > 1:
+        o.rows[0] = k
+    else:
+        o.d["q"] = 7
+    return x * 3
+
+
+@pytest.mark.parametrize("function", [an_item_in_a_branch, a_new_item_in_a_loop, an_item_of_a_list_in_a_branch])
+def test_items_of_what_objects_hold_are_set_where_data_say_so(function):
+    """The dict is first met inside of the branch."""
+    compiled = tilewright.jit(function)
+    ours, theirs = Kept(), Kept()
+    for first, k in ((2.0, 2), (-1.0, 0), (-1.0, 0), (3.0, 1), (-1.0, 4)):
+        x = np.array([first, -2.0, 0.0])
+        assert np.array_equal(compiled(ours, x, k), function(theirs, x, k))
+        assert vars(ours) == vars(theirs)
