@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 import tilewright
+from attack_containers import attack
 from attack_objects import compared
+from examples import examples
 from objects_seen import seen
 from tilewright.errors import TraceError
 
@@ -660,3 +662,7 @@ def test_items_of_what_objects_hold_are_set_where_data_say_so(function):
         x = np.array([first, -2.0, 0.0])
         assert np.array_equal(compiled(ours, x, k), function(theirs, x, k))
         assert vars(ours) == vars(theirs)
+
+
+def test_random_changes_of_what_objects_hold():
+    assert not list(filter(None, map(attack, range(examples(15)))))
