@@ -202,13 +202,13 @@ TEST_F(DeviceWorkerTest, ABuilderThatDiesIsReplaced) {
 
 TEST_F(DeviceWorkerTest, SearchesOnOneDeviceAndOnTwo) {
     use_fake_driver();
-    job.max_trials = 8;
-    job.budget_s = 60;
+    job.max_trials = 5;
+    job.budget_s = 120;
     EXPECT_TRUE(search().found);
     job.devices = {0, 1};
     const TuneResult result = search();
     EXPECT_TRUE(result.found);
-    EXPECT_EQ(result.trials, 8);
+    EXPECT_EQ(result.trials, 5);
 }
 
 TEST_F(DeviceWorkerTest, WhatWasTimedAheadIsTakenOnce) {

@@ -34,6 +34,8 @@ def line(x, y):
 line(*np.random.default_rng(0).random((2, 3_000_000)))
 """
 
+SHORT = ("--budget", "5s", "--trials", "2")  # enough for a test of anything but the search itself
+
 CLOSING = re.compile(  # on a busy machine a budget leaves no turns, and the line says so
     r"^(get_labels|line): NumPy [\d.]+ m?s( \(timed once, before the search\)| \(its first call\))? -> tuned [\d.]+ (us|ms) "
     r"\((about [\d.]+x|[\d.]+x(, [\d.]+ to [\d.]+)? in \d+ turns?)(, [^)]+)?\)"
@@ -142,13 +144,13 @@ def test_the_module_answers(tuned):
 
 
 def test_the_same_command_goes_on(tuned):
-    out, err = tuned.run("kmeans.py", "--budget", "2s")
+    out, err = tuned.run("kmeans.py", *SHORT)
     assert re.search(r"and [1-9]\d* known from before", out), out
     assert CLOSING.match(out.splitlines()[-1])
 
 
 def test_json(tuned):
-    out, err = tuned.run("kmeans.py", "--budget", "1s", "--json", "--quiet", "--out", "other", "--target", "x86-64")
+    out, err = tuned.run("kmeans.py", *SHORT, "--json", "--quiet", "--out", "other", "--target", "x86-64")
     document = json.loads(out)
     (result,) = document["results"]
     assert result["function"] == "get_labels" and result["complete"] and result["ratio"] > 1
@@ -162,7 +164,7 @@ def test_more_signatures_and_a_wheel(place):
         "import numpy as np\ndef moved(X, means):\n    return np.sqrt(X) - means[:1]\n"
         "moved(np.arange(800_000.0).reshape(-1, 2), np.array([[5.0, 5.0], [10.0, 10.0]]))\n"
     )
-    place.run("moved.py", "--budget", "1s", "--also", "float32,float32", "--wheel", "--target", "x86-64")
+    place.run("moved.py", *SHORT, "--also", "float32,float32", "--wheel", "--target", "x86-64")
     text = place.python("""
         import numpy as np
         from moved_tuned import moved
@@ -187,7 +189,7 @@ def test_a_module_is_tuned_as_python_m_runs_it(place):
     (place.folder / "pkg" / "work.py").write_text(
         "import sys\nimport numpy as np\ndef scaled(x):\n    return np.sqrt(x) * 2 + 1\nscaled(np.arange(float(sys.argv[1])))\n"
     )
-    out, _ = place.run("-m", "pkg.work", "--budget", "1s", "--target", "x86-64", "--", "500000")
+    out, _ = place.run("-m", "pkg.work", *SHORT, "--target", "x86-64", "--", "500000")
     assert out.splitlines()[-1].startswith("scaled: NumPy ")
     assert (place.folder / "work_tuned" / "__init__.py").exists()
 
@@ -215,7 +217,7 @@ def test_show(tuned):
     out, _ = tuned.run("show", "kmeans.py", "--part", "schedule")
     assert out.startswith("tilewright-schedule 1\n")
     (tuned.folder / "mine.tws").write_text(out)
-    out, _ = tuned.run("kmeans.py", "--schedule", "mine.tws", "--budget", "5s")
+    out, _ = tuned.run("kmeans.py", "--schedule", "mine.tws", *SHORT)
     assert re.search(
         r"^get_labels: your schedule [\d.]+ (us|ms), [\d.]+ times( \([\d.]+ to [\d.]+\))? the [\d.]+ (us|ms) of the best known$",
         out,
@@ -223,7 +225,7 @@ def test_show(tuned):
     ), out
     out, _ = tuned.run("show", "kmeans.py", "--part", "space")
     (tuned.folder / "space.tws").write_text(out)
-    out, _ = tuned.run("kmeans.py", "--space", "space.tws", "--budget", "2s")
+    out, _ = tuned.run("kmeans.py", "--space", "space.tws", *SHORT)
     assert CLOSING.match(out.splitlines()[-1])
 
 
@@ -316,7 +318,7 @@ def test_after_kill_9_the_search_goes_on(place):
     process.kill()
     process.communicate(timeout=60)
     assert not (place.folder / "line_tuned").exists()
-    out, _ = place.run("line.py", "--budget", "2s", "--target", "x86-64")
+    out, _ = place.run("line.py", *SHORT, "--target", "x86-64")
     assert re.search(r"and [1-9]\d* known from before", out), out
     stale = [p for p in os.listdir("/dev/shm") if p.startswith(f"tilewright-data-{os.getuid()}-{process.pid}-")]
     assert stale == []
@@ -332,7 +334,7 @@ def test_a_marked_function_is_tuned_and_used_afterwards(place):
         "hotter(x); f(x)\n"
         "if f.specializations: print(f.explain())\n"
     )
-    out, err = place.run("marked.py", "--budget", "2s")
+    out, err = place.run("marked.py", *SHORT)
     assert "of the time in f: tuning it" in err
     assert out.splitlines()[-1].startswith("f: NumPy")
     done = subprocess.run(
@@ -352,7 +354,7 @@ def test_several_scripts_end_in_a_summary(place):
         "import numpy as np\ndef scaled(x):\n    return x * 2 + 1\nscaled(np.arange(500_000.0))\n"
     )
     (place.folder / "more" / "c.py").write_text("raise ValueError('broken')\n")
-    out, err = place.run("line.py", "more", "--budget", "1s", "--target", "x86-64", code=3)
+    out, err = place.run("line.py", "more", *SHORT, "--target", "x86-64", code=3)
     lines = out.splitlines()
     assert lines[0].split() == ["script", "exit", "time", "gain"]
     assert re.fullmatch(r"line\.py +0 +[\d.]+ m?s +[\d.]+x  line: NumPy .*", lines[1]), lines[1]
@@ -375,7 +377,7 @@ def test_tune_from_python(own_store):
 
     f = tilewright.jit(work, strict=True)
     x = np.arange(400_000.0)
-    result = f.tune(x, budget=3)
+    result = f.tune(x, budget=3, trials=2)
     assert result.complete and result.tuned_ns > 0 and result.numpy_ns > 0
     assert result.closing_line().startswith("work: NumPy ")
     assert f.schedule == result.schedule
@@ -418,6 +420,6 @@ def test_a_store_in_trouble_costs_a_warning_only(place, trouble):
         (place.folder / "locked").mkdir()
         store = place.folder / "locked" / "no" / "store.db"
         (place.folder / "locked" / "no").write_text("a file in the way")
-    out, err = place.run("line.py", "--budget", "1s", "--db", str(store), "--target", "x86-64")
+    out, err = place.run("line.py", *SHORT, "--db", str(store), "--target", "x86-64")
     assert CLOSING.match(out.splitlines()[-1]), out
     assert "warning" in err

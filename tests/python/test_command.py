@@ -66,7 +66,7 @@ def test_version(place):
 def test_several_scripts_at_once_end_in_a_summary(place):
     (place.folder / "broken.py").write_text("raise ValueError('mine')\n")
     (place.folder / "empty.py").write_text("import numpy as np\n")
-    out, err = place.autotune("s.py", "broken.py", "empty.py", "--jobs", "2", "--budget", "2s", code=3)
+    out, err = place.autotune("s.py", "broken.py", "empty.py", "--jobs", "2", "--budget", "5s", "--trials", "2", code=3)
     head, *rows, last = out.splitlines()
     assert head.split() == ["script", "exit", "time", "gain"]
     assert re.fullmatch(r"s\.py +0 +[\d.]+ m?s +[\d.]+x  work: NumPy .*", rows[0])
@@ -210,7 +210,7 @@ def test_the_level_to_tune_for(asked, tuned, monkeypatch):
 
 
 def test_db_list_has_date_gain_and_machine(place):
-    place.autotune("s.py", "--budget", "2s")
+    place.autotune("s.py", "--budget", "5s", "--trials", "2")
     out, _ = place.autotune("db", "list")
     head, row, note = out.splitlines()
     assert head.split() == ["date", "time", "gain", "trials", "machine", "call"]

@@ -709,8 +709,14 @@ def test_integers_are_finite():
     assert np.array_equal(got[0], want[0]) and got[1:] == want[1:]
 
 
-@pytest.mark.parametrize("dtype", ["uint8", "uint16", "uint32", "uint64"])
-@pytest.mark.parametrize("shapes", [((1,), (1,)), ((), ()), ((1, 1, 1), (7,)), ((7,), (1,)), ((3, 7), (3, 7))])
+@pytest.mark.parametrize(
+    ("dtype", "shapes"),
+    one_in(
+        2,
+        ["uint8", "uint16", "uint32", "uint64"],
+        [((1,), (1,)), ((), ()), ((1, 1, 1), (7,)), ((7,), (1,)), ((3, 7), (3, 7))],
+    ),
+)
 def test_powers_of_unsigned_integers_compile_whatever_varies(dtype, shapes):
     rng = np.random.default_rng(4)
     most = np.iinfo(dtype).max

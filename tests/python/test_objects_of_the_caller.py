@@ -371,6 +371,54 @@ class Solver:
         self.b = self.b * 2
 
 
+class Sampler:
+    """Sets attributes, writes into arrays and draws, before and behind what may raise."""
+
+    def __init__(self, a) -> None:
+        self.a, self.x, self.w, self.steps = a, np.ones(3), np.ones(3), 0
+        self.rng, self.norms = np.random.default_rng(0), []
+
+    def update(self):
+        self.steps += 1
+        self.x += self.rng.random(3)
+        self.w = self.w * self.rng.gamma(2.0, size=3)
+        self.norms.append(self.x.sum())
+        inverse = np.linalg.inv(self.a)
+        self.x -= inverse[0] * self.rng.random(3)
+        self.w = np.linalg.cholesky(self.a)[1]
+        self.a *= 2.0
+        self.steps += 1
+        return np.average(self.x, weights=inverse[0])
+
+    def in_a_loop(self):
+        for k in range(3):
+            self.a[k] += k
+            self.steps += 1
+            self.x += np.linalg.solve(self.a, self.w)
+        return self.x
+
+
+@pytest.mark.parametrize("function", [Sampler.update, Sampler.in_a_loop])
+def test_what_raises_behind_what_was_set_and_written(function) -> None:
+    compiled = tilewright.jit(function, strict=True)
+    matrices = [np.eye(3) * 2, np.zeros((3, 3)), -np.eye(3), np.diag([0.0, -1.0, -2.0])]
+    ours, theirs = Sampler(matrices[0]), Sampler(matrices[0])
+    raised = 0
+    for k in (0, 0, 1, 0, 2, 0, 3, 3, 2, 1, 0):
+        for one in (ours, theirs):
+            one.a = matrices[k].copy()
+        results = []
+        for one, run in ((ours, compiled), (theirs, function)):
+            try:
+                results.append(run(one))
+            except (np.linalg.LinAlgError, ZeroDivisionError) as error:
+                results.append(repr(error))
+                raised += 1
+        assert _state(results[0], [ours], {}) == _state(results[1], [theirs], {})
+    assert raised > 4
+    assert "between kernels" in compiled.explain()
+
+
 def test_what_was_set_before_an_error_stays_set() -> None:
     compiled = tilewright.jit(Solver.step, strict=True)
     good, bad = np.eye(3) * 2, np.zeros((3, 3))

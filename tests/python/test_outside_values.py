@@ -47,7 +47,7 @@ def assert_same(got: Any, expected: Any) -> None:
         np.testing.assert_array_equal(np.signbit(got), np.signbit(expected))
 
 
-@pytest.mark.parametrize(("kind", "way"), one_in(4, KINDS, WAYS))
+@pytest.mark.parametrize(("kind", "way"), one_in(8, KINDS, WAYS))
 def test_another_value_is_another_answer(kind: str, way: str, tmp_path: Any) -> None:
     _, first, second = KINDS[kind]
     own, numpys = copied(first), copied(second)

@@ -69,7 +69,7 @@ CASES = [
 
 @pytest.mark.parametrize(("script", "compiled", "others"), CASES, ids=[c[0] for c in CASES])
 def test_a_project_is_tuned(place, script, compiled, others):
-    out, err = place.autotune(script, "--budget", "2s", *ONE_LEVEL)
+    out, err = place.autotune(script, "--budget", "5s", "--trials", "2", *ONE_LEVEL)
     table = table_of(err)
     assert set(table) >= {*compiled, *others}
     # Which of them takes longest is this run's matter: a pause of the machine may fall into any call.
@@ -85,7 +85,7 @@ def test_a_project_is_tuned(place, script, compiled, others):
 
 def test_a_script_runs_with_its_tuned_methods_in_place(place):
     plain, _ = place.run("methods.py")
-    place.autotune("methods.py", "--budget", "2s")
+    place.autotune("methods.py", "--budget", "5s", "--trials", "2")
     patched, err = place.autotune("run", "methods.py")
     assert checksum(patched) == checksum(plain)
     assert re.search(r"^  Cluster\.accelerations: \d+ calls, .* of the script before$", err, re.M), err

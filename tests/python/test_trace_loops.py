@@ -454,7 +454,7 @@ def programs(draw: Any) -> str:
 COMPILED = [0, 0]
 
 
-@settings(max_examples=examples(120), deadline=None, derandomize=True)
+@settings(max_examples=examples(80), deadline=None, derandomize=True)
 @given(programs(), st.integers(4, 9), st.integers(2, 6))
 def test_random_loops_answer_as_python(source: str, n: int, k: int) -> None:
     import linecache

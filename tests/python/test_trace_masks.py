@@ -17,7 +17,7 @@ from trace_cases import CheckFailed, check, raises_like_numpy, run_program, same
 
 pytestmark = pytest.mark.compile
 
-COMMON = settings(max_examples=examples(20), deadline=None, suppress_health_check=list(HealthCheck))
+COMMON = settings(max_examples=examples(12), deadline=None, suppress_health_check=list(HealthCheck))
 DTYPES = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64",
           "complex64", "complex128"]  # fmt: skip
 REAL = DTYPES[:11]

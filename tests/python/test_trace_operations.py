@@ -21,7 +21,7 @@ FLOATS = ["float32", "float64"]
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 DTYPES = [*FLOATS, *INTEGERS, "bool"]
 SPECIALS = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, np.nan, np.inf, -np.inf, 1e-310, 3e38, -2.5, 1.5, 1e300]
-COMMON = settings(max_examples=examples(8), deadline=None, suppress_health_check=list(HealthCheck))
+COMMON = settings(max_examples=examples(5), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @st.composite

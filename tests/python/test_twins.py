@@ -757,7 +757,7 @@ def of_kind(kind, size, dtype, seed):
     return x
 
 
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     st.sampled_from(DTYPES_IN_ORDER),
     st.sampled_from(["any", "few", "far", "ordered", "backwards", "special"]),

@@ -227,6 +227,9 @@ def raises_on_division(x):
 
 
 class Guarded(trace_helpers.Model):
+    def __setattr__(self, name, value):
+        object.__setattr__(self, name, value)
+
     @property
     def twice(self):
         return 2.0

@@ -65,7 +65,6 @@ from .pure import (
     look_up,
     module_of,
 )
-from .set_objects import stand_in_of
 from .source import site_of, source_of
 from .staged_draws import DrawsAreStages, GeneratorMethod, StagedGenerator, draw_globally, made_here
 from .staged_lists import FILLING, StagedList
@@ -362,9 +361,6 @@ class Calls(Part):
 
     def _append_to_the_callers(self, node: ast.Call, grown: GrownList, *items: Any, **named: Any) -> None:
         [].append(*items, **named)  # or Python's own error
-        stand_in = stand_in_of(self.tracer, grown)
-        assert stand_in is not None
-        stand_in.is_set()
         self.at(node)
         is_in_region = bool(self.state.containers)
         if is_in_region:

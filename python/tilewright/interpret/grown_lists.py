@@ -31,7 +31,7 @@ class GrownList(Closed):
         self.tracer, self.path = tracer, path
         self.place = (_STAGED, path)
         self.staged: StagedList | None = tracer.cache.get(self.place)
-        self.items: list[tuple[Any, int, int]] = []  # with how many values, and undone parts, the trace had
+        self.items: list[tuple[Any, int, int]] = []  # with the number of each, and how many undone parts the trace had
         # The last item, the block in which it was appended, and how many undone parts the trace had.
         self.last: tuple[Any, Any, int] | None = None
 
@@ -51,7 +51,9 @@ class GrownList(Closed):
         is_number = not isinstance(item, (list, dict, tuple)) and next(_arrays_in(item), None) is None
         self.last = (item, self.tracer.blocks[-1], len(self.tracer.undone)) if is_number else None
         if self.staged is None:
+            # A number of its own: parts that are undone then begin before it, or behind it.
             self.items.append((item, self.tracer.made, len(self.tracer.undone)))
+            self.tracer.made += 1
             return
         self._refuse_shared(item, frame)
         self.staged.append(item)
@@ -77,10 +79,7 @@ class GrownList(Closed):
             return self.staged
         kept = []
         for item, made, undone in self.items:
-            later = self.tracer.undone[undone:]
-            if any(made in (one.start, one.stop) for one in later):
-                raise self.refused()  # whether that was undone too is not known
-            if not any(made in one for one in later):
+            if not any(made in one for one in self.tracer.undone[undone:]):
                 kept.append(item)
         return kept or None
 

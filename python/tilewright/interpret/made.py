@@ -130,15 +130,14 @@ class MadeObjects(Part):
         if is_plain and is_same(attributes_of(owner).get(node.attr, MISSING), value):
             return
         if stand_in is not None:
-            self._note_set(node, stand_in, value)
+            self._refuse_in_regions(node, stand_in, value)
         self.carry_in_regions(
             owner, node.attr, is_plain, lambda: self.refuse_in_region(node, owner, f"assigning {ast.unparse(node)}")
         )
         setattr(owner, node.attr, value)  # or Python's own error
 
-    def _note_set(self, node: ast.Attribute, stand_in: StandIn, value: Any) -> None:
-        """That an attribute of an object of the caller is set; refuses what a region cannot hand to the caller as it is."""
-        stand_in.is_set()
+    def _refuse_in_regions(self, node: ast.Attribute, stand_in: StandIn, value: Any) -> None:
+        """An attribute that a region sets, and cannot hand to the object of the caller as it is."""
         if not self.state.containers:
             return
         self.tracer.need_stand_ins(stand_in.path)

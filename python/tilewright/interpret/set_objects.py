@@ -46,7 +46,6 @@ class StandIn:
     made: Any
     before: dict[Any, Any] = field(default_factory=dict)  # its attributes or items at the start of the call
     refused: dict[str, TraceError] = field(default_factory=dict)  # attributes that no program takes in, and why not
-    set_at: int | None = None  # how many values the trace had when the first of them was set
 
     @property
     def has_items(self) -> bool:
@@ -64,10 +63,6 @@ class StandIn:
         guard = self.tracer.python_guards.get((self.path, "lacks"))
         names = guard.value if guard is not None else frozenset()
         self.tracer.python_guards[self.path, "lacks"] = PythonGuard(self.path, "lacks", names | {name})
-
-    def is_set(self) -> None:
-        if self.set_at is None:
-            self.set_at = self.tracer.made
 
     def changes(self) -> dict[Any, Any]:
         """Behind the function: its attributes or items that are no more what they were."""
@@ -97,22 +92,15 @@ def contents_of(container: Any) -> dict[Any, Any]:
 
 def changes_of(tracer: Tracer) -> list[dict[str, Any]]:
     """Behind the function: of each object that it sets attributes of those that are new. TraceError where a function that is
-    called between could see the object, or raise something that NumPy would have to raise behind what was set, and cannot, for
-    arrays are written: the call is not made again."""
+    called between could see the object. What NumPy or a library raises between is no matter: the arguments get back what they
+    were, and NumPy runs the call again, with what it sets and writes until then."""
     found = [one.changes() for one in tracer.stand_ins]
     _refuse_one_of_a_loop(tracer, [held for new in found for held in new.values()])
-    set_at = min((one.set_at for one, new in zip(tracer.stand_ins, found, strict=True) if new), default=None)
-    if set_at is not None and (seeing := effects.names_of_seeing(tracer.stages)):
+    if any(found) and (seeing := effects.names_of_seeing(tracer.stages)):
         raise tracer.error(
             f"setting attributes beside a call of {seeing}, not known to be pure",
             "it may see the object, which holds them only when the compiled function has ended",
             "Declare a pure function so with @tilewright.stage, or set them at the caller.",
-        )
-    if set_at is not None and tracer.written and tracer.last_call >= set_at:
-        raise tracer.error(
-            "setting attributes, and writing into arrays, before NumPy or a library computes something",
-            "what that raises would find the object as it was, and the arrays as they are then",
-            "Set them behind it, or at the caller.",
         )
     return found
 

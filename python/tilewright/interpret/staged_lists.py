@@ -151,11 +151,8 @@ class StagedList:
         self._stage("append", [Raw(f"held[{held!r}]", held)], ())
 
     def _stage(self, method: str, args: Sequence[Any], gives: Any) -> Any:
-        of, before = f"held[{self.held!r}].{method}", self.tracer.last_call
-        made = add_stage(self.tracer, f"{self.held}.{method}", list, list(args), {}, gives, Order(self.order, of))
-        if method == "append":  # which raises nothing
-            self.tracer.last_call = before
-        return made
+        of = f"held[{self.held!r}].{method}"
+        return add_stage(self.tracer, f"{self.held}.{method}", list, list(args), {}, gives, Order(self.order, of))
 
     def _form_of(self, item: Any) -> Any:
         if type(item) in (tuple, list) and item:

@@ -217,13 +217,12 @@ class Part:
         if any(id(owner) in held for held in self.state.containers) or self.state.changes:
             return False
         stand_in = self.inputs.set_container(owner)
-        if stand_in is None:
-            return False
-        if self.state.containers:  # of an object that the function came to inside of the loop or branch
+        if (
+            stand_in is not None and self.state.containers
+        ):  # of an object that the function came to inside of the region
             tracer.need_stand_ins(stand_in.path)
             return False
-        stand_in.is_set()
-        return True
+        return stand_in is not None
 
     def is_own_item(self, owner: Any, key: Any) -> bool:
         """Whether a dict that the function makes has such an item: loops and branches of the run may set it."""

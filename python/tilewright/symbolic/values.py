@@ -41,7 +41,6 @@ class Values(Located):
     def __init__(self, function_name: str, file: str, decided: Decided | None = None) -> None:
         super().__init__(function_name, file, decided)
         self.made = 0  # values so far
-        self.last_call = -1  # the number of the last one that Python computes when the program runs
         self.short: dict[tuple[str, int, int], ShortLoop] = {}  # by their places
         self.dropped = 0  # those of them that are of runs of a loop's body which another run has replaced
         self.copies = 0  # those that iterations of unrolled loops made beside the first
@@ -183,9 +182,7 @@ class Values(Located):
         known = replace(stage, why=why.removesuffix("."), line=line, where=where(file, line, function))
         self.stages.setdefault(stage.text, known)
         name = stage.name.rpartition(".")[2] or "result"
-        made = self.add("call", operands, {"callee": stage.text}, dtype, shape, name)
-        self.last_call = made.number
-        return made
+        return self.add("call", operands, {"callee": stage.text}, dtype, shape, name)
 
     def is_undone(self, value: Value) -> bool:
         return any(value.number in numbers for numbers in self.undone)
