@@ -187,3 +187,10 @@ def test_numbers_and_ranges_are_no_arrays_without_a_copy():
     ):
         with pytest.raises(ValueError, match="Unable to avoid copy"):
             tilewright.jit(function)(np.arange(5.0))
+
+
+def test_einsum_has_each_axis_of_its_result():
+    function = lambda x: np.einsum("i->j", x) * 2  # noqa: E731
+    for one in (function, tilewright.jit(function)):
+        with pytest.raises(ValueError, match="output subscript 'j' which never appeared in an input"):
+            one(np.arange(5.0))

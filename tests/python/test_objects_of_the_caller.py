@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 import tilewright
+from attack_containers import attack
 from attack_objects import compared
+from examples import examples
 from objects_seen import seen
 from tilewright.errors import TraceError
 
@@ -651,3 +653,113 @@ def test_items_that_regions_set(name) -> None:
         assert compiled(ours, one) == pytest.approx(function(theirs, one), rel=1e-12)
         assert list(ours.d.items()) == list(theirs.d.items())
         assert ours.l == pytest.approx(theirs.l, rel=1e-12)
+
+
+class Two:
+    def __init__(self):
+        self.u, self.x, self.k = np.arange(4.0), np.zeros(4), 0
+        self.rows = [np.ones(4), np.zeros(4)]
+
+
+def set_in_a_loop(o, p, n):
+    for _ in range(n):
+        p.x = o.u
+    return o.u * 2
+
+
+def set_behind_a_loop(o, p, n):
+    for _ in range(n):
+        last = o.u
+        last += 1
+    p.x = last
+    return o.u * 2
+
+
+def an_item_set_in_a_loop(o, p, n):
+    for _ in range(n):
+        o.rows[1] = o.rows[0]
+        p.x = o.rows[1]
+    return o.u * 2
+
+
+def another_name_is_returned(o, p, n):
+    b = p.x * 2
+    for _ in range(n):
+        a, last = b, o.u
+        a[0] += 1
+    return a, b, last, o.u * 3
+
+
+@pytest.mark.parametrize(
+    "function", [set_in_a_loop, set_behind_a_loop, an_item_set_in_a_loop, another_name_is_returned]
+)
+def test_an_array_that_a_loop_names_anew_is_that_very_one(function):
+    compiled = tilewright.jit(function)
+    ours, theirs = [Two(), Two()], [Two(), Two()]
+    for n in (3, 2, 3):
+        given, expected = compiled(*ours, n), function(*theirs, n)
+        assert seen([ours, given]) == seen([theirs, expected])
+        for _, p in (ours, theirs):
+            p.x[1] += 5
+
+
+def hands_over(o, p, n):
+    p.inner = o.inner
+    o.u = o.u + n
+    return p.x * 2
+
+
+def test_an_object_of_the_caller_becomes_another_ones_attribute():
+    compiled = tilewright.jit(hands_over, strict=True)
+    ours, theirs = [Two(), Two()], [Two(), Two()]
+    for pair in (ours, theirs):
+        for one in pair:
+            one.inner = Two()
+    for n in (3, 2, 3):
+        given, expected = compiled(*ours, n), hands_over(*theirs, n)
+        assert seen([ours, given]) == seen([theirs, expected])
+        for one in (ours, theirs):
+            one[0].inner = Two()
+            one[0].inner.k = n
+
+
+class Kept:
+    def __init__(self):
+        self.d, self.rows = {"q": 2}, [1, 2]
+
+
+def an_item_in_a_branch(o, x, k):
+    if x[0] > 1:
+        o.d["q"] = k
+    return x * 3
+
+
+def a_new_item_in_a_loop(o, x, k):
+    for i in range(len(x)):
+        if x[i] > 1:
+            o.d["new"] = k
+            break
+    return x * 3
+
+
+def an_item_of_a_list_in_a_branch(o, x, k):
+    if x[0] > 1:
+        o.rows[0] = k
+    else:
+        o.d["q"] = 7
+    return x * 3
+
+
+@pytest.mark.parametrize("function", [an_item_in_a_branch, a_new_item_in_a_loop, an_item_of_a_list_in_a_branch])
+def test_items_of_what_objects_hold_are_set_where_data_say_so(function):
+    """The dict is first met inside of the branch."""
+    compiled = tilewright.jit(function)
+    ours, theirs = Kept(), Kept()
+    for first, k in ((2.0, 2), (-1.0, 0), (-1.0, 0), (3.0, 1), (-1.0, 4)):
+        x = np.array([first, -2.0, 0.0])
+        assert np.array_equal(compiled(ours, x, k), function(theirs, x, k))
+        assert vars(ours) == vars(theirs)
+
+
+def test_random_changes_of_what_objects_hold():
+    assert not list(filter(None, map(attack, range(examples(15)))))

@@ -69,7 +69,8 @@ class BehindLoops(ReboundArrays):
             one = Carried(initial, form, self.frame, name)
             one.parameter = self._parameter(one)
             one.final = made
-            one.sources = [*storages_of(value), *(storages_of(before[name]) if same else [])]
+            one.ends_as = storages_of(value)
+            one.sources = [*one.ends_as, *(storages_of(before[name]) if same else [])]
             carried.append(one)
             if not same:
                 left[name] = MISSING  # read after the loop, it needs an iteration

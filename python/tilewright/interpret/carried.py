@@ -105,6 +105,8 @@ class Carried:
     path: tuple[int, ...] = ()  # where in the variable, which holds a tuple
     # Arrays that a variable may hold at the end, each under another name: memory that others may see.
     sources: list[Storage] = field(default_factory=list, repr=False)
+    # Those of them that it holds at the end of an iteration.
+    ends_as: list[Storage] = field(default_factory=list, repr=False)
     # Of a branch: what the variable holds at the end of each way, and behind both.
     ways: tuple[Any, ...] = field(default=(), repr=False)
     made: Any = field(default=None, repr=False)

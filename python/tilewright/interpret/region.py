@@ -99,7 +99,7 @@ class Region(Part):
     def _hand_out(self, loop: Value, carried: list[Carried], runs: bool = False) -> None:
         """What comes out of a loop or a branch, to the variables and the memory that hold it; `runs`: a loop has an iteration."""
         loop.attributes["results"] = results = []
-        made: list[tuple[SymArray, list[Storage]]] = []
+        made: list[tuple[SymArray, Carried]] = []
         numbers: dict[int, Any] = {}  # by the identity of what carries them
         for position, one in enumerate(carried):
             if one.parameter is not None:
@@ -137,7 +137,7 @@ class Region(Part):
                     if loop.operation != "if" and one.final is not None:
                         may_stay = may_be_handed_in(one.final)
                     new.storage.may_stay = may_stay
-                    made.append((new, one.sources))
+                    made.append((new, one))
         self._mark_chosen(made)
 
     def _note_memory(self, truth: Value, chosen: list[Carried]) -> None:
@@ -166,16 +166,21 @@ class Region(Part):
             if held is not MISSING:
                 self.frame.variables[name] = held
 
-    def _mark_chosen(self, made: list[tuple[SymArray, list[Storage]]]) -> None:
+    def _mark_chosen(self, made: list[tuple[SymArray, Carried]]) -> None:
         """Arrays that came out of a loop or a branch as values, and that others may see or write into."""
         seen: dict[int, Storage] = dict(self.tracer.in_lists)
         frame: Frame | None = self.frame
         while frame is not None:
             seen |= {id(memory.storage): memory.storage for memory in memory_of(frame, self.tracer)}
             frame = frame.caller
-        for array, sources in made:
-            visible = [storage for storage in sources if id(storage) in seen or storage.argument is not None]
-            shared = any(storage in others for storage in sources for other, others in made if other is not array)
+        for array, one in made:
+            visible = [storage for storage in one.sources if id(storage) in seen or storage.argument is not None]
+            shared = any(
+                storage in others.sources for storage in one.sources for other, others in made if other is not array
+            )
+            kept = [storage for storage in one.ends_as if storage in visible]
+            kept += [storage for way in one.ways if isinstance(way, SymArray) for storage in way.storage.kept_from]
+            array.storage.kept_from = tuple(kept)
             chosen = [pair for storage in visible for pair in (storage.chosen_from or ())]
             if visible or shared:
                 array.storage.chosen_from = (*((storage, storage.value) for storage in visible), *chosen)

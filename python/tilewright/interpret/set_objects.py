@@ -75,7 +75,8 @@ class StandIn:
             if is_same(self.before.get(name, MISSING), now):
                 continue
             found[name] = now
-            if isinstance(now, SymArray) and not now.is_scalar and now.storage.may_stay:
+            is_array = isinstance(now, SymArray) and not now.is_scalar
+            if is_array and (now.storage.may_stay or now.storage.kept_from):
                 raise self.tracer.error(
                     f"loops: {path_text(self.path)}.{name} behind a loop that may leave it as it was, or as another array was",
                     "whether it is new memory depends on the data",

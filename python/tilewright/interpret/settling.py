@@ -297,7 +297,8 @@ class Settling(BehindLoops):
                 wider = True
             one.final = self.tracer.cast(value, joined.dtype)
             one.last = form
-            one.sources += [storage for storage in storages_of(held) if storage not in one.sources]
+            one.ends_as = storages_of(held)
+            one.sources += [storage for storage in one.ends_as if storage not in one.sources]
         self._refuse_shared_writes(node, carried)
         return wider
 

@@ -106,6 +106,11 @@ def einsum(tracer: Tracer, *operands: Any, optimize: Any = False, dtype: Any = N
     if found is None or not isinstance(optimize, (bool, str)):
         raise _refusal(tracer, "in an order of the caller's")
     asked, likes = found
+    for name in asked.result:
+        if name not in asked.sizes:
+            raise ValueError(
+                f"einstein sum subscripts string included output subscript '{name}' which never appeared in an input"
+            )
     arrays = [as_array(tracer, like.value) for like in likes]
     kept = common_dtype(*arrays) if dtype is None else check_dtype(tracer, dtype)
     if kept.kind not in "iufc":

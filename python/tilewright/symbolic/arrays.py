@@ -61,6 +61,8 @@ class Storage:
     chosen_from: tuple[tuple[Storage, Value], ...] | None = None
     # Of what a loop leaves: it may be memory that its variables had before it, as they swap it, or as data leave it.
     may_stay: bool = False
+    # Of what a loop leaves: memory from before it that an iteration sets its variable to.
+    kept_from: tuple[Storage, ...] = ()
     # Of what a branch chose: memory that it is where a truth of the run holds.
     may_be: tuple[tuple[Storage, Value], ...] = ()
     # What a mask picks out, made an array of its own: NumPy has one array, which that storage stands for under the mask.

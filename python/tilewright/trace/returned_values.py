@@ -60,8 +60,9 @@ class ReturnedValues:
         self._held: dict[int, tuple[Any, Value]] = {}
         self.structure = self._taken_apart(result)
         if tracer.stand_ins:
-            new += [{}] * (len(tracer.stand_ins) - len(new))
             changed = [{name: self._attribute(held) for name, held in one.items()} for one in new]
+            # What a result or an attribute is set to may be an object of the caller, with a stand-in from here on.
+            changed += [{}] * (len(tracer.stand_ins) - len(changed))
             self.structure = ("changed", self.structure, changed)
 
     @property
@@ -274,6 +275,12 @@ def _refuse_shared(tracer: Tracer, returned: list[SymArray]) -> None:
 
     storages = list({id(item.storage): item.storage for item in returned}.values())
     for position, storage in enumerate(storages):
+        for source in storage.kept_from:
+            if source.argument is not None or any(source is other for other in storages):
+                raise tracer.error(
+                    f"returning {'an array' if source.argument is None else source.argument.name} under the name that a loop "
+                    "gives it", "whether the loop has an iteration decides which array it is", "Return a copy (.copy()).",
+                )  # fmt: skip
         for source, holds in storage.may_be:
             if source.argument is not None:
                 refuse(holds, f"it returns the memory of {source.argument.name}, which a branch on data chose")
