@@ -11,6 +11,7 @@ import types
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import Any, ClassVar
 
 import numpy as np
@@ -190,6 +191,7 @@ class Effect:
             outside += [(one, one.copy()) for one in _shared_so_far(_here.made[-1])]
         handed = handed_containers((args, kwargs))
         held = references(given), references(handed)
+        draws = _Draws((args, kwargs)) if _share_memory(before) else None
         try:
             made.result = self.run(*args, **kwargs)
         except BaseException as error:
@@ -205,7 +207,11 @@ class Effect:
             made.outside = changes_since(outside)
             for change in made.outside:
                 change.undo()  # NumPy, which goes on, reads it before this call too
-            if calls:
+            if draws is not None and not set(made.written) <= set(self.written):
+                # Each of the copies has memory of its own: what it wrote into one it did not find in another. So this call is
+                # none: NumPy, which goes on, makes it with the arrays themselves.
+                draws.undo()
+            elif calls:
                 _here.made[-1].append(made)
         if made.containers or made.outside or made.is_reformed or not set(made.written) <= set(self.written):
             raise _Differs
@@ -231,6 +237,27 @@ class Effect:
         shared_pieces = [pieces[k] for k, is_shared in enumerate(self.are_shared) if is_shared]
         themselves = map(Itself, [*shared_pieces, *(given[k] for k in self.kept)])
         return [*pieces, *(given[k] for k in self.written), *held_of(made.result, self.gives), *themselves]
+
+
+def _share_memory(arrays: Sequence[Any]) -> bool:
+    """Whether two of the caller's arrays that a stage is handed lie in one place, by their lowest and highest addresses."""
+    if len(arrays) < 2:
+        return False
+    pairs = combinations([one for one in arrays if isinstance(one, np.ndarray)], 2)
+    return any(one is not other and np.may_share_memory(one, other) for one, other in pairs)
+
+
+class _Draws:
+    """The states of random generators before a call."""
+
+    def __init__(self, handed: Any) -> None:
+        self._states = [(one.bit_generator, one.bit_generator.state) for one in generators_in(handed)]
+        self._global_state = np.random.get_state()
+
+    def undo(self) -> None:
+        for generator, state in self._states:
+            generator.state = state
+        np.random.set_state(self._global_state)
 
 
 @dataclass(frozen=True)

@@ -194,3 +194,20 @@ def test_einsum_has_each_axis_of_its_result():
     for one in (function, tilewright.jit(function)):
         with pytest.raises(ValueError, match="output subscript 'j' which never appeared in an input"):
             one(np.arange(5.0))
+
+
+def test_statements_see_that_arrays_of_the_caller_share_memory():
+    def chosen(x, y):
+        v = x if y.sum() > 1 else x + 1
+        for i in range(len(y) - 1):
+            v[i] = 1
+        return sum([v, y * 2]), np.sign(x)
+
+    compiled = tilewright.jit(chosen)
+    draws, theirs = np.random.default_rng(0), np.random.default_rng(0)
+    for sign in (-1, -1, -1, 1, 1, -1, 1):
+        for make in (lambda b: (b[4:-1], b[4:-1][::-1]), lambda b: (b[1:], b[:-1]), lambda b: (b[:4], b[4:8])):
+            ours, numpys = (sign * one.random(9) + sign for one in (draws, theirs))
+            got, wanted = compiled(*make(ours)), chosen(*make(numpys))
+            assert all(map(np.array_equal, got, wanted)) and np.array_equal(ours, numpys)
+    assert "between kernels" in compiled.explain()

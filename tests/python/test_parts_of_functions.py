@@ -94,12 +94,12 @@ def none_before(x):
 class Filter:
     def __init__(self, a):
         self.a = a
-        self.state = {"z": 0.0}
+        self.state = {}  # its keys come in the loop
 
     def process(self, x):
         y = np.zeros_like(x)
         for i in range(len(x)):
-            self.state["z"] = self.a * self.state["z"] + x[i]
+            self.state["z"] = self.a * self.state.get("z", 0.0) + x[i]
             y[i] = self.state["z"]
         return y
 

@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <numeric>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "python/native/face/arrays.h"
@@ -67,6 +69,25 @@ Ref copy_of(const StageArray& a) {
     if (!copy || (has_gaps && PyArray_CopyInto(numpy_array(copy.get()), array) != 0)) return {};
     PyArray_CLEARFLAGS(numpy_array(copy.get()), NPY_ARRAY_WRITEABLE);
     return copy;
+}
+
+/// Whether two arrays lie in one place, by their lowest and highest addresses.
+bool share_memory(std::span<const StageArray> arrays) {
+    const auto range = [](const StageArray& a) {
+        const char *low = static_cast<const char*>(a.data), *high = low + info(a.dtype).bytes;
+        for (int k = 0; k < a.rank; ++k) {
+            const std::int64_t span = a.strides[k] * (a.shape[k] - 1);
+            (span < 0 ? low : high) += span;
+        }
+        return std::pair(low, std::find(a.shape, a.shape + a.rank, 0) == a.shape + a.rank ? high : low);
+    };
+    for (std::size_t k = 1; k < arrays.size(); ++k)
+        for (std::size_t other = 0; other < k; ++other) {
+            const auto [low, high] = range(arrays[k]);
+            const auto [others_low, others_high] = range(arrays[other]);
+            if (low < others_high && others_low < high) return true;
+        }
+    return false;
 }
 
 /// Whether anything but `given` refers to an array in it, or to memory of it.
@@ -137,7 +158,9 @@ StageOutcome StageCalls::compute(const Stage& stage, const StageArray* arrays, i
 }
 
 StageOutcome StageCalls::call_python(const Stage& stage, const StageArray* arrays, int count) {
-    const bool is_copied = stage.keeps.load(std::memory_order_relaxed);
+    // Of those that share memory the callee has to see that they do.
+    const bool is_copied =
+        stage.keeps.load(std::memory_order_relaxed) && !share_memory({arrays, static_cast<std::size_t>(count - 1)});
     const Ref given(PyTuple_New(count));
     if (!given) return raised();
     PyTuple_SetItem(given.get(), 0, Ref::borrowed(held_.get()).release());

@@ -44,7 +44,7 @@ from ..symbolic.number import Symbolic
 from ..symbolic.run_numbers import RunScalar
 from ..symbolic.scalars import SymInt, SymScalar
 from ..symbolic.sizes import Size
-from ..symbolic.stages import HandedAsList
+from ..symbolic.stages import ON_DEVICE, HandedAsList
 from ..symbolic.symbols import free_name
 from ..symbolic.tracer import Tracer
 from .generators import SymGenerator
@@ -776,7 +776,10 @@ class Inputs:
         if type(value) is int:
             return SymInt(tracer, tracer.new_symbol(argument.name, value, extent=False))
         changes = path_text(path) in tracer.cache["changing"]
-        if changes and type(value) is float and tracer.checked is not None and not tracer.cache["pins_numbers"]:
+        is_pinned = (
+            tracer.cache["pins_numbers"] or tracer.untaken is ON_DEVICE
+        )  # there the host would wait for what data decide
+        if changes and type(value) is float and tracer.checked is not None and not is_pinned:
             return RunScalar(tracer, made, float)  # what it decides, data decide
         return SymScalar(tracer, made, value, frozenset({argument.name}))
 
