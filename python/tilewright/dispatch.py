@@ -145,6 +145,8 @@ class _Places:
                 step, key = "call", _face.pcg64_words
             elif step == "column":
                 step, key = "call", functools.partial(_column_of, key)
+            elif step == "length":
+                step, key = "call", len
             elif step not in ("attribute", "item"):
                 raise _NotInC
             found = self._add(self.of(path[:-1]), step, key)

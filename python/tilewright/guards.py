@@ -3,7 +3,7 @@
 A path says where. It begins at ("parameter", name), ("global", name), ("closure", name) or ("function", "") of the traced
 function, ("global_of", (helper, name)), ("module", (module, name)), ("object", an object by its identity),
 ("cached", (a function behind lru_cache, args, keywords)), ("default_rng", seed or the path of one), and goes on in steps:
-("attribute", name), ("item", key), ("cell", name of a function's closure), ("pcg64", "") or ("column", (width, which, type)).
+("attribute", name), ("item", key), ("cell", name of a function's closure), ("pcg64", ""), ("length", "") or ("column", (width, which, type)).
 """
 
 from __future__ import annotations
@@ -101,6 +101,8 @@ def path_text(path: Path) -> str:
             text += f".{key}"
         elif kind == "cell":
             text += f"'s {key}"
+        elif kind == "length":
+            text = f"len({text})"
         elif kind not in ("pcg64", "column"):
             text += f"[{key!r}]"
     return text
@@ -129,6 +131,8 @@ def follow(path: Path, parameters: Mapping[str, Any], function: Any) -> Any:
                 value = pcg64_words(value)
             elif step == "column":
                 value = column_of(key, value)
+            elif step == "length":
+                value = len(value)
             elif step == "attribute":
                 value = getattr(value, key)
             elif step == "cell":

@@ -107,6 +107,83 @@ def test_one_program_serves_lists_of_any_length(name: str) -> None:
     assert ".append()" in compiled.explain()
 
 
+class Watcher:
+    """Looks at the end of its lists, before and behind what it appends."""
+
+    def __init__(self) -> None:
+        self.losses: list[Any] = []
+        self.best: list[Any] = []
+        self.states: list[Any] = [np.zeros(4), np.ones(4)]
+
+    def is_done(self, x: Any) -> bool:
+        loss = ((x - 0.5) ** 2).mean()
+        self.losses.append(loss)
+        return bool(len(self.losses) > 3 and abs(self.losses[-1] - self.losses[-2]) < 0.02)
+
+    def no_worse(self, x: Any) -> Any:
+        loss = float(x.sum())
+        if self.losses and loss > self.losses[-1]:
+            loss = self.losses[-1]
+        self.losses.append(loss)
+        if not self.best or len(self.losses) % 3 == 0:
+            self.best.append(len(self.best))
+        return loss, len(self.losses), self.losses[-1]
+
+    def moves(self, x: Any) -> Any:
+        state = self.states[-1] * 0.5 + x[:4]
+        self.states.append(state)
+        self.states.append(self.states[-1] - self.states[-2] + self.states[-3])
+        return self.states[-1].sum() + len(self.states)
+
+    def writes(self, x: Any) -> Any:
+        self.states[-1] += x[:4]
+        self.losses.append(self.states[-1][0])
+        self.states.append(self.states[-1])
+        return self.states[-1] * 2
+
+    def in_a_loop(self, x: Any) -> Any:
+        total = 0.0
+        for value in x:
+            total += value * len(self.losses)
+        self.losses.append(total)
+        for value in x:
+            if value > 0.5:
+                self.best.append(value)
+        return len(self.best), self.losses[-1]
+
+
+@pytest.mark.parametrize("name", ["is_done", "no_worse", "moves", "writes", "in_a_loop"])
+def test_its_end_may_be_read(name: str) -> None:
+    function, draws = getattr(Watcher, name), np.random.default_rng(0)
+    compiled = tilewright.jit(function)
+    ours, theirs = Watcher(), Watcher()
+    for turn in range(14):
+        x = draws.random(8)
+        assert seen((compiled(ours, x), ours)) == seen((function(theirs, x), theirs)), turn
+        if turn == 6:  # items of other kinds, and fewer of them
+            for one in (ours, theirs):
+                one.losses[:] = [1, 2.5, np.float32(3)]
+                one.states = [one.states[-1], np.arange(4), one.states[-1]]
+        if turn == 9:
+            for one in (ours, theirs):
+                one.losses.clear()
+                one.best = one.losses
+        if turn == 11:
+            for one in (ours, theirs):
+                one.best, one.states = [], [np.ones(4, np.float32), np.zeros(4)]
+
+
+@pytest.mark.parametrize("name", ["is_done", "moves"])
+def test_its_end_is_read_by_compiled_code(name: str) -> None:
+    function, draws = getattr(Watcher, name), np.random.default_rng(1)
+    compiled = tilewright.jit(function, strict=True)
+    ours, theirs = Watcher(), Watcher()
+    for _ in range(12):
+        x = draws.random(8)
+        assert seen((compiled(ours, x), ours)) == seen((function(theirs, x), theirs))
+    assert len(compiled.specializations) <= 3  # of no item, of some
+
+
 def test_an_array_that_each_iteration_sets_before_a_break_is_new() -> None:
     compiled, ours, theirs = tilewright.jit(Solver.run, strict=True), Solver(), Solver()
     for n, tol in ((100, 1e-3), (100, 1e9), (1, 0.0), (100, 1e-3), (70, 0.0)):

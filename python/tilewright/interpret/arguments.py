@@ -498,7 +498,7 @@ class Inputs:
             if type(other) is list:
                 self._refuse_one(other is value, where)
                 self._guard_another(where, path)
-        made = GrownList(self.tracer, path)
+        made = GrownList(self.tracer, path, value)
         self._remember(made, path)
         self._hold(value, made, path)
         self.tracer.stand_ins.append(StandIn(self.tracer, path, value, made))

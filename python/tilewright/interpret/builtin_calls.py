@@ -83,7 +83,7 @@ class Builtins(Part):
         if self.operators.has(value, "__len__"):
             return self.operators.call(node, value, "__len__")
         self.refuse_object(node, value)
-        if isinstance(value, (ArrayList, StagedList)):
+        if isinstance(value, (ArrayList, StagedList, GrownList)):
             return value.length()
         if isinstance(value, (SymArray, Compressed)):
             if not value.ndim:

@@ -1,7 +1,8 @@
 """Lists of the caller to which a function appends: `self.history.append(loss)`.
 
-How long such a list is, and what is in it, is not asked, so that one program serves all calls; behind the call the caller's list gets
-what was appended (structure.APPENDED). In loops and branches of the run what is appended is a list that stages fill.
+One program serves lists of all lengths: how long one is (`len(self.history)`) is a number from outside of the call, and so is an item
+at its end (`self.history[-1]`). Behind the call the caller's list gets what was appended (structure.APPENDED). In loops and branches of
+the run what is appended is a list that stages fill, and nothing of it is read.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from .carried import memory_in, reached
 from .closed import Closed
 
 if TYPE_CHECKING:
+    from ..symbolic.scalars import SymInt
     from ..symbolic.tracer import Tracer
     from .frame import Frame
     from .staged_lists import StagedList
@@ -25,10 +27,10 @@ _STAGED = "appended to a list of the caller, by stages"
 
 
 class GrownList(Closed):
-    """Stands for one of them. All that asks for more than to append to it is refused, but for the item that was appended last."""
+    """Stands for one of them. All that asks for more than to append to it is refused, but for its length and the items at its end."""
 
-    def __init__(self, tracer: Tracer, path: Path) -> None:
-        self.tracer, self.path = tracer, path
+    def __init__(self, tracer: Tracer, path: Path, original: list[Any]) -> None:
+        self.tracer, self.path, self.original = tracer, path, original
         self.place = (_STAGED, path)
         self.staged: StagedList | None = tracer.cache.get(self.place)
         self.items: list[tuple[Any, int, int]] = []  # with the number of each, and how many undone parts the trace had
@@ -83,11 +85,29 @@ class GrownList(Closed):
                 kept.append(item)
         return kept or None
 
+    def length(self) -> Any:
+        """As long as regions append nothing."""
+        if self.staged is not None:
+            raise self.refused()
+        own: SymInt = self.tracer.cache["inputs"].outside((*self.path, ("length", "")), len(self.original))
+        return own + len(self.appended() or ())
+
+    def __bool__(self) -> bool:  # type: ignore[override]
+        return bool(self.length() != 0)
+
     def __getitem__(self, key: Any) -> Any:
         now = self.tracer.blocks[-1], len(self.tracer.undone)
-        if type(key) is not int or key != -1 or self.last is None or self.last[1:] != now:
+        if type(key) is int and key == -1 and self.last is not None and self.last[1:] == now:
+            return self.last[0]
+        if self.staged is not None or type(key) is not int or key >= 0:
             raise self.refused()
-        return self.last[0]
+        own = self.appended() or []
+        if key >= -len(own):
+            return own[key]
+        behind = key + len(own)  # of what the caller's list has
+        if behind < -len(self.original):
+            raise self.refused()
+        return self.tracer.cache["inputs"].outside((*self.path, ("item", behind)), self.original[behind])
 
 
 def _arrays_in(item: Any) -> Iterator[SymArray]:
