@@ -425,8 +425,9 @@ def test_a_loop_that_another_thread_ends_is_pythons(function):
 
         threading.Timer(0.05, stop).start()
         compiled(np.ones(3), flags if function is until_an_element else worker)  # it ends
-    STOPS = False
+    STOPS, worker, flags = False, Worker(), np.zeros(1, bool)
+    ends = threading.Timer(5.0, stop, (worker, flags))  # a call that is not refused
+    ends.start()
     with pytest.raises(tilewright.Error, match="nothing in it ends"):
-        tilewright.jit(function, strict=True)(
-            np.ones(3), np.zeros(1, bool) if function is until_an_element else Worker()
-        )
+        tilewright.jit(function, strict=True)(np.ones(3), flags if function is until_an_element else worker)
+    ends.cancel()
