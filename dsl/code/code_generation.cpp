@@ -147,7 +147,7 @@ void add_shares(const std::vector<const LoweredKernel*>& kernels, std::vector<Sh
     std::vector<std::pair<std::int64_t, std::size_t>> sizes; // with the kernel's place
     std::int64_t all = 0;
     for (std::size_t k = 0; k < kernels.size(); ++k) {
-        sizes.emplace_back(nodes_of(kernels[k]->module), k);
+        sizes.emplace_back(kernels[k]->nodes, k);
         all += sizes.back().first;
     }
     std::ranges::stable_sort(sizes, std::greater(), &std::pair<std::int64_t, std::size_t>::first);
@@ -183,19 +183,15 @@ void generate(std::vector<Share>& shares, int threads) {
 
 std::vector<EmittedKernel> generate_code(std::vector<LoweredKernel> kernels, const EmitOptions& options,
                                          std::map<std::string, KernelCode>* code) {
-    std::vector<const Halide::Module*> modules;
-    for (const LoweredKernel& kernel : kernels)
-        modules.push_back(&kernel.module);
-    const bool alone = options.assembly || is_cuda_isa(options.isa);
     // An LLVM module begins with 170 functions of Halide's, which are read, linked, looked at by the first passes and
     // thrown away: two thirds of the time that a small kernel takes. Nothing of a function depends on the others of its
     // module but this one flag.
     std::map<bool, std::vector<const LoweredKernel*>> together; // by any_strict_float()
-    if (!alone) {
-        const std::vector<std::size_t> first = first_with_same_code(modules);
+    if (!options.assembly && !is_cuda_isa(options.isa)) {
+        const std::vector<std::size_t> first = first_with_same_code(kernels);
         for (std::size_t k = 0; k < kernels.size(); ++k)
             if (first[k] == k) {
-                together[modules[k]->any_strict_float()].push_back(&kernels[k]);
+                together[kernels[k].module.any_strict_float()].push_back(&kernels[k]);
             } else {
                 (*code)[kernels[k].name] = {"", kernels[first[k]].name};
             }

@@ -1,6 +1,7 @@
 // dsl/code/code_generation.h: lowered kernels to objects. For emit alone.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -13,7 +14,8 @@ namespace tilewright::dsl {
 struct LoweredKernel {
     std::string name; ///< C symbol
     Halide::Module module;
-    bool hints = false; ///< the schedule asks for stores past the caches or for prefetches
+    bool hints = false;     ///< the schedule asks for stores past the caches or for prefetches
+    std::int64_t nodes = 0; ///< of its code: its time of compilation is about proportional to that
 };
 
 /// Where the code of a kernel is.

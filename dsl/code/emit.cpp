@@ -15,6 +15,7 @@
 #include "dsl/code/code_generation.h"
 #include "dsl/code/isa.h"
 #include "dsl/code/lowering.h"
+#include "dsl/code/same_code.h"
 #include "dsl/model/algorithm_impl.h"
 #include "dsl/passes/kernel_groups.h"
 #include "dsl/passes/walk.h"
@@ -109,7 +110,8 @@ LoweredKernel lowered(const std::string& name, Halide::Module module, bool hints
     number_loop_functions(module, name);
     for (const auto& function : module.functions())
         check_stack(function.body);
-    return {name, std::move(module), hints};
+    const std::int64_t nodes = nodes_of(module);
+    return {name, std::move(module), hints, nodes};
 }
 
 LoweredKernel lowered(const KernelImpl& kernel, const Schedule& schedule, const EmitOptions& options) {

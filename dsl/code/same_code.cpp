@@ -1,6 +1,7 @@
 // dsl/code/same_code.cpp: which lowered kernels are one code under other names.
 #include "dsl/code/same_code.h"
 
+#include <algorithm>
 #include <bit>
 #include <map>
 #include <optional>
@@ -109,9 +110,9 @@ class Renamed {
 };
 
 /// What is compared before any code.
-std::string outline(const Halide::Module& module) {
-    std::string text = module.any_strict_float() ? "strict" : "";
-    for (const LoweredFunc& function : module.functions()) {
+std::string outline(const LoweredKernel& kernel) {
+    std::string text = kernel.module.any_strict_float() ? "strict" : "";
+    for (const LoweredFunc& function : kernel.module.functions()) {
         text += '|';
         text += std::to_string(static_cast<int>(function.linkage));
         for (const LoweredArgument& argument : function.args) {
@@ -121,7 +122,7 @@ std::string outline(const Halide::Module& module) {
                     std::to_string(argument.alignment.modulus) + "." + std::to_string(argument.alignment.remainder);
         }
     }
-    return text + "|" + std::to_string(nodes_of(module));
+    return text + "|" + std::to_string(kernel.nodes);
 }
 
 } // namespace
@@ -133,24 +134,23 @@ std::int64_t nodes_of(const Halide::Module& module) {
     return count.nodes;
 }
 
-std::vector<std::size_t> first_with_same_code(const std::vector<const Halide::Module*>& modules) {
+std::vector<std::size_t> first_with_same_code(const std::vector<LoweredKernel>& kernels) {
     std::map<std::string, std::vector<std::size_t>> alike; // by outline
-    std::vector<std::optional<Renamed>> renamed(modules.size());
+    std::vector<std::optional<Renamed>> renamed(kernels.size());
     const auto code_of = [&](std::size_t k) -> const Renamed& {
-        if (!renamed[k]) renamed[k].emplace(*modules[k]);
+        if (!renamed[k]) renamed[k].emplace(kernels[k].module);
         return *renamed[k];
     };
     std::vector<std::size_t> result;
-    for (std::size_t k = 0; k < modules.size(); ++k) {
+    for (std::size_t k = 0; k < kernels.size(); ++k) {
         result.push_back(k);
-        if (!modules[k]->buffers().empty()) continue; // constants, which have names too
-        std::vector<std::size_t>& candidates = alike[outline(*modules[k])];
-        for (const std::size_t earlier : candidates)
-            if (code_of(earlier) == code_of(k)) {
-                result[k] = earlier;
-                break;
-            }
-        if (result[k] == k) candidates.push_back(k);
+        if (!kernels[k].module.buffers().empty()) continue; // constants, which have names too
+        std::vector<std::size_t>& candidates = alike[outline(kernels[k])];
+        const auto same = std::ranges::find_if(candidates, [&](std::size_t e) { return code_of(e) == code_of(k); });
+        if (same != candidates.end())
+            result[k] = *same;
+        else
+            candidates.push_back(k);
     }
     return result;
 }

@@ -6,9 +6,9 @@
 #include <cstring>
 #include <numeric>
 #include <span>
-#include <utility>
 #include <vector>
 
+#include "dsl/runtime/memory_range.h"
 #include "python/native/face/arrays.h"
 #include "python/native/face/face_errors.h"
 #include "python/native/face/twins.h"
@@ -73,20 +73,12 @@ Ref copy_of(const StageArray& a) {
 
 /// Whether two arrays lie in one place, by their lowest and highest addresses.
 bool share_memory(std::span<const StageArray> arrays) {
-    const auto range = [](const StageArray& a) {
-        const char *low = static_cast<const char*>(a.data), *high = low + info(a.dtype).bytes;
-        for (int k = 0; k < a.rank; ++k) {
-            const std::int64_t span = a.strides[k] * (a.shape[k] - 1);
-            (span < 0 ? low : high) += span;
-        }
-        return std::pair(low, std::find(a.shape, a.shape + a.rank, 0) == a.shape + a.rank ? high : low);
+    const auto memory = [](const StageArray& a) {
+        return runtime::memory_of({a.data, a.shape, a.strides}, a.rank, info(a.dtype).bytes);
     };
     for (std::size_t k = 1; k < arrays.size(); ++k)
-        for (std::size_t other = 0; other < k; ++other) {
-            const auto [low, high] = range(arrays[k]);
-            const auto [others_low, others_high] = range(arrays[other]);
-            if (low < others_high && others_low < high) return true;
-        }
+        for (std::size_t other = 0; other < k; ++other)
+            if (memory(arrays[k]).meets(memory(arrays[other]))) return true;
     return false;
 }
 
