@@ -21,7 +21,7 @@ from .callees import are_changed, contents_of, forms_of, refuse_shared, written_
 from .described_results import Array, given_back, held_of, is_part, leaves_of, pieces_of
 from .held_elsewhere import handed_containers, held_elsewhere, kept_of, put_instead, references, refuse_containers
 from .kinds_of_values import arrays_in, containers_in, is_object
-from .lent import drawn_so_far, handed, handed_arrays
+from .lent import States, drawn_so_far, handed, handed_arrays
 from .outside_values import Change, Places, changes_since
 from .strided_copies import copy_as_it_lies, same_view
 from .taken_ways import Site, Way, times_watched
@@ -191,7 +191,8 @@ class Effect:
             outside += [(one, one.copy()) for one in _shared_so_far(_here.made[-1])]
         handed = handed_containers((args, kwargs))
         held = references(given), references(handed)
-        draws = _Draws((args, kwargs)) if _share_memory(before) else None
+        share = _share_memory(before)
+        states = (States(generators_in((args, kwargs))), np.random.get_state(legacy=False)) if share else None
         try:
             made.result = self.run(*args, **kwargs)
         except BaseException as error:
@@ -202,18 +203,20 @@ class Effect:
             made.global_state = drawn_so_far()
             del _here.made[calls:]  # of calls inside that were interrupted
             made.written = written_of(before, given)
+            writes_more = not set(made.written) <= set(self.written)
             made.is_reformed = forms_of(given) != forms
             made.containers = [one for one, _ in contents] if are_changed(contents) else []
             made.outside = changes_since(outside)
             for change in made.outside:
                 change.undo()  # NumPy, which goes on, reads it before this call too
-            if draws is not None and not set(made.written) <= set(self.written):
+            if states is not None and writes_more:
                 # Each of the copies has memory of its own: what it wrote into one it did not find in another. So this call is
                 # none: NumPy, which goes on, makes it with the arrays themselves.
-                draws.undo()
+                states[0].put_back()
+                np.random.set_state(states[1])
             elif calls:
                 _here.made[-1].append(made)
-        if made.containers or made.outside or made.is_reformed or not set(made.written) <= set(self.written):
+        if made.containers or made.outside or made.is_reformed or writes_more:
             raise _Differs
         try:
             pieces = pieces_of(made.result, self.gives, given)
@@ -241,23 +244,8 @@ class Effect:
 
 def _share_memory(arrays: Sequence[Any]) -> bool:
     """Whether two of the caller's arrays that a stage is handed lie in one place, by their lowest and highest addresses."""
-    if len(arrays) < 2:
-        return False
     pairs = combinations([one for one in arrays if isinstance(one, np.ndarray)], 2)
     return any(one is not other and np.may_share_memory(one, other) for one, other in pairs)
-
-
-class _Draws:
-    """The states of random generators before a call."""
-
-    def __init__(self, handed: Any) -> None:
-        self._states = [(one.bit_generator, one.bit_generator.state) for one in generators_in(handed)]
-        self._global_state = np.random.get_state()
-
-    def undo(self) -> None:
-        for generator, state in self._states:
-            generator.state = state
-        np.random.set_state(self._global_state)
 
 
 @dataclass(frozen=True)

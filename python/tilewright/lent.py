@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -26,17 +26,27 @@ class _Lent(threading.local):
 _lent_here = _Lent()
 
 
+class States:
+    """Of random generators, as they are now."""
+
+    def __init__(self, generators: Iterable[Any]) -> None:
+        self._states = [(one.bit_generator, one.bit_generator.state) for one in generators]
+
+    def put_back(self) -> None:
+        for bits, state in self._states:
+            bits.state = state
+
+
 @contextmanager
 def lent(generators: Mapping[str, Any]) -> Iterator[None]:
     """Stages draw from the generators themselves. Where the call goes to NumPy, they and the global one are as they were."""
-    before = [(one.bit_generator, one.bit_generator.state) for one in generators.values()]
+    before = States(generators.values())
     _face.lend(generators)
     under_way = len(_lent_here.states)
     try:
         yield
     except BaseException:
-        for bits, state in before:
-            bits.state = state
+        before.put_back()
         while len(_lent_here.states) > under_way:
             undo()
         raise

@@ -494,10 +494,7 @@ class Inputs:
         """A list to which the function appends: how long it is, and what is in it, is not asked."""
         self._guard(path, "type", list)
         self._refuse_one(any(one.original is value for one in self.tracer.stand_ins), path)
-        for other, _, where in self.held:
-            if type(other) is list:
-                self._refuse_one(other is value, where)
-                self._guard_another(where, path)
+        self._guard_others(value, path)
         made = GrownList(self.tracer, path, value)
         self._remember(made, path)
         self._hold(value, made, path)
@@ -511,12 +508,16 @@ class Inputs:
         original, _, path = next((one for one in self.held if one[1] is made), (None, None, ()))
         if original is None or not is_passed(path):
             return None
-        for other, _, where in self.held:
-            if type(other) is type(original) and where != path:
-                self._refuse_one(other is original, where)
-                self._guard_another(where, path)
+        self._guard_others(original, path)
         self.tracer.stand_ins.append(StandIn(self.tracer, path, original, made, contents_of(made)))
         return self.tracer.stand_ins[-1]
+
+    def _guard_others(self, value: Any, path: Path) -> None:
+        """A list or dict that the function changes is none of the others that it was handed."""
+        for other, _, where in self.held:
+            if type(other) is type(value) and where != path:
+                self._refuse_one(other is value, where)
+                self._guard_another(where, path)
 
     def passed(self, item: Any) -> StandIn | None:
         """What says where an object, a list or a dict of the caller's arguments is; None of others."""
@@ -776,9 +777,8 @@ class Inputs:
         if type(value) is int:
             return SymInt(tracer, tracer.new_symbol(argument.name, value, extent=False))
         changes = path_text(path) in tracer.cache["changing"]
-        is_pinned = (
-            tracer.cache["pins_numbers"] or tracer.untaken is ON_DEVICE
-        )  # there the host would wait for what data decide
+        # On a device the host would wait for what data decide.
+        is_pinned = tracer.cache["pins_numbers"] or tracer.untaken is ON_DEVICE
         if changes and type(value) is float and tracer.checked is not None and not is_pinned:
             return RunScalar(tracer, made, float)  # what it decides, data decide
         return SymScalar(tracer, made, value, frozenset({argument.name}))

@@ -34,7 +34,7 @@ class GrownList(Closed):
         self.place = (_STAGED, path)
         self.staged: StagedList | None = tracer.cache.get(self.place)
         self.items: list[tuple[Any, int, int]] = []  # with the number of each, and how many undone parts the trace had
-        # The last item, the block in which it was appended, and how many undone parts the trace had.
+        # Of those that stages append the last one, the block in which that was, and how many undone parts the trace had.
         self.last: tuple[Any, Any, int] | None = None
 
     def refused(self) -> Exception:
@@ -50,13 +50,13 @@ class GrownList(Closed):
             )
             refusal.place = self.place
             raise refusal
-        is_number = not isinstance(item, (list, dict, tuple)) and next(_arrays_in(item), None) is None
-        self.last = (item, self.tracer.blocks[-1], len(self.tracer.undone)) if is_number else None
         if self.staged is None:
             # A number of its own: parts that are undone then begin before it, or behind it.
             self.items.append((item, self.tracer.made, len(self.tracer.undone)))
             self.tracer.made += 1
             return
+        is_number = not isinstance(item, (list, dict, tuple)) and next(_arrays_in(item), None) is None
+        self.last = (item, self.tracer.blocks[-1], len(self.tracer.undone)) if is_number else None
         self._refuse_shared(item, frame)
         self.staged.append(item)
 
@@ -79,10 +79,8 @@ class GrownList(Closed):
         """Behind the function: a list of the trace's, or one that stages have filled; None where nothing is appended."""
         if self.staged is not None:
             return self.staged
-        kept = []
-        for item, made, undone in self.items:
-            if not any(made in one for one in self.tracer.undone[undone:]):
-                kept.append(item)
+        undone_parts = self.tracer.undone
+        kept = [item for item, made, undone in self.items if not any(made in one for one in undone_parts[undone:])]
         return kept or None
 
     def length(self) -> Any:
@@ -96,11 +94,13 @@ class GrownList(Closed):
         return bool(self.length() != 0)
 
     def __getitem__(self, key: Any) -> Any:
-        now = self.tracer.blocks[-1], len(self.tracer.undone)
-        if type(key) is int and key == -1 and self.last is not None and self.last[1:] == now:
-            return self.last[0]
-        if self.staged is not None or type(key) is not int or key >= 0:
+        if type(key) is not int or key >= 0:
             raise self.refused()
+        if self.staged is not None:
+            now = self.tracer.blocks[-1], len(self.tracer.undone)
+            if key != -1 or self.last is None or self.last[1:] != now:
+                raise self.refused()
+            return self.last[0]
         own = self.appended() or []
         if key >= -len(own):
             return own[key]
