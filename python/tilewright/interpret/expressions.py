@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ..ops.elementwise import apply_ufunc, python_scalar_cast
+from ..ops.elementwise import apply_ufunc
 from ..ops.grids import built, is_builder
+from ..ops.python_numbers import python_scalar_cast
 from ..symbolic.arrays import SymArray
 from ..symbolic.compressed import Compressed
 from ..symbolic.known import constant_value

@@ -20,7 +20,7 @@ from ..symbolic.scalars import SymInt, SymScalar, size_of
 from ..symbolic.sizes import Size
 from ..symbolic.tracer import Tracer
 from . import selections
-from .elementwise import ONE_ELEMENT_IS_A_NUMBER, apply_ufunc
+from .elementwise import apply_ufunc
 from .operands import (
     BOOL,
     broadcast,
@@ -32,6 +32,7 @@ from .operands import (
     shape_of,
     to_value,
 )
+from .python_numbers import ONE_ELEMENT_IS_A_NUMBER
 from .shapes import as_array, index_view, written_out
 from .stages import materialized, stage_of, write_by_stage
 
