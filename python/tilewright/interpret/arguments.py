@@ -38,13 +38,14 @@ from ..lent import can_be_handed
 from ..ops.grids import is_builder
 from ..own_attributes import attributes_of, hold
 from ..symbolic.argument import Argument, is_passed
-from ..symbolic.arrays import Storage, SymArray
+from ..symbolic.arrays import SymArray
 from ..symbolic.graph import Value
 from ..symbolic.number import Symbolic
 from ..symbolic.run_numbers import RunScalar
 from ..symbolic.scalars import SymInt, SymScalar
 from ..symbolic.sizes import Size
 from ..symbolic.stages import ON_DEVICE, HandedAsList
+from ..symbolic.storage import Storage
 from ..symbolic.symbols import free_name
 from ..symbolic.tracer import Tracer
 from .generators import SymGenerator

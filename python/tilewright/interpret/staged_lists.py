@@ -17,7 +17,7 @@ from ..ops.held_by_stages import of_its_kind
 from ..ops.operands import dtype_of
 from ..ops.stage_rows import FromData, Gives
 from ..ops.stages import Order, add_stage
-from ..symbolic.arrays import Storage, SymArray, was_written
+from ..symbolic.arrays import SymArray, was_written
 from ..symbolic.from_data import size_from_data
 from ..symbolic.graph import INT64, Value
 from ..symbolic.number import refuse_kinds
@@ -25,6 +25,7 @@ from ..symbolic.run_numbers import RunScalar
 from ..symbolic.scalars import SymInt, SymScalar
 from ..symbolic.sizes import Size
 from ..symbolic.stages import Raw, call_of
+from ..symbolic.storage import Storage
 from .array_lists import FormOfList
 from .sequences import Sequence as SequenceOfItems
 

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ..symbolic.arrays import Storage, SymArray
+from ..symbolic.arrays import SymArray
 from ..symbolic.graph import Value
 from ..symbolic.located import LEAVE_IT_OUT
 from ..symbolic.number import refuse_kinds
 from ..symbolic.registry import FUNCTIONS, rule
 from ..symbolic.scalars import SymInt, SymScalar
+from ..symbolic.storage import Storage
 from ..symbolic.tracer import Tracer
 from .elementwise import apply_ufunc, common_dtype, copied
 from .operands import (

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..errors import TraceError
 from ..symbolic import from_data
-from ..symbolic.arrays import SymArray, View
+from ..symbolic.arrays import SymArray
 from ..symbolic.compressed import Compressed
 from ..symbolic.from_data import data_slice, is_run_int, position
 from ..symbolic.graph import NEWAXIS, WHOLE, Slice
@@ -18,6 +18,7 @@ from ..symbolic.refusals import OperandError
 from ..symbolic.registry import OPERATIONS, provides, rule
 from ..symbolic.scalars import SymInt, SymScalar, size_of
 from ..symbolic.sizes import Size
+from ..symbolic.storage import View
 from ..symbolic.tracer import Tracer
 from . import selections
 from .elementwise import apply_ufunc

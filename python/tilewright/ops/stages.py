@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..pure_functions import distribution_of
-from ..symbolic.arrays import Shown, SymArray, before_regions
+from ..symbolic.arrays import SymArray, before_regions
 from ..symbolic.compressed import Compressed
 from ..symbolic.from_data import size_from_data
 from ..symbolic.graph import INT64, Value
@@ -26,6 +26,7 @@ from ..symbolic.run_numbers import RunScalar
 from ..symbolic.scalars import SymInt, size_of
 from ..symbolic.sizes import Size
 from ..symbolic.stages import NoTextError, call_of, result_of
+from ..symbolic.storage import Shown
 from ..symbolic.trace_limits import MOST_STAGE_OPERANDS
 from ..symbolic.tracer import Tracer
 from .elementwise import store_exactly, store_result
