@@ -63,7 +63,7 @@ def seen_stage(tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dict[
 
 def _not_called_yet(tracer: Tracer, name: str) -> CalleeNotSeen:
     return tracer.error_of(
-        CalleeNotSeen, f"{name}() was not called yet; what it gives is seen when it is", "Call the function once."
+        CalleeNotSeen, f"{name}() was not called yet; what it gives is seen when it is.", "Call the function once."
     )
 
 

@@ -175,6 +175,7 @@ class Order:
     before: SymArray
     of: str = ""  # the expression that gives the callee; "" for the callee itself
     behind: SymArray | None = None  # what no check may have failed before
+    shown: str = ""  # how people read the callee, where that is no name
 
 
 def add_stage(  # noqa: PLR0917
@@ -212,8 +213,9 @@ def add_stage(  # noqa: PLR0917
                 places.setdefault(extent, f"{path}.shape[{axis}]")
     is_held = bool(held)
     held = held or f"r{len(tracer.stages) + 1}"
+    shown = "" if order is None else order.shown
     number = next(iter(places.values()), "")
-    stage = call_of(name, function, given, named, len(operands), held, number, of=of)
+    stage = call_of(name, function, given, named, len(operands), held, number, of=of, shown=shown)
     opened = tracer.call(stage, operands, INT64, ())
     if order is not None:
         order.before.write(opened)
