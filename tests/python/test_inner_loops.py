@@ -510,9 +510,9 @@ def test_a_function_whose_code_is_replaced(monkeypatch):
 
 def test_a_loop_that_numpy_serves_is_no_loop_in_itself(monkeypatch) -> None:
     made = []
-    compiled = Settling.compiled_loop
+    compiled = Settling.compiled
     monkeypatch.setattr(
-        Settling, "compiled_loop", lambda function: made.append(function.__name__) or compiled(function)
+        Settling, "compiled", lambda function: made.append(function.__name__) or compiled(function)
     )
 
     def rank(x, n):

@@ -62,6 +62,19 @@ def run_by_python(function: Any) -> Callable[..., Any]:
     return inner if inner.calls_others else function
 
 
+def measured_inside(function: types.FunctionType) -> Callable[..., Any]:
+    """The function, for Python to run: what takes long in it is measured, and nothing is tried as yet."""
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        here.undecided += 1
+        try:
+            return run_by_python(function)(*args, **kwargs)
+        finally:
+            here.undecided -= 1
+
+    return run
+
+
 class RunByPython:
     """A method, that Python runs: once a call takes long, what takes long in it is compiled by and by."""
 
@@ -105,6 +118,7 @@ class InnerCalls:
     def __init__(self, function: types.FunctionType) -> None:
         self.function = function
         self._inner: dict[str, _Inner | MadeBy] = {}
+        self._named: list[tuple[dict[str, Any], str, Any]] = []  # where those names are looked up, and what they are of
         self._methods: dict[str, Method] = {}
         self._loops: dict[Site, _InnerLoop] = {}
         self._left: set[Any] = set()  # loops, and names of methods, that are Python's alone
@@ -122,18 +136,20 @@ class InnerCalls:
     def _make(self) -> None:
         function, left = self.function, self._left
         loops = {site_of(one.node): one for one in loops_of(function, self._node, left)}
-        self._loops = {site: self._loops.get(site) or _InnerLoop(function, one) for site, one in loops.items()}
+        self._loops = {site: self._loops.get(site) or _InnerLoop(one) for site, one in loops.items()}
         node: Any = LoopsByCells(loops).visit(copy.deepcopy(self._node))
         called = {name: one for name, one in _called(function, node) if name not in left}
         methods = set(methods_called(function, node)) - left
-        made = {
-            name: self._class(name, one) if isinstance(one, type) else _Inner(function, name, one)
+        own = function.__code__.co_freevars
+        self._named = [({} if name in own else function.__globals__, name, one) for name, one in called.items()]
+        self._inner = {
+            name: self._inner.get(name) or (MadeBy(one, RunByPython) if isinstance(one, type) else _inner_of(one))
             for name, one in called.items()
         }
-        self._inner = {name: self._inner.get(name) or one for name, one in made.items()}
         self._methods = {name: self._methods.get(name) or Method(name, RunByPython) for name in methods}
         node = _Renamed(set(called)).visit(MethodsByCells(methods, _PREFIX).visit(node))
-        cells = {_PREFIX + one.name: one.cell for one in (*self._inner.values(), *self._methods.values())}
+        cells = {_PREFIX + name: one.cell for name, one in self._inner.items()}
+        cells |= {_PREFIX + one.name: one.cell for one in self._methods.values()}
         cells |= {cell_of(site): one.cell for site, one in self._loops.items()}
         self._call = in_closure(node, function, cells, function.__qualname__) if cells else None
 
@@ -147,9 +163,6 @@ class InnerCalls:
             self._left |= long
             self._make()
 
-    def _class(self, name: str, kind: type) -> MadeBy:
-        return MadeBy(name, kind, lambda now: _looked_up(self.function, name) is now, RunByPython)
-
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._call is None:
             return self.function(*args, **kwargs)
@@ -160,8 +173,8 @@ class InnerCalls:
             self._known_events = Settling.events
             self._leave_what_is_pythons()
         is_as_it_was = self._made_of == parts_of(self.function)
-        for one in self._inner.values():
-            is_as_it_was = is_as_it_was and one.is_as_it_was()
+        for scope, name, one in self._named:
+            is_as_it_was = is_as_it_was and (scope.get(name) is one or _looked_up(self.function, name) is one)
         # Statements as a function are handed the variables that are set; where loops are called, all have to be.
         may_lack = self._loops and is_part(self.function) and len(kwargs) < len(self.function.__kwdefaults__ or ())
         if self._call is None or not is_as_it_was or may_lack:
@@ -175,7 +188,9 @@ class InnerCalls:
     def _outermost(self, *args: Any, **kwargs: Any) -> Any:
         assert self._call is not None
         account = here.account = self._account
-        account.wake()
+        account.begin()
+        if not here.undecided:
+            self.decide()
         is_plain = self._turns.is_plain(Settling.events)
         begun, tried_s = time.perf_counter(), account.tried_s
         try:
@@ -187,6 +202,12 @@ class InnerCalls:
             if self._turns.loses(is_plain, took_s):
                 self._call = None  # it is Python's
                 Settling.events += 1
+
+    def decide(self) -> None:
+        """What calls that were only measured have shown to take long is tried from now on."""
+        for one in (*self._loops.values(), *self._inner.values()):
+            if isinstance(one, _Inner):
+                one.decide()
 
     def _leave_what_is_pythons(self) -> None:
         """Nothing stands between Python and what it runs itself."""
@@ -223,23 +244,32 @@ def _may_gain(called: _Inner | MadeBy | Method, seen: set[int]) -> bool:
     return any(run.may_gain(seen) if isinstance(run, InnerCalls) else True for run in called.runs)
 
 
-class _Inner:
-    """One that is called by a name of the module. Its cell holds what is called: first what measures it, then what measures
-    the compiled function, then the faster one."""
+def _inner_of(function: types.FunctionType) -> _Inner:
+    """One for all that call the function by a name: it is measured and tried once."""
+    known: _Inner = _kept(function, "__tilewright_inner__", _Inner)
+    return known
 
-    def __init__(self, home: types.FunctionType, name: str, function: types.FunctionType) -> None:
-        self.home, self.name, self.function = home, name, function
+
+class _Inner:
+    """A function that others call. Its cell holds what is called: first what measures it, then what measures the compiled
+    function, then the faster one."""
+
+    def __init__(self, function: types.FunctionType) -> None:
+        self.function = function
         self.plain, self.compiled_calls, self.misses = _Calls(), _Calls(), _Calls()
         self.least_s = _CALL_S
         self.compiled: Any = None
-        self.is_given_up = self.is_left = False
+        self.is_given_up = self.is_left = self._is_running = False
         self.is_waiting = False  # for what a call shows that goes on
         self._unmeasured = 0  # calls before the next one that is measured
-        self._scope = {} if name in home.__code__.co_freevars else home.__globals__
-        self.cell = types.CellType(self._looked_at(self._measured(function, self._note_plain)))
+        self.cell = types.CellType(self._looked_at(self._measured(self._undecided(), self._note_plain)))
 
-    def is_as_it_was(self) -> bool:
-        return self._scope.get(self.name) is self.function or _looked_up(self.home, self.name) is self.function
+    def _undecided(self) -> Callable[..., Any]:
+        """What runs it before it is known whether it is compiled: loops and functions in it, which are compiled where it is
+        not, are measured in the same calls."""
+        if not any(isinstance(one, (ast.For, ast.While)) for one in ast.walk(source_of(self.function) or ast.Pass())):
+            return self.function
+        return measured_inside(self.function)
 
     @property
     def was_called(self) -> bool:
@@ -254,7 +284,7 @@ class _Inner:
     def try_again(self) -> None:
         """A function that waited until runs had paid for another try."""
         if self.compiled is None and not self.is_given_up:
-            self.cell.cell_contents = self._looked_at(self._measured(self.function, self._note_plain))
+            self.cell.cell_contents = self._looked_at(self._measured(self._undecided(), self._note_plain))
 
     def _looked_at(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """The function, which stays as it is where a call shows that others may see what it is handed, or gives: compiled
@@ -304,14 +334,16 @@ class _Inner:
         clock = time.perf_counter
 
         def call(*args: Any, **kwargs: Any) -> Any:
-            if self._unmeasured:
-                self._unmeasured -= 1
+            if self._unmeasured or self._is_running:
+                self._unmeasured -= not self._is_running
                 return function(*args, **kwargs)
+            self._is_running = True
             account, events, begun = here.account, Settling.events, clock()
             tried_s = account.tried_s if account is not None else 0.0
             try:
                 return function(*args, **kwargs)
             finally:
+                self._is_running = False
                 took_s, is_settling = clock() - begun, Settling.events != events
                 Settling.measured_s += took_s
                 if account is not None and is_settling and self.compiled is not None:
@@ -326,9 +358,14 @@ class _Inner:
         is_often = self.plain.count >= _SEEN
         self.plain.add(took_s, _MEASURED if is_often else 1)
         self._unmeasured = _MEASURED - 1 if is_often else 0
-        if self.compiled is not None or (self.plain.count < _SEEN and self.plain.took_s <= _WORTH_S):
+        if not here.undecided:  # else what calls it may be compiled with it
+            self.decide()
+
+    def decide(self) -> None:
+        """Whether its calls, as far as they were seen, are worth a compilation."""
+        if self.compiled is not None or self.is_given_up or not self.plain.count:
             return
-        if self.is_waiting and self.plain.count < _SEEN:
+        if self.plain.count < _SEEN and (self.plain.took_s <= _WORTH_S or self.is_waiting):
             return
         if self.plain.mean_s < (_DEEPER_S if self.is_left else self.least_s):
             self.cell.cell_contents, self.is_given_up = self.function, True
@@ -341,7 +378,20 @@ class _Inner:
             if self.compiled is None:
                 self._give_up()
             else:
-                self.cell.cell_contents = self._measured(self.compiled, self._note_compiled)
+                self.cell.cell_contents = self._first_compiled
+
+    def _first_compiled(self, *args: Any, **kwargs: Any) -> Any:
+        """Where a trace refuses the call, what is in it is tried in this very call."""
+        account, begun = here.account, time.perf_counter()
+        is_followed = self.compiled.is_followed(args, kwargs)
+        if account is not None:
+            account.tried_s += time.perf_counter() - begun
+        if is_followed:
+            self.cell.cell_contents = self._measured(self.compiled, self._note_compiled)
+        else:
+            self._give_up()
+        Settling.events += 1
+        return self.cell.cell_contents(*args, **kwargs)
 
     def _note_waiting(self, *_: Any) -> None:
         if not self.compiled.waits:
@@ -364,17 +414,19 @@ class _Inner:
     def _give_up(self) -> None:
         """It is Python's; what it calls may be compiled in its turn."""
         self.is_given_up = True
-        inner = inner_calls_of(self.function) if self.plain.mean_s > _DEEPER_S else None
-        self.cell.cell_contents = self.function if inner is None or not inner.calls_others else inner
+        run = run_by_python(self.function) if self.plain.mean_s > _DEEPER_S else self.function
+        if isinstance(run, InnerCalls):
+            run.decide()
+        self.cell.cell_contents = run
 
 
 class _InnerLoop(_Inner):
     """A loop, as a function of its own that nobody else calls."""
 
-    def __init__(self, home: types.FunctionType, loop: InnerLoop) -> None:
+    def __init__(self, loop: InnerLoop) -> None:
         self.loop = loop
         self.kinds: tuple[Any, ...] | None = None  # as its last call has them
-        super().__init__(home, loop.name, loop.function)
+        super().__init__(loop.function)
         self.least_s = _LOOP_S
 
     def _handed(self, args: Sequence[Any], _: Mapping[str, Any]) -> Sequence[Any]:
@@ -385,6 +437,9 @@ class _InnerLoop(_Inner):
         if self.is_waiting:
             return list(filter(is_plain, args))
         return args if handed is None else handed.values
+
+    def _undecided(self) -> Callable[..., Any]:
+        return self.function  # what is in it is called often: it is measured in the call in which it is tried
 
     def _leave_as_it_is(self) -> None:
         self._give_up()
@@ -404,7 +459,7 @@ class _InnerLoop(_Inner):
         return False
 
     def _compiled(self) -> Any:
-        return None if self.kinds is None else self.loop.compiled(self.kinds, Settling.compiled_loop)
+        return None if self.kinds is None else self.loop.compiled(self.kinds, Settling.compiled)
 
 
 class _Calls:

@@ -70,6 +70,12 @@ class CompiledLoop:
         waits: bool = self.jitted.waits
         return waits
 
+    def is_followed(self, args: tuple[Any, ...], _: Mapping[str, Any]) -> bool:
+        """Whether a trace does not refuse such a call."""
+        handed = self.loop.uses.handed(args)
+        followed: bool = handed is None or handed.kinds != self.kinds or self.jitted.is_followed(handed.values, {})
+        return followed
+
     def __call__(self, *args: Any) -> Any:
         handed = self.loop.uses.handed(args)
         if handed is None or handed.kinds != self.kinds or not all(map(is_plain, handed.values)):
