@@ -250,6 +250,7 @@ class QuietFunction(JitFunction):
 
     is_asked_for = False
     takes_effects = False
+    numpy_calls = 0  # that compiled code lost, or could not end
 
     @property
     def waits(self) -> bool:
@@ -274,14 +275,18 @@ class QuietFunction(JitFunction):
             return super()._miss(args, kwargs)
         finally:
             # C does not know calls with arrays of Python's statements alone: Python finds their program each time, no news.
-            is_trial = any(one.trial is not None for one in self._specializations)
-            effects.Settling.events += is_trial or known != self._found_out()
+            effects.Settling.events += self._is_tried or known != self._found_out()
+
+    @property
+    def _is_tried(self) -> bool:
+        return any(one.trial is not None for one in self._specializations)
 
     def _found_out(self) -> list[Any]:
         return [(id(one), len(one.versions), one.is_being_built) for one in self._specializations]
 
     def _in_numpy(self, *args: Any, **kwargs: Any) -> Any:
         effects.Settling.events += 1
+        self.numpy_calls += not (self.waits or self._is_tried)
         return super()._in_numpy(*args, **kwargs)
 
     def _fall_back(self, error: TraceError | TranslateError) -> None:

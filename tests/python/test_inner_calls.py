@@ -58,7 +58,7 @@ def test_tries_are_paid_by_runs():
     assert not account.may_try
     account.begin()  # from now on they are paid
     assert not account.may_try
-    account.ran_s = 1.0
+    account.ran_s = 2.0
     assert account.may_try
     account.tried_s = 0.2
     assert not account.may_try
@@ -72,10 +72,11 @@ def test_tries_are_paid_by_runs():
     runs, x = InnerCalls(by_text), np.arange(3.0)
     one = inner_calls._inner_of(powers)
     runs._account.tried_s = 1e9
-    for _ in range(3):
+    for _ in range(4):
         assert runs(x) == by_text(x)
+        runs._account.tried_s = 1e9
     assert one.compiled is None
-    runs._account.ran_s = 1e9
+    runs._account.tried_s, runs._account.ran_s = 0.0, 1e9
     for _ in range(3):
         assert runs(x) == by_text(x)
     assert one.compiled is not None

@@ -22,7 +22,7 @@ from ..pure_functions import is_pure
 from ..signatures import parts_of
 from ..taken_ways import Site
 from .handed_values import NUMBERS, is_plain
-from .inner_loops import InnerLoop, LoopsByCells, cell_of, loops_of
+from .inner_loops import InnerLoop, LoopsByCells, cell_of, is_loop, loops_of
 from .inner_objects import MadeBy, Method, MethodsByCells, is_users_class, may_be_run, methods_called
 from .inner_tries import Account, Turns, here
 from .outlined import has_private_names, in_closure
@@ -32,6 +32,7 @@ from .source import site_of, source_of
 _PREFIX = "__tilewright_inner_"
 # Calls that took so long altogether, and each of them so long, are worth a compilation.
 _WORTH_S, _CALL_S, _LOOP_S = 0.02, 2e-6, 2e-5
+_LOOKED = 4  # of a function in one that may be compiled with it: calls that are looked at, each of which may be long
 _SEEN = 64  # calls after which a function whose calls are short is called as it is
 _MEASURED = 8  # one of so many calls behind those
 _NEVER = 256  # calls of a function that do not come to a place: Python does not look at it there any more
@@ -60,6 +61,17 @@ def run_by_python(function: Any) -> Callable[..., Any]:
     """The function, for Python to run: what takes long in it is compiled by and by."""
     inner = inner_calls_of(function)
     return inner if inner.calls_others else function
+
+
+def _text_of(function: types.FunctionType) -> Any:
+    return getattr(function, "__tilewright_node__", None) or source_of(function)
+
+
+def _has_levels(function: types.FunctionType) -> bool:
+    """Whether there may be something in it that is worth a compilation of its own: loops, functions of the user's."""
+    node = _text_of(function)
+    loops = sum(isinstance(one, (ast.For, ast.While)) for one in ast.walk(node)) if node is not None else 0
+    return loops > is_loop(function) or (node is not None and any(_called(function, node)))
 
 
 def measured_inside(function: types.FunctionType) -> Callable[..., Any]:
@@ -127,15 +139,23 @@ class InnerCalls:
         self._is_running = False
         self._runs, self._known_events = 0, -1
         self._account, self._turns = Account(), Turns()
-        node = getattr(function, "__tilewright_node__", None) or source_of(function)
-        if isinstance(node, ast.FunctionDef) and not has_private_names(function, node):
+        self._alone: dict[Site, InnerLoop | None] = {}
+        self._is_made = False
+
+    def _make_once(self) -> None:
+        """It takes some milliseconds, and many that a trace thinks of are never called."""
+        if self._is_made:
+            return
+        self._is_made, node = True, _text_of(self.function)
+        if isinstance(node, ast.FunctionDef) and not has_private_names(self.function, node):
             self._node = node
             with suppress(RecursionError):  # expressions that are nested too deep to be looked into
                 self._make()
 
     def _make(self) -> None:
+        begun = time.perf_counter()
         function, left = self.function, self._left
-        loops = {site_of(one.node): one for one in loops_of(function, self._node, left)}
+        loops = {site_of(one.node): one for one in loops_of(function, self._node, left, self._alone)}
         self._loops = {site: self._loops.get(site) or _InnerLoop(one) for site, one in loops.items()}
         node: Any = LoopsByCells(loops).visit(copy.deepcopy(self._node))
         called = {name: one for name, one in _called(function, node) if name not in left}
@@ -152,10 +172,12 @@ class InnerCalls:
         cells |= {_PREFIX + one.name: one.cell for one in self._methods.values()}
         cells |= {cell_of(site): one.cell for site, one in self._loops.items()}
         self._call = in_closure(node, function, cells, function.__qualname__) if cells else None
+        here.looked_s += time.perf_counter() - begun
 
     def leave_long_loops(self) -> None:
         """A trace of the function found too many operations: loops that call functions have them too, so the functions are
         tried by themselves."""
+        self._make_once()
         if self._call is None:
             return
         long = {site for site, one in self._loops.items() if any(_called(self.function, one.loop.node))}
@@ -164,6 +186,7 @@ class InnerCalls:
             self._make()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        self._make_once()
         if self._call is None:
             return self.function(*args, **kwargs)
         if self._is_running:  # what recursion calls was looked at by the outermost call
@@ -189,8 +212,7 @@ class InnerCalls:
         assert self._call is not None
         account = here.account = self._account
         account.begin()
-        if not here.undecided:
-            self.decide()
+        self.decide()
         is_plain = self._turns.is_plain(Settling.events)
         begun, tried_s = time.perf_counter(), account.tried_s
         try:
@@ -205,6 +227,7 @@ class InnerCalls:
 
     def decide(self) -> None:
         """What calls that were only measured have shown to take long is tried from now on."""
+        self._make_once()
         for one in (*self._loops.values(), *self._inner.values()):
             if isinstance(one, _Inner):
                 one.decide()
@@ -223,6 +246,7 @@ class InnerCalls:
     def may_gain(self, seen: set[int]) -> bool:
         """Whether something in it, or in what it calls, is compiled or may be. `seen`: by identity, those that are asked
         already: recursion leads back to them."""
+        self._make_once()
         if self._call is None or id(self) in seen:
             return False
         seen.add(id(self))
@@ -230,13 +254,19 @@ class InnerCalls:
             _may_gain(one, seen) for one in (*self._loops.values(), *self._methods.values(), *self._inner.values())
         )
 
+    def end_free_tries(self) -> None:
+        """What is in it was tried before, as parts of a plan."""
+        self._account.end_free_runs()
+
     @property
     def calls_others(self) -> bool:
+        self._make_once()
         return self._call is not None
 
     @property
     def has_what_is_compiled(self) -> bool:
         """Whether there are loops or functions of the user's in it; what methods are called a call shows."""
+        self._make_once()
         return bool(self._loops or self._inner)
 
 
@@ -256,20 +286,20 @@ class _Inner:
 
     def __init__(self, function: types.FunctionType) -> None:
         self.function = function
-        self.plain, self.compiled_calls, self.misses = _Calls(), _Calls(), _Calls()
+        self.plain, self.as_it_is, self.compiled_calls, self.misses = _Calls(), _Calls(), _Calls(), _Calls()
+        self._has_levels = _has_levels(function)
         self.least_s = _CALL_S
         self.compiled: Any = None
         self.is_given_up = self.is_left = self._is_running = False
         self.is_waiting = False  # for what a call shows that goes on
         self._unmeasured = 0  # calls before the next one that is measured
+        self._looks = 0  # calls of which it was looked at what they are handed, and give
         self.cell = types.CellType(self._looked_at(self._measured(self._undecided(), self._note_plain)))
 
     def _undecided(self) -> Callable[..., Any]:
         """What runs it before it is known whether it is compiled: loops and functions in it, which are compiled where it is
         not, are measured in the same calls."""
-        if not any(isinstance(one, (ast.For, ast.While)) for one in ast.walk(source_of(self.function) or ast.Pass())):
-            return self.function
-        return measured_inside(self.function)
+        return measured_inside(self.function) if self._has_levels else self.function
 
     @property
     def was_called(self) -> bool:
@@ -291,14 +321,18 @@ class _Inner:
         code works on memory of its own."""
 
         def call(*args: Any, **kwargs: Any) -> Any:
-            if self.plain.count >= _SEEN:
-                if self.cell.cell_contents is call:
-                    self.cell.cell_contents = function
+            if self._looks >= _SEEN and self.cell.cell_contents is call:
+                self.cell.cell_contents = function
+            if self._is_running or self._looks >= (_LOOKED if here.undecided else _SEEN):
                 return function(*args, **kwargs)
+            begun = time.perf_counter()
+            self._looks += 1
             # Numbers and texts have no memory of theirs, and small ones are shared by all of Python.
             given = [one for one in self._handed(args, kwargs) if not isinstance(one, NUMBERS)]
             before = list(map(sys.getrefcount, given))
+            here.looked_s += time.perf_counter() - begun
             result = function(*args, **kwargs)
+            begun = time.perf_counter()
             parts = range(len(result)) if type(result) is tuple else ()
             counts = [sys.getrefcount(result[k]) for k in parts if type(result[k]) is np.ndarray]
             counts += [sys.getrefcount(result)] if type(result) is np.ndarray else []
@@ -306,6 +340,7 @@ class _Inner:
             is_apart = is_apart and self._is_handed_alike(args, kwargs, given)
             if not is_apart or max(counts, default=0) > _ONE_OWNER or not _is_new(result, given):
                 self._leave_as_it_is()
+            here.looked_s += time.perf_counter() - begun
             return result
 
         return call
@@ -338,13 +373,13 @@ class _Inner:
                 self._unmeasured -= not self._is_running
                 return function(*args, **kwargs)
             self._is_running = True
-            account, events, begun = here.account, Settling.events, clock()
+            account, events, looked_s, begun = here.account, Settling.events, here.looked_s, clock()
             tried_s = account.tried_s if account is not None else 0.0
             try:
                 return function(*args, **kwargs)
             finally:
                 self._is_running = False
-                took_s, is_settling = clock() - begun, Settling.events != events
+                took_s, is_settling = clock() - begun - (here.looked_s - looked_s), Settling.events != events
                 Settling.measured_s += took_s
                 if account is not None and is_settling and self.compiled is not None:
                     account.tried_s = max(account.tried_s, tried_s + took_s)  # what it calls has counted its own
@@ -358,12 +393,12 @@ class _Inner:
         is_often = self.plain.count >= _SEEN
         self.plain.add(took_s, _MEASURED if is_often else 1)
         self._unmeasured = _MEASURED - 1 if is_often else 0
-        if not here.undecided:  # else what calls it may be compiled with it
-            self.decide()
+        self.decide()
 
     def decide(self) -> None:
-        """Whether its calls, as far as they were seen, are worth a compilation."""
-        if self.compiled is not None or self.is_given_up or not self.plain.count:
+        """Whether its calls, as far as they were seen, are worth a compilation. What calls it may be compiled with it, as long
+        as that is undecided."""
+        if here.undecided or self.compiled is not None or self.is_given_up or not self.plain.count:
             return
         if self.plain.count < _SEEN and (self.plain.took_s <= _WORTH_S or self.is_waiting):
             return
@@ -382,6 +417,8 @@ class _Inner:
 
     def _first_compiled(self, *args: Any, **kwargs: Any) -> Any:
         """Where a trace refuses the call, what is in it is tried in this very call."""
+        if here.undecided:
+            return self.function(*args, **kwargs)
         account, begun = here.account, time.perf_counter()
         is_followed = self.compiled.is_followed(args, kwargs)
         if account is not None:
@@ -403,13 +440,27 @@ class _Inner:
             return
         (self.misses if is_settling else self.compiled_calls).add(took_s)
         calls = self.compiled_calls
-        if self.compiled.refusals or self.misses.count > _MOST_MISSES or self.misses.took_s > _MOST_MISSES_S:
+        is_numpys = self.compiled.numpy_calls >= max(_COMPARED, calls.count)
+        is_missed = self.misses.count > _MOST_MISSES or self.misses.took_s > _MOST_MISSES_S
+        if self.compiled.refusals or is_numpys or is_missed:
             self._give_up()
         elif calls.count >= _SEEN or (calls.count >= _COMPARED and calls.took_s > _WORTH_S):
-            if calls.mean_s < _FASTER * self.plain.mean_s:
-                self.cell.cell_contents = self.compiled
+            if self._has_levels:  # which were measured, too: how long is it as it is?
+                self.cell.cell_contents = self._measured(self.function, self._note_as_it_is)
             else:
-                self._give_up()
+                self._choose()
+
+    def _note_as_it_is(self, took_s: float, _: bool) -> None:
+        self.as_it_is.add(took_s)
+        if self.as_it_is.took_s > _WORTH_S / 4 or self.as_it_is.count >= _SEEN / 4:
+            self.plain = self.as_it_is
+            self._choose()
+
+    def _choose(self) -> None:
+        if self.compiled_calls.mean_s < _FASTER * self.plain.mean_s:
+            self.cell.cell_contents = self.compiled
+        else:
+            self._give_up()
 
     def _give_up(self) -> None:
         """It is Python's; what it calls may be compiled in its turn."""
@@ -437,9 +488,6 @@ class _InnerLoop(_Inner):
         if self.is_waiting:
             return list(filter(is_plain, args))
         return args if handed is None else handed.values
-
-    def _undecided(self) -> Callable[..., Any]:
-        return self.function  # what is in it is called often: it is measured in the call in which it is tried
 
     def _leave_as_it_is(self) -> None:
         self._give_up()

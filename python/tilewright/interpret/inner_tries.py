@@ -8,7 +8,7 @@ from typing import Protocol
 
 _FREE_RUNS, _FREE_TRIES_S = 3, 3.0
 # Of a run behind those: what tries may take of its time, and what one takes at least.
-_SHARE, _TRY_S = 0.3, 0.2
+_SHARE, _TRY_S = 0.3, 0.5
 
 
 class Waits(Protocol):
@@ -25,6 +25,10 @@ class Account:
         self.runs = 0
         self.tried_s, self.ran_s = 0.0, 0.0
         self.waiting: list[Waits] = []
+
+    def end_free_runs(self) -> None:
+        """All tries are paid from now on."""
+        self.runs = max(self.runs, _FREE_RUNS)
 
     def begin(self) -> None:
         """One more run."""
@@ -91,6 +95,7 @@ class Turns:
 
 class _Here(threading.local):
     account: Account | None = None  # of the outermost function that Python runs
+    looked_s = 0.0  # that looking at what is called took so far, which is in no measurement of it
     undecided = 0  # how many of those that run are only measured, and may be compiled with what they call
 
 
