@@ -380,7 +380,8 @@ class _Inner:
             finally:
                 self._is_running = False
                 took_s, is_settling = clock() - begun - (here.looked_s - looked_s), Settling.events != events
-                Settling.measured_s += took_s
+                if account is None or account.is_early:  # later tries are rare
+                    Settling.measured_s += took_s
                 if account is not None and is_settling and self.compiled is not None:
                     account.tried_s = max(account.tried_s, tried_s + took_s)  # what it calls has counted its own
                 was = self.cell.cell_contents

@@ -41,8 +41,12 @@ class Account:
                 one.try_again()
 
     @property
+    def is_early(self) -> bool:
+        return self.runs <= _FREE_RUNS
+
+    @property
     def may_try(self) -> bool:
-        if self.runs <= _FREE_RUNS:
+        if self.is_early:
             return self.tried_s <= _FREE_TRIES_S
         return self.tried_s + _TRY_S <= _SHARE * self.ran_s
 
