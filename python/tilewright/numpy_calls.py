@@ -93,9 +93,10 @@ class NumpyCalls(Specializing):
     def _look_inside(self, *, was_tried: bool = False) -> None:
         from .interpret.inner_calls import inner_calls_of, run_by_python  # noqa: PLC0415  (only what was traced needs it)
 
-        self._python = run_by_python(self.__wrapped__)
+        function: Any = self.__wrapped__
+        self._python = run_by_python(function)
         if was_tried:
-            inner_calls_of(self.__wrapped__).end_free_tries()
+            inner_calls_of(function).end_free_tries()
 
     @property
     def computes_nothing(self) -> bool:

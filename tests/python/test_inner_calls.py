@@ -17,6 +17,7 @@ LOG = []
 @pytest.fixture(autouse=True)
 def every_call_is_worth_it(monkeypatch):
     monkeypatch.setattr(inner_calls, "_WORTH_S", 0.0)
+    monkeypatch.setattr(inner_calls, "_EARLY_WORTH_S", 0.0)
     monkeypatch.setattr(inner_calls, "_CALL_S", 0.0)
 
 

@@ -4,13 +4,11 @@ were seen to take long. What Python has to run is then a few lines, not all that
 from __future__ import annotations
 
 import ast
-import builtins
 import copy
-import inspect
 import sys
 import time
 import types
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -18,20 +16,19 @@ import numpy as np
 
 from ..described_results import is_part
 from ..effects import LONG_CALL_S, Settling
-from ..pure_functions import is_pure
 from ..signatures import parts_of
 from ..taken_ways import Site
 from .handed_values import NUMBERS, is_plain
-from .inner_loops import InnerLoop, LoopsByCells, cell_of, is_loop, loops_of
-from .inner_objects import MadeBy, Method, MethodsByCells, is_users_class, may_be_run, methods_called
+from .inner_loops import InnerLoop, LoopsByCells, cell_of, loops_of
+from .inner_names import PREFIX, Renamed, called_in, has_levels, looked_up, text_of
+from .inner_objects import MadeBy, Method, MethodsByCells, methods_called
 from .inner_tries import Account, Turns, here
 from .outlined import has_private_names, in_closure
-from .pure import is_numpys, module_of
-from .source import site_of, source_of
+from .source import site_of
 
-_PREFIX = "__tilewright_inner_"
 # Calls that took so long altogether, and each of them so long, are worth a compilation.
 _WORTH_S, _CALL_S, _LOOP_S = 0.02, 2e-6, 2e-5
+_EARLY_WORTH_S = 0.004  # in the first runs, in which tries are free
 _LOOKED = 4  # of a function in one that may be compiled with it: calls that are looked at, each of which may be long
 _SEEN = 64  # calls after which a function whose calls are short is called as it is
 _MEASURED = 8  # one of so many calls behind those
@@ -63,17 +60,6 @@ def run_by_python(function: Any) -> Callable[..., Any]:
     return inner if inner.calls_others else function
 
 
-def _text_of(function: types.FunctionType) -> Any:
-    return getattr(function, "__tilewright_node__", None) or source_of(function)
-
-
-def _has_levels(function: types.FunctionType) -> bool:
-    """Whether there may be something in it that is worth a compilation of its own: loops, functions of the user's."""
-    node = _text_of(function)
-    loops = sum(isinstance(one, (ast.For, ast.While)) for one in ast.walk(node)) if node is not None else 0
-    return loops > is_loop(function) or (node is not None and any(_called(function, node)))
-
-
 def measured_inside(function: types.FunctionType) -> Callable[..., Any]:
     """The function, for Python to run: what takes long in it is measured, and nothing is tried as yet."""
 
@@ -88,10 +74,11 @@ def measured_inside(function: types.FunctionType) -> Callable[..., Any]:
 
 
 class RunByPython:
-    """A method, that Python runs: once a call takes long, what takes long in it is compiled by and by."""
+    """A method, that Python runs: where its calls are not all short, what takes long in them is compiled by and by."""
 
     def __init__(self, function: types.FunctionType) -> None:
         self.function = function
+        self._with_levels = run_by_python(function) if has_levels(function) else function
         self._seen, self._took_s = 0, 0.0
         self._run: Callable[..., Any] = self._measured
 
@@ -99,14 +86,14 @@ class RunByPython:
         return self._run(*args, **kwargs)
 
     def _measured(self, *args: Any, **kwargs: Any) -> Any:
-        begun = time.perf_counter()
+        begun, looked_s = time.perf_counter(), here.looked_s
         try:
-            return self.function(*args, **kwargs)
+            return self._with_levels(*args, **kwargs)
         finally:
             self._seen += 1
-            self._took_s += time.perf_counter() - begun
+            self._took_s += time.perf_counter() - begun - (here.looked_s - looked_s)
             if self._took_s > max(LONG_CALL_S, _DEEPER_S * self._seen):
-                self._settle(run_by_python(self.function))
+                self._settle(self._with_levels)
             elif self._seen >= _SHORT_CALLS:
                 self._settle(self.function)
 
@@ -140,17 +127,18 @@ class InnerCalls:
         self._runs, self._known_events = 0, -1
         self._account, self._turns = Account(), Turns()
         self._alone: dict[Site, InnerLoop | None] = {}
-        self._is_made = False
+        self._is_made = self._called_others = self._had_levels = False
 
     def _make_once(self) -> None:
         """It takes some milliseconds, and many that a trace thinks of are never called."""
         if self._is_made:
             return
-        self._is_made, node = True, _text_of(self.function)
+        self._is_made, node = True, text_of(self.function)
         if isinstance(node, ast.FunctionDef) and not has_private_names(self.function, node):
             self._node = node
             with suppress(RecursionError):  # expressions that are nested too deep to be looked into
                 self._make()
+        self._called_others, self._had_levels = self._call is not None, bool(self._loops or self._inner)
 
     def _make(self) -> None:
         begun = time.perf_counter()
@@ -158,7 +146,7 @@ class InnerCalls:
         loops = {site_of(one.node): one for one in loops_of(function, self._node, left, self._alone)}
         self._loops = {site: self._loops.get(site) or _InnerLoop(one) for site, one in loops.items()}
         node: Any = LoopsByCells(loops).visit(copy.deepcopy(self._node))
-        called = {name: one for name, one in _called(function, node) if name not in left}
+        called = {name: one for name, one in called_in(function, node) if name not in left}
         methods = set(methods_called(function, node)) - left
         own = function.__code__.co_freevars
         self._named = [({} if name in own else function.__globals__, name, one) for name, one in called.items()]
@@ -167,9 +155,9 @@ class InnerCalls:
             for name, one in called.items()
         }
         self._methods = {name: self._methods.get(name) or Method(name, RunByPython) for name in methods}
-        node = _Renamed(set(called)).visit(MethodsByCells(methods, _PREFIX).visit(node))
-        cells = {_PREFIX + name: one.cell for name, one in self._inner.items()}
-        cells |= {_PREFIX + one.name: one.cell for one in self._methods.values()}
+        node = Renamed(set(called)).visit(MethodsByCells(methods, PREFIX).visit(node))
+        cells = {PREFIX + name: one.cell for name, one in self._inner.items()}
+        cells |= {PREFIX + one.name: one.cell for one in self._methods.values()}
         cells |= {cell_of(site): one.cell for site, one in self._loops.items()}
         self._call = in_closure(node, function, cells, function.__qualname__) if cells else None
         here.looked_s += time.perf_counter() - begun
@@ -180,7 +168,7 @@ class InnerCalls:
         self._make_once()
         if self._call is None:
             return
-        long = {site for site, one in self._loops.items() if any(_called(self.function, one.loop.node))}
+        long = {site for site, one in self._loops.items() if any(called_in(self.function, one.loop.node))}
         if long - self._left:
             self._left |= long
             self._make()
@@ -197,7 +185,7 @@ class InnerCalls:
             self._leave_what_is_pythons()
         is_as_it_was = self._made_of == parts_of(self.function)
         for scope, name, one in self._named:
-            is_as_it_was = is_as_it_was and (scope.get(name) is one or _looked_up(self.function, name) is one)
+            is_as_it_was = is_as_it_was and (scope.get(name) is one or looked_up(self.function, name) is one)
         # Statements as a function are handed the variables that are set; where loops are called, all have to be.
         may_lack = self._loops and is_part(self.function) and len(kwargs) < len(self.function.__kwdefaults__ or ())
         if self._call is None or not is_as_it_was or may_lack:
@@ -264,10 +252,16 @@ class InnerCalls:
         return self._call is not None
 
     @property
-    def has_what_is_compiled(self) -> bool:
-        """Whether there are loops or functions of the user's in it; what methods are called a call shows."""
+    def called_others(self) -> bool:
+        """Whether it did before what calls have shown: so a call is refused, or none is."""
         self._make_once()
-        return bool(self._loops or self._inner)
+        return self._called_others
+
+    @property
+    def has_what_is_compiled(self) -> bool:
+        """Whether there are loops or functions of the user's in it, as its text says; what methods are called a call shows."""
+        self._make_once()
+        return self._had_levels
 
 
 def _may_gain(called: _Inner | MadeBy | Method, seen: set[int]) -> bool:
@@ -287,7 +281,7 @@ class _Inner:
     def __init__(self, function: types.FunctionType) -> None:
         self.function = function
         self.plain, self.as_it_is, self.compiled_calls, self.misses = _Calls(), _Calls(), _Calls(), _Calls()
-        self._has_levels = _has_levels(function)
+        self._has_levels = has_levels(function)
         self.least_s = _CALL_S
         self.compiled: Any = None
         self.is_given_up = self.is_left = self._is_running = False
@@ -401,14 +395,15 @@ class _Inner:
         as that is undecided."""
         if here.undecided or self.compiled is not None or self.is_given_up or not self.plain.count:
             return
-        if self.plain.count < _SEEN and (self.plain.took_s <= _WORTH_S or self.is_waiting):
+        worth_s = _WORTH_S if here.account is None or not here.account.is_early else _EARLY_WORTH_S
+        if self.plain.count < _SEEN and (self.plain.took_s <= worth_s or self.is_waiting):
             return
         if self.plain.mean_s < (_DEEPER_S if self.is_left else self.least_s):
             self.cell.cell_contents, self.is_given_up = self.function, True
-        elif self.plain.took_s > _WORTH_S and here.account is not None and not here.account.may_try:
+        elif self.plain.took_s > worth_s and here.account is not None and not here.account.may_try:
             here.account.waiting.append(self)
             self.cell.cell_contents = self.function
-        elif self.plain.took_s > _WORTH_S:
+        elif self.plain.took_s > worth_s:
             self._unmeasured = 0
             self.compiled = None if self.is_left else self._compiled()
             if self.compiled is None:
@@ -543,80 +538,3 @@ def _is_new(result: Any, given: Sequence[Any]) -> bool:
         return isinstance(result, NUMBERS)
     is_own = result.base is None and not result.dtype.hasobject
     return is_own and not any(np.may_share_memory(result, one) for one in given if type(one) is np.ndarray)
-
-
-def _called(function: types.FunctionType, node: ast.AST) -> Iterator[tuple[str, Any]]:
-    """The functions and classes that it calls by names which are not its own variables."""
-    code = function.__code__
-    own = {*code.co_varnames, *code.co_cellvars}
-    set_there = {name for item in ast.walk(node) if isinstance(item, ast.Global | ast.Nonlocal) for name in item.names}
-    names = {item.func.id for item in ast.walk(node) if isinstance(item, ast.Call) and isinstance(item.func, ast.Name)}
-    bound = {item.id for item in ast.walk(node) if isinstance(item, ast.Name) and not isinstance(item.ctx, ast.Load)}
-    bound |= {item.arg for item in ast.walk(node) if isinstance(item, ast.arg)}
-    for name in sorted(names - own - set_there - bound):
-        found = _looked_up(function, name)
-        if not name.startswith("__tilewright") and (_can_be_compiled(found) or _makes_objects(found)):
-            yield name, found
-
-
-def _looked_up(function: types.FunctionType, name: str) -> Any:
-    if name in function.__code__.co_freevars:
-        cell = (function.__closure__ or ())[function.__code__.co_freevars.index(name)]
-        return cell.cell_contents if cell != types.CellType() else None
-    return function.__globals__.get(name, getattr(builtins, name, None))
-
-
-def _makes_objects(kind: Any) -> bool:
-    return is_users_class(kind) and may_be_run(vars(kind).get("__init__"))
-
-
-def _can_be_compiled(function: Any) -> bool:
-    if not isinstance(function, types.FunctionType) or is_numpys(function) or is_pure(function):
-        return False
-    if inspect.isgeneratorfunction(function) or inspect.iscoroutinefunction(function) or _changes_others(function):
-        return False
-    return module_of(function).split(".")[0] not in sys.stdlib_module_names
-
-
-def _changes_others(function: types.FunctionType) -> bool:
-    """Whether the text of a function says that it changes what is not its own: variables and items from outside of it."""
-    node, code = source_of(function), function.__code__
-    if not isinstance(node, ast.FunctionDef):
-        return True
-    own = {*code.co_varnames, *code.co_cellvars}
-
-    def is_outside(part: ast.AST) -> bool:
-        while isinstance(part, (ast.Attribute, ast.Subscript)):
-            part = part.value
-        return isinstance(part, ast.Name) and part.id not in own
-
-    for item in ast.walk(node):
-        if isinstance(item, (ast.Global, ast.Nonlocal)):
-            return True
-        if isinstance(item, (ast.Attribute, ast.Subscript)) and not isinstance(item.ctx, ast.Load) and is_outside(item):
-            return True
-        is_method = isinstance(item, ast.Call) and isinstance(item.func, ast.Attribute)
-        if is_method and item.func.attr in _CHANGING and is_outside(item.func.value):  # type: ignore[attr-defined]
-            return True
-    return False
-
-
-_CHANGING = frozenset(
-    [
-        "append", "extend", "insert", "pop", "remove", "clear", "add", "discard", "update", "setdefault", "popitem", "appendleft",
-        "sort", "reverse", "write", "fill", "put", "resize",
-    ]
-)  # fmt: skip
-
-
-class _Renamed(ast.NodeTransformer):
-    """`f(x)` as `__tilewright_inner_f(x)`."""
-
-    def __init__(self, names: set[str]) -> None:
-        self.names = names
-
-    def visit_Call(self, node: ast.Call) -> ast.AST:  # noqa: N802
-        self.generic_visit(node)
-        if isinstance(node.func, ast.Name) and node.func.id in self.names:
-            node.func = ast.copy_location(ast.Name(_PREFIX + node.func.id, ast.Load()), node.func)
-        return node

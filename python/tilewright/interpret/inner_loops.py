@@ -142,14 +142,10 @@ def loops_of(
         yield from _loops_in(function, node, statements, known, left, made)
 
 
-def _loops_in(
-    function: types.FunctionType,
-    node: ast.FunctionDef,
-    statements: Sequence[ast.stmt],
-    known: set[str],
-    left: Collection[Site],
-    made: dict[Site, InnerLoop | None],
-) -> Iterator[InnerLoop]:
+def _loops_in(  # noqa: PLR0917
+    function: types.FunctionType, node: ast.FunctionDef, statements: Sequence[ast.stmt], known: set[str],
+    left: Collection[Site], made: dict[Site, InnerLoop | None],
+) -> Iterator[InnerLoop]:  # fmt: skip
     """`known`: variables that are set for certain before the statements."""
     for one in statements:
         if isinstance(one, (ast.For, ast.While)):
