@@ -193,6 +193,25 @@ def weighed_twice(x, k):
     return float((x * k).sum() + (x + k).sum())
 
 
+def test_what_is_found_out_elsewhere_is_no_reason_to_refuse_a_call():
+    def calls_it(held, x):
+        held["n"] = held.get("n", 0) + 1
+        held.popitem()
+        return weighed_once(x)
+
+    one = inner_calls._inner_of(weighed_once)
+    one.is_given_up = True
+    one.cell.cell_contents = weighed_once
+    inner = InnerCalls(calls_it)
+    assert not inner.calls_others
+    assert inner.called_others
+    assert inner.has_what_is_compiled
+
+
+def weighed_once(x):
+    return float((x * 2).sum() - x.max())
+
+
 def table(n):
     rows = []
     for i in range(n):

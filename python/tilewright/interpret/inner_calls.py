@@ -133,12 +133,12 @@ class InnerCalls:
         """It takes some milliseconds, and many that a trace thinks of are never called."""
         if self._is_made:
             return
-        self._is_made, node = True, text_of(self.function)
+        node = text_of(self.function)
         if isinstance(node, ast.FunctionDef) and not has_private_names(self.function, node):
             self._node = node
             with suppress(RecursionError):  # expressions that are nested too deep to be looked into
                 self._make()
-        self._called_others, self._had_levels = self._call is not None, bool(self._loops or self._inner)
+        self._is_made = True
 
     def _make(self) -> None:
         begun = time.perf_counter()
@@ -148,14 +148,20 @@ class InnerCalls:
         node: Any = LoopsByCells(loops).visit(copy.deepcopy(self._node))
         called = {name: one for name, one in called_in(function, node) if name not in left}
         methods = set(methods_called(function, node)) - left
-        own = function.__code__.co_freevars
-        self._named = [({} if name in own else function.__globals__, name, one) for name, one in called.items()]
-        self._inner = {
+        if not self._is_made:
+            self._had_levels = bool(loops or called)
+            self._called_others = self._had_levels or bool(methods)
+        inner = {
             name: self._inner.get(name) or (MadeBy(one, RunByPython) if isinstance(one, type) else _inner_of(one))
             for name, one in called.items()
         }
+        self._inner = {
+            name: one for name, one in inner.items() if one.runs
+        }  # others may have found out that it is Python's
+        own = function.__code__.co_freevars
+        self._named = [({} if name in own else function.__globals__, name, called[name]) for name in self._inner]
         self._methods = {name: self._methods.get(name) or Method(name, RunByPython) for name in methods}
-        node = Renamed(set(called)).visit(MethodsByCells(methods, PREFIX).visit(node))
+        node = Renamed(set(self._inner)).visit(MethodsByCells(methods, PREFIX).visit(node))
         cells = {PREFIX + name: one.cell for name, one in self._inner.items()}
         cells |= {PREFIX + one.name: one.cell for one in self._methods.values()}
         cells |= {cell_of(site): one.cell for site, one in self._loops.items()}
@@ -200,7 +206,8 @@ class InnerCalls:
         assert self._call is not None
         account = here.account = self._account
         account.begin()
-        self.decide()
+        if account.is_early:
+            self.decide()
         is_plain = self._turns.is_plain(Settling.events)
         begun, tried_s = time.perf_counter(), account.tried_s
         try:
@@ -395,6 +402,8 @@ class _Inner:
         as that is undecided."""
         if here.undecided or self.compiled is not None or self.is_given_up or not self.plain.count:
             return
+        if self.cell.cell_contents is self.function:
+            return  # it waits for time to be tried
         worth_s = _WORTH_S if here.account is None or not here.account.is_early else _EARLY_WORTH_S
         if self.plain.count < _SEEN and (self.plain.took_s <= worth_s or self.is_waiting):
             return

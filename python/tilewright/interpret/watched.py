@@ -126,8 +126,11 @@ def _look_at(function: Any, way: Way, look: Look) -> Any:
     is_looked_at = is_pure(function) or is_decided_by_data(function)
     watched = watching(function, _watched(function, way, look), looks) if is_looked_at else None
     if is_asked(function, way):
-        if is_part(function):  # Python runs it later on too: what takes long in it is measured meanwhile
-            watched = measured_inside(function)
+        outline = outline_of(look.around[-1], way[-1]) if is_part(function) else None
+        if outline is not None and not outline.records_warnings:
+            watched = measured_inside(
+                function
+            )  # Python runs it later on too: what takes long in it is measured meanwhile
         return watching_effects(function, watched or _watched(function, way, look), way, look.around, looks)
     # Of NumPy's, which are many, a few calls of each place.
     is_rare = looks.times < _TIMES or not _is_of_numpy(function)
