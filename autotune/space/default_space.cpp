@@ -513,6 +513,11 @@ class SpaceBuilder {
             const Line rest = line_of(stage.name).add("vectorize", vector_loop, root.vector_factor).add_all(threads);
             // Of the rows of a block eight at a time, so that a sum is loaded and stored once for these.
             const bool takes_rows = stage.part == StagePart::rows && inside.size() == 1;
+            if (takes_rows && multiplies_few_rows(stage)) {
+                const auto& all = stage.pure.loops;
+                lines_.push_back(along_rows_beside(stage, line, all[1], all[2], root.vector_factor).add_all(threads));
+                return;
+            }
             const Line by_rows = takes_rows ? along_rows(stage, line, vector_loop, root.vector_factor).add_all(threads)
                                             : Line(line).add("reorder", vector_loop, inside).add_all(rest);
             if (stage.part == StagePart::rows) {
@@ -553,6 +558,14 @@ class SpaceBuilder {
         }
         if (stage.part == StagePart::loop) add_chunks(line, stage);
         if (!line.empty()) lines_.push_back(line);
+    }
+
+    /// Blocks of rows of the right matrix of a product, by a few rows of the left one.
+    static bool multiplies_few_rows(const dsl::StageInfo& stage) {
+        const auto& loops = stage.pure.loops;
+        return loops.size() == 3 && std::ranges::any_of(stage.reads, [&](const dsl::ReadInfo& read) {
+                   return read.definition == 0 && read.broadcast && read.innermost == loops[2].name;
+               });
     }
 
     /// A loop that becomes vectors, "" for none.
@@ -635,15 +648,44 @@ class SpaceBuilder {
     /// stored once for these.
     static Line along_rows(const dsl::StageInfo& stage, Line line, const std::string& columns, const Factor& width,
                            const std::vector<std::string>& around = {}) {
-        const std::string row = std::ranges::find(stage.updates.front().loops, true, &dsl::LoopInfo::reduced)->name;
-        // Of blocks of rows "_rows" is how many blocks a task has.
-        const std::string name = stage.name + (stage.part == StagePart::rows ? "_at_once" : "_rows");
-        const Factor at_once = hole(name, kRowsAtOnce, {1, 2, 4, 8}, 1, 16);
+        const std::string row = row_of(stage);
         return line.add("split", columns, columns + "v", columns + "x", width)
-            .add("split", row, row + "o", row + "i", at_once)
+            .add("split", row, row + "o", row + "i", rows_at_once(stage))
             .add("reorder", columns + "x", row + "i", columns + "v", row + "o", around)
             .add("vectorize", columns + "x")
             .add("unroll", row + "i");
+    }
+
+    /// The same of a product of a few rows, `beside`, all of which take the rows of the right matrix that are there:
+    /// tiles of its columns whose sums stay in L1.
+    Line along_rows_beside(const dsl::StageInfo& stage, Line line, const dsl::LoopInfo& beside,
+                           const dsl::LoopInfo& columns, const Factor& width) const {
+        const std::string row = row_of(stage), &c = columns.name, &b = beside.name;
+        std::int64_t tile = kStreamedColumns;
+        while (tile > extent_of(columns, kStreamedColumns))
+            tile /= 2;
+        const std::int64_t together = std::min(extent_of(beside, kRowsAtOnce), kRowsAtOnce);
+        const Factor group = hole(stage.name + "_group", together, {2, 4, 8}, 1, 16);
+        // More copies of the innermost loop gain nothing and take seconds to compile.
+        const std::int64_t at_once = together > kRowsAtOnce / 2 ? kRowsAtOnce / 2 : kRowsAtOnce;
+        return line
+            .add("split", c, c + "o", c + "i", hole(stage.name + "_tile", tile, {tile / 2, tile * 2}, 64, 1 << 16))
+            .add("split", c + "i", c + "v", c + "x", width)
+            .add("split", row, row + "o", row + "i", rows_at_once(stage, at_once))
+            .add("split", b, b + "g", b + "u", group)
+            .add("reorder", c + "x", b + "u", row + "i", c + "v", b + "g", row + "o", c + "o")
+            .add("vectorize", c + "x")
+            .add("unroll", b + "u")
+            .add("unroll", row + "i");
+    }
+
+    static std::string row_of(const dsl::StageInfo& stage) {
+        return std::ranges::find(stage.updates.front().loops, true, &dsl::LoopInfo::reduced)->name;
+    }
+
+    /// Of blocks of rows "_rows" is how many blocks a task has.
+    static Factor rows_at_once(const dsl::StageInfo& stage, std::int64_t first = kRowsAtOnce) {
+        return hole(stage.name + (stage.part == StagePart::rows ? "_at_once" : "_rows"), first, {1, 2, 4, 8}, 1, 16);
     }
 
     /// Whether the sums of a stage go along rows in the tasks of its root.

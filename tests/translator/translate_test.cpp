@@ -75,6 +75,46 @@ return y
     EXPECT_TRUE(plan.sliced.empty()) << "rows of a call's result need all rows of its operand";
 }
 
+/// The copies and calls of the first version of a plan.
+std::string steps_of(const std::string& body, const TranslateOptions& options) {
+    const Program program = read_program("tilewright-program 1\nfunction f\n" + body + "return none\n");
+    std::string steps;
+    for (const runtime::PlanStep& step : translate(program, options).impl().plan.versions.at(0).steps)
+        steps += step.kind == runtime::StepKind::call   ? "kernel "
+                 : step.kind == runtime::StepKind::copy ? "copy "
+                                                        : "other ";
+    return steps;
+}
+
+/// What is summed up of an argument is in memory before the argument is overwritten; with other elements of it there
+/// is no way around a copy, nor where the sum takes a long computation that its reader needs too.
+TEST(Translate, ArgumentsAreReplacedWhereTheyLie) {
+    TranslateOptions options;
+    options.sizes_here = {{"x.0", 300}, {"x.1", 300}};
+    const std::string x = "arg x: float64[x.0, x.1]\n";
+    EXPECT_EQ(steps_of(x + R"text(%1: float64[x.1] = sum(x) {axes=[0]}
+%2: float64[x.0, x.1] = broadcast_to(%1)
+%3: float64[x.0, x.1] = subtract(x, %2)
+write x = %3
+)text",
+                       options),
+              "kernel kernel ");
+    EXPECT_EQ(steps_of(x + R"text(%1: float64[x.0, x.1] = call(x) {callee="numpy.linalg.cholesky($0)"}
+%2: float64[x.0, x.1] = subtract(x, %1)
+write x = %2
+)text",
+                       options),
+              "other kernel ");
+    EXPECT_EQ(steps_of(x + R"text(%1: float64[x.0, x.1] = exp(x)
+%2: float64[x.1] = sum(%1) {axes=[0]}
+%3: float64[x.0, x.1] = broadcast_to(%2)
+%4: float64[x.0, x.1] = subtract(%1, %3)
+write x = %4
+)text",
+                       options),
+              "kernel copy ");
+}
+
 /// (n + 2^30 - 1) // 2^30, which Halide would make of three levels that are rounded up, leaves 32 bits.
 TEST(Translate, BlocksOfTheThirdLevelAreCountedWithinTheExtent) {
     TranslateOptions options;

@@ -111,6 +111,7 @@ class Items {
                 }
             }
         }
+        if (outermost_) want_read_before_write(wanted);
         makers.insert(wanted.begin(), wanted.end());
         want_costly(wanted, makers);
         std::ranges::for_each(parts_read_late(wanted), want);
@@ -129,6 +130,36 @@ class Items {
             users += is_wanted(operation, found) ? 1 : 0;
         }
         return users > 1;
+    }
+
+    /// What is summed up of an argument that is replaced element by element: with the sums in memory before, the
+    /// argument is written in place (`X -= X.mean(axis=0)`), where one kernel for both would need a second array.
+    void want_read_before_write(Names& wanted) const {
+        for (const Write& write : cut_.program.writes) {
+            const Operation* made = cut_.operation_of(write.value);
+            if (made == nullptr || is_heavy(*made) || cut_.home_of(write.value) != &block_) continue;
+            if (!same_shape(cut_.values.type(write.argument).shape, made->type.shape)) continue;
+            Names sums;
+            const auto is_stored = [&](const std::string& name) {
+                const Operation* operation = cut_.operation_of(name);
+                if (name == write.value || operation == nullptr) return false;
+                if (is_heavy(*operation) && cut_.home_of(name) == &block_) sums.insert(name);
+                return sums.count(name) != 0 || is_item(*operation, wanted);
+            };
+            if (reads_elsewhere(*made, write.argument, is_stored)) continue;
+            for (const std::string& sum : sums)
+                if (reads_plainly(*cut_.operation_of(sum), write.argument)) wanted.insert(sum);
+        }
+    }
+
+    /// Whether an operation reads an array and computes nothing costly of it first.
+    bool reads_plainly(const Operation& operation, const std::string& array) const {
+        Names found, seen;
+        cut_.closure(operation, {}, found, seen);
+        return found.count(array) != 0 && std::ranges::none_of(seen, [&](const std::string& name) {
+                   const Operation* each = cut_.operation_of(name);
+                   return each != nullptr && is_elementwise(each->op) && cost_of(each->op) >= kCostly;
+               });
     }
 
     /// The elements of an array that take an exponential, a power or a remainder are computed once as well, where
@@ -431,13 +462,28 @@ class Items {
         if (replaced.empty() || (outermost_ ? shares_long_work(k) : shares(k - 1) || shares(k + 1))) return;
         const Type& type = cut_.values.type(replaced);
         if (!same_shape(type.shape, operation.type.shape) || cut_.moves(type)) return;
-        const std::vector<IndexEntry> all = whole_region(type.shape.size());
-        for (const Access& access : accesses(operation.result, cut_.access_context())) {
-            const auto place = cut_.places.find(access.memory);
-            if (place == cut_.places.end() || place->second != cut_.places.at(replaced)) continue;
-            if (overlap(access, all, type.shape) != Overlap::same) return;
-        }
+        const auto is_made_before = [&](const std::string& name) {
+            return name != operation.result && maker_.count(name) != 0;
+        };
+        if (reads_elsewhere(operation, replaced, is_made_before)) return;
         try_take(k, replaced);
+    }
+
+    /// Whether an element of an expression reads other elements of `array` than its own. `is_stored(name)`: values that
+    /// it finds in memory of their own.
+    template <class IsStored>
+    bool reads_elsewhere(const Operation& operation, const std::string& array, const IsStored& is_stored) const {
+        AccessContext context = cut_.access_context();
+        context.operation = [this, &is_stored](const std::string& name) {
+            return is_stored(name) ? nullptr : cut_.operation_of(name);
+        };
+        const std::vector<Size>& shape = cut_.values.type(array).shape;
+        const std::vector<IndexEntry> all = whole_region(shape.size());
+        return std::ranges::any_of(accesses(operation.result, context), [&](const Access& access) {
+            const auto place = cut_.places.find(access.memory);
+            return place != cut_.places.end() && place->second == cut_.places.at(array) &&
+                   overlap(access, all, shape) != Overlap::same;
+        });
     }
 
     /// Whether another new value of the block needs some elementary function's value that this one needs.

@@ -315,6 +315,11 @@ void Analysis::collect_stages() {
             plan.library = true;
             add_library_operand(plan, operation.operands[0], "_a");
             add_library_operand(plan, operation.operands[1], "_b");
+        } else if (operation.op == Op::matmul && row_levels(chosen_.at(plan.name)) > 0) {
+            for (const std::string& operand : operation.operands)
+                for (const std::string& value : stored_behind({operand}))
+                    if (values_.at(value).operation->op != Op::for_loop)
+                        stage(stage_of_value_.at(value)).materialised = true;
         } else if (operation.op == Op::call) {
             plan.library = true;
             for (std::size_t k = 0; k < operation.operands.size(); ++k)

@@ -157,6 +157,8 @@ class Analysis {
     // loop_stages.cpp
     void collect_loop(const Operation& loop, std::set<std::string>& used);
     void keep_before_loop(const std::string& value);
+    /// The same, whatever it costs, as a stage of this name where the program has none for it.
+    void keep_before(const std::string& value, const std::string& name);
     int operations_of(const std::string& value) const;
     void collect_loop_stages(const Operation& loop);
     void dissolve_readers_of_loops();
@@ -176,6 +178,7 @@ class Analysis {
     bool is_translated(const std::string& dtype) const;
     void choose_variants();
     void choose_reduction(const Operation& operation);
+    bool has_few_rows(const Operation& product) const;
     void choose_matmul(const Operation& operation);
     void collect_stages();
     /// The stage that gives a returned value; `operand` is its name in the plan, "" for the stage's own.

@@ -90,6 +90,10 @@ int Analysis::operations_of(const std::string& value) const {
 
 /// What a loop reads and no iteration changes is a stage, if it is work: it would be computed again in each iteration.
 void Analysis::keep_before_loop(const std::string& value) {
+    if (operations_of(value) > kCheapInLoop) keep_before(value, "before_loop");
+}
+
+void Analysis::keep_before(const std::string& value, const std::string& name) {
     ValueInfo& info = values_.at(value);
     // Values of the body are expressions too, but they are in no table of stages: the program's own operations are.
     const auto& operations = program_.body.operations;
@@ -97,10 +101,10 @@ void Analysis::keep_before_loop(const std::string& value) {
                          info.operation < operations.data() + operations.size();
     if (!outside || info.kind != ValueInfo::Kind::expression) return;
     const Op op = info.operation->op;
-    if (is_view(op)) return keep_before_loop(info.operation->operands[0]);
-    if (!is_elementwise(op) || operations_of(value) <= kCheapInLoop) return;
+    if (is_view(op)) return keep_before(info.operation->operands[0], name);
+    if (!is_elementwise(op)) return;
     info.kind = ValueInfo::Kind::stage;
-    stage_names_[value] = value[0] == '%' ? unique("before_loop") : value;
+    stage_names_[value] = value[0] == '%' ? unique(name) : value;
 }
 
 void Analysis::collect_loop_stages(const Operation& loop) {

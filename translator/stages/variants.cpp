@@ -21,7 +21,11 @@ constexpr std::int64_t kFewPartials = 1 << 20;
 constexpr std::int64_t kMostBlocks = 512; ///< of rows, left for one thread a column
 constexpr int kMostRowLevels = 3;
 constexpr std::int64_t kFewThreads = 65536; ///< a device has room for more
+constexpr std::int64_t kFewRows = 8;        ///< of a product's left operand
+constexpr std::int64_t kLeastColumns = 256;
+constexpr std::int64_t kLeastMatrix = 1 << 22; ///< elements of the right operand: more than the nearest caches hold
 constexpr const char* kNarrow = "narrow1";
+constexpr const char* kRows = "rows";
 constexpr int kNarrower = 4;
 constexpr std::int64_t kLongestNarrow = 192; ///< rows up to this long begin with narrow lanes
 
@@ -173,19 +177,41 @@ void Analysis::choose_reduction(const Operation& operation) {
         require(most_length, power(lane_shape(operation).block(), chosen_levels));
 }
 
+/// Of a few rows by a wide matrix that lies by rows: a library copies all of the matrix before it multiplies, which
+/// takes several times as long as reading it once beside all rows of the left operand.
+bool Analysis::has_few_rows(const Operation& product) const {
+    const std::vector<Size>& shape = product.type.shape;
+    const ValueInfo& right = values_.at(product.operands[1]);
+    if (options_.device || shape.size() != 2 || right.order.contiguous_axis != 1) return false;
+    const std::int64_t rows = here(shape[0]), columns = here(shape[1]), terms = here(right.type.shape[0]);
+    return rows >= 2 && rows <= kFewRows && columns >= kLeastColumns && terms >= 2 * kRowsPerBlock &&
+           terms * columns >= kLeastMatrix;
+}
+
 void Analysis::choose_matmul(const Operation& operation) {
     const std::string& name = stage_names_.at(operation.result);
     const bool library = may_use_library(operation, options_);
+    const bool is_libraries = operation.attributes.at(attr::order).library;
     std::vector<std::string> options{"loops"};
-    if (library) options.insert(operation.attributes.at(attr::order).library ? options.begin() : options.end(), "blas");
+    if (library) options.insert(is_libraries ? options.begin() : options.end(), "blas");
+    const bool few_rows = has_few_rows(operation);
+    if (few_rows) options.insert(is_libraries ? options.begin() : options.end(), kRows);
     const std::string choice = given_option(name, options);
-    if (std::ranges::find(options, choice) == options.end())
+    if (std::ranges::find(options, choice) == options.end() && choice != kRows)
         throw TranslateError(where(operation) + ": variant " + name + " = " + choice +
                                  ": no such option under contract " + options_.contract + " for " +
                                  operation.type.dtype + ".",
-                             "Take loops" + std::string(library ? " or blas." : "."));
+                             "Take one of: " + dsl::joined(options) + ".");
     chosen_[name] = choice;
-    variants_.push_back({name, options, "the product by loops of ours or by the BLAS that NumPy has loaded"});
+    variants_.push_back(
+        {name, options,
+         "the product by loops of ours, in blocks of the right matrix's rows, or by the BLAS that NumPy "
+         "has loaded"});
+    if (choice != kRows) return;
+    // With more rows the library is the faster one.
+    const Size& rows = operation.type.shape[0];
+    if (few_rows && !rows.is_constant()) requirements_.push_back(rows.text() + " <= " + std::to_string(kFewRows));
+    std::ranges::for_each(operation.operands, [&](const std::string& operand) { keep_before(operand, name + "_of"); });
 }
 
 void Analysis::choose_variants() {
