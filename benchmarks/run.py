@@ -25,6 +25,7 @@ from peers import PEERS
 from report import npbench_table, time_text, write_overview, write_report
 
 HERE = Path(__file__).parent
+WARM_UP_TURNS, WARM_UP_S = 4, 6.0
 # A peer that takes this long is far behind: a few turns say so.
 SLOW_NS = 1e9
 SLOW_TURNS = 3
@@ -149,7 +150,12 @@ def measure(
                 print(f"  {child.peer}: {child.hello['state']}: {child.hello.get('reason', '')}", flush=True)
         running = [child for child in children if child.ready]
         for child in running:
-            child.turn(rules.calls_per_turn)  # warm-up, not counted
+            # Warm-up, not counted: what is compiled by and by, or tried beside Python, is so in the first calls.
+            until = time.monotonic() + WARM_UP_S
+            for _ in range(WARM_UP_TURNS):
+                child.turn(rules.calls_per_turn)
+                if time.monotonic() > until:
+                    break
             child.times_ns.clear()
         for _ in range(turns):
             for child in running:

@@ -16,6 +16,7 @@ from .errors import FallbackWarning, TraceError, TranslateError
 from .specializing import MAX_OF_ONE_VALUE, Specializing
 
 _MAX_STAYS = 1024
+_WORTH_ANOTHER_LOOK_S = 0.1
 _warned_lines: set[tuple[str, int]] = set()
 
 
@@ -90,13 +91,16 @@ class NumpyCalls(Specializing):
         is_ours = self.strict != "kernels" and self.contract == "numpy" and self.targets.host is not None
         return is_ours and self.is_asked_for
 
-    def _look_inside(self, *, was_tried: bool = False) -> None:
-        from .interpret.inner_calls import inner_calls_of, run_by_python  # noqa: PLC0415  (only what was traced needs it)
+    def _look_inside(self, took_s: float = 0.0) -> None:
+        """Calls take so long. What is in a plan that lost was tried there: looking at it costs its time, too."""
+        from .interpret import inner_calls  # noqa: PLC0415  (only what was traced needs it)
 
         function: Any = self.__wrapped__
-        self._python = run_by_python(function)
-        if was_tried:
-            inner_calls_of(function).end_free_tries()
+        if self._has_lost and took_s < _WORTH_ANOTHER_LOOK_S and not inner_calls.calls_what_is_compiled(function):
+            return
+        self._python = inner_calls.run_by_python(function)
+        if self._has_lost:
+            inner_calls.inner_calls_of(function).end_free_tries()
 
     @property
     def computes_nothing(self) -> bool:

@@ -179,7 +179,7 @@ class Serving(TriedCalls):
         work), what takes long in them is compiled by and by."""
         self._long_calls = self._long_calls + 1 if took_s > effects.LONG_CALL_S else 0
         if self._long_calls > 1:
-            self._look_inside()
+            self._look_inside(took_s)
             if self._python is self.__wrapped__:
                 return  # nothing in it is worth a compilation: such calls need no other look
         if self._long_calls:

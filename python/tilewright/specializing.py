@@ -80,6 +80,7 @@ class Specializing(_face.Dispatcher):
         self._parts = parts_of(function)
         self._python: Callable[..., Any] = function  # what runs calls that NumPy serves best
         self._long_calls = 0  # of those, in a row
+        self._has_lost = False  # a plan with statements that Python runs, in a trial
         self._failed = self._failed_at = 0  # calls in a row whose plans failed, and the last one's number
 
     def _refusal(self, text: str, hint: str = "") -> TraceError:

@@ -75,9 +75,10 @@ class TriedCalls(DeviceCalls):
         return False
 
     def _end_trial(self, specialization: Specialization, bound: Bound, reason: str) -> None:
-        was_in_c = specialization.runner is None
+        was_in_c, trial = specialization.runner is None, specialization.trial
         specialization.trial = specialization.runner = None
         if reason:
+            self._has_lost |= trial is not None and trial.is_over
             specialization.run_in_numpy(bound, reason)
         if reason or not was_in_c:
             self._publish(specialization)
@@ -150,7 +151,7 @@ class TriedCalls(DeviceCalls):
     def _stay_from_now_on(self, args: tuple[Any, ...], kwargs: dict[str, Any], took_s: float) -> None:
         """NumPy serves such calls, which are known to take so long."""
         if took_s > effects.LONG_CALL_S and self.looks_inside:
-            self._look_inside(was_tried=True)
+            self._look_inside(took_s)
         self._stay(args, kwargs)
         self._stay_in_c(shape_key(args, kwargs), args, kwargs)
 

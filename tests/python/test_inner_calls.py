@@ -59,9 +59,9 @@ def test_tries_are_paid_by_runs():
     assert not account.may_try
     account.begin()  # from now on they are paid
     assert not account.may_try
-    account.ran_s = 2.0
+    account.ran_s = 4.0
     assert account.may_try
-    account.tried_s = 0.2
+    account.tried_s = 0.3
     assert not account.may_try
 
     def powers(x, k):  # which no other test has tried

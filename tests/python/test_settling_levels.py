@@ -9,6 +9,7 @@ from tilewright.effects import Settling
 from tilewright.interpret import inner_calls
 from tilewright.interpret.inner_calls import InnerCalls, RunByPython, inner_calls_of
 from tilewright.interpret.inner_tries import here
+from tilewright.trials import Trial
 
 pytestmark = pytest.mark.compile
 
@@ -288,6 +289,33 @@ def test_a_plan_that_loses_to_a_watched_call_has_its_function_looked_into(monkey
         assert repr(compiled(x)) == repr(tells(x)), k
     assert len(said) == 16
     assert isinstance(compiled._python, InnerCalls)
+
+
+@pytest.mark.numpy_may_win
+@pytest.mark.parametrize("is_compiled", [True, False])
+def test_what_is_in_a_plan_that_lost_was_tried(monkeypatch, is_compiled):
+    monkeypatch.setattr(effects, "LONG_CALL_S", -1.0)
+    monkeypatch.setattr(JitFunction, "_loses_to_watched", lambda *_: False)
+    monkeypatch.setattr(Trial, "why_numpy", property(lambda _: "it is slow"))
+    monkeypatch.setattr(inner_calls, "calls_what_is_compiled", lambda _: is_compiled)
+    said = []
+
+    def examined(x):
+        return {"sum": x.sum()}
+
+    def told(x):
+        said.append(float(x[0]))
+        return {"last": x[-1] * 2}
+
+    def tells(x):
+        y = np.sqrt(np.abs(x)) + 1
+        return y * 2, told(x)["last"], examined(x)
+
+    compiled, x = tilewright.jit(tells, strict=True), np.arange(4.0)
+    for _ in range(30):
+        assert repr(compiled(x)) == repr(tells(x))
+    assert len(said) == 60
+    assert isinstance(compiled._python, InnerCalls) == is_compiled
 
 
 def checked(x):

@@ -45,6 +45,15 @@ def inner_calls_of(function: types.FunctionType) -> InnerCalls:
     return known
 
 
+def calls_what_is_compiled(function: types.FunctionType) -> bool:
+    """Whether it calls a function of the user's that was found worth a compilation elsewhere."""
+    node = text_of(function)
+    called = (
+        [] if node is None else [one for _, one in called_in(function, node) if isinstance(one, types.FunctionType)]
+    )
+    return any(one.compiled is not None and not one.is_given_up for one in map(_inner_of, called))
+
+
 def _kept(function: types.FunctionType, name: str, made: Callable[[types.FunctionType], Any]) -> Any:
     """What the function itself keeps alive; functools.wraps() gives it to other functions too."""
     owner, held = getattr(function, name, (None, None))

@@ -8,7 +8,7 @@ from typing import Protocol
 
 _FREE_RUNS, _FREE_TRIES_S = 3, 3.0
 # Of a run behind those: what tries may take of its time, and what one takes at least.
-_SHARE, _TRY_S = 0.3, 0.5
+_SHARE, _TRY_S = 0.3, 1.0
 
 
 class Waits(Protocol):

@@ -154,8 +154,12 @@ class Part:
 
     def _may_act(self, node: ast.AST) -> bool:
         """Whether an expression may call or write: its operators do where objects have their own."""
-        has_objects = self.tracer.made_objects or any(one.kind == "object" for one in self.tracer.arguments)
-        return bool(has_objects) or any(isinstance(one, _ACTING) for one in ast.walk(node))
+        if self.tracer.made_objects or any(one.kind == "object" for one in self.tracer.arguments):
+            return True
+        known = self.tracer.cache.setdefault("acting", {})
+        if id(node) not in known:  # by their identities; which are the nodes' as long as they are held
+            known[id(node)] = node, any(isinstance(one, _ACTING) for one in ast.walk(node))
+        return bool(known[id(node)][1])
 
     def truth(self, node: ast.AST, value: Any, what: str) -> bool:
         """Whether a condition holds. Sizes decide under a guard; elements cannot decide."""
