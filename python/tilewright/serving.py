@@ -148,23 +148,21 @@ class Serving(TriedCalls):
         """Whether a call that is refused is Python's, with loops or functions of the user's in it that are compiled by
         themselves: no refusal, as for statements that are Python's. So is one that is too long to be followed (nested lists
         of thousands of numbers), and one of objects and containers of the caller, which no statement between kernels may
-        change. Nor is long work on Python's own values. A loop that another thread has to end is refused: to wait is all that
-        the call does."""
+        change. Nor is long work on Python's own values, or a call that was watched time and again and has not shown what it
+        calls. A loop that another thread has to end is refused: to wait is all that the call does."""
         from .symbolic.refusals import WaitsForOthers  # noqa: PLC0415  (a trace has imported it)
 
         if isinstance(error, WaitsForOthers):
             return False
         if self.strict == "kernels" or self.contract != "numpy" or self.targets.host is None:
             return False
-        if getattr(error, "is_plain_work", False):
+        if error.not_seen or getattr(error, "is_plain_work", False):
             return True
         from .interpret.inner_calls import inner_calls_of  # noqa: PLC0415  (a trace has imported it)
 
         function: Any = self.__wrapped__
-        inner, is_too_long = inner_calls_of(function), getattr(error, "is_too_long", False)
-        return (is_too_long and inner.has_what_is_compiled) or (
-            may_be_changed((*args, *kwargs.values())) and inner.calls_others
-        )
+        is_too_long = getattr(error, "is_too_long", False)
+        return inner_calls_of(function).looks_into and (is_too_long or may_be_changed((*args, *kwargs.values())))
 
     def _stay_until_built(self, specialization: Specialization, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Finding out again that another thread builds what such a call needs takes 100 us."""

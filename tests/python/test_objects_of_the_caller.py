@@ -837,4 +837,4 @@ def test_attributes_that_loops_are_the_first_to_set(name):
             assert seen([mine, given]) == seen([other, expected])
             assert list(vars(mine)) == list(vars(other))
     if name in ("train", "until", "only_once"):
-        assert compiled.specializations
+        assert 1 <= len(compiled.specializations) <= 2  # for all n

@@ -118,6 +118,7 @@ class InnerCalls:
             self._node = node
             with suppress(RecursionError):  # expressions that are nested too deep to be looked into
                 self._make()
+        self.looks_into = self._call is not None  # also once that was given up
 
     def _make(self) -> None:
         function, left = self.function, self._left
