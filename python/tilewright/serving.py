@@ -202,6 +202,14 @@ class Serving(TriedCalls):
         self._stay(args, kwargs, and_smaller=is_small(specialization.program, bound))
         return "numpy"
 
+    def shows_more(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Run such a call as plain Python, to show what the pure functions give that it calls; the arguments are its own. False
+        where it was run often enough."""
+        may_show = self._watch_again(args, kwargs)
+        if may_show:
+            self._in_watched(args, kwargs)
+        return may_show
+
     def _watch_again(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Whether a call may still show what it calls: each shows some, where branches on data hide others. Words that are
         new at each call would be watched for ever."""
