@@ -5,6 +5,8 @@ many as there can be.
         if v > 0:            ->          if v > 0:
             l.append(v * 2)                  filled[count] = v * 2; count = count + 1
 
+The items at the end may be read (`l.append(l[-1] * v)`): `filled[count - 1]`.
+
 Where `for`s in it append, how many items there can be is known when their lengths are: the trace begins again then. Where a
 `while` does there is room for many, and NumPy runs a call that has more.
 """
@@ -54,13 +56,15 @@ _MOST_ITEMS, _MOST_BYTES, _LEAST_ITEMS = 1 << 16, 1 << 23, 1 << 8  # of a list t
 @dataclass(frozen=True)
 class _Appended:
     """A list's variable, how many places of the body append to it, and whether each iteration does so once. `by_inner`:
-    whether loops in the body append too. `is_open`: whether data say how often it is appended to."""
+    whether loops in the body append too. `is_open`: whether data say how often it is appended to. `reads`: how many items at
+    its end are read."""
 
     name: str
     places: int
     is_one_each: bool
     by_inner: bool
     is_open: bool
+    reads: int
 
     @property
     def filled(self) -> str:
@@ -157,8 +161,20 @@ class _Filled(InArray):
     """The array, whose items are put where the count says, which is inside for certain, or, of a list that `is_open`, by a
     check."""
 
-    def __init__(self, array: SymArray, room: _Room | None, is_open: bool) -> None:
-        self.array, self.room, self.is_open = array, room, is_open
+    def __init__(self, made: ArrayList, room: _Room | None, is_open: bool) -> None:
+        self.array, self.room, self.is_open = made.array, room, is_open
+        self._made = made
+
+    def __getitem__(self, key: Any) -> Any:
+        if self._made.form.row:  # who writes into an array of the list writes into the array that became its item
+            self._made.give_up()
+        return self._made[self._position(key)]
+
+    def _position(self, key: Any) -> Any:
+        if not isinstance(key, RunScalar):
+            return key
+        tracer = self.array.tracer
+        return SymInt(tracer, clamped_position(tracer, value_of_int(tracer, key), self.array.sizes[0]))
 
     def __setitem__(self, key: Any, value: Any) -> None:
         tracer = self.array.tracer
@@ -169,9 +185,7 @@ class _Filled(InArray):
                 "less", value_of_int(tracer, key), SymInt(tracer, tracer.resolve(self.array.sizes[0])).as_value()
             )
             tracer.check(is_inside, "a list that a while makes longer than there is room for")
-        if isinstance(key, RunScalar):
-            key = SymInt(tracer, clamped_position(tracer, value_of_int(tracer, key), self.array.sizes[0]))
-        self.array[key] = value
+        self.array[self._position(key)] = value
 
 
 class AppendedLists(Part):
@@ -226,6 +240,8 @@ class AppendedLists(Part):
             return False  # somebody else may look at it
         if isinstance(held, ArrayList) and held.home is not tracer.blocks[-1]:
             return False  # a loop or a branch around has it too
+        if one.reads and (isinstance(held, ArrayList) or len(held) < one.reads):
+            return False  # there may be no such item
         if any(id(held) in containers for containers in self.state.containers):
             return False
         names = [name for name, value in reached(self.frame, tracer) if value is held]
@@ -281,7 +297,7 @@ class AppendedLists(Part):
                 begin.array[k] = checked
         for one in lists:
             begin = made[one]
-            variables[one.filled] = None if begin is None else _Filled(begin.array, rooms.get(one), one.is_open)
+            variables[one.filled] = None if begin is None else _Filled(begin, rooms.get(one), one.is_open)
             variables[one.count] = lengths[one]
             self.frame.locals |= {one.count}  # which iterations hand on
             del variables[one.name]
@@ -358,7 +374,8 @@ _POSITION = " position in a list that is appended to"
 
 @functools.lru_cache(maxsize=4096)
 def _appended_in(node: ast.For | ast.While) -> tuple[_Appended, ...]:
-    """Lists that the loop does nothing with but to append to them, in statements of its own or of a loop in it."""
+    """Lists that the loop does nothing with but to append to them, in statements of its own or of a loop in it, and to read
+    items at their ends."""
     if node.orelse or any(isinstance(item, (*DEFINITIONS, ast.Lambda)) for item in inside(node.body)):
         return ()
     of_no_length, in_whiles = _parts_of(node, ast.Try, ast.With), _parts_of(node, ast.While)
@@ -368,6 +385,11 @@ def _appended_in(node: ast.For | ast.While) -> tuple[_Appended, ...]:
         if (name := _appends_to(item)) and id(item) not in of_no_length:
             assert isinstance(item, ast.Expr)
             sites.setdefault(name, []).append(item)
+    reads: dict[str, list[int]] = {}
+    for item in (*inside(node.body), *(ast.walk(node.test) if isinstance(node, ast.While) else ())):
+        name, place = _read_at_the_end(item)
+        if place:
+            reads.setdefault(name, []).append(place)
     used: dict[str, int] = {}
     heads = (node.test,) if isinstance(node, ast.While) else (node.target, node.iter)
     for item in (*inside(node.body), *(part for one in heads for part in ast.walk(one))):
@@ -376,11 +398,12 @@ def _appended_in(node: ast.For | ast.While) -> tuple[_Appended, ...]:
     leaves = any(isinstance(item, (ast.Break, ast.Continue, ast.Return)) for item in inside(node.body))
     found = []
     for name, statements in sites.items():
-        if used[name] == len(statements):
+        read = reads.get(name, [])
+        if used[name] == len(statements) + len(read):
             is_open = isinstance(node, ast.While) or any(id(statement) in in_whiles for statement in statements)
             is_one_each = not is_open and not leaves and len(statements) == 1 and statements[0] in node.body
             by_inner = any(id(statement) in in_loops for statement in statements)
-            found.append(_Appended(name, len(statements), is_one_each, by_inner, is_open))
+            found.append(_Appended(name, len(statements), is_one_each, by_inner, is_open, max(read, default=0)))
     return tuple(found)
 
 
@@ -407,23 +430,59 @@ def _appends_to(item: ast.AST) -> str:
     return function.value.id
 
 
+def _read_at_the_end(item: ast.AST) -> tuple[str, int]:
+    """Of `name[-k]`, for a literal k, the name and k; else k is 0."""
+    if (
+        not isinstance(item, ast.Subscript)
+        or not isinstance(item.value, ast.Name)
+        or not isinstance(item.ctx, ast.Load)
+    ):
+        return "", 0
+    key = item.slice
+    is_negative = (
+        isinstance(key, ast.UnaryOp) and isinstance(key.op, ast.USub) and isinstance(key.operand, ast.Constant)
+    )
+    k = key.operand.value if is_negative else 0  # type: ignore[attr-defined]
+    return (item.value.id, k) if type(k) is int else ("", 0)
+
+
 @functools.lru_cache(maxsize=4096)
 def _rewritten(node: ast.For | ast.While, lists: tuple[_Appended, ...], place: Any) -> ast.For | ast.While:
     by_name = {one.name: one for one in lists}
 
     class Appends(ast.NodeTransformer):
+        def __init__(self) -> None:
+            self.appended: set[str] = set()  # by now in an iteration, lists to which each appends one
+
+        def count_of(self, one: _Appended) -> ast.expr:
+            """How many items it has by now."""
+            count: ast.expr = ast.Name(one.count, ast.Load())  # of this loop, where each iteration appends one
+            if one.is_one_each:
+                count = ast.BinOp(ast.Name(_POSITION, ast.Load()), ast.Add(), count)
+            return ast.BinOp(count, ast.Add(), ast.Constant(1)) if one.name in self.appended else count
+
+        def visit_Subscript(self, item: ast.Subscript) -> Any:  # noqa: N802
+            name, k = _read_at_the_end(item)
+            if not k or name not in by_name:
+                return self.generic_visit(item)
+            position = ast.BinOp(self.count_of(by_name[name]), ast.Sub(), ast.Constant(k))
+            return ast.copy_location(
+                ast.Subscript(ast.Name(by_name[name].filled, ast.Load()), position, ast.Load()), item
+            )
+
         def visit_Expr(self, statement: ast.Expr) -> Any:  # noqa: N802
+            self.generic_visit(statement)
             one = by_name.get(_appends_to(statement))
             if one is None:
                 return statement
             assert isinstance(statement.value, ast.Call)
             item = ListItem(statement.value.args[0], (*place, one.name))
-            first = ast.Name(one.count, ast.Load())  # of this loop, where each iteration appends one
-            position = ast.BinOp(ast.Name(_POSITION, ast.Load()), ast.Add(), first) if one.is_one_each else first
-            into = ast.Subscript(ast.Name(one.filled, ast.Load()), position, ast.Store())
-            more = ast.BinOp(ast.Name(one.count, ast.Load()), ast.Add(), ast.Constant(1))
+            into = ast.Subscript(ast.Name(one.filled, ast.Load()), self.count_of(one), ast.Store())
             made: list[ast.stmt] = [ast.Assign([into], item)]
-            if not one.is_one_each:
+            if one.is_one_each:
+                self.appended.add(one.name)
+            else:
+                more = ast.BinOp(ast.Name(one.count, ast.Load()), ast.Add(), ast.Constant(1))
                 made.append(ast.Assign([ast.Name(one.count, ast.Store())], more))
             return [ast.copy_location(part, statement) for part in made]
 
