@@ -19,7 +19,7 @@ import functools
 import math
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,6 +38,7 @@ from .array_lists import (
     check_form,
     check_item,
     end_list,
+    is_position,
     made_arrays,
 )
 from .carried import memory_in, reached
@@ -56,8 +57,8 @@ _MOST_ITEMS, _MOST_BYTES, _LEAST_ITEMS = 1 << 16, 1 << 23, 1 << 8  # of a list t
 @dataclass(frozen=True)
 class _Appended:
     """A list's variable, how many places of the body append to it, and whether each iteration does so once. `by_inner`:
-    whether loops in the body append too. `is_open`: whether data say how often it is appended to. `reads`: how many items at
-    its end are read."""
+    whether loops in the body append too. `is_open`: whether data say how often it is appended to. `reads`: of how many items
+    at its end the place is known, where it has as many before the loop."""
 
     name: str
     places: int
@@ -166,9 +167,16 @@ class _Filled(InArray):
         self._made = made
 
     def __getitem__(self, key: Any) -> Any:
-        if self._made.form.row:  # who writes into an array of the list writes into the array that became its item
-            self._made.give_up()
-        return self._made[self._position(key)]
+        """An item by its position, which is there for certain, or by its index in a list of so many items."""
+        made = self._made
+        if made.form.row:  # who writes into an array of the list writes into the array that became its item
+            made.give_up()
+        if type(key) is not tuple:
+            return made[self._position(key)]
+        index, count = key
+        if not is_position(index):
+            made.give_up()
+        return ArrayList(made.tracer, made.array[:count], made.form, made.place)[index]
 
     def _position(self, key: Any) -> Any:
         if not isinstance(key, RunScalar):
@@ -186,6 +194,16 @@ class _Filled(InArray):
             )
             tracer.check(is_inside, "a list that a while makes longer than there is room for")
         self.array[self._position(key)] = value
+
+
+class _Unknown:
+    """In the place of the array, while it is not known yet what the items are."""
+
+    def __init__(self, place: Any) -> None:
+        self.place = place
+
+    def __getitem__(self, key: Any) -> Any:
+        raise FormOfList(self.place, None)
 
 
 class AppendedLists(Part):
@@ -240,8 +258,6 @@ class AppendedLists(Part):
             return False  # somebody else may look at it
         if isinstance(held, ArrayList) and held.home is not tracer.blocks[-1]:
             return False  # a loop or a branch around has it too
-        if one.reads and (isinstance(held, ArrayList) or len(held) < one.reads):
-            return False  # there may be no such item
         if any(id(held) in containers for containers in self.state.containers):
             return False
         names = [name for name, value in reached(self.frame, tracer) if value is held]
@@ -266,6 +282,7 @@ class AppendedLists(Part):
     ) -> None:  # fmt: skip
         """`iterations`, and what the `item` of each is: of a `for`."""
         tracer, variables = self.tracer, self.frame.variables
+        lists = tuple(_with_known_ends(one, variables[one.name]) for one in lists)
         position = variables.get(_POSITION)  # of a loop around
         held = {one: variables[one.name] for one in lists}
         made: dict[_Appended, ArrayList | None] = {}
@@ -297,7 +314,8 @@ class AppendedLists(Part):
                 begin.array[k] = checked
         for one in lists:
             begin = made[one]
-            variables[one.filled] = None if begin is None else _Filled(begin, rooms.get(one), one.is_open)
+            unknown = _Unknown(self._place(node, one))
+            variables[one.filled] = unknown if begin is None else _Filled(begin, rooms.get(one), one.is_open)
             variables[one.count] = lengths[one]
             self.frame.locals |= {one.count}  # which iterations hand on
             del variables[one.name]
@@ -374,8 +392,8 @@ _POSITION = " position in a list that is appended to"
 
 @functools.lru_cache(maxsize=4096)
 def _appended_in(node: ast.For | ast.While) -> tuple[_Appended, ...]:
-    """Lists that the loop does nothing with but to append to them, in statements of its own or of a loop in it, and to read
-    items at their ends."""
+    """Lists that the loop does nothing with but to append to them, in statements of its own or of a loop in it, to read items
+    and to ask how many there are."""
     if node.orelse or any(isinstance(item, (*DEFINITIONS, ast.Lambda)) for item in inside(node.body)):
         return ()
     of_no_length, in_whiles = _parts_of(node, ast.Try, ast.With), _parts_of(node, ast.While)
@@ -387,9 +405,8 @@ def _appended_in(node: ast.For | ast.While) -> tuple[_Appended, ...]:
             sites.setdefault(name, []).append(item)
     reads: dict[str, list[int]] = {}
     for item in (*inside(node.body), *(ast.walk(node.test) if isinstance(node, ast.While) else ())):
-        name, place = _read_at_the_end(item)
-        if place:
-            reads.setdefault(name, []).append(place)
+        if name := _read_in(item) or _measured_in(item):
+            reads.setdefault(name, []).append(_from_the_end(item))
     used: dict[str, int] = {}
     heads = (node.test,) if isinstance(node, ast.While) else (node.target, node.iter)
     for item in (*inside(node.body), *(part for one in heads for part in ast.walk(one))):
@@ -430,20 +447,32 @@ def _appends_to(item: ast.AST) -> str:
     return function.value.id
 
 
-def _read_at_the_end(item: ast.AST) -> tuple[str, int]:
-    """Of `name[-k]`, for a literal k, the name and k; else k is 0."""
-    if (
-        not isinstance(item, ast.Subscript)
-        or not isinstance(item.value, ast.Name)
-        or not isinstance(item.ctx, ast.Load)
-    ):
-        return "", 0
-    key = item.slice
-    is_negative = (
-        isinstance(key, ast.UnaryOp) and isinstance(key.op, ast.USub) and isinstance(key.operand, ast.Constant)
-    )
-    k = key.operand.value if is_negative else 0  # type: ignore[attr-defined]
-    return (item.value.id, k) if type(k) is int else ("", 0)
+def _with_known_ends(one: _Appended, held: list[Any] | ArrayList) -> _Appended:
+    has_them = type(held) is list and len(held) >= one.reads
+    return one if has_them else replace(one, reads=0)
+
+
+def _read_in(item: ast.AST) -> str:
+    """Of `name[index]` the name, else ""."""
+    is_item = isinstance(item, ast.Subscript) and isinstance(item.ctx, ast.Load)
+    if not is_item or not isinstance(item.value, ast.Name) or isinstance(item.slice, (ast.Slice, ast.Tuple)):  # type: ignore[attr-defined]
+        return ""
+    return str(item.value.id)  # type: ignore[attr-defined]
+
+
+def _measured_in(item: ast.AST) -> str:
+    """Of `len(name)` the name, else ""."""
+    if not isinstance(item, ast.Call) or not isinstance(item.func, ast.Name) or item.func.id != "len" or item.keywords:
+        return ""
+    return item.args[0].id if len(item.args) == 1 and isinstance(item.args[0], ast.Name) else ""
+
+
+def _from_the_end(item: ast.AST) -> int:
+    """Of `name[-k]`, for a literal k, this k, else 0."""
+    key = item.slice if isinstance(item, ast.Subscript) else None
+    is_negative = isinstance(key, ast.UnaryOp) and isinstance(key.op, ast.USub) and isinstance(key.operand, ast.Constant)
+    k = key.operand.value if is_negative else 0  # type: ignore[union-attr, attr-defined]
+    return k if type(k) is int else 0
 
 
 @functools.lru_cache(maxsize=4096)
@@ -462,13 +491,18 @@ def _rewritten(node: ast.For | ast.While, lists: tuple[_Appended, ...], place: A
             return ast.BinOp(count, ast.Add(), ast.Constant(1)) if one.name in self.appended else count
 
         def visit_Subscript(self, item: ast.Subscript) -> Any:  # noqa: N802
-            name, k = _read_at_the_end(item)
-            if not k or name not in by_name:
-                return self.generic_visit(item)
-            position = ast.BinOp(self.count_of(by_name[name]), ast.Sub(), ast.Constant(k))
-            return ast.copy_location(
-                ast.Subscript(ast.Name(by_name[name].filled, ast.Load()), position, ast.Load()), item
-            )
+            self.generic_visit(item)
+            one, k = by_name.get(_read_in(item)), _from_the_end(item)
+            if one is None:
+                return item
+            count = self.count_of(one)
+            key = ast.BinOp(count, ast.Sub(), ast.Constant(k)) if 0 < k <= one.reads else ast.Tuple([item.slice, count], ast.Load())
+            return ast.copy_location(ast.Subscript(ast.Name(one.filled, ast.Load()), key, ast.Load()), item)
+
+        def visit_Call(self, item: ast.Call) -> Any:  # noqa: N802
+            self.generic_visit(item)
+            one = by_name.get(_measured_in(item))
+            return item if one is None else ast.copy_location(self.count_of(one), item)
 
         def visit_Expr(self, statement: ast.Expr) -> Any:  # noqa: N802
             self.generic_visit(statement)
