@@ -1,5 +1,5 @@
-"""Lists to which loops append what they make of the items at their ends: paths, recurrences, steps of integration. They lie in
-arrays, with Python's items in Python's types."""
+"""Lists to which loops append what they make of items that are there, at their ends most of all: paths, recurrences, steps of
+integration. They lie in arrays, with Python's items in Python's types."""
 
 from __future__ import annotations
 
@@ -136,12 +136,98 @@ def raises_on_the_way(x, n):
     return xs
 
 
+def of_any_two(x, n):
+    xs = [x, 2.0]
+    for i in range(n):
+        xs.append(xs[i - 1] + xs[0])  # of the last one at first
+    return xs
+
+
+def of_the_one_in_the_middle(x, n):
+    xs = [x]
+    while len(xs) < n:
+        xs.append(xs[-1] * 0.5 + xs[len(xs) // 2])
+    return xs
+
+
+def of_a_list_made_before(x, n):
+    xs = [x]
+    for _ in range(n):
+        xs.append(xs[-1] + 1)
+    for i in range(n):
+        xs.append(xs[-1] * 0.5 + xs[i])
+    return xs
+
+
+def of_places_in_a_list(x, n):
+    places, sums = [0], [x]
+    for i in range(n):
+        places.append((places[-1] * 5 + 3) % (i + 1))
+        sums.append(sums[places[-1]] + 0.5)
+    return places, sums
+
+
+def of_all_pairs(x, n):
+    out = [1]
+    for _ in range(n):
+        total = 0
+        for k in range(len(out)):
+            total += out[k] * out[len(out) - 1 - k]
+        out.append(total % 1000)
+    return out
+
+
+def primes(x, n):
+    found, k = [2], 3
+    while len(found) < n:
+        is_prime = True
+        for p in range(len(found)):
+            if found[p] * found[p] > k:
+                break
+            if k % found[p] == 0:
+                is_prime = False
+                break
+        if is_prime:
+            found.append(k)
+        k += 2
+    return found
+
+
+def as_many_as_there_are(x, n):
+    out = []
+    while len(out) < n:
+        out.append(len(out) * x)
+    return out
+
+
+def from_the_front_and_the_back(x, n):
+    xs = [1.0]
+    for i in range(n):
+        xs.append(xs[-i - 1] + 1)
+    return xs
+
+
+def beyond_its_end(x, n):
+    xs = [x]
+    for i in range(n):
+        xs.append(xs[i + 1])
+    return xs
+
+
+def measured_otherwise(x, n, len=lambda held: 3):
+    xs = [x]
+    for _ in range(n):
+        xs.append(xs[-1] + len(xs))
+    return xs
+
+
 FUNCTIONS = [
     value for value in list(globals().values()) if callable(value) and getattr(value, "__module__", "") == __name__
 ]
 IN_KERNELS = [
     logistic, smoothed, two_lists, each_reads_the_other, two_items_each_time, where_data_say, in_a_loop_in_a_loop,
-    until_its_end_is_small, bool_each_time,
+    until_its_end_is_small, bool_each_time, of_any_two, of_the_one_in_the_middle, of_a_list_made_before,
+    of_places_in_a_list, of_all_pairs, primes, as_many_as_there_are, from_the_front_and_the_back,
 ]  # fmt: skip
 
 

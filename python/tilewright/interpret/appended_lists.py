@@ -5,7 +5,7 @@ many as there can be.
         if v > 0:            ->          if v > 0:
             l.append(v * 2)                  filled[count] = v * 2; count = count + 1
 
-The items at the end may be read (`l.append(l[-1] * v)`): `filled[count - 1]`.
+Items may be read (`l.append(l[-1] * v)`), where they are numbers: `filled[count - 1]`.
 
 Where `for`s in it append, how many items there can be is known when their lengths are: the trace begins again then. Where a
 `while` does there is room for many, and NumPy runs a call that has more.
@@ -167,8 +167,10 @@ class _Filled(InArray):
         self._made = made
 
     def __getitem__(self, key: Any) -> Any:
-        """An item by its position, which is there for certain, or by its index in a list of so many items."""
+        """An item by its position, which is there for certain, or by its index in a list of so many items; how many there are."""
         made = self._made
+        if _measures(key):
+            return key[1]
         if made.form.row:  # who writes into an array of the list writes into the array that became its item
             made.give_up()
         if type(key) is not tuple:
@@ -196,6 +198,11 @@ class _Filled(InArray):
         self.array[self._position(key)] = value
 
 
+def _measures(key: Any) -> bool:
+    """Whether it is `len`, as the function knows it, beside the length."""
+    return type(key) is tuple and key[0] is len
+
+
 class _Unknown:
     """In the place of the array, while it is not known yet what the items are."""
 
@@ -203,6 +210,8 @@ class _Unknown:
         self.place = place
 
     def __getitem__(self, key: Any) -> Any:
+        if _measures(key):
+            return key[1]
         raise FormOfList(self.place, None)
 
 
@@ -470,7 +479,9 @@ def _measured_in(item: ast.AST) -> str:
 def _from_the_end(item: ast.AST) -> int:
     """Of `name[-k]`, for a literal k, this k, else 0."""
     key = item.slice if isinstance(item, ast.Subscript) else None
-    is_negative = isinstance(key, ast.UnaryOp) and isinstance(key.op, ast.USub) and isinstance(key.operand, ast.Constant)
+    is_negative = (
+        isinstance(key, ast.UnaryOp) and isinstance(key.op, ast.USub) and isinstance(key.operand, ast.Constant)
+    )
     k = key.operand.value if is_negative else 0  # type: ignore[union-attr, attr-defined]
     return k if type(k) is int else 0
 
@@ -496,13 +507,20 @@ def _rewritten(node: ast.For | ast.While, lists: tuple[_Appended, ...], place: A
             if one is None:
                 return item
             count = self.count_of(one)
-            key = ast.BinOp(count, ast.Sub(), ast.Constant(k)) if 0 < k <= one.reads else ast.Tuple([item.slice, count], ast.Load())
+            key = (
+                ast.BinOp(count, ast.Sub(), ast.Constant(k))
+                if 0 < k <= one.reads
+                else ast.Tuple([item.slice, count], ast.Load())
+            )
             return ast.copy_location(ast.Subscript(ast.Name(one.filled, ast.Load()), key, ast.Load()), item)
 
         def visit_Call(self, item: ast.Call) -> Any:  # noqa: N802
             self.generic_visit(item)
             one = by_name.get(_measured_in(item))
-            return item if one is None else ast.copy_location(self.count_of(one), item)
+            if one is None:
+                return item
+            key = ast.Tuple([item.func, self.count_of(one)], ast.Load())
+            return ast.copy_location(ast.Subscript(ast.Name(one.filled, ast.Load()), key, ast.Load()), item)
 
         def visit_Expr(self, statement: ast.Expr) -> Any:  # noqa: N802
             self.generic_visit(statement)
