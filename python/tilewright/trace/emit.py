@@ -60,7 +60,8 @@ class Emitter:
         self.returns_tuple = returns_tuple
         self.constants = {a.name: a.value for a in tracer.arguments if a.kind == "constant"}
         self.merged: dict[int, Value] = {}
-        self.set_to_the_first: set[tuple[int, int]] = set()  # loops, and positions of what their iterations set to what they began with
+        # Loops, and the positions of what their iterations set to what the loop began with.
+        self.set_to_the_first: set[tuple[int, int]] = set()
         self.values: list[Value] = []  # what is left of the program's values
         self.live: set[int] = set()
         self.handed: dict[int, set[int]] = {}  # of each loop or branch: the positions that somebody reads
