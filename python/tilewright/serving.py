@@ -153,13 +153,16 @@ class Serving(TriedCalls):
         """Whether a call that is refused is Python's, with loops or functions of the user's in it that are compiled by
         themselves: no refusal, as for statements that are Python's. So is one that is too long to be followed (nested lists
         of thousands of numbers), and one of objects and containers of the caller, which no statement between kernels may
-        change. A loop that another thread has to end is refused: to wait is all that the call does."""
+        change. Nor is long work on Python's own values, or a call that was watched time and again and has not shown what it
+        calls. A loop that another thread has to end is refused: to wait is all that the call does."""
         from .symbolic.refusals import WaitsForOthers  # noqa: PLC0415  (a trace has imported it)
 
         if isinstance(error, WaitsForOthers):
             return False
         if self.strict == "kernels" or self.contract != "numpy" or self.targets.host is None:
             return False
+        if error.not_seen or getattr(error, "is_plain_work", False):
+            return True
         from .interpret.inner_calls import inner_calls_of  # noqa: PLC0415  (a trace has imported it)
 
         function: Any = self.__wrapped__

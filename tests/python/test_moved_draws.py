@@ -460,3 +460,18 @@ def test_modules_draw_from_generators_of_their_own(tmp_path: Any, monkeypatch: p
 
 def walk_of_a_seed(seed: int, n: int) -> Any:
     return walk(np.random.default_rng(seed), n)
+
+
+def a_path_with_memory(n, seed):
+    rng, s = np.random.default_rng(seed), 0.0
+    for _ in range(n):
+        s = 0.5 * s + rng.standard_normal()
+    return s
+
+
+def test_tables_of_normal_draws_are_no_state_of_loops():
+    compiled = tilewright.jit(a_path_with_memory, strict=True)
+    for n, seed in ((300, 1), (300, 2), (40, 3)):
+        assert compiled(n, seed) == pytest.approx(a_path_with_memory(n, seed), rel=1e-12)
+    text = compiled.specializations[0].traced.program_text
+    assert not [line for line in text.splitlines() if "carry" in line and "float64[256]" in line]

@@ -89,3 +89,49 @@ def test_with_nothing_to_compile_in_it_the_call_is_refused() -> None:
 def test_kernels_alone_refuse_it() -> None:
     with pytest.raises(tilewright.TraceError):
         tilewright.jit(costs_of, strict="kernels")(*data())
+
+
+def test_what_was_not_worth_compiling_is_no_reason_to_refuse_another_call() -> None:
+    from tilewright.interpret.inner_calls import inner_calls_of
+
+    compiled = tilewright.jit(costs_of, strict=True)
+    table, keys, costs = data()
+    other = copy.deepcopy(table)
+    for k in range(3):
+        assert compiled(table, keys, costs) == costs_of(other, keys, costs)
+        inner: Any = inner_calls_of(costs_of)
+        inner._call = None  # as it is where Python is faster
+        costs = np.ones(20 + k, [np.float32, np.int32, bool][k])
+        assert vars(table) == vars(other)
+
+
+def spread(field: dict[tuple[int, int], str], start: tuple[int, int]) -> dict[tuple[int, int], int]:
+    reached, queue = {start: 0}, [start]
+    while queue:
+        x, y = queue.pop(0)
+        for i, j in ((1, 0), (-1, 0), (0, 1), (0, -1)):
+            if field.get((x + i, y + j), "wall") == "free" and (x + i, y + j) not in reached:
+                reached[x + i, y + j] = reached[x, y] + 1
+                queue.append((x + i, y + j))
+    return reached
+
+
+def words_of(data: bytes) -> tuple[str, bytes]:
+    bits = "".join(bin(one)[2:].zfill(8) for one in data)
+    print(len(bits))
+    return bits, bytes(int(bits[k : k + 8], 2) for k in range(0, len(bits), 8))
+
+
+def test_long_work_on_pythons_own_values_is_pythons() -> None:
+    compiled = tilewright.jit(spread, strict=True)
+    field = {(i, j): "wall" if (i * j) % 7 == 3 else "free" for i in range(24) for j in range(24)}
+    for start in ((0, 0), (0, 0), (5, 1)):
+        assert list(compiled(field, start).items()) == list(spread(field, start).items())
+
+
+def test_what_no_number_goes_into_is_pythons(capsys: Any) -> None:
+    compiled = tilewright.jit(words_of, strict=True)
+    for data in (b"abc", b"abc", bytes(range(200)), b"abc"):
+        assert compiled(data) == words_of(data)
+        mine, other = capsys.readouterr().out.split()
+        assert mine == other

@@ -763,3 +763,78 @@ def test_items_of_what_objects_hold_are_set_where_data_say_so(function):
 
 def test_random_changes_of_what_objects_hold():
     assert not list(filter(None, map(attack, range(examples(15)))))
+
+
+class Lazy:
+    """Loops give it its attributes, in the order in which they set them."""
+
+    def __init__(self) -> None:
+        self.w, self.k = np.arange(4.0), 0
+
+    def forward(self, x):
+        self.hidden = self.w * x + 1
+        self.count = x.sum()
+        return self.hidden.sum()
+
+    def train(self, x, n):
+        for i in range(n):
+            self.last = self.forward(x[i])
+            self.w -= 0.125 * self.hidden
+        return self.w
+
+    def until(self, x, n):
+        rest = float(n)
+        while rest > 0.5:
+            self.rest, self.row = rest, x[0] * rest
+            rest = rest / 2
+        return rest
+
+    def only_once(self, x, n):
+        for i in range(n):
+            if not hasattr(self, "velocity"):
+                self.velocity = np.zeros(4)
+            self.velocity = 0.5 * self.velocity + x[i]
+        return self.velocity if n else n
+
+    def named_twice(self, x, n):
+        for i in range(n):
+            self.a = x[i] + 1
+            self.b = self.a
+        return n
+
+    def in_a_loop_in_a_loop(self, x, n):
+        for i in range(n):
+            for j in range(i):
+                self.forward(x[j])
+            self.k = i
+        return self.k
+
+    def on_one_way(self, x, n):
+        for i in range(n):
+            if x[i, 0] > 2:
+                self.high = x[i] * 2
+            else:
+                self.low = x[i] * 3
+        return self.w.sum()
+
+    def behind_a_break(self, x, n):
+        for i in range(n):
+            if x[i, 0] > 2:
+                break
+            self.place, self.twice = i, x[i] * 2
+        return self.w.sum()
+
+
+@pytest.mark.parametrize("name", [name for name in vars(Lazy) if not name.startswith("_") and name != "forward"])
+def test_attributes_that_loops_are_the_first_to_set(name):
+    compiled = tilewright.jit(getattr(Lazy, name), strict=True)
+    ours, theirs = Lazy(), Lazy()
+    for n in (5, 3, 1, 0, 6, 0, 5):
+        x = np.arange(24.0).reshape(6, 4) % 5
+        for one in ((), (Lazy(), Lazy())):  # an object that has them, and a new one
+            mine, other = one or (ours, theirs)
+            given, expected = compiled(mine, x, n), getattr(other, name)(x, n)
+            assert seen([mine, given]) == seen([other, expected])
+            assert list(vars(mine)) == list(vars(other))
+    if name in ("train", "until", "only_once"):
+        assert len(compiled.specializations) == {"train": 1, "until": 1, "only_once": 3}[name]  # for all n

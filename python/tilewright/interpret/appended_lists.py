@@ -5,6 +5,8 @@ many as there can be.
         if v > 0:            ->          if v > 0:
             l.append(v * 2)                  filled[count] = v * 2; count = count + 1
 
+Items may be read (`l.append(l[-1] * v)`), where they are numbers: `filled[count - 1]`.
+
 Where `for`s in it append, how many items there can be is known when their lengths are: the trace begins again then. Where a
 `while` does there is room for many, and NumPy runs a call that has more.
 """
@@ -17,7 +19,7 @@ import functools
 import math
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,6 +38,7 @@ from .array_lists import (
     check_form,
     check_item,
     end_list,
+    is_position,
     made_arrays,
 )
 from .carried import memory_in, reached
@@ -54,13 +57,15 @@ _MOST_ITEMS, _MOST_BYTES, _LEAST_ITEMS = 1 << 16, 1 << 23, 1 << 8  # of a list t
 @dataclass(frozen=True)
 class _Appended:
     """A list's variable, how many places of the body append to it, and whether each iteration does so once. `by_inner`:
-    whether loops in the body append too. `is_open`: whether data say how often it is appended to."""
+    whether loops in the body append too. `is_open`: whether data say how often it is appended to. `reads`: of how many items
+    at its end the place is known, where it has as many before the loop."""
 
     name: str
     places: int
     is_one_each: bool
     by_inner: bool
     is_open: bool
+    reads: int
 
     @property
     def filled(self) -> str:
@@ -157,8 +162,29 @@ class _Filled(InArray):
     """The array, whose items are put where the count says, which is inside for certain, or, of a list that `is_open`, by a
     check."""
 
-    def __init__(self, array: SymArray, room: _Room | None, is_open: bool) -> None:
-        self.array, self.room, self.is_open = array, room, is_open
+    def __init__(self, made: ArrayList, room: _Room | None, is_open: bool) -> None:
+        self.array, self.room, self.is_open = made.array, room, is_open
+        self._made = made
+
+    def __getitem__(self, key: Any) -> Any:
+        """An item by its position, which is there for certain, or by its index in a list of so many items; how many there are."""
+        made = self._made
+        if _measures(key):
+            return key[1]
+        if made.form.row:  # who writes into an array of the list writes into the array that became its item
+            made.give_up()
+        if type(key) is not tuple:
+            return made[self._position(key)]
+        index, count = key
+        if not is_position(index):
+            made.give_up()
+        return ArrayList(made.tracer, made.array[:count], made.form, made.place)[index]
+
+    def _position(self, key: Any) -> Any:
+        if not isinstance(key, RunScalar):
+            return key
+        tracer = self.array.tracer
+        return SymInt(tracer, clamped_position(tracer, value_of_int(tracer, key), self.array.sizes[0]))
 
     def __setitem__(self, key: Any, value: Any) -> None:
         tracer = self.array.tracer
@@ -169,9 +195,24 @@ class _Filled(InArray):
                 "less", value_of_int(tracer, key), SymInt(tracer, tracer.resolve(self.array.sizes[0])).as_value()
             )
             tracer.check(is_inside, "a list that a while makes longer than there is room for")
-        if isinstance(key, RunScalar):
-            key = SymInt(tracer, clamped_position(tracer, value_of_int(tracer, key), self.array.sizes[0]))
-        self.array[key] = value
+        self.array[self._position(key)] = value
+
+
+def _measures(key: Any) -> bool:
+    """Whether it is `len`, as the function knows it, beside the length."""
+    return type(key) is tuple and key[0] is len
+
+
+class _Unknown:
+    """In the place of the array, while it is not known yet what the items are."""
+
+    def __init__(self, place: Any) -> None:
+        self.place = place
+
+    def __getitem__(self, key: Any) -> Any:
+        if _measures(key):
+            return key[1]
+        raise FormOfList(self.place, None)
 
 
 class AppendedLists(Part):
@@ -250,6 +291,7 @@ class AppendedLists(Part):
     ) -> None:  # fmt: skip
         """`iterations`, and what the `item` of each is: of a `for`."""
         tracer, variables = self.tracer, self.frame.variables
+        lists = tuple(_with_known_ends(one, variables[one.name]) for one in lists)
         position = variables.get(_POSITION)  # of a loop around
         held = {one: variables[one.name] for one in lists}
         made: dict[_Appended, ArrayList | None] = {}
@@ -281,7 +323,8 @@ class AppendedLists(Part):
                 begin.array[k] = checked
         for one in lists:
             begin = made[one]
-            variables[one.filled] = None if begin is None else _Filled(begin.array, rooms.get(one), one.is_open)
+            unknown = _Unknown(self._place(node, one))
+            variables[one.filled] = unknown if begin is None else _Filled(begin, rooms.get(one), one.is_open)
             variables[one.count] = lengths[one]
             self.frame.locals |= {one.count}  # which iterations hand on
             del variables[one.name]
@@ -358,7 +401,8 @@ _POSITION = " position in a list that is appended to"
 
 @functools.lru_cache(maxsize=4096)
 def _appended_in(node: ast.For | ast.While) -> tuple[_Appended, ...]:
-    """Lists that the loop does nothing with but to append to them, in statements of its own or of a loop in it."""
+    """Lists that the loop does nothing with but to append to them, in statements of its own or of a loop in it, to read items
+    and to ask how many there are."""
     if node.orelse or any(isinstance(item, (*DEFINITIONS, ast.Lambda)) for item in inside(node.body)):
         return ()
     of_no_length, in_whiles = _parts_of(node, ast.Try, ast.With), _parts_of(node, ast.While)
@@ -368,6 +412,10 @@ def _appended_in(node: ast.For | ast.While) -> tuple[_Appended, ...]:
         if (name := _appends_to(item)) and id(item) not in of_no_length:
             assert isinstance(item, ast.Expr)
             sites.setdefault(name, []).append(item)
+    reads: dict[str, list[int]] = {}
+    for item in (*inside(node.body), *(ast.walk(node.test) if isinstance(node, ast.While) else ())):
+        if name := _read_in(item) or _measured_in(item):
+            reads.setdefault(name, []).append(_from_the_end(item))
     used: dict[str, int] = {}
     heads = (node.test,) if isinstance(node, ast.While) else (node.target, node.iter)
     for item in (*inside(node.body), *(part for one in heads for part in ast.walk(one))):
@@ -376,11 +424,12 @@ def _appended_in(node: ast.For | ast.While) -> tuple[_Appended, ...]:
     leaves = any(isinstance(item, (ast.Break, ast.Continue, ast.Return)) for item in inside(node.body))
     found = []
     for name, statements in sites.items():
-        if used[name] == len(statements):
+        read = reads.get(name, [])
+        if used[name] == len(statements) + len(read):
             is_open = isinstance(node, ast.While) or any(id(statement) in in_whiles for statement in statements)
             is_one_each = not is_open and not leaves and len(statements) == 1 and statements[0] in node.body
             by_inner = any(id(statement) in in_loops for statement in statements)
-            found.append(_Appended(name, len(statements), is_one_each, by_inner, is_open))
+            found.append(_Appended(name, len(statements), is_one_each, by_inner, is_open, max(read, default=0)))
     return tuple(found)
 
 
@@ -407,23 +456,85 @@ def _appends_to(item: ast.AST) -> str:
     return function.value.id
 
 
+def _with_known_ends(one: _Appended, held: list[Any] | ArrayList) -> _Appended:
+    has_them = type(held) is list and len(held) >= one.reads
+    return one if has_them else replace(one, reads=0)
+
+
+def _read_in(item: ast.AST) -> str:
+    """Of `name[index]` the name, else ""."""
+    is_item = isinstance(item, ast.Subscript) and isinstance(item.ctx, ast.Load)
+    if not is_item or not isinstance(item.value, ast.Name) or isinstance(item.slice, (ast.Slice, ast.Tuple)):  # type: ignore[attr-defined]
+        return ""
+    return str(item.value.id)  # type: ignore[attr-defined]
+
+
+def _measured_in(item: ast.AST) -> str:
+    """Of `len(name)` the name, else ""."""
+    if not isinstance(item, ast.Call) or not isinstance(item.func, ast.Name) or item.func.id != "len" or item.keywords:
+        return ""
+    return item.args[0].id if len(item.args) == 1 and isinstance(item.args[0], ast.Name) else ""
+
+
+def _from_the_end(item: ast.AST) -> int:
+    """Of `name[-k]`, for a literal k, this k, else 0."""
+    key = item.slice if isinstance(item, ast.Subscript) else None
+    is_negative = (
+        isinstance(key, ast.UnaryOp) and isinstance(key.op, ast.USub) and isinstance(key.operand, ast.Constant)
+    )
+    k = key.operand.value if is_negative else 0  # type: ignore[union-attr, attr-defined]
+    return k if type(k) is int else 0
+
+
 @functools.lru_cache(maxsize=4096)
 def _rewritten(node: ast.For | ast.While, lists: tuple[_Appended, ...], place: Any) -> ast.For | ast.While:
     by_name = {one.name: one for one in lists}
 
     class Appends(ast.NodeTransformer):
+        def __init__(self) -> None:
+            self.appended: set[str] = set()  # by now in an iteration, lists to which each appends one
+
+        def count_of(self, one: _Appended) -> ast.expr:
+            """How many items it has by now."""
+            count: ast.expr = ast.Name(one.count, ast.Load())  # of this loop, where each iteration appends one
+            if one.is_one_each:
+                count = ast.BinOp(ast.Name(_POSITION, ast.Load()), ast.Add(), count)
+            return ast.BinOp(count, ast.Add(), ast.Constant(1)) if one.name in self.appended else count
+
+        def visit_Subscript(self, item: ast.Subscript) -> Any:  # noqa: N802
+            self.generic_visit(item)
+            one, k = by_name.get(_read_in(item)), _from_the_end(item)
+            if one is None:
+                return item
+            count = self.count_of(one)
+            key = (
+                ast.BinOp(count, ast.Sub(), ast.Constant(k))
+                if 0 < k <= one.reads
+                else ast.Tuple([item.slice, count], ast.Load())
+            )
+            return ast.copy_location(ast.Subscript(ast.Name(one.filled, ast.Load()), key, ast.Load()), item)
+
+        def visit_Call(self, item: ast.Call) -> Any:  # noqa: N802
+            self.generic_visit(item)
+            one = by_name.get(_measured_in(item))
+            if one is None:
+                return item
+            key = ast.Tuple([item.func, self.count_of(one)], ast.Load())
+            return ast.copy_location(ast.Subscript(ast.Name(one.filled, ast.Load()), key, ast.Load()), item)
+
         def visit_Expr(self, statement: ast.Expr) -> Any:  # noqa: N802
+            self.generic_visit(statement)
             one = by_name.get(_appends_to(statement))
             if one is None:
                 return statement
             assert isinstance(statement.value, ast.Call)
             item = ListItem(statement.value.args[0], (*place, one.name))
-            first = ast.Name(one.count, ast.Load())  # of this loop, where each iteration appends one
-            position = ast.BinOp(ast.Name(_POSITION, ast.Load()), ast.Add(), first) if one.is_one_each else first
-            into = ast.Subscript(ast.Name(one.filled, ast.Load()), position, ast.Store())
-            more = ast.BinOp(ast.Name(one.count, ast.Load()), ast.Add(), ast.Constant(1))
+            into = ast.Subscript(ast.Name(one.filled, ast.Load()), self.count_of(one), ast.Store())
             made: list[ast.stmt] = [ast.Assign([into], item)]
-            if not one.is_one_each:
+            if one.is_one_each:
+                self.appended.add(one.name)
+            else:
+                more = ast.BinOp(ast.Name(one.count, ast.Load()), ast.Add(), ast.Constant(1))
                 made.append(ast.Assign([ast.Name(one.count, ast.Store())], more))
             return [ast.copy_location(part, statement) for part in made]
 

@@ -24,6 +24,7 @@ from ..symbolic.sizes import Size
 from ..symbolic.trace_limits import MAX_UNROLLED_ITERATIONS
 from . import numbers_of_run
 from .array_lists import ArrayList
+from .carried_attributes import is_named
 from .frame import InterpretedFunction
 from .generators import SymGenerator
 from .grown_lists import GrownList
@@ -106,7 +107,8 @@ class Builtins(Part):
         if not from_data.is_run_int(limit):
             return limit
         value = from_data.value_of_int(self.tracer, limit)
-        name = "n" if not isinstance(node.args[0], ast.Name) else node.args[0].id
+        first = node.args[0]
+        name = first.id if isinstance(first, ast.Name) and is_named(first.id) else "n"
         return SymInt(self.tracer, from_data.size_from_data(self.tracer, value, name, None, None))
 
     def _zip(self, node: ast.Call, *parts: Any, **kwargs: Any) -> Any:

@@ -108,6 +108,7 @@ class Expressions(Part):
             refusal = self.error(
                 node, "a long calculation of plain values", "Python makes it in less time than it takes to follow it"
             )
+            refusal.is_plain_work = True
             refusal.long_since = (begun + state.evaluated) // 2 if not tracer.follows_all else None
             raise refusal
 

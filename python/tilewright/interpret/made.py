@@ -14,7 +14,7 @@ from ..own_attributes import attributes_of, hold
 from ..symbolic.arrays import SymArray
 from ..symbolic.stages import ON_DEVICE
 from .carried import MISSING
-from .carried_attributes import is_same, set_attribute
+from .carried_attributes import LoopAttributes, is_same, set_attribute
 from .frame import Pending
 from .pure import is_of_namedtuple
 from .set_objects import StandIn, begin_with_stand_in, can_be_stood_for, is_plain, own_ways_of, stand_in_of
@@ -143,11 +143,17 @@ class MadeObjects(Part):
         self.tracer.need_stand_ins(stand_in.path)
         if isinstance(value, SymArray) and value.chain and not value.is_scalar:
             self.refuse_in_region(node, stand_in.made, f"assigning a view to {ast.unparse(node)}")
-        if node.attr not in attributes_of(stand_in.made):
+        if node.attr not in attributes_of(stand_in.made) and not self._set_in_each_iteration(stand_in.made):
             # Which attributes an object has, and in which order, its __dict__ shows.
             self.refuse_in_region(
                 node, stand_in.made, f"assigning {ast.unparse(node)}, which the object does not have yet,"
             )
+
+    def _set_in_each_iteration(self, owner: Any) -> bool:
+        """Whether what is set here is set for certain behind the regions around: loops alone, whose first iterations set attributes
+        in the order in which their bodies do. That each has an iteration is asked where the attribute is read."""
+        around = zip(self.state.containers, self.state.attributes, strict=True)
+        return all(isinstance(attributes, LoopAttributes) for held, attributes in around if id(owner) in held)
 
     def stays(self, owner: Any, name: str, held: Any, value: Any) -> bool:
         """Whether an object of the caller would be given what it has: `self.u += x` sets `u` to the array that it is."""

@@ -39,7 +39,8 @@ def program_name(tracer: Tracer, path: Path) -> str:
     tracer.cache["names of arguments"] = taken, len(tracer.arguments)
     code = tracer.cache["function"].__code__
     own = () if kind == "parameter" else code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + 2]
-    return free_name(base, collections.ChainMap(taken, dict.fromkeys(own)))
+    numbered = tracer.cache.setdefault("numbered names of arguments", {})
+    return free_name(base, collections.ChainMap(taken, dict.fromkeys(own)), numbered)
 
 
 def add_argument(

@@ -282,11 +282,18 @@ class Symbols(Values):
         return number_of(value)
 
 
-def free_name(base: str, taken: Container[str]) -> str:
-    """The name, with a number where it is taken."""
+def free_name(base: str, taken: Container[str], counts: dict[str, int] | None = None) -> str:
+    """The name, with a number where it is taken. `counts`: of names that stay taken, which numbers were tried for a base: of
+    thousands of names alike each one would try those of all others."""
+    counts = {} if counts is None else counts
     name, count = base, 2
+    if base in counts:
+        count = counts[base]
+        name = f"{base}_{count - 1}"
     while name in taken:
         name, count = f"{base}_{count}", count + 1
+    if count > 2:  # noqa: PLR2004
+        counts[base] = count
     return name
 
 

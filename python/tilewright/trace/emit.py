@@ -60,6 +60,8 @@ class Emitter:
         self.returns_tuple = returns_tuple
         self.constants = {a.name: a.value for a in tracer.arguments if a.kind == "constant"}
         self.merged: dict[int, Value] = {}
+        # Loops, and the positions of what their iterations set to what the loop began with.
+        self.set_to_the_first: set[tuple[int, int]] = set()
         self.values: list[Value] = []  # what is left of the program's values
         self.live: set[int] = set()
         self.handed: dict[int, set[int]] = {}  # of each loop or branch: the positions that somebody reads
@@ -211,13 +213,21 @@ class Emitter:
 
     def _unchanged(self, value: Value) -> Value | None:
         """What a loop carries and no iteration changes, and no way of a branch: the value that it began with."""
+        loop, position = value.attributes["of"], value.attributes["position"]
         if value.operation == "result":
             same = unchanged(value, self.known)
-            return None if same is value else same
-        loop, position = value.attributes["of"], value.attributes["position"]
-        if unchanged(loop.blocks[-1].yields[position], self.known) is not value:
+            if same is not value:
+                return same
+            return loop.operands[position] if (loop.number, position) in self.set_to_the_first else None
+        final, initial = unchanged(loop.blocks[-1].yields[position], self.known), loop.operands[position]
+        if final is value:
+            return initial
+        # Each iteration may leave what the loop began with, instead of what it got: an array from outside by another name.
+        before, left = self.merged.get(initial.number), loop.attributes["results"][position]
+        is_returned = left.number in self.memory or any(left is one for one in self.results)
+        if before is None or self.merged.get(final.number) is not before or is_returned:
             return None
-        initial: Value = loop.operands[position]
+        self.set_to_the_first.add((loop.number, position))
         return initial
 
     def _identity(self, value: Value, operands: list[Value], shape: tuple[Size, ...]) -> Value | None:

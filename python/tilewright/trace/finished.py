@@ -64,7 +64,7 @@ def finished(function: Any, tracer: Tracer, result: Any, contract: str, traced_b
         idle=not computed and bool(size_guards),
         untouched=not writes
         and not tracer.generators
-        and not tracer.orders
+        and (not tracer.orders or not leaves)
         and all(leaf.argument or leaf.value.is_argument or leaf.value.operation == "const" for leaf in leaves)
         and all(leaf.kind in ("argument", "int") for leaf in behind),
         contract=contract,
