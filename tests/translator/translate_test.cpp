@@ -75,14 +75,15 @@ return y
     EXPECT_TRUE(plan.sliced.empty()) << "rows of a call's result need all rows of its operand";
 }
 
-/// The copies and calls of the first version of a plan.
+/// The kernels, stages and copies of the first version of a plan.
 std::string steps_of(const std::string& body, const TranslateOptions& options) {
     const Program program = read_program("tilewright-program 1\nfunction f\n" + body + "return none\n");
     std::string steps;
     for (const runtime::PlanStep& step : translate(program, options).impl().plan.versions.at(0).steps)
-        steps += step.kind == runtime::StepKind::call   ? "kernel "
-                 : step.kind == runtime::StepKind::copy ? "copy "
-                                                        : "other ";
+        steps += step.kind == runtime::StepKind::call    ? "kernel "
+                 : step.kind == runtime::StepKind::stage ? "stage "
+                 : step.kind == runtime::StepKind::copy  ? "copy "
+                                                         : "";
     return steps;
 }
 
@@ -104,7 +105,7 @@ write x = %3
 write x = %2
 )text",
                        options),
-              "other kernel ");
+              "stage kernel ");
     EXPECT_EQ(steps_of(x + R"text(%1: float64[x.0, x.1] = exp(x)
 %2: float64[x.1] = sum(%1) {axes=[0]}
 %3: float64[x.0, x.1] = broadcast_to(%2)

@@ -91,13 +91,13 @@ ArrayClass look_at(PyTypeObject* type) {
     return found;
 }
 
-bool fail(PyObject* type, const std::string& text) {
+bool fail_with(PyObject* type, const std::string& text) {
     set_error(type, text);
     return false;
 }
 
 bool refuse(PyObject* object, const std::string& why) {
-    return fail(PyExc_TypeError, describe(object) + why);
+    return fail_with(PyExc_TypeError, describe(object) + why);
 }
 
 bool is_without_elements(const DeviceView& view) {
@@ -116,8 +116,8 @@ std::string address_text(const void* pointer) {
 
 bool set_rank(DeviceView& view, std::int64_t rank, PyObject* object) {
     if (rank < 0 || rank > runtime::kMaxRank)
-        return fail(PyExc_TypeError, "an array of " + std::to_string(rank) + " dimensions (" + describe(object) +
-                                         "); plans know up to " + std::to_string(runtime::kMaxRank) + ".");
+        return fail_with(PyExc_TypeError, "an array of " + std::to_string(rank) + " dimensions (" + describe(object) +
+                                              "); plans know up to " + std::to_string(runtime::kMaxRank) + ".");
     view.rank = static_cast<int>(rank);
     return true;
 }
@@ -215,8 +215,9 @@ bool check_torch(PyObject* object, const ArrayClass& its_class, const dlpack::Te
                                          : PyObject_GetAttr(object, requires_grad));
     if (!grad) return false;
     if (grad.get() == Py_True && torch_follows_gradients())
-        return fail(PyExc_TypeError, "a torch.Tensor that requires a gradient, which compiled code does not follow. "
-                                     "Pass its detach(), or call inside of torch.no_grad().");
+        return fail_with(PyExc_TypeError,
+                         "a torch.Tensor that requires a gradient, which compiled code does not follow. "
+                         "Pass its detach(), or call inside of torch.no_grad().");
     auto is_lazy = [&](PyObject* descriptor, PyObject* name, bool& failed) {
         Ref lazy = call_method(object, descriptor, name);
         failed = failed || !lazy;
@@ -225,8 +226,8 @@ bool check_torch(PyObject* object, const ArrayClass& its_class, const dlpack::Te
     bool failed = false;
     if ((tensor.dtype.code == dlpack::kComplex && is_lazy(its_class.is_conj, is_conj, failed)) ||
         (!failed && is_lazy(its_class.is_neg, is_neg, failed)))
-        return fail(PyExc_TypeError, "a torch.Tensor that is conjugated or negated lazily. Pass its "
-                                     "resolve_conj().resolve_neg().");
+        return fail_with(PyExc_TypeError, "a torch.Tensor that is conjugated or negated lazily. Pass its "
+                                          "resolve_conj().resolve_neg().");
     return !failed;
 }
 
@@ -282,7 +283,7 @@ bool read_interface(PyObject* object, DeviceView& view) {
     if (!shape || !PyTuple_Check(shape) || !type || !data || !PyTuple_Check(data) || PyTuple_Size(data) != 2)
         return refuse(object, ", whose __cuda_array_interface__ lacks a shape, a typestr or "
                               "data (a pointer and whether it is read-only).");
-    if (mask && mask != Py_None) return fail(PyExc_TypeError, "a masked array, and masks are not known here.");
+    if (mask && mask != Py_None) return fail_with(PyExc_TypeError, "a masked array, and masks are not known here.");
     if (!set_rank(view, PyTuple_Size(shape), object)) return false;
     if (!read_extents(shape, view.extents, view.rank))
         return refuse(object, ", whose __cuda_array_interface__ has the shape " + text_of(shape) +
@@ -339,9 +340,9 @@ bool find_device(PyObject* object, DeviceView& view) {
     if (view.device < 0 && is_without_elements(view)) view.device = 0; // anywhere
     if (view.device >= 0) return true;
     if (!why.empty())
-        return fail(g_device_error, describe(object) +
-                                        ", which says by __cuda_array_interface__ that it lies on a CUDA device, but " +
-                                        why);
+        return fail_with(g_device_error,
+                         describe(object) +
+                             ", which says by __cuda_array_interface__ that it lies on a CUDA device, but " + why);
     return refuse(object, ", whose __cuda_array_interface__ gives the pointer " + address_text(view.array.data) +
                               ", which is not memory of a CUDA device. Is the memory freed, of another process, "
                               "or of the host?");

@@ -38,7 +38,7 @@ template <class F> auto maybe_without_gil(const TallSystem& tall, const F& compu
     return tall.equations * (tall.unknowns + tall.sides) < kLargeSystem ? compute() : without_gil(compute);
 }
 
-Ref array_of(const std::vector<double>& numbers, std::vector<npy_intp> shape) {
+Ref shaped_array(const std::vector<double>& numbers, std::vector<npy_intp> shape) {
     Ref made = new_twin_result(DType::float64, static_cast<int>(shape.size()), shape.data());
     if (made) std::ranges::copy(numbers, data_of<double>(numpy_array(made.get())));
     return made;
@@ -48,8 +48,8 @@ Ref array_of(const std::vector<double>& numbers, std::vector<npy_intp> shape) {
 /// vector.
 Ref solved(PyObject* solve, const TallSystem& tall, const SmallSystem& small, bool is_one, double limit) {
     const npy_intp n = tall.unknowns;
-    const Ref left = array_of(small.left, {n, n});
-    const Ref right = is_one ? array_of(small.right, {n}) : array_of(small.right, {n, tall.sides});
+    const Ref left = shaped_array(small.left, {n, n});
+    const Ref right = is_one ? shaped_array(small.right, {n}) : shaped_array(small.right, {n, tall.sides});
     const Ref rcond(PyFloat_FromDouble(limit));
     if (!left || !right || !rcond) return {};
     Ref given(PyObject_CallFunctionObjArgs(solve, left.get(), right.get(), rcond.get(), nullptr));
@@ -98,7 +98,7 @@ Ref lstsq(TwinCall given) {
     Ref found = solved(given.callee(), tall, small, PyArray_NDIM(b) == 1, limit);
     if (!found) return nothing();
     if (!is_well_posed(found.get(), unknowns)) return nothing();
-    const Ref rest = array_of(small.rest, {sides});
+    const Ref rest = shaped_array(small.rest, {sides});
     PyObject* const whole = found.get();
     return rest ? Ref(PyTuple_Pack(4, PyTuple_GetItem(whole, 0), rest.get(), PyTuple_GetItem(whole, 2),
                                    PyTuple_GetItem(whole, 3)))

@@ -133,7 +133,7 @@ bool is_like(PyArrayObject* array, const StageArray& wanted) {
     return has_shape(array, wanted) && dtype_of(array, dtype) && dtype == wanted.dtype;
 }
 
-Ref array_of(PyObject* object) {
+Ref seen_as_array(PyObject* object) {
     return PyArray_Check(object) ? Ref::borrowed(object) : Ref(PyArray_FromAny(object, nullptr, 0, 0, 0, nullptr));
 }
 
@@ -178,7 +178,7 @@ PyObject* hold(PyObject*, PyObject* const* args, Py_ssize_t count) {
 
 PyObject* joined(PyObject*, PyObject* const* args, Py_ssize_t count) {
     if (!has_count("joined", count, 2)) return nullptr;
-    const Ref real = array_of(args[0]), imag = array_of(args[1]);
+    const Ref real = seen_as_array(args[0]), imag = seen_as_array(args[1]);
     if (!real || !imag) return nullptr;
     auto *const a = numpy_array(real.get()), *const b = numpy_array(imag.get());
     const int type = PyArray_TYPE(a);
@@ -298,7 +298,7 @@ PyObject* make_part_type() {
 
 bool store_result(PyObject* result, const StageArray& wanted) {
     if (store_number(result, wanted)) return true;
-    const Ref array = array_of(result);
+    const Ref array = seen_as_array(result);
     if (!array) return false;
     auto* const given = numpy_array(array.get());
     if (!is_like(given, wanted)) return false;

@@ -67,7 +67,7 @@ Found found_or_error(PyObject* generator) {
     return found;
 }
 
-template <class T> Ref array_of(const T* from, npy_intp count, int type) {
+template <class T> Ref copied_array(const T* from, npy_intp count, int type) {
     Ref made(PyArray_New(&PyArray_Type, 1, &count, type, nullptr, nullptr, 0, 0, nullptr));
     if (made) std::copy_n(from, count, data_of<T>(numpy_array(made.get())));
     return made;
@@ -118,8 +118,8 @@ PyObject* mt19937_state(PyObject*, PyObject* generator) {
     const Found found = found_or_error(generator);
     if (!found) return nullptr;
     const std::int64_t places[] = {found.words->place, kWords, found.left->is_there != 0, 2};
-    const Ref key = array_of(found.words->key, kWords, NPY_UINT32), all = array_of(places, 4, NPY_INT64);
-    const Ref left = array_of(&found.left->number, 1, NPY_DOUBLE);
+    const Ref key = copied_array(found.words->key, kWords, NPY_UINT32), all = copied_array(places, 4, NPY_INT64);
+    const Ref left = copied_array(&found.left->number, 1, NPY_DOUBLE);
     return key && all && left ? PyTuple_Pack(3, key.get(), all.get(), left.get()) : nullptr;
 }
 

@@ -19,12 +19,17 @@ import typer
 from ..figures import Figures, format_ratio
 from ..quantities import aligned, format_ns
 from ..script import Script
-from .exit_codes import INTERRUPTED, OK, PARTIAL
+from .exit_codes import INTERRUPTED, OK, PARTIAL, USAGE
 from .signals import EndedBySignal
 
 _NOT_PASSED_ON = ("as_json", "module", "jobs", "version")
 _INTERRUPTED = (INTERRUPTED, 128 + signal.SIGTERM, 128 + signal.SIGHUP)
-_WORDS = {OK: "tuned", PARTIAL: "tuned in part", **dict.fromkeys(_INTERRUPTED, "interrupted")}
+_WORDS = {
+    OK: "tuned",
+    PARTIAL: "tuned in part",
+    USAGE: "without a module",
+    **dict.fromkeys(_INTERRUPTED, "interrupted"),
+}
 
 
 @dataclass
