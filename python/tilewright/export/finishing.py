@@ -39,8 +39,8 @@ def finish_of(function: str, traced: Any) -> str:
         return ""
     if isinstance(traced.results, Changed):
         raise ExportError(
-            f"{function}: it sets attributes or items of {path_text(traced.set_objects[0])}; of what a module's functions are given "
-            "they write into arrays alone.",
+            f"{function}: it sets attributes or items of {path_text(traced.set_objects[0])}; functions of a module write into the "
+            "arrays that they are given, and set nothing else.",
             "Return the values, and set them at the caller, or write into its arrays (self.u[:] = …).",
         )
     results = traced.results if type(traced.results) is tuple else (traced.results,)
