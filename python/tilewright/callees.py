@@ -10,6 +10,7 @@ import collections
 import functools
 import itertools
 import time
+import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -48,6 +49,10 @@ _CALLED: collections.Counter[Any] = collections.Counter()
 # How many they were when a trace asked for such arguments last, and how often they were others since it had asked before.
 _ASKED: dict[Any, tuple[int, int]] = {}
 _LEAST_IN_VAIN = 2
+# Python's functions with what their arguments are like -> why they were no stage, and how often in a row, wherever they were
+# called. Looking costs more than most calls, and collects garbage.
+_NO_STAGE: dict[Any, tuple[str, int]] = {}
+_SURELY_NONE = 3
 
 
 def seen(function: Any, args: Sequence[Any], kwargs: dict[str, Any], kind_of: Callable[[Any], Any]) -> Any:
@@ -160,6 +165,9 @@ def watching_effects(  # noqa: PLR0917
         begun = time.perf_counter()
         try:
             key = _key((function, way), args, kwargs, kind_of_value)
+            why, times = _NO_STAGE.get(_anywhere(key), ("", 0))
+            if times >= _SURELY_NONE:
+                raise TypeError(why)
             arrays = list(arrays_in((args, kwargs)))
             if is_worth_it(sum(getattr(one, "nbytes", 0) for one in arrays)):
                 copies = [np.array(one) for one in arrays]
@@ -177,8 +185,10 @@ def watching_effects(  # noqa: PLR0917
             _CALLED[function, way] += 1
             try:
                 _keep(key, seen_of(results, *before))
+                _NO_STAGE.pop(_anywhere(key), None)
             except Exception as error:  # noqa: BLE001
                 _SEEN[key] = str(error)
+                _count_as_none(key, str(error))
         looked(took_s + time.perf_counter() - begun)
         return results[0]
 
@@ -213,6 +223,19 @@ def watching_effects(  # noqa: PLR0917
 
 
 _OLDEST = 2  # generation of garbage
+
+
+def _anywhere(key: Any) -> Any:
+    """The key of such calls of a function, whatever the way to them."""
+    (function, _), *kinds = key
+    return function, *kinds
+
+
+def _count_as_none(key: Any, why: str) -> None:
+    function, *_ = anywhere = _anywhere(key)
+    if isinstance(function, types.FunctionType) and not is_part(function):
+        before, times = _NO_STAGE.get(anywhere, (why, 0))
+        _NO_STAGE[anywhere] = why, times + 1 if before == why else 1
 
 
 def _key(function: Any, args: Sequence[Any], kwargs: dict[str, Any], kind_of: Callable[[Any], Any]) -> Any:

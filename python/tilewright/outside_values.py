@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import functools
 import operator
 import types
 from collections.abc import Iterator, Sequence
@@ -15,6 +16,11 @@ _DEEPEST = 4
 _MOST_ITEMS = 1000  # of a container
 _SMALL_BYTES = 1 << 16  # of an array: copies of two of them cost less than NumPy's way to compare them
 _MOST_BYTES = 1 << 20  # of an array: larger ones are taken for unchanged where they are the same object
+_PLAIN = frozenset([bool, int, float, complex, str, bytes])
+# Next to all that functions find by name. What these keep is no variable's.
+_THEMSELVES = frozenset(
+    [types.FunctionType, types.BuiltinFunctionType, types.ModuleType, np.ufunc, type(np.sum), property]
+)
 
 
 # A variable of a module or of a function around: which namespace or cell, and its name.
@@ -28,15 +34,22 @@ def outside_of(functions: Sequence[Any]) -> dict[Variable, Any]:
         code = getattr(function, "__code__", None)
         if not isinstance(code, types.CodeType):
             continue
-        for name in names_in(code):
-            if name in function.__globals__:
-                found[id(function.__globals__), name] = _state_of(function.__globals__[name])
+        variables = function.__globals__
+        for name in _names_of(code):
+            if name in variables:
+                value = variables[name]
+                found[id(variables), name] = id(value) if type(value) in _THEMSELVES else _state_of(value)
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
             try:
                 found[id(cell), name] = _state_of(cell.cell_contents)
             except ValueError:
                 continue  # it has no value yet
     return found
+
+
+@functools.lru_cache(maxsize=4096)
+def _names_of(code: types.CodeType) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names_in(code)))
 
 
 def names_in(code: types.CodeType) -> Iterator[str]:
@@ -48,7 +61,9 @@ def names_in(code: types.CodeType) -> Iterator[str]:
 
 
 def _state_of(value: Any, depth: int = 0) -> Any:
-    if value is None or type(value) in (bool, int, float, complex, str, bytes):
+    if type(value) in _THEMSELVES:
+        return id(value)
+    if value is None or type(value) in _PLAIN:
         return value if value == value else "nan"  # noqa: PLR0124 - NaN is no other value than it was
     if isinstance(value, np.ndarray):
         return (
@@ -60,7 +75,7 @@ def _state_of(value: Any, depth: int = 0) -> Any:
         return id(value), [(name, _state_of(one, depth + 1)) for name, one in vars(value).items()]
     if callable(value) and not isinstance(getattr(type(value), "__call__", None), types.FunctionType):  # noqa: B004
         return id(value)  # of C: what it keeps is no variable's
-    if depth >= _DEEPEST or isinstance(value, (types.ModuleType, types.FunctionType, types.BuiltinFunctionType, type)):
+    if depth >= _DEEPEST or isinstance(value, (types.ModuleType, type)):
         return id(value)
     if isinstance(value, (list, tuple, collections.deque)):
         return (

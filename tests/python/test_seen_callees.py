@@ -23,6 +23,7 @@ CALLS: list[int] = []
 @pytest.fixture(autouse=True)
 def nothing_seen(monkeypatch):
     monkeypatch.setattr(callees, "_SEEN", {})
+    monkeypatch.setattr(callees, "_NO_STAGE", {})
     CALLS.clear()
 
 
@@ -249,3 +250,32 @@ def test_a_librarys_function_whose_parts_write():
     for k in range(1, 8):
         a = np.array([[0.5, 0.2, 0.1], [0.3, 0.4, 0.2], [0.1, 0.6, 0.3]]) * k
         assert agree(compiled(a), grows(a), bits=False)
+
+
+ROWS = {"rows": [1.0, 2.0]}
+
+
+def rows_of(x):
+    return ROWS["rows"]
+
+
+def rows_at_many_places(x):
+    total = rows_of(x)[0] + rows_of(x)[1] + rows_of(x)[0]
+    total += rows_of(x)[1] + rows_of(x)[0] + rows_of(x)[1]
+    return x * total
+
+
+def test_what_was_no_stage_three_times_is_not_looked_at_again(monkeypatch):
+    looked = []
+    is_it = callees.refuse_containers
+    monkeypatch.setattr(callees, "refuse_containers", lambda *given: (looked.append(1), is_it(*given))[1])
+    look = callees.watching_effects(rows_of, rows_of, ("a way",), (), lambda took_s: None)
+    for _ in range(6):
+        assert look(X) is ROWS["rows"]
+    assert len(looked) == 3
+    other = callees.watching_effects(rows_of, rows_of, ("another",), (), lambda took_s: None)
+    assert other(X) is ROWS["rows"] and len(looked) == 3
+    with pytest.raises(TypeError, match="somebody else holds"):
+        callees.seen((rows_of, ("another",)), (X,), {}, callees.kind_of_value)
+    assert other(X.astype(np.float32)) is ROWS["rows"] and len(looked) == 4  # another kind of argument
+    check(rows_at_many_places, (X,))
