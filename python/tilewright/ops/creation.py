@@ -197,9 +197,7 @@ def require(tracer: Tracer, a: Any, dtype: Any = None, requirements: Any = None,
 def _writable(tracer: Tracer, array: SymArray) -> SymArray:
     """The array where it may be written, else a copy."""
     storage = array.storage
-    if any(view.operation == "broadcast_to" for view in array.chain) or (
-        storage.read_only and storage.argument is None
-    ):
+    if array.is_made_read_only():
         return SymArray(tracer, Storage(copied(tracer, array.read()), c_order=array.is_c_contiguous()))
     if storage.argument is not None or storage.chosen_from is not None:
         # The caller's array may be either: as long as nobody can tell them apart, one stands for both.

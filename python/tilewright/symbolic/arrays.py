@@ -53,7 +53,7 @@ class Storage:
     # C-contiguous for certain: then a reshape of it is a view for certain.
     c_order: bool = False
     version: int = 0
-    read_only: bool = False  # in the recorded call
+    read_only: bool | None = False  # of an argument, in the recorded call; None where data decide
     part_of: str = ""  # real or imag: NumPy has a view there, and this is none
     shown: Shown | None = None  # that view, where it can be made
     anew: Callable[[], Value] | None = None  # its value from what that array holds now
@@ -269,6 +269,17 @@ class SymArray(ArrayLike):
         """Whether what it stands for was written after it was made."""
         return any(was_written(self.tracer, *source) for source in self.storage.chosen_from or ())
 
+    def _is_broadcast(self) -> bool:
+        return any(view.operation == "broadcast_to" for view in self.chain)
+
+    def is_read_only(self) -> bool | None:
+        """Whether NumPy lets nobody write it, of an argument as it was in the recorded call. None where data decide."""
+        return True if self._is_broadcast() else self.storage.read_only
+
+    def is_made_read_only(self) -> bool | None:
+        """The same of what the function makes, whatever the caller's arrays are."""
+        return self.is_read_only() if self.storage.argument is None else self._is_broadcast()
+
     def may_be_a_copy(self) -> bool:
         return any(view.uncertain for view in self.chain)
 
@@ -393,9 +404,9 @@ class SymArray(ArrayLike):
         """Before a write through a view that may be a copy, of memory that the function has just made: a copy stands for what it
         shows, and nobody reads the memory itself from then on. Whether that can be."""
         storage = self.storage
-        is_other = storage.part_of or storage.chosen_from or storage.elements_of or storage.may_be or storage.read_only
+        is_other = storage.part_of or storage.chosen_from or storage.elements_of or storage.may_be
         is_here = storage.value.home is self.tracer.blocks[-1] and storage.value.operation != "parameter"
-        if storage.argument is not None or is_other or not is_here:
+        if storage.argument is not None or is_other or not is_here or storage.read_only is not False:
             return False
         whole = SymArray(self.tracer, storage, self.chain[: position + 1])
         whole.seen = self.seen
@@ -435,8 +446,15 @@ class SymArray(ArrayLike):
         """NumPy asks whether it may write also where it writes no element."""
         argument = self.storage.argument
         if argument is not None:
-            self.tracer.written[argument.name] = argument.path
-        if self.storage.read_only or any(view.operation == "broadcast_to" for view in self.chain):
+            self.tracer.written[argument.name] = argument
+        is_read_only = self.is_read_only()
+        if is_read_only is None:
+            raise self.tracer.error(
+                "writing into an array that a loop or a branch on data chose",
+                "the data decide whether it is read-only",
+                "Take a .copy() of what np.broadcast_to or np.diagonal gives.",
+            )
+        if is_read_only:
             raise ValueError("assignment destination is read-only")
 
     def write(self, value: Value) -> None:
