@@ -211,3 +211,37 @@ def test_statements_see_that_arrays_of_the_caller_share_memory():
             got, wanted = compiled(*make(ours)), chosen(*make(numpys))
             assert all(map(np.array_equal, got, wanted)) and np.array_equal(ours, numpys)
     assert "between kernels" in compiled.explain()
+
+
+@pytest.mark.parametrize("subscripts", ["i,i->", "i,i", "i,j->"])
+def test_an_optimized_einsum_gives_an_array_where_numpy_makes_it_a_product_of_matrices(subscripts):
+    function = lambda x, y: np.einsum(subscripts, x, y, optimize=True)  # noqa: E731
+    compiled = tilewright.jit(function)
+    for n in (7, 1, 2, 7):
+        x, y = np.arange(n) + 1.0, np.arange(n) * 0.5
+        given, expected = compiled(x, y), function(x, y)
+        assert type(given) is type(expected) and given == expected
+
+
+def test_what_numpy_warns_of_for_its_own_sake_is_warned_of():
+    compiled = tilewright.jit(lambda x, y: np.cross(x, y) + 1)
+    x = np.arange(6.0).reshape(3, 2)
+    for _ in range(2):
+        with pytest.warns(DeprecationWarning, match="2-dimensional vectors"):
+            compiled(x, x[::-1])
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: (x.strides, x + 1),
+        lambda x: (x[:0].strides, x + 1),
+        lambda x: (np.outer(x, x).sum(axis=0).strides, x + 1),
+        lambda x: (x[x > 3].strides, x + 1),
+    ],
+)
+def test_arrays_without_elements_have_strides_of_their_own(function):
+    compiled = tilewright.jit(function)
+    for n in (9, 0, 1, 2, 0, 9):
+        x = np.arange(n) * 1.0
+        assert compiled(x)[0] == function(x)[0]

@@ -285,7 +285,8 @@ class SymArray(ArrayLike):
 
     @property
     def strides(self) -> tuple[Any, ...]:
-        """In bytes; known of C-contiguous arrays, in which no axis of one element may have any stride, and of their slices."""
+        """In bytes; known of C-contiguous arrays with elements, in which no axis of one element may have any stride, and of their
+        slices."""
         if self.chain and self.chain[-1].operation == "index" and not self.chain[-1].uncertain:
             items = self.chain[-1].attributes["index"]
             if not any(isinstance(item, NewAxis) for item in items):
@@ -297,18 +298,24 @@ class SymArray(ArrayLike):
                 return tuple(
                     stride * (step if number else 1) for (stride, step), number in zip(steps, self.shape, strict=True)
                 )
-        sizes: list[Any] = [number or 1 for number in self.shape]
-        is_known = self.is_scalar or len(sizes) <= 1 or not any(type(number) is int and number == 1 for number in sizes)
+        sizes: list[Any] = list(self.shape)
+        of_data = any(map(self.tracer.is_of_data, self.sizes))
+        is_known = self.is_scalar or not (of_data or any(self._is_short(size) for size in self.sizes))
         if not self.is_scalar and not self.is_c_contiguous():
             self.tracer.need_layout(self.storage.argument)
             is_known = False
         if not is_known:
-            raise self.tracer.error(f"array.strides on {self._type_text()}", "they are known only of C-contiguous arrays",
+            raise self.tracer.error(f"array.strides on {self._type_text()}", "they are known only of C-contiguous arrays with elements",
                                     "Take np.ascontiguousarray() of it, or np.lib.stride_tricks.sliding_window_view().")  # fmt: skip
         strides = [self.itemsize]
         for number in sizes[:0:-1]:
             strides.append(strides[-1] * number)
         return tuple(strides[::-1]) if sizes else ()
+
+    def _is_short(self, size: Size) -> bool:
+        """Whether an axis of that length may have any stride: of none elements, and beside others of one."""
+        decide = self.tracer.decide
+        return decide("==", size, 0) or (len(self.sizes) > 1 and decide("==", size, 1))
 
     @property
     def flags(self) -> Any:
