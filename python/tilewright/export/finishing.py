@@ -37,9 +37,11 @@ def finish_of(function: str, traced: Any) -> str:
     tuple."""
     if is_given_by_plans(traced.results):
         return ""
-    if isinstance(traced.results, Changed):
+    is_changed = isinstance(traced.results, Changed)
+    changes = zip(traced.set_objects, traced.results.objects, strict=True) if is_changed else ()
+    if (path := next((path for path, names in changes if names), None)) is not None:
         raise ExportError(
-            f"{function}: it sets attributes or items of {path_text(traced.set_objects[0])}; of what a module's functions are given "
+            f"{function}: it sets attributes or items of {path_text(path)}; of what a module's functions are given "
             "they write into arrays alone.",
             "Return the values, and set them at the caller, or write into its arrays (self.u[:] = …).",
         )
