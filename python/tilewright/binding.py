@@ -24,6 +24,7 @@ class Bound:
     generators: Mapping[str, Any] = field(default_factory=dict)  # of the call: argument with the state -> generator
     handed: tuple[Any, ...] = ()  # arrays of the call that only Python's statements know
     objects: tuple[Any, ...] = ()  # of the call, whose attributes the function sets
+    lengths: tuple[int, ...] = ()  # of those that are lists, before the call; 0 of others
     on_device: bool = False  # the call runs on a CUDA device; of arrays that lie there, `arrays` has stand-ins
 
     def without_data(self) -> Bound:
@@ -36,7 +37,7 @@ class Bound:
             )
             for name, array in self.arrays.items()
         }
-        return replace(self, values={}, arrays=shapes, generators={}, handed=(), objects=())
+        return replace(self, values={}, arrays=shapes, generators={}, handed=(), objects=(), lengths=())
 
 
 def bind(traced: Any, program: Program, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Bound:
@@ -50,7 +51,8 @@ def bind(traced: Any, program: Program, args: tuple[Any, ...], kwargs: Mapping[s
     layouts = {name: layout_of(array) for name, array in arrays.items()}
     generators = traced.called_generators(args, kwargs)
     handed, objects = traced.called_arrays(args, kwargs), traced.called_objects(args, kwargs)
-    return Bound(values, arrays, scalars, sizes, layouts, hidden, generators, handed, objects, on_device)
+    lengths = tuple(len(one) if type(one) is list else 0 for one in objects)
+    return Bound(values, arrays, scalars, sizes, layouts, hidden, generators, handed, objects, lengths, on_device)
 
 
 def layout_of(array: Any) -> str:

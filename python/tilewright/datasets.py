@@ -27,7 +27,7 @@ import numpy as np
 
 from .binding import Bound, bind, layout_of
 from .errors import Error
-from .given_by_plans import given_by_plan
+from .given_by_plans import as_array, given_by_plan
 from .operations import with_trait
 from .program import Program, evaluate
 from .quantities import format_bytes
@@ -223,7 +223,7 @@ class Reference:
             return tuple(np.asarray(r) for r in results)
         try:
             return tuple(
-                np.asarray(r, self.program.type_of(name)[0]) if number and number != "held" else np.asarray(r)
+                as_array(r, self.program.type_of(name)[0] if number and number != "held" else None)
                 for r, name, number in zip(results, names, numbers, strict=True)
             )
         except OverflowError:

@@ -19,6 +19,8 @@ from .bound_method import BoundMethod
 from .errors import Error, ExportError, TraceError, TranslateError
 from .failed_traces import raised_while_tracing
 from .machine import targets_of
+from .numpy_calls import numpy_raises
+from .plan_calls import active
 from .serving import Serving
 from .specialization import Specialization
 from .specializing import function_of
@@ -243,14 +245,29 @@ class JitFunction(Serving):
 
 
 class QuietFunction(JitFunction):
-    """One that nobody asked for: what it cannot compile is no news."""
+    """One that nobody asked for: what it cannot compile is no news. Python has nothing to do in it, or all of it: what is in
+    that is compiled by itself in its turn."""
 
     is_asked_for = False
+    takes_effects = False
+    numpy_calls = 0  # that compiled code lost, or could not end
 
     @property
     def waits(self) -> bool:
         """Whether Python runs calls while another thread builds what they need."""
         return any(one.is_being_built for one in self._specializations)
+
+    def is_followed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Whether a trace does not refuse such a call. What the function itself raises is the call's to raise."""
+        if settings.disabled() or numpy_raises() or self in active.functions:
+            return True
+        try:
+            self.specialize(tuple(args), kwargs)
+        except Error:
+            return False
+        except Exception:  # noqa: BLE001
+            return True
+        return True
 
     def _miss(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         known = self._found_out()
@@ -258,29 +275,26 @@ class QuietFunction(JitFunction):
             return super()._miss(args, kwargs)
         finally:
             # C does not know calls with arrays of Python's statements alone: Python finds their program each time, no news.
-            is_trial = any(one.trial is not None for one in self._specializations)
-            effects.Settling.events += is_trial or known != self._found_out()
+            effects.Settling.events += self._is_tried or known != self._found_out()
+
+    @property
+    def _is_tried(self) -> bool:
+        return any(one.trial is not None for one in self._specializations)
 
     def _found_out(self) -> list[Any]:
         return [(id(one), len(one.versions), one.is_being_built) for one in self._specializations]
 
     def _in_numpy(self, *args: Any, **kwargs: Any) -> Any:
         effects.Settling.events += 1
+        self.numpy_calls += not (self.waits or self._is_tried)
         return super()._in_numpy(*args, **kwargs)
 
     def _fall_back(self, error: TraceError | TranslateError) -> None:
         logs.fallback.debug("%s: %s", self.__name__, error)
 
 
-class LoopFunction(QuietFunction):
-    """A loop that is compiled by itself: Python has nothing to do in it, or all of it."""
-
-    takes_effects = False
-
-
 _face.set_bound_type(BoundMethod)
 effects.Settling.compiled = QuietFunction
-effects.Settling.compiled_loop = LoopFunction
 
 
 @overload

@@ -120,7 +120,6 @@ class Settling:
     measured_s = 0.0
     # Makes a compiled function of one that a stage calls; the decorator, which knows how, says so.
     compiled: ClassVar[Callable[[types.FunctionType], Any]]
-    compiled_loop: ClassVar[Callable[[types.FunctionType], Any]]
 
 
 def begin() -> int:

@@ -16,6 +16,7 @@ from .machine import is_cuda_isa
 from .native import compiler
 from .quantities import format_bytes, format_ns
 from .structure import APPENDED, Changed
+from .symbolic.located import PYTHON_KEEPS_IT
 from .work import moved_bytes
 
 if TYPE_CHECKING:
@@ -200,7 +201,8 @@ def _numpy_stages(specialization: Specialization) -> list[str]:
     lines = []
     for stage in specialization.numpy_stages:
         share = "" if stage.share is None else f"; {100 * stage.share:.0f} % of a call"
-        by = "NumPy computes it, or a twin on all threads" if stage.has_twin else "NumPy computes it"
+        by = "Python calls it" if stage.why.endswith(PYTHON_KEEPS_IT) else "NumPy computes it"
+        by += ", or a twin on all threads" if stage.has_twin else ""
         lines.append(f"  {stage.shown}  line {stage.line}  {by}: {stage.why}{share}")
     return ["between kernels:", *lines] if lines else []
 

@@ -21,9 +21,9 @@ def given_by_plan(
     bound: Bound,
     run: Callable[[], Sequence[Any]] | None = None,
 ) -> list[Any]:
-    """One value for each result of the program. bound: the call, as it was made. run: what a plan gives for the call, for numbers
+    """One value for each result of the program. bound: the call, from before the function ran. run: what a plan gives for the call, for numbers
     that data decide. Raises Error where NumPy's views tell too little, ValueError for another structure."""
-    pairs = [] if traced.results is None else paired(traced.results, result, bound.objects)
+    pairs = [] if traced.results is None else paired(traced.results, result, bound.objects, bound.lengths)
     made = [value for leaf, value in pairs if leaf.view is None]
     views = [(leaf.view, value) for leaf, value in pairs if leaf.view is not None]
     computed: Sequence[Any] = ()
@@ -43,6 +43,14 @@ def given_by_plan(
     if not all(_are_one(seen_of(view, made), value) for view, value in views):
         raise _unknown(program, "its views are of an array that NumPy makes in another way")
     return made
+
+
+def as_array(value: Any, dtype: Any = None) -> np.ndarray[Any, Any]:
+    """A result as an array; of a list of arrays of several shapes, all their elements, one behind the other."""
+    try:
+        return np.asarray(value, dtype)
+    except ValueError:
+        return np.concatenate([as_array(one).ravel() for one in value])
 
 
 def _number(program: Program, name: str, bound: Bound) -> int | None:

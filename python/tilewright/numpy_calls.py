@@ -90,10 +90,13 @@ class NumpyCalls(Specializing):
         is_ours = self.strict != "kernels" and self.contract == "numpy" and self.targets.host is not None
         return is_ours and self.is_asked_for
 
-    def _look_inside(self) -> None:
-        from .interpret.inner_calls import run_by_python  # noqa: PLC0415  (only what was traced needs it)
+    def _look_inside(self, *, was_tried: bool = False) -> None:
+        from .interpret.inner_calls import inner_calls_of, run_by_python  # noqa: PLC0415  (only what was traced needs it)
 
-        self._python = run_by_python(self.__wrapped__)
+        function: Any = self.__wrapped__
+        self._python = run_by_python(function)
+        if was_tried:
+            inner_calls_of(function).end_free_tries()
 
     @property
     def computes_nothing(self) -> bool:

@@ -67,8 +67,10 @@ class Serving(TriedCalls):
         except (TraceError, TranslateError) as error:
             way = "watched" if error.not_seen and self._watch_again(args, kwargs) else "numpy"
             if way == "numpy":
-                if self.strict and not error.idle and not self._is_pythons_in_part(error, args, kwargs):
-                    raise
+                if self.strict and not error.idle:
+                    if not self._is_pythons_in_part(error, args, kwargs):
+                        raise
+                    self._look_inside()  # what is in it is all that is compiled
                 if not self.strict and error.idle != "here":
                     self._fall_back(error)
                 # f(x, 1) of no iterations says nothing of f(x, 1000).
@@ -114,7 +116,10 @@ class Serving(TriedCalls):
         if way == "device":  # by an array from outside of the call
             return self._miss_on_device(args, kwargs if out is None else {**kwargs, "out": out}, placed=True)
         begun = time.perf_counter()
-        result = self._in_numpy(args, kwargs, out)
+        if self._python is self.__wrapped__:
+            result = self._in_numpy(args, kwargs, out)
+        else:
+            result = self._in_out(self._python(*args, **kwargs), out)
         if self.looks_inside and self._python is self.__wrapped__:
             self._look_inside_of_long_calls(time.perf_counter() - begun)
         is_plain = out is None and self._python is self.__wrapped__
@@ -160,7 +165,7 @@ class Serving(TriedCalls):
         function: Any = self.__wrapped__
         inner, is_too_long = inner_calls_of(function), getattr(error, "is_too_long", False)
         return (is_too_long and inner.has_what_is_compiled) or (
-            may_be_changed((*args, *kwargs.values())) and inner.calls_others
+            may_be_changed((*args, *kwargs.values())) and inner.called_others
         )
 
     def _stay_until_built(self, specialization: Specialization, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -200,6 +205,14 @@ class Serving(TriedCalls):
                 return "plan"
         self._stay(args, kwargs, and_smaller=is_small(specialization.program, bound))
         return "numpy"
+
+    def shows_more(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Run such a call as plain Python, to show what the pure functions give that it calls; the arguments are its own. False
+        where it was run often enough."""
+        may_show = self._watch_again(args, kwargs)
+        if may_show:
+            self._in_watched(args, kwargs)
+        return may_show
 
     def _watch_again(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Whether a call may still show what it calls: each shows some, where branches on data hide others. Words that are

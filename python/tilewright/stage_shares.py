@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -56,7 +57,7 @@ def shares(stages: Mapping[str, Stage], after: Times | None, before: Times | Non
                 found[owner] += ns - (before[1][text][1] if before else 0)
     return [
         StageShare(
-            text.partition(" as r")[0],
+            shown(text),
             stages[text].why,
             stages[text].line,
             ns / whole if whole > 0 else None,
@@ -76,6 +77,11 @@ def in_a_line(stages: list[StageShare]) -> str:
     return f"; NumPy computes {', '.join(named)}"
 
 
+def shown(text: str) -> str:
+    """Without what its result is held under."""
+    return re.sub(r" as [rl]\d+$", "", text)
+
+
 def _is_part(text: str) -> bool:
     """Of r1[0], r1.eigenvalues."""
     return text[:1] == "r" and text[1:2].isdigit()
@@ -83,7 +89,7 @@ def _is_part(text: str) -> bool:
 
 def _call_of(text: str) -> str:
     """r1 of "numpy.linalg.eigh($0) as r1", else the text."""
-    return text.rpartition(" as ")[2] if " as r" in text else text
+    return text.rpartition(" as ")[2] if shown(text) != text else text
 
 
 def _held_of(text: str) -> str:

@@ -194,13 +194,16 @@ def seen_of(view: ViewSteps, made: Any) -> Any:
     return shown
 
 
-def paired(structure: Any, result: Any, objects: Sequence[Any] = ()) -> list[tuple[Any, Any]]:
+def paired(
+    structure: Any, result: Any, objects: Sequence[Any] = (), lengths: Sequence[int] = ()
+) -> list[tuple[Any, Any]]:
     """The leaves that are no constants, each with what the function's result has there, or the objects whose attributes it sets.
-    ValueError where that has another structure."""
+    lengths: of objects that are lists, before the function ran. ValueError where the result has another structure."""
     if isinstance(structure, Changed):
         leaves = paired(structure.result, result, objects)
-        for owner, has_items, new in zip(objects, structure.have_items, structure.objects, strict=True):
-            leaves += paired(new, {name: _held_at(owner, name, has_items, new) for name in new}, objects)
+        changes = zip(objects, lengths, structure.have_items, structure.objects, strict=True)
+        for owner, length, has_items, new in changes:
+            leaves += paired(new, {name: _held_at(owner, length, name, has_items) for name in new}, objects)
         return leaves
     if isinstance(structure, Named):
         return paired(structure.structure, result, objects)
@@ -232,10 +235,10 @@ def paired(structure: Any, result: Any, objects: Sequence[Any] = ()) -> list[tup
     return [(structure, result[()] if structure.kind == ZERO_DIMENSIONAL else result)]
 
 
-def _held_at(owner: Any, name: Any, has_items: bool, new: dict[Any, Any]) -> Any:
+def _held_at(owner: Any, length: int, name: Any, has_items: bool) -> Any:
     if not has_items:
         return getattr(owner, name)
-    return owner[-len(new[name]) :] if name == APPENDED and type(owner) is list else owner[name]
+    return owner[length:] if name == APPENDED and type(owner) is list else owner[name]
 
 
 def _all_leaves(structure: Any) -> list[Any]:

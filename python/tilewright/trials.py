@@ -15,6 +15,7 @@ _WORTH = 1.02  # compiled code may take that much longer: a call's noise
 _WORTH_OF_STAGES = 0.97
 # Compiled code needs no more of them that takes so much less, or more, than NumPy.
 _CLEARLY_FASTER, _CLEARLY_SLOWER = 0.8, 2.0
+_FIRST_SETTLING = 3  # calls that say nothing before NumPy's first turn
 _COLD = 3.0  # NumPy's first call may take so many times what later ones take
 
 
@@ -30,7 +31,7 @@ class Trial:
     begun_anew: int = 0  # how many trials were given up for those
     is_in_c: bool = False  # the dispatcher finds the program, as it will later
     was_watched: bool = False  # a call before: NumPy's first one is not cold
-    is_settling: bool = False  # some compiled call said nothing
+    settling: int = 0  # compiled calls that said nothing
     is_all_stages: bool = False  # next to all of a compiled call is what Python does between kernels
 
     def add(self, plan_ns: int, says_something: bool) -> None:
@@ -38,7 +39,7 @@ class Trial:
         if says_something:
             self.plan_ns.append(plan_ns)
         else:
-            self.is_settling = True
+            self.settling += 1
 
     def is_of_others(self, alike: Any) -> bool:
         """Whether calls of either side were timed that are of another size or kind."""
@@ -46,7 +47,8 @@ class Trial:
 
     @property
     def is_numpys_turn(self) -> bool:
-        return len(self.numpy_ns) < max(len(self.plan_ns), self.is_settling)
+        """What is found out in the first compiled calls is found out in calls one after the other."""
+        return len(self.numpy_ns) < max(len(self.plan_ns), self.settling > _FIRST_SETTLING)
 
     def is_far_slower(self, plan_ns: int) -> bool:
         return bool(self.numpy_ns) and plan_ns > _CLEARLY_SLOWER * min(self.numpy_ns)

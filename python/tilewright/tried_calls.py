@@ -134,7 +134,8 @@ class TriedCalls(DeviceCalls):
             reason = reason or _why_numpy(specialization, trial)
             self._end_trial(specialization, bound, reason)
             if reason:
-                self._stay_from_now_on(args, kwargs, min(trial.numpy_ns, default=0) / 1e9)
+                watched_ns = self._watched_ns.get(call_key(args, kwargs), [0])
+                self._stay_from_now_on(args, kwargs, min(trial.numpy_ns or watched_ns) / 1e9)
         return result
 
     def _why_watched_is_faster(
@@ -149,7 +150,7 @@ class TriedCalls(DeviceCalls):
     def _stay_from_now_on(self, args: tuple[Any, ...], kwargs: dict[str, Any], took_s: float) -> None:
         """NumPy serves such calls, which are known to take so long."""
         if took_s > effects.LONG_CALL_S and self.looks_inside:
-            self._look_inside()
+            self._look_inside(was_tried=True)
         self._stay(args, kwargs)
         self._stay_in_c(shape_key(args, kwargs), args, kwargs)
 

@@ -10,7 +10,6 @@ the class of an error have to be the same.
 
 from __future__ import annotations
 
-import argparse
 import functools
 import hashlib
 import linecache
@@ -31,6 +30,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from attack_seeds import options_of, seeds_of
 
 LENGTHS = [0, 1, 2, 5, 8, 17, 64, 1000]
 DTYPES = [
@@ -490,13 +490,11 @@ def _attack_all(seeds: list[int]) -> list[tuple[int, str, bool]]:
 
 
 def main() -> int:
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("count", type=int)
-    options.add_argument("--first", type=int, default=0)
+    options = options_of(__doc__)
     options.add_argument("--processes", type=int, default=os.cpu_count())
     chosen = options.parse_args()
     os.environ.setdefault("TILEWRIGHT_CACHE", "off")
-    seeds = range(chosen.first, chosen.first + chosen.count)
+    seeds = seeds_of(chosen)
     batches = [list(seeds[k : k + 20]) for k in range(0, len(seeds), 20)]
     ran = wrong = compiled = 0
     with (

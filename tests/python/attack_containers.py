@@ -5,7 +5,6 @@ python tests/python/attack_containers.py 20 --first 0
 
 from __future__ import annotations
 
-import argparse
 import collections
 import random
 import sys
@@ -14,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import tilewright
+from attack_seeds import seeds
 from from_text import function_of
 from objects_seen import seen
 
@@ -81,12 +81,9 @@ def attack(seed: int) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("count", type=int)
-    parser.add_argument("--first", type=int, default=0)
-    given = parser.parse_args()
-    wrong = list(filter(None, map(attack, range(given.first, given.first + given.count))))
-    print("\n\n".join([*wrong, f"{given.count} programs, {len(wrong)} wrong"]))
+    tried = seeds(__doc__)
+    wrong = list(filter(None, map(attack, tried)))
+    print("\n\n".join([*wrong, f"{len(tried)} programs, {len(wrong)} wrong"]))
     return int(bool(wrong))
 
 

@@ -8,7 +8,6 @@ seen of them has to be alike: values, dtypes, what is one object, and what share
 
 from __future__ import annotations
 
-import argparse
 import linecache
 import random
 import sys
@@ -17,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import tilewright
+from attack_seeds import seeds
 from objects_seen import seen
 
 ARRAYS = ("u", "v", "w")
@@ -142,12 +142,8 @@ def compared(seed: int, *, strict: bool) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("count", type=int)
-    parser.add_argument("--first", type=int, default=0)
-    given = parser.parse_args()
     counts = {"alike": 0, "refused": 0, "different": 0}
-    for seed in range(given.first, given.first + given.count):
+    for seed in seeds(__doc__):
         found = compared(seed, strict=seed % 4 != 3)
         counts[found if found in counts else "different"] += 1
         if found not in counts:

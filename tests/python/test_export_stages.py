@@ -48,6 +48,17 @@ def roots(z):
     return np.sort(z * 2.0)[::-1] * 1j
 
 
+def in_a_list(x, n):
+    parts = []
+    k = 0
+    while k < n:
+        y = x * k
+        if y.sum() > 0:
+            parts.append(y[k % 7 :])
+        k += 1
+    return parts[0], parts[len(parts) // 2]
+
+
 def exported(function: Any, calls: list[tuple[Any, ...]], folder: Path, **options: Any) -> Path:
     compiled = tilewright.jit(function, strict=True, db=folder / "db")
     for args in calls:
@@ -64,13 +75,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     exported(solved, [(MATRIX, MATRIX[0], "plain"), (MATRIX, MATRIX[0], "twice")], made)
     exported(scaled, [(X, True), (X, False)], made)
     exported(roots, [(X[:50] + 1j,)], made)
+    exported(in_a_list, [(X[:50] ** 2, 80)], made)
     return made
 
 
 @pytest.mark.parametrize(
     ("function", "args"),
     [(sorted_between, (X, 3.0)), (kept, (X,)), (spectrum, (MATRIX,)), (solved, (MATRIX, MATRIX[0], "twice")),
-     (scaled, (X, True)), (scaled, (X, False)), (roots, (X[:50] + 1j,))],
+     (scaled, (X, True)), (scaled, (X, False)), (roots, (X[:50] + 1j,)), (in_a_list, (X[:50] ** 2, 90))],
 )  # fmt: skip
 def test_a_module_computes_what_the_function_does(function: Any, args: tuple[Any, ...], folder: Path) -> None:
     given = folder / "given.npz"

@@ -5,7 +5,7 @@
 import numpy as np
 import pytest
 import tilewright
-from tilewright.ops import elementwise
+from tilewright.ops import functions_of_elements
 
 pytestmark = pytest.mark.fast
 
@@ -141,7 +141,7 @@ def test_it_answers_as_numpy(function, args):
 
 
 def test_where_refuses_the_integers_that_numpys_version_refuses(monkeypatch):
-    monkeypatch.setattr(elementwise, "_where_wraps", lambda: False)  # as NumPy 2.5
+    monkeypatch.setattr(functions_of_elements, "_where_wraps", lambda: False)  # as NumPy 2.5
     x = np.arange(5, dtype=np.uint8)
     function = compiled(a_number_that_wraps)
     # Where this NumPy wraps it, the error is one of the trace alone, which the first call shows.

@@ -250,3 +250,15 @@ def test_a_list_of_another_class_is_numpys() -> None:
         ours, theirs = Solver(), Solver()
         ours.history, theirs.history = kind(), kind()
         assert seen((compiled(ours, 9, 0.0), ours)) == seen((Solver.run(theirs, 9, 0.0), theirs))
+
+
+def test_what_stages_append_is_compared_by_searches_and_by_debug() -> None:
+    solver, one = Solver(), Solver()
+    run = tilewright.jit(Solver.run, strict=True)
+    for n in (200, 300):
+        assert run(solver, n, 0.0) == one.run(n, 0.0)
+    assert solver.history == one.history
+    before = len(solver.history)
+    run.tune(solver, 200, 0.0, budget=1)
+    assert "nothing differs" in str(run.debug(solver, 200, 0.0))
+    assert len(solver.history) == before

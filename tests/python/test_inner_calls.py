@@ -17,6 +17,7 @@ LOG = []
 @pytest.fixture(autouse=True)
 def every_call_is_worth_it(monkeypatch):
     monkeypatch.setattr(inner_calls, "_WORTH_S", 0.0)
+    monkeypatch.setattr(inner_calls, "_EARLY_WORTH_S", 0.0)
     monkeypatch.setattr(inner_calls, "_CALL_S", 0.0)
 
 
@@ -40,11 +41,10 @@ def test_what_statements_call_is_compiled_by_itself():
     compiled, expected = tilewright.jit(strict=True)(words_of), words_of(x, 0.5)
     for _ in range(6):
         assert compiled(x, 0.5) == expected
-    inner, seen = InnerCalls(words_of), {}
+    inner = InnerCalls(words_of)
     for _ in range(6):
         assert inner(x, 0.5) == expected
-        seen |= inner._inner
-    one = seen["energy"]
+    one = inner_calls._inner_of(energy)
     assert one.compiled is not None
     assert one.compiled.specializations
     assert one.cell.cell_contents is one.compiled or one.cell.cell_contents is energy  # whichever is faster here
@@ -52,10 +52,17 @@ def test_what_statements_call_is_compiled_by_itself():
 
 def test_tries_are_paid_by_runs():
     account = Account()
+    for _ in range(3):
+        account.begin()
+        assert account.may_try
     account.tried_s = 3.5
     assert not account.may_try
-    account.ran_s = 0.6
+    account.begin()  # from now on they are paid
+    assert not account.may_try
+    account.ran_s = 2.0
     assert account.may_try
+    account.tried_s = 0.2
+    assert not account.may_try
 
     def powers(x, k):  # which no other test has tried
         return (x**k).sum()
@@ -64,12 +71,13 @@ def test_tries_are_paid_by_runs():
         return {str(k): powers(x, k) for k in range(1, 5)}
 
     runs, x = InnerCalls(by_text), np.arange(3.0)
-    one = runs._inner["powers"]
+    one = inner_calls._inner_of(powers)
     runs._account.tried_s = 1e9
-    for _ in range(3):
+    for _ in range(4):
         assert runs(x) == by_text(x)
+        runs._account.tried_s = 1e9
     assert one.compiled is None
-    runs._account.tried_s = 0.0
+    runs._account.tried_s, runs._account.ran_s = 0.0, 1e9
     for _ in range(3):
         assert runs(x) == by_text(x)
     assert one.compiled is not None

@@ -24,7 +24,7 @@ same = partial(alike, exact=True)
 
 @pytest.fixture(autouse=True)
 def every_loop_is_worth_it(monkeypatch):
-    for name in ("_WORTH_S", "_CALL_S", "_LOOP_S", "_DEEPER_S", "LONG_CALL_S"):
+    for name in ("_WORTH_S", "_EARLY_WORTH_S", "_CALL_S", "_LOOP_S", "_DEEPER_S", "LONG_CALL_S"):
         monkeypatch.setattr(inner_calls, name, 0.0)
     monkeypatch.setattr(inner_calls, "_FASTER", 1e9)
     assert tilewright.jit
@@ -510,10 +510,8 @@ def test_a_function_whose_code_is_replaced(monkeypatch):
 
 def test_a_loop_that_numpy_serves_is_no_loop_in_itself(monkeypatch) -> None:
     made = []
-    compiled = Settling.compiled_loop
-    monkeypatch.setattr(
-        Settling, "compiled_loop", lambda function: made.append(function.__name__) or compiled(function)
-    )
+    compiled = Settling.compiled
+    monkeypatch.setattr(Settling, "compiled", lambda function: made.append(function.__name__) or compiled(function))
 
     def rank(x, n):
         r, log = x / x.sum(), {}

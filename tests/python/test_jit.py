@@ -887,6 +887,28 @@ def test_what_stays_with_numpy_is_forgotten_with_the_plans():
             f.stay(key, names, f.__wrapped__)
 
 
+def test_calls_that_stay_are_told_apart_in_any_turn_and_order_of_keywords():
+    @tilewright.jit
+    def f(*args, **kwargs):
+        return x
+
+    def one(*args, a, b, **kwargs):
+        return "one", a, b
+
+    def other(*args, a, b, **kwargs):
+        return "other", a, b
+
+    x = np.zeros(3)
+    f.stay((((3,), x.dtype), float, str), ("a", "b"), one)
+    f.stay((((3,), x.dtype), str, float), ("a", "b"), other)
+    for _ in range(3):
+        assert f(x, a=1.5, b="t") == ("one", 1.5, "t") and f(x, b="t", a=1.5) == ("one", 1.5, "t")
+        assert f(x, a="t", b=1.5) == ("other", "t", 1.5) and f(x, b=1.5, a="t") == ("other", "t", 1.5)
+        assert f(x, b="t", a=1.5) == ("one", 1.5, "t") and f(x, a=1.5, b="t") == ("one", 1.5, "t")
+        assert f(x, **dict(a=1.5, b="t")) == ("one", 1.5, "t") and f(x, **dict(b=1.5, a="t")) == ("other", "t", 1.5)
+    assert f(x, a=1.5, c="t") is x
+
+
 def test_a_bound_method_is_called_as_pythons_is():
     class Filter:
         scale = 2.0

@@ -127,6 +127,7 @@ def test_a_build_whose_thread_a_fork_left_behind_is_made_anew():
 def test_inner_functions_are_pythons_while_another_thread_builds_them(held_back, monkeypatch):
     """Such calls say nothing of compiled code, however many they are."""
     monkeypatch.setattr(inner_calls, "_WORTH_S", 1e-5)
+    monkeypatch.setattr(inner_calls, "_EARLY_WORTH_S", 1e-5)
     monkeypatch.setattr(inner_calls, "_CALL_S", 0.0)
     inner = inner_calls.inner_calls_of(around)
     x = np.arange(8.0)

@@ -71,6 +71,15 @@ def test_what_is_raised_is_the_functions_own() -> None:
     assert vars(table) == vars(other)
 
 
+def test_another_call_is_no_refusal_where_nothing_was_worth_a_compilation() -> None:
+    compiled = tilewright.jit(costs_of, strict=True)
+    table, keys, costs = data()
+    for k in range(2, 7):
+        other = copy.deepcopy(table)
+        assert compiled(table, keys[: k**3], costs) == costs_of(other, keys[: k**3], costs)
+        assert vars(table) == vars(other)
+
+
 def test_with_nothing_to_compile_in_it_the_call_is_refused() -> None:
     table, _, costs = data()
     with pytest.raises(tilewright.TraceError, match=r"table\.held"):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tilewright.cli.session import Request, prepare
 from tilewright.record.capture import Recorder
 from tilewright.record.choose import NothingToTune, choose
 from tilewright.record.run_script import run_script
@@ -237,7 +238,7 @@ def test_functions_of_modules_beside_the_script_are_seen(tmp_path):
         """,
     )
     sys.modules.pop("mine", None)
-    assert set(by_name(recorder)) == {"f", "g"}
+    assert sorted(one.name for one in recorder.candidates.values()) == ["f", "g"]  # each once
 
 
 def test_script_sees_what_python_would_show_it(tmp_path, monkeypatch, capfd):
@@ -744,3 +745,28 @@ def test_whose_a_file_is_is_answered_without_an_import():
     """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == ("True False\n", "")
+
+
+def test_pure_functions_that_a_script_calls_are_seen(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "pure_here.py").write_text(
+        "import zlib, tilewright\n@tilewright.stage\ndef checksum(x):\n    return zlib.crc32(x.tobytes())\n"
+    )
+    text = """
+        import numpy as np
+        import pure_here
+        def work(x):
+            return x * pure_here.checksum(x * 2.0)
+        def talks(x):
+            print("called")
+            return x * 2.0
+        talks(work(np.ones(3)))
+        """
+    found = prepare(script(tmp_path, text), Request(function="work"))
+    sys.modules.pop("pure_here", None)
+    assert [one.choice.candidate.name for one in found.prepared] == ["work"]
+    with pytest.raises(
+        NothingToTune, match=r"talks: not tuned: .*in talks: print\(\) in print\('called'\); it may do more than"
+    ):
+        prepare(script(tmp_path, text), Request(function="talks"))
+    sys.modules.pop("pure_here", None)

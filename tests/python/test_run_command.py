@@ -24,6 +24,11 @@ def test_a_script_that_gained_is_not_said_to_have_lost():
         "  blur: 12 calls, 300 ms before, 150 ms after (2.00x, its first call 30 ms), 15 % of the script before",
         "s.py: 2.00 s before, 1.87 s after (1.07x); tilewright's own start took 0.40 s beside that",
     ]
+    once = (_Run(0, 2.0, 0.0, 0.0, {"blur": times(1, ms)}, ["blur"]) for ms in (100, 200))
+    assert _lines("s.py", *once)[0] == (
+        "  blur: 1 call, 100 ms before, 200 ms after (0.50x, for a first call traces the function, and compares its code with "
+        "NumPy), 5 % of the script before"
+    )
     assert _document(before, after)["functions"] == {
         "blur": {"before": times(12, 300, 40), "after": times(12, 150, 30)}
     }

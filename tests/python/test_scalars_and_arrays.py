@@ -7,9 +7,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import attack_scalars
 import numpy as np
 import pytest
-import scalar_attack
 import tilewright
 from examples import examples
 from tilewright.decorator import JitFunction
@@ -148,8 +148,8 @@ def test_rounded_arrays_of_no_dimensions_are_scalars():
 @pytest.mark.parametrize("seed", range(examples(6)))
 @pytest.mark.filterwarnings("ignore")
 def test_random_expressions_of_scalars(seed):
-    """`python tests/python/scalar_attack.py 1000` tries as many as wanted."""
-    assert not (problem := scalar_attack.attack(seed)), problem
+    """`python tests/python/attack_scalars.py 1000` tries as many as wanted."""
+    assert not (problem := attack_scalars.attack(seed)), problem
 
 
 EDGES = (-(2.0**63), 2.0**63, -(2.0**63) - 2048, 2.0**63 - 1024, -0.0, math.nan, math.inf, 1e300)

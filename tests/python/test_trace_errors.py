@@ -110,28 +110,28 @@ EXPECTED: dict[str, tuple[str, str, str]] = {
     "prints": (
         "trace_refused.py",
         "prints",
-        "print() in print(x.sum()); it is a fallback statement: it must happen at every call, and a "
+        "print() in print(x.sum()); it may do more than compute: it must happen at every call, and a "
         "compiled function would never do it. Move it to the caller, or leave it out of the compiled "
         "function.",
     ),
     "opens": (
         "trace_refused.py",
         "opens",
-        "open() in open('/dev/null'); it is a fallback statement: it must happen at every call, and a "
+        "open() in open('/dev/null'); it may do more than compute: it must happen at every call, and a "
         "compiled function would never do it. Move it to the caller, or leave it out of the compiled "
         "function.",
     ),
     "takes_time": (
         "trace_refused.py",
         "takes_time",
-        "time.perf_counter() in time.perf_counter(); it is a fallback statement: it must happen at every "
+        "time.perf_counter() in time.perf_counter(); it may do more than compute: it must happen at every "
         "call, and a compiled function would never do it. Move it to the caller, or leave it out of the "
         "compiled function.",
     ),
     "logs": (
         "trace_refused.py",
         "logs",
-        "logging.info() in logging.info('called'); it is a fallback statement: it must happen at every "
+        "logging.info() in logging.info('called'); it may do more than compute: it must happen at every "
         "call, and a compiled function would never do it. Move it to the caller, or leave it out of the "
         "compiled function.",
     ),
@@ -153,7 +153,7 @@ EXPECTED: dict[str, tuple[str, str, str]] = {
     "draws_in_python": (
         "trace_refused.py",
         "draws_in_python",
-        "random.random() in random.random(); it is a fallback statement: it must happen at every call, and a "
+        "random.random() in random.random(); it may do more than compute: it must happen at every call, and a "
         "compiled function would never do it. Move it to the caller, or leave it out of the compiled "
         "function.",
     ),

@@ -12,12 +12,16 @@
 #include "python/native/face/face_types.h"
 
 namespace tilewright::face {
+
+std::atomic<bool> g_had_device_context = false;
+
 namespace {
 
 thread_local std::vector<DeviceContext> t_contexts;
 thread_local const DeviceContext* t_innermost = nullptr; ///< of them: calls look at it alone
 
 void note_innermost() {
+    g_had_device_context = true;
     t_innermost = t_contexts.empty() ? nullptr : &t_contexts.back();
 }
 
@@ -127,13 +131,14 @@ void dealloc(PyObject* self) {
 } // namespace
 
 CallsRunAt::CallsRunAt(const runtime::cuda::Place& place) : own_{place, true}, outer_(t_innermost) {
+    g_had_device_context = true;
     t_innermost = &own_;
 }
 CallsRunAt::~CallsRunAt() {
     t_innermost = outer_;
 }
 
-const DeviceContext* device_context() {
+const DeviceContext* device_context_of_thread() {
     return t_innermost;
 }
 

@@ -1,17 +1,25 @@
 // python/native/face/device_context.h: `with device("cuda:1", stream=s):`, the place of this thread's calls.
 #pragma once
 
+#include <atomic>
+
 #include "dsl/runtime/cuda/device.h"
 #include "python/native/face/numpy_api.h"
 
 namespace tilewright::face {
 
-/// Null outside of a `with device(...)`.
 struct DeviceContext {
     runtime::cuda::Place place;
     bool has_stream = false;
 };
-const DeviceContext* device_context();
+/// Whether any thread was in a `with device(...)` so far. Most processes never are, and what is a thread's own takes
+/// longer to look up.
+extern std::atomic<bool> g_had_device_context;
+const DeviceContext* device_context_of_thread();
+/// Null outside of a `with device(...)`.
+inline const DeviceContext* device_context() {
+    return g_had_device_context.load(std::memory_order_relaxed) ? device_context_of_thread() : nullptr;
+}
 /// While it lives, calls of this thread run at `place`, whatever streams their arrays have.
 class CallsRunAt {
   public:

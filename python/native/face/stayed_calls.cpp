@@ -86,11 +86,18 @@ PyObject* keyword(const RawCall& call, PyObject* name, Py_ssize_t place) {
     return nullptr;
 }
 
+/// Whether two tuples of one length have the very same items.
+bool has_same_items(PyObject* one, PyObject* other) {
+    for (Py_ssize_t k = 0, count = PyTuple_Size(one); k < count; ++k)
+        if (PyTuple_GetItem(one, k) != PyTuple_GetItem(other, k)) return false;
+    return true;
+}
+
 } // namespace
 
 bool StayedCalls::add(PyObject* key, PyObject* names, PyObject* run) {
     bool is_key = PyTuple_Check(key) && PyTuple_Check(names) && PyTuple_Size(names) <= PyTuple_Size(key);
-    Call call{Ref::borrowed(key), Ref::borrowed(names), Ref::borrowed(run), 0, {}};
+    Call call{Ref::borrowed(key), Ref::borrowed(names), Ref::borrowed(run), Ref(), 0, {}};
     for (Py_ssize_t k = 0; is_key && k < PyTuple_Size(key); ++k) {
         const std::optional<Part> part = read_part(PyTuple_GetItem(key, k));
         is_key = part.has_value();
@@ -114,19 +121,31 @@ void StayedCalls::clear() {
     gone.swap(calls_);
 }
 
+bool StayedCalls::Call::is_like(const RawCall& given) const {
+    const auto positional = static_cast<std::size_t>(given.positional);
+    for (std::size_t k = 0; k < positional; ++k)
+        if (!fits(given.items[k], parts[k])) return false;
+    if (named == 0) return true;
+    const bool in_order = given.keyword_names == names_seen.get();
+    for (Py_ssize_t k = 0; k < named; ++k) {
+        PyObject* const value =
+            in_order ? given.items[given.positional + k] : keyword(given, PyTuple_GetItem(names.get(), k), k);
+        if (!value || !fits(value, parts[positional + static_cast<std::size_t>(k)])) return false;
+    }
+    if (!in_order && has_same_items(given.keyword_names, names.get())) names_seen = Ref::borrowed(given.keyword_names);
+    return true;
+}
+
 Ref StayedCalls::find(const RawCall& given) const {
     const Py_ssize_t keywords = given.keyword_names ? PyTuple_Size(given.keyword_names) : 0;
-    const auto positional = static_cast<std::size_t>(given.positional);
-    for (const Call& call : calls_) {
-        if (call.named != keywords || call.parts.size() != positional + static_cast<std::size_t>(keywords)) continue;
-        bool same = true;
-        for (std::size_t k = 0; same && k < positional; ++k)
-            same = fits(given.items[k], call.parts[k]);
-        for (Py_ssize_t k = 0; same && k < keywords; ++k) {
-            PyObject* const value = keyword(given, PyTuple_GetItem(call.names.get(), k), k);
-            same = value && fits(value, call.parts[positional + static_cast<std::size_t>(k)]);
-        }
-        if (same) return Ref::borrowed(call.run.get());
+    const auto values = static_cast<std::size_t>(given.positional + keywords);
+    // The one that the last call was like comes first: most calls are like the one before.
+    for (std::size_t n = calls_.size(), k = found_ < n ? found_ : 0; n > 0;
+         --n, k = k + 1 < calls_.size() ? k + 1 : 0) {
+        const Call& call = calls_[k];
+        if (call.named != keywords || call.parts.size() != values || !call.is_like(given)) continue;
+        found_ = k;
+        return Ref::borrowed(call.run.get());
     }
     return Ref();
 }

@@ -34,11 +34,15 @@ class StayedCalls {
   private:
     struct Call {
         Ref key, names, run;
+        /// The tuple of a call that gave `names` in this order: code gives the same one each time.
+        mutable Ref names_seen;
         Py_ssize_t named;
         std::vector<Part> parts;
+        bool is_like(const RawCall& given) const;
     };
     std::vector<Call> calls_;
-    std::size_t next_ = 0; ///< the place of the next one, where there are as many as are kept
+    std::size_t next_ = 0;          ///< the place of the next one, where there are as many as are kept
+    mutable std::size_t found_ = 0; ///< the one that was found last
 };
 
 } // namespace tilewright::face

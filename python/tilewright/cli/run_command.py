@@ -114,6 +114,8 @@ def _function_line(name: str, document: dict[str, Any]) -> str:
         return f"  {name}: inside of other functions"
     calls = f"{after['calls']} call{'s' if after['calls'] > 1 else ''}"
     first = f", its first call {format_ns(after['first_ns'])}" if after["calls"] > 1 else ""
+    if not first and before is not None and after["ns"] > before["ns"]:
+        first = ", for a first call traces the function, and compares its code with NumPy"
     if before is None:
         return f"  {name}: {calls}, {format_ns(after['ns'])} after{first}"
     share = before["ns"] / 1e9 / document["before_s"]

@@ -11,11 +11,11 @@ import numpy as np
 
 from ..binding import Bound, bind
 from ..decorator import JitFunction
-from ..errors import Error
+from ..errors import Error, TraceError
 from ..failed_traces import raised_while_tracing
 from ..machine import is_cuda_isa, targets_of
 from ..native import compiler
-from ..record.capture import Candidate, RecordedCall, Recorder
+from ..record.capture import Candidate, RecordedCall, Recorder, copy_arguments
 from ..record.choose import Choice, calls_in_children, choose
 from ..record.run_script import run_script
 from ..record.times import time_lines
@@ -156,7 +156,7 @@ def _place(one: Prepared, on_device: bool) -> None:
 
 def _specialize(function: JitFunction, call: RecordedCall) -> Specialization:
     try:
-        specialization, bound = function.specialize(call.args, call.kwargs)
+        specialization, bound = _specialized(function, call)
     except Error:
         raise
     except Exception as error:  # a defect of the trace, or what the function raises for these arguments
@@ -166,6 +166,16 @@ def _specialize(function: JitFunction, call: RecordedCall) -> Specialization:
     compiler().describe(request.program, request.options())
     specialization.add_partials(bound)
     return specialization
+
+
+def _specialized(function: JitFunction, call: RecordedCall) -> tuple[Specialization, Bound]:
+    while True:
+        try:
+            return function.specialize(call.args, call.kwargs)
+        except TraceError as error:
+            # The script has called what it calls, and nobody looked.
+            if not error.not_seen or not function.shows_more(*copy_arguments(call.args, call.kwargs)):
+                raise
 
 
 def _jit_of(candidate: Candidate, jitted: dict[int, JitFunction], request: Request) -> JitFunction:
@@ -181,5 +191,6 @@ def _jit_of(candidate: Candidate, jitted: dict[int, JitFunction], request: Reque
         if "<" in candidate.function.__qualname__ and candidate.name.isidentifier():
             # `step = traced(step)` without functools.wraps: the script calls it step, and so does a module.
             made.__name__ = candidate.name
+        made.takes_effects = False  # no module has them
         jitted[key] = made
     return jitted[key]

@@ -22,7 +22,7 @@ from ..draws import drawing
 from ..effects import names_of_effects
 from ..errors import DeviceError, Error
 from ..failed_traces import raised_while_tracing
-from ..given_by_plans import given_by_plan
+from ..given_by_plans import as_array, given_by_plan
 from ..jitted import Jitted
 from ..machine import is_cuda_isa
 from ..partials import is_beyond_limit
@@ -216,12 +216,13 @@ class _Call:
         args, kwargs = copy_arguments(self.args, self.kwargs)
         given = self._arrays(args, kwargs)
         before = {name: array.copy() for name, array in given.items()}
+        bound = bind(self.traced, self.program, args, kwargs)
         try:
             with np.errstate(all="ignore"), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 result = function(*args, **kwargs)
-            after = changed(before, self._arrays(args, kwargs), list(given))
-            return Answer("answered", "", self._results(result, args, kwargs), after)
+            after = changed(before, given, list(given))  # attributes may lead to other arrays now
+            return Answer("answered", "", self._results(result, bound), after)
         except Exception as error:  # noqa: BLE001  (what the function raises, the call raises)
             return Answer("raised", f"raises {type(error).__name__}: {error}")
 
@@ -231,13 +232,12 @@ class _Call:
         values = self.traced.inputs(args, kwargs)
         return {array.name: np.asarray(values[array.name]) for array in self.program.arrays if array.name not in states}
 
-    def _results(self, result: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Array, ...]:
-        """What the function returns, as the program lists it."""
-        bound = bind(self.traced, self.program, args, kwargs)
+    def _results(self, result: Any, bound: Bound) -> tuple[Array, ...]:
+        """What the function returned for that call, as the program lists it."""
         given = given_by_plan(self.traced, self.program, result, bound)
         numbers = zip(self.program.results, self.program.result_numbers, strict=True)
         dtypes = [self.program.type_of(name)[0] if number and number != "held" else None for name, number in numbers]
-        return tuple(np.array(value, dtype) for value, dtype in zip(given, dtypes, strict=True))
+        return tuple(np.array(as_array(value, dtype)) for value, dtype in zip(given, dtypes, strict=True))
 
     def _allowed(self, expected: Answer, took_ns: int) -> Allowed:
         if expected.kind != "answered":

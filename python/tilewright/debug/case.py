@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property, reduce
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +16,8 @@ import numpy as np
 from ..builder import BuildRequest
 from ..errors import Error
 from ..program import Program, ScalarArgument
-from ..pure_functions import PureFunction
 from ..strided_copies import with_strides
-from ..symbolic.stages import Stage
+from ..symbolic.stages import Stage, found_by_name
 from .answers import Allowed, Answer
 
 ARGUMENTS, EXPECTED, PROGRAM, REST = "arguments.npz", "expected.npz", "program.txt", "case.json"
@@ -89,18 +87,6 @@ def stages_of(function: str, stages: Mapping[str, Stage]) -> dict[str, tuple[str
                 "Move it into a module.",
             )
     return {text: (stage.source, stage.name) for text, stage in stages.items()}
-
-
-def found_by_name(name: str) -> Callable[..., Any] | None:
-    """What `numpy.linalg.solve` is; None where nothing is called so."""
-    parts = name.split(".")
-    for count in range(len(parts) - 1, 0, -1):
-        try:
-            found: Any = reduce(getattr, parts[count:], importlib.import_module(".".join(parts[:count])))
-        except (ImportError, AttributeError):
-            continue
-        return found.__wrapped__ if isinstance(found, PureFunction) else found
-    return None
 
 
 def save_case(case: Case, folder: Path) -> None:

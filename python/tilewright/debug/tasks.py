@@ -18,6 +18,7 @@ from ..builder import build, default_schedule
 from ..devices import device
 from ..dispatch import program_function
 from ..errors import ScheduleError
+from ..given_by_plans import as_array
 from ..native import compiler
 from ..plan import Build, Version
 from ..program import ProgramError, holds
@@ -109,7 +110,7 @@ def _shortened(case: Case, count: int) -> Case:
 def _answered(case: Case, result: Any, values: dict[str, Any]) -> Answer:
     results = () if result is None else result if isinstance(result, tuple) else (result,)
     dtypes = [case.program.type_of(name)[0] for name in case.program.results]
-    given = [np.asarray(r, t if type(r) in _PYTHON_NUMBERS else None) for r, t in zip(results, dtypes, strict=True)]
+    given = [as_array(r, t if type(r) in _PYTHON_NUMBERS else None) for r, t in zip(results, dtypes, strict=True)]
     after = changed(case.before(), values, [array.name for array in case.program.arrays])
     return Answer("answered", "", tuple(given), after)
 

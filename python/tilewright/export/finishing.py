@@ -41,8 +41,8 @@ def finish_of(function: str, traced: Any) -> str:
     changes = zip(traced.set_objects, traced.results.objects, strict=True) if is_changed else ()
     if (path := next((path for path, names in changes if names), None)) is not None:
         raise ExportError(
-            f"{function}: it sets attributes or items of {path_text(path)}; of what a module's functions are given "
-            "they write into arrays alone.",
+            f"{function}: it sets attributes or items of {path_text(path)}; functions of a module write into the "
+            "arrays that they are given, and set nothing else.",
             "Return the values, and set them at the caller, or write into its arrays (self.u[:] = …).",
         )
     results = traced.results if type(traced.results) is tuple else (traced.results,)

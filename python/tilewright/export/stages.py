@@ -10,7 +10,8 @@ from typing import Any
 
 from ..effects import names_of_effects
 from ..errors import ExportError
-from ..symbolic.stages import IN_C, Stage, imported
+from ..stage_shares import shown
+from ..symbolic.stages import IN_C, Stage, found_by_name
 
 FILE = "_stages.py"
 _OF_THE_CALLER = "tilewright.lent.current"  # see interpret/staged_draws.py
@@ -45,22 +46,15 @@ def check_stages(function: str, stages: Mapping[str, Stage], *, on_device: bool)
             )
         if on_device and stage.name:
             raise ExportError(
-                f"{function}: its stage {text} is computed by NumPy, on the host, and the module is to have code for CUDA "
+                f"{function}: its stage {shown(text)} is computed by NumPy, on the host, and the module is to have code for CUDA "
                 "devices.",
                 "Export it with --target host, or leave the call out of the function.",
             )
-        if stage.name and not _is_found(stage):
+        if stage.name and found_by_name(stage.name) != stage.callee:
             raise ExportError(
-                f"{function}: its stage {text} is computed by a function that no module finds under the name {stage.name}.",
+                f"{function}: its stage {shown(text)} is computed by a function that no module finds under the name {stage.name}.",
                 "Define it at the top of a module that can be imported, or leave the call out of the function.",
             )
-
-
-def _is_found(stage: Stage) -> bool:
-    try:
-        return bool(imported(stage.name) == stage.callee)
-    except (ImportError, AttributeError):
-        return False
 
 
 def write_stages(folder: Path, function: str, stages: Mapping[str, Stage]) -> None:
@@ -85,7 +79,7 @@ def _import_lines(function: str, text: str, stage: Stage, local: str) -> list[st
     package = module.partition(".")[0]
     version = getattr(sys.modules.get(package), "__version__", "")
     had = f" ({version} had it)" if version else ""
-    needs = f"{function}: its stage {text} needs {name}, which cannot be imported: "
+    needs = f"{function}: its stage {shown(text)} needs {name}, which cannot be imported: "
     return [
         "try:",
         f"    from {module} import {first} as {local}",
@@ -111,7 +105,7 @@ def module_of(name: str) -> tuple[str, list[str]]:
 
 def packages_of(stages: Iterable[Stage]) -> list[str]:
     """What is imported beside NumPy."""
-    return sorted({stage.name.partition(".")[0] for stage in stages if stage.name} - {"numpy"})
+    return sorted({stage.name.partition(".")[0] for stage in stages if stage.name} - {"numpy", "builtins"})
 
 
 def evidence_of(stages: Mapping[str, Stage]) -> list[dict[str, Any]]:
@@ -126,8 +120,3 @@ def evidence_of(stages: Mapping[str, Stage]) -> list[dict[str, Any]]:
 def calls_of(stages: Mapping[str, Stage]) -> list[str]:
     """The stages that call something, as people read them."""
     return [shown(text) for text, stage in stages.items() if stage.name]
-
-
-def shown(text: str) -> str:
-    """Without what its result is held under."""
-    return text.partition(" as r")[0]

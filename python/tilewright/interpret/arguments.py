@@ -1,8 +1,8 @@
 """What a call finds outside of itself, made symbolic: arrays, run-time scalars, guarded constants, hidden arrays.
 
-Every value that reaches the trace from outside goes through `Inputs.make`, whose table `_KINDS` says for each kind of value
-what is an input, read at each call, and what is guarded (guards.py). What is in no row of it is an object: its class is
-guarded, and nothing but its attributes and methods is followed.
+Every value that reaches the trace from outside goes through `Inputs.make`. The table `KINDS` (kinds_of_inputs.py) says for
+each kind of value what is an input, read at each call, and what is guarded (guards.py). What is in no row of it is an object:
+its class is guarded, and nothing but its attributes and methods is followed.
 """
 
 from __future__ import annotations
@@ -10,9 +10,7 @@ from __future__ import annotations
 import builtins
 import collections
 import copy
-import enum
 import functools
-import inspect
 import sys
 import types
 from collections.abc import Callable
@@ -21,54 +19,41 @@ from typing import Any
 import numpy as np
 
 from .. import _face
-from ..devices import UnknownDtype, is_placed, stand_in
+from ..devices import UnknownDtype, stand_in
 from ..errors import TraceError
 from ..guards import (
-    GETTERS,
     Path,
     PythonGuard,
     Same,
     exact,
     keeps_data,
     path_text,
-    root_text,
 )
 from ..kinds_of_values import is_of_numbers
 from ..lent import can_be_handed
-from ..ops.grids import is_builder
 from ..own_attributes import attributes_of, hold
 from ..symbolic.argument import Argument, is_passed
-from ..symbolic.arrays import Storage, SymArray
-from ..symbolic.graph import Value
-from ..symbolic.number import Symbolic
+from ..symbolic.arrays import SymArray
 from ..symbolic.run_numbers import RunScalar
 from ..symbolic.scalars import SymInt, SymScalar
 from ..symbolic.sizes import Size
 from ..symbolic.stages import ON_DEVICE, HandedAsList
+from ..symbolic.storage import Storage
 from ..symbolic.symbols import free_name
 from ..symbolic.tracer import Tracer
 from .generators import SymGenerator
 from .grown_lists import GrownList
+from .kinds_of_inputs import KINDS, NUMBERS, is_enum
 from .loaded import PATH as PATH_OF_MODULES
 from .loaded import LoadedModules
-from .pure import has_own_operators, is_generic_by_itself, is_named_tuple
+from .program_arguments import add_argument, program_name, refuse_array
+from .pure import has_own_operators, is_generic_by_itself
 from .set_objects import StandIn, can_be_stood_for, contents_of, stand_in_of
 from .staged_draws import StagedGenerator, of_the_caller
 from .vectorized import ATTRIBUTES, vectorized
 
 _INT64 = np.iinfo(np.int64)
 MAX_NESTING = 8  # of containers in which objects and other containers are looked for
-_NUMBERS = (bool, int, float)
-_IMMUTABLE = (
-    str, bytes, complex, type(None), type(Ellipsis), type(NotImplemented), slice, range, frozenset,
-)  # fmt: skip
-_TABLES = (dict, collections.OrderedDict, collections.Counter, collections.defaultdict)
-# Functions that are not Python's own code: there is one of each, however it is reached.
-_SINGLE = (
-    types.ModuleType, np.ufunc, type(np.sum), types.MethodDescriptorType, types.WrapperDescriptorType,
-    types.ClassMethodDescriptorType, types.GetSetDescriptorType, types.MemberDescriptorType, _face.Dispatcher,
-    type(np._NoValue),
-)  # fmt: skip
 # Types of what is no object and holds none.
 _WITHOUT_OBJECTS = frozenset([int, float, bool, complex, str, bytes, type(None)])
 # What a member of an enumeration is for good; others of its attributes may be assigned.
@@ -77,98 +62,11 @@ _OF_MEMBERS = frozenset(["name", "value", "_name_", "_value_"])
 CONSTANT_MODULES = frozenset(["numpy", "math", "cmath", "builtins", "sys"])
 
 
-def _name_of(value: Any) -> str:
-    if isinstance(value, types.FunctionType):
-        return "function"
-    return value.__name__ if isinstance(value, type) else type(value).__name__
-
-
-def _program_name(tracer: Tracer, path: Path) -> str:
-    kind, key = path[0]
-    root = str(key[1]) if kind == "module" else _name_of(key.value) if kind == "object" else root_text(path)
-    # No text of an object: it may have an address in it.
-    steps = [(kind, str(key) if isinstance(key, (str, *_NUMBERS)) else _name_of(key)) for kind, key in path[1:]]
-    while any(kind == "cell" for kind, _ in steps):  # a closure's variable is named without it
-        (_, root), *steps = steps
-    words = [root, *(key for _, key in steps)]
-    base = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in "_".join(words))
-    if not base or base[0].isdigit():
-        base = f"a{base}"
-    taken, count = tracer.cache.get("names of arguments", ({}, 0))  # and how many arguments those are of
-    taken.update((argument.name, None) for argument in tracer.arguments[count:])
-    tracer.cache["names of arguments"] = taken, len(tracer.arguments)
-    code = tracer.cache["function"].__code__
-    own = () if kind == "parameter" else code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + 2]
-    return free_name(base, collections.ChainMap(taken, dict.fromkeys(own)))
-
-
-def _is_enum(value: Any) -> bool:
-    return isinstance(value, enum.Enum) and not has_own_operators(type(value))
-
-
-def _is_partial(value: Any) -> bool:
-    """Whether calling it is what functools.partial does."""
-    return isinstance(value, functools.partial) and type(value).__call__ is functools.partial.__call__
-
-
 def _is_users(value: Any) -> bool:
     """Whether it is a class or a function of the user's, or an object of such a class."""
     kind = value if isinstance(value, (type, types.FunctionType)) else type(value)
     top = (kind.__module__ or "").split(".")[0]
     return top not in ("numpy", "tilewright") and top not in sys.stdlib_module_names
-
-
-def _is_single(value: Any) -> bool:
-    """Whether its identity says all: a module, a function of C, a class, a jit function."""
-    if isinstance(value, types.BuiltinFunctionType):
-        owner = value.__self__
-        return owner is None or isinstance(owner, (types.ModuleType, type))
-    return isinstance(value, (*_SINGLE, type))
-
-
-def _is_other_function(value: Any) -> bool:
-    """Whether it is called by code that is not Python's: of an extension, say."""
-    return callable(value) and not isinstance(type(value).__call__, types.FunctionType)
-
-
-def _exactly(*kinds: type) -> Callable[[Any], bool]:
-    return lambda value: type(value) in kinds
-
-
-def _of(*kinds: type) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, kinds)
-
-
-# Kind of value, how it is told, the method of Inputs that takes it in. The first row that fits serves.
-_KINDS: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
-    ("a traced value", _of(Symbolic, SymGenerator, StagedGenerator), "_itself"),
-    ("a random generator", _of(np.random.Generator), "_generator"),  # PCG64: its state is an input
-    ("an array", _of(np.ndarray), "_array"),  # an input
-    ("an array on a device", is_placed, "_placed_array"),  # an input
-    ("a member of an enumeration", _is_enum, "_member"),  # its identity
-    ("a record", _of(np.void), "_object"),  # it may be part of an array, and change
-    ("a NumPy number", _of(np.generic), "_numpy_scalar"),  # an input; what no scalar of a program is: its value
-    ("a number", _exactly(*_NUMBERS), "_number"),  # an input
-    ("a constant", lambda value: type(value) in _IMMUTABLE or isinstance(value, np.dtype), "_constant"),  # its value
-    ("a getter", _exactly(*GETTERS), "_getter"),  # what it takes, where that are no objects
-    ("a module, a class or a function of C", _is_single, "_single"),  # its identity
-    ("a function", _exactly(types.FunctionType), "_function"),  # its code; what that reads as it is read
-    ("a bound method", _of(types.MethodType), "_method"),  # function and self
-    ("a method of C", _of(types.BuiltinMethodType, types.MethodWrapperType), "_method_of_c"),  # its name and self
-    ("a static method", _exactly(staticmethod), "_static_method"),  # its function
-    ("a partial function", _is_partial, "_partial"),  # function, arguments and keywords
-    ("a function of numbers under np.vectorize", _exactly(np.vectorize), "_vectorized"),  # its function and options
-    ("a function behind lru_cache", _exactly(functools._lru_cache_wrapper), "_single"),  # what it gives is an input
-    ("a signature", _of(inspect.Signature, inspect.Parameter), "_single"),  # its identity
-    ("a named tuple", lambda value: is_named_tuple(type(value)), "_items"),  # class and length, and each item
-    ("a list or a tuple", _exactly(list, tuple), "_items"),  # length, and each item
-    ("a deque", _exactly(collections.deque), "_items"),  # length, and each item
-    ("a dict", _exactly(*_TABLES), "_table"),  # keys, and each value
-    ("a set", _exactly(set), "_set"),  # what is in it, in its order
-    ("another function", _is_other_function, "_single"),  # its identity
-    ("NumPy's builder of arrays, as np.r_", is_builder, "_single"),  # its identity
-    ("an object", lambda _: True, "_object"),  # its class, and what is read of it
-)
 
 
 class Inputs:
@@ -186,9 +84,8 @@ class Inputs:
         self.with_globals: dict[int, types.FunctionType] = {}
         self.calls: dict[Any, Any] = {}  # of functions behind lru_cache
         self.copies: dict[types.FunctionType, types.FunctionType] = {}  # of functions without source
-        self.held: list[
-            tuple[Any, Any, Path]
-        ] = []  # lists and dicts of the caller, what stands for each, and where it is
+        # Lists and dicts of the caller, what stands for each, and where it is.
+        self.held: list[tuple[Any, Any, Path]] = []
         self.captured: list[tuple[np.ndarray[Any, Any], bytes]] = []  # arrays of plain values, and what was in them
         self.lent: list[tuple[str, Any, list[Any]]] = []  # containers that these have: name, itself, what was in it
         # What reads a list of numbers as arrays, if it can; the interpreter says so.
@@ -214,7 +111,7 @@ class Inputs:
         path = (("module", (module, name)),)
         if value is sys.modules:
             return LoadedModules(self.loaded_module)
-        if type(value) in _NUMBERS and module.__name__.split(".")[0] in CONSTANT_MODULES:
+        if type(value) in NUMBERS and module.__name__.split(".")[0] in CONSTANT_MODULES:
             self._guard(path, "equal", value)
             return value
         self.tracer.reads_outside((id(vars(module)), name), (vars(module), name))
@@ -353,7 +250,7 @@ class Inputs:
         path = self.path_of(owner)
         if path is None:
             return value
-        if _is_enum(owner) and (name in _OF_MEMBERS or name not in vars(owner)):
+        if is_enum(owner) and (name in _OF_MEMBERS or name not in vars(owner)):
             return value  # the member is guarded
         return self.make(value, (*path, ("attribute", name)), is_parameter=False)
 
@@ -363,7 +260,7 @@ class Inputs:
         if isinstance(held, tuple):
             self._guard(path, "length", (tuple, len(held)))
         value, path = held[key], (*path, ("item", key))
-        if type(value) in _NUMBERS:
+        if type(value) in NUMBERS:
             self._guard(path, "equal", value)
             return value
         return self.outside(path, value)
@@ -389,7 +286,7 @@ class Inputs:
     def make(self, value: Any, path: Path, is_parameter: bool) -> Any:
         if path in self.by_path:
             return self.by_path[path]
-        method = next(method for _, fits, method in _KINDS if fits(value))
+        method = next(method for _, fits, method in KINDS if fits(value))
         made = getattr(self, method)(value, path, is_parameter)
         self.by_path[path] = made
         return made
@@ -635,7 +532,7 @@ class Inputs:
             self.know(value)
         self._guard(path, "equal", value, reason)
         self.tracer.arguments.append(
-            Argument(_program_name(self.tracer, path), "constant", path, value=value, reason=reason)
+            Argument(program_name(self.tracer, path), "constant", path, value=value, reason=reason)
         )
         return value
 
@@ -653,7 +550,7 @@ class Inputs:
             return handed
         refuse_array(tracer, value, name or path_text(path))
         argument = Argument(
-            name or _program_name(tracer, path),
+            name or program_name(tracer, path),
             "array" if is_parameter else "hidden",
             path,
             str(value.dtype),
@@ -669,7 +566,7 @@ class Inputs:
                 tracer.substitutions[f"{argument.name}.{axis}"] = Size.constant(extent)
                 symbol = Size.constant(extent)
             shape.append(symbol)
-        made = _add_argument(tracer, argument, "argument", value.dtype, shape)
+        made = add_argument(tracer, argument, "argument", value.dtype, shape)
         c_order = path[0][0] == "constant" and bool(value.flags.c_contiguous)
         if argument.name in tracer.layouts and path[0][0] != "constant":
             c_order = bool(value.flags.c_contiguous)
@@ -743,7 +640,7 @@ class Inputs:
 
     def drawing(self, value: np.random.Generator, path: Path, lives_on: Path | None) -> SymGenerator | StagedGenerator:
         """A generator on PCG64, as its state at the start of the call; `lives_on`: where the caller has it."""
-        base = _program_name(self.tracer, path) if lives_on is not None else "generator"
+        base = program_name(self.tracer, path) if lives_on is not None else "generator"
         taken = {argument.name for argument in self.tracer.arguments}
         taken.update(self.tracer.cache["function"].__code__.co_varnames)
         name = free_name(f"{base}_state", taken)
@@ -759,8 +656,8 @@ class Inputs:
         if kind not in "biuf" or value.dtype in (np.uint64, np.longdouble):
             return self._constant(value, path, is_parameter, "of its dtype")
         carried = {"b": np.bool_, "i": np.int64, "u": np.int64, "f": np.float64}[kind]
-        argument = Argument(_program_name(tracer, path), "scalar", path, str(value.dtype), value=value)
-        made = _add_argument(tracer, argument, "scalar", np.dtype(carried), ())
+        argument = Argument(program_name(tracer, path), "scalar", path, str(value.dtype), value=value)
+        made = add_argument(tracer, argument, "scalar", np.dtype(carried), ())
         if value.dtype != carried:
             with tracer.before_all_regions():  # where it is used again, the loop that read it first may have ended
                 made = tracer.add("cast", (made,), {}, value.dtype, ())
@@ -771,8 +668,8 @@ class Inputs:
         if type(value) is int and not _INT64.min <= value <= _INT64.max:
             return self._constant(value, path, is_parameter, "it does not fit 64 bits")
         dtype = np.dtype(np.int64 if type(value) is int else type(value))
-        argument = Argument(_program_name(tracer, path), "scalar", path, str(dtype), weak=True, value=value)
-        made = _add_argument(tracer, argument, "scalar", dtype, ())
+        argument = Argument(program_name(tracer, path), "scalar", path, str(dtype), weak=True, value=value)
+        made = add_argument(tracer, argument, "scalar", dtype, ())
         if not is_parameter:
             tracer.outer.add(argument.name)
             if path_text(path) not in tracer.cache["changing"]:
@@ -785,30 +682,3 @@ class Inputs:
         if changes and type(value) is float and tracer.checked is not None and not is_pinned:
             return RunScalar(tracer, made, float)  # what it decides, data decide
         return SymScalar(tracer, made, value, frozenset({argument.name}))
-
-
-def _add_argument(
-    tracer: Tracer, argument: Argument, operation: str, dtype: np.dtype[Any], shape: list[Size] | tuple[()]
-) -> Value:
-    """An argument of the program, and its value."""
-    tracer.arguments.append(argument)
-    argument.program_value = value = tracer.add(operation, (), {}, dtype, shape)
-    value.name = argument.name
-    return value
-
-
-def refuse_array(tracer: Tracer, value: np.ndarray[Any, Any], where: str) -> None:
-    """TraceError for the arrays that are not plain arrays of numbers."""
-    if type(value) is not np.ndarray and not isinstance(value, np.memmap):
-        raise tracer.error(
-            f"{where} is a {type(value).__module__}.{type(value).__qualname__}",
-            "its operations are not those of a plain array",
-            f"Pass np.asarray({where}).",
-        )
-    if not value.dtype.isnative:
-        raise tracer.error(
-            f"{where} is {value.dtype.str}[{', '.join(map(str, value.shape))}]",
-            "byte-swapped arrays are not compiled",
-            f'Pass {where}.astype({where}.dtype.newbyteorder("=")).',
-        )
-    tracer.refuse_dtype(value.dtype, f"{where} is {value.dtype}[{', '.join(map(str, value.shape))}]")

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 import numpy as np
 
 from ..ops import call_numpy
-from ..ops.elementwise import number_of_the_run
 from ..ops.held_by_stages import held_items
+from ..ops.python_numbers import number_of_the_run
 from ..symbolic.arrays import SymArray
 from ..symbolic.graph import INT64, Value
 from ..symbolic.run_numbers import RunComplex, RunScalar

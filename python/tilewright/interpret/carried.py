@@ -15,13 +15,14 @@ from typing import Any
 import numpy as np
 
 from ..own_attributes import attributes_of
-from ..symbolic.arrays import Storage, SymArray
+from ..symbolic.arrays import SymArray
 from ..symbolic.compressed import Compressed
 from ..symbolic.graph import Value
 from ..symbolic.number import Symbolic
 from ..symbolic.run_numbers import RunBool, RunComplex, RunScalar
 from ..symbolic.scalars import SymInt
 from ..symbolic.sizes import Size
+from ..symbolic.storage import Storage
 from ..symbolic.tracer import Tracer
 from .frame import Control, Frame, InArray, InterpretedFunction, Pending, Traversed
 

@@ -17,10 +17,11 @@ import numpy as np
 
 from ..ops.creation import sizes_of_shape
 from ..ops.operands import is_symbolic
-from ..symbolic.arrays import Storage, SymArray
+from ..symbolic.arrays import SymArray
 from ..symbolic.graph import FLOAT64, INT64, NEWAXIS, WHOLE, Block, Value
 from ..symbolic.run_numbers import RunScalar
 from ..symbolic.sizes import Size
+from ..symbolic.storage import Storage
 from .staged_draws import DrawsAreStages, GeneratorMethod
 
 if TYPE_CHECKING:

@@ -4,13 +4,11 @@ were seen to take long. What Python has to run is then a few lines, not all that
 from __future__ import annotations
 
 import ast
-import builtins
 import copy
-import inspect
 import sys
 import time
 import types
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -18,20 +16,20 @@ import numpy as np
 
 from ..described_results import is_part
 from ..effects import LONG_CALL_S, Settling
-from ..pure_functions import is_pure
 from ..signatures import parts_of
 from ..taken_ways import Site
 from .handed_values import NUMBERS, is_plain
 from .inner_loops import InnerLoop, LoopsByCells, cell_of, loops_of
-from .inner_objects import MadeBy, Method, MethodsByCells, is_users_class, may_be_run, methods_called
+from .inner_names import PREFIX, Renamed, called_in, has_levels, looked_up, text_of
+from .inner_objects import MadeBy, Method, MethodsByCells, methods_called
 from .inner_tries import Account, Turns, here
 from .outlined import has_private_names, in_closure
-from .pure import is_numpys, module_of
-from .source import site_of, source_of
+from .source import site_of
 
-_PREFIX = "__tilewright_inner_"
 # Calls that took so long altogether, and each of them so long, are worth a compilation.
 _WORTH_S, _CALL_S, _LOOP_S = 0.02, 2e-6, 2e-5
+_EARLY_WORTH_S = 0.004  # in the first runs, in which tries are free
+_LOOKED = 4  # of a function in one that may be compiled with it: calls that are looked at, each of which may be long
 _SEEN = 64  # calls after which a function whose calls are short is called as it is
 _MEASURED = 8  # one of so many calls behind those
 _NEVER = 256  # calls of a function that do not come to a place: Python does not look at it there any more
@@ -62,11 +60,25 @@ def run_by_python(function: Any) -> Callable[..., Any]:
     return inner if inner.calls_others else function
 
 
+def measured_inside(function: types.FunctionType) -> Callable[..., Any]:
+    """The function, for Python to run: what takes long in it is measured, and nothing is tried as yet."""
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        here.undecided += 1
+        try:
+            return run_by_python(function)(*args, **kwargs)
+        finally:
+            here.undecided -= 1
+
+    return run
+
+
 class RunByPython:
-    """A method, that Python runs: once a call takes long, what takes long in it is compiled by and by."""
+    """A method, that Python runs: where its calls are not all short, what takes long in them is compiled by and by."""
 
     def __init__(self, function: types.FunctionType) -> None:
         self.function = function
+        self._with_levels = run_by_python(function) if has_levels(function) else function
         self._seen, self._took_s = 0, 0.0
         self._run: Callable[..., Any] = self._measured
 
@@ -74,14 +86,14 @@ class RunByPython:
         return self._run(*args, **kwargs)
 
     def _measured(self, *args: Any, **kwargs: Any) -> Any:
-        begun = time.perf_counter()
+        begun, looked_s = time.perf_counter(), here.looked_s
         try:
-            return self.function(*args, **kwargs)
+            return self._with_levels(*args, **kwargs)
         finally:
             self._seen += 1
-            self._took_s += time.perf_counter() - begun
+            self._took_s += time.perf_counter() - begun - (here.looked_s - looked_s)
             if self._took_s > max(LONG_CALL_S, _DEEPER_S * self._seen):
-                self._settle(run_by_python(self.function))
+                self._settle(self._with_levels)
             elif self._seen >= _SHORT_CALLS:
                 self._settle(self.function)
 
@@ -105,6 +117,7 @@ class InnerCalls:
     def __init__(self, function: types.FunctionType) -> None:
         self.function = function
         self._inner: dict[str, _Inner | MadeBy] = {}
+        self._named: list[tuple[dict[str, Any], str, Any]] = []  # where those names are looked up, and what they are of
         self._methods: dict[str, Method] = {}
         self._loops: dict[Site, _InnerLoop] = {}
         self._left: set[Any] = set()  # loops, and names of methods, that are Python's alone
@@ -113,44 +126,61 @@ class InnerCalls:
         self._is_running = False
         self._runs, self._known_events = 0, -1
         self._account, self._turns = Account(), Turns()
-        node = getattr(function, "__tilewright_node__", None) or source_of(function)
-        if isinstance(node, ast.FunctionDef) and not has_private_names(function, node):
+        self._alone: dict[Site, InnerLoop | None] = {}
+        self._is_made = self._called_others = self._had_levels = False
+
+    def _make_once(self) -> None:
+        """It takes some milliseconds, and many that a trace thinks of are never called."""
+        if self._is_made:
+            return
+        node = text_of(self.function)
+        if isinstance(node, ast.FunctionDef) and not has_private_names(self.function, node):
             self._node = node
             with suppress(RecursionError):  # expressions that are nested too deep to be looked into
                 self._make()
+        self._is_made = True
 
     def _make(self) -> None:
+        begun = time.perf_counter()
         function, left = self.function, self._left
-        loops = {site_of(one.node): one for one in loops_of(function, self._node, left)}
-        self._loops = {site: self._loops.get(site) or _InnerLoop(function, one) for site, one in loops.items()}
+        loops = {site_of(one.node): one for one in loops_of(function, self._node, left, self._alone)}
+        self._loops = {site: self._loops.get(site) or _InnerLoop(one) for site, one in loops.items()}
         node: Any = LoopsByCells(loops).visit(copy.deepcopy(self._node))
-        called = {name: one for name, one in _called(function, node) if name not in left}
+        called = {name: one for name, one in called_in(function, node) if name not in left}
         methods = set(methods_called(function, node)) - left
-        made = {
-            name: self._class(name, one) if isinstance(one, type) else _Inner(function, name, one)
+        if not self._is_made:
+            self._had_levels = bool(loops or called)
+            self._called_others = self._had_levels or bool(methods)
+        inner = {
+            name: self._inner.get(name) or (MadeBy(one, RunByPython) if isinstance(one, type) else _inner_of(one))
             for name, one in called.items()
         }
-        self._inner = {name: self._inner.get(name) or one for name, one in made.items()}
+        self._inner = {
+            name: one for name, one in inner.items() if one.runs
+        }  # others may have found out that it is Python's
+        own = function.__code__.co_freevars
+        self._named = [({} if name in own else function.__globals__, name, called[name]) for name in self._inner]
         self._methods = {name: self._methods.get(name) or Method(name, RunByPython) for name in methods}
-        node = _Renamed(set(called)).visit(MethodsByCells(methods, _PREFIX).visit(node))
-        cells = {_PREFIX + one.name: one.cell for one in (*self._inner.values(), *self._methods.values())}
+        node = Renamed(set(self._inner)).visit(MethodsByCells(methods, PREFIX).visit(node))
+        cells = {PREFIX + name: one.cell for name, one in self._inner.items()}
+        cells |= {PREFIX + one.name: one.cell for one in self._methods.values()}
         cells |= {cell_of(site): one.cell for site, one in self._loops.items()}
         self._call = in_closure(node, function, cells, function.__qualname__) if cells else None
+        here.looked_s += time.perf_counter() - begun
 
     def leave_long_loops(self) -> None:
         """A trace of the function found too many operations: loops that call functions have them too, so the functions are
         tried by themselves."""
+        self._make_once()
         if self._call is None:
             return
-        long = {site for site, one in self._loops.items() if any(_called(self.function, one.loop.node))}
+        long = {site for site, one in self._loops.items() if any(called_in(self.function, one.loop.node))}
         if long - self._left:
             self._left |= long
             self._make()
 
-    def _class(self, name: str, kind: type) -> MadeBy:
-        return MadeBy(name, kind, lambda now: _looked_up(self.function, name) is now, RunByPython)
-
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        self._make_once()
         if self._call is None:
             return self.function(*args, **kwargs)
         if self._is_running:  # what recursion calls was looked at by the outermost call
@@ -160,8 +190,8 @@ class InnerCalls:
             self._known_events = Settling.events
             self._leave_what_is_pythons()
         is_as_it_was = self._made_of == parts_of(self.function)
-        for one in self._inner.values():
-            is_as_it_was = is_as_it_was and one.is_as_it_was()
+        for scope, name, one in self._named:
+            is_as_it_was = is_as_it_was and (scope.get(name) is one or looked_up(self.function, name) is one)
         # Statements as a function are handed the variables that are set; where loops are called, all have to be.
         may_lack = self._loops and is_part(self.function) and len(kwargs) < len(self.function.__kwdefaults__ or ())
         if self._call is None or not is_as_it_was or may_lack:
@@ -175,7 +205,9 @@ class InnerCalls:
     def _outermost(self, *args: Any, **kwargs: Any) -> Any:
         assert self._call is not None
         account = here.account = self._account
-        account.wake()
+        account.begin()
+        if account.is_early:
+            self.decide()
         is_plain = self._turns.is_plain(Settling.events)
         begun, tried_s = time.perf_counter(), account.tried_s
         try:
@@ -187,6 +219,13 @@ class InnerCalls:
             if self._turns.loses(is_plain, took_s):
                 self._call = None  # it is Python's
                 Settling.events += 1
+
+    def decide(self) -> None:
+        """What calls that were only measured have shown to take long is tried from now on."""
+        self._make_once()
+        for one in (*self._loops.values(), *self._inner.values()):
+            if isinstance(one, _Inner):
+                one.decide()
 
     def _leave_what_is_pythons(self) -> None:
         """Nothing stands between Python and what it runs itself."""
@@ -202,6 +241,7 @@ class InnerCalls:
     def may_gain(self, seen: set[int]) -> bool:
         """Whether something in it, or in what it calls, is compiled or may be. `seen`: by identity, those that are asked
         already: recursion leads back to them."""
+        self._make_once()
         if self._call is None or id(self) in seen:
             return False
         seen.add(id(self))
@@ -209,37 +249,58 @@ class InnerCalls:
             _may_gain(one, seen) for one in (*self._loops.values(), *self._methods.values(), *self._inner.values())
         )
 
+    def end_free_tries(self) -> None:
+        """What is in it was tried before, as parts of a plan."""
+        self._account.end_free_runs()
+
     @property
     def calls_others(self) -> bool:
+        self._make_once()
         return self._call is not None
 
     @property
+    def called_others(self) -> bool:
+        """Whether it did before what calls have shown: so a call is refused, or none is."""
+        self._make_once()
+        return self._called_others
+
+    @property
     def has_what_is_compiled(self) -> bool:
-        """Whether there are loops or functions of the user's in it; what methods are called a call shows."""
-        return bool(self._loops or self._inner)
+        """Whether there are loops or functions of the user's in it, as its text says; what methods are called a call shows."""
+        self._make_once()
+        return self._had_levels
 
 
 def _may_gain(called: _Inner | MadeBy | Method, seen: set[int]) -> bool:
     return any(run.may_gain(seen) if isinstance(run, InnerCalls) else True for run in called.runs)
 
 
-class _Inner:
-    """One that is called by a name of the module. Its cell holds what is called: first what measures it, then what measures
-    the compiled function, then the faster one."""
+def _inner_of(function: types.FunctionType) -> _Inner:
+    """One for all that call the function by a name: it is measured and tried once."""
+    known: _Inner = _kept(function, "__tilewright_inner__", _Inner)
+    return known
 
-    def __init__(self, home: types.FunctionType, name: str, function: types.FunctionType) -> None:
-        self.home, self.name, self.function = home, name, function
-        self.plain, self.compiled_calls, self.misses = _Calls(), _Calls(), _Calls()
+
+class _Inner:
+    """A function that others call. Its cell holds what is called: first what measures it, then what measures the compiled
+    function, then the faster one."""
+
+    def __init__(self, function: types.FunctionType) -> None:
+        self.function = function
+        self.plain, self.as_it_is, self.compiled_calls, self.misses = _Calls(), _Calls(), _Calls(), _Calls()
+        self._has_levels = has_levels(function)
         self.least_s = _CALL_S
         self.compiled: Any = None
-        self.is_given_up = self.is_left = False
+        self.is_given_up = self.is_left = self._is_running = False
         self.is_waiting = False  # for what a call shows that goes on
         self._unmeasured = 0  # calls before the next one that is measured
-        self._scope = {} if name in home.__code__.co_freevars else home.__globals__
-        self.cell = types.CellType(self._looked_at(self._measured(function, self._note_plain)))
+        self._looks = 0  # calls of which it was looked at what they are handed, and give
+        self.cell = types.CellType(self._looked_at(self._measured(self._undecided(), self._note_plain)))
 
-    def is_as_it_was(self) -> bool:
-        return self._scope.get(self.name) is self.function or _looked_up(self.home, self.name) is self.function
+    def _undecided(self) -> Callable[..., Any]:
+        """What runs it before it is known whether it is compiled: loops and functions in it, which are compiled where it is
+        not, are measured in the same calls."""
+        return measured_inside(self.function) if self._has_levels else self.function
 
     @property
     def was_called(self) -> bool:
@@ -254,21 +315,25 @@ class _Inner:
     def try_again(self) -> None:
         """A function that waited until runs had paid for another try."""
         if self.compiled is None and not self.is_given_up:
-            self.cell.cell_contents = self._looked_at(self._measured(self.function, self._note_plain))
+            self.cell.cell_contents = self._looked_at(self._measured(self._undecided(), self._note_plain))
 
     def _looked_at(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """The function, which stays as it is where a call shows that others may see what it is handed, or gives: compiled
         code works on memory of its own."""
 
         def call(*args: Any, **kwargs: Any) -> Any:
-            if self.plain.count >= _SEEN:
-                if self.cell.cell_contents is call:
-                    self.cell.cell_contents = function
+            if self._looks >= _SEEN and self.cell.cell_contents is call:
+                self.cell.cell_contents = function
+            if self._is_running or self._looks >= (_LOOKED if here.undecided else _SEEN):
                 return function(*args, **kwargs)
+            begun = time.perf_counter()
+            self._looks += 1
             # Numbers and texts have no memory of theirs, and small ones are shared by all of Python.
             given = [one for one in self._handed(args, kwargs) if not isinstance(one, NUMBERS)]
             before = list(map(sys.getrefcount, given))
+            here.looked_s += time.perf_counter() - begun
             result = function(*args, **kwargs)
+            begun = time.perf_counter()
             parts = range(len(result)) if type(result) is tuple else ()
             counts = [sys.getrefcount(result[k]) for k in parts if type(result[k]) is np.ndarray]
             counts += [sys.getrefcount(result)] if type(result) is np.ndarray else []
@@ -276,6 +341,7 @@ class _Inner:
             is_apart = is_apart and self._is_handed_alike(args, kwargs, given)
             if not is_apart or max(counts, default=0) > _ONE_OWNER or not _is_new(result, given):
                 self._leave_as_it_is()
+            here.looked_s += time.perf_counter() - begun
             return result
 
         return call
@@ -304,16 +370,19 @@ class _Inner:
         clock = time.perf_counter
 
         def call(*args: Any, **kwargs: Any) -> Any:
-            if self._unmeasured:
-                self._unmeasured -= 1
+            if self._unmeasured or self._is_running:
+                self._unmeasured -= not self._is_running
                 return function(*args, **kwargs)
-            account, events, begun = here.account, Settling.events, clock()
+            self._is_running = True
+            account, events, looked_s, begun = here.account, Settling.events, here.looked_s, clock()
             tried_s = account.tried_s if account is not None else 0.0
             try:
                 return function(*args, **kwargs)
             finally:
-                took_s, is_settling = clock() - begun, Settling.events != events
-                Settling.measured_s += took_s
+                self._is_running = False
+                took_s, is_settling = clock() - begun - (here.looked_s - looked_s), Settling.events != events
+                if account is None or account.is_early:  # later tries are rare
+                    Settling.measured_s += took_s
                 if account is not None and is_settling and self.compiled is not None:
                     account.tried_s = max(account.tried_s, tried_s + took_s)  # what it calls has counted its own
                 was = self.cell.cell_contents
@@ -326,22 +395,45 @@ class _Inner:
         is_often = self.plain.count >= _SEEN
         self.plain.add(took_s, _MEASURED if is_often else 1)
         self._unmeasured = _MEASURED - 1 if is_often else 0
-        if self.compiled is not None or (self.plain.count < _SEEN and self.plain.took_s <= _WORTH_S):
+        self.decide()
+
+    def decide(self) -> None:
+        """Whether its calls, as far as they were seen, are worth a compilation. What calls it may be compiled with it, as long
+        as that is undecided."""
+        if here.undecided or self.compiled is not None or self.is_given_up or not self.plain.count:
             return
-        if self.is_waiting and self.plain.count < _SEEN:
+        if self.cell.cell_contents is self.function:
+            return  # it waits for time to be tried
+        worth_s = _WORTH_S if here.account is None or not here.account.is_early else _EARLY_WORTH_S
+        if self.plain.count < _SEEN and (self.plain.took_s <= worth_s or self.is_waiting):
             return
         if self.plain.mean_s < (_DEEPER_S if self.is_left else self.least_s):
             self.cell.cell_contents, self.is_given_up = self.function, True
-        elif self.plain.took_s > _WORTH_S and here.account is not None and not here.account.may_try:
+        elif self.plain.took_s > worth_s and here.account is not None and not here.account.may_try:
             here.account.waiting.append(self)
             self.cell.cell_contents = self.function
-        elif self.plain.took_s > _WORTH_S:
+        elif self.plain.took_s > worth_s:
             self._unmeasured = 0
             self.compiled = None if self.is_left else self._compiled()
             if self.compiled is None:
                 self._give_up()
             else:
-                self.cell.cell_contents = self._measured(self.compiled, self._note_compiled)
+                self.cell.cell_contents = self._first_compiled
+
+    def _first_compiled(self, *args: Any, **kwargs: Any) -> Any:
+        """Where a trace refuses the call, what is in it is tried in this very call."""
+        if here.undecided:
+            return self.function(*args, **kwargs)
+        account, begun = here.account, time.perf_counter()
+        is_followed = self.compiled.is_followed(args, kwargs)
+        if account is not None:
+            account.tried_s += time.perf_counter() - begun
+        if is_followed:
+            self.cell.cell_contents = self._measured(self.compiled, self._note_compiled)
+        else:
+            self._give_up()
+        Settling.events += 1
+        return self.cell.cell_contents(*args, **kwargs)
 
     def _note_waiting(self, *_: Any) -> None:
         if not self.compiled.waits:
@@ -353,28 +445,44 @@ class _Inner:
             return
         (self.misses if is_settling else self.compiled_calls).add(took_s)
         calls = self.compiled_calls
-        if self.compiled.refusals or self.misses.count > _MOST_MISSES or self.misses.took_s > _MOST_MISSES_S:
+        is_numpys = self.compiled.numpy_calls >= max(_COMPARED, calls.count)
+        is_missed = self.misses.count > _MOST_MISSES or self.misses.took_s > _MOST_MISSES_S
+        if self.compiled.refusals or is_numpys or is_missed:
             self._give_up()
         elif calls.count >= _SEEN or (calls.count >= _COMPARED and calls.took_s > _WORTH_S):
-            if calls.mean_s < _FASTER * self.plain.mean_s:
-                self.cell.cell_contents = self.compiled
+            if self._has_levels:  # which were measured, too: how long is it as it is?
+                self.cell.cell_contents = self._measured(self.function, self._note_as_it_is)
             else:
-                self._give_up()
+                self._choose()
+
+    def _note_as_it_is(self, took_s: float, _: bool) -> None:
+        self.as_it_is.add(took_s)
+        if self.as_it_is.took_s > _WORTH_S / 4 or self.as_it_is.count >= _SEEN / 4:
+            self.plain = self.as_it_is
+            self._choose()
+
+    def _choose(self) -> None:
+        if self.compiled_calls.mean_s < _FASTER * self.plain.mean_s:
+            self.cell.cell_contents = self.compiled
+        else:
+            self._give_up()
 
     def _give_up(self) -> None:
         """It is Python's; what it calls may be compiled in its turn."""
         self.is_given_up = True
-        inner = inner_calls_of(self.function) if self.plain.mean_s > _DEEPER_S else None
-        self.cell.cell_contents = self.function if inner is None or not inner.calls_others else inner
+        run = run_by_python(self.function) if self.plain.mean_s > _DEEPER_S else self.function
+        if isinstance(run, InnerCalls):
+            run.decide()
+        self.cell.cell_contents = run
 
 
 class _InnerLoop(_Inner):
     """A loop, as a function of its own that nobody else calls."""
 
-    def __init__(self, home: types.FunctionType, loop: InnerLoop) -> None:
+    def __init__(self, loop: InnerLoop) -> None:
         self.loop = loop
         self.kinds: tuple[Any, ...] | None = None  # as its last call has them
-        super().__init__(home, loop.name, loop.function)
+        super().__init__(loop.function)
         self.least_s = _LOOP_S
 
     def _handed(self, args: Sequence[Any], _: Mapping[str, Any]) -> Sequence[Any]:
@@ -404,7 +512,7 @@ class _InnerLoop(_Inner):
         return False
 
     def _compiled(self) -> Any:
-        return None if self.kinds is None else self.loop.compiled(self.kinds, Settling.compiled_loop)
+        return None if self.kinds is None else self.loop.compiled(self.kinds, Settling.compiled)
 
 
 class _Calls:
@@ -439,80 +547,3 @@ def _is_new(result: Any, given: Sequence[Any]) -> bool:
         return isinstance(result, NUMBERS)
     is_own = result.base is None and not result.dtype.hasobject
     return is_own and not any(np.may_share_memory(result, one) for one in given if type(one) is np.ndarray)
-
-
-def _called(function: types.FunctionType, node: ast.AST) -> Iterator[tuple[str, Any]]:
-    """The functions and classes that it calls by names which are not its own variables."""
-    code = function.__code__
-    own = {*code.co_varnames, *code.co_cellvars}
-    set_there = {name for item in ast.walk(node) if isinstance(item, ast.Global | ast.Nonlocal) for name in item.names}
-    names = {item.func.id for item in ast.walk(node) if isinstance(item, ast.Call) and isinstance(item.func, ast.Name)}
-    bound = {item.id for item in ast.walk(node) if isinstance(item, ast.Name) and not isinstance(item.ctx, ast.Load)}
-    bound |= {item.arg for item in ast.walk(node) if isinstance(item, ast.arg)}
-    for name in sorted(names - own - set_there - bound):
-        found = _looked_up(function, name)
-        if not name.startswith("__tilewright") and (_can_be_compiled(found) or _makes_objects(found)):
-            yield name, found
-
-
-def _looked_up(function: types.FunctionType, name: str) -> Any:
-    if name in function.__code__.co_freevars:
-        cell = (function.__closure__ or ())[function.__code__.co_freevars.index(name)]
-        return cell.cell_contents if cell != types.CellType() else None
-    return function.__globals__.get(name, getattr(builtins, name, None))
-
-
-def _makes_objects(kind: Any) -> bool:
-    return is_users_class(kind) and may_be_run(vars(kind).get("__init__"))
-
-
-def _can_be_compiled(function: Any) -> bool:
-    if not isinstance(function, types.FunctionType) or is_numpys(function) or is_pure(function):
-        return False
-    if inspect.isgeneratorfunction(function) or inspect.iscoroutinefunction(function) or _changes_others(function):
-        return False
-    return module_of(function).split(".")[0] not in sys.stdlib_module_names
-
-
-def _changes_others(function: types.FunctionType) -> bool:
-    """Whether the text of a function says that it changes what is not its own: variables and items from outside of it."""
-    node, code = source_of(function), function.__code__
-    if not isinstance(node, ast.FunctionDef):
-        return True
-    own = {*code.co_varnames, *code.co_cellvars}
-
-    def is_outside(part: ast.AST) -> bool:
-        while isinstance(part, (ast.Attribute, ast.Subscript)):
-            part = part.value
-        return isinstance(part, ast.Name) and part.id not in own
-
-    for item in ast.walk(node):
-        if isinstance(item, (ast.Global, ast.Nonlocal)):
-            return True
-        if isinstance(item, (ast.Attribute, ast.Subscript)) and not isinstance(item.ctx, ast.Load) and is_outside(item):
-            return True
-        is_method = isinstance(item, ast.Call) and isinstance(item.func, ast.Attribute)
-        if is_method and item.func.attr in _CHANGING and is_outside(item.func.value):  # type: ignore[attr-defined]
-            return True
-    return False
-
-
-_CHANGING = frozenset(
-    [
-        "append", "extend", "insert", "pop", "remove", "clear", "add", "discard", "update", "setdefault", "popitem", "appendleft",
-        "sort", "reverse", "write", "fill", "put", "resize",
-    ]
-)  # fmt: skip
-
-
-class _Renamed(ast.NodeTransformer):
-    """`f(x)` as `__tilewright_inner_f(x)`."""
-
-    def __init__(self, names: set[str]) -> None:
-        self.names = names
-
-    def visit_Call(self, node: ast.Call) -> ast.AST:  # noqa: N802
-        self.generic_visit(node)
-        if isinstance(node.func, ast.Name) and node.func.id in self.names:
-            node.func = ast.copy_location(ast.Name(_PREFIX + node.func.id, ast.Load()), node.func)
-        return node

@@ -70,6 +70,17 @@ class CompiledLoop:
         waits: bool = self.jitted.waits
         return waits
 
+    @property
+    def numpy_calls(self) -> int:
+        calls: int = self.jitted.numpy_calls
+        return calls
+
+    def is_followed(self, args: tuple[Any, ...], _: Mapping[str, Any]) -> bool:
+        """Whether a trace does not refuse such a call."""
+        handed = self.loop.uses.handed(args)
+        followed: bool = handed is None or handed.kinds != self.kinds or self.jitted.is_followed(handed.values, {})
+        return followed
+
     def __call__(self, *args: Any) -> Any:
         handed = self.loop.uses.handed(args)
         if handed is None or handed.kinds != self.kinds or not all(map(is_plain, handed.values)):
@@ -114,9 +125,11 @@ def is_loop(function: types.FunctionType) -> bool:
     return getattr(function, _IS_LOOP, None) is function.__code__
 
 
-def loops_of(function: types.FunctionType, node: ast.FunctionDef, left: Collection[Site]) -> Iterator[InnerLoop]:
+def loops_of(
+    function: types.FunctionType, node: ast.FunctionDef, left: Collection[Site], made: dict[Site, InnerLoop | None]
+) -> Iterator[InnerLoop]:
     """Its outermost loops that can stand alone; of a function that is a loop itself, and of a loop that is `left` to Python,
-    those in that."""
+    those in that. `made`: those that were asked for before."""
     arguments = node.args
     given = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
     known = {one.arg for one in given if one is not None}
@@ -126,30 +139,32 @@ def loops_of(function: types.FunctionType, node: ast.FunctionDef, left: Collecti
         statements = loop.body if isinstance(loop, (ast.For, ast.While)) else ()
         known |= _targets(loop)
     if not names_variables(node):
-        yield from _loops_in(function, node, statements, known, left)
+        yield from _loops_in(function, node, statements, known, left, made)
 
 
-def _loops_in(
-    function: types.FunctionType,
-    node: ast.FunctionDef,
-    statements: Sequence[ast.stmt],
-    known: set[str],
-    left: Collection[Site],
-) -> Iterator[InnerLoop]:
+def _loops_in(  # noqa: PLR0917
+    function: types.FunctionType, node: ast.FunctionDef, statements: Sequence[ast.stmt], known: set[str],
+    left: Collection[Site], made: dict[Site, InnerLoop | None],
+) -> Iterator[InnerLoop]:  # fmt: skip
     """`known`: variables that are set for certain before the statements."""
     for one in statements:
         if isinstance(one, (ast.For, ast.While)):
-            found = None if site_of(one) in left else _alone(function, node, one, known)
-            if found is not None:
+            site = site_of(one)
+            if site not in left and site not in made:
+                made[site] = _alone(function, node, one, known)
+            if site not in left and (found := made[site]) is not None:
                 yield found
             else:
-                yield from _loops_in(function, node, one.body, known | _targets(one), left)
+                yield from _loops_in(function, node, one.body, known | _targets(one), left, made)
         elif isinstance(one, ast.If):
-            yield from _loops_in(function, node, one.body, set(known), left)
-            yield from _loops_in(function, node, one.orelse, set(known), left)
+            yield from _loops_in(function, node, one.body, set(known), left, made)
+            yield from _loops_in(function, node, one.orelse, set(known), left, made)
         elif isinstance(one, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return)):
             for part in _comprehensions_in(one):
-                if site_of(part) not in left and (found := _comprehension(function, part, known)) is not None:
+                site = site_of(part)
+                if site not in left and site not in made:
+                    made[site] = _comprehension(function, part, known)
+                if site not in left and (found := made[site]) is not None:
                     yield found
         read_first([one], known)  # none that others see behind an error: in a try, in a with
         known -= {item.name for item in ast.walk(one) if isinstance(item, ast.ExceptHandler) and item.name}

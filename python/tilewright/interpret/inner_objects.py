@@ -41,14 +41,11 @@ _OF_OTHERS = frozenset([*sys.stdlib_module_names, "numpy", "scipy", "tilewright"
 class MadeBy:
     """A class that is called by a name of the module: its `__init__` is run by what `run` makes of it."""
 
-    def __init__(self, name: str, kind: type, is_still: Callable[[Any], bool], run: Runs) -> None:
-        self.name, self.kind, self._is_still = name, kind, is_still
+    def __init__(self, kind: type, run: Runs) -> None:
+        self.kind = kind
         self.init = kind.__init__  # type: ignore[misc]
         self._run = run(self.init)
         self.cell = types.CellType(self._made)
-
-    def is_as_it_was(self) -> bool:
-        return self._is_still(self.kind)
 
     @property
     def runs(self) -> list[Any]:
@@ -76,10 +73,6 @@ class Method:
         self._attribute = name
         self._known: dict[type, tuple[Any, Run] | None] = {}
         self.cell = types.CellType(self._of)
-
-    @staticmethod
-    def is_as_it_was() -> bool:
-        return True  # it looks at each object
 
     @property
     def runs(self) -> list[Any]:

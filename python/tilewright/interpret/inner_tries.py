@@ -6,7 +6,9 @@ import statistics
 import threading
 from typing import Protocol
 
-_FREE_TRIES_S = 3.0
+_FREE_RUNS, _FREE_TRIES_S = 3, 3.0
+# Of a run behind those: what tries may take of its time, and what one takes at least.
+_SHARE, _TRY_S = 0.3, 0.5
 
 
 class Waits(Protocol):
@@ -16,22 +18,37 @@ class Waits(Protocol):
 
 
 class Account:
-    """What it took to try what might be faster, beside what Python took for the same function: tries are paid by runs, so
-    that a program takes at most twice what it would have taken without them, and some seconds more."""
+    """What it took to try what might be faster, beside what Python took for the same function: in the first runs tries are
+    free, up to some seconds; later ones are paid by runs, of whose time they may take a share."""
 
     def __init__(self) -> None:
+        self.runs = 0
         self.tried_s, self.ran_s = 0.0, 0.0
         self.waiting: list[Waits] = []
 
-    def wake(self) -> None:
+    def end_free_runs(self) -> None:
+        """All tries are paid from now on."""
+        self.runs = max(self.runs, _FREE_RUNS)
+
+    def begin(self) -> None:
+        """One more run."""
+        self.runs += 1
+        if self.runs == _FREE_RUNS + 1:
+            self.tried_s = self.ran_s = 0.0
         if self.waiting and self.may_try:
             waiting, self.waiting = self.waiting, []
             for one in waiting:
                 one.try_again()
 
     @property
+    def is_early(self) -> bool:
+        return self.runs <= _FREE_RUNS
+
+    @property
     def may_try(self) -> bool:
-        return self.tried_s <= _FREE_TRIES_S + self.ran_s
+        if self.is_early:
+            return self.tried_s <= _FREE_TRIES_S
+        return self.tried_s + _TRY_S <= _SHARE * self.ran_s
 
 
 class Turns:
@@ -82,6 +99,8 @@ class Turns:
 
 class _Here(threading.local):
     account: Account | None = None  # of the outermost function that Python runs
+    looked_s = 0.0  # that looking at what is called took so far, which is in no measurement of it
+    undecided = 0  # how many of those that run are only measured, and may be compiled with what they call
 
 
 here = _Here()

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..guards import Path, column_of
 from ..ops import call_numpy
-from ..ops.elementwise import number_of_the_run
+from ..ops.python_numbers import number_of_the_run
 from ..symbolic.arrays import SymArray
 from ..symbolic.located import LEAVE_IT_OUT
 from ..symbolic.stages import HandedAsList

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ..ops.as_loops import followed
-from ..ops.elementwise import number_of_the_run
 from ..ops.operands import operand_of
+from ..ops.python_numbers import number_of_the_run
 from ..ops.stages import materialized
 from ..symbolic.arrays import SymArray
 from ..symbolic.graph import BOOL, FLOAT64, INT64, Value

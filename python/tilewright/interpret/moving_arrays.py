@@ -11,10 +11,11 @@ from collections.abc import Container, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..ops.stages import materialized
-from ..symbolic.arrays import Storage, SymArray
+from ..symbolic.arrays import SymArray
 from ..symbolic.graph import Value
 from ..symbolic.scalars import SymInt
 from ..symbolic.sizes import Size
+from ..symbolic.storage import Storage
 from .carried import storages_of
 from .frame import Pending
 

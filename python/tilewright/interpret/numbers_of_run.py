@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from ..ops import apply_ufunc
-from ..ops.elementwise import number_of_the_run
 from ..ops.error_function import erf
 from ..ops.operands import to_value
+from ..ops.python_numbers import number_of_the_run
 from ..ops.stage_rows import Gives
 from ..ops.stages import add_stage
 from ..symbolic.arrays import SymArray

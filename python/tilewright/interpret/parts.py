@@ -158,8 +158,8 @@ class Parts(Part):
         own = [one for one in node.body if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))]
         is_all = statements[first] is own[0] and statements[last] is own[-1]
         tried = any(one[: len(way)] == way for one in self.tracer.as_stages)  # which was not enough
-        is_compiled = (known and not takes_all) or inner_calls_of(outline.call).has_what_is_compiled
-        if is_all and (goes_back or not is_compiled):
+        is_known = known and not takes_all
+        if is_all and (goes_back or not (is_known or inner_calls_of(outline.call).has_what_is_compiled)):
             return None  # nothing of the function would be compiled
         return _Closed(outline, is_whole=is_all and not (known or tried))
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from ..ops import call_numpy
-from ..ops.elementwise import number_of_the_run, to_value
+from ..ops.operands import to_value
+from ..ops.python_numbers import number_of_the_run
 from ..symbolic.arrays import SymArray, root_of
 from ..symbolic.graph import Value
 from ..symbolic.known import is_known

@@ -13,12 +13,13 @@ from ..errors import TraceError
 from ..operations import VIEWS
 from ..ops import call_numpy
 from ..outside_values import bytes_of
-from ..symbolic.arrays import Storage, SymArray
+from ..symbolic.arrays import SymArray
 from ..symbolic.graph import BOOL, COMPLEX128, FLOAT64, INT64, Value, may_be_handed_in
 from ..symbolic.located import LEAVE_IT_OUT, pushed
 from ..symbolic.number import LARGEST_INT, described
 from ..symbolic.run_numbers import RunBool, RunScalar
 from ..symbolic.scalars import SymInt, SymScalar
+from ..symbolic.storage import Storage
 from .carried import MISSING, Carried, Form, Memory, containers_of, find_sources, memory_of
 from .carried_attributes import LoopAttributes
 from .frame import Control, Frame, Pending

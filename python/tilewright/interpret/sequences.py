@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ..ops.elementwise import number_of_the_run
 from ..ops.operands import operand_of
+from ..ops.python_numbers import number_of_the_run
 from ..symbolic import trace_limits
 from ..symbolic.arrays import SymArray
 from ..symbolic.graph import INT64, Block

@@ -14,10 +14,11 @@ import numpy as np
 from ..errors import TraceError
 from ..ops.stage_rows import FromData, Gives
 from ..ops.stages import Order, add_stage, materialized
-from ..symbolic.arrays import Storage, SymArray
+from ..symbolic.arrays import SymArray
 from ..symbolic.compressed import Compressed
 from ..symbolic.graph import BOOL, INT64, Value
 from ..symbolic.stages import Raw
+from ..symbolic.storage import Storage
 from .frame import Pending
 
 if TYPE_CHECKING:

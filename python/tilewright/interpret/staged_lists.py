@@ -17,7 +17,7 @@ from ..ops.held_by_stages import of_its_kind
 from ..ops.operands import dtype_of
 from ..ops.stage_rows import FromData, Gives
 from ..ops.stages import Order, add_stage
-from ..symbolic.arrays import Storage, SymArray, was_written
+from ..symbolic.arrays import SymArray, was_written
 from ..symbolic.from_data import size_from_data
 from ..symbolic.graph import INT64, Value
 from ..symbolic.number import refuse_kinds
@@ -25,6 +25,7 @@ from ..symbolic.run_numbers import RunScalar
 from ..symbolic.scalars import SymInt, SymScalar
 from ..symbolic.sizes import Size
 from ..symbolic.stages import Raw, call_of
+from ..symbolic.storage import Storage
 from .array_lists import FormOfList
 from .sequences import Sequence as SequenceOfItems
 
@@ -58,18 +59,19 @@ class StagedList:
             expression, called, form = given
             self.forms.append(form)
             number = tracer.call(
-                call_of("list", list, [Raw(expression, expression)], {}, 1, self.held), [called], INT64, ()
+                call_of("builtins.list", list, [Raw(expression, expression)], {}, 1, self.held), [called], INT64, ()
             )
         elif part_of is None:
-            number = tracer.call(call_of("list", list, [], {}, 1, self.held), [tracer.constant(0)], INT64, ())
+            number = tracer.call(call_of("builtins.list", list, [], {}, 1, self.held), [tracer.constant(0)], INT64, ())
         else:
             whole, part = part_of
             whole.refuse_changed()
             self.forms, self.elements, self.inner = whole.forms, whole.elements, whole.inner
             of = f"held[{whole.held!r}].__getitem__"
             number = add_stage(
-                tracer, f"{whole.held}.__getitem__", list, [part], {}, (), Order(whole.order, of), self.held
-            )
+                tracer, "builtins.list.__getitem__", list.__getitem__, [part], {}, (),
+                Order(whole.order, of, shown=f"{whole.held}.__getitem__"), self.held,
+            )  # fmt: skip
         self.order: SymArray = SymArray.fresh(tracer, number, is_scalar=False)
         # What an element is a part of; that stays as it was, since nobody writes into elements.
         self.whole = (SymArray.fresh(tracer, number, is_scalar=False).storage, number)
@@ -153,8 +155,8 @@ class StagedList:
         self._stage("append", [Raw(f"held[{held!r}]", held)], ())
 
     def _stage(self, method: str, args: Sequence[Any], gives: Any) -> Any:
-        of = f"held[{self.held!r}].{method}"
-        return add_stage(self.tracer, f"{self.held}.{method}", list, list(args), {}, gives, Order(self.order, of))
+        order = Order(self.order, f"held[{self.held!r}].{method}", shown=f"{self.held}.{method}")
+        return add_stage(self.tracer, f"builtins.list.{method}", getattr(list, method), list(args), {}, gives, order)
 
     def _form_of(self, item: Any) -> Any:
         if type(item) in (tuple, list) and item:
@@ -275,7 +277,7 @@ class StagedList:
         """The number under which the list itself is held, to be returned."""
         self.refuse_changed()
         held = f"r{len(self.tracer.stages) + 1}"
-        stage = call_of("list", list, [Raw(f"held[{self.held!r}]", self.held)], {}, 1, held)
+        stage = call_of("builtins.list", list, [Raw(f"held[{self.held!r}]", self.held)], {}, 1, held)
         return self.tracer.call(stage, [self.order.read()], INT64, ())
 
 

@@ -111,7 +111,7 @@ class Part:
         return self.error(
             node,
             f"{what} in {ast.unparse(node)[:80]}",
-            "it is a fallback statement: it must happen at every call, and a compiled function would never do it",
+            "it may do more than compute: it must happen at every call, and a compiled function would never do it",
             "Move it to the caller, or leave it out of the compiled function.",
         )
 

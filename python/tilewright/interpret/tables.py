@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..ops import call_numpy
-from ..ops.elementwise import number_of_the_run, to_value
-from ..ops.operands import operand_of
+from ..ops.operands import operand_of, to_value
+from ..ops.python_numbers import number_of_the_run
 from ..symbolic.arrays import SymArray
 from ..symbolic.graph import BOOL, INT64, Value
 from ..symbolic.number import LARGEST_INT, Symbolic

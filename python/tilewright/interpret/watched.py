@@ -13,10 +13,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..callees import watching, watching_effects
+from ..described_results import is_part
 from ..effects import Made, Replay, is_asked, parts_of
 from ..held_elsewhere import only_new_garbage
 from ..pure_functions import is_decided_by_data, is_pure
 from ..taken_ways import Branch, Site, Way, watch_branches
+from .inner_calls import measured_inside
 from .outlined import RETURNED, Outline, outline_of, pick, replace_part
 from .pure import is_numpys, may_be_stage, module_of
 from .source import FUTURE, site_of, source_of
@@ -124,6 +126,11 @@ def _look_at(function: Any, way: Way, look: Look) -> Any:
     is_looked_at = is_pure(function) or is_decided_by_data(function)
     watched = watching(function, _watched(function, way, look), looks) if is_looked_at else None
     if is_asked(function, way):
+        outline = outline_of(look.around[-1], way[-1]) if is_part(function) else None
+        if outline is not None and not outline.records_warnings:
+            watched = measured_inside(
+                function
+            )  # Python runs it later on too: what takes long in it is measured meanwhile
         return watching_effects(function, watched or _watched(function, way, look), way, look.around, looks)
     # Of NumPy's, which are many, a few calls of each place.
     is_rare = looks.times < _TIMES or not _is_of_numpy(function)

@@ -25,6 +25,7 @@ from . import (  # noqa: F401  (each fills the registry)
     einsum,
     elementwise,
     flat_positions,
+    functions_of_elements,
     indexing,
     joined_blocks,
     joint_counts,
@@ -43,8 +44,9 @@ from . import (  # noqa: F401  (each fills the registry)
     trimmed,
 )
 from .creation import check_fit, scalar_constructor
-from .elementwise import apply_ufunc, python_scalar_cast
+from .elementwise import apply_ufunc
 from .operands import is_symbolic
+from .python_numbers import python_scalar_cast
 from .seen_stages import seen_stage
 from .stage_rows import ROWS, SOURCE_FIRST
 

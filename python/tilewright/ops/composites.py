@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ..symbolic.arrays import Storage, SymArray
+from ..symbolic.arrays import SymArray
 from ..symbolic.registry import rule
 from ..symbolic.scalars import SymInt, SymScalar
 from ..symbolic.sizes import Size
+from ..symbolic.storage import Storage
 from ..symbolic.tracer import Tracer
 from .elementwise import apply_ufunc, common_dtype, copied, store_exactly
 from .linalg import product

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..symbolic.arrays import Storage, SymArray, View
+from ..symbolic.arrays import SymArray
 from ..symbolic.fitting import fitting
 from ..symbolic.from_data import MOST_ELEMENTS, is_run_int, size_from_data, value_of_int
 from ..symbolic.graph import WHOLE, Slice, Value
@@ -19,6 +19,7 @@ from ..symbolic.number import described
 from ..symbolic.registry import provides, rule
 from ..symbolic.scalars import SymInt, SymScalar, int_of, size_of
 from ..symbolic.sizes import Size
+from ..symbolic.storage import Storage, View
 from ..symbolic.tracer import Tracer
 from .elementwise import apply_ufunc, common_dtype, copied, store_exactly
 from .operands import (

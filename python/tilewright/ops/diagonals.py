@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from ..structure import OF
-from ..symbolic.arrays import Shown, SymArray
+from ..symbolic.arrays import SymArray
 from ..symbolic.from_data import gather
 from ..symbolic.located import LEAVE_IT_OUT
 from ..symbolic.registry import rule
 from ..symbolic.scalars import SymInt, size_of
+from ..symbolic.storage import Shown
 from ..symbolic.tracer import Tracer
 from .as_loops import followed, inside
 from .creation import arange

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from ..structure import OF
-from ..symbolic.arrays import Shown, SymArray
+from ..symbolic.arrays import SymArray
 from ..symbolic.located import LEAVE_IT_OUT
 from ..symbolic.registry import rule
 from ..symbolic.scalars import size_of
+from ..symbolic.storage import Shown
 from ..symbolic.tracer import Tracer
 from .callees.einsum import gives_an_array, subscripts_of
 from .elementwise import common_dtype

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
-from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
 from ..errors import TraceError
 from ..operations import COMPARISONS, UFUNCS, with_trait
-from ..symbolic.arrays import Storage, SymArray
+from ..symbolic.arrays import SymArray
 from ..symbolic.compressed import Compressed
 from ..symbolic.graph import Value
-from ..symbolic.located import LEAVE_IT_OUT
-from ..symbolic.number import LARGEST_INT, Number, described, later_of, number_of_the_call, refuse_kinds
+from ..symbolic.number import Number, described, later_of, number_of_the_call, refuse_kinds
 from ..symbolic.operators import check_out
 from ..symbolic.refusals import OperandError
-from ..symbolic.registry import FUNCTIONS, OPERATIONS, PRODUCTS, provides, rule
-from ..symbolic.run_numbers import RunBool, RunScalar
+from ..symbolic.registry import FUNCTIONS, OPERATIONS, PRODUCTS, provides
+from ..symbolic.run_numbers import RunScalar
 from ..symbolic.scalars import SymInt, SymScalar
-from ..symbolic.sizes import Size
 from ..symbolic.tracer import Tracer
 from . import composed_ufuncs, under_masks
 from .operands import (
@@ -36,7 +32,6 @@ from .operands import (
     dtype_of,
     fits_into,
     full,
-    number_of_numpy,
     operand_of,
     resolve_ufunc,
     shape_of,
@@ -44,18 +39,15 @@ from .operands import (
     weak_type,
     within,
 )
+from .powers import power_or_root, special_power
 
 _ALWAYS_FOR_INTEGERS = {"isnan": False, "isinf": False, "isfinite": True}
-# The ufunc behind np.clip has no public name.
-_CLIP: np.ufunc = getattr(np, "_core").umath.clip  # noqa: B009
 _ALONG_ONE_AXIS = (np.vecdot,)  # generalized ufuncs that take axis=
 _ANGLES = {
     "degrees": (180.0, math.pi), "rad2deg": (180.0, math.pi), "radians": (math.pi, 180.0), "deg2rad": (math.pi, 180.0),
 }  # fmt: skip
 _IDENTITY_FOR_INTEGERS = with_trait("keeps_integers")
 _REAL_ALONE = with_trait("real_only")
-# Exponents that NumPy treats apart: kinds of dtypes, and what it computes.
-_POWERS = {2: ("biufc", "square"), 0.5: ("f", "sqrt"), -1: ("f", "reciprocal"), 1: ("fc", "positive")}
 
 
 def apply_ufunc(tracer: Tracer, ufunc: np.ufunc, inputs: Sequence[Any], out: Any = None, **others: Any) -> Any:
@@ -231,7 +223,7 @@ def _elementwise(
                      f"NumPy computes it in {result_dtype}, which is not compiled in this release")  # fmt: skip
     shape = broadcast_shapes(tracer, [shape_of(x) for x in operands])
     if name in ("power", "float_power"):
-        special = _power(tracer, operands, loop, shape)
+        special = special_power(tracer, operands, loop, shape)
         if special is not None:
             return SymArray.fresh(tracer, special)
     if name in COMPARISONS and loop[0] != loop[1]:
@@ -333,72 +325,6 @@ def clip_values(tracer: Tracer, values: list[Value], dtype: np.dtype[Any], shape
     return tracer.add("minimum", (highest, low), {}, dtype, shape, "clip")
 
 
-_MOST_BYTES_OF_ONE = 2  # of an unsigned base that is the same for all elements: each bit of the exponent is a square
-
-
-def _power(tracer: Tracer, operands: list[Any], loop: Sequence[np.dtype[Any]], shape: Sequence[Any]) -> Value | None:
-    """Exponents that NumPy treats apart, and integers, where a negative exponent is an error."""
-    base, exponent = operands
-    dtype = loop[0]
-    number = exponent.item() if isinstance(exponent, np.generic) else exponent
-    if dtype.kind == "i":
-        message = "Integers to negative integer powers are not allowed."
-        if isinstance(exponent, SymInt):
-            tracer.require(">=", exponent.size, 0, message, ValueError)
-        elif isinstance(number, int):
-            if number < 0:
-                raise ValueError(message)
-        elif dtype_of(exponent).kind in "bi":
-            raise tracer.error(f"np.power of {dtype} with an array of {dtype_of(exponent)} as exponent",
-                         "a negative exponent is an error that depends on the elements",
-                         "Use a scalar or an unsigned exponent, or floats.")  # fmt: skip
-    is_known = isinstance(number, (int, float)) and not isinstance(number, bool)
-    is_of_one = isinstance(base, SymArray) and _is_one_number(tracer, base)
-    if dtype.kind == "u" and dtype.itemsize > _MOST_BYTES_OF_ONE and is_of_one and not is_known:
-        raise tracer.error(
-            f"np.power of one number of {dtype}",
-            "the bounds of its squares, one for each bit of the exponent, take the compiler for ever",
-        )
-    if is_known:
-        value = to_value(tracer, base, dtype)
-        kinds, operation = _POWERS.get(number, ("", ""))
-        # np.power has a root for 0.5 in its loops, but for that of float16.
-        if dtype.kind in kinds and (operation != "sqrt" or dtype.itemsize > 2):
-            return tracer.add(operation, (value,), {}, dtype, shape, "power")
-        if dtype.kind == "f" and number == 0:
-            return full(tracer, 1, dtype, shape)
-    elif dtype.kind == "f" and dtype.itemsize > 2 and _is_one_number(tracer, exponent):
-        by = to_value(tracer, exponent, dtype)
-        return _power_or_root(tracer, to_value(tracer, base, dtype), by, by, shape)
-    if dtype.kind == "c" and not (isinstance(number, (int, float)) and abs(number) < 100 and number == int(number)):
-        raise tracer.error(
-            "np.power of complex numbers", "it has a kernel for whole exponents between -100 and 100 alone"
-        )
-    return None
-
-
-def _is_one_number(tracer: Tracer, exponent: Any) -> bool:
-    if isinstance(exponent, SymArray):
-        return all(tracer.resolve(size) == Size.constant(1) for size in exponent.sizes)
-    return isinstance(exponent, SymScalar)
-
-
-def _power_or_root(tracer: Tracer, base: Value, exponent: Value, given: Value, shape: Sequence[Any]) -> Value:
-    """The power by one number for all elements, which the call brings: NumPy takes the root if that (`given`) is 0.5, which
-    differs from the power for -0.0 and minus infinity."""
-    dtype = base.dtype
-
-    def add(operation: str, *values: Value, of: Sequence[Any] = base.shape, to: np.dtype[Any] = BOOL) -> Value:
-        return tracer.add(operation, values, {}, to, of)
-
-    low, zero = (tracer.constant(dtype.type(number), dtype) for number in (-np.inf, 0.0))
-    half = tracer.constant(given.dtype.type(0.5), given.dtype)
-    differs = add("logical_or", add("equal", base, low), add("equal", base, zero))
-    takes_root = add("logical_and", differs, add("equal", given, half, of=given.shape), of=shape)
-    power = tracer.add("power", (base, exponent), {}, dtype, shape, "power")
-    return add("where", takes_root, add("sqrt", base, to=dtype), power, of=shape, to=dtype)
-
-
 def _power_by_operator(tracer: Tracer, base: Any, exponent: Any) -> SymArray | None:
     """Where ** is not np.power: of arrays of float16 and complex numbers by Python's 0.5, of the latter by Python's -1 too, and
     of NumPy's numbers by any 0.5."""
@@ -415,7 +341,7 @@ def _power_by_operator(tracer: Tracer, base: Any, exponent: Any) -> SymArray | N
             return None
         if isinstance(exponent, SymScalar):
             value, given = base.read(), to_value(tracer, exponent)
-            power = _power_or_root(tracer, value, tracer.cast(given, base.dtype), given, value.shape)
+            power = power_or_root(tracer, value, tracer.cast(given, base.dtype), given, value.shape)
             return SymArray.fresh(tracer, power)
         return apply_ufunc(tracer, np.sqrt, [base]) if exponent == 0.5 else None  # type: ignore[no-any-return]
     if not isinstance(exponent, (float, np.floating)) or exponent != 0.5:
@@ -522,264 +448,12 @@ def apply_in_place(array: SymArray, ufunc: np.ufunc, other: Any) -> Any:
     return store_result(array.tracer, ufunc.__name__, result, array)
 
 
-@rule(np.where)
-def where(tracer: Tracer, condition: Any, *choices: Any) -> Any:
-    if not choices:
-        return FUNCTIONS[np.nonzero](tracer, condition)
-    if len(choices) != 2:
-        raise ValueError("either both or neither of x and y should be given")
-    test = operand_of(tracer, condition)
-    x, y = (operand_of(tracer, choice) for choice in choices)
-    dtype = common_dtype(x, y)
-    shape = broadcast_shapes(tracer, [shape_of(test), shape_of(x), shape_of(y)])
-    values = [to_value(tracer, test, BOOL), _converted(tracer, x, dtype), _converted(tracer, y, dtype)]
-    values = [within(tracer, value, shape) for value in values]
-    # np.where returns an array, 0-d too.
-    return SymArray.fresh(tracer, tracer.add("where", values, {}, dtype, shape), is_scalar=False)
-
-
-def _converted(tracer: Tracer, operand: Any, dtype: np.dtype[Any]) -> Value:
-    """The operand as np.where takes it: in some versions of NumPy a Python integer becomes an int64 first, and wraps."""
-    if dtype.kind in "iu" and weak_type(operand) is int and _where_wraps():
-        limits = np.iinfo(dtype)
-        fits = isinstance(operand, int) and limits.min <= operand <= limits.max
-        return to_value(tracer, operand, dtype) if fits else tracer.cast(to_value(tracer, operand), dtype)
-    return to_value(tracer, operand, dtype)
-
-
-@lru_cache(maxsize=1)
-def _where_wraps() -> bool:
-    try:
-        np.where(True, np.uint8(0), 256)
-    except OverflowError:
-        return False
-    return True
-
-
 def common_dtype(*operands: Any) -> np.dtype[Any]:
     """np.result_type with Python numbers weak; a weak number stands as 0, since its value decides nothing."""
     kinds = [weak_type(x) for x in operands]
     return np.result_type(*(kind(0) if kind else dtype_of(x) for x, kind in zip(operands, kinds, strict=True)))
 
 
-@rule(np.clip)
-def clip(
-    tracer: Tracer, a: Any, a_min: Any = NO_VALUE, a_max: Any = NO_VALUE, out: Any = None, *,
-    min: Any = NO_VALUE, max: Any = NO_VALUE, **others: Any,
-) -> Any:  # fmt: skip
-    low: Any
-    high: Any
-    if a_min is NO_VALUE and a_max is NO_VALUE:
-        low, high = (None if bound is NO_VALUE else bound for bound in (min, max))
-    elif a_min is NO_VALUE or a_max is NO_VALUE:
-        missing = "a_min" if a_min is NO_VALUE else "a_max"
-        raise TypeError(f"clip() missing 1 required positional argument: '{missing}'")
-    elif min is not NO_VALUE or max is not NO_VALUE:
-        raise ValueError("Passing `min` or `max` keyword argument when `a_min` and `a_max` are provided is forbidden.")
-    else:
-        low, high = a_min, a_max
-    array = number_of_numpy(tracer, operand_of(tracer, a))
-    if weak_type(array):  # becomes an array first, with a dtype that does not adapt to the bounds
-        array = SymArray.fresh(tracer, to_value(tracer, array))
-    dtype = dtype_of(array)
-    if dtype.kind in "iu":
-        limits = np.iinfo(dtype)
-        low = None if type(low) in (int, SymInt) and low <= int(limits.min) else low
-        # An int of the run has 64 bits: it is below the largest uint64.
-        comparable = type(high) is int or (type(high) is SymInt and dtype != np.uint64)
-        high = None if comparable and high >= int(limits.max) else high
-    by_one = np.minimum if low is None else np.maximum
-    bounds = [bound for bound in (low, high) if bound is not None]
-    with tracer.composite("clip"):
-        return apply_ufunc(tracer, (np.positive, by_one, _CLIP)[len(bounds)], (array, *bounds), out, **others)
-
-
-def _finite(tracer: Tracer, value: Value, nan: Any, posinf: Any, neginf: Any) -> Value:
-    """Real values with NaN and infinities replaced."""
-    dtype, limits = value.dtype, np.finfo(value.dtype)
-    inf = tracer.constant(math.inf, dtype)
-    minus_inf = tracer.constant(-math.inf, dtype)
-    replacements = [
-        (tracer.add("isnan", (value,), {}, BOOL, value.shape), nan),
-        (tracer.add("equal", (value, inf), {}, BOOL, value.shape), limits.max if posinf is None else posinf),
-        (tracer.add("equal", (value, minus_inf), {}, BOOL, value.shape), limits.min if neginf is None else neginf),
-    ]
-    result = value
-    for test, replacement in replacements:
-        operand = operand_of(tracer, replacement)
-        if weak_type(operand) is None and not np.can_cast(dtype_of(operand), dtype, "same_kind"):
-            raise TypeError(
-                f"Cannot cast scalar from {dtype_of(operand)!r} to {dtype!r} according to the rule 'same_kind'"
-            )
-        if not fits_into(tracer, shape_of(operand), value.shape):
-            raise ValueError("could not broadcast input array")
-        chosen = within(tracer, to_value(tracer, operand, dtype), value.shape)
-        result = tracer.add("where", (test, chosen, result), {}, dtype, value.shape, "nan_to_num")
-    return result
-
-
-@rule(np.nan_to_num)
-def nan_to_num(
-    tracer: Tracer, x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
-) -> Any:
-    array = operand_of(tracer, x)
-    dtype = dtype_of(array)
-    value = to_value(tracer, array)
-    if dtype.kind == "f":
-        value = _finite(tracer, value, nan, posinf, neginf)
-    elif dtype.kind == "c":
-        real = np.dtype(f"f{dtype.itemsize // 2}")
-        parts = [tracer.add(part, (value,), {}, real, value.shape) for part in ("real", "imag")]
-        parts = [_finite(tracer, part, nan, posinf, neginf) for part in parts]
-        value = tracer.add("complex", parts, {}, dtype, value.shape, "nan_to_num")
-    if not copy and isinstance(x, SymArray):
-        x.write(value)
-        return x
-    return SymArray(tracer, Storage(copied(tracer, value)), is_scalar=not value.shape)
-
-
 def copied(tracer: Tracer, value: Value) -> Value:
     """The value in new memory."""
     return tracer.add("cast", (value,), {}, value.dtype, value.shape, "copy")
-
-
-def _is_infinite(infinity: float, tracer: Tracer, x: Any, out: Any = None) -> Any:
-    number = number_of_numpy(tracer, x)
-    if (dtype := dtype_of(operand_of(tracer, number))).kind == "c":
-        raise TypeError(f"This operation is not supported for {dtype} values because it would be ambiguous.")
-    return apply_ufunc(tracer, np.equal, (number, infinity), out)
-
-
-rule(np.isposinf)(partial(_is_infinite, math.inf))
-rule(np.isneginf)(partial(_is_infinite, -math.inf))
-
-
-@rule(np.isclose)
-def isclose(tracer: Tracer, a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Any:
-    for tolerance in (rtol, atol):
-        if isinstance(tolerance, (int, float)) and not math.isfinite(tolerance):
-            raise tracer.error("np.isclose()", "NumPy warns of a tolerance that is not finite", LEAVE_IT_OUT)
-        elif (
-            isinstance(tolerance, (SymScalar, SymArray)) and not shape_of(tolerance) and dtype_of(tolerance).kind == "f"
-        ):
-            is_finite = apply_ufunc(tracer, np.isfinite, (tolerance,))
-            tracer.check(to_value(tracer, is_finite, BOOL), "a tolerance that is not finite")
-    with tracer.composite("isclose"):
-        # Python's integers become Python's floats, which leave the other side its dtype.
-        x, y = operand_of(tracer, a), operand_of(tracer, float(b) if isinstance(b, int) else b)
-        if weak_type(y) is int:
-            y = y * 1.0
-        elif weak_type(y) is None and dtype_of(y).kind != "f":
-            y = SymArray.fresh(tracer, to_value(tracer, y, np.result_type(dtype_of(y), 1.0)))
-        limit = atol + rtol * abs(y)
-        near = apply_ufunc(tracer, np.less_equal, (apply_ufunc(tracer, np.absolute, (x - y,)), limit))
-        result = (near & apply_ufunc(tracer, np.isfinite, (y,))) | apply_ufunc(tracer, np.equal, (x, y))
-        if equal_nan:
-            result = result | (apply_ufunc(tracer, np.isnan, (x,)) & apply_ufunc(tracer, np.isnan, (y,)))
-        return result
-
-
-def _part(name: str, tracer: Tracer, val: Any) -> Any:
-    """As NumPy has it: the attribute of what has one, else that of the array which it becomes."""
-    refuse_kinds(val, f".{name}")
-    if isinstance(val, (np.generic, bool, int, float, complex)):
-        return getattr(val, name)
-    if isinstance(val, np.ndarray) and not val.ndim:
-        number = operand_of(tracer, getattr(val, name))
-        return SymArray.fresh(tracer, to_value(tracer, number), is_scalar=False)
-    return getattr(operand_of(tracer, val), name)
-
-
-rule(np.real)(partial(_part, "real"))
-rule(np.imag)(partial(_part, "imag"))
-
-
-@rule(np.angle)
-def angle(tracer: Tracer, z: Any, deg: bool = False) -> Any:
-    array = number_of_numpy(tracer, operand_of(tracer, z))
-    with tracer.composite("angle"):
-        parts = (array.imag, array.real) if dtype_of(array).kind == "c" else (0, array)
-        result = apply_ufunc(tracer, np.arctan2, parts)
-        return result * (180 / math.pi) if deg else result
-
-
-def python_scalar_cast(tracer: Tracer, target: type, operand: Any) -> Any:
-    """float(x), int(x), bool(x) of numbers that are known at run time."""
-    if getattr(operand, "which", None) is not None:
-        operand = operand.of_one_kind()  # whichever it is, its value is that
-    if isinstance(operand, (SymArray, RunScalar)):
-        return number_of_the_run(tracer, target, operand)
-    if isinstance(operand, SymInt):
-        if target is int:
-            return operand
-        return operand.as_float() if target is float else bool(operand)
-    if isinstance(operand, SymScalar):
-        if target is float:
-            return operand if type(operand.hint) is float else float(operand.concrete())
-        return target(operand.concrete())
-    return target(operand)
-
-
-def _converts_one_element() -> bool:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            float(np.ones(1))  # type: ignore[arg-type]
-        except TypeError:
-            return False
-        return True
-
-
-# NumPy before 2.4 takes an array of one element for a number.
-ONE_ELEMENT_IS_A_NUMBER = _converts_one_element()
-
-
-def number_of_the_run(tracer: Tracer, target: type, operand: Any) -> Any:
-    """One element of an array, or a number of the run, as a Python number."""
-    value = to_value(tracer, operand)
-    if value.shape and target is not bool and not ONE_ELEMENT_IS_A_NUMBER:
-        raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
-    for extent in value.shape:
-        tracer.require("==", extent, 1, "only length-1 arrays can be converted to Python scalars", TypeError)
-    if value.shape:
-        value = SymArray.fresh(tracer, value)[(0,) * len(value.shape)].read()
-    kind = value.dtype.kind
-    if target is bool:
-        return RunBool(tracer, tracer.cast(value, BOOL))
-    if kind == "c" and isinstance(operand, SymArray) and not operand.kinds:
-        raise tracer.error(f"{target.__name__}() of a complex number of NumPy's", "NumPy warns that it drops its imaginary part",
-                           "Take .real.")  # fmt: skip
-    if kind == "c":
-        raise TypeError(f"{target.__name__}() argument must be a string or a real number, not 'complex'")
-    if target is float:
-        return RunScalar(tracer, tracer.cast(value, FLOAT64), float)
-    if isinstance(operand, RunScalar) and operand.is_int:
-        return operand
-    low, high = -LARGEST_INT, LARGEST_INT
-    if kind == "b":
-        low, high = 0, 1
-    elif kind in "iu" and value.dtype.itemsize < 8:
-        low, high = int(np.iinfo(value.dtype).min), int(np.iinfo(value.dtype).max)
-    else:
-        # NumPy's 64 bits are more than a carried int may have; a float that is no integer's is an error in Python.
-        message = "a Python int beyond 64 bits"
-        if value.dtype.itemsize > 2:
-            # Both ends, since the lowest int64 is its own absolute value.
-            tracer.check(tracer.truth("less_equal", value, LARGEST_INT), message)
-            if kind != "u":
-                tracer.check(tracer.truth("greater_equal", value, -LARGEST_INT), message)
-        else:
-            tracer.check(tracer.add("isfinite", (value,), {}, BOOL, ()), message)
-    return RunScalar(tracer, tracer.cast(value, INT64), int, low, high)
-
-
-@provides
-def item_of(array: SymArray) -> Any:
-    """array.item()"""
-    kinds = {"b": bool, "i": int, "u": int, "f": float}
-    if array.dtype.kind not in kinds:
-        raise array.tracer.error(".item() of a complex array", "Python's complex numbers are not followed",
-                                 "Use the array's element itself.")  # fmt: skip
-    for extent in array.sizes:
-        array.tracer.require("==", extent, 1, "can only convert an array of size 1 to a Python scalar", ValueError)
-    return number_of_the_run(array.tracer, kinds[array.dtype.kind], array[(0,) * array.ndim] if array.sizes else array)

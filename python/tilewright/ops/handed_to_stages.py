@@ -98,12 +98,12 @@ def with_fewer_operands(
         # The memory of an array may be another one's behind the stage: the list has copies.
         listed = [Operand(k, "numpy.array" if one.kind == "array" else one.kind) for k, one in enumerate(chunk)]
         held = f"r{len(tracer.stages) + 1}"
-        stage = call_of("list", list, [listed], {}, len(chunk), held)
+        stage = call_of("builtins.list", list, [listed], {}, len(chunk), held)
         fewer.append(tracer.call(stage, [operands[one.position] for one in chunk], INT64, ()))
         instead |= {one: Raw(f"held[{held!r}][{k}]", f"{held}[{k}]") for k, one in enumerate(chunk)}
     while len(fewer) > MOST_STAGE_OPERANDS // 2:  # what follows the lists may follow one stage behind them
         made, fewer = fewer[:MOST_STAGE_OPERANDS], fewer[MOST_STAGE_OPERANDS:]
-        behind = call_of("max", max, [Operand(k) for k in range(len(made))], {}, len(made))
+        behind = call_of("builtins.max", max, [Operand(k) for k in range(len(made))], {}, len(made))
         fewer.append(tracer.call(behind, made, INT64, ()))
     for one in _operands_in((given, named)):
         if one not in instead:

@@ -45,7 +45,7 @@ def held_items(tracer: Tracer, array: SymArray, *, as_python: bool, rows_are_lis
     items = Raw(f"held[{source!r}]", source)
     if rows_are_lists:
         items = Raw(f"map(list, {items.source})", f"map(list, {source})")
-    stage = call_of("list", list, [items], {}, 1, held)
+    stage = call_of("builtins.list", list, [items], {}, 1, held)
     return tracer.call(stage, [copy], INT64, ())
 
 

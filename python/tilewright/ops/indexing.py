@@ -8,7 +8,7 @@ import numpy as np
 
 from ..errors import TraceError
 from ..symbolic import from_data
-from ..symbolic.arrays import SymArray, View
+from ..symbolic.arrays import SymArray
 from ..symbolic.compressed import Compressed
 from ..symbolic.from_data import data_slice, is_run_int, position
 from ..symbolic.graph import NEWAXIS, WHOLE, Slice
@@ -18,9 +18,10 @@ from ..symbolic.refusals import OperandError
 from ..symbolic.registry import OPERATIONS, provides, rule
 from ..symbolic.scalars import SymInt, SymScalar, size_of
 from ..symbolic.sizes import Size
+from ..symbolic.storage import View
 from ..symbolic.tracer import Tracer
 from . import selections
-from .elementwise import ONE_ELEMENT_IS_A_NUMBER, apply_ufunc
+from .elementwise import apply_ufunc
 from .operands import (
     BOOL,
     broadcast,
@@ -32,6 +33,7 @@ from .operands import (
     shape_of,
     to_value,
 )
+from .python_numbers import ONE_ELEMENT_IS_A_NUMBER
 from .shapes import as_array, index_view, written_out
 from .stages import materialized, stage_of, write_by_stage
 

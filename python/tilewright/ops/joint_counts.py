@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ..symbolic.arrays import Storage, SymArray
+from ..symbolic.arrays import SymArray
 from ..symbolic.located import LEAVE_IT_OUT
 from ..symbolic.registry import rule
 from ..symbolic.scalars import SymInt, size_of
+from ..symbolic.storage import Storage
 from ..symbolic.tracer import Tracer
 from .as_loops import followed
 from .counts import (

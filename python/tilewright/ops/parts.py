@@ -9,11 +9,12 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from ..structure import OF
-from ..symbolic.arrays import Shown, SymArray
+from ..symbolic.arrays import SymArray
 from ..symbolic.from_data import gather
 from ..symbolic.graph import Slice
 from ..symbolic.registry import rule
 from ..symbolic.scalars import SymInt, int_of, size_of
+from ..symbolic.storage import Shown
 from ..symbolic.tracer import Tracer
 from .creation import arange
 from .shapes import as_array, flip, moveaxis, normalize_axis, swapaxes

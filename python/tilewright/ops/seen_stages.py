@@ -16,7 +16,7 @@ from ..described_results import Array, Held, Seen, helds_in, leaves_of, rebuilt
 from ..kinds_of_values import arrays_in, is_object, kind_of_object, kind_of_plain
 from ..pure_functions import PureFunction, is_decided_by_data
 from ..symbolic.argument import HeldElsewhere
-from ..symbolic.arrays import Storage, SymArray
+from ..symbolic.arrays import SymArray
 from ..symbolic.disjoint import are_disjoint
 from ..symbolic.graph import Value
 from ..symbolic.number import Symbolic, number_of_the_call, refuse_kinds
@@ -24,6 +24,7 @@ from ..symbolic.refusals import CalleeNotSeen, Unreached
 from ..symbolic.run_numbers import RunScalar
 from ..symbolic.scalars import SymInt, SymScalar
 from ..symbolic.stages import HandedAsList, HandedAsRange, NoTextError, Raw, Same, argument_text
+from ..symbolic.storage import Storage
 from ..symbolic.tracer import Tracer
 from ..taken_ways import Way
 from .elementwise import copied
@@ -62,7 +63,7 @@ def seen_stage(tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dict[
 
 def _not_called_yet(tracer: Tracer, name: str) -> CalleeNotSeen:
     return tracer.error_of(
-        CalleeNotSeen, f"{name}() was not called yet; what it gives is seen when it is", "Call the function once."
+        CalleeNotSeen, f"{name}() was not called yet; what it gives is seen when it is.", "Call the function once."
     )
 
 

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
-from ..symbolic.arrays import Storage, SymArray, View
+from ..symbolic.arrays import SymArray
 from ..symbolic.graph import NEWAXIS, WHOLE, Value
 from ..symbolic.number import described
 from ..symbolic.registry import provides, rule
 from ..symbolic.scalars import SymInt, int_of, size_of
 from ..symbolic.sizes import Size
+from ..symbolic.storage import Storage, View
 from ..symbolic.tracer import Tracer
 from .elementwise import copied
 from .operands import (

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..pure_functions import distribution_of
-from ..symbolic.arrays import Shown, SymArray, before_regions
+from ..symbolic.arrays import SymArray, before_regions
 from ..symbolic.compressed import Compressed
 from ..symbolic.from_data import size_from_data
 from ..symbolic.graph import INT64, Value
@@ -26,6 +26,7 @@ from ..symbolic.run_numbers import RunScalar
 from ..symbolic.scalars import SymInt, size_of
 from ..symbolic.sizes import Size
 from ..symbolic.stages import NoTextError, call_of, result_of
+from ..symbolic.storage import Shown
 from ..symbolic.trace_limits import MOST_STAGE_OPERANDS
 from ..symbolic.tracer import Tracer
 from .elementwise import store_exactly, store_result
@@ -174,6 +175,7 @@ class Order:
     before: SymArray
     of: str = ""  # the expression that gives the callee; "" for the callee itself
     behind: SymArray | None = None  # what no check may have failed before
+    shown: str = ""  # how people read the callee, where that is no name
 
 
 def add_stage(  # noqa: PLR0917
@@ -211,8 +213,9 @@ def add_stage(  # noqa: PLR0917
                 places.setdefault(extent, f"{path}.shape[{axis}]")
     is_held = bool(held)
     held = held or f"r{len(tracer.stages) + 1}"
+    shown = "" if order is None else order.shown
     number = next(iter(places.values()), "")
-    stage = call_of(name, function, given, named, len(operands), held, number, of=of)
+    stage = call_of(name, function, given, named, len(operands), held, number, of=of, shown=shown)
     opened = tracer.call(stage, operands, INT64, ())
     if order is not None:
         order.before.write(opened)

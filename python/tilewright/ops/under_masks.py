@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from ..errors import TraceError
-from ..symbolic.arrays import SymArray, View
+from ..symbolic.arrays import SymArray
 from ..symbolic.compressed import Compressed
 from ..symbolic.graph import NEWAXIS, WHOLE
 from ..symbolic.number import Symbolic
 from ..symbolic.refusals import OperandError
 from ..symbolic.registry import OPERATIONS
 from ..symbolic.sizes import Size
+from ..symbolic.storage import View
 from ..symbolic.tracer import Tracer
 from .operands import chosen, is_one, operand_of
 

@@ -101,7 +101,7 @@ def _choice(candidate: Candidate, call: RecordedCall, total_ns: int, traced: Any
 
 
 def _refuse(candidate: Candidate, why: str, refusals: list[str]) -> None:
-    candidate.fate = f"not tuned: {why}"
+    candidate.fate = f"not tuned: {why.removeprefix(f'{candidate.function.__name__}: ')}"
     refusals.append(f"{candidate.name}: {candidate.fate}")
 
 

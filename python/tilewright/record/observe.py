@@ -83,7 +83,7 @@ class Observer:
 
     def _look_through_closure(self, function: types.FunctionType) -> None:
         """Replace the functions that `function` has wrapped: a decorator's, whosever that is."""
-        if id(function) in self._looked_through:
+        if id(function) in self._looked_through or hasattr(function, "__tilewright_recorded__"):
             return
         self._looked_through[id(function)] = function
         for cell in function.__closure__ or ():

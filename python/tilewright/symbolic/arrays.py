@@ -6,200 +6,26 @@ view on it then sees.
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from ..guards import path_text
 from ..structure import OF
-from .argument import Argument
-from .graph import WHOLE, Block, NewAxis, Slice, Value, unchanged
+from .array_like import ArrayLike, calling, refusing
+from .graph import WHOLE, NewAxis, Slice, Value, unchanged
 from .known import known_value
 from .located import LEAVE_IT_OUT
-from .number import Symbolic
-from .operators import BINARY, COMPARE, COMPARE_UFUNC, UNARY, divmod_of
 from .refusals import WrittenSelection
 from .registry import OPERATIONS
 from .scalars import int_of
 from .sizes import Size
 from .stages import ON_DEVICE
+from .storage import PARTS, Shown, Storage, View, index_first, simplified
 from .trace_limits import MAX_UNROLLED_ITERATIONS
 from .tracer import Tracer
-
-PARTS = ("real", "imag")  # of complex numbers
-
-
-@dataclass(frozen=True)
-class Shown:
-    """What memory of its own stands for, where NumPy has a view: of which array, and Python's text that makes it of OF, with
-    {0}, {1} and so on for sizes."""
-
-    array: SymArray
-    block: Block  # in which it was taken
-    step: str
-    sizes: tuple[Size, ...] = ()
-
-
-@dataclass(eq=False)
-class Storage:
-    """One piece of memory: its present value, and whose it is."""
-
-    value: Value
-    argument: Argument | None = None
-    # C-contiguous for certain: then a reshape of it is a view for certain.
-    c_order: bool = False
-    version: int = 0
-    read_only: bool | None = False  # of an argument, in the recorded call; None where data decide
-    part_of: str = ""  # real or imag: NumPy has a view there, and this is none
-    shown: Shown | None = None  # that view, where it can be made
-    anew: Callable[[], Value] | None = None  # its value from what that array holds now
-    # What a loop or a branch on data chose among arrays that others see: those arrays, and their values then.
-    chosen_from: tuple[tuple[Storage, Value], ...] | None = None
-    # Of what a loop leaves: it may be memory that its variables had before it, as they swap it, or as data leave it.
-    may_stay: bool = False
-    # Of what a loop leaves: memory from before it that an iteration sets its variable to.
-    kept_from: tuple[Storage, ...] = ()
-    # Of what a branch chose: memory that it is where a truth of the run holds.
-    may_be: tuple[tuple[Storage, Value], ...] = ()
-    # What a mask picks out, made an array of its own: NumPy has one array, which that storage stands for under the mask.
-    elements_of: tuple[Storage, Value] | None = None
-    # By views of it that may be copies and were written: the memory that stands for what they show. Nobody reads this one then.
-    apart: list[tuple[View, Storage]] = field(default_factory=list)
-
-    @property
-    def is_c_contiguous(self) -> bool:
-        if self.part_of or self.chosen_from:
-            return False
-        # New memory has no gaps.
-        return self.c_order or (self.argument is None and len(self.value.shape) <= 1)
-
-
-@dataclass(frozen=True)
-class View:
-    """One step from a storage to what is seen of it."""
-
-    operation: str  # index, transpose, reshape, broadcast_to; of results also shown, for memory of its own
-    attributes: dict[str, Any] = field(hash=False)
-    shape: tuple[Size, ...]
-    # NumPy decides by the strides whether this is a view or a copy.
-    uncertain: bool = False
-    # It may be written, with NumPy's warning that it may not for long.
-    warns: bool = False
-
-    def apply(self, tracer: Tracer, value: Value) -> Value:
-        return tracer.add(self.operation, (value,), self.attributes, value.dtype, self.shape)
-
-
-def _parts_as_one(first: View, second: View) -> View | None:
-    """x[i][j] as x[i, j]: a write then takes no copy of the part in between; None for other views."""
-    if first.operation != "index" or second.operation != "index" or first.uncertain or second.uncertain:
-        return None
-    outer, inner = first.attributes["index"], second.attributes["index"]
-    if any(isinstance(item, NewAxis) for item in (*outer, *inner)):
-        return None
-    if not all(isinstance(item, Size) or item == WHOLE for item in outer):
-        return None
-    rest = iter(inner)
-    items = [item if isinstance(item, Size) else next(rest) for item in outer]
-    return View("index", {"index": items}, second.shape)
-
-
-def _index_first(first: View, second: View) -> View | None:
-    """x.T[i] as x[:, i]: it needs no transposed copy of all of x; None where axes that are left would change their order."""
-    if first.operation != "transpose" or second.operation != "index":
-        return None
-    items = second.attributes["index"]
-    if any(isinstance(item, NewAxis) for item in items):
-        return None
-    axes: list[int] = first.attributes["axes"]
-    left = [axis for axis, item in zip(axes, items, strict=True) if not isinstance(item, Size)]
-    if left != sorted(left):
-        return None
-    return View("index", {"index": [items[axes.index(axis)] for axis in range(len(axes))]}, second.shape)
-
-
-def _simplified(chain: tuple[View, ...]) -> tuple[View, ...]:
-    """The same view in fewer steps, from the first one on."""
-    while len(chain) > 1 and (both := _index_first(*chain[:2]) or _parts_as_one(*chain[:2])) is not None:
-        chain = (both, *chain[2:])
-    return chain
-
-
-def refusing(what: str, function: Callable[..., Any] | None = None) -> Any:
-    """A method for what needs the elements themselves: that of the array, where no element of another one decides them."""
-
-    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        known = None if function is None else self.known()
-        if known is None or function is None:
-            raise self.refused(what)
-        return function(known, *args, **kwargs)
-
-    return method
-
-
-def _calling(name: str) -> Any:
-    """NumPy's function as the method of an array."""
-
-    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return OPERATIONS.call_numpy(self.tracer, getattr(np, name), (self, *args), kwargs)
-
-    method.__name__ = name
-    return method
-
-
-class ArrayLike(Symbolic):
-    """What arrays have in common with what a mask picks out of them."""
-
-    __slots__ = ()
-    dtype: Any
-    size: Any
-    copy: Any
-
-    def refused(self, what: str) -> Exception:
-        """The error of what needs the elements themselves."""
-        raise NotImplementedError
-
-    def known(self) -> Any:
-        """The elements, where sizes and numbers of the call decide them, and no element of another array; else None."""
-        return None
-
-    __float__, __int__ = refusing("the float value", float), refusing("the int value", int)
-    __index__ = refusing("the index value", operator.index)
-    __array__, __contains__ = refusing("the contents", np.array), refusing("membership (in)", operator.contains)
-    __divmod__, __rdivmod__ = divmod_of, lambda self, other: divmod_of(other, self)
-    sum, prod, max, min, mean, var, std, any, all, dot, round = map(
-        _calling, ("sum", "prod", "max", "min", "mean", "var", "std", "any", "all", "dot", "round")
-    )
-
-    def in_place(self, ufunc: np.ufunc, other: Any) -> Any:
-        """`self op= other`"""
-        raise NotImplementedError
-
-    def __copy__(self) -> Any:
-        return self.copy()
-
-    def __deepcopy__(self, memo: Any) -> Any:
-        return self.copy()
-
-    @property
-    def itemsize(self) -> int:
-        return int(self.dtype.itemsize)
-
-    @property
-    def nbytes(self) -> Any:
-        return self.size * self.itemsize
-
-    @property
-    def device(self) -> str:
-        return "cpu"  # what NumPy's arrays say; of arrays on devices a trace has no such attribute
-
-    def clip(self, min: Any = None, max: Any = None, out: Any = None, **others: Any) -> Any:
-        # np.clip wants both bounds, where the method does not
-        return OPERATIONS.call_numpy(self.tracer, np.clip, (self, min, max, out), others)
 
 
 class SymArray(ArrayLike):
@@ -393,7 +219,7 @@ class SymArray(ArrayLike):
     def _through_views(self, value: Value) -> Value:
         chain = self.chain
         while chain:
-            if len(chain) > 1 and (both := _index_first(*chain[:2])) is not None:
+            if len(chain) > 1 and (both := index_first(*chain[:2])) is not None:
                 chain = (both, *chain[2:])
             value, chain = chain[0].apply(self.tracer, value), chain[1:]
         return value
@@ -527,7 +353,7 @@ class SymArray(ArrayLike):
     def _rebuilt(self, base: Value, chain: tuple[View, ...], value: Value) -> Value:
         if not chain:
             return value
-        chain = _simplified(chain)
+        chain = simplified(chain)
         view = chain[0]
         inner = self._rebuilt(view.apply(self.tracer, base), chain[1:], value) if len(chain) > 1 else value
         tracer = self.tracer
@@ -640,10 +466,10 @@ class SymArray(ArrayLike):
     __bool__, __complex__ = refusing("loops: the truth value", bool), refusing("the complex value", complex)
     __round__, tolist = refusing("round()", round), refusing(".tolist()", lambda known: known.tolist())
     argmax, argmin, argpartition, argsort, choose, cumsum, cumprod, diagonal, nonzero, repeat, searchsorted, take, trace = map(
-        _calling,
+        calling,
         ("argmax", "argmin", "argpartition", "argsort", "choose", "cumsum", "cumprod", "diagonal", "nonzero", "repeat", "searchsorted", "take", "trace"),
     )  # fmt: skip
-    astype, ravel, squeeze, swapaxes = map(_calling, ("astype", "ravel", "squeeze", "swapaxes"))
+    astype, ravel, squeeze, swapaxes = map(calling, ("astype", "ravel", "squeeze", "swapaxes"))
 
     def __hash__(self) -> int:
         if not self.is_scalar:
@@ -767,58 +593,3 @@ def root_of(tracer: Tracer, value: Value) -> Value:
             value = value.attributes["initial"]
         else:
             return value
-
-
-def _as_operand(value: Any) -> Any:
-    """Ranges, and lists that lie in arrays, as the arrays that NumPy makes of them."""
-    if isinstance(value, range):
-        return np.asarray(value)
-    return value if isinstance(value, Symbolic) or not hasattr(value, "as_array") else value.as_array()
-
-
-def _is_repeated(factor: Any, other: Any) -> bool:
-    """Whether `factor * other` repeats a list: it is a scalar, and the other one a list, which may lie in an array."""
-    if not (isinstance(factor, SymArray) and factor.is_scalar):
-        return False
-    is_list = hasattr(other, "as_array") and hasattr(other, "__rmul__") and not isinstance(other, Symbolic)
-    return is_list or isinstance(other, (list, tuple))
-
-
-def _operator(ufunc: np.ufunc, swapped: bool = False) -> Any:
-    def method(self: Any, *given: Any) -> Any:
-        if len(given) > (ufunc.nin - 1):  # pow(x, y, z)
-            raise TypeError("unsupported operand type(s) for ** or pow()")
-        if ufunc is np.multiply and _is_repeated(self, given[0]):
-            if self.dtype.kind not in "iu":
-                raise TypeError(f"can't multiply sequence by non-int of type 'numpy.{self.dtype}'")
-            if not isinstance(given[0], (list, tuple)):
-                return NotImplemented  # the list says what becomes of it
-            return given[0] * self.__index__()  # which elements of the run cannot
-        others = tuple(map(_as_operand, given))
-        for other in others:
-            if not isinstance(other, (int, float, complex, np.ndarray, np.generic, Symbolic, list, tuple)):
-                return NotImplemented
-        return OPERATIONS.apply_operator(self.tracer, ufunc, (*others, self) if swapped else (self, *others))
-
-    return method
-
-
-def _in_place(ufunc: np.ufunc) -> Any:
-    of_scalars = _operator(ufunc)
-
-    def method(self: ArrayLike, other: Any) -> Any:
-        if isinstance(self, SymArray) and self.is_scalar:  # which has no operators in place
-            return of_scalars(self, other)
-        return self.in_place(ufunc, other)
-
-    return method
-
-
-for _name, _ufunc in BINARY.items():
-    setattr(ArrayLike, f"__{_name}__", _operator(_ufunc))
-    setattr(ArrayLike, f"__r{_name}__", _operator(_ufunc, True))
-    setattr(ArrayLike, f"__i{_name}__", _in_place(_ufunc))
-for _symbol, _ufunc in COMPARE_UFUNC.items():
-    setattr(ArrayLike, f"__{COMPARE[_symbol].__name__}__", _operator(_ufunc))
-for _name, _ufunc in UNARY.items():
-    setattr(ArrayLike, f"__{_name}__", _operator(_ufunc))

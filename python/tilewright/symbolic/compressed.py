@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import TraceError
-from .arrays import ArrayLike, SymArray, refusing
+from .array_like import ArrayLike, refusing
+from .arrays import SymArray
 from .graph import INT64, NEWAXIS, WHOLE, Value
 from .operators import check_out
 from .registry import OPERATIONS

@@ -6,9 +6,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..structure import OF
-from .arrays import PARTS, SymArray, View
+from .arrays import SymArray
 from .graph import Slice
 from .sizes import Size
+from .storage import PARTS, View
 from .tracer import Tracer
 
 

@@ -21,6 +21,7 @@ _USERS_WORDS = {"SymArray": "ndarray", "SymGenerator": "Generator", "SymInt": "i
 T = TypeVar("T")
 Refusal = TypeVar("Refusal", bound=TraceError)
 NO_RULE = "there is no rule for it"
+PYTHON_KEEPS_IT = "Python keeps the list"
 LEAVE_IT_OUT = "Leave it out of the compiled function."
 
 

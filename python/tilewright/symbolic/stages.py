@@ -26,6 +26,7 @@ from .._face import (
     twin,
     twins,
 )
+from ..pure_functions import PureFunction
 
 # What the sources of stages may call beside `callee` and numpy.
 IN_C: dict[str, Callable[..., Any]] = {
@@ -166,17 +167,18 @@ ON_DEVICE = Untaken(
 
 def call_of(  # noqa: PLR0917
     name: str, callee: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], count: int, held: str = "",
-    of_held: str = "", *, of: str = "callee",
+    of_held: str = "", *, of: str = "callee", shown: str = "",
 ) -> Stage:  # fmt: skip
     """The stage that calls. `count`: of operands. `held`: what the result is held under; then the stage gives what the
-    expression `of_held` makes of it; if that is empty, the 7 of "r7". `of`: an expression that gives the callee."""
+    expression `of_held` makes of it; if that is empty, the 7 of "r7". `of`: an expression that gives the callee. `shown`: how
+    programs and people read that, where it is not by its name."""
 
     def given(mark: str) -> str:
         texts = [argument_text(value, mark) for value in args]
         return ", ".join(texts + [f"{key}={argument_text(value, mark)}" for key, value in kwargs.items()])
 
     parameters = "".join(f", a{k}" for k in range(count))
-    called, text = f"{of}({given('a')})", f"{name}({given('$')})"
+    called, text = f"{of}({given('a')})", f"{shown or name}({given('$')})"
     if any(isinstance(value, Operand) and value.is_written for value in (*args, *kwargs.values())):
         called = f"({called}, written)[1]"
     if not held:
@@ -207,6 +209,15 @@ def imported(name: str) -> Any:
             found = getattr(found, attribute)
         return found
     raise ImportError(f"{name!r} names no function of a module")
+
+
+def found_by_name(name: str) -> Callable[..., Any] | None:
+    """What `numpy.linalg.solve` is, itself where tilewright.stage declares it pure; None where nothing is called so."""
+    try:
+        found: Any = imported(name)
+    except (ImportError, AttributeError):
+        return None
+    return found.__wrapped__ if isinstance(found, PureFunction) else found
 
 
 def functions_of(stages: Mapping[str, Stage]) -> dict[str, Callable[..., Any]]:

@@ -16,7 +16,7 @@ from .argument import Argument
 from .before_reshape import BeforeReshape
 from .decided import Decided
 from .graph import BOOL, INT64, Block, Value
-from .located import NO_RULE, Located, pushed, where
+from .located import NO_RULE, PYTHON_KEEPS_IT, Located, pushed, where
 from .refusals import KeepsLoop, TooLong
 from .sizes import Size
 from .stages import Stage, Untaken
@@ -166,7 +166,8 @@ class Values(Located):
     def call(self, stage: Stage, operands: Sequence[Value], dtype: np.dtype[Any], shape: Sequence[Size]) -> Value:
         """What Python computes when the program runs. Kernels hand over no complex numbers."""
         self.refuse_dtype(dtype, f"a value of dtype {dtype}")
-        why = self._no_kernel[-1].what if self._no_kernel else f"{stage.text.partition('(')[0]}(); {NO_RULE}."
+        reason = PYTHON_KEEPS_IT if stage.name.startswith("builtins.list") else NO_RULE
+        why = self._no_kernel[-1].what if self._no_kernel else f"{stage.text.partition('(')[0]}(); {reason}."
         if self.untaken is not None:
             raise self.error_of(TraceError, f"{why} {self.untaken.why}.", self.untaken.what_to_do)
         if len(operands) > MOST_STAGE_OPERANDS:

@@ -23,12 +23,13 @@ from ..ops.stages import materialized
 from ..own_attributes import attributes_of
 from ..structure import ZERO_DIMENSIONAL, Again, Changed, Itself, Made, Named
 from ..symbolic.argument import HeldElsewhere
-from ..symbolic.arrays import Storage, SymArray
+from ..symbolic.arrays import SymArray
 from ..symbolic.compressed import Compressed
 from ..symbolic.graph import BOOL, INT64, Value
 from ..symbolic.number import refuse_kinds
 from ..symbolic.scalars import SymInt, SymScalar
 from ..symbolic.stages import ON_DEVICE
+from ..symbolic.storage import Storage
 from ..symbolic.tracer import Tracer
 from .returned_views import Leaf, SharedMemory, own_value
 from .traced import Result

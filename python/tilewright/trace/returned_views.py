@@ -15,12 +15,13 @@ from ..operations import VIEWS
 from ..ops.elementwise import copied
 from ..ops.held_by_stages import held_copy
 from ..structure import OF, ZERO_DIMENSIONAL, ViewSteps
-from ..symbolic.arrays import Storage, SymArray, View
+from ..symbolic.arrays import SymArray
 from ..symbolic.disjoint import are_disjoint
 from ..symbolic.graph import NewAxis, Slice, Value, unchanged
 from ..symbolic.scalars import SymInt
 from ..symbolic.sizes import Size
 from ..symbolic.stages import ON_DEVICE
+from ..symbolic.storage import Storage, View
 from ..symbolic.tracer import Tracer
 
 _Number = Callable[[Size], str]

@@ -3,12 +3,11 @@ arrays of no dimensions, Python's numbers of them, with the numbers at which the
 
 Each runs under jit and in Python, for some pairs of numbers: types, dtypes, values, signs of zeros and classes of errors have to be the same.
 
-    python tests/python/scalar_attack.py 1000 --first 0
+    python tests/python/attack_scalars.py 1000 --first 0
 """
 
 from __future__ import annotations
 
-import argparse
 import math
 import random
 import sys
@@ -16,6 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from attack_seeds import seeds
 from from_text import function_of
 
 REALS = [
@@ -116,15 +116,12 @@ def attack(seed: int, calls: int = 12) -> str:
 
 
 def main() -> int:
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("count", type=int)
-    options.add_argument("--first", type=int, default=0)
-    chosen = options.parse_args()
     from tilewright.decorator import JitFunction
 
     JitFunction._loses = lambda *_: False  # type: ignore[method-assign]
-    wrong = list(filter(None, map(attack, range(chosen.first, chosen.first + chosen.count))))
-    print("\n\n".join([*wrong, f"{chosen.count} expressions, {len(wrong)} wrong"]))
+    tried = seeds(__doc__)
+    wrong = list(filter(None, map(attack, tried)))
+    print("\n\n".join([*wrong, f"{len(tried)} expressions, {len(wrong)} wrong"]))
     return int(bool(wrong))
 
 

@@ -1,0 +1,107 @@
+"""What a function calls by names, as its text says: functions and classes of the user's, which may be compiled by themselves."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+import sys
+import types
+from collections.abc import Iterator
+from typing import Any
+
+from ..pure_functions import is_pure
+from .inner_loops import is_loop
+from .inner_objects import is_users_class, may_be_run
+from .pure import is_numpys, module_of
+from .source import source_of
+
+PREFIX = "__tilewright_inner_"
+
+
+def text_of(function: types.FunctionType) -> Any:
+    return getattr(function, "__tilewright_node__", None) or source_of(function)
+
+
+def has_levels(function: types.FunctionType) -> bool:
+    """Whether there may be something in it that is worth a compilation of its own: loops, functions of the user's."""
+    node = text_of(function)
+    loops = sum(isinstance(one, (ast.For, ast.While)) for one in ast.walk(node)) if node is not None else 0
+    return loops > is_loop(function) or (node is not None and any(called_in(function, node)))
+
+
+def called_in(function: types.FunctionType, node: ast.AST) -> Iterator[tuple[str, Any]]:
+    """The functions and classes that it calls by names which are not its own variables."""
+    code = function.__code__
+    own = {*code.co_varnames, *code.co_cellvars}
+    set_there = {name for item in ast.walk(node) if isinstance(item, ast.Global | ast.Nonlocal) for name in item.names}
+    names = {item.func.id for item in ast.walk(node) if isinstance(item, ast.Call) and isinstance(item.func, ast.Name)}
+    bound = {item.id for item in ast.walk(node) if isinstance(item, ast.Name) and not isinstance(item.ctx, ast.Load)}
+    bound |= {item.arg for item in ast.walk(node) if isinstance(item, ast.arg)}
+    for name in sorted(names - own - set_there - bound):
+        found = looked_up(function, name)
+        if not name.startswith("__tilewright") and (_can_be_compiled(found) or _makes_objects(found)):
+            yield name, found
+
+
+def looked_up(function: types.FunctionType, name: str) -> Any:
+    if name in function.__code__.co_freevars:
+        cell = (function.__closure__ or ())[function.__code__.co_freevars.index(name)]
+        return cell.cell_contents if cell != types.CellType() else None
+    return function.__globals__.get(name, getattr(builtins, name, None))
+
+
+def _makes_objects(kind: Any) -> bool:
+    return is_users_class(kind) and may_be_run(vars(kind).get("__init__"))
+
+
+def _can_be_compiled(function: Any) -> bool:
+    if not isinstance(function, types.FunctionType) or is_numpys(function) or is_pure(function):
+        return False
+    if inspect.isgeneratorfunction(function) or inspect.iscoroutinefunction(function) or _changes_others(function):
+        return False
+    return module_of(function).split(".")[0] not in sys.stdlib_module_names
+
+
+def _changes_others(function: types.FunctionType) -> bool:
+    """Whether the text of a function says that it changes what is not its own: variables and items from outside of it."""
+    node, code = source_of(function), function.__code__
+    if not isinstance(node, ast.FunctionDef):
+        return True
+    own = {*code.co_varnames, *code.co_cellvars}
+
+    def is_outside(part: ast.AST) -> bool:
+        while isinstance(part, (ast.Attribute, ast.Subscript)):
+            part = part.value
+        return isinstance(part, ast.Name) and part.id not in own
+
+    for item in ast.walk(node):
+        if isinstance(item, (ast.Global, ast.Nonlocal)):
+            return True
+        if isinstance(item, (ast.Attribute, ast.Subscript)) and not isinstance(item.ctx, ast.Load) and is_outside(item):
+            return True
+        is_method = isinstance(item, ast.Call) and isinstance(item.func, ast.Attribute)
+        if is_method and item.func.attr in _CHANGING and is_outside(item.func.value):  # type: ignore[attr-defined]
+            return True
+    return False
+
+
+_CHANGING = frozenset(
+    [
+        "append", "extend", "insert", "pop", "remove", "clear", "add", "discard", "update", "setdefault", "popitem", "appendleft",
+        "sort", "reverse", "write", "fill", "put", "resize",
+    ]
+)  # fmt: skip
+
+
+class Renamed(ast.NodeTransformer):
+    """`f(x)` as `__tilewright_inner_f(x)`."""
+
+    def __init__(self, names: set[str]) -> None:
+        self.names = names
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:  # noqa: N802
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Name) and node.func.id in self.names:
+            node.func = ast.copy_location(ast.Name(PREFIX + node.func.id, ast.Load()), node.func)
+        return node
