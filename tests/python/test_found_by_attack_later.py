@@ -269,3 +269,21 @@ def test_a_tuple_of_the_caller_is_returned_itself(given):
         o = SimpleNamespace(held=t)
         every = (None, t)
         assert tuples_in(compiled(a, t, o), every) == tuples_in(given(a, t, o), every)
+
+
+def test_draws_into_an_array_that_lies_otherwise_than_c_has_it_raise():
+    def drawn(x):
+        v = x[::-1]
+        np.random.default_rng(0).random(out=v)
+        return x * 2, v + 1
+
+    compiled = tilewright.jit(drawn)
+    for n in (1, 1, 24, 24, 1, 0, 24):
+        outcomes = []
+        for function in (compiled, drawn):
+            x = np.ones(n)
+            try:
+                outcomes.append((*(one.tolist() for one in function(x)), x.tolist()))
+            except ValueError as error:
+                outcomes.append((str(error), x.tolist()))
+        assert outcomes[0] == outcomes[1]
