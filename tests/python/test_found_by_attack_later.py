@@ -287,3 +287,20 @@ def test_draws_into_an_array_that_lies_otherwise_than_c_has_it_raise():
             except ValueError as error:
                 outcomes.append((str(error), x.tolist()))
         assert outcomes[0] == outcomes[1]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, l, k: np.array([x[0], k]),
+        lambda x, l, k: np.array(l) * x[0],
+        lambda x, l, k: np.stack([l]).sum(axis=0) + x[0],
+        lambda x, l, k: np.asarray(l) + x,
+    ],
+)
+def test_arrays_of_integers_beyond_64_bits_hold_objects(function):
+    compiled = tilewright.jit(function)
+    for k in (3, 10**20, 2**64, 2**63, -(10**30), 3):
+        x = np.arange(2.0)
+        given, expected = (one(x, [0.5, k], k) for one in (compiled, function))
+        assert given.dtype == expected.dtype and given.tolist() == expected.tolist()
