@@ -21,6 +21,7 @@ class Array:
     is_array: bool  # also without dimensions
     extents: tuple[tuple[tuple[int, int] | int, ...], ...]
     is_shared: bool = False  # somebody else holds it too
+    is_writeable: bool = True
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,11 @@ def described_result(result: Any, arguments: list[Any], is_pure: bool = True) ->
     if any(isinstance(one, np.ndarray) and np.may_share_memory(one, result) for one in arguments):
         raise TypeError("it gives memory of its argument")
     extents = tuple(_extents(result, axis, arguments) for axis in range(result.ndim))
-    return Array(result.dtype, isinstance(result, np.ndarray), extents)
+    return Array(result.dtype, isinstance(result, np.ndarray), extents, is_writeable=_is_writeable(result))
+
+
+def _is_writeable(result: Any) -> bool:
+    return isinstance(result, np.generic) or result.flags.writeable
 
 
 _LEAF_KINDS = (Array, Argument, Plain, Held, type)
@@ -196,6 +201,8 @@ def pieces_of(result: Any, described: Any, arguments: Sequence[Any]) -> list[Any
             raise TypeError
         if any(isinstance(one, np.ndarray) and np.may_share_memory(one, result) for one in arguments):
             raise TypeError
+        if _is_writeable(result) != described.is_writeable:
+            raise TypeError
         return [result]
     if isinstance(described, type):
         if type(result) is not described:
@@ -265,7 +272,7 @@ def common_to(before: Any, found: Any, is_pure: bool = True) -> Any:
     if isinstance(found, Array) and isinstance(before, Array) and len(found.extents) == len(before.extents):
         pairs = zip(before.extents, found.extents, strict=True)
         extents = tuple(tuple(one for one in mine if one in theirs) for mine, theirs in pairs)
-        return Array(found.dtype, found.is_array, extents, before.is_shared or found.is_shared)
+        return replace(found, extents=extents, is_shared=before.is_shared or found.is_shared)
     if type(before) is Held and before.kind is type(found) is list:
         return before
     if type(found) is not type(before) or isinstance(found, type):

@@ -158,15 +158,16 @@ class Effect:
 
     def __init__(  # noqa: PLR0917
         self, function: Callable[..., Any], way: Way, gives: Any, written: Sequence[int], places: Places,
-        run: Callable[..., Any], functions: Sequence[Any] = (), kept: Sequence[int] = (),
+        run: Callable[..., Any], functions: Sequence[Any] = (), kept: Sequence[int] = (), read_only: Sequence[int] = (),
     ) -> None:  # fmt: skip
         """`gives`, `written` and `kept`: as callees.Seen has them. `places`: what the compiled function reads beside it, which the
         function may not change, or NumPy goes on; one of C's has its arguments alone to change. `run`: what is called, the
-        function or what does the same. `functions`: that it is handed."""
+        function or what does the same. `functions`: that it is handed. `read_only`: which of its arrays nobody may write."""
         self.function, self.way, self.gives, self.written = function, way, gives, written
         self.run = run
         self.functions = functions
         self.kept = kept
+        self.read_only = read_only
         self.are_shared = [isinstance(leaf, Array) and leaf.is_shared for leaf in leaves_of(gives)]
         self.places = Places() if isinstance(function, types.BuiltinFunctionType) else places
 
@@ -181,6 +182,8 @@ class Effect:
         copies = {id(one): copy_as_it_lies(one) for one in before if isinstance(one, np.ndarray)}
         args, kwargs = _copied(args, copies), _copied(kwargs, copies)
         given = [copies.get(id(one), one) for one in before]
+        for k in self.read_only:
+            given[k].flags.writeable = False
         contents = contents_of((args, kwargs))
         forms = forms_of(given)
         made = Made(self.way, given, [])

@@ -206,7 +206,7 @@ _HOLDS: dict[str, Callable[[Any, Any], bool]] = {
     "length": lambda value, wanted: type(value) is wanted[0] and len(value) == wanted[1],
     "keys": lambda value, wanted: type(value) is wanted[0] and exact(tuple(value)) == exact(wanted[1]),
     "contiguous": lambda value, wanted: _flag(value, "c_contiguous", not wanted) is wanted,
-    "writeable": lambda value, _: _flag(value, "writeable", True),
+    "writeable": lambda value, wanted: _flag(value, "writeable", wanted) is wanted,
     "code": lambda value, wanted: type(value) is types.FunctionType and value.__code__ is wanted,
     "has": lambda value, wanted: hasattr(value, wanted[0]) is wanted[1],
     "lacks": lambda value, names: names.isdisjoint(getattr(value, "__dict__", ())),

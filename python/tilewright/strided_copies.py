@@ -75,6 +75,6 @@ def same_view(view: Any, copied: Any, array: Any) -> Any:
         offset = begin
     interface = {
         "version": 3, "shape": view.shape, "strides": strides, "typestr": view.dtype.str,
-        "data": (array.ctypes.data + offset, not array.flags.writeable),
+        "data": (array.ctypes.data + offset, not (view.flags.writeable and array.flags.writeable)),
     }  # fmt: skip
     return np.asarray(_Memory(array, interface))

@@ -3,6 +3,7 @@ were traced anew each time."""
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from unittest.mock import patch
 
 import numpy as np
@@ -211,3 +212,95 @@ def test_statements_see_that_arrays_of_the_caller_share_memory():
             got, wanted = compiled(*make(ours)), chosen(*make(numpys))
             assert all(map(np.array_equal, got, wanted)) and np.array_equal(ours, numpys)
     assert "between kernels" in compiled.explain()
+
+
+@pytest.mark.parametrize("subscripts", ["i,i->", "i,i", "i,j->"])
+def test_an_optimized_einsum_gives_an_array_where_numpy_makes_it_a_product_of_matrices(subscripts):
+    function = lambda x, y: np.einsum(subscripts, x, y, optimize=True)  # noqa: E731
+    compiled = tilewright.jit(function)
+    for n in (7, 1, 2, 7):
+        x, y = np.arange(n) + 1.0, np.arange(n) * 0.5
+        given, expected = compiled(x, y), function(x, y)
+        assert type(given) is type(expected) and given == expected
+
+
+def test_what_numpy_warns_of_for_its_own_sake_is_warned_of():
+    compiled = tilewright.jit(lambda x, y: np.cross(x, y) + 1)
+    x = np.arange(6.0).reshape(3, 2)
+    for _ in range(2):
+        with pytest.warns(DeprecationWarning, match="2-dimensional vectors"):
+            compiled(x, x[::-1])
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: (x.strides, x + 1),
+        lambda x: (x[:0].strides, x + 1),
+        lambda x: (np.outer(x, x).sum(axis=0).strides, x + 1),
+        lambda x: (x[x > 3].strides, x + 1),
+    ],
+)
+def test_arrays_without_elements_have_strides_of_their_own(function):
+    compiled = tilewright.jit(function)
+    for n in (9, 0, 1, 2, 0, 9):
+        x = np.arange(n) * 1.0
+        assert compiled(x)[0] == function(x)[0]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        lambda a, t, o: (t, a + 1),
+        lambda a, t, o: {"t": (t, t), "u": [t]} | {"v": a * 2},
+        lambda a, t, o: (o.held, tuple(t), t[:], a + 1),
+        lambda a, t, o: (t[0], a + 1, (*t,)),
+    ],
+)
+def test_a_tuple_of_the_caller_is_returned_itself(given):
+    def tuples_in(value, t):
+        parts = value.values() if type(value) is dict else value if type(value) in (tuple, list) else ()
+        return [value is t[1], value is t[1][0], *(one for part in parts for one in tuples_in(part, t))]
+
+    compiled = tilewright.jit(given)
+    for n in (64, 64, 3):
+        a = np.arange(n) * 1.0
+        t = ((a, 3), 2.5)
+        o = SimpleNamespace(held=t)
+        every = (None, t)
+        assert tuples_in(compiled(a, t, o), every) == tuples_in(given(a, t, o), every)
+
+
+def test_draws_into_an_array_that_lies_otherwise_than_c_has_it_raise():
+    def drawn(x):
+        v = x[::-1]
+        np.random.default_rng(0).random(out=v)
+        return x * 2, v + 1
+
+    compiled = tilewright.jit(drawn)
+    for n in (1, 1, 24, 24, 1, 0, 24):
+        outcomes = []
+        for function in (compiled, drawn):
+            x = np.ones(n)
+            try:
+                outcomes.append((*(one.tolist() for one in function(x)), x.tolist()))
+            except ValueError as error:
+                outcomes.append((str(error), x.tolist()))
+        assert outcomes[0] == outcomes[1]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, l, k: np.array([x[0], k]),
+        lambda x, l, k: np.array(l) * x[0],
+        lambda x, l, k: np.stack([l]).sum(axis=0) + x[0],
+        lambda x, l, k: np.asarray(l) + x,
+    ],
+)
+def test_arrays_of_integers_beyond_64_bits_hold_objects(function):
+    compiled = tilewright.jit(function)
+    for k in (3, 10**20, 2**64, 2**63, -(10**30), 3):
+        x = np.arange(2.0)
+        given, expected = (one(x, [0.5, k], k) for one in (compiled, function))
+        assert given.dtype == expected.dtype and given.tolist() == expected.tolist()

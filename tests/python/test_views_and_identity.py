@@ -236,4 +236,4 @@ def test_a_way_that_makes_new_memory_stays_compiled() -> None:
     compiled = tilewright.jit(floored_or_itself, strict=True)
     compiled(np.linspace(5, 9, 600))
     (found,) = compiled.specializations
-    assert "it returns the memory of a, which a branch on data chose" in found.program.text
+    assert "it returns the memory of a, which a branch or a loop chose" in found.program.text

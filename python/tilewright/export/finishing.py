@@ -37,9 +37,11 @@ def finish_of(function: str, traced: Any) -> str:
     tuple."""
     if is_given_by_plans(traced.results):
         return ""
-    if isinstance(traced.results, Changed):
+    is_changed = isinstance(traced.results, Changed)
+    changes = zip(traced.set_objects, traced.results.objects, strict=True) if is_changed else ()
+    if (path := next((path for path, names in changes if names), None)) is not None:
         raise ExportError(
-            f"{function}: it sets attributes or items of {path_text(traced.set_objects[0])}; functions of a module write into the "
+            f"{function}: it sets attributes or items of {path_text(path)}; functions of a module write into the "
             "arrays that they are given, and set nothing else.",
             "Return the values, and set them at the caller, or write into its arrays (self.u[:] = …).",
         )

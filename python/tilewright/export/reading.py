@@ -183,8 +183,14 @@ def _check_contiguous(name: str, path: Path, value: Any, wanted: bool, found: Ma
 
 def _check_writeable(name: str, path: Path, value: Any, wanted: bool, found: Mapping[str, Any]) -> None:
     flags = getattr(value, "flags", None)
-    if flags is not None and not flags.writeable:
+    if flags is None or flags.writeable is wanted:
+        return
+    if wanted:
         raise ValueError("assignment destination is read-only")
+    raise ValueError(
+        f"{name}: {text(path)} may be written, but this module was made for read-only arrays, which the function treats in "
+        "another way. Tune the function with that one too."
+    )
 
 
 def _check_text(name: str, path: Path, value: Any, wanted: tuple[str, str], found: Mapping[str, Any]) -> None:

@@ -369,7 +369,10 @@ class Inputs:
         self._guard(path, "length", (type(value), len(value)))
         items = [self.make(part, (*path, ("item", k)), is_parameter) for k, part in enumerate(value)]
         if isinstance(value, tuple):
-            return tuple.__new__(type(value), items)
+            same = tuple.__new__(type(value), items)
+            if items and is_passed(path):  # no items are one object everywhere
+                self._remember(same, path)
+            return same
         made = items if isinstance(value, list) else collections.deque(items, value.maxlen)
         self._remember(made, path)
         self._hold(value, made, path)

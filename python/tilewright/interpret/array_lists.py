@@ -217,6 +217,8 @@ def form_of(tracer: Tracer, item: Any) -> ListForm | None:
     if isinstance(item, SymArray):
         if item.dtype.kind not in "biuf" or (not item.sizes and not item.is_scalar):
             return None
+        if item.sizes and item.is_made_read_only() is not False:  # rows of an array may be written
+            return None
         sizes = tuple(map(tracer.resolve, item.sizes))
         return ListForm(item.dtype, None, sizes, "array" if sizes else "")
     if isinstance(item, np.generic):

@@ -15,7 +15,7 @@ from ..symbolic.refusals import Undecided
 from ..symbolic.scalars import SymInt
 from ..symbolic.sizes import Size
 from .array_lists import ArrayList
-from .carried import MISSING, Carried, Memory, holds_traced, seeing, sizes_in, storages_of
+from .carried import MISSING, Carried, Memory, holds_traced, memory_in, seeing, sizes_in, storages_of
 from .frame import Pending, ReadBehind
 from .rebound_arrays import ReboundArrays
 from .sequences import SymRange
@@ -63,13 +63,13 @@ class BehindLoops(ReboundArrays):
                 continue
             with tracer.writing(tracer.blocks[-2]), seeing(memories, {}):
                 started = self._value_of(before[name])
-                same = started is not None and replace(started[1], c_order=form.c_order) == form
+                same = started is not None and started[1].is_like(form)
                 form = form if started is None or not same else started[1].joined(form) or form
                 initial = started[0] if same and started is not None else self._zeros(form)
             one = Carried(initial, form, self.frame, name)
             one.parameter = self._parameter(one)
             one.final = made
-            one.ends_as = storages_of(value)
+            one.ends_as = memory_in(value)
             one.sources = [*one.ends_as, *(storages_of(before[name]) if same else [])]
             carried.append(one)
             if not same:

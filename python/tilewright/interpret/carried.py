@@ -52,6 +52,7 @@ class Form:
     shape: tuple[Size, ...] = ()
     kinds: frozenset[str] = frozenset()  # more than one, where the data decide
     c_order: bool = True  # of an array: C-contiguous for certain
+    read_only: bool | None = False  # of an array that the function makes; None where data decide
 
     def object_of(self, tracer: Tracer, value: Value) -> Any:
         if self.kind == "bool":
@@ -62,8 +63,13 @@ class Form:
             made = RunScalar(tracer, value, {"int": int, "float": float}[self.kind])
         else:
             made = SymArray.fresh(tracer, value, is_scalar=self.kind == "scalar", c_order=self.c_order)
+            made.storage.read_only = self.read_only
         made.kinds = self.kinds
         return made
+
+    def is_like(self, other: Form) -> bool:
+        """Whether they are the same but for where an array lies and whether it may be written."""
+        return replace(self, c_order=other.c_order, read_only=other.read_only) == other
 
     def _of_kinds(self, other: Form) -> Form:
         kinds = (self.kinds or {self.kind}) | (other.kinds or {other.kind})
@@ -74,7 +80,8 @@ class Form:
         if self.shape != other.shape or "array" in (self.kind, other.kind):
             if (self.kind, self.dtype, self.shape) != (other.kind, other.dtype, other.shape):
                 return None
-            return self if other.c_order else replace(self, c_order=False)
+            read_only = self.read_only if self.read_only is other.read_only else None
+            return replace(self, c_order=self.c_order and other.c_order, read_only=read_only)
         if self.kind == other.kind:
             return self._of_kinds(other) if self.dtype == other.dtype else None
         if "scalar" in (self.kind, other.kind):
@@ -266,6 +273,19 @@ def memory_in(held: Any) -> list[Storage]:
     """All memory that the array which a variable holds may be."""
     found = storages_of(held)
     return [*found, *(storage for storage, _ in found[0].may_be)] if found else []
+
+
+def find_sources(carried: list[Carried]) -> None:
+    """Of what a loop carries, whose memory from before it is: what a variable takes over from another one may be all that the
+    other one was."""
+    held_by = {id(one.held.storage): one for one in carried if isinstance(one.held, SymArray)}
+    for one in carried:
+        pending = list(one.sources)
+        for storage in pending:
+            other = held_by.get(id(storage))
+            if other is not None and other is not one:
+                pending += [source for source in other.sources if source not in pending]
+        one.sources = [storage for storage in pending if id(storage) not in held_by]
 
 
 def is_set(held: Any) -> bool:

@@ -10,7 +10,7 @@ from ..errors import TraceError
 from ..symbolic.arrays import SymArray
 from ..symbolic.compressed import Compressed
 from ..symbolic.graph import unchanged
-from .carried import MISSING, Carried, memory_in, reached, read_if_set
+from .carried import MISSING, Carried, find_sources, memory_in, reached, read_if_set
 from .frame import Pending
 from .region import Region
 from .staged_cells import ChangesShape
@@ -99,15 +99,7 @@ class ReboundArrays(Region):
 
     def _refuse_shared_writes(self, node: ast.stmt, carried: list[Carried]) -> None:
         """A variable that holds another array in each iteration is a separate value of the program: nobody else may write there."""
-        held_by = {id(one.held.storage): one for one in carried if isinstance(one.held, SymArray)}
-        for one in carried:
-            # What it takes over from another variable may be all that the other one was.
-            pending = list(one.sources)
-            for storage in pending:
-                other = held_by.get(id(storage))
-                if other is not None and other is not one:
-                    pending += [source for source in other.sources if source not in pending]
-            one.sources = [storage for storage in pending if id(storage) not in held_by]
+        find_sources(carried)
         written = {
             id(one.storage)
             for one in carried

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import TraceError
+from ..operations import VIEWS
+from ..ops import call_numpy
 from ..outside_values import bytes_of
 from ..symbolic.arrays import SymArray
 from ..symbolic.graph import BOOL, COMPLEX128, FLOAT64, INT64, Value, may_be_handed_in
@@ -18,7 +20,7 @@ from ..symbolic.number import LARGEST_INT, described
 from ..symbolic.run_numbers import RunBool, RunScalar
 from ..symbolic.scalars import SymInt, SymScalar
 from ..symbolic.storage import Storage
-from .carried import MISSING, Carried, Form, Memory, containers_of, memory_of
+from .carried import MISSING, Carried, Form, Memory, containers_of, find_sources, memory_of
 from .carried_attributes import LoopAttributes
 from .frame import Control, Frame, Pending
 from .plain_arrays import WrittenWithTraced, place_of
@@ -139,7 +141,36 @@ class Region(Part):
                         may_stay = may_be_handed_in(one.final)
                     new.storage.may_stay = may_stay
                     made.append((new, one))
+        if loop.operation != "if":
+            find_sources(carried)
         self._mark_chosen(made)
+        if loop.operation != "if":
+            self._note_what_stays(made, carried)
+
+    def _note_what_stays(self, made: list[tuple[SymArray, Carried]], carried: list[Carried]) -> None:
+        """Whose memory from before a loop an array may be behind it: memory that holds the same then. Where an iteration leaves
+        views, nobody knows what those show of it."""
+        leaves_views = any(one.final is not None and one.final.operation in VIEWS for one in carried)
+        last: dict[int, Storage] = {}  # by what is shown of it at the end of an iteration
+        for array, one in made:
+            storage, whole = array.storage, one.final
+            while whole is not None and whole.operation in VIEWS:
+                whole = whole.operands[0]
+            if whole is not None and whole.shape and last.setdefault(whole.number, storage) is not storage:
+                storage.kept_from += (last[whole.number],)
+            if not storage.may_stay or not storage.chosen_from:
+                continue
+            for source, _ in storage.chosen_from:
+                if leaves_views:
+                    storage.kept_from += (source,)
+                elif tuple(map(self.tracer.resolve, source.value.shape)) == one.form.shape:
+                    storage.may_be += ((source, self._are_the_same(storage.value, source.value)),)
+
+    def _are_the_same(self, one: Value, other: Value) -> Value:
+        """Whether two arrays hold the same numbers, which one array does at least."""
+        first, second = (SymArray.fresh(self.tracer, value, is_scalar=False) for value in (one, other))
+        truth = call_numpy(self.tracer, np.array_equal, (first, second), {"equal_nan": one.dtype.kind in "fc"})
+        return truth.value if isinstance(truth, RunBool) else self.tracer.constant(bool(truth), BOOL)
 
     def _note_memory(self, truth: Value, chosen: list[Carried]) -> None:
         """Whose memory an array is behind a branch, by its condition."""
@@ -222,7 +253,11 @@ class Region(Part):
             value = held.read()
             shape = tuple(tracer.resolve(size) for size in held.sizes)
             kind = "scalar" if held.is_scalar else "array"
-            return value, Form(kind, held.dtype, shape, held.kinds, held.is_scalar or held.is_c_contiguous())
+            c_order, read_only = (
+                held.is_scalar or held.is_c_contiguous(),
+                not held.is_scalar and held.is_made_read_only(),
+            )
+            return value, Form(kind, held.dtype, shape, held.kinds, c_order, read_only)
         if isinstance(held, SymInt):
             return held.of_the_run(), Form("int", INT64)
         if isinstance(held, SymScalar):

@@ -27,6 +27,7 @@ from .carried import (
     Memory,
     form_text,
     is_set,
+    memory_in,
     memory_of,
     read_if_set,
     seeing,
@@ -297,7 +298,7 @@ class Settling(BehindLoops):
                 wider = True
             one.final = self.tracer.cast(value, joined.dtype)
             one.last = form
-            one.ends_as = storages_of(held)
+            one.ends_as = memory_in(held)
             one.sources += [storage for storage in one.ends_as if storage not in one.sources]
         self._refuse_shared_writes(node, carried)
         return wider

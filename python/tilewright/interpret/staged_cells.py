@@ -50,15 +50,17 @@ class Cell:
         self.order = SymArray.fresh(tracer, tracer.add("const", (), {"value": 0}, INT64, ()), is_scalar=False)
         tracer.orders.append(self.order)
         self.form: tuple[np.dtype[Any], int] | None = None
+        self.read_only: set[bool | None] = set()  # of what was put in: whether nobody may write it
         self.shared: list[Storage] = []  # memory of what was put in that others see: it is a copy of that here
         # Whether what is in it now is such a copy.
         self.is_shared = SymArray.fresh(tracer, tracer.constant(False, BOOL), is_scalar=False)
         tracer.orders.append(self.is_shared)
 
     def put(self, value: Any, seen: Container[int] = ()) -> bool:
-        """`seen`: memory that others see, by identity. Whether the cell shares more of it than before."""
+        """`seen`: memory that others see, by identity. Whether the cell shares more of it than before, or holds arrays that
+        may be written beside others for the first time."""
         value = value.read() if isinstance(value, Pending) else value
-        before = len(self.shared)
+        before = len(self.shared), len(self.read_only)
         if isinstance(value, (SymArray, Compressed)):
             storage = (value.whole if isinstance(value, Compressed) else value).storage
             memories = [storage, *(chosen for chosen, _ in storage.chosen_from or ())]
@@ -74,8 +76,9 @@ class Cell:
             raise self.tracer.error("loops: a variable that is an array of several dtypes or ranks",
                                     "an array keeps them in all iterations and on all ways", "Convert it.")  # fmt: skip
         self.form = form
+        self.read_only.add(value.is_made_read_only())
         add_stage(self.tracer, "numpy.array", np.array, [value], {}, (), Order(self.order, ""), self.held)
-        return len(self.shared) > before
+        return (len(self.shared), len(self.read_only)) != before
 
     def _truth_of_sharing(self, storage: Storage, visible: list[Storage]) -> Value:
         truths = [holds for one, holds in storage.may_be if one in visible]
@@ -92,6 +95,7 @@ class Cell:
         gives = Gives(dtype, tuple(FromData() for _ in range(rank)))
         of = Raw(f"held[{self.held!r}]", self.held)
         made: SymArray = add_stage(self.tracer, "numpy.asarray", np.asarray, [of], {}, gives, Order(self.order, ""))
+        made.storage.read_only = next(iter(self.read_only)) if len(self.read_only) == 1 else None
         made.storage.chosen_from = tuple((one, one.value) for one in self.shared) or None
         made.storage.may_be = tuple((one, self.is_shared.read()) for one in self.shared)
         return made

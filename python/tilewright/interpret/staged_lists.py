@@ -132,6 +132,8 @@ class StagedList:
                 self.inner.append((item, list(item)))
             return type(item)(map(self._kept, item))
         if isinstance(item, SymArray) and item.sizes:
+            if item.is_made_read_only() is not False:  # the list has a copy, which may be written
+                raise self.refused("an element that is read-only")
             of = [(item.storage, item.storage.value), *(item.storage.chosen_from or ())]
             self.elements += of
             self.tracer.in_lists.update((id(storage), storage) for storage, _ in of)

@@ -15,6 +15,7 @@ from ..symbolic.fitting import fitting
 from ..symbolic.from_data import MOST_ELEMENTS, is_run_int, size_from_data, value_of_int
 from ..symbolic.graph import WHOLE, Slice, Value
 from ..symbolic.known import known_value
+from ..symbolic.located import LEAVE_IT_OUT
 from ..symbolic.number import described
 from ..symbolic.registry import provides, rule
 from ..symbolic.scalars import SymInt, SymScalar, int_of, size_of
@@ -198,9 +199,7 @@ def require(tracer: Tracer, a: Any, dtype: Any = None, requirements: Any = None,
 def _writable(tracer: Tracer, array: SymArray) -> SymArray:
     """The array where it may be written, else a copy."""
     storage = array.storage
-    if any(view.operation == "broadcast_to" for view in array.chain) or (
-        storage.read_only and storage.argument is None
-    ):
+    if array.is_made_read_only():
         return SymArray(tracer, Storage(copied(tracer, array.read()), c_order=array.is_c_contiguous()))
     if storage.argument is not None or storage.chosen_from is not None:
         # The caller's array may be either: as long as nobody can tell them apart, one stands for both.
@@ -229,6 +228,8 @@ def array_of_items(tracer: Tracer, items: Any) -> SymArray:
         tracer.keep_a_loop()
         raise tracer.error(f"np.array of {numbers} traced items", "each would be a separate operation",
                            "Compute it with array operations.")  # fmt: skip
+    if any(type(item) is int and not -(2**63) <= item < 2**64 for item in items):
+        raise tracer.error("np.array of an int beyond 64 bits", "NumPy makes it an array of objects", LEAVE_IT_OUT)
     parts = [operand_of(tracer, _of_its_dtype(item)) for item in items]
     return join(tracer, parts)
 

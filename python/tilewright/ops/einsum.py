@@ -14,7 +14,7 @@ from ..symbolic.registry import rule
 from ..symbolic.scalars import size_of
 from ..symbolic.storage import Shown
 from ..symbolic.tracer import Tracer
-from .callees.einsum import subscripts_of
+from .callees.einsum import gives_an_array, subscripts_of
 from .elementwise import common_dtype
 from .operands import check_dtype
 from .parts import overlapping
@@ -122,6 +122,9 @@ def einsum(tracer: Tracer, *operands: Any, optimize: Any = False, dtype: Any = N
         wanted = [size_of(asked.sizes[name]) for name in names]
         if any(tracer.resolve(x) != tracer.resolve(y) for x, y in zip(wanted, array.sizes, strict=True)):
             raise _refusal(tracer, "where one element stands for an axis")
+    is_array = gives_an_array(operands, asked, optimize)
+    if is_array is None:
+        raise _refusal(tracer, "where the order of the products decides whether it gives a number")
     computes = len(arrays) > 1 or len(asked.result) < len(set(asked.terms[0]))
     if not computes and len(asked.result) < len(asked.terms[0]):
         return _diagonals(tracer, arrays[0], operands[0], asked.terms[0], asked.result)
@@ -138,4 +141,5 @@ def einsum(tracer: Tracer, *operands: Any, optimize: Any = False, dtype: Any = N
     result = term.without([name for name in term.names if name not in asked.result]).ordered(asked.result)
     if result is arrays[0]:
         return result[...]  # NumPy's is a view
-    return result if wide == kept else result.astype(kept)
+    result = result if wide == kept else result.astype(kept)
+    return SymArray.fresh(tracer, result.read(), is_scalar=False) if is_array and result.is_scalar else result

@@ -78,7 +78,7 @@ class Flags:
 
     @property
     def writeable(self) -> bool:
-        if self._array.storage.argument is None and not self._array.storage.read_only and not self._array.chain:
+        if self._array.storage.argument is None and self._array.storage.read_only is False and not self._array.chain:
             return True
         raise self._refusal("writeable")
 

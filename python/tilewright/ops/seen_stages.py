@@ -114,10 +114,13 @@ def effect_stage(  # noqa: PLR0917
     for one in found.changed:
         tracer.changes_outside(name, one)
     kind = effects.Pure if is_decided_by_data(function) else effects.Effect
+    read_only = [] if kind is effects.Pure else _read_only(tracer, name, handed)
     kept_arrays = [arrays[k] for k in found.kept]
     if kept_arrays and (len(tracer.blocks) > 1 or not all(map(_is_the_functions, kept_arrays))):
         raise tracer.error(f"{name}()", "it keeps an array that it is handed, which may be written later")
-    effect = kind(function, way, found.gives, found.written, tracer.places, run or function, functions, found.kept)
+    effect = kind(
+        function, way, found.gives, found.written, tracer.places, run or function, functions, found.kept, read_only
+    )
     order = Order(tracer.cache[EFFECTS], behind=tracer.checked)
     with _refused_by_name(tracer, name):
         pieces = add_stage(tracer, name, effect, args, kwargs, gives, order)
@@ -165,6 +168,28 @@ def _refuse_shared(tracer: Tracer, name: str, arrays: Sequence[Any]) -> None:
     share = any(_share_memory(tracer, one, other) for one, other in itertools.combinations(in_memory, 2))
     if share or any(not one.shape and sum(one is other for other in arrays) > 1 for one in in_memory):
         raise tracer.error(f"{name}()", "two of its arguments share memory, and it may write them")
+
+
+def _read_only(tracer: Tracer, name: str, handed: Sequence[Any]) -> list[int]:
+    """Which of the arrays nobody may write: the call raises then, also where it would write what is there already."""
+    found = []
+    for k, array in enumerate(handed):
+        if not is_in_memory(array):
+            continue
+        sources = [storage for storage, _ in (*array.sources(), *array.storage.may_be)]
+        is_read_only = array.is_read_only()
+        if is_read_only is False and any(storage.read_only is not False for storage in sources):
+            is_read_only = None
+        is_uncertain = is_read_only is None or (array.may_be_a_copy() and is_read_only)
+        if is_uncertain or any(view.warns for view in array.chain):
+            raise tracer.error(
+                f"{name}()", "the data or the memory layout decide whether an array that it is handed is read-only"
+            )
+        for storage in sources:
+            tracer.guard_writeable(storage.argument, not storage.read_only)
+        if is_read_only:
+            found.append(k)
+    return found
 
 
 def _is_the_functions(value: Any) -> bool:
@@ -295,7 +320,7 @@ def _given(seen: Any, shapes: Sequence[Sequence[Any]]) -> Any:
     if isinstance(seen, Array):
         likeliest = [places[0] if places else None for places in seen.extents]
         sizes = [FromData() if e is None else e if isinstance(e, int) else shapes[e[0]][e[1]] for e in likeliest]
-        return Gives(seen.dtype, sizes, is_array=seen.is_array)
+        return Gives(seen.dtype, sizes, is_array=seen.is_array, is_writeable=seen.is_writeable)
     if isinstance(seen, type):
         return Gives(np.dtype({bool: np.bool_, int: np.int64, float: np.float64}[seen]), (), seen)
     if isinstance(seen, dict):

@@ -46,7 +46,7 @@ class Gives:
     kind: type | None = None  # Python's number of that type
     is_array: bool = False  # also without dimensions
     view_of: Like | None = None  # what NumPy gives is a view of that
-    is_writeable: bool = True  # of a view
+    is_writeable: bool = True
     view_name: str = ""
     view_step: str = ""  # how Python makes it, as Shown has it
     view_sizes: tuple[Any, ...] = ()

@@ -273,8 +273,9 @@ def _result(tracer: Tracer, leaf: Gives, value: Value) -> Any:
         return RunScalar(tracer, value, leaf.kind)
     is_scalar = not value.shape and not leaf.is_array
     made = SymArray.fresh(tracer, value, is_scalar=is_scalar, c_order=leaf.is_in_c_order)
+    made.storage.read_only = not leaf.is_writeable
     if leaf.view_of is not None and not made.is_scalar:
-        made.storage.read_only, made.storage.part_of = not leaf.is_writeable, leaf.view_name
+        made.storage.part_of = leaf.view_name
         if isinstance(whole := leaf.view_of.value, SymArray):
             made.storage.chosen_from = whole.sources()
             if leaf.view_step:

@@ -21,6 +21,8 @@ _BY_STRIDES = frozenset(
 )
 _OPTIONS = frozenset(("copy", "order"))  # of array(), asarray(), astype(), ravel() and others
 _ATTRIBUTES = frozenset(("shape", "strides", "dtype"))  # which may be set where memory allows it
+# Of generators: they fill an array that lies as C has it, and raise for others.
+_FILLS = frozenset(("random", "standard_exponential", "standard_gamma", "standard_normal"))
 _MOST_CALLS = 3
 
 
@@ -94,7 +96,8 @@ def _code_asks_strides(function: types.CodeType) -> bool:
     for code in _codes_of(function):
         if not _BY_STRIDES.isdisjoint(code.co_names):
             return True
-        if any(isinstance(one, tuple) and not _OPTIONS.isdisjoint(map(_text, one)) for one in code.co_consts):
+        options = {_text(one) for names in code.co_consts if isinstance(names, tuple) for one in names}
+        if not _OPTIONS.isdisjoint(options) or ("out" in options and not _FILLS.isdisjoint(code.co_names)):
             return True
         if any(one.opname == "STORE_ATTR" and one.argval in _ATTRIBUTES for one in dis.get_instructions(code)):
             return True

@@ -95,12 +95,24 @@ class SymArray(ArrayLike):
         """Whether what it stands for was written after it was made."""
         return any(was_written(self.tracer, *source) for source in self.storage.chosen_from or ())
 
+    def _is_broadcast(self) -> bool:
+        return any(view.operation == "broadcast_to" for view in self.chain)
+
+    def is_read_only(self) -> bool | None:
+        """Whether NumPy lets nobody write it, of an argument as it was in the recorded call. None where data decide."""
+        return True if self._is_broadcast() else self.storage.read_only
+
+    def is_made_read_only(self) -> bool | None:
+        """The same of what the function makes, whatever the caller's arrays are."""
+        return self.is_read_only() if self.storage.argument is None else self._is_broadcast()
+
     def may_be_a_copy(self) -> bool:
         return any(view.uncertain for view in self.chain)
 
     @property
     def strides(self) -> tuple[Any, ...]:
-        """In bytes; known of C-contiguous arrays, in which no axis of one element may have any stride, and of their slices."""
+        """In bytes; known of C-contiguous arrays with elements, in which no axis of one element may have any stride, and of their
+        slices."""
         if self.chain and self.chain[-1].operation == "index" and not self.chain[-1].uncertain:
             items = self.chain[-1].attributes["index"]
             if not any(isinstance(item, NewAxis) for item in items):
@@ -112,18 +124,24 @@ class SymArray(ArrayLike):
                 return tuple(
                     stride * (step if number else 1) for (stride, step), number in zip(steps, self.shape, strict=True)
                 )
-        sizes: list[Any] = [number or 1 for number in self.shape]
-        is_known = self.is_scalar or len(sizes) <= 1 or not any(type(number) is int and number == 1 for number in sizes)
+        sizes: list[Any] = list(self.shape)
+        of_data = any(map(self.tracer.is_of_data, self.sizes))
+        is_known = self.is_scalar or not (of_data or any(self._is_short(size) for size in self.sizes))
         if not self.is_scalar and not self.is_c_contiguous():
             self.tracer.need_layout(self.storage.argument)
             is_known = False
         if not is_known:
-            raise self.tracer.error(f"array.strides on {self._type_text()}", "they are known only of C-contiguous arrays",
+            raise self.tracer.error(f"array.strides on {self._type_text()}", "they are known only of C-contiguous arrays with elements",
                                     "Take np.ascontiguousarray() of it, or np.lib.stride_tricks.sliding_window_view().")  # fmt: skip
         strides = [self.itemsize]
         for number in sizes[:0:-1]:
             strides.append(strides[-1] * number)
         return tuple(strides[::-1]) if sizes else ()
+
+    def _is_short(self, size: Size) -> bool:
+        """Whether an axis of that length may have any stride: of none elements, and beside others of one."""
+        decide = self.tracer.decide
+        return decide("==", size, 0) or (len(self.sizes) > 1 and decide("==", size, 1))
 
     @property
     def flags(self) -> Any:
@@ -219,9 +237,9 @@ class SymArray(ArrayLike):
         """Before a write through a view that may be a copy, of memory that the function has just made: a copy stands for what it
         shows, and nobody reads the memory itself from then on. Whether that can be."""
         storage = self.storage
-        is_other = storage.part_of or storage.chosen_from or storage.elements_of or storage.may_be or storage.read_only
+        is_other = storage.part_of or storage.chosen_from or storage.elements_of or storage.may_be
         is_here = storage.value.home is self.tracer.blocks[-1] and storage.value.operation != "parameter"
-        if storage.argument is not None or is_other or not is_here:
+        if storage.argument is not None or is_other or not is_here or storage.read_only is not False:
             return False
         whole = SymArray(self.tracer, storage, self.chain[: position + 1])
         whole.seen = self.seen
@@ -261,8 +279,15 @@ class SymArray(ArrayLike):
         """NumPy asks whether it may write also where it writes no element."""
         argument = self.storage.argument
         if argument is not None:
-            self.tracer.written[argument.name] = argument.path
-        if self.storage.read_only or any(view.operation == "broadcast_to" for view in self.chain):
+            self.tracer.written[argument.name] = argument
+        is_read_only = self.is_read_only()
+        if is_read_only is None:
+            raise self.tracer.error(
+                "writing into an array that a loop or a branch on data chose",
+                "the data decide whether it is read-only",
+                "Take a .copy() of what np.broadcast_to or np.diagonal gives.",
+            )
+        if is_read_only:
             raise ValueError("assignment destination is read-only")
 
     def write(self, value: Value) -> None:

@@ -130,7 +130,9 @@ def _is_around_an_iteration(branch: Value, value: Value, position: int) -> bool:
 
 
 def may_be_handed_in(value: Value) -> bool:
-    """Whether what an iteration leaves may be the very array that one of the loop's variables had before it."""
+    """Whether what an iteration leaves may be the array that one of the loop's variables had before it, or a view of that."""
+    if value.operation in VIEWS:
+        return may_be_handed_in(value.operands[0])
     if value.operation == "parameter":
         return True
     if value.operation != "result":

@@ -37,7 +37,7 @@ class Storage:
     # C-contiguous for certain: then a reshape of it is a view for certain.
     c_order: bool = False
     version: int = 0
-    read_only: bool = False  # in the recorded call
+    read_only: bool | None = False  # of an argument, in the recorded call; None where data decide
     part_of: str = ""  # real or imag: NumPy has a view there, and this is none
     shown: Shown | None = None  # that view, where it can be made
     anew: Callable[[], Value] | None = None  # its value from what that array holds now

@@ -9,6 +9,7 @@ from typing import Any
 from ..errors import TraceError
 from ..guards import PythonGuard
 from . import trace_limits
+from .argument import Argument
 from .decided import Decided
 from .known import known_size
 from .operators import COMPARE
@@ -244,6 +245,11 @@ class Tracer(Symbols):
             raise exception(message)
         # Both 1 in the recorded call does not make them equal in others.
         self.unify(left, right, guard or message)
+
+    def guard_writeable(self, argument: Argument | None, is_writeable: bool) -> None:
+        """The program is for calls in which that array may be written, or for those in which nobody may."""
+        if argument is not None and argument.path and argument.path[0][0] != "constant":
+            self.python_guards[argument.path, "writeable"] = PythonGuard(argument.path, "writeable", is_writeable)
 
     def fix_scalar(self, name: str) -> None:
         """The scalar argument `name` becomes a guarded constant."""

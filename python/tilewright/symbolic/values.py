@@ -58,7 +58,7 @@ class Values(Located):
         self.complex_is_error = False  # NumPy's warning of imaginary parts that a cast drops
         self.checked: Any = None
         self.check_reasons: list[str] = []
-        self.written: dict[str, tuple[Any, ...]] = {}  # arguments, also where they are left as they were: their paths
+        self.written: dict[str, Argument] = {}  # arguments, also where they are left as they were
         # In words, each statement around the present one of whose iterations or ways data decide.
         self.decided_by_data: list[str] = []
         self.stages: dict[str, Stage] = {}  # by their texts

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..guards import PythonGuard
 from ..interpret.generators import OFFSET_BITS, at_most
 from ..interpret.staged_draws import end
 from ..interpret.unknown_callees import end_effects
@@ -48,9 +47,9 @@ def finished(function: Any, tracer: Tracer, result: Any, contract: str, traced_b
         computed = bool(writes) or any(not value.is_argument and value.operation != "const" for value in outcomes)
         if not computed:
             reasons.append("it returns its arguments and computes nothing")
-    for name, path in tracer.written.items():
+    for name, argument in tracer.written.items():
         if name not in writes:  # it holds what it held, and NumPy refuses to write that too
-            tracer.python_guards[path, "writeable"] = PythonGuard(path, "writeable", True)
+            tracer.guard_writeable(argument, True)
     size_guards = tuple(_all_size_guards(tracer))
     return Traced(
         program_text=text,

@@ -188,9 +188,9 @@ class ReturnedValues:
         is_plain = type(item) in (tuple, list, dict) or (isinstance(item, (tuple, list)) and is_named_tuple(type(item)))
         if not is_plain:
             self.reasons.append(f"it returns a {type(item).__name__}")
+        if (number := self._itself(item)) is not None:
+            return number
         if not isinstance(item, tuple):
-            if (number := self._itself(item)) is not None:
-                return number
             if self._inputs.is_outer(item):
                 self.reasons.append(f"it returns a {type(item).__name__} from outside, which is that very one")
                 return ("constant", None)
@@ -284,13 +284,13 @@ def _refuse_shared(tracer: Tracer, returned: list[SymArray]) -> None:
                 )  # fmt: skip
         for source, holds in storage.may_be:
             if source.argument is not None:
-                refuse(holds, f"it returns the memory of {source.argument.name}, which a branch on data chose")
+                refuse(holds, f"it returns the memory of {source.argument.name}, which a branch or a loop chose")
             elif any(source is other for other in storages):
-                refuse(holds, "it returns one array twice, which a branch on data chose")
+                refuse(holds, "it returns one array twice, which a branch or a loop chose")
             for other in storages[position + 1 :]:
                 for both in (truth for one, truth in other.may_be if one is source):
                     twice = tracer.add("logical_and", (holds, both), {}, BOOL, ())
-                    refuse(twice, "it returns one array twice, which a branch on data chose")
+                    refuse(twice, "it returns one array twice, which a branch or a loop chose")
 
 
 def _array_leaf(tracer: Tracer, item: SymArray, seen: SymArray) -> tuple[str, Value, str]:

@@ -76,7 +76,7 @@ class SharedMemory:
     def can_be_seen(self, item: SymArray) -> bool:
         """Whether NumPy makes this view of the memory, in every call; of an argument it decides that itself."""
         tracer = self._tracer
-        if item.storage.argument is None and (item.may_be_a_copy() or item.storage.read_only):
+        if item.storage.argument is None and (item.may_be_a_copy() or item.storage.read_only is not False):
             return False
         if any(view.warns for view in item.chain):
             return False
@@ -204,7 +204,7 @@ def _refusal_of(group: Sequence[Leaf]) -> str:
     origin = next((leaf.origin for leaf in group if _is_read_only(leaf.origin)), None)
     if origin is None:
         return "it returns several views of one array"
-    of = f"{origin.storage.part_of} of an array" if origin.storage.read_only else "of np.broadcast_to"
+    of = f"{origin.storage.part_of} of an array" if origin.storage.part_of else "of np.broadcast_to"
     return f"it returns a read-only view, {of}"
 
 
@@ -221,9 +221,7 @@ def _is_stale(item: Any) -> bool:
 
 def _is_read_only(item: Any) -> bool:
     """As what np.broadcast_to and np.diagonal give."""
-    if not isinstance(item, SymArray) or item.storage.argument is not None:
-        return False
-    return item.storage.read_only or any(view.operation == "broadcast_to" for view in item.chain)
+    return isinstance(item, SymArray) and item.storage.argument is None and item.is_read_only() is not False
 
 
 def _sizes_of(view: View) -> Iterator[Size]:

@@ -52,7 +52,24 @@ def _einsum(*operands: Any, optimize: Any = False, dtype: Any = None, order: str
     asked, arrays = found
     if len(arrays) == 1 and set(asked.result) == set(asked.sizes):
         return None  # a view
-    return Gives(common(*arrays) if dtype is None else np.dtype(dtype), [asked.sizes[name] for name in asked.result])
+    is_array = gives_an_array(operands, asked, optimize)
+    if is_array is None:
+        return None
+    shape = [asked.sizes[name] for name in asked.result]
+    return Gives(common(*arrays) if dtype is None else np.dtype(dtype), shape, is_array=is_array)
+
+
+def gives_an_array(operands: Sequence[Any], asked: Subscripts, optimize: Any) -> bool | None:
+    """Whether a result without axes is an array and no number: this NumPy's product of matrices gives that. None where the
+    order of the products decides."""
+    if asked.result or optimize is False or len(asked.terms) == 1:
+        return bool(asked.result)
+    if len(asked.terms) > 2 or not isinstance(optimize, (bool, str)):  # noqa: PLR2004
+        return None
+    lengths = {name: 1 if n == 1 else 2 for name, n in asked.sizes.items()}  # which is a guard
+    alike = [np.ones([lengths[name] for name in term]) for term in asked.terms]
+    text = operands[0] if isinstance(operands[0], str) else _text_of(operands)
+    return isinstance(np.einsum(text, *alike, optimize=optimize), np.ndarray)
 
 
 def _names(term: str, rank: int) -> list[Any]:
