@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 import tilewright
 
+pytestmark = pytest.mark.compile
+
 
 def layer(x, w, b):
     return np.maximum(x @ w + b, 0)
