@@ -348,6 +348,20 @@ def test_results_of_every_structure() -> None:
     assert copied.results.kind == "array" and "cast(x)" in copied.program_text
 
 
+def test_lists_that_come_back_as_they_are_are_no_program() -> None:
+    def same(x: Any) -> Any:
+        return x
+
+    def in_a_tuple(x: Any) -> Any:
+        return (x, x)
+
+    for function in (same, in_a_tuple):
+        for given in ([1, 2], {"k": 1}, [Y]):
+            found = trace(function, (given,))
+            assert found.fallback_reason == "it returns its arguments and computes nothing"
+            assert found.untouched
+
+
 def test_aliased_results_keep_their_values() -> None:
     def f(x):
         y = x * 2

@@ -30,8 +30,8 @@ def finished(function: Any, tracer: Tracer, result: Any, contract: str, traced_b
     end_effects(tracer)
     leaves, reasons = returned.leaves, returned.reasons
     given = [*(leaf for leaf in leaves if leaf.kind != "view"), *behind]  # by the plan
-    if not given and not writes and not returned.sets and result is None:
-        reasons.append("it returns None")
+    if not given and not writes and not (result is None and returned.sets):
+        reasons.append("it returns None" if result is None else "it returns its arguments and computes nothing")
     text, computed = "", False
     if given or writes:
         emitter = _emitted(tracer, given, writes, is_one=returned.is_one_value)
