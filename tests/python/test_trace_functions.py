@@ -356,8 +356,8 @@ def test_lists_that_come_back_as_they_are_are_no_program() -> None:
         return (x, x)
 
     for function in (same, in_a_tuple):
-        for given in ([1, 2], {"k": 1}, [Y]):
-            found = trace(function, (given,))
+        for held in ([1, 2], {"k": 1}, [Y]):
+            found = trace(function, (held,))
             assert found.fallback_reason == "it returns its arguments and computes nothing"
             assert found.untouched
 
