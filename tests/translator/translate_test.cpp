@@ -116,6 +116,32 @@ write x = %4
               "kernel copy ");
 }
 
+/// Beside a few rows a library copies a large matrix for little work; with more rows another version is the library's.
+TEST(Translate, FewRowsTimesALargeMatrixReadItOnce) {
+    const Program program = read_program(R"text(tilewright-program 1
+function f
+arg x: float32[x.0, x.1]
+arg w: float32[x.1, w.1]
+%1: float32[x.0, x.1] = maximum(x, x)
+y: float32[x.0, w.1] = matmul(%1, w)
+return y
+)text");
+    TranslateOptions options;
+    const auto first = [&](int rows, int terms, int columns) {
+        options.sizes_here = {{"x.0", rows}, {"x.1", terms}, {"w.1", columns}};
+        return variants(program, options).at(0).options.at(0);
+    };
+    EXPECT_EQ(first(8, 30000, 10000), "rows");
+    EXPECT_EQ(first(9, 30000, 10000), "blas");
+    EXPECT_EQ(first(8, 3000, 1000), "blas");
+    EXPECT_EQ(first(1, 30000, 10000), "blas");
+    options.sizes_here = {{"x.0", 8}, {"x.1", 30000}, {"w.1", 10000}};
+    const dsl::Algorithm algorithm = translate(program, options);
+    EXPECT_NE(describe(algorithm.info()).find("y_of (output)"), std::string::npos) << describe(algorithm.info());
+    const std::string plan = runtime::print_plan(algorithm.impl().plan);
+    EXPECT_NE(plan.find("require x.0 <= 8\n"), std::string::npos) << plan;
+}
+
 /// (n + 2^30 - 1) // 2^30, which Halide would make of three levels that are rounded up, leaves 32 bits.
 TEST(Translate, BlocksOfTheThirdLevelAreCountedWithinTheExtent) {
     TranslateOptions options;

@@ -23,7 +23,9 @@ constexpr int kMostRowLevels = 3;
 constexpr std::int64_t kFewThreads = 65536; ///< a device has room for more
 constexpr std::int64_t kFewRows = 8;        ///< of a product's left operand
 constexpr std::int64_t kLeastColumns = 256;
-constexpr std::int64_t kLeastMatrix = 1 << 22; ///< elements of the right operand: more than the nearest caches hold
+/// Elements of the right operand. Below, the threads of a library, which wait busily for its next call for some 25 ms,
+/// take as much from ours as reading the matrix once gains.
+constexpr std::int64_t kLeastMatrix = 1 << 26;
 constexpr const char* kNarrow = "narrow1";
 constexpr const char* kRows = "rows";
 constexpr int kNarrower = 4;
@@ -178,24 +180,25 @@ void Analysis::choose_reduction(const Operation& operation) {
 }
 
 /// Of a few rows by a wide matrix that lies by rows: a library copies all of the matrix before it multiplies, which
-/// takes several times as long as reading it once beside all rows of the left operand.
+/// takes longer than reading it once beside all rows of the left operand.
 bool Analysis::has_few_rows(const Operation& product) const {
     const std::vector<Size>& shape = product.type.shape;
     const ValueInfo& right = values_.at(product.operands[1]);
     if (options_.device || shape.size() != 2 || right.order.contiguous_axis != 1) return false;
-    const std::int64_t rows = here(shape[0]), columns = here(shape[1]), terms = here(right.type.shape[0]);
-    return rows >= 2 && rows <= kFewRows && columns >= kLeastColumns && terms >= 2 * kRowsPerBlock &&
-           terms * columns >= kLeastMatrix;
+    const std::int64_t rows = here(shape[0]);
+    return rows >= 2 && rows <= kFewRows && here(shape[1]) >= kLeastColumns &&
+           here(right.type.shape[0]) >= 2 * kRowsPerBlock;
 }
 
 void Analysis::choose_matmul(const Operation& operation) {
     const std::string& name = stage_names_.at(operation.result);
     const bool library = may_use_library(operation, options_);
-    const bool is_libraries = operation.attributes.at(attr::order).library;
+    const bool is_librarys = library && operation.attributes.at(attr::order).library;
     std::vector<std::string> options{"loops"};
-    if (library) options.insert(is_libraries ? options.begin() : options.end(), "blas");
+    if (library) options.insert(is_librarys ? options.begin() : options.end(), "blas");
     const bool few_rows = has_few_rows(operation);
-    if (few_rows) options.insert(is_libraries ? options.begin() : options.end(), kRows);
+    const bool is_large = here(product(values_.at(operation.operands[1]).type.shape)) >= kLeastMatrix;
+    if (few_rows) options.insert(is_librarys && is_large ? options.begin() : options.end(), kRows);
     const std::string choice = given_option(name, options);
     if (std::ranges::find(options, choice) == options.end() && choice != kRows)
         throw TranslateError(where(operation) + ": variant " + name + " = " + choice +
