@@ -224,14 +224,6 @@ def test_an_optimized_einsum_gives_an_array_where_numpy_makes_it_a_product_of_ma
         assert type(given) is type(expected) and given == expected
 
 
-def test_what_numpy_warns_of_for_its_own_sake_is_warned_of():
-    compiled = tilewright.jit(lambda x, y: np.cross(x, y) + 1)
-    x = np.arange(6.0).reshape(3, 2)
-    for _ in range(2):
-        with pytest.warns(DeprecationWarning, match="2-dimensional vectors"):
-            compiled(x, x[::-1])
-
-
 @pytest.mark.parametrize(
     "function",
     [
