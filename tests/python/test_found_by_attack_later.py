@@ -3,7 +3,6 @@ were traced anew each time."""
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from unittest.mock import patch
 
 import numpy as np
@@ -238,29 +237,6 @@ def test_arrays_without_elements_have_strides_of_their_own(function):
     for n in (9, 0, 1, 2, 0, 9):
         x = np.arange(n) * 1.0
         assert compiled(x)[0] == function(x)[0]
-
-
-@pytest.mark.parametrize(
-    "given",
-    [
-        lambda a, t, o: (t, a + 1),
-        lambda a, t, o: {"t": (t, t), "u": [t]} | {"v": a * 2},
-        lambda a, t, o: (o.held, tuple(t), t[:], a + 1),
-        lambda a, t, o: (t[0], a + 1, (*t,)),
-    ],
-)
-def test_a_tuple_of_the_caller_is_returned_itself(given):
-    def tuples_in(value, t):
-        parts = value.values() if type(value) is dict else value if type(value) in (tuple, list) else ()
-        return [value is t[1], value is t[1][0], *(one for part in parts for one in tuples_in(part, t))]
-
-    compiled = tilewright.jit(given)
-    for n in (64, 64, 3):
-        a = np.arange(n) * 1.0
-        t = ((a, 3), 2.5)
-        o = SimpleNamespace(held=t)
-        every = (None, t)
-        assert tuples_in(compiled(a, t, o), every) == tuples_in(given(a, t, o), every)
 
 
 def test_draws_into_an_array_that_lies_otherwise_than_c_has_it_raise():

@@ -369,10 +369,7 @@ class Inputs:
         self._guard(path, "length", (type(value), len(value)))
         items = [self.make(part, (*path, ("item", k)), is_parameter) for k, part in enumerate(value)]
         if isinstance(value, tuple):
-            same = tuple.__new__(type(value), items)
-            if items and is_passed(path):  # no items are one object everywhere
-                self._remember(same, path)
-            return same
+            return tuple.__new__(type(value), items)
         made = items if isinstance(value, list) else collections.deque(items, value.maxlen)
         self._remember(made, path)
         self._hold(value, made, path)

@@ -188,9 +188,9 @@ class ReturnedValues:
         is_plain = type(item) in (tuple, list, dict) or (isinstance(item, (tuple, list)) and is_named_tuple(type(item)))
         if not is_plain:
             self.reasons.append(f"it returns a {type(item).__name__}")
-        if (number := self._itself(item)) is not None:
-            return number
         if not isinstance(item, tuple):
+            if (number := self._itself(item)) is not None:
+                return number
             if self._inputs.is_outer(item):
                 self.reasons.append(f"it returns a {type(item).__name__} from outside, which is that very one")
                 return ("constant", None)
