@@ -462,8 +462,10 @@ class Items {
         if (replaced.empty() || (outermost_ ? shares_long_work(k) : shares(k - 1) || shares(k + 1))) return;
         const Type& type = cut_.values.type(replaced);
         if (!same_shape(type.shape, operation.type.shape) || cut_.moves(type)) return;
+        // In a loop two arrays that change places cost nothing, and kernels that no other one waits for keep their
+        // threads.
         const auto is_made_before = [&](const std::string& name) {
-            return name != operation.result && maker_.count(name) != 0;
+            return outermost_ && name != operation.result && maker_.count(name) != 0;
         };
         if (reads_elsewhere(operation, replaced, is_made_before)) return;
         try_take(k, replaced);
