@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import tilewright
-from attack_seeds import seeds
+from attack_seeds import run
 from from_text import function_of
 from objects_seen import seen
 
@@ -81,10 +81,7 @@ def attack(seed: int) -> str:
 
 
 def main() -> int:
-    tried = seeds(__doc__)
-    wrong = list(filter(None, map(attack, tried)))
-    print("\n\n".join([*wrong, f"{len(tried)} programs, {len(wrong)} wrong"]))
-    return int(bool(wrong))
+    return run(__doc__, attack, "programs")
 
 
 if __name__ == "__main__":

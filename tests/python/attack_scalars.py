@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from attack_seeds import seeds
+from attack_seeds import run
 from from_text import function_of
 
 REALS = [
@@ -119,10 +119,7 @@ def main() -> int:
     from tilewright.decorator import JitFunction
 
     JitFunction._loses = lambda *_: False  # type: ignore[method-assign]
-    tried = seeds(__doc__)
-    wrong = list(filter(None, map(attack, tried)))
-    print("\n\n".join([*wrong, f"{len(tried)} expressions, {len(wrong)} wrong"]))
-    return int(bool(wrong))
+    return run(__doc__, attack, "expressions")
 
 
 if __name__ == "__main__":

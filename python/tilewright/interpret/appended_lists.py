@@ -494,6 +494,9 @@ def _rewritten(node: ast.For | ast.While, lists: tuple[_Appended, ...], place: A
         def __init__(self) -> None:
             self.appended: set[str] = set()  # by now in an iteration, lists to which each appends one
 
+        def part_of(self, one: _Appended, key: ast.expr, context: ast.expr_context) -> ast.Subscript:
+            return ast.Subscript(ast.Name(one.filled, ast.Load()), key, context)
+
         def count_of(self, one: _Appended) -> ast.expr:
             """How many items it has by now."""
             count: ast.expr = ast.Name(one.count, ast.Load())  # of this loop, where each iteration appends one
@@ -512,7 +515,7 @@ def _rewritten(node: ast.For | ast.While, lists: tuple[_Appended, ...], place: A
                 if 0 < k <= one.reads
                 else ast.Tuple([item.slice, count], ast.Load())
             )
-            return ast.copy_location(ast.Subscript(ast.Name(one.filled, ast.Load()), key, ast.Load()), item)
+            return ast.copy_location(self.part_of(one, key, ast.Load()), item)
 
         def visit_Call(self, item: ast.Call) -> Any:  # noqa: N802
             self.generic_visit(item)
@@ -520,7 +523,7 @@ def _rewritten(node: ast.For | ast.While, lists: tuple[_Appended, ...], place: A
             if one is None:
                 return item
             key = ast.Tuple([item.func, self.count_of(one)], ast.Load())
-            return ast.copy_location(ast.Subscript(ast.Name(one.filled, ast.Load()), key, ast.Load()), item)
+            return ast.copy_location(self.part_of(one, key, ast.Load()), item)
 
         def visit_Expr(self, statement: ast.Expr) -> Any:  # noqa: N802
             self.generic_visit(statement)
@@ -529,7 +532,7 @@ def _rewritten(node: ast.For | ast.While, lists: tuple[_Appended, ...], place: A
                 return statement
             assert isinstance(statement.value, ast.Call)
             item = ListItem(statement.value.args[0], (*place, one.name))
-            into = ast.Subscript(ast.Name(one.filled, ast.Load()), self.count_of(one), ast.Store())
+            into = self.part_of(one, self.count_of(one), ast.Store())
             made: list[ast.stmt] = [ast.Assign([into], item)]
             if one.is_one_each:
                 self.appended.add(one.name)
