@@ -149,8 +149,8 @@ class InnerCalls:
                 self._make()
         self._is_made = True
 
+    @here.looking()
     def _make(self) -> None:
-        begun, looked_s = time.perf_counter(), here.looked_s
         function, left = self.function, self._left
         loops = {site_of(one.node): one for one in loops_of(function, self._node, left, self._alone)}
         self._loops = {site: self._loops.get(site) or _InnerLoop(one) for site, one in loops.items()}
@@ -175,7 +175,6 @@ class InnerCalls:
         cells |= {PREFIX + one.name: one.cell for one in self._methods.values()}
         cells |= {cell_of(site): one.cell for site, one in self._loops.items()}
         self._call = in_closure(node, function, cells, function.__qualname__) if cells else None
-        here.looked_s = looked_s + time.perf_counter() - begun  # with what was looked at meanwhile
 
     def leave_long_loops(self) -> None:
         """A trace of the function found too many operations: loops that call functions have them too, so the functions are
@@ -335,22 +334,20 @@ class _Inner:
                 self.cell.cell_contents = function
             if self._is_running or self._looks >= (_LOOKED if here.undecided else _SEEN):
                 return function(*args, **kwargs)
-            begun, looked_s = time.perf_counter(), here.looked_s
-            self._looks += 1
-            # Numbers and texts have no memory of theirs, and small ones are shared by all of Python.
-            given = [one for one in self._handed(args, kwargs) if not isinstance(one, NUMBERS)]
-            before = list(map(sys.getrefcount, given))
-            here.looked_s = looked_s + time.perf_counter() - begun
+            with here.looking():
+                self._looks += 1
+                # Numbers and texts have no memory of theirs, and small ones are shared by all of Python.
+                given = [one for one in self._handed(args, kwargs) if not isinstance(one, NUMBERS)]
+                before = list(map(sys.getrefcount, given))
             result = function(*args, **kwargs)
-            begun, looked_s = time.perf_counter(), here.looked_s
-            parts = range(len(result)) if type(result) is tuple else ()
-            counts = [sys.getrefcount(result[k]) for k in parts if type(result[k]) is np.ndarray]
-            counts += [sys.getrefcount(result)] if type(result) is np.ndarray else []
-            is_apart = all(map(is_plain, given)) and list(map(sys.getrefcount, given)) == before
-            is_apart = is_apart and self._is_handed_alike(args, kwargs, given)
-            if not is_apart or max(counts, default=0) > _ONE_OWNER or not _is_new(result, given):
-                self._leave_as_it_is()
-            here.looked_s = looked_s + time.perf_counter() - begun
+            with here.looking():
+                parts = range(len(result)) if type(result) is tuple else ()
+                counts = [sys.getrefcount(result[k]) for k in parts if type(result[k]) is np.ndarray]
+                counts += [sys.getrefcount(result)] if type(result) is np.ndarray else []
+                is_apart = all(map(is_plain, given)) and list(map(sys.getrefcount, given)) == before
+                is_apart = is_apart and self._is_handed_alike(args, kwargs, given)
+                if not is_apart or max(counts, default=0) > _ONE_OWNER or not _is_new(result, given):
+                    self._leave_as_it_is()
             return result
 
         return call

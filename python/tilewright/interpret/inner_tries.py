@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import statistics
 import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Protocol
 
 _FREE_RUNS, _FREE_TRIES_S = 3, 3.0
@@ -101,6 +104,14 @@ class _Here(threading.local):
     account: Account | None = None  # of the outermost function that Python runs
     looked_s = 0.0  # that looking at what is called took so far, which is in no measurement of it
     undecided = 0  # how many of those that run are only measured, and may be compiled with what they call
+
+    @contextmanager
+    def looking(self) -> Iterator[None]:
+        begun, looked_s = time.perf_counter(), self.looked_s
+        try:
+            yield
+        finally:
+            self.looked_s = looked_s + time.perf_counter() - begun  # with what was looked at meanwhile
 
 
 here = _Here()
