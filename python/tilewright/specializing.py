@@ -233,6 +233,7 @@ class Specializing(_face.Dispatcher):
         try:
             specialization.set_schedule(found.schedule, bound, file="store", label="tuned")
             specialization.evidence = found.evidence
+            specialization.lead_is_new = True
         except Error as error:  # from an older release, say
             logs.logger.warning("%s: the stored schedule is not used: %s", self.__name__, error)
 
