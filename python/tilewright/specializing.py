@@ -234,6 +234,7 @@ class Specializing(_face.Dispatcher):
         try:
             specialization.set_schedule(found.schedule, bound, file="store", label="tuned")
             specialization.evidence = found.evidence
+            specialization.lead_is_new = not self._only_stored  # `autotune run` shows what tuned code takes
         except Error as error:  # from an older release, say
             logs.logger.warning("%s: the stored schedule is not used: %s", self.__name__, error)
 

@@ -221,14 +221,28 @@ def added(x, y):
 
 
 def test_very_short_calls_are_compared_without_the_clock_in_them(monkeypatch):
-    seen = []
-    of_loops = comparison._best_of_loops
-    monkeypatch.setattr(comparison, "_best_of_loops", lambda *args: seen.append(of_loops(*args)) or seen[-1])
-    for _ in range(20):  # of a call that waits for another process nobody knows how short it is
-        tilewright.jit(added)(X[:8], X[:8])
-        if seen:
-            break
-    assert len(seen) == 1 and 0 < seen[0].compiled_ns < 20_000
+    looks, calls, seen = [], [], []
+
+    class Clock:
+        """A call takes 5 us, the clock itself 50 ns."""
+
+        def perf_counter_ns(self):
+            looks.append(0)
+            return 5000 * len(calls) + 50 * len(looks)
+
+    def of_loops(compiled, numpy, call, count):
+        monkeypatch.setattr(comparison, "time", Clock())
+        counted = [lambda *args, one=one: (calls.append(0), one(*args))[1] for one in (compiled, numpy)]
+        seen.append((count, best_of_loops(*counted, call, count)))
+        return seen[-1][1]
+
+    best_of_loops = comparison._best_of_loops
+    monkeypatch.setattr(comparison, "_best_of_loops", of_loops)
+    monkeypatch.setattr(comparison, "_time", lambda function, call, _: (function(call), 1000)[1])
+    tilewright.jit(added)(X[:8], X[:8])
+    ((count, times),) = seen
+    assert len(looks) == 4 * 12 and len(calls) == 2 * 12 * count and count == 40
+    assert times == comparison.Times(5001, 5001)
 
 
 def test_both_sides_of_short_calls_run_in_turn():
