@@ -23,7 +23,6 @@ from .set_objects import StandIn, begin_with_stand_in, can_be_stood_for, is_plai
 from .source import source_of
 from .state import Part, State
 
-
 _COPIED = (
     "__copy__", "__deepcopy__", "__reduce__", "__reduce_ex__", "__getstate__", "__setstate__", "__getnewargs__",
     "__getnewargs_ex__",
