@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import contextlib
+import copy
 import dataclasses
 import inspect
 import sys
@@ -830,3 +831,68 @@ def test_class_methods_are_followed_through_super(monkeypatch):
     np.testing.assert_array_equal(compiled(x)[0], of_classes(x)[0])
     monkeypatch.setattr(Scaled, "of", classmethod(lambda cls, x, k=1: cls(x + k)))
     np.testing.assert_array_equal(compiled(x)[2], of_classes(x)[2])
+
+
+class Optimizer:
+    def __init__(self, rate):
+        self.rate = rate
+        self.m = None
+        self.steps = 0
+
+    def step(self, w, g):
+        if self.m is None:
+            self.m = np.zeros_like(w)
+        self.m = 0.9 * self.m + g
+        self.steps += 1
+        return w - self.rate * self.m
+
+
+class WithCopies:
+    def __init__(self, w, optimizer):
+        self.w = w
+        self.one = copy.copy(optimizer)
+        self.other = copy.deepcopy(optimizer)
+
+    def update(self, g):
+        self.w = self.one.step(self.w, g)
+        self.w = self.other.step(self.w, g * 0.5)
+
+
+class CopiesItself(Optimizer):
+    def __copy__(self):
+        return CopiesItself(self.rate * 2)
+
+
+def layers_with_copies(w, n):
+    optimizer = Optimizer(0.1)
+    a, b = WithCopies(w, optimizer), WithCopies(w * 2, optimizer)
+    for _ in range(n):
+        a.update(w * 0.1)
+        b.update(w[::-1])
+    return a.w, b.w, a.one.m, a.one.steps, optimizer.steps, optimizer.m
+
+
+def what_copies_share(w):
+    one = Optimizer(0.1)
+    one.m = w * 1
+    one.log, one.itself = [one, w * 3, one.m], one
+    p, q = copy.copy(one), copy.deepcopy(one)
+    one.m[0], p.m[1], q.m[2] = 5, 6, 7
+    shared = p.log is one.log, q.log is one.log, q.log[0] is q, q.itself is q, p.itself is one, q.log[2] is q.m
+    return one.m, p.m, q.m, q.log[1], shared
+
+
+def its_own_copy(w):
+    return copy.copy(CopiesItself(1.5)).rate * w, w * 2
+
+
+@pytest.mark.parametrize(
+    ("function", "args"), [(layers_with_copies, (X, 5)), (what_copies_share, (X,)), (its_own_copy, (X,))]
+)
+def test_copies_of_objects_that_the_function_makes(function, args) -> None:
+    compiled = tilewright.jit(function, strict=function is not its_own_copy)
+    for _ in range(3):
+        got, expected = compiled(*args), function(*args)
+        assert agree(got, expected)
+    if function is not its_own_copy:
+        assert "between kernels" not in compiled.explain()

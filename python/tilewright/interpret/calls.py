@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import collections
+import copy
 import functools
 import inspect
 import math
@@ -163,6 +164,9 @@ class Calls(Part):
                 return given
         is_tolist = getattr(function, "__func__", None) is SymArray.tolist and not args and not kwargs
         if is_tolist and (made := list_of(function.__self__, self.place(node))) is not None:
+            return made
+        is_copy = (function is copy.copy or function is copy.deepcopy) and len(args) == 1 and not kwargs
+        if is_copy and (made := self.made.copied(args[0], function is copy.deepcopy)) is not NotImplemented:
             return made
         special = self.builtins.find(function)
         if special is not None:

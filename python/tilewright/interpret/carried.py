@@ -204,8 +204,9 @@ def containers_of(frame: Frame | None, tracer: Tracer) -> dict[int, Any]:
 
 def reached(frame: Frame | None, tracer: Tracer, *first: tuple[str, Any]) -> Iterator[tuple[str, Any]]:
     """All that a function's variables lead to, also through objects that it makes, each with the name of the variable; of plain
-    values in containers none, which lead nowhere."""
-    pending = [*first, *_variables(frame)]
+    values in containers none, which lead nowhere. Variables of a frame come once, whichever functions read them."""
+    frames: set[int] = set()
+    pending = [*first, *_variables(frame, frames)]
     seen: set[int] = set()
     for name, item in pending:
         yield name, item
@@ -232,7 +233,7 @@ def reached(frame: Frame | None, tracer: Tracer, *first: tuple[str, Any]) -> Ite
             pending.append((name, item.__self__))
         elif isinstance(item, InterpretedFunction):
             parameters = inspect.signature(item.parameters).parameters.values()
-            pending += (*_variables(item.frame), *((one.name, one.default) for one in parameters))
+            pending += (*_variables(item.frame, frames), *((one.name, one.default) for one in parameters))
 
 
 _LEADS_NOWHERE = frozenset([int, float, bool, complex, str, bytes, type(None)])
@@ -242,8 +243,10 @@ def holds_traced(value: Any, tracer: Tracer) -> bool:
     return any(isinstance(item, Symbolic) for _, item in reached(None, tracer, ("", value)))
 
 
-def _variables(frame: Frame | None) -> Iterator[tuple[str, Any]]:
-    while frame is not None:
+def _variables(frame: Frame | None, known: set[int]) -> Iterator[tuple[str, Any]]:
+    """Of a frame and those around it, without those that are known, which these become."""
+    while frame is not None and id(frame) not in known:
+        known.add(id(frame))
         yield from frame.variables.items()
         frame = frame.parent
 

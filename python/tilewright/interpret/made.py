@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 import dataclasses
 import inspect
 import types
@@ -12,6 +13,7 @@ from typing import Any
 from ..guards import Same
 from ..own_attributes import attributes_of, hold, slots_of
 from ..symbolic.arrays import SymArray
+from ..symbolic.number import Number
 from ..symbolic.stages import ON_DEVICE
 from .carried import MISSING
 from .carried_attributes import LoopAttributes, is_same, set_attribute
@@ -20,6 +22,20 @@ from .pure import is_of_namedtuple
 from .set_objects import StandIn, begin_with_stand_in, can_be_stood_for, is_plain, own_ways_of, stand_in_of
 from .source import source_of
 from .state import Part, State
+
+_COPIED = (
+    "__copy__", "__deepcopy__", "__reduce__", "__reduce_ex__", "__getstate__", "__setstate__", "__getnewargs__",
+    "__getnewargs_ex__",
+)  # fmt: skip
+_NEVER_CHANGE = (Number, bool, int, float, complex, str, bytes, type(None), type, types.FunctionType)
+
+
+class _MoreThanAttributes(Exception):
+    """An object is not copied by copying what it holds."""
+
+
+def _is_copied_by_attributes(cls: type) -> bool:
+    return all(inspect.getattr_static(cls, name, None) is getattr(object, name, None) for name in _COPIED)
 
 
 class MadeObjects(Part):
@@ -58,6 +74,47 @@ class MadeObjects(Part):
         else:
             self.call_function(self.inputs.of_class(cls, "__init__"), [made, *args], kwargs)
         return made
+
+    def copied(self, owner: Any, deep: bool) -> Any:
+        """What copy.copy() and copy.deepcopy() give of an object that the function makes; NotImplemented where that is more than
+        its attributes, or they are nothing that is known to be copied."""
+        if not self.tracer.is_made(owner) or stand_in_of(self.tracer, owner) is not None:
+            return NotImplemented
+        memo: dict[int, Any] = {}
+
+        def copy_of(held: Any) -> Any:
+            held = held.read() if isinstance(held, Pending) else held
+            kind = type(held)
+            if id(held) in memo:
+                return memo[id(held)]
+            if self.tracer.is_made(held):
+                if not _is_copied_by_attributes(kind) or not self.can_make(kind):
+                    raise _MoreThanAttributes
+                made = memo[id(held)] = object.__new__(kind)
+                self.tracer.made_objects[id(made)] = made
+                for name, value in attributes_of(held).items():
+                    value = value.read() if isinstance(value, Pending) else value  # noqa: PLW2901
+                    hold(made, name, copy_of(value) if deep else value)
+                return made
+            if kind is list:
+                memo[id(held)] = made = []
+                made += map(copy_of, held)
+                return made
+            if kind is tuple:
+                return tuple(map(copy_of, held))
+            if kind is dict and all(isinstance(key, _NEVER_CHANGE) for key in held):
+                memo[id(held)] = made = {}
+                made.update((key, copy_of(value)) for key, value in held.items())
+                return made
+            if not isinstance(held, (SymArray, *_NEVER_CHANGE)):
+                raise _MoreThanAttributes
+            memo[id(held)] = copy.deepcopy(held)
+            return memo[id(held)]
+
+        try:
+            return copy_of(owner)
+        except _MoreThanAttributes:
+            return NotImplemented
 
     def _make_bunch(self, cls: type, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """A tuple with attributes beside its parts, whose class SciPy writes as collections.namedtuple does."""

@@ -207,6 +207,9 @@ def _writable(tracer: Tracer, array: SymArray) -> SymArray:
     return array
 
 
+_PLAIN = (type(None), bool, int, float, complex, str, bytes)
+
+
 @rule(np.array)
 def array_rule(
     tracer: Tracer, a: Any, dtype: Any = None, *, copy: Any = True, order: Any = "K", subok: bool = False,
@@ -214,6 +217,11 @@ def array_rule(
 ) -> Any:  # fmt: skip
     # SciPy's and scikit-learn's `xp.asarray(x, copy=None)` hands on one of these.
     copy = _COPY_MODES.get(copy.name, copy) if isinstance(copy, np._CopyMode) else copy
+    if tracer.plain_objects and type(a) in (list, tuple) and dtype is None and not is_symbolic(a):
+        made = np.array(a, copy=copy, order=order, ndmin=ndmin)
+        if made.dtype == object and all(type(one) in _PLAIN for one in made.flat):  # nothing that a call computes
+            tracer.objects_found.add(tracer.location())
+            return made
     result = asarray(tracer, a, dtype, order, copy=copy)
     if result.ndim < ndmin:
         result = expand_dims(tracer, result, tuple(range(ndmin - result.ndim)))

@@ -454,15 +454,17 @@ def apply_operator(tracer: Tracer, ufunc: np.ufunc, inputs: Sequence[Any]) -> An
 
 
 def _of_pythons_or_numpys(tracer: Tracer, ufunc: np.ufunc, inputs: Sequence[Any]) -> SymArray | None:
-    """Sums, differences, products and comparisons of numbers that data make Python's or NumPy's doubles (`total = 0`, and
-    `total += x[i]` under a condition), and of Python's: in doubles, which ints of up to 2**53 are exactly."""
+    """Sums, differences, products and comparisons of numbers that data make Python's ints or NumPy's doubles (`total = 0`,
+    and `total += x[i]` under a condition), and of ints: in doubles, which ints of up to 2**53 are exactly."""
     compares = ufunc.__name__ in COMPARISONS
     if tracer.checked is None or not (compares or ufunc in (np.add, np.subtract, np.multiply)):
         return None
     mixed = [isinstance(x, SymArray) and "scalar" in x.kinds and x.dtype == FLOAT64 for x in inputs]
-    exact = (type(x) is float or (type(x) is int and abs(x) <= _LARGEST_EXACT) for x in inputs)
-    if not any(mixed) or not all(map(operator.or_, mixed, exact)):
+    small = [type(x) is int and abs(x) <= _LARGEST_EXACT for x in inputs]
+    if not any(mixed) or not all(map(operator.or_, mixed, small)):
         return None
+    if any(x.kinds.isdisjoint({"bool", "int"}) for x, is_mixed in zip(inputs, mixed, strict=True) if is_mixed):
+        return None  # with a float among them NumPy computes the same with each kind
     which = later_of(tracer, inputs, "int")
     if which is None:
         return None

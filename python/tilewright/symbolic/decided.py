@@ -43,6 +43,8 @@ class Decided:
     refuses_errors: bool = False  # what the trace raises NumPy does not: it is a refusal like others
     lists_of_the_call: bool = True  # long lists of numbers that the caller has are read as arrays
     lists_found: set[Any] = field(default_factory=set)  # such lists
+    plain_objects: bool = True  # arrays of objects that are made of known values are Python's own, as lists are
+    objects_found: set[Any] = field(default_factory=set)  # where such arrays are made
     # Branches of which one way is compiled: the condition's truth.
     one_way: dict[Any, bool] = field(default_factory=dict)
     # Ways to functions that are not followed, and why not.
@@ -60,6 +62,7 @@ class Decided:
             follows_all=self.follows_all,
             refuses_errors=self.refuses_errors,
             lists_of_the_call=self.lists_of_the_call,
+            plain_objects=self.plain_objects,
             not_apart=self.not_apart,
             one_way=self.one_way,
             as_stages=self.as_stages,

@@ -217,6 +217,8 @@ class ReturnedValues:
             return ("constant", item)
         if not is_alone and (made := self._plain.made_anew(item)) is not None:
             return self._taken_apart(made)
+        if isinstance(item, np.ndarray) and item.dtype == object and self._tracer.objects_found:
+            raise self._tracer.error("returning an array of objects", "only Python makes one")
         self.reasons.append(
             "it returns None"
             if item is None

@@ -116,6 +116,9 @@ def trace(
             if decided.lists_found and not error.not_seen:
                 lasting.lists_of_the_call = False  # item by item they may be followed
                 continue
+            if decided.objects_found and not error.not_seen:
+                lasting.plain_objects = False  # statements that make and use them may be Python's
+                continue
             if not lasting.takes_effects:
                 raise
             if not error.not_seen:
