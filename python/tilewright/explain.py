@@ -162,6 +162,8 @@ def guard_text(guard: PythonGuard) -> str:
         text = f"{where} is a {value.__qualname__}"
     elif guard.kind == "lacks":
         text = f"{where} has no {' or '.join(sorted(value))} of its own"
+    elif guard.kind == "holds":
+        text = f"{where} has {value} of its own"
     elif guard.kind == "length":
         text = f"{where} is a {value[0].__name__} of {value[1]}"
     elif guard.kind == "keys":

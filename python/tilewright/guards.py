@@ -210,6 +210,7 @@ _HOLDS: dict[str, Callable[[Any, Any], bool]] = {
     "code": lambda value, wanted: type(value) is types.FunctionType and value.__code__ is wanted,
     "has": lambda value, wanted: hasattr(value, wanted[0]) is wanted[1],
     "lacks": lambda value, names: names.isdisjoint(getattr(value, "__dict__", ())),
+    "holds": lambda value, name: name in getattr(value, "__dict__", ()),
     "key": lambda value, wanted: (wanted[0] in value) is wanted[1],
 }
 # Those that another value breaks, of the same class.

@@ -18,6 +18,7 @@ from .binding import Bound, bind
 from .call_keys import LargestCalls, call_key
 from .devices import places_among
 from .dispatch import c_binding, program_function
+from .effects import looking_ns
 from .errors import Error, InternalError, TraceError
 from .machine import CUDA_DEFAULT, host_isa, targets_of
 from .program import Program
@@ -247,7 +248,7 @@ class Specializing(_face.Dispatcher):
             if specialization.add_partials(bound) or specialization.versions is not before:
                 cannot_repeat = not specialization.traced.may_be_repeated
                 if is_new and cannot_repeat and self.compares and not bound.on_device:
-                    specialization.trial = Trial()
+                    specialization.trial = Trial(looking_ns=looking_ns(specialization.traced.stages))
                 self._publish(specialization)
         return is_new
 

@@ -145,6 +145,16 @@ def test_a_cold_first_run_of_a_short_call_is_not_its_time(monkeypatch):
     assert runs_of_numpy(f, LARGE) == 0
 
 
+@pytest.mark.parametrize("side", ["numpy", "compiled"])
+def test_one_run_that_another_process_interrupted_decides_nothing(monkeypatch, side):
+    """Calls this short are looped over, whichever run of theirs took a turn of the scheduler."""
+    f, measured = jitted(monkeypatch, *((5 * US, 10_000 * US) if side == "numpy" else (10_000 * US, 5 * US)))
+    takes_later(monkeypatch, measured, side, 5 * US)
+    monkeypatch.setattr(comparison, "_best_of_loops", lambda *_: comparison.Times(2000, 1000))
+    f(SMALL)
+    assert runs_of_numpy(f, SMALL) == 1
+
+
 def test_what_numpy_has_no_memory_for_is_not_run_in_numpy(monkeypatch):
     f, measured = jitted(monkeypatch, 10_000 * US, 10 * US)
     monkeypatch.setattr(comparison, "available_memory_bytes", lambda: 4 * LARGE.nbytes)

@@ -338,6 +338,75 @@ def test_what_a_later_object_has_is_looked_at() -> None:
             assert _state(mine, [ours], {}) == _state(wanted, [theirs], {})
 
 
+class Shared:
+    """What its objects share until they set it."""
+
+    table = np.arange(3.0)
+    rate = 2.0
+
+    def __init__(self, is_own: bool) -> None:
+        self.u = np.ones(3)
+        if is_own:
+            self.table, self.rate = np.full(3, 5.0), 3.0
+
+
+def adds_to_it(o, x):
+    o.table += 1
+    return x * 2
+
+
+def adds_by_name(o, x):
+    table = o.table
+    table += 1
+    o.table = table
+    return x * 2
+
+
+def sets_what_it_is(o, x):
+    o.rate = o.rate
+    return x * 2
+
+
+def sets_what_it_is_beside_another(o, x):
+    o.rate = o.rate
+    o.u = x
+    return x * 2
+
+
+def adds_in_a_loop(o, x):
+    for _ in range(3):
+        o.table += 1
+    return x * 2
+
+
+def adds_in_a_branch(o, x):
+    if x[0] > 0:
+        o.table += 1
+    return x * 2
+
+
+@pytest.mark.parametrize(
+    "function",
+    [adds_to_it, adds_by_name, sets_what_it_is, sets_what_it_is_beside_another, adds_in_a_loop, adds_in_a_branch],
+)
+def test_what_the_class_had_is_the_objects_own_once_it_is_set(function) -> None:
+    for own in ([1, 1, 0, 0, 1, 0], [0, 0, 1, 0, 1]):
+        compiled = tilewright.jit(function)
+        found = []
+        for run in (compiled, function):
+            Shared.table = np.arange(3.0)
+            objects = [Shared(bool(is_own)) for is_own in own]
+            for one in objects:
+                run(one, np.ones(4))
+            found.append([{name: np.array(held).tolist() for name, held in vars(one).items()} for one in objects])
+            found[-1].append(Shared.table.tolist())
+            assert all(
+                (vars(one).get("table") is Shared.table) is (not is_own and "table" in vars(one))
+                for one, is_own in zip(objects, own, strict=True)
+            )
+        assert found[0] == found[1]
+
+
 def test_arrays_that_share_memory() -> None:
     compiled = tilewright.jit(Field.leapfrog, strict=True)
     for make in (lambda u: u, lambda u: u[::-1], lambda u: u.copy()):

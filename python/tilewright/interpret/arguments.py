@@ -136,6 +136,14 @@ class Inputs(SetInputs):
         if path is not None:
             self.tracer.python_guards[(path, f"has {name}")] = PythonGuard(path, "has", (name, is_there))
 
+    def holds(self, owner: Any, name: str) -> None:
+        """An attribute that the function sets is the object's own, where its class has one of the name as well: an object that
+        has the class's gets its own by being set, also to what it reads there."""
+        stand_in = stand_in_of(self.tracer, owner)
+        path = self.path_of(owner) if stand_in is None else stand_in.path
+        if path is not None:
+            self.tracer.python_guards[path, f"holds {name}"] = PythonGuard(path, "holds", name)
+
     def attribute(self, owner: Any, name: str, value: Any) -> Any:
         path = self.path_of(owner)
         if path is None:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..guards import Same
-from ..own_attributes import attributes_of, hold
+from ..own_attributes import attributes_of, hold, slots_of
 from ..symbolic.arrays import SymArray
 from ..symbolic.stages import ON_DEVICE
 from .carried import MISSING
@@ -126,6 +126,8 @@ class MadeObjects(Part):
         if hasattr(type(held), "__set__") and not isinstance(held, (property, types.MemberDescriptorType)):
             raise self.error(node, f"assigning {ast.unparse(node)}, of which a {type(held).__name__} of the class decides what it means",
                              "only properties are followed", "Return the value, and assign it at the caller.")  # fmt: skip
+        if held is not None:
+            self._need_own(owner, node.attr)
         is_plain = type(owner).__setattr__ is object.__setattr__
         if is_plain and is_same(attributes_of(owner).get(node.attr, MISSING), value):
             return
@@ -158,7 +160,16 @@ class MadeObjects(Part):
     def stays(self, owner: Any, name: str, held: Any, value: Any) -> bool:
         """Whether an object of the caller would be given what it has: `self.u += x` sets `u` to the array that it is."""
         is_plain = type(owner).__setattr__ is object.__setattr__ and name in attributes_of(owner)
+        if inspect.getattr_static(type(owner), name, None) is not None:
+            self._need_own(owner, name)
         return is_plain and not self.tracer.is_made(owner) and is_same(held, value)
+
+    def _need_own(self, owner: Any, name: str) -> None:
+        """Before an attribute is set that the class has, too: what the object of the caller has is its own in each call."""
+        stand_in = stand_in_of(self.tracer, owner)
+        held = stand_in.before if stand_in is not None else {} if self.tracer.is_made(owner) else attributes_of(owner)
+        if name in held and name not in slots_of(type(owner)):
+            self.inputs.holds(owner, name)
 
     def _set_of_the_caller(self, node: ast.Attribute, owner: Any) -> None:
         """Raises SetsAttribute, or the refusal of an object that nothing can stand for."""
