@@ -1024,6 +1024,24 @@ def test_numbers_and_sizes_that_change_in_calls_that_compute_nothing_are_not_tra
     assert doubled(np.zeros(60)) == 120 and doubled(np.zeros(9, np.float32)) == 18
 
 
+@pytest.mark.parametrize(
+    ("shape", "text"),
+    [
+        ((2**40,), "(1099511627776), more than 2**31 - 2**27 elements"),
+        ((2**31, 3), "(2147483648, 3), more than 2**31 - 2**27 elements"),
+    ],
+)
+def test_a_result_that_is_too_large_is_told_with_its_shape(shape, text):
+    @tilewright.jit(strict=True)
+    def filled(n, m=None):
+        return np.zeros(n if m is None else (n, m)) + 1
+
+    assert filled(3, *shape[1:]).shape == (3, *shape[1:])
+    with pytest.raises(tilewright.TraceError) as error:
+        filled(*shape)
+    assert str(error.value) == f"filled: a result would have the shape {text}. Work on the arguments in parts."
+
+
 RANGES = {f"kind{k}": (k, k + 1.0) for k in range(9)}
 
 
