@@ -182,9 +182,7 @@ int run(const Executable& executable, Arguments& from, bool on_device) {
         return fail(TW_NOT_SERVED, name + ": no version serves " + executable.sizes_text(frame) +
                                        " as they lie in memory: one needs " + executable.requirements_text() +
                                        ". Tune the function with such arguments too.");
-    if (!executable.size_results(frame))
-        return refuse("a result of " + executable.sizes_text(frame) +
-                      " would have a negative size, or more than 2**31 - 2**27 elements.");
+    if (!executable.size_results(frame)) return refuse(executable.why_not_sized(frame) + ".");
 
     std::size_t results = plan.results.size();
     auto** outputs = static_cast<tw_array**>(alloca((results + 1) * sizeof(void*)));

@@ -168,6 +168,24 @@ bool Executable::size_results(const Frame& frame) const {
     return true;
 }
 
+std::string Executable::why_not_sized(const Frame& frame) const {
+    for (std::size_t i = 0; i < result_shapes_.size(); ++i) {
+        const DType dtype = plan_.results[i].dtype;
+        std::vector<std::int64_t> shape(result_shapes_[i].size());
+        std::string text;
+        for (std::size_t k = 0; k < shape.size(); ++k) {
+            if (!result_shapes_[i][k].evaluate(frame.symbols, shape[k])) return "the size of a result leaves 64 bits";
+            text += (k > 0 ? ", " : "") + std::to_string(shape[k]);
+        }
+        if (count_elements(shape.data(), shape.size(), element_limit(dtype)) >= 0) continue;
+        const bool is_negative = std::ranges::any_of(shape, [](std::int64_t extent) { return extent < 0; });
+        return "a result would have the shape (" + text + "), " +
+               (is_negative ? "and no size is negative"
+                            : "more than " + std::string(element_limit_text(dtype)) + " elements");
+    }
+    return "";
+}
+
 int Executable::recall(const Frame& frame, const Decision& decision) const {
     if (decision.version < 0 || decision.device != (frame.place ? frame.place->device : -1)) return -1;
     const std::int64_t* seen = decision.looked_at.data();

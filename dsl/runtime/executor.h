@@ -131,6 +131,8 @@ class Executable {
     int select(const Frame& frame) const;
     /// Shapes of the results. False when one is negative or has more elements than element_limit().
     bool size_results(const Frame& frame) const;
+    /// Which one, in words, where size_results() is false.
+    std::string why_not_sized(const Frame& frame) const;
     /// What read_sizes(), failed_guard(), select() and size_results() said of a call of whose arrays the shapes,
     /// strides and place were these, and the integers: all that they look at.
     class Decision {

@@ -22,6 +22,7 @@ class Array:
     extents: tuple[tuple[tuple[int, int] | int, ...], ...]
     is_shared: bool = False  # somebody else holds it too
     is_writeable: bool = True
+    is_in_c_order: bool = False  # where all arrays that are handed over are
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,19 @@ def described_result(result: Any, arguments: list[Any], is_pure: bool = True) ->
     if any(isinstance(one, np.ndarray) and np.may_share_memory(one, result) for one in arguments):
         raise TypeError("it gives memory of its argument")
     extents = tuple(_extents(result, axis, arguments) for axis in range(result.ndim))
-    return Array(result.dtype, isinstance(result, np.ndarray), extents, is_writeable=_is_writeable(result))
+    return Array(
+        result.dtype,
+        isinstance(result, np.ndarray),
+        extents,
+        is_writeable=_is_writeable(result),
+        is_in_c_order=_is_in_c_order(result)
+        and all(one.flags.c_contiguous for one in arguments if isinstance(one, np.ndarray)),
+    )
+
+
+def _is_in_c_order(result: Any) -> bool:
+    """Whether it says of others, with other extents, how they lie: a single row lies in any order."""
+    return result.flags.c_contiguous and (result.ndim < 2 or not result.flags.f_contiguous)
 
 
 def _is_writeable(result: Any) -> bool:
@@ -272,7 +285,12 @@ def common_to(before: Any, found: Any, is_pure: bool = True) -> Any:
     if isinstance(found, Array) and isinstance(before, Array) and len(found.extents) == len(before.extents):
         pairs = zip(before.extents, found.extents, strict=True)
         extents = tuple(tuple(one for one in mine if one in theirs) for mine, theirs in pairs)
-        return replace(found, extents=extents, is_shared=before.is_shared or found.is_shared)
+        return replace(
+            found,
+            extents=extents,
+            is_shared=before.is_shared or found.is_shared,
+            is_in_c_order=before.is_in_c_order and found.is_in_c_order,
+        )
     if type(before) is Held and before.kind is type(found) is list:
         return before
     if type(found) is not type(before) or isinstance(found, type):

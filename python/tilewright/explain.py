@@ -36,6 +36,11 @@ def explain_function(function: Jitted, *, code: bool = False) -> str:
         parts.append(
             "  nothing is compiled: the calls so far compute nothing of arrays' elements, and Python makes them"
         )
+    elif not function.specializations and not function.refusals and function.was_watched:
+        parts.append(
+            "  nothing compiled yet: the calls so far ran as plain Python, to show what the functions give that they call; "
+            "call it again"
+        )
     elif not function.specializations and not function.refusals:
         parts.append("  nothing compiled yet: call it, or use f.for_args(…)")
     parts += [explain_specialization(s, code=code) for s in function.specializations]

@@ -107,6 +107,11 @@ class NumpyCalls(Specializing):
         """Whether calls were made, and there was nothing in any of them to compile."""
         return self._are_idle and not self._specializations and not self._refused
 
+    @property
+    def was_watched(self) -> bool:
+        """Whether calls ran as plain Python, and it was looked at what the functions give that they call."""
+        return bool(self._watched_ns)
+
     def _stay(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], *, at_any_values: bool = True, and_smaller: bool = False
     ) -> None:

@@ -1038,6 +1038,24 @@ def test_explanations_say_that_calls_of_numbers_compute_nothing(strict):
     assert "nothing is compiled: the calls so far compute nothing of arrays' elements" in shrunk.explain()
 
 
+@pytest.mark.parametrize(
+    ("shape", "text"),
+    [
+        ((2**40,), "(1099511627776), more than 2**31 - 2**27 elements"),
+        ((2**31, 3), "(2147483648, 3), more than 2**31 - 2**27 elements"),
+    ],
+)
+def test_a_result_that_is_too_large_is_told_with_its_shape(shape, text):
+    @tilewright.jit(strict=True)
+    def filled(n, m=None):
+        return np.zeros(n if m is None else (n, m)) + 1
+
+    assert filled(3, *shape[1:]).shape == (3, *shape[1:])
+    with pytest.raises(tilewright.TraceError) as error:
+        filled(*shape)
+    assert str(error.value) == f"filled: a result would have the shape {text}. Work on the arguments in parts."
+
+
 RANGES = {f"kind{k}": (k, k + 1.0) for k in range(9)}
 
 

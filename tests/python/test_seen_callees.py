@@ -279,3 +279,44 @@ def test_what_was_no_stage_three_times_is_not_looked_at_again(monkeypatch):
         callees.seen((rows_of, ("another",)), (X,), {}, callees.kind_of_value)
     assert other(X.astype(np.float32)) is ROWS["rows"] and len(looked) == 4  # another kind of argument
     check(rows_at_many_places, (X,))
+
+
+@tilewright.stage
+def blurred(x):
+    return x * 0.5 + x.mean()
+
+
+@tilewright.stage
+def blurred_in_columns(x):
+    return np.asfortranarray(x * 0.5)
+
+
+@tilewright.stage
+def every_other(x):
+    return x.reshape(-1)[::2].copy()
+
+
+def test_what_a_pure_function_gave_in_c_order_is_handed_to_one_that_asks_how_it_lies():
+    def after_another(x):
+        return every_other(blurred(x)) * 2
+
+    compiled = tilewright.jit(after_another, strict=True)
+    for rows in (4, 4, 7, 1):
+        x = np.random.default_rng(rows).random((rows, 6))
+        np.testing.assert_array_equal(compiled(x), after_another(x))
+    in_columns = np.asfortranarray(x := np.ones((4, 6)) * np.arange(6))
+    with pytest.raises(tilewright.TraceError, match="strides decide between a view and a copy"):
+        compiled(in_columns)  # what blurred() gives lies as its argument does
+    stages = compiled.for_args(x).traced.stages
+    assert {"blurred", "every_other"} <= {one.name.rpartition(".")[2] for one in stages.values()}
+
+
+@pytest.mark.parametrize("rows", [1, 4])
+def test_what_lies_otherwise_or_in_one_row_is_not(rows):
+    def after_another(x):
+        return every_other(blurred_in_columns(x)) * 2
+
+    compiled, x = tilewright.jit(after_another, strict=True), np.random.default_rng(1).random((rows, 6))
+    np.testing.assert_array_equal(compiled(x), after_another(x))  # looked at
+    with pytest.raises(tilewright.TraceError, match="strides decide between a view and a copy"):
+        compiled(x)

@@ -482,6 +482,14 @@ def test_explain_names_the_call_and_why_it_is_not_followed():
     assert "tilewright.effects" not in text.partition("between kernels:")[2].partition("versions")[0]
 
 
+def test_explain_says_where_calls_were_looked_at_and_nothing_is_compiled_yet(monkeypatch):
+    monkeypatch.setattr(JitFunction, "_compile_what_was_seen", lambda *_: None)
+    compiled = tilewright.jit(writes, strict=True)
+    assert "nothing compiled yet: call it, or use f.for_args(…)" in compiled.explain()
+    compiled(X.copy(), 2.0)
+    assert "nothing compiled yet: the calls so far ran as plain Python, to show" in compiled.explain()
+
+
 # -- branches of which calls go one way --------------------------------------------------------------------------------
 
 

@@ -313,7 +313,8 @@ LoadedPlan::Attempt LoadedPlan::served(const Executable::Frame& frame, int versi
         if (const std::string why = executable_->device_problem(*frame.place); !why.empty())
             return error(g_device_error, why);
     const auto kind = version < 0 ? Problem::Kind::no_version : Problem::Kind::result_too_large;
-    return no_match(problem, kind, 0, nullptr, problem ? executable_->sizes_text(frame) : "");
+    const auto text = [&] { return version < 0 ? executable_->sizes_text(frame) : executable_->why_not_sized(frame); };
+    return no_match(problem, kind, 0, nullptr, problem ? text() : "");
 }
 
 bool LoadedPlan::may_write(const Executable::Frame& frame, PyObject* const* arrays, PyObject* out,
@@ -566,9 +567,7 @@ void LoadedPlan::raise(const Problem& problem) const {
                                         executable_->requirements_text() + ". Tune the function with such sizes too.");
         return;
     default:
-        error(g_too_large_error, "a result of " + text +
-                                     " would have a negative size, or more than 2**31 - 2**27 "
-                                     "elements. Work on the arguments in parts.");
+        error(g_too_large_error, text + ". Work on the arguments in parts.");
     }
 }
 

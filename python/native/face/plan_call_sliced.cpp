@@ -156,7 +156,8 @@ LoadedPlan::Attempt LoadedPlan::make_results(PyObject* const* values, Py_ssize_t
         if (rank != a.rank) return no_match(&problem, Problem::Kind::array, i, arrays[i]);
     }
     if (!has_sizes(frame, arrays, &problem)) return Attempt::no_match;
-    if (!executable_->size_results(frame)) return no_match(&problem, Problem::Kind::result_too_large, 0, nullptr);
+    if (!executable_->size_results(frame))
+        return no_match(&problem, Problem::Kind::result_too_large, 0, nullptr, executable_->why_not_sized(frame));
     std::vector<Ref> made(plan.results.size());
     for (std::size_t r = 0; r < whole.size(); ++r) {
         if (whole[r]) continue; // the caller's

@@ -55,10 +55,11 @@ def seen_stage(tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dict[
         raise tracer.error(
             f"{name}()", "it is no stage between kernels, for data decide whether it gives complex numbers"
         )
-    shapes = [Like(tracer, array).shape for array in arrays_in((args, kwargs))]
+    handed = [Like(tracer, array) for array in arrays_in((args, kwargs))]
+    shapes, are_in_order = [one.shape for one in handed], all(one.is_in_c_order for one in handed)
     callee = function.__wrapped__ if isinstance(function, PureFunction) else function
     with _refused_by_name(tracer, name):
-        return add_stage(tracer, name, callee, args, kwargs, _given(given, shapes), is_users=True)
+        return add_stage(tracer, name, callee, args, kwargs, _given(given, shapes, are_in_order), is_users=True)
 
 
 def _not_called_yet(tracer: Tracer, name: str) -> CalleeNotSeen:
@@ -316,14 +317,18 @@ def is_of_either_type(value: Any) -> bool:
     return isinstance(value, Symbolic) and not kinds <= {"scalar", "float"}
 
 
-def _given(seen: Any, shapes: Sequence[Sequence[Any]]) -> Any:
+def _given(seen: Any, shapes: Sequence[Sequence[Any]], are_in_order: bool = False) -> Any:
+    """What a call gives, from what was seen. `are_in_order`: whether all arrays that a pure function is handed lie in C order."""
     if isinstance(seen, Array):
         likeliest = [places[0] if places else None for places in seen.extents]
         sizes = [FromData() if e is None else e if isinstance(e, int) else shapes[e[0]][e[1]] for e in likeliest]
-        return Gives(seen.dtype, sizes, is_array=seen.is_array, is_writeable=seen.is_writeable)
+        is_in_order = are_in_order and seen.is_in_c_order
+        return Gives(
+            seen.dtype, sizes, is_array=seen.is_array, is_writeable=seen.is_writeable, is_in_c_order=is_in_order
+        )
     if isinstance(seen, type):
         return Gives(np.dtype({bool: np.bool_, int: np.int64, float: np.float64}[seen]), (), seen)
     if isinstance(seen, dict):
-        return {key: _given(item, shapes) for key, item in seen.items()}
-    items = [_given(item, shapes) for item in seen]
+        return {key: _given(item, shapes, are_in_order) for key, item in seen.items()}
+    items = [_given(item, shapes, are_in_order) for item in seen]
     return type(seen)(*items) if hasattr(seen, "_fields") else type(seen)(items)
