@@ -147,7 +147,11 @@ class JitFunction(Serving):
         options.on_device = bound.on_device
         if observer is None:
             observer = self._log_warnings
-        return tune_call(specialization, self.__wrapped__, args, kwargs, options, compiled=self, observer=observer)
+        result = tune_call(specialization, self.__wrapped__, args, kwargs, options, compiled=self, observer=observer)
+        lead = specialization.lead_for(bound.on_device)
+        if lead is not None and lead.label == "tuned" and not bound.on_device and result.ratio < 1:
+            self._loses(specialization, bound, args, kwargs)  # where it does, such calls stay with NumPy
+        return result
 
     def _takes_known_ways(self, specialization: Specialization, bound: Bound) -> bool:
         """Whether compiled code serves a call to its end."""

@@ -7,9 +7,11 @@ are replayed. What they gave, raised and wrote is kept until the compiled call i
 from __future__ import annotations
 
 import threading
+import time
 import types
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any, ClassVar
@@ -148,6 +150,7 @@ class _Here(threading.local):
 
     def __init__(self) -> None:
         self.made: list[list[Made]] = []
+        self.runs_plainly = False
 
 
 _here = _Here()
@@ -188,6 +191,16 @@ def taken() -> list[Made]:
     return _here.made.pop() if _here.made else []
 
 
+@contextmanager
+def as_they_are(*, are_short: bool) -> Iterator[None]:
+    """Where calls are too short for anything in them to be worth a compilation, nobody looks into what stages call."""
+    before, _here.runs_plainly = _here.runs_plainly, are_short
+    try:
+        yield
+    finally:
+        _here.runs_plainly = before
+
+
 def generators_in(value: Any) -> Iterator[Any]:
     """Random generators among arguments, in order."""
     if isinstance(value, (np.random.Generator, np.random.RandomState)):
@@ -215,6 +228,12 @@ class Effect:
         self.are_shared = [isinstance(leaf, Array) and leaf.is_shared for leaf in leaves_of(gives)]
         self.places = Places() if isinstance(function, types.BuiltinFunctionType) else places
 
+    def looking_ns(self) -> int:
+        """How long it takes to see that a call changes nothing of what the compiled function reads beside it, as it is now."""
+        begun = time.thread_time_ns()  # whatever else runs here
+        changes_since(self.places.as_they_are())
+        return time.thread_time_ns() - begun
+
     def behind(self, checked: Any) -> Effect:
         """NumPy stops at a check that failed before."""
         if not checked:
@@ -240,7 +259,7 @@ class Effect:
         share = _share_memory(before)
         states = (States(generators_in((args, kwargs))), np.random.get_state(legacy=False)) if share else None
         try:
-            made.result = self.run(*args, **kwargs)
+            made.result = (self.function if _here.runs_plainly else self.run)(*args, **kwargs)
         except BaseException as error:
             made.error = error
             made.note_kept(handed, held, error)
@@ -404,6 +423,15 @@ def is_asked(function: Any, way: Way) -> bool:
     if is_one:
         _reached.add((function, way))
     return is_one
+
+
+def looking_ns(stages: Mapping[str, Any]) -> int:
+    """What looking takes at least in a call that makes one of those stages; 0 where nobody looks."""
+    looking = (one.callee for one in stages.values() if type(one.callee) is Effect and one.callee.places.found)
+    first = next(looking, None)
+    return (
+        0 if first is None else min(first.looking_ns(), first.looking_ns())
+    )  # a first look finds nothing in the caches
 
 
 def names_of_seeing(stages: Mapping[str, Any]) -> str:

@@ -36,6 +36,7 @@ _CHEAP_S = 0.5
 _RESERVED_SHARE = 0.1  # of the budget, for the turns
 _MOST_RESERVED_S = 4.0
 _CONFIDENCE = 0.95
+_CLEAR_LOSS = 0.4  # what a single turn says below it is no noise
 _BUSY_SHARE = 0.1  # of the cores, taken by others
 _BUSY_SPREAD = 0.25  # between the first and the last tenth of a function's times, of their median
 
@@ -100,7 +101,9 @@ class Figures:
     @property
     def loses(self) -> bool:
         """Whether NumPy is the faster one beyond doubt."""
-        return self.turns > 1 and self.ratio_high is not None and self.ratio_high < 1
+        if self.turns <= 1:
+            return self.turns == 1 and self.ratio < _CLEAR_LOSS
+        return self.ratio_high is not None and self.ratio_high < 1
 
     def text(self, place: str = "") -> str:
         """NumPy 31.2 ms -> tuned 2.73 ms (11.4x, 11.2 to 11.7 in 40 turns)"""

@@ -197,8 +197,10 @@ class Serving(TriedCalls):
             may_wait = specialization.traced.has_effects or not self.is_asked_for
             if may_wait and not specialization.is_built(bound, self.is_asked_for):
                 return "later"
-            if not self._compile_for(specialization, bound):
+            is_new = self._compile_for(specialization, bound)
+            if not (is_new or (specialization.lead_is_new and not bound.on_device)):
                 return "plan"
+            specialization.lead_is_new = False
             if not specialization.fits(bound):
                 # Sizes that data decide may be too large for kernels: no other version will do.
                 if not is_beyond_limit(specialization.program, bound) and not specialization.large_numbers(bound):

@@ -69,6 +69,7 @@ class Specialization:
         self.lost_at: dict[str, dict[str, int]] = {}  # of the largest calls that lost: how many bits their sizes have
         self.large_from = SMALL_WORK  # large calls below this much work lose against NumPy
         self.large_reason = ""
+        self.lead_is_new = False  # a tuned version that no call has compared with NumPy
         self.launches: Launches | None = None  # of the latest call that a version was made for, on a device
         self.variant: dict[str, str] = {}  # choices of a person's, for looking at; schedules name their own
         self.partials: Partials | None = None  # of calls beyond what kernels can index, once there was one
@@ -151,6 +152,11 @@ class Specialization:
 
     def run_in_numpy(self, bound: Bound, reason: str, *, at_any_size: bool = False) -> None:
         """Calls like this one lose against NumPy: their version is withdrawn, or left to larger calls."""
+        lead = self._leads.get(bound.on_device)
+        if lead is not None and lead.label == "tuned":
+            self.lead_with(None, bound.on_device)
+            self.evidence = None
+            reason = f"{reason} (under the schedule that was the fastest of those measured)"
         with self._lock:
             kind = self._kind(bound)
             if kind.startswith("small") or at_any_size:

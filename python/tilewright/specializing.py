@@ -18,6 +18,7 @@ from .binding import Bound, bind
 from .call_keys import LargestCalls, call_key
 from .devices import places_among
 from .dispatch import c_binding, program_function
+from .effects import looking_ns
 from .errors import Error, InternalError, TraceError
 from .machine import CUDA_DEFAULT, host_isa, targets_of
 from .program import Program
@@ -233,6 +234,7 @@ class Specializing(_face.Dispatcher):
         try:
             specialization.set_schedule(found.schedule, bound, file="store", label="tuned")
             specialization.evidence = found.evidence
+            specialization.lead_is_new = not self._only_stored  # `autotune run` shows what tuned code takes
         except Error as error:  # from an older release, say
             logs.logger.warning("%s: the stored schedule is not used: %s", self.__name__, error)
 
@@ -246,7 +248,7 @@ class Specializing(_face.Dispatcher):
             if specialization.add_partials(bound) or specialization.versions is not before:
                 cannot_repeat = not specialization.traced.may_be_repeated
                 if is_new and cannot_repeat and self.compares and not bound.on_device:
-                    specialization.trial = Trial()
+                    specialization.trial = Trial(looking_ns=looking_ns(specialization.traced.stages))
                 self._publish(specialization)
         return is_new
 

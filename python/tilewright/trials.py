@@ -16,6 +16,9 @@ _WORTH_OF_STAGES = 0.97
 # Compiled code needs no more of them that takes so much less, or more, than NumPy.
 _CLEARLY_FASTER, _CLEARLY_SLOWER = 0.8, 2.0
 _FIRST_SETTLING = 3  # calls that say nothing before NumPy's first turn
+# Looking that takes so long may take longer than NumPy for all of a call, and what is looked at is called in long functions
+# of many names: NumPy's turns come first, a cold one and a warm one, which tell what there is to gain.
+_LONG_LOOKING_NS, _FIRST_TURNS = 100_000, 2
 _COLD = 3.0  # NumPy's first call may take so many times what later ones take
 
 
@@ -32,6 +35,7 @@ class Trial:
     is_in_c: bool = False  # the dispatcher finds the program, as it will later
     was_watched: bool = False  # a call before: NumPy's first one is not cold
     settling: int = 0  # compiled calls that said nothing
+    looking_ns: int = 0  # that a compiled call takes at least, to see what functions change that its stages call
     is_all_stages: bool = False  # next to all of a compiled call is what Python does between kernels
 
     def add(self, plan_ns: int, says_something: bool) -> None:
@@ -48,13 +52,21 @@ class Trial:
     @property
     def is_numpys_turn(self) -> bool:
         """What is found out in the first compiled calls is found out in calls one after the other."""
-        return len(self.numpy_ns) < max(len(self.plan_ns), self.settling > _FIRST_SETTLING)
+        first = _FIRST_TURNS if self.looking_ns > _LONG_LOOKING_NS else self.settling > _FIRST_SETTLING
+        return len(self.numpy_ns) < max(len(self.plan_ns), first)
 
     def is_far_slower(self, plan_ns: int) -> bool:
         return bool(self.numpy_ns) and plan_ns > _CLEARLY_SLOWER * min(self.numpy_ns)
 
     @property
+    def is_lost_by_looking(self) -> bool:
+        """Whether looking at what functions change takes longer than NumPy takes for all of the call."""
+        return bool(self.numpy_ns) and self.looking_ns > max(min(self.numpy_ns), _LONG_LOOKING_NS)
+
+    @property
     def is_over(self) -> bool:
+        if self.is_lost_by_looking:
+            return True
         warm = self.plan_ns[1:]
         if not warm or not self.numpy_ns:
             return False
@@ -77,6 +89,9 @@ class Trial:
     @property
     def why_numpy(self) -> str:
         """Why NumPy is to take such calls; "" where it is not."""
+        if self.is_lost_by_looking:
+            takes = f"NumPy takes {min(self.numpy_ns) / 1e3:.1f} us"
+            return f"{takes}, looking at what its calls change {self.looking_ns / 1e3:.1f} us"
         compiled_ns, numpy_ns = min(self.plan_ns[1:]), min(self.numpy_ns)
         if compiled_ns <= (_WORTH_OF_STAGES if self.is_all_stages else _WORTH) * numpy_ns:
             return ""

@@ -20,6 +20,7 @@ _MOST_BEGUN_ANEW = 2  # trials: shapes that never come again are compiled code's
 _MOST_SETTLING, _MOST_SLOW = 12, 4
 # A watched call takes its time for looking; a first call of a plan, which finds nothing in the caches, some as well.
 _SLOWER_THAN_WATCHED = 2
+_SHORT_NS = 2_000_000  # calls, of which the first ones are no reason to look for what is long in them
 _ALL_OF_A_CALL = 0.98  # as a share of it
 
 
@@ -43,9 +44,12 @@ class TriedCalls(DeviceCalls):
             result = self._in_numpy(args, kwargs, out)
             trial.alike = alike
             trial.numpy_ns.append(time.perf_counter_ns() - start_ns)
+            if trial.is_lost_by_looking:
+                self._end_trial(specialization, bound, _why_numpy(specialization, trial))
             return result
         settling = _Settling()
-        result = self._in_plan(specialization, bound, args, kwargs, out)
+        with effects.as_they_are(are_short=_is_short(trial)):
+            result = self._in_plan(specialization, bound, args, kwargs, out)
         took_ns, says_something = settling.ended(specialization)
         if says_something and (reason := self._why_watched_is_faster(specialization, took_ns, args, kwargs)):
             self._end_trial(specialization, bound, reason)
@@ -69,7 +73,9 @@ class TriedCalls(DeviceCalls):
             return False
         if trial.begun_anew < _MOST_BEGUN_ANEW:
             # Of calls as they are made now.
-            specialization.trial = Trial(begun_anew=trial.begun_anew + 1, is_in_c=trial.is_in_c)
+            specialization.trial = Trial(
+                begun_anew=trial.begun_anew + 1, is_in_c=trial.is_in_c, looking_ns=trial.looking_ns
+            )
             return True
         self._end_trial(specialization, bound, "")
         return False
@@ -120,7 +126,8 @@ class TriedCalls(DeviceCalls):
             assert trial is not None
         trial.alike, compiled = alike, self._number_compiled
         is_plan, settling = not trial.is_numpys_turn, _Settling()
-        result = (in_plan if is_plan else self.__wrapped__)(*args, **kwargs)
+        with effects.as_they_are(are_short=_is_short(trial)):
+            result = (in_plan if is_plan else self.__wrapped__)(*args, **kwargs)
         took_ns, says_something = settling.ended(specialization) if is_plan else (settling.took_ns, True)
         if self._number_compiled != compiled or specialization.trial is not trial:
             return result
@@ -167,6 +174,11 @@ class TriedCalls(DeviceCalls):
 def _why_numpy(specialization: Specialization, trial: Trial) -> str:
     trial.is_all_stages = sum(stage.share or 0.0 for stage in specialization.numpy_stages) >= _ALL_OF_A_CALL
     return trial.why_numpy
+
+
+def _is_short(trial: Trial | None) -> bool:
+    """Whether NumPy takes so little time for a call that nothing in it is worth a compilation."""
+    return trial is not None and bool(trial.numpy_ns) and min(trial.numpy_ns) < _SHORT_NS
 
 
 class _Settling:

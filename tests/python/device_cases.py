@@ -329,6 +329,16 @@ case(
     lambda rng: [(values(rng, d, s),) for d in ["float64"] for s in [(3, 3), (33, 35), (129, 1025), (1300, 1301)]],
 )  # fmt: skip
 case(
+    "neighbours on a ring",
+    "a, s",
+    [
+        "np.roll(a, 1, 1) + np.roll(a, -1, 1) + np.roll(np.roll(a, 1, 0), -3, 1)",
+        "np.roll(a, 7) - np.roll(a, s, 1)",
+        "a[:, (np.arange(a.shape[1]) + 1) % a.shape[1]] + a[:, np.arange(a.shape[1]) - 1]",
+    ],
+    lambda rng: [(values(rng, "float32", s), k) for s, k in [((3, 1), 2), ((5, 33), -1), ((70, 300), 1), ((9, 1025), 10**6)]],
+)  # fmt: skip
+case(
     "gathers",
     "a, k",
     ["a[k]", "a[k] * 2 + a[k[::-1]]"],

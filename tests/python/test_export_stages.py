@@ -59,6 +59,12 @@ def in_a_list(x, n):
     return parts[0], parts[len(parts) // 2]
 
 
+def picked(x, seed):
+    rng = np.random.default_rng(seed)
+    first = x[rng.choice(len(x), 5, replace=False)]
+    return first, rng.permutation(x)[::2] + first.sum()
+
+
 def exported(function: Any, calls: list[tuple[Any, ...]], folder: Path, **options: Any) -> Path:
     compiled = tilewright.jit(function, strict=True, db=folder / "db")
     for args in calls:
@@ -76,13 +82,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     exported(scaled, [(X, True), (X, False)], made)
     exported(roots, [(X[:50] + 1j,)], made)
     exported(in_a_list, [(X[:50] ** 2, 80)], made)
+    exported(picked, [(X, 3)], made)
     return made
 
 
 @pytest.mark.parametrize(
     ("function", "args"),
     [(sorted_between, (X, 3.0)), (kept, (X,)), (spectrum, (MATRIX,)), (solved, (MATRIX, MATRIX[0], "twice")),
-     (scaled, (X, True)), (scaled, (X, False)), (roots, (X[:50] + 1j,)), (in_a_list, (X[:50] ** 2, 90))],
+     (scaled, (X, True)), (scaled, (X, False)), (roots, (X[:50] + 1j,)), (in_a_list, (X[:50] ** 2, 90)), (picked, (X, 4))],
 )  # fmt: skip
 def test_a_module_computes_what_the_function_does(function: Any, args: tuple[Any, ...], folder: Path) -> None:
     given = folder / "given.npz"

@@ -203,6 +203,7 @@ def test_a_function_that_numpy_runs_faster_is_said_to_stay():
     assert Figures(1e6, 2e6, 0.5, 0.4, 0.6, 9).text() == (
         "NumPy 1 ms -> tuned 2 ms (0.50x, 0.40 to 0.60 in 9 turns); NumPy is faster here: keep the function as it is"
     )
+    assert "keep the function as it is" in Figures(46e6, 151e6, 0.31, turns=1).text()
     for uncertain in (Figures(1e6, 1e6, 0.9, 0.4, 1.6, 9), Figures(1e6, 2e6, 0.5, turns=1), Figures(1e6, 2e6, 0.5)):
         assert "keep" not in uncertain.text()
 

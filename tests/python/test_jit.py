@@ -5,6 +5,7 @@ import functools
 import gc
 import inspect
 import logging
+import math
 import os
 import pickle
 import subprocess
@@ -19,6 +20,7 @@ import numpy as np
 import pytest
 import raising_functions
 import tilewright
+from tilewright import effects
 
 pytestmark = pytest.mark.compile
 
@@ -997,7 +999,9 @@ def test_calls_that_are_no_larger_stay_too():
             f.stay(key, (), f.__wrapped__)
 
 
-def test_numbers_and_sizes_that_change_in_calls_that_compute_nothing_are_not_traced_each():
+def test_numbers_and_sizes_that_change_in_calls_that_compute_nothing_are_not_traced_each(monkeypatch):
+    monkeypatch.setattr(effects, "LONG_CALL_S", math.inf)  # a call that waits for another process is looked at again
+
     @tilewright.jit
     def checked(n, m=None):
         if n < 1 or int(n) != n:

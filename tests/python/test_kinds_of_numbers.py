@@ -259,3 +259,60 @@ def test_a_float_beside_an_int_or_float_makes_a_float() -> None:
     assert quotient(np.abs(x) + 0.1, 2.0) == divided(np.abs(x) + 0.1, 2.0)
     with pytest.raises(ZeroDivisionError):
         quotient(x, 2.0)
+
+
+def largest_above(x):
+    t = 0
+    for i in range(len(x)):
+        if x[i] > 100:
+            t = x[i]
+    return t * -1, t - 5, 5 - t, t * 0.5, t == 0, t <= 3, t * -0.0, t > 2.0
+
+
+def penalties(x):
+    out = np.zeros(len(x))
+    for i in range(len(x)):
+        penalty = 0
+        for j in range(len(x)):
+            d = np.abs(x[i] - x[j])
+            if d < 0.1:
+                penalty += 1000
+            elif d < 0.3:
+                penalty += 50 / (d + 0.1)
+        out[i] = x[i] * 2 + penalty
+    return out
+
+
+def least_sum(x):
+    best, at = float("inf"), -1
+    for i in range(len(x)):
+        s = 0
+        for j in range(i):
+            if x[j] > 0.3:
+                s += x[j]
+        if s < best and s != 0:
+            best, at = s, i
+    return best, at
+
+
+def grows_beyond_doubles(x):
+    t = 1
+    for i in range(len(x)):
+        if x[i] > 100:
+            t = t * x[i]
+        elif x[i] < 0:
+            t *= 1001
+    return t
+
+
+@pytest.mark.parametrize("function", [largest_above, penalties, least_sum, grows_beyond_doubles])
+def test_numbers_that_data_make_pythons_or_numpys_are_summed_and_compared(function: Any) -> None:
+    compiled = tilewright.jit(function, strict=True)
+    base = np.random.default_rng(0).random(40)
+    for at, value in [(3, 0.5), (3, 200.0), (5, -1.0), (slice(6, 12), -1.0), (slice(0, 9), -0.0), (4, np.nan)]:
+        x = base.copy()
+        x[at] = value
+        for _ in range(2):
+            same(compiled(x), function(x))
+    same(compiled(np.append(base, [1e300, 2e300, -2.0])), function(np.append(base, [1e300, 2e300, -2.0])))
+    assert "NumPy computes it: loops" not in compiled.explain()

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 import tilewright
 from examples import one_in
+from tilewright.builder import default_schedule
+from tilewright.native import compiler
 
 pytestmark = pytest.mark.compile
 
@@ -74,6 +76,55 @@ def test_rolls_are_kernels(number):
     compiled = tilewright.jit(SHIFTS[number], strict="kernels")
     for shift in (3, -4, 0):
         same(compiled(array((33, 70), "f4"), shift), SHIFTS[number](array((33, 70), "f4"), shift))
+
+
+def life(cells, steps):
+    for _ in range(steps):
+        near = sum(np.roll(np.roll(cells, i, 0), j, 1) for i in (-1, 0, 1) for j in (-1, 0, 1) if (i, j) != (0, 0))
+        cells = ((near == 3) | ((cells == 1) & (near == 2))).astype(cells.dtype)
+    return cells
+
+
+def rows_on_a_ring(a):
+    made = np.empty_like(a)
+    for i in range(a.shape[0]):
+        made[i] = a[(i + 1) % a.shape[0]] - a[i - 1]
+    return made
+
+
+ON_A_RING = [
+    lambda a: a[:, (np.arange(a.shape[1]) + 1) % a.shape[1]] - a[:, (np.arange(a.shape[1]) - 1) % a.shape[1]],
+    lambda a: a[(np.arange(a.shape[0]) + 1) % a.shape[0]] + a[:, np.arange(a.shape[1]) - 1],
+    lambda a: a[:, np.roll(np.arange(a.shape[1]), 1)] + a[np.roll(np.arange(a.shape[0]), -1)],
+    lambda a: np.roll(np.roll(a, 1, 0), -1, 1) + np.roll(a, (2, -3), (1, 0)) + np.roll(np.roll(a, 3, 1), -2, 1),
+    lambda a: np.roll(a, 7) + np.roll(a, -1) + np.roll(a.T, 2, 1).T,
+    lambda a: np.roll(a[:, 1:-1], 1, 1) + np.roll(a[:, ::-1], -1, 1)[:, 2:],
+    lambda a: a[:, (np.arange(a.shape[1] - 1) - 1) % (a.shape[1] - 1)],
+    lambda a: a[:, (np.arange(a.shape[1]) + 5) % a.shape[1]] + a[:, (np.arange(a.shape[1]) - 9) % a.shape[1]],
+    rows_on_a_ring,
+    lambda a: life((a > 20).astype(a.dtype), 3),
+]
+
+
+@pytest.mark.parametrize(("number", "dtype"), [(k, "u1" if k % 2 else "f4") for k in range(len(ON_A_RING))])
+def test_neighbours_on_a_ring(number, dtype):
+    """Whole vectors, those that hold the end, and axes shorter than both."""
+    function = ON_A_RING[number]
+    compiled = tilewright.jit(function, strict=True)
+    for shape in [(9, 131), (40, 200), (2, 3), (3, 33), (1, 2), (64, 64), (70, 300)]:
+        a = np.random.default_rng(shape).integers(0, 50, shape).astype(dtype)
+        same(compiled(a.copy()), function(a.copy()))
+
+
+@pytest.mark.parametrize(
+    "function", [lambda a: np.roll(a, 1, 1) + np.roll(a, -1, 1), lambda a: np.roll(a, 2) + np.roll(a, -3)]
+)
+def test_rolled_rows_are_read_in_vectors(function):
+    specialization = tilewright.jit(function).for_args(np.ones((70, 300), "f4"))
+    request = specialization.request(specialization.example)
+    made = compiler().build(request.program, request.options(), default_schedule(request), request.isa, assembly=True)
+    lines = made["kernels"][0]["lowered"].splitlines()
+    assert any(len(re.findall(r"\ba(?:_flat)?\[ramp\(", line)) == 2 and "select" not in line for line in lines)
 
 
 def flow(field, shifts, steps):

@@ -1,11 +1,12 @@
 """Which calls stay with NumPy because it was measured to be faster; what is measured is given."""
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import tilewright
-from tilewright import comparison
+from tilewright import comparison, tuning
 from tilewright.datasets import Reference
 
 pytestmark = [pytest.mark.fast, pytest.mark.numpy_may_win]
@@ -144,6 +145,16 @@ def test_a_cold_first_run_of_a_short_call_is_not_its_time(monkeypatch):
     assert runs_of_numpy(f, LARGE) == 0
 
 
+@pytest.mark.parametrize("side", ["numpy", "compiled"])
+def test_one_run_that_another_process_interrupted_decides_nothing(monkeypatch, side):
+    """Calls this short are looped over, whichever run of theirs took a turn of the scheduler."""
+    f, measured = jitted(monkeypatch, *((5 * US, 10_000 * US) if side == "numpy" else (10_000 * US, 5 * US)))
+    takes_later(monkeypatch, measured, side, 5 * US)
+    monkeypatch.setattr(comparison, "_best_of_loops", lambda *_: comparison.Times(2000, 1000))
+    f(SMALL)
+    assert runs_of_numpy(f, SMALL) == 1
+
+
 def test_what_numpy_has_no_memory_for_is_not_run_in_numpy(monkeypatch):
     f, measured = jitted(monkeypatch, 10_000 * US, 10 * US)
     monkeypatch.setattr(comparison, "available_memory_bytes", lambda: 4 * LARGE.nbytes)
@@ -160,6 +171,31 @@ def test_large_calls_that_lose_leave_larger_ones_compiled(monkeypatch):
     larger = np.arange(3_000_000.0)
     f(larger)
     assert runs_of_numpy(f, larger) == 0 and runs_of_numpy(f, LARGE) == 1
+
+
+@pytest.mark.parametrize("numpy_ns", [10 * US, 500 * US])
+def test_a_stored_schedule_that_loses_is_withdrawn_at_its_first_call(monkeypatch, tmp_path, numpy_ns):
+    """The store knows the time of the kernel, and not what NumPy takes."""
+    tilewright.jit(smoothed, db=tmp_path / "db").tune(SMALL, trials=1, budget=5)
+    f, measured = tilewright.jit(smoothed, db=tmp_path / "db"), Measured(monkeypatch, 50 * US, numpy_ns)
+    f(SMALL)
+    loses = numpy_ns < 50 * US
+    assert measured.looks["numpy"] and runs_of_numpy(f, SMALL) == loses
+    assert ("NumPy takes 10.0 us, compiled code 50.0 us (under the schedule that" in f.explain()) == loses
+    assert f.for_args(SMALL).has_own_schedule == (not loses)
+
+
+@pytest.mark.parametrize("loses", [True, False])
+def test_a_search_that_finds_nothing_faster_than_numpy_leaves_such_calls_to_it(monkeypatch, tmp_path, loses):
+    f, times = tilewright.jit(smoothed, db=tmp_path / "db"), (50 * US, 10 * US) if loses else (10 * US, 50 * US)
+    Measured(monkeypatch, *times)
+    monkeypatch.setattr(
+        tuning, "take_turns", lambda *_, known, **__: (replace(known, ratio=0.2 if loses else 5.0), None)
+    )
+    f.tune(SMALL, trials=1, budget=5)
+    assert runs_of_numpy(f, SMALL) == loses
+    f.schedule = f.for_args(SMALL).schedule
+    assert runs_of_numpy(f, SMALL) == 0  # a person decides
 
 
 def scaled(x):

@@ -413,6 +413,20 @@ def test_a_trial_is_over_once_one_side_is_faster():
     assert times.why_numpy == "NumPy takes 200000.0 us, compiled code 199000.0 us"
 
 
+def test_a_trial_is_over_where_looking_takes_longer_than_numpy():
+    times = trial_of([], [])
+    times.looking_ns = 3_000_000
+    assert times.is_numpys_turn and not times.is_over
+    times.numpy_ns.append(4_000_000)  # a cold one
+    assert times.is_numpys_turn and not times.is_over
+    times.numpy_ns.append(2_000_000)
+    assert not times.is_numpys_turn and times.is_over
+    assert times.why_numpy == "NumPy takes 2000.0 us, looking at what its calls change 3000.0 us"
+    times = trial_of([], [0.01])
+    times.looking_ns = 50_000  # calls tell
+    assert not times.is_over and not trial_of([], []).is_numpys_turn
+
+
 def test_a_trial_is_of_calls_of_one_size():
     of_numpy = trial_of([], [0.4])
     of_numpy.alike = "small"

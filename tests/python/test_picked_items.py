@@ -160,3 +160,54 @@ def test_tables_that_comprehensions_make_lie_in_arrays(n: int, m: int) -> None:
     same(compiled(n, m, 0.5), table_of_rows(n, m, 0.5))
     same(compiled(n, m, -2.5), table_of_rows(n, m, -2.5))
     assert "of a list" not in compiled.explain()
+
+
+def windows_of_each_pixel(x: Any, r: int) -> Any:
+    out = np.zeros((x.shape[0] - 2 * r, x.shape[1] - 2 * r))
+    for y in range(out.shape[0]):
+        for z in range(out.shape[1]):
+            window = x[y : y + 2 * r + 1, z : z + 2 * r + 1]
+            quarters = [window[: r + 1, : r + 1], window[: r + 1, r:], window[r:, : r + 1], window[r:, r:]]
+            out[y, z] = quarters[int(np.argmin([one.max() for one in quarters]))].min()
+    return out
+
+
+def rows_of_a_loop(x: Any, r: int) -> Any:
+    out = np.zeros(x.shape[0] - r)
+    for y in range(out.size):
+        here, there = x[y], x[y + r]
+        out[y] = [here[::2], there[1::2]][int(here[0] > 0.5)].max() + [there, here * 2][int(there[0] > 0.5)].min()
+    return out
+
+
+def numbers_of_a_loop(x: Any, r: int) -> Any:
+    out = np.zeros(x.shape[0])
+    for y in range(x.shape[0]):
+        a, b = {0: (y, r), 1: (2 * y + r, y)}[int(x[y, 0] > 0.5)]
+        out[y] = [y, 7, y - r][int(x[y, 1] > 0.5) + int(x[y, 2] > 0.5)] + a * b
+    return out
+
+
+@pytest.mark.parametrize("function", [windows_of_each_pixel, rows_of_a_loop, numbers_of_a_loop])
+def test_items_that_an_iteration_makes_of_its_index_are_made_in_it(function: Callable[..., Any]) -> None:
+    compiled = tilewright.jit(function, strict=True)
+    rng = np.random.default_rng(1)
+    for shape, r in (((12, 14), 2), ((9, 6), 1), ((30, 8), 2)):
+        x = rng.random(shape)
+        same(compiled(x, r), function(x, r))
+    assert "between kernels" not in compiled.explain()
+
+
+def long_parts(x: Any, n: int) -> Any:
+    out = np.zeros(n)
+    for y in range(n):
+        out[y] = [x[y:-n], x[y + 1 : 1 - n]][int(x[y] > 0.5)].max()
+    return out
+
+
+def test_long_parts_that_an_iteration_picks_are_not_copied_in_it() -> None:
+    compiled = tilewright.jit(long_parts, strict=True)
+    x = np.random.default_rng(2).random(20_000)
+    for _ in range(3):
+        same(compiled(x, 70), long_parts(x, 70))
+    assert "between kernels" in compiled.explain()

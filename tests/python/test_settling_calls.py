@@ -5,8 +5,9 @@ import gc
 import numpy as np
 import pytest
 import tilewright
-from tilewright import comparison, held_elsewhere, tried_calls
+from tilewright import comparison, held_elsewhere, specializing, tried_calls
 from tilewright.decorator import JitFunction
+from tilewright.interpret.inner_calls import InnerCalls
 from tilewright.trials import Trial
 
 pytestmark = [pytest.mark.compile, pytest.mark.numpy_may_win]
@@ -38,6 +39,7 @@ def test_the_first_call_compiles_what_it_has_shown():
 @pytest.mark.parametrize("strict", [True, False])
 def test_calls_that_are_tried_do_what_they_do_once_and_do_not_come_by_python(monkeypatch, strict):
     monkeypatch.setattr(Trial, "is_over", False)
+    monkeypatch.setattr(specializing, "looking_ns", lambda _: 0)
     monkeypatch.setattr(tried_calls, "lost_processors", lambda: 0)  # whatever else runs here
     compiled = tilewright.jit(says, strict=strict)
     del SAID[:]
@@ -46,6 +48,31 @@ def test_calls_that_are_tried_do_what_they_do_once_and_do_not_come_by_python(mon
     assert not SAID[24:] and [SAID[k] for k in range(24)] == [float(k - 1.0) for k in range(12) for _ in range(2)]
     (one,) = compiled.specializations
     assert compiled.misses == 1 and len(one.trial.plan_ns) >= 5 and len(one.trial.numpy_ns) >= 4
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_no_call_is_compiled_codes_where_looking_takes_longer_than_numpy(monkeypatch, strict):
+    monkeypatch.setattr(specializing, "looking_ns", lambda _: 10**9)
+    compiled, plans = tilewright.jit(says, strict=strict), []
+    monkeypatch.setattr("tilewright.effects.begin", lambda: plans.append(1))
+    del SAID[:]
+    for k in range(6):
+        assert repr(compiled(X + k)) == repr(says(X + k))
+    assert len(SAID) == 12 and not plans and compiled.misses <= 2
+    assert "looking at what its calls change 1000000.0 us" in compiled.explain()
+
+
+def test_short_calls_are_not_looked_into_while_they_are_tried(monkeypatch):
+    monkeypatch.setattr(specializing, "looking_ns", lambda _: 150_000)
+    monkeypatch.setattr(Trial, "is_over", False)
+    monkeypatch.setattr(Trial, "is_lost_by_looking", False)
+    monkeypatch.setattr(JitFunction, "_loses_to_watched", lambda *_: False)
+    monkeypatch.setattr(InnerCalls, "__call__", lambda *_: pytest.fail("it was looked into"))
+    compiled = tilewright.jit(says, strict=True)
+    for k in range(8):
+        assert repr(compiled(X + k)) == repr(says(X + k))
+    (one,) = compiled.specializations
+    assert one.trial.plan_ns or one.trial.settling
 
 
 def test_calls_that_lost_the_processor_say_nothing_where_they_were_slow(monkeypatch):
@@ -65,6 +92,7 @@ def test_calls_that_lost_the_processor_say_nothing_where_they_were_slow(monkeypa
 
 def test_what_a_call_raises_in_a_trial_is_raised_once_and_the_trial_goes_on(monkeypatch):
     monkeypatch.setattr(Trial, "is_over", False)
+    monkeypatch.setattr(specializing, "looking_ns", lambda _: 0)
     compiled = tilewright.jit(says, strict=True)
     for k in range(10):
         del SAID[:]
@@ -193,14 +221,28 @@ def added(x, y):
 
 
 def test_very_short_calls_are_compared_without_the_clock_in_them(monkeypatch):
-    seen = []
-    of_loops = comparison._best_of_loops
-    monkeypatch.setattr(comparison, "_best_of_loops", lambda *args: seen.append(of_loops(*args)) or seen[-1])
-    for _ in range(20):  # of a call that waits for another process nobody knows how short it is
-        tilewright.jit(added)(X[:8], X[:8])
-        if seen:
-            break
-    assert len(seen) == 1 and 0 < seen[0].compiled_ns < 20_000
+    looks, calls, seen = [], [], []
+
+    class Clock:
+        """A call takes 5 us, the clock itself 50 ns."""
+
+        def perf_counter_ns(self):
+            looks.append(0)
+            return 5000 * len(calls) + 50 * len(looks)
+
+    def of_loops(compiled, numpy, call, count):
+        monkeypatch.setattr(comparison, "time", Clock())
+        counted = [lambda *args, one=one: (calls.append(0), one(*args))[1] for one in (compiled, numpy)]
+        seen.append((count, best_of_loops(*counted, call, count)))
+        return seen[-1][1]
+
+    best_of_loops = comparison._best_of_loops
+    monkeypatch.setattr(comparison, "_best_of_loops", of_loops)
+    monkeypatch.setattr(comparison, "_time", lambda function, call, _: (function(call), 1000)[1])
+    tilewright.jit(added)(X[:8], X[:8])
+    ((count, times),) = seen
+    assert len(looks) == 4 * 12 and len(calls) == 2 * 12 * count and count == 40
+    assert times == comparison.Times(5001, 5001)
 
 
 def test_both_sides_of_short_calls_run_in_turn():

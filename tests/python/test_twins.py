@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strictly import check
 from tilewright._face import threads, twin, twins
+from tilewright.machine import host_isa
 from tilewright.symbolic.stages import Stage, imported
 
 pytestmark = pytest.mark.compile
@@ -789,16 +790,21 @@ def test_rows_are_sorted_each_by_itself(kind):
 
 def test_sorts_are_ours_where_there_is_one_answer():
     x = np.random.default_rng(1).normal(size=5000)
-    same(own("numpy.sort")(x), np.sort(x))
-    same(own("numpy.argsort")(x), np.argsort(x))
+    if host_isa() != "x86-64-v4":
+        same(own("numpy.sort")(x), np.sort(x))
+        same(own("numpy.argsort")(x), np.argsort(x))
     same(own("numpy.argsort")(np.round(x), kind="stable"), np.argsort(np.round(x), kind="stable"))
     x[:2] = -0.0, np.nan
     same(own("numpy.sort")(x, kind="stable"), np.sort(x, kind="stable"))
     equal, one_pair = np.round(x, 1), np.random.default_rng(2).permutation(5000)
     one_pair[4000] = one_pair[17]
+    in_vectors = [(name, (x.astype(t),)) for name in ("sort", "argsort", "unique") for t in ("f4", "f8")]
     for name, args in (
+        *(in_vectors if host_isa() == "x86-64-v4" else ()),
         ("sort", (x,)),
         ("sort", (x[:1000],)),
+        ("sort", (np.zeros(5000, "i2"), -1, "stable")),
+        ("argsort", (np.zeros(5000, "u2"), -1, "stable")),
         ("sort", (np.ones(5000, bool),)),
         ("sort", (np.ones(5000, complex),)),
         ("sort", (list(range(5000)),)),

@@ -299,3 +299,100 @@ def test_who_else_sees_it_sees_the_writes(function: Callable[..., Any], recwarn:
             got = compiled(ours, n)
             assert agree(got, expected), f"{function.__name__}, {n}: {got}\nis not\n{expected}"
             assert agree(ours, theirs)
+
+
+class Holder:
+    def __init__(self, x):
+        self.x = x
+
+
+def moved_on(x, w):
+    for k in range(3):
+        w[k] = w[k] * 0.5 + x[k]
+    return w
+
+
+def under_two_names_until_a_break(x, n):
+    kept = w = x.copy()
+    for _ in range(n):
+        w = moved_on(x, w)
+        if np.sum((x - w) ** 2) < 1e-3:
+            break
+    kept[0] = 7
+    return w, kept
+
+
+def by_an_attribute_until_a_break(x, n):
+    one = Holder(x.copy())
+    w = one.x
+    for _ in range(n):
+        w = moved_on(x, w)
+        if w[0] > 100:
+            break
+    return w, one.x
+
+
+def of_the_caller_until_a_break(x, n):
+    w = x
+    for k in range(n):
+        w = moved_on(x, w)
+        if w[2] > 3:
+            break
+        x[3] = k
+    return w, x
+
+
+def in_a_branch(x, n):
+    kept = w = x.copy()
+    for k in range(n):
+        if x[k] > 0:
+            w = moved_on(x, w)
+        else:
+            w[k] -= 1
+    v = kept if x[0] > 5 else w
+    v[-1] = 3
+    return w, kept, v
+
+
+def another_one_in_a_branch(x, n):
+    kept = w = x.copy()
+    for k in range(n):
+        if x[k] > 0:
+            w = moved_on(x, w)
+            w[1] = 2
+        else:
+            w = w * 2
+    kept[-1] = 3
+    return w, kept
+
+
+def parts_in_a_branch(x, n):
+    w = x.copy()
+    v = w[2:5]
+    for k in range(n):
+        v = w[2:5] if x[k] > 0 else v
+        v[0] += k
+    return w, v
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        under_two_names_until_a_break, by_an_attribute_until_a_break, of_the_caller_until_a_break, in_a_branch,
+        another_one_in_a_branch, parts_in_a_branch,
+    ],
+)  # fmt: skip
+def test_an_array_that_both_ways_leave_in_a_variable_is_that_array(function: Callable[..., Any]) -> None:
+    compiled = tilewright.jit(function, strict=True)
+    for n in (9, 4, 1):
+        for _ in range(3):
+            ours, theirs = X.copy(), X.copy()
+            got, expected = compiled(ours, n), function(theirs, n)
+            assert agree(got, expected), f"{function.__name__}, {n}: {got}\nis not\n{expected}"
+            assert [one is got[0] for one in got] == [one is expected[0] for one in expected]
+            assert [np.shares_memory(one, got[0]) for one in got] == [
+                np.shares_memory(one, expected[0]) for one in expected
+            ]
+            assert agree(ours, theirs)
+    if function is not another_one_in_a_branch:
+        assert "between kernels" not in compiled.explain()

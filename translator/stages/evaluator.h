@@ -97,13 +97,16 @@ class Evaluator {
     Halide::Expr windows_view(const Operation& operation, const Exprs& index);
     Halide::Expr reshape_view(const Operation& operation, const Exprs& index);
     Halide::Expr taken(const Operation& operation, const Exprs& index);
-    /// A position that sums of iotas and constants give, such as np.arange(n)[:, None] + np.arange(3).
+    /// A position that loops alone decide, such as np.arange(n)[:, None] + np.arange(3) (positions.cpp).
     struct OfLoops {
         Halide::Expr at; ///< int32
         Size least, most;
     };
     /// Nothing for any other value.
-    std::optional<OfLoops> of_loops(const std::string& value, const Exprs& index, int depth = 0) const;
+    std::optional<OfLoops> of_loops(const std::string& value, const Exprs& index, int depth = 0);
+    std::optional<OfLoops> turned(const Operation& operation, const Exprs& index, int depth);
+    std::optional<OfLoops> on_a_ring(const std::optional<OfLoops>& x, const std::optional<OfLoops>& by) const;
+    OfLoops inside(const Halide::Expr& position, const Size& extent) const;
     Halide::Expr updated(const Operation& operation, const Exprs& index);
     Halide::Expr linear(const std::vector<Size>& shape, const Exprs& index) const;
 

@@ -5,6 +5,9 @@
 
 namespace tilewright::face {
 
+/// Whether NumPy sorts numbers in vectors of 64 bytes on this processor.
+bool sorts_in_vectors();
+
 /// numpy.sort(a, axis=-1, kind=None, order=None, stable=None)
 Ref sort(TwinCall given);
 /// numpy.argsort(a, axis=-1, kind=None, order=None, stable=None)

@@ -59,9 +59,8 @@ bool fits_number(PyObject* value, const StayedCalls::Part& part) {
 }
 
 /// False, so that Python looks, where it cannot be said.
-bool fits(PyObject* value, const StayedCalls::Part& part) {
+bool fits_otherwise(PyObject* value, const StayedCalls::Part& part) {
     using Kind = StayedCalls::Part::Kind;
-    auto* const type = reinterpret_cast<PyObject*>(Py_TYPE(value));
     switch (part.kind) {
     case Kind::array:
     case Kind::array_within:
@@ -69,10 +68,17 @@ bool fits(PyObject* value, const StayedCalls::Part& part) {
     case Kind::number_within:
         return fits_number(value, part);
     case Kind::value: // of one class, str, bool or int
-        return type == part.first && (value == part.second || PyObject_RichCompareBool(value, part.second, Py_EQ) == 1);
+        return reinterpret_cast<PyObject*>(Py_TYPE(value)) == part.first &&
+               (value == part.second || PyObject_RichCompareBool(value, part.second, Py_EQ) == 1);
     default:
-        return value == part.first || (part.kind == Kind::type ? type == part.first : has_code(value, part.first));
+        return value == part.first || has_code(value, part.first);
     }
+}
+
+/// Most parts are classes, and the shortest calls take numbers alone: those are told without a call.
+inline bool fits(PyObject* value, const StayedCalls::Part& part) {
+    if (part.kind != StayedCalls::Part::Kind::type) return fits_otherwise(value, part);
+    return reinterpret_cast<PyObject*>(Py_TYPE(value)) == part.first || value == part.first;
 }
 
 /// The value of a keyword, which most likely stands at `place`; null where it was not given.

@@ -547,6 +547,10 @@ template <class T> Ref unique_of(PyArrayObject* a, DType dtype, runtime::UniqueP
     const auto* const from = data_of<const T>(a);
     std::optional<runtime::UniqueIntegers<T>> found;
     if constexpr (std::is_integral_v<T>) found = runtime::unique_integers(from, PyArray_SIZE(a), parts);
+    // Where NumPy sorts, it sorts values alone in vectors; of integers it makes a hash table, if nothing else is asked
+    // for.
+    const bool numpy_sorts_values = !parts.index && !parts.inverse && (std::is_floating_point_v<T> || parts.counts);
+    if (!found && numpy_sorts_values && sorts_in_vectors()) return {};
     if (!found) found = runtime::unique_in_order(from, PyArray_SIZE(a), parts);
     if (!found) return {};
     Ref values = vector_of(found->values, dtype);

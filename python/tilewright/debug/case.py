@@ -80,7 +80,7 @@ class PassRun:
 def stages_of(function: str, stages: Mapping[str, Stage]) -> dict[str, tuple[str, str]]:
     """As another process makes them. Error where it finds a function that is called under no name."""
     for stage in stages.values():
-        if stage.name and (stage.name.startswith("__main__.") or found_by_name(stage.name) != stage.callee):
+        if stage.is_of_a_module and (stage.name.startswith("__main__.") or found_by_name(stage.name) != stage.callee):
             raise Error(
                 f"{function}: it calls {stage.name}() between kernels, which no other process finds, and what may be wrong "
                 "runs in one.",

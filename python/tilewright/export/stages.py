@@ -50,7 +50,7 @@ def check_stages(function: str, stages: Mapping[str, Stage], *, on_device: bool)
                 "devices.",
                 "Export it with --target host, or leave the call out of the function.",
             )
-        if stage.name and found_by_name(stage.name) != stage.callee:
+        if stage.is_of_a_module and found_by_name(stage.name) != stage.callee:
             raise ExportError(
                 f"{function}: its stage {shown(text)} is computed by a function that no module finds under the name {stage.name}.",
                 "Define it at the top of a module that can be imported, or leave the call out of the function.",
@@ -62,7 +62,7 @@ def write_stages(folder: Path, function: str, stages: Mapping[str, Stage]) -> No
     lines += [f"from ._face import {', '.join(IN_C)}", ""]
     names: dict[str, str] = {}
     for text, stage in stages.items():
-        if stage.name and stage.name not in names:
+        if stage.is_of_a_module and stage.name not in names:
             names[stage.name] = f"_callee{len(names)}"
             lines += _import_lines(function, text, stage, names[stage.name])
     lines.append("stages = {")
@@ -105,7 +105,7 @@ def module_of(name: str) -> tuple[str, list[str]]:
 
 def packages_of(stages: Iterable[Stage]) -> list[str]:
     """What is imported beside NumPy."""
-    return sorted({stage.name.partition(".")[0] for stage in stages if stage.name} - {"numpy", "builtins"})
+    return sorted({stage.name.partition(".")[0] for stage in stages if stage.is_of_a_module} - {"numpy", "builtins"})
 
 
 def evidence_of(stages: Mapping[str, Stage]) -> list[dict[str, Any]]:

@@ -13,7 +13,6 @@ import copy
 import functools
 import sys
 import types
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -31,31 +30,27 @@ from ..guards import (
 )
 from ..kinds_of_values import is_of_numbers
 from ..lent import can_be_handed
-from ..own_attributes import attributes_of, hold
-from ..symbolic.argument import Argument, is_passed
+from ..own_attributes import attributes_of
+from ..symbolic.argument import Argument
 from ..symbolic.arrays import SymArray
 from ..symbolic.run_numbers import RunScalar
 from ..symbolic.scalars import SymInt, SymScalar
 from ..symbolic.sizes import Size
-from ..symbolic.stages import ON_DEVICE, HandedAsList
+from ..symbolic.stages import ON_DEVICE
 from ..symbolic.storage import Storage
 from ..symbolic.symbols import free_name
-from ..symbolic.tracer import Tracer
 from .generators import SymGenerator
-from .grown_lists import GrownList
 from .kinds_of_inputs import KINDS, NUMBERS, is_enum
 from .loaded import PATH as PATH_OF_MODULES
 from .loaded import LoadedModules
 from .program_arguments import add_argument, program_name, refuse_array
 from .pure import has_own_operators, is_generic_by_itself
-from .set_objects import StandIn, can_be_stood_for, contents_of, stand_in_of
+from .set_inputs import SetInputs
+from .set_objects import stand_in_of
 from .staged_draws import StagedGenerator, of_the_caller
 from .vectorized import ATTRIBUTES, vectorized
 
 _INT64 = np.iinfo(np.int64)
-MAX_NESTING = 8  # of containers in which objects and other containers are looked for
-# Types of what is no object and holds none.
-_WITHOUT_OBJECTS = frozenset([int, float, bool, complex, str, bytes, type(None)])
 # What a member of an enumeration is for good; others of its attributes may be assigned.
 _OF_MEMBERS = frozenset(["name", "value", "_name_", "_value_"])
 # Modules whose numbers are facts: they are guarded, as a test may replace them, and stay numbers of the source.
@@ -69,32 +64,8 @@ def _is_users(value: Any) -> bool:
     return top not in ("numpy", "tilewright") and top not in sys.stdlib_module_names
 
 
-class Inputs:
+class Inputs(SetInputs):
     """The symbolic form of each input, made once a path, so that identity is kept."""
-
-    def __init__(self, tracer: Tracer, handed_array: Callable[[type, Path, Callable[[], Exception]], Any]) -> None:
-        """`handed_array` makes what stands for an array that Python's statements alone are handed."""
-        self.tracer = tracer
-        self.handed_array = handed_array
-        self.by_path: dict[Path, Any] = {}
-        self.by_identity: dict[int, tuple[Any, Path]] = {}
-        self.arrays: list[SymArray] = []
-        self.originals: dict[int, tuple[SymArray, Any, Path]] = {}  # the caller's arrays, and where they are
-        self.objects: set[int] = set()  # by identity: only their classes are guarded
-        self.with_globals: dict[int, types.FunctionType] = {}
-        self.calls: dict[Any, Any] = {}  # of functions behind lru_cache
-        self.copies: dict[types.FunctionType, types.FunctionType] = {}  # of functions without source
-        # Lists and dicts of the caller, what stands for each, and where it is.
-        self.held: list[tuple[Any, Any, Path]] = []
-        self.captured: list[tuple[np.ndarray[Any, Any], bytes]] = []  # arrays of plain values, and what was in them
-        self.lent: list[tuple[str, Any, list[Any]]] = []  # containers that these have: name, itself, what was in it
-        # What reads a list of numbers as arrays, if it can; the interpreter says so.
-        self.list_of_the_call: Callable[[Inputs, list[Any], Path], Any] = lambda *_: None
-
-    def let_go(self) -> None:
-        """Of the caller's objects, which would wait with the trace for the collector of cycles."""
-        for held in (self.held, self.by_path, self.by_identity, self.originals, self.lent, self.captured, self.calls):
-            held.clear()
 
     # -- entry points ---------------------------------------------------------------------------------
 
@@ -122,86 +93,12 @@ class Inputs:
         self._guard((("global_of", (self._with_globals_of(function), name)),), "absent", None)
         return self.outside((("module", (builtins, name)),), value)
 
-    def global_path(self, function: types.FunctionType, name: str) -> Path:
-        if function.__globals__ is self.tracer.cache["function"].__globals__:
-            return (("global", name),)
-        return (("global_of", (self._with_globals_of(function), name)),)
-
-    def _with_globals_of(self, function: types.FunctionType) -> types.FunctionType:
-        """The first function with these globals: it stands for all of its file."""
-        return self.with_globals.setdefault(id(function.__globals__), function)
-
-    def path_of_function(self, function: Any) -> Path:
-        """Where a function is found that is about to be followed; its code is guarded."""
-        path = self.path_of(function)
-        if path is None:
-            path = (("object", Same(function)),)
-            self.by_identity[id(function)] = (function, path)
-        self._guard(path, "code", function.__code__)
-        return path
-
-    def is_outer(self, value: Any) -> bool:
-        """Whether a container or object lives outside of the function."""
-        return self.path_of(value) is not None
-
-    def path_of(self, value: Any) -> Path | None:
-        entry = self.by_identity.get(id(value))
-        return entry[1] if entry is not None and entry[0] is value else None
-
-    def path_of_number(self, size: Size) -> Path | None:
-        """Of the integer argument that a size is."""
-        return next((a.path for a in self.tracer.arguments if a.kind == "scalar" and size == Size.symbol(a.name)), None)
-
-    def is_object(self, value: Any) -> bool:
-        """Whether it is an object from outside, where only the class is guarded, or one that the function makes: Python's
-        operators on it run code that is not followed."""
-        is_made = self.tracer.is_made(value) and not isinstance(value, tuple)  # whose parts Python finds as a tuple's
-        return is_made or (id(value) in self.objects and self.is_outer(value))
-
-    def is_of_a_module(self, value: Any) -> bool:
-        """Whether it is an object that a module has under a name: no other one at each call."""
-        path = self.path_of(value) if id(value) in self.objects else None
-        return path is not None and path[0][0] in ("global", "global_of", "module")
-
-    def is_one(self, left: SymArray, right: SymArray) -> bool | None:
-        """Whether two arrays are one object; None where that differs from call to call."""
-        if left is right:
-            return True
-        values = [self.originals.get(id(array)) for array in (left, right)]
-        if all(entry is not None and entry[0] is array for entry, array in zip(values, (left, right), strict=True)):
-            (_, one, path), (_, other, other_path) = values  # type: ignore[misc]
-            self._guard(path, "same" if one is other else "another", other_path, "whether they are one array decides")
-            return one is other
-        made_here = [array.storage for array in (left, right) if array.storage.argument is None]
-        if left.storage is right.storage or any(storage.value.operation == "call" for storage in made_here):
-            return None
-        return False if made_here else None
-
     def loaded_module(self, name: str) -> Any:
         """What sys.modules has under a name, None where it has nothing."""
         found = sys.modules.get(name)
         guard = PythonGuard(PATH_OF_MODULES, "key", (name, found is not None))
         self.tracer.python_guards[(PATH_OF_MODULES, f"key {name}")] = guard
         return None if found is None else self.outside((*PATH_OF_MODULES, ("item", name)), found)
-
-    def objects_in(self, value: Any, depth: int = 0) -> Any:
-        """The first such object in a value, looking into containers; None where there is none."""
-        if self.is_object(value):
-            return value
-        if depth > MAX_NESTING:
-            return None
-        parts: Any = ()
-        if isinstance(value, (list, tuple, set, frozenset, collections.deque)):
-            parts = value
-        elif isinstance(value, dict):
-            parts = [*value, *value.values()]
-        elif isinstance(value, slice):
-            parts = (value.start, value.stop, value.step)
-        elif isinstance(value, functools.partial):
-            parts = (value.func, value.args, value.keywords)
-        if _WITHOUT_OBJECTS.issuperset(map(type, parts)):  # of a long list, at Python's own speed
-            return None
-        return next((found for part in parts if (found := self.objects_in(part, depth + 1)) is not None), None)
 
     def items_of(self, value: Any) -> list[Any] | None:
         """The items of an object from outside whose class is a list or a tuple with more methods; None of all else."""
@@ -229,13 +126,6 @@ class Inputs:
         path = self.path_of(value)
         if path is not None and kind is type(value) and _is_users(kind):
             self.outside((*path, ("attribute", "__class__")), kind)
-
-    def pin(self, value: Any) -> None:
-        """Its identity decides something: another object needs another program."""
-        path = self.path_of(value)
-        is_container = isinstance(value, (list, dict, set, collections.deque, functools.partial, HandedAsList))
-        if path is not None and not is_container:
-            self._guard(path, "is", value, "its identity decides")
 
     def has(self, owner: Any, name: str, is_there: bool) -> None:
         """Whether an object has an attribute decides something."""
@@ -383,63 +273,6 @@ class Inputs:
         self._hold(value, made, path)
         return made
 
-    def _hold(self, value: Any, made: Any, path: Path) -> None:
-        """A list or dict of the caller, which the function may give new items: at one place only, then."""
-        for one in self.tracer.stand_ins:
-            if one.has_items and type(one.original) is type(value):
-                self._refuse_one(value is one.original, path)
-                self._guard_another(path, one.path)
-        self.held.append((value, made, path))
-
-    def is_held(self, made: Any) -> bool:
-        """Whether it stands for a list or a dict of the caller."""
-        return stand_in_of(self.tracer, made) is not None or any(one[1] is made for one in self.held)
-
-    def _grown_list(self, value: list[Any], path: Path) -> Any:
-        """A list to which the function appends: how long it is, and what is in it, is not asked."""
-        self._guard(path, "type", list)
-        self._refuse_one(any(one.original is value for one in self.tracer.stand_ins), path)
-        self._guard_others(value, path)
-        made = GrownList(self.tracer, path, value)
-        self._remember(made, path)
-        self._hold(value, made, path)
-        self.tracer.stand_ins.append(StandIn(self.tracer, path, value, made))
-        return made
-
-    def set_container(self, made: Any) -> StandIn | None:
-        """What gives the caller's list or dict its new items; None of others."""
-        if (known := stand_in_of(self.tracer, made)) is not None:
-            return known
-        original, _, path = next((one for one in self.held if one[1] is made), (None, None, ()))
-        if original is None or not is_passed(path):
-            return None
-        self._guard_others(original, path)
-        self.tracer.stand_ins.append(StandIn(self.tracer, path, original, made, contents_of(made)))
-        return self.tracer.stand_ins[-1]
-
-    def _guard_others(self, value: Any, path: Path) -> None:
-        """A list or dict that the function changes is none of the others that it was handed."""
-        for other, _, where in self.held:
-            if type(other) is type(value) and where != path:
-                self._refuse_one(other is value, where)
-                self._guard_another(where, path)
-
-    def passed(self, item: Any) -> StandIn | None:
-        """What says where an object, a list or a dict of the caller's arguments is; None of others."""
-        if type(item) in (list, dict):
-            return self.set_container(item)
-        path = self.path_of(item)
-        if path is None or not is_passed(path):
-            return None
-        self.tracer.stand_ins.append(StandIn(self.tracer, path, item, item))
-        return self.tracer.stand_ins[-1]
-
-    def _refuse_one(self, is_one: bool, path: Path) -> None:
-        if is_one:
-            raise self.tracer.error(
-                f"changing {path_text(path)}", "it is found at another place too in this call", "Pass it once."
-            )
-
     def column(self, value: np.ndarray[Any, Any], path: Path) -> SymArray:
         """What a list is read into."""
         return self._array(value, path, is_parameter=False)
@@ -480,57 +313,6 @@ class Inputs:
         self._remember(value, path)
         self.objects.add(id(value))
         return value
-
-    def _stand_in(self, value: Any, path: Path) -> Any:
-        """An object of the function's own in the place of one whose attributes it sets."""
-        if not can_be_stood_for(type(value)):
-            raise self.tracer.error(
-                f"changing {path_text(path)} in a loop or branch of the run",
-                f"objects of the class {type(value).__name__} are only read in a compiled function",
-                "Pass its arrays as arguments.",
-            )
-        made = object.__new__(type(value))
-        self.tracer.made_objects[id(made)] = made
-        stand_in = StandIn(self.tracer, path, value, made)
-        self.tracer.stand_ins.append(stand_in)
-        names = self.tracer.set_objects[path]
-        for name, held in attributes_of(value).items():
-            if name in names:
-                try:
-                    one = self.make(held, (*path, ("attribute", name)), is_parameter=False)
-                except TraceError as error:  # who asks for it is told; the code may name it and not come there
-                    stand_in.refused[name] = error
-                    continue
-                stand_in.before[name] = one
-                hold(made, name, one)
-        return made
-
-    def _tell_apart(self, value: Any, path: Path) -> None:
-        """Of objects of one class, one whose attributes are set is no other one in any call."""
-        is_set = path in self.tracer.set_objects
-        for one in self.tracer.stand_ins:
-            if type(one.original) is type(value):
-                self._guard_another(path, one.path)
-        if is_set:
-            alike = [(held, where) for held, where in self.by_identity.values() if id(held) in self.objects]
-            for held, where in alike:
-                if type(held) is type(value) and not self.tracer.is_made(held):
-                    self._guard_another(where, path)
-
-    def _remember(self, value: Any, path: Path) -> None:
-        known = self.path_of(value)
-        if known is not None:
-            # Found at two places in this call: it must be one object at both in every call.
-            self._guard(path, "same", known, "the same object as at another place")
-        else:
-            self.by_identity[id(value)] = (value, path)
-
-    def _guard_another(self, path: Path, than: Path) -> None:
-        guard = PythonGuard(path, "another", than, "whether they are one object decides")
-        self.tracer.python_guards[path, f"another {path_text(than)}"] = guard
-
-    def _guard(self, path: Path, kind: str, value: Any, reason: str = "") -> None:
-        self.tracer.python_guards[(path, kind)] = PythonGuard(path, kind, value, reason)
 
     def _constant(self, value: Any, path: Path, is_parameter: bool, reason: str = "it is not a number") -> Any:
         if type(value) is frozenset:

@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from ..errors import TraceError
+from ..symbolic.arrays import SymArray
 from ..symbolic.graph import BOOL, INT64, Block, Value
 from ..symbolic.known import is_known
 from ..symbolic.number import which_of
@@ -186,7 +187,7 @@ class Branches(Region):
         objects.take_out()
         if skips:
             self._keep_when_skipped(sides[0], before)
-        merged = self._merged(sides, memories)
+        merged = self._merged(sides, memories, before)
         self.at(node)
         given = sides[0].found[_GIVEN]
         if settled := [one for one in merged.values() if one is not None]:
@@ -216,7 +217,7 @@ class Branches(Region):
             ):
                 raise CarryNeeded(name, found[1])
 
-    def _merged(self, sides: list[_Side], memories: list[Memory]) -> dict[str, Carried | None]:
+    def _merged(self, sides: list[_Side], memories: list[Memory], before: dict[str, Any]) -> dict[str, Carried | None]:
         """What the ways change; None under a variable's name where they do not agree on a form."""
         merged: dict[str, Carried | None] = {}
         for memory in memories:
@@ -227,15 +228,21 @@ class Branches(Region):
                 whole = Form("array", memory.value.dtype, memory.value.shape)
                 merged[f" {key}"] = Carried(memory.value, whole, None, memory.name, memory.storage)
         for name in {name: None for side in sides for name in side.values}:
-            found = []
+            ways = []
             for side in sides:
                 with self.tracer.writing(side.block), seeing(memories, side.stored):
-                    held = _left_by_last(side.found.get(name, MISSING))
+                    ways.append(_left_by_last(side.found.get(name, MISSING)))
+            if _are_one(*ways):  # what is written into it is its memory's
+                if not _are_one(_left_by_last(before.get(name, MISSING)), ways[0]):
+                    self.frame.variables[name] = ways[0]
+                continue
+            found = []
+            for side, held in zip(sides, ways, strict=True):
+                with self.tracer.writing(side.block), seeing(memories, side.stored):
                     found.append(side.values.get(name) or (None if held is MISSING else self._value_of(held)))
             if name == _GIVEN and sides[0].found[name] is None and sides[1].found[name] is None:
                 continue
-            parts = [_left_by_last(side.found.get(name, MISSING)) for side in sides]
-            self._merge(sides, memories, name, (), parts, found, merged)
+            self._merge(sides, memories, name, (), ways, found, merged)
         return merged
 
     def _merge(  # noqa: PLR0917
@@ -345,6 +352,13 @@ def _left_by_last(held: Any) -> Any:
         return held.read()
     except TraceError:
         return held
+
+
+def _are_one(one: Any, other: Any) -> bool:
+    """Whether both are one array, seen alike."""
+    if not isinstance(one, SymArray) or not isinstance(other, SymArray) or one.kinds or other.kinds:
+        return False
+    return one.is_scalar == other.is_scalar and one.is_seen_as(other)
 
 
 @lru_cache(maxsize=4096)

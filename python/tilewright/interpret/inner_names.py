@@ -34,11 +34,19 @@ def called_in(function: types.FunctionType, node: ast.AST) -> Iterator[tuple[str
     """The functions and classes that it calls by names which are not its own variables."""
     code = function.__code__
     own = {*code.co_varnames, *code.co_cellvars}
-    set_there = {name for item in ast.walk(node) if isinstance(item, ast.Global | ast.Nonlocal) for name in item.names}
-    names = {item.func.id for item in ast.walk(node) if isinstance(item, ast.Call) and isinstance(item.func, ast.Name)}
-    bound = {item.id for item in ast.walk(node) if isinstance(item, ast.Name) and not isinstance(item.ctx, ast.Load)}
-    bound |= {item.arg for item in ast.walk(node) if isinstance(item, ast.arg)}
-    for name in sorted(names - own - set_there - bound):
+    names, bound = set(), set()
+    for item in ast.walk(node):  # once: there may be thousands of them
+        if isinstance(item, ast.Name):
+            if not isinstance(item.ctx, ast.Load):
+                bound.add(item.id)
+        elif isinstance(item, ast.Call):
+            if isinstance(item.func, ast.Name):
+                names.add(item.func.id)
+        elif isinstance(item, ast.arg):
+            bound.add(item.arg)
+        elif isinstance(item, ast.Global | ast.Nonlocal):
+            bound.update(item.names)
+    for name in sorted(names - own - bound):
         found = looked_up(function, name)
         if not name.startswith("__tilewright") and (_can_be_compiled(found) or _makes_objects(found)):
             yield name, found
@@ -68,6 +76,20 @@ def _changes_others(function: types.FunctionType) -> bool:
     node, code = source_of(function), function.__code__
     if not isinstance(node, ast.FunctionDef):
         return True
+    known = _changes.get(id(code))
+    if known is None or known[0] is not code or known[1] is not node:
+        if len(_changes) > _MOST_KNOWN:
+            _changes.clear()
+        known = _changes[id(code)] = code, node, _says_changes(node, code)
+    return known[2]
+
+
+# Of functions that others call, by their code, which is kept with it: many call the same ones.
+_changes: dict[int, tuple[types.CodeType, ast.FunctionDef, bool]] = {}
+_MOST_KNOWN = 4096
+
+
+def _says_changes(node: ast.FunctionDef, code: types.CodeType) -> bool:
     own = {*code.co_varnames, *code.co_cellvars}
 
     def is_outside(part: ast.AST) -> bool:

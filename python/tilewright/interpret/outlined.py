@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..taken_ways import Site
-from .source import DEFINITIONS, FUTURE, inside, site_of, source_of
+from .source import DEFINITIONS, FUTURE, inside, is_private, site_of, source_of
 
 RETURNED = "return"  # what comes out where they return; no variable is called so
 _LOCALS, _PICK = "__tilewright_locals__", "__tilewright_pick__"
@@ -175,12 +175,13 @@ def _declared(nodes: Iterable[ast.AST], kind: type[ast.Global | ast.Nonlocal]) -
 
 
 def has_private_names(function: types.FunctionType, node: ast.AST) -> bool:
-    """Names that the class around a function spells in another way."""
+    """Names in it that the class around a function spells in another way: of functions that it makes, the rest is spelt so."""
     path = function.__code__.co_qualname.split(".")
     if not any(here != "<locals>" != behind for here, behind in itertools.pairwise(path)):
         return False
-    names = (getattr(item, field, None) for item in ast.walk(node) for field in ("id", "attr", "arg", "name"))
-    return any(isinstance(name, str) and name.startswith("__") and not name.endswith("__") for name in names)
+    items = (item for item in ast.walk(node) if item is not node)
+    names = (getattr(item, field, None) for item in items for field in ("id", "attr", "arg", "name"))
+    return any(isinstance(name, str) and is_private(name) for name in names)
 
 
 def _stands_alone(statements: Sequence[ast.stmt]) -> bool:

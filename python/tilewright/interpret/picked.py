@@ -3,6 +3,7 @@ of one shape, which an array holds then."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,7 +16,7 @@ from ..symbolic.arrays import SymArray, root_of
 from ..symbolic.graph import Value
 from ..symbolic.known import is_known
 from ..symbolic.run_numbers import RunScalar
-from ..symbolic.scalars import LARGEST_INT
+from ..symbolic.scalars import LARGEST_INT, SymInt
 from ..symbolic.trace_limits import MAX_UNROLLED_ITERATIONS
 from .array_lists import form_of
 
@@ -28,6 +29,7 @@ Use = Literal["", "read", "unpacked"]
 READING = frozenset([
     "all", "any", "argmax", "argmin", "copy", "dot", "max", "mean", "min", "ndim", "shape", "size", "std", "sum", "var",
 ])  # fmt: skip
+_MOST_COPIED = 4096  # elements of arrays that a loop puts into one to pick one of them
 
 
 def picked(tracer: Tracer, held: Any, key: Any, use: Use) -> Any:
@@ -67,9 +69,28 @@ def _can_be_picked(tracer: Tracer, items: Sequence[Any], use: Use) -> bool:
         return False
     if len({(form.dtype, form.kind, tuple(map(tracer.value_of, form.shape))) for form in forms if form}) > 1:
         return False
-    if forms[0] is not None and forms[0].row:  # in a loop they would be copied each time
-        return use == "read" and all(_first_of(one).home is tracer.blocks[0] for one in items)
+    if forms[0] is not None and forms[0].row and (use != "read" or not _may_be_copied(tracer, items)):
+        return False
     return not any(type(one) is int and abs(one) > LARGEST_INT for one in items)
+
+
+def _may_be_copied(tracer: Tracer, items: Sequence[SymArray]) -> bool:
+    """Whether it is once that an array of them all is made, or so small a one that calls of NumPy take longer."""
+    if all(_is_from_before(tracer, one) for one in items):
+        return True
+    return len(items) * math.prod(map(tracer.value_of, items[0].sizes)) <= _MOST_COPIED
+
+
+def _is_from_before(tracer: Tracer, item: Any) -> bool:
+    """Whether it is there before the loops and branches that are being traced, which do not change it."""
+    if isinstance(item, SymInt):
+        return tracer.are_known_before_regions(tracer.resolve(item.size).symbols())
+    if not isinstance(item, (SymArray, RunScalar)):
+        return True
+    if _first_of(item).home is not tracer.blocks[0]:
+        return False
+    views = item.chain if isinstance(item, SymArray) else ()
+    return all(tracer.are_known_before_regions(view.symbols()) for view in views)
 
 
 def _first_of(item: SymArray | RunScalar) -> Value:
@@ -82,8 +103,7 @@ def _item(tracer: Tracer, items: Sequence[Any], key: Any) -> Any:
         return type(items[0])(_item(tracer, column, key) for column in zip(*items, strict=True))
     form = form_of(tracer, items[0])
     assert form is not None
-    of_the_run = [one for one in items if isinstance(one, (SymArray, RunScalar))]
-    if all(_first_of(one).home is tracer.blocks[0] for one in of_the_run):
+    if all(_is_from_before(tracer, one) for one in items):
         with tracer.before_all_regions():
             array = call_numpy(tracer, np.array, ([_before(one) for one in items],), {})
     else:

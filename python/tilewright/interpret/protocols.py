@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from .._face import Dispatcher
-from .arguments import MAX_NESTING
+from .found_inputs import MAX_NESTING
 from .pure import EFFECTS, MODULES, is_pure_class
 from .source import code_objects
 

@@ -67,7 +67,7 @@ def is_read_by_others(node: FunctionNode, name: str) -> bool:
     return False
 
 
-_MADE_FROM = "__tilewright_made_from__"
+_MADE_FROM, _WRITTEN = "__tilewright_made_from__", "__tilewright_written__"
 
 
 def made_from(function: types.FunctionType, node: FunctionNode) -> None:
@@ -102,7 +102,7 @@ def _find(code: types.CodeType, text: str) -> FunctionNode | None:
     key = (code.co_filename, hash(text), flags)
     if key not in _MODULES:
         try:
-            tree = ast.parse(text)
+            tree = with_spelt_names(ast.parse(text))
             module_code = compile(text, code.co_filename, "exec", flags, dont_inherit=True)
         except (SyntaxError, ValueError):
             return None
@@ -112,10 +112,38 @@ def _find(code: types.CodeType, text: str) -> FunctionNode | None:
     nodes, codes = _MODULES[key].get((code.co_firstlineno, code.co_name), ([], []))
     if len(nodes) != len(codes):
         return None
-    for node, candidate in _pairs(nodes, codes):
+    # `def f(): pass` in one line has no columns; where it is alone in its line, none are needed.
+    for node, candidate in _pairs(nodes, codes) if len(nodes) > 1 else zip(nodes, codes, strict=True):
         if _same_code(candidate, code) and (len(nodes) == 1 or _same_place(candidate, code)):
             return node
     return None
+
+
+def is_private(name: str) -> bool:
+    return name.startswith("__") and not name.endswith("__") and "." not in name
+
+
+def with_spelt_names(tree: ast.Module) -> ast.Module:
+    """The tree, in which private names of classes (`self.__x`) are spelt as Python spells them in code (`self._Class__x`)."""
+    for one in ast.walk(tree):
+        if isinstance(one, ast.ClassDef) and (name := one.name.lstrip("_")):
+            methods = set(map(id, one.body))
+            for item in inside(one.body, ast.ClassDef):
+                if id(item) not in methods:
+                    _spell(item, f"_{name}")
+    return tree
+
+
+def _spell(item: ast.AST, prefix: str) -> None:
+    """Where it stands for a variable or an attribute. The code of a function is called as it is written."""
+    if isinstance(item, DEFINITIONS) and is_private(item.name):
+        item.__dict__[_WRITTEN], item.name = item.name, prefix + item.name
+    if isinstance(item, (ast.Global, ast.Nonlocal)):
+        item.names = [prefix + name if is_private(name) else name for name in item.names]
+    kinds = {ast.Name: "id", ast.Attribute: "attr", ast.arg: "arg", ast.ExceptHandler: "name"}
+    field = kinds.get(type(item))
+    if field is not None and is_private(getattr(item, field) or ""):
+        setattr(item, field, prefix + getattr(item, field))
 
 
 def _by_start(
@@ -192,7 +220,7 @@ def _first_line(node: FunctionNode) -> int:
 
 
 def _name(node: FunctionNode) -> str:
-    return "<lambda>" if isinstance(node, ast.Lambda) else node.name
+    return "<lambda>" if isinstance(node, ast.Lambda) else getattr(node, _WRITTEN, node.name)
 
 
 def _column(node: FunctionNode) -> tuple[int, int]:

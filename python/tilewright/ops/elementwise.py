@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,7 +14,15 @@ from ..operations import COMPARISONS, UFUNCS, with_trait
 from ..symbolic.arrays import SymArray
 from ..symbolic.compressed import Compressed
 from ..symbolic.graph import Value
-from ..symbolic.number import Number, described, later_of, number_of_the_call, refuse_kinds
+from ..symbolic.number import (
+    KINDS,
+    Number,
+    described,
+    later_of,
+    number_of_the_call,
+    refuse_kinds,
+    truth_of_kind,
+)
 from ..symbolic.operators import check_out
 from ..symbolic.refusals import OperandError
 from ..symbolic.registry import FUNCTIONS, OPERATIONS, PRODUCTS, provides
@@ -41,6 +50,7 @@ from .operands import (
 )
 from .powers import power_or_root, special_power
 
+_LARGEST_EXACT = 2**53  # of ints: so many are each a double
 _ALWAYS_FOR_INTEGERS = {"isnan": False, "isinf": False, "isfinite": True}
 _ALONG_ONE_AXIS = (np.vecdot,)  # generalized ufuncs that take axis=
 _ANGLES = {
@@ -420,6 +430,8 @@ def apply_operator(tracer: Tracer, ufunc: np.ufunc, inputs: Sequence[Any]) -> An
         exponent = inputs[1].__index__() if isinstance(inputs[1], SymInt) else inputs[1]
         if type(exponent) is int and exponent == 2:
             return apply_ufunc(tracer, np.square, inputs[:1])
+    if (number := _of_pythons_or_numpys(tracer, ufunc, inputs)) is not None:
+        return number
     result = _power_by_operator(tracer, *inputs) if ufunc is np.power else _order_of_complex(tracer, ufunc, inputs)
     if result is None:
         result = apply_ufunc(tracer, ufunc, inputs)
@@ -429,14 +441,48 @@ def apply_operator(tracer: Tracer, ufunc: np.ufunc, inputs: Sequence[Any]) -> An
         for x, kinds in zip(inputs, some, strict=True)
     ):
         # Of Python's numbers an operator makes one of Python's; a call of NumPy's function does not.
-        number = {"f": "float", "b": "bool"}.get(result.dtype.kind, "int")
-        result.kinds = frozenset({"scalar", number})
-        result.which = later_of(tracer, inputs, number)
+        kind = {"f": "float", "b": "bool"}.get(result.dtype.kind, "int")
+        result.kinds = frozenset({"scalar", kind})
+        result.which = later_of(tracer, inputs, kind)
+        if kind == "bool" and result.which is not None:
+            result.which = truth_of_kind(tracer, result.which)
     left, right = (*inputs, None)[:2]
     if weak_type(left) is complex and isinstance(right, SymArray) and right.is_scalar and right.dtype == FLOAT64:
         # np.float64 is a float: Python's complex number computes with it, and the result is Python's.
         result.kinds = frozenset({"scalar", "complex"})
     return result
+
+
+def _of_pythons_or_numpys(tracer: Tracer, ufunc: np.ufunc, inputs: Sequence[Any]) -> SymArray | None:
+    """Sums, differences, products and comparisons of numbers that data make Python's or NumPy's doubles (`total = 0`, and
+    `total += x[i]` under a condition), and of Python's: in doubles, which ints of up to 2**53 are exactly."""
+    compares = ufunc.__name__ in COMPARISONS
+    if tracer.checked is None or not (compares or ufunc in (np.add, np.subtract, np.multiply)):
+        return None
+    mixed = [isinstance(x, SymArray) and "scalar" in x.kinds and x.dtype == FLOAT64 for x in inputs]
+    exact = (type(x) is float or (type(x) is int and abs(x) <= _LARGEST_EXACT) for x in inputs)
+    if not any(mixed) or not all(map(operator.or_, mixed, exact)):
+        return None
+    which = later_of(tracer, inputs, "int")
+    if which is None:
+        return None
+    values = [to_value(tracer, x.of_one_kind() if isinstance(x, SymArray) else x, FLOAT64) for x in inputs]
+    if compares:
+        made = SymArray.fresh(tracer, tracer.add(ufunc.__name__, values, {}, BOOL, ()))
+        made.kinds, made.which = frozenset({"scalar", "bool"}), truth_of_kind(tracer, which)
+        return made
+    value = tracer.add(ufunc.__name__, values, {}, FLOAT64, ())
+    is_int = tracer.truth("less_equal", which, KINDS.index("int"))
+    is_exact = tracer.truth("less_equal", tracer.add("absolute", (value,), {}, FLOAT64, ()), _LARGEST_EXACT)
+    is_right = tracer.add("logical_or", (tracer.add("logical_not", (is_int,), {}, BOOL, ()), is_exact), {}, BOOL, ())
+    tracer.check(is_right, "a Python int beyond 2**53 as a double")
+    if ufunc is np.multiply:  # an int has one zero
+        positive = tracer.add("add", (value, tracer.constant(0.0, FLOAT64)), {}, FLOAT64, ())
+        value = tracer.add("where", (is_int, positive, value), {}, FLOAT64, ())
+    made = SymArray.fresh(tracer, value)
+    kinds = {kind for x in inputs for kind in getattr(x, "kinds", None) or {type(x).__name__}}
+    made.kinds, made.which = frozenset(kinds - {"bool"} | {"int"}), which
+    return made
 
 
 @provides

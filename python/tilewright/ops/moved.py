@@ -18,19 +18,23 @@ from .elementwise import copied
 from .shapes import as_array, broadcast_to, normalize_axis
 
 
-def _turned(array: SymArray, shift: Value, axis: int) -> SymArray:
-    """Each element `shift` places further along an axis, and around its end."""
-    tracer = array.tracer
-    size = tracer.resolve(array.sizes[axis])
+def _places(tracer: Tracer, shift: Value, size: Size, is_forward: bool) -> Value:
+    """Where the elements of an axis come from that is rolled; `is_forward`: by few places, not by nearly all.
+
+    translator/stages/positions.cpp knows this form, and reads vectors where the side named first holds.
+    """
     extent = SymInt(tracer, size).as_value()
-    forth = tracer.add("remainder", (shift, extent), {}, INT64, ())
-    back = tracer.add("subtract", (extent, forth), {}, INT64, ())
-    start = tracer.add("remainder", (back, extent), {}, INT64, ())  # where the first result comes from
+    around = tracer.add("remainder", (shift, extent), {}, INT64, ())
     at = tracer.add("iota", (), {"axis": 0}, INT64, (size,))
-    at = tracer.add("add", (at, start), {}, INT64, (size,))
-    around = tracer.add("subtract", (at, extent), {}, INT64, (size,))
-    at = tracer.add("where", (tracer.truth("less", at, extent), at, around), {}, INT64, (size,))
-    return gather(array, at, axis, is_inside=True)
+    before = tracer.add("subtract", (at, around), {}, INT64, (size,))
+    beyond = tracer.add("subtract", (around, extent), {}, INT64, ())
+    behind = tracer.add("subtract", (at, beyond), {}, INT64, (size,))
+    named_first = ("greater_equal", before, behind) if is_forward else ("less", behind, before)
+    truth = tracer.truth(named_first[0], at, around)
+    places = tracer.add("where", (truth, *named_first[1:]), {}, INT64, (size,))
+    for one in (around, before, behind, places):
+        one.call_name = ""  # computed where it is read, however often
+    return places
 
 
 def _pairs(shift: Any, axis: Any) -> list[tuple[Any, Any]] | None:
@@ -57,11 +61,14 @@ def roll(tracer: Tracer, a: Any, shift: Any, axis: Any = None) -> Any:
             "np.roll()", "kernels know integers as shifts, of arrays whose sizes no data decide", LEAVE_IT_OUT
         )
     result = array.reshape(-1) if axis is None else array
-    with tracer.composite("roll"):
-        for one, k in pairs:
-            result = _turned(result, value_of_int(tracer, one), normalize_axis(k, result.ndim))
-        if pairs:
-            result.storage.c_order = axis is None or array.keeps_order_of_axes()
+    for one, k in pairs:
+        axis_k = normalize_axis(k, result.ndim)
+        is_forward = not (type(one) is int or isinstance(one, np.integer)) or bool(one >= 0)
+        at = _places(tracer, value_of_int(tracer, one), tracer.resolve(result.sizes[axis_k]), is_forward)
+        with tracer.composite("roll"):
+            result = gather(result, at, axis_k, is_inside=True)
+    if pairs:
+        result.storage.c_order = axis is None or array.keeps_order_of_axes()
     return result.reshape(array.shape) if axis is None else result
 
 

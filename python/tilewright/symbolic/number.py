@@ -92,6 +92,12 @@ def later_of(tracer: Tracer, values: Sequence[Any], least: str) -> Value | None:
     return found
 
 
+def truth_of_kind(tracer: Tracer, which: Value) -> Value:
+    """What a comparison gives of numbers of which `which` is the later one: NumPy's truth, or Python's."""
+    is_numpys = tracer.truth("equal", which, KINDS.index("scalar"))
+    return tracer.add("where", (is_numpys, which, tracer.constant(KINDS.index("bool"))), {}, INT64, ())
+
+
 def refuse_kinds(value: Any, what: str) -> None:
     """Where it matters whether a value is NumPy's or Python's, or which number of Python's, and the data decide that."""
     kinds = getattr(value, "kinds", None)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -112,6 +113,9 @@ class Same(Raw):
     value: Any = None
 
 
+_CALLEE = re.compile(r"\bcallee\b")
+
+
 @dataclass(frozen=True)
 class Stage:
     """What one stage computes."""
@@ -130,9 +134,14 @@ class Stage:
         method of a generator that the call holds."""
         return "twin(" in self.source or self.name in twins() and self.callee in (None, imported(self.name))
 
+    @property
+    def is_of_a_module(self) -> bool:
+        """Whether its callee is found by its name: a method of what the call itself makes and holds, a generator's, is not."""
+        return bool(self.name) and _CALLEE.search(self.source) is not None
+
     def function(self) -> Callable[..., Any]:
         """Of a stage that was read from a file, the callee is imported."""
-        callee = imported(self.name) if self.callee is None and self.name else self.callee
+        callee = imported(self.name) if self.callee is None and self.is_of_a_module else self.callee
         names = {
             "callee": twin(self.name, callee) if callee and self.has_twin else callee,
             "numpy": np,

@@ -77,6 +77,12 @@ class View:
     def apply(self, tracer: Tracer, value: Value) -> Value:
         return tracer.add(self.operation, (value,), self.attributes, value.dtype, self.shape)
 
+    def symbols(self) -> set[str]:
+        """In which elements it shows, and how many."""
+        items = [item for item in self.attributes.get("index", ()) if not isinstance(item, NewAxis)]
+        sizes = [item if isinstance(item, Size) else item.start for item in items]
+        return {symbol for size in (*self.shape, *sizes) for symbol in size.symbols()}
+
 
 def _parts_as_one(first: View, second: View) -> View | None:
     """x[i][j] as x[i, j]: a write then takes no copy of the part in between; None for other views."""

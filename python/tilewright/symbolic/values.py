@@ -267,6 +267,11 @@ class Values(Located):
         """Values made inside belong to the program itself, before the regions that are being traced."""
         return self._with("blocks", self.blocks[:1])
 
+    def are_known_before_regions(self, symbols: set[str]) -> bool:
+        """Whether none of them is the index of a loop around, or read of a value inside one."""
+        read_there = {symbol for symbol, value in self.reads.items() if value.home is self.blocks[0]}
+        return symbols.isdisjoint(self.open_loops - read_there)
+
     def outside_of(self, block: Block) -> AbstractContextManager[None]:
         """Values made inside belong to the block around `block`."""
         return self._with("blocks", self.blocks[: next(k for k, one in enumerate(self.blocks) if one is block)])
