@@ -7,6 +7,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import tilewright
+from attack_later_calls import attack
+from examples import examples
 from tilewright.strided_copies import copy_as_it_lies, same_view
 
 pytestmark = pytest.mark.compile
@@ -417,3 +419,7 @@ def test_what_only_later_calls_keep_is_the_callers(keep, raises):
             np.add(x, 100, out=x)
         assert [one.tolist() for one in held(ours)] == [one.tolist() for one in held(theirs)]
         assert _memory([*held(ours), arrays[1]]) == _memory([*held(theirs), arrays[0]])
+
+
+def test_random_helpers_that_do_something_else_in_later_calls():
+    assert not list(filter(None, map(attack, range(examples(15)))))
