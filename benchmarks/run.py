@@ -29,6 +29,7 @@ WARM_UP_TURNS, WARM_UP_S = 4, 6.0
 # A peer that takes this long is far behind: a few turns say so.
 SLOW_NS = 1e9
 SLOW_TURNS = 3
+SPINNING_S = 0.04  # OpenBLAS's threads wait busily for 2**26 cycles after a call, some 30 ms
 
 
 class Child:
@@ -162,7 +163,7 @@ def measure(
                 if len(child.times_ns) >= SLOW_TURNS and np.median(child.times_ns) > SLOW_NS:
                     continue
                 child.turn(rules.calls_per_turn)
-                time.sleep(0.005)  # spinning worker threads of one peer must not eat the next one's turn
+                time.sleep(SPINNING_S)  # worker threads of one peer that spin must not eat the next one's turn
         for child in children:
             child.close()
     return {

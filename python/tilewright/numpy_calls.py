@@ -105,7 +105,7 @@ class NumpyCalls(Specializing):
     @property
     def computes_nothing(self) -> bool:
         """Whether calls were made, and there was nothing in any of them to compile."""
-        return bool(self._and_smaller) and not self._specializations and not self._refused
+        return self._are_idle and not self._specializations and not self._refused
 
     def _stay(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], *, at_any_values: bool = True, and_smaller: bool = False

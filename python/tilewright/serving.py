@@ -73,6 +73,7 @@ class Serving(TriedCalls):
                     self._look_inside()  # what is in it is all that is compiled
                 if not self.strict and error.idle != "here":
                     self._fall_back(error)
+                self._are_idle |= bool(error.idle)
                 # f(x, 1) of no iterations says nothing of f(x, 1000).
                 self._stay(args, kwargs, at_any_values=error.idle != "here", and_smaller=error.idle == "here")
         except InternalError as error:

@@ -77,6 +77,7 @@ class Specializing(_face.Dispatcher):
         self._raised_nothing: set[tuple[Any, ...]] = set()  # calls in NumPy, of which the trace raised something
         self._stays: set[tuple[Any, ...]] = set()  # calls that NumPy is known to serve best, or alone
         self._and_smaller: dict[tuple[Any, ...], LargestCalls] = {}  # those of which it is true of smaller ones too
+        self._are_idle = False  # some of those compute nothing
         self._lock = forks.Lock()
         self._parts = parts_of(function)
         self._python: Callable[..., Any] = function  # what runs calls that NumPy serves best
@@ -310,6 +311,7 @@ class Specializing(_face.Dispatcher):
             self._raised_watched.clear()
             self._raised_nothing.clear()
             self._refused.clear()
+            self._are_idle = False
             self._specializations.clear()
 
     def _moves_to_device(self) -> bool:

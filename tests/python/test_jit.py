@@ -1024,6 +1024,20 @@ def test_numbers_and_sizes_that_change_in_calls_that_compute_nothing_are_not_tra
     assert doubled(np.zeros(60)) == 120 and doubled(np.zeros(9, np.float32)) == 18
 
 
+@pytest.mark.parametrize("strict", [True, False])
+@pytest.mark.filterwarnings("ignore:runs in NumPy")
+def test_explanations_say_that_calls_of_numbers_compute_nothing(strict):
+    @tilewright.jit(strict=strict)
+    def shrunk(radius, ratio, is_hit):
+        if ratio < 0.25:
+            return radius, ratio
+        return (radius, 1.0) if is_hit else (1.0, ratio)
+
+    assert "nothing compiled yet: call it" in shrunk.explain()
+    assert [shrunk(1.5, 0.5, True) for _ in range(3)] == [(1.5, 1.0)] * 3
+    assert "nothing is compiled: the calls so far compute nothing of arrays' elements" in shrunk.explain()
+
+
 RANGES = {f"kind{k}": (k, k + 1.0) for k in range(9)}
 
 

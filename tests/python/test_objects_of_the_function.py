@@ -75,6 +75,30 @@ class Derived(Base):
         return super().given() + self.b
 
 
+class Scaled:
+    factor = 2.0
+
+    def __init__(self, a):
+        self.a = a
+
+    @classmethod
+    def of(cls, x, k=1):
+        return cls(x * cls.factor + k)
+
+
+class ScaledMore(Scaled):
+    @classmethod
+    def of(cls, x):
+        return super().of(x, 3)
+
+
+class ScaledMost(ScaledMore):
+    factor = 5.0
+
+    def again(self, x):
+        return super().of(x).a - self.a
+
+
 class Root(abc.ABC):
     def __init__(self):
         super().__init__()
@@ -789,3 +813,20 @@ def test_views_that_are_copies_here_are_not_written(function, words) -> None:
 )
 def test_builders(function, args) -> None:
     check(function, *args, bits=False)
+
+
+def of_classes(x):
+    most = ScaledMost.of(x)
+    return most.a, ScaledMore.of(x).a.sum(), most.again(x + 1)
+
+
+def test_class_methods_are_followed_through_super(monkeypatch):
+    compiled, x = tilewright.jit(of_classes, strict="kernels"), np.linspace(-2.0, 2.0, 7)
+    for _ in range(2):
+        np.testing.assert_array_equal(compiled(x)[0], of_classes(x)[0])
+        np.testing.assert_array_equal(compiled(x)[2], of_classes(x)[2])
+        assert compiled(x)[1] == of_classes(x)[1]
+    monkeypatch.setattr(ScaledMost, "factor", 7.0)
+    np.testing.assert_array_equal(compiled(x)[0], of_classes(x)[0])
+    monkeypatch.setattr(Scaled, "of", classmethod(lambda cls, x, k=1: cls(x + k)))
+    np.testing.assert_array_equal(compiled(x)[2], of_classes(x)[2])

@@ -69,16 +69,19 @@ bool fits_otherwise(PyObject* value, const StayedCalls::Part& part) {
         return fits_number(value, part);
     case Kind::value: // of one class, str, bool or int
         return reinterpret_cast<PyObject*>(Py_TYPE(value)) == part.first &&
-               (value == part.second || PyObject_RichCompareBool(value, part.second, Py_EQ) == 1);
+               PyObject_RichCompareBool(value, part.second, Py_EQ) == 1;
     default:
         return value == part.first || has_code(value, part.first);
     }
 }
 
-/// Most parts are classes, and the shortest calls take numbers alone: those are told without a call.
+/// Most parts are classes, or values that code has in one object; the shortest calls take no others. Those are told
+/// without a call.
 inline bool fits(PyObject* value, const StayedCalls::Part& part) {
-    if (part.kind != StayedCalls::Part::Kind::type) return fits_otherwise(value, part);
-    return reinterpret_cast<PyObject*>(Py_TYPE(value)) == part.first || value == part.first;
+    using Kind = StayedCalls::Part::Kind;
+    if (part.kind == Kind::type)
+        return reinterpret_cast<PyObject*>(Py_TYPE(value)) == part.first || value == part.first;
+    return (part.kind == Kind::value && value == part.second) || fits_otherwise(value, part);
 }
 
 /// The value of a keyword, which most likely stands at `place`; null where it was not given.

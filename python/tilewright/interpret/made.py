@@ -190,29 +190,35 @@ class MadeObjects(Part):
             raise begin_with_stand_in(self.tracer, path, owner)
 
     def super_of(self, node: ast.Call, args: list[Any]) -> Any:
-        """super() in a method of an object that the function made, or was given."""
+        """super() in a method of an object that the function made, or was given, or of a class."""
         function = self.frame.function
         names = function.__code__.co_freevars if function is not None else ()
         if not args and function is not None and "__class__" in names and function.__code__.co_argcount:
             path = (*self.inputs.path_of_function(function), ("cell", "__class__"))
             cls = (function.__closure__ or ())[names.index("__class__")].cell_contents
             args = [self.inputs.outside(path, cls), self.frame.variables[function.__code__.co_varnames[0]]]
-        if len(args) == 2 and (self.tracer.is_made(args[1]) or self.inputs.is_object(args[1])):  # noqa: PLR2004
+        is_followed = len(args) == 2 and (  # noqa: PLR2004
+            isinstance(args[1], type) or self.tracer.is_made(args[1]) or self.inputs.is_object(args[1])
+        )
+        if is_followed:
             return super(*args)
         raise self.error(node, "super()", "inherited methods are not followed through it",
                          "Call the method of the class by name.")  # fmt: skip
 
     def get_of_super(self, node: ast.AST, owner: Any, name: str) -> Any:
         made = owner.__self__
-        classes = type(made).__mro__
+        classes = owner.__self_class__.__mro__
         later = classes[classes.index(owner.__thisclass__) + 1 :]
         base = next((cls for cls in later if name in vars(cls)), None)
         if base is object and name == "__init__":
             return type(None)  # which does nothing
-        if base is not None and isinstance(vars(base)[name], types.FunctionType):
-            return types.MethodType(self.inputs.of_class(base, name), made)
         if base is None:
             return getattr(owner, name)  # Python's own error
+        held = vars(base)[name]
+        if isinstance(held, types.FunctionType) and not isinstance(made, type):
+            return types.MethodType(self.inputs.of_class(base, name), made)
+        if isinstance(held, classmethod) and isinstance(held.__func__, types.FunctionType):
+            return types.MethodType(self.inputs.of_class(base, name).__func__, owner.__self_class__)
         raise self.error(node, f"super().{name}", "only methods are followed through it", "Call it by name.")
 
 
