@@ -10,7 +10,7 @@ import threading
 import time
 import types
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -21,10 +21,11 @@ import numpy as np
 from .arrays_held import arrays_held
 from .callees import are_changed, contents_of, forms_of, refuse_shared, written_of
 from .described_results import Array, given_back, held_of, is_part, leaves_of, pieces_of
-from .held_elsewhere import handed_containers, held_elsewhere, kept_of, put_instead, references, refuse_containers
+from .held_elsewhere import handed_containers, held_elsewhere, kept_of, references, refuse_containers
 from .kinds_of_values import arrays_in, containers_in, is_object
 from .lent import States, drawn_so_far, handed, handed_arrays
 from .outside_values import Change, Places, changes_since
+from .put_instead import put_instead
 from .strided_copies import copy_as_it_lies, same_view
 from .taken_ways import Site, Way, times_watched
 
@@ -37,6 +38,7 @@ class _Differs(Exception):  # noqa: N818 - it never leaves the call: NumPy goes 
 class Made:
     """One call that was made: what it was handed, as it was behind the call, and what came of it."""
 
+    function: Callable[..., Any]
     way: Way
     given: list[Any]  # arrays, in order
     written: list[int]  # which of them
@@ -54,6 +56,24 @@ class Made:
     def again(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Its effects on the arguments of the same call in NumPy, and its result."""
         arguments = list(arrays_in((args, kwargs)))
+        self._change(arguments, (args, kwargs))
+        for generator, state in zip(generators_in((args, kwargs)), self.states, strict=True):
+            generator.bit_generator.state = state
+        if self.global_state is not None:
+            np.random.set_state(self.global_state)
+        result = None if self.error is not None else self._with(self.result, arguments)
+        handed = handed_containers((args, kwargs))[1:]
+        instead = [arguments[k] for k in self.kept] + handed[: len(self.handed)]
+        kept = [*(self.given[k] for k in self.kept), *self.handed[: len(handed)]]
+        while kept:
+            # Where an error ended it, variables are left that hold it.
+            put_instead(kept.pop(), instead.pop(), self.function, is_all_sought=self.error is None)
+        if self.error is not None:
+            raise self.error
+        return result
+
+    def _change(self, arguments: Sequence[Any], handed: Any) -> None:
+        """What it wrote, and changed otherwise."""
         arrays = [pair for pair in zip(arguments, self.given, strict=True) if isinstance(pair[1], np.ndarray)]
         for theirs, mine in arrays if self.is_reformed else ():
             if (theirs.shape, theirs.dtype) != (mine.shape, mine.dtype):
@@ -63,7 +83,7 @@ class Made:
         for theirs, mine in arrays if self.is_reformed else ():
             if not mine.flags.writeable:
                 theirs.flags.writeable = False
-        for theirs, mine in zip(list(containers_in((args, kwargs))), self.containers, strict=False):
+        for theirs, mine in zip(list(containers_in(handed)), self.containers, strict=False):
             items = self._with(mine, arguments)
             if isinstance(theirs, list):
                 theirs[:] = items
@@ -72,16 +92,19 @@ class Made:
                 theirs.update(items)
         for change in self.outside:
             change.redo()
-        for generator, state in zip(generators_in((args, kwargs)), self.states, strict=True):
-            generator.bit_generator.state = state
-        if self.global_state is not None:
-            np.random.set_state(self.global_state)
-        if self.error is not None:
-            raise self.error
-        result, kept = self._with(self.result, arguments), [(self.given[k], arguments[k]) for k in self.kept]
-        for mine, theirs in [*kept, *zip(self.handed, handed_containers((args, kwargs))[1:], strict=False)]:
-            put_instead(mine, theirs)
-        return result
+
+    def note_kept(
+        self, handed: list[Any], before: tuple[list[int], list[int]], error: BaseException | None = None
+    ) -> None:
+        """What somebody may hold of what it was handed, containers too: all of which there are more references than `before`.
+        Where an error ended the call, its traceback has variables."""
+        now = references(self.given)
+        if error is None:
+            self.kept = list(kept_of(self.given, before[0], Counter(), _YOUNG))
+        else:
+            known = _variables_of(error, self.given)
+            self.kept = [k for k, n in enumerate(now) if n > before[0][k] + known[k]]
+        self.handed = handed[1:] if kept_of(handed, before[1], Counter(), _YOUNG) else []
 
     def _with(self, value: Any, arguments: Sequence[Any]) -> Any:
         """Arguments that were given back, also a part of one, are the caller's here."""
@@ -99,6 +122,27 @@ class Made:
         if type(value) is dict:
             return {key: self._with(one, arguments) for key, one in value.items()}
         return value
+
+
+def _variables_of(error: BaseException, arrays: Sequence[Any]) -> Counter[int]:
+    """How many variables of the functions that an error ended hold each of the arrays, or a view of it: *args, too."""
+    found = Counter[int]()
+    tuples: dict[int, Any] = {}
+    traceback = error.__traceback__ and error.__traceback__.tb_next  # this file's own was there before
+    while traceback is not None:
+        held = list(traceback.tb_frame.f_locals.values())
+        tuples.update((id(one), one) for one in held if type(one) in (tuple, dict))
+        _count(held, arrays, found)
+        traceback = traceback.tb_next
+    for one in tuples.values():
+        _count(one.values() if isinstance(one, dict) else one, arrays, found)
+    return found
+
+
+def _count(values: Iterable[Any], arrays: Sequence[Any], found: Counter[int]) -> None:
+    for value in values:
+        if isinstance(value, np.ndarray):
+            found.update(k for k, array in enumerate(arrays) if value is array or value.base is array)
 
 
 class _Here(threading.local):
@@ -205,7 +249,7 @@ class Effect:
             given[k].flags.writeable = False
         contents = contents_of((args, kwargs))
         forms = forms_of(given)
-        made = Made(self.way, given, [])
+        made = Made(self.function, self.way, given, [])
         calls, outside = len(_here.made), self.places.as_they_are()
         outside += handed_arrays()
         if calls:
@@ -218,6 +262,7 @@ class Effect:
             made.result = (self.function if _here.runs_plainly else self.run)(*args, **kwargs)
         except BaseException as error:
             made.error = error
+            made.note_kept(handed, held, error)
             raise
         finally:
             made.states = [one.bit_generator.state for one in generators_in((args, kwargs))]
@@ -238,6 +283,7 @@ class Effect:
             elif calls:
                 _here.made[-1].append(made)
         if made.containers or made.outside or made.is_reformed or writes_more:
+            made.note_kept(handed, held)
             raise _Differs
         try:
             pieces = pieces_of(made.result, self.gives, given)

@@ -142,14 +142,3 @@ def _is_alone(pieces: Sequence[Any], k: int, views: Counter[int]) -> bool:
         memory = memory.obj if isinstance(memory, memoryview) else memory.base
         known = 1
     return True
-
-
-def put_instead(mine: Any, theirs: Any) -> None:
-    """Lists, dicts and objects that hold the one array hold the other then."""
-    for one in gc.get_referrers(mine):
-        places = one if isinstance(one, (list, dict, deque)) else getattr(one, "__dict__", None)
-        if not isinstance(places, (list, dict, deque)):
-            continue
-        for key in [*places] if isinstance(places, dict) else range(len(places)):
-            if places[key] is mine:
-                places[key] = theirs

@@ -7,6 +7,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import tilewright
+from attack_later_calls import attack
+from examples import examples
 from tilewright.strided_copies import copy_as_it_lies, same_view
 
 pytestmark = pytest.mark.compile
@@ -357,3 +359,67 @@ def test_workspaces_that_are_only_read_and_functions_that_call_themselves_stay_b
         x = np.arange(8.0)
         assert np.array_equal(compiled(x), compute(x))
     assert any(one.versions for one in compiled.specializations)
+
+
+class Best:
+    """Of what was tried: a slot, attributes, a dict, a list."""
+
+    __slots__ = ("slot", "__dict__")
+
+    def __init__(self):
+        self.known, self.found = {}, []
+
+
+KEEPS = [
+    lambda best, x: setattr(best, "x", x),
+    lambda best, x: setattr(best, "slot", x[1:]),
+    lambda best, x: setattr(best, "pair", (x, 1)),
+    lambda best, x: best.known.update(x=x),
+    lambda best, x: best.known.update(x={"of": [((x[::-1], 1), x)]}),
+    lambda best, x: best.found.append((x, x[:2])),
+    lambda best, x: best.found.append(lambda: x),
+    lambda best, x: best.found.append({"x": x}),
+]
+
+
+@pytest.mark.parametrize("raises", [False, True])
+@pytest.mark.parametrize("keep", KEEPS)
+def test_what_only_later_calls_keep_is_the_callers(keep, raises):
+    """The helper was handed a copy by then; what it keeps of it becomes the array itself."""
+
+    def made():
+        best, seen = Best(), []
+
+        def note(x, value):
+            seen.append(value)
+            if value < min(seen[:-1], default=0):
+                keep(best, x)
+                if raises:
+                    raise ArithmeticError(value)
+            return value / 2
+
+        def step(x, value):
+            return x * 2 + note(x, value)
+
+        return step, best
+
+    def held(best):
+        return [*_arrays([vars(best), getattr(best, "slot", None)]),
+                *(one() for one in best.found if callable(one))]  # fmt: skip
+
+    (plain, theirs), (function, ours) = made(), made()
+    compiled = tilewright.jit(function)
+    for value in (1.0, 2.0, 3.0, 4.0, -1.0, 5.0, -2.0):
+        arrays = np.arange(5.0), np.arange(5.0)
+        for run, x in ((plain, arrays[0]), (compiled, arrays[1])):
+            try:
+                assert np.array_equal(run(x, value), np.arange(5.0) * 2 + value / 2)
+            except ArithmeticError:
+                assert value < 0
+            np.add(x, 100, out=x)
+        assert [one.tolist() for one in held(ours)] == [one.tolist() for one in held(theirs)]
+        assert _memory([*held(ours), arrays[1]]) == _memory([*held(theirs), arrays[0]])
+
+
+def test_random_helpers_that_do_something_else_in_later_calls():
+    assert not list(filter(None, map(attack, range(examples(15)))))

@@ -307,3 +307,12 @@ def test_lists_of_one_number() -> None:
     for n in (4, 4, 7, 1):
         x = np.linspace(0, 9, 40)
         assert agree(copy.deepcopy(compiled(x, n)), counted(x, n))
+
+
+def test_a_list_that_is_in_itself() -> None:
+    held: list = []
+    held.append(held)
+    compiled = tilewright.jit(lambda x: (x * 2, len(held)))
+    for _ in range(3):
+        given, length = compiled(np.ones(3))
+        assert (given.tolist(), length) == ([2.0] * 3, 1)

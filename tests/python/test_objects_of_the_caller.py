@@ -865,6 +865,13 @@ class Lazy:
             self.velocity = 0.5 * self.velocity + x[i]
         return self.velocity if n else n
 
+    def the_first_one(self, x, n):
+        for _ in range(n):
+            if not hasattr(self, "first"):
+                self.first = 2.0
+            self.k += 1
+        return hasattr(self, "first"), self.w.sum()
+
     def named_twice(self, x, n):
         for i in range(n):
             self.a = x[i] + 1

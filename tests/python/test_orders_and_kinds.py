@@ -142,3 +142,19 @@ def test_whether_a_write_reaches_the_argument_is_numpys(writable):
         ours.flags.writeable = theirs.flags.writeable = writable
         assert compiled(ours) == writes_what_it_required(theirs)
         assert np.array_equal(ours, theirs)
+
+
+def gives_what_it_required(x, k):
+    return np.require(x, requirements=["W"]), x * k
+
+
+def test_what_is_required_to_be_writable_is_the_argument_where_it_is():
+    compiled = tilewright.jit(gives_what_it_required)
+    for layout in (lambda a: a, lambda a: a[::-1], lambda a: a[:, ::2], lambda a: a.T):
+        for writable in (True, False, True):
+            x = layout(X.copy())
+            x.flags.writeable = writable
+            given, _ = compiled(x, 2.0)
+            assert (given is x) == writable
+            assert given.flags.writeable
+            assert np.array_equal(given, x)

@@ -82,3 +82,14 @@ def test_arrays_of_the_caller_are_read_only_where_they_are(made, write):
         (2.0, False),
     ):
         assert outcome(compiled, first, is_read_only) == outcome(function, first, is_read_only)
+
+
+@pytest.mark.parametrize("made", ["chosen", "turned", "while", "diagonal", "swapped"])
+def test_flags_say_whether_it_may_be_written(made):
+    """Which the caller's array decides, where data decide that it is this one."""
+    in_a_while = "    v, i = x, 0\n    while x[i] * i < 2:\n        v = x[None][0]\n        i += 1"
+    body = {**MADE, **OF_THE_CALLER, "while": in_a_while}[made]
+    function = function_of(f"{HELPERS}{body}\n    return y * (2 if v.flags.writeable else 3)\n")
+    compiled = tilewright.jit(function)
+    for first, is_read_only in ((1.0, False), (1.0, False), (1.0, True), (0.5, True), (0.5, False)):
+        assert outcome(compiled, first, is_read_only) == outcome(function, first, is_read_only)

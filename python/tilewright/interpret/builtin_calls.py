@@ -13,6 +13,7 @@ import numpy as np
 
 from ..ops import is_symbolic, python_scalar_cast
 from ..ops.stages import materialized
+from ..own_attributes import attributes_of
 from ..symbolic import from_data
 from ..symbolic.arrays import SymArray
 from ..symbolic.compressed import Compressed
@@ -25,7 +26,7 @@ from ..symbolic.trace_limits import MAX_UNROLLED_ITERATIONS
 from . import numbers_of_run
 from .array_lists import ArrayList
 from .carried_attributes import is_named
-from .frame import InterpretedFunction
+from .frame import InterpretedFunction, Pending
 from .generators import SymGenerator
 from .grown_lists import GrownList
 from .iterators import TracedIterator, traced_iterator
@@ -231,7 +232,12 @@ class Builtins(Part):
         return kind
 
     def _hasattr(self, node: ast.Call, value: Any, name: str) -> bool:
-        is_there = hasattr(self._stand_in(node, value), name)
+        owner = self._stand_in(node, value)
+        held = attributes_of(owner).get(name) if self.tracer.is_made(owner) else None
+        if isinstance(held, Pending):
+            held.read()  # set by iterations of a loop: asked for as what reads it asks for it
+            return True
+        is_there = hasattr(owner, name)
         self.inputs.has(value, name, is_there)
         return is_there
 

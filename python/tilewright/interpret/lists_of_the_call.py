@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 
 _MOST_ONE_BY_ONE = 400  # numbers of a list that may be followed item by item as well
+_DEEPEST = 64  # dimensions that an array may have
 
 
 class ListOfTheCall(ArrayList, HandedAsList):
@@ -110,7 +111,7 @@ def list_of_the_call(inputs: Inputs, value: list[Any], path: Path) -> ListOfTheC
 def _rows_of_the_call(inputs: Inputs, value: list[Any], path: Path, place: Any) -> ListOfTheCall | None:
     """A list of many numbers in lists, as an array; what else is done with it follows them one by one."""
     depth, count, first = 0, 1, value
-    while type(first) is list and first:
+    while type(first) is list and first and depth < _DEEPEST:  # one may be in itself
         depth, count, first = depth + 1, count * len(first), first[0]
     if type(first) not in (bool, int, float) or count <= MAX_UNROLLED_ITERATIONS:
         return None

@@ -20,7 +20,7 @@ from ..symbolic.number import described
 from ..symbolic.registry import provides, rule
 from ..symbolic.scalars import SymInt, SymScalar, int_of, size_of
 from ..symbolic.sizes import Size
-from ..symbolic.storage import Storage, View
+from ..symbolic.storage import Storage
 from ..symbolic.tracer import Tracer
 from .elementwise import apply_ufunc, common_dtype, copied, store_exactly
 from .operands import (
@@ -199,11 +199,13 @@ def require(tracer: Tracer, a: Any, dtype: Any = None, requirements: Any = None,
 def _writable(tracer: Tracer, array: SymArray) -> SymArray:
     """The array where it may be written, else a copy."""
     storage = array.storage
-    if array.is_made_read_only():
+    if storage.chosen_from is not None and not array.is_made_read_only():
+        raise tracer.error("np.require(requirements='W') of what a loop or a branch chose",
+                           "whether it may be written is not known", "Copy it where it is chosen (.copy()).")  # fmt: skip
+    if storage.argument is not None:
+        tracer.guard_writeable(storage.argument, not storage.read_only)
+    if array.is_read_only():
         return SymArray(tracer, Storage(copied(tracer, array.read()), c_order=array.is_c_contiguous()))
-    if storage.argument is not None or storage.chosen_from is not None:
-        # The caller's array may be either: as long as nobody can tell them apart, one stands for both.
-        return array.seen_as(View("reshape", {}, array.sizes, uncertain=True))
     return array
 
 

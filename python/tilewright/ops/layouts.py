@@ -78,7 +78,9 @@ class Flags:
 
     @property
     def writeable(self) -> bool:
-        if self._array.storage.argument is None and self._array.storage.read_only is False and not self._array.chain:
+        memory = self._array.storage
+        may_be_others = memory.chosen_from or memory.kept_from or memory.may_be or memory.may_stay
+        if memory.argument is None and memory.read_only is False and not self._array.chain and not may_be_others:
             return True
         raise self._refusal("writeable")
 
