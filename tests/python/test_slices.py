@@ -743,7 +743,7 @@ def what_is_said() -> str:
     for function, arguments, words in (
         (summed, (few_rows,), f"summed: x is float64[3, {LIMIT}]; kernels index with 32 bits"),
         (backwards, (rows(),), f"backwards: x is float64[{ROWS}, 2]; kernels index with 32 bits"),
-        (outer_backwards, (column, column), "outer_backwards: a result of x float64[100] and y float64[100] would"),
+        (outer_backwards, (column, column), "outer_backwards: a result would have the shape (100, 100), more than"),
     ):
         strict, other = always_compiled(function), tilewright.jit(function)
         for _ in range(2):
