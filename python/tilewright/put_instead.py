@@ -4,11 +4,13 @@ arrays of the caller."""
 from __future__ import annotations
 
 import builtins
+import functools
 import gc
 import operator
 import sys
 import types
 from collections import deque
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -100,7 +102,11 @@ def _replace(holder: Any, mine: Any, theirs: Any) -> None:
                 holder[key] = theirs
     elif isinstance(holder, types.CellType):
         holder.cell_contents = theirs
+    elif isinstance(holder, functools.partial):
+        state: Any = holder.__reduce__()[2]
+        holder.__setstate__((state[0], theirs if state[1] is mine else state[1], *state[2:]))  # type: ignore[attr-defined]
     elif not isinstance(holder, (type, types.ModuleType, types.FrameType)):
         for name, value in attributes_of(holder).items():
             if value is mine:
-                hold(holder, name, theirs)
+                with suppress(AttributeError, TypeError):  # what classes of C let nobody set
+                    hold(holder, name, theirs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from types import SimpleNamespace
 
 import numpy as np
@@ -379,6 +380,8 @@ KEEPS = [
     lambda best, x: best.found.append((x, x[:2])),
     lambda best, x: best.found.append(lambda: x),
     lambda best, x: best.found.append({"x": x}),
+    lambda best, x: best.found.append(functools.partial(np.asarray, x)),
+    lambda best, x: setattr(best, "rows", slice(x)),  # a copy stays in it: nobody sets what it holds
 ]
 
 
