@@ -429,9 +429,9 @@ def looking_ns(stages: Mapping[str, Any]) -> int:
     """What looking takes at least in a call that makes one of those stages; 0 where nobody looks."""
     looking = (one.callee for one in stages.values() if type(one.callee) is Effect and one.callee.places.found)
     first = next(looking, None)
-    return (
-        0 if first is None else min(first.looking_ns(), first.looking_ns())
-    )  # a first look finds nothing in the caches
+    if first is None:
+        return 0
+    return min(first.looking_ns(), first.looking_ns())  # a first look finds nothing in the caches
 
 
 def names_of_seeing(stages: Mapping[str, Any]) -> str:

@@ -9,7 +9,6 @@
 #include "dsl/passes/markers.h"
 #include "translator/ir/attributes.h"
 #include "translator/ir/literal.h"
-#include "translator/ir/values.h"
 #include "translator/loops/access.h"
 #include "translator/ops/math.h"
 #include "translator/stages/stage_table.h"

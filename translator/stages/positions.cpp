@@ -1,11 +1,10 @@
-// translator/stages/positions.cpp: the elements that a take reads; positions that loops alone decide need no look at
-// memory.
+// translator/stages/positions.cpp: the elements that a take reads, and which of its positions loops alone decide.
 #include <algorithm>
-#include <utility>
 
 #include "dsl/base/size_polynomial.h"
 #include "translator/ir/attributes.h"
 #include "translator/ir/literal.h"
+#include "translator/ir/values.h"
 #include "translator/stages/evaluator.h"
 #include "translator/stages/stage_table.h"
 
@@ -143,12 +142,11 @@ Expr Evaluator::taken(const Operation& operation, const Exprs& index) {
     const Size& elements = shared_.analysis.value(operation.operands[0]).type.shape[axis];
     const Expr extent = shared_.size(elements);
     auto place = of_loops(operation.operands[1], Exprs(first, behind));
-    if (place && same_size(place->least, Size::integer(-1)) &&
-        constant_difference(elements, place->most).value_or(0) > 0)
+    if (place && !is_at_most(place->most, elements - Size::integer(1))) place.reset();
+    if (place && same_size(place->least, Size::integer(-1)))
         place = inside(Halide::select(place->at < 0, place->at + extent, Halide::likely(place->at)), elements);
     // A part that may be empty is read inside its bounds also where it is.
-    if (!part_may_be_empty_ && place && is_at_most(Size::integer(0), place->least) &&
-        constant_difference(elements, place->most).value_or(0) > 0) {
+    if (!part_may_be_empty_ && place && is_at_most(Size::integer(0), place->least)) {
         Exprs inner(index.begin(), first);
         inner.push_back(place->at);
         inner.insert(inner.end(), behind, index.end());

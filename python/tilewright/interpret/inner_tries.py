@@ -107,6 +107,7 @@ class _Here(threading.local):
 
     @contextmanager
     def looking(self) -> Iterator[None]:
+        """What is done inside counts as looking, once."""
         begun, looked_s = time.perf_counter(), self.looked_s
         try:
             yield
