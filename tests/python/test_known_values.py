@@ -31,6 +31,14 @@ def taps(x, n):
     return x + window[0], "short"
 
 
+def in_an_expression(x, keep):
+    return x + 1, (x * 2 if np.array([keep]).min() > 2 else x.sum())
+
+
+def none_in_an_expression(x):
+    return x * 2, np.arange(len(x)) if np.array(x.shape).sum() > 10 else None
+
+
 def middle(x, keep):
     keep = np.asarray(keep)
     low = ((np.array(x.shape) - keep) // 2).astype(int)
@@ -45,6 +53,8 @@ def middle(x, keep):
         (padded, [()]),
         (taps, [3, 8, 3, 20]),
         (middle, [(2, 2), (1, 3), (4, 6)]),
+        (in_an_expression, [3, 1, 2]),
+        (none_in_an_expression, [()]),
     ],
 )
 def test_numpys_results(function, options):
