@@ -134,9 +134,25 @@ def of_numpys_without_a_rule(x, k):
     return counts.sum(0) + edges[0][1:]
 
 
+def by_an_inner_function(x, k):
+    def inner(y, value):
+        return fill(y, value) + 1
+
+    return inner(x * k, k) + 1
+
+
+def by_a_lambda(x, k):
+    inner = lambda y, value: fill(y, value) + 1  # noqa: E731
+    return inner(x * 2, k) + inner((x * 3).astype(np.float32), 2.0) + calls(inner, x, k)
+
+
+def calls(inner, y, k):
+    return inner(y, k) * k
+
+
 CASES = [
     results_of_all_kinds, writes, writes_a_part, writes_the_argument, in_a_loop, behind_a_condition, raises_between,
-    ends_in_its_own_error, of_a_clock, of_numpys_without_a_rule,
+    ends_in_its_own_error, of_a_clock, of_numpys_without_a_rule, by_an_inner_function, by_a_lambda,
 ]  # fmt: skip
 
 
