@@ -100,6 +100,8 @@ def trace(
         begun.waiting, decided = None, lasting.lasting()
         error, decided.unrolled = waiting
         _leave_out(root.__code__, error, decided, begun.first or error)
+    as_arrays: tuple[TraceError, Decided] | None = None  # what was refused while long lists were arrays
+    keeps_lists = False
     while True:
         decided = lasting.lasting()
         try:
@@ -113,9 +115,13 @@ def trace(
                 except TraceError:  # Python cannot run it alone
                     lasting.follows_all = True
                 continue
-            if decided.lists_found and not error.not_seen:
-                lasting.lists_of_the_call = False  # item by item they may be followed
+            if decided.lists_found and not error.not_seen and not keeps_lists:
+                lasting.lists_of_the_call, as_arrays = False, (error, decided)  # item by item they may be followed
                 continue
+            if error.is_of_items and as_arrays is not None:
+                # They are too long for that: what is refused of them as arrays is what Python runs.
+                error, decided = as_arrays
+                lasting.lists_of_the_call, as_arrays, keeps_lists = True, None, True
             if decided.objects_found and not error.not_seen:
                 lasting.plain_objects = False  # statements that make and use them may be Python's
                 continue
