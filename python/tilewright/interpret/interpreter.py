@@ -62,6 +62,7 @@ class Interpreter(Part):
         self.exceptions = Exceptions(self.state, self.expressions, self.block)
         self.comprehensions = Comprehensions(self.state, self.loops.for_region)
         self.expressions.listed = self.comprehensions.listed
+        self.expressions.folds.run_for = self.loops.run_for
         self.parts = Parts(self.state)
         # Each kind of statement that has a meaning in a compiled function.
         self.statements: dict[type[ast.stmt], Callable[[Any], None]] = {

@@ -48,7 +48,8 @@ from .finished import finished
 from .traced import Traced, bind_call, root_function
 
 # Functions and statements of one call that Python runs, since something in them cannot be traced.
-_MOST_NOT_FOLLOWED = 12
+_MOST_NOT_FOLLOWED = 24
+_MOST_WITHIN = 12  # of them before whole statements of the outermost function are Python's
 # Operations of traces that were too long: then the outermost function or statements around a refusal are Python's.
 _MOST_IN_VAIN = 2 * MAX_VALUES
 _CONTRACTS = ("numpy", "reproducible", "fast")
@@ -176,7 +177,7 @@ def _leave_out(code: types.CodeType, error: TraceError, decided: Decided, first:
     if error.not_seen:
         raise error
     ways: Iterable[Any] = (way for one in refusals for way in (*one.ways, *_in_order(one.parts)))
-    if sum(decided.made_in_vain) > _MOST_IN_VAIN:
+    if sum(decided.made_in_vain) > _MOST_IN_VAIN or len(decided.as_stages) >= _MOST_WITHIN:
         ways = (*sorted((*error.ways, *reversed(error.parts)), key=len), *ways)
     way = next((way for way in ways if way not in decided.as_stages and way not in decided.given_up), None)
     if way is None:
