@@ -11,8 +11,11 @@ from typing import Any
 import numpy as np
 
 from . import effects, logs
+from .binding import Bound
 from .call_keys import LargestCalls, call_key, rank_key, shape_key, without_values
 from .errors import FallbackWarning, TraceError, TranslateError
+from .partials import is_beyond_memory
+from .specialization import Specialization
 from .specializing import MAX_OF_ONE_VALUE, Specializing
 
 _MAX_STAYS = 1024
@@ -79,7 +82,17 @@ class NumpyCalls(Specializing):
 
         return raised_in_numpy(self.__wrapped__, args, kwargs, writes=writes)
 
-    def _say_too_large(self, said: TraceError, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def _say_too_large(
+        self,
+        said: TraceError,
+        specialization: Specialization,
+        bound: Bound,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> None:
+        """NumPy makes such a call, or says that there is no memory for it."""
+        if is_beyond_memory(specialization.program, bound):
+            return
         if self.strict:
             raise said from None
         self._refused["too large", *call_key(args, kwargs)] = said

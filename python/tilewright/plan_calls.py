@@ -60,7 +60,7 @@ class PlanCalls(NumpyCalls):
                     result = runner(values, out, bound.objects)
                 return result if is_flat(specialization.traced.results) else self._in_out(result, out)
             except _face.TooLargeError as error:
-                self._say_too_large(TraceError(str(error)), args, kwargs)
+                self._say_too_large(TraceError(str(error)), specialization, bound, args, kwargs)
             except (_face.WrittenError, SharedGenerator):  # of arrays that share memory NumPy's order of writes decides
                 return self._in_numpy(args, kwargs, out)
             except _face.CheckError:
@@ -89,7 +89,7 @@ class PlanCalls(NumpyCalls):
                 # Apart from `out`: where that shares memory with an argument, no part may write what another one reads.
                 result = self._told(specialization, bound, None)
             except _face.TooLargeError as error:
-                self._say_too_large(TraceError(str(error)), args, kwargs)
+                self._say_too_large(TraceError(str(error)), specialization, bound, args, kwargs)
             except (ValueError, IndexError, SharedGenerator):
                 pass  # an error that NumPy raises as well, or arrays that share memory: its order of writes decides
             except Error:
@@ -105,7 +105,7 @@ class PlanCalls(NumpyCalls):
                 f"{given}, but what is computed of {it} has 32 bits in kernels ({-(2**31)} to {2**31 - 1}); such calls "
                 f"are not compiled. Pass {it} as np.int64."
             )
-            self._say_too_large(said, args, kwargs)
+            self._say_too_large(said, specialization, bound, args, kwargs)
         elif self.strict and specialization.versions and not specialization.fits(bound):
             raise self._refusal(
                 "sizes that data decide may be more, multiplied, than kernels can index in such a call."

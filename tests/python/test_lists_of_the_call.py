@@ -316,3 +316,23 @@ def test_a_list_that_is_in_itself() -> None:
     for _ in range(3):
         given, length = compiled(np.ones(3))
         assert (given.tolist(), length) == ([2.0] * 3, 1)
+
+
+@pytest.mark.parametrize("strict", [True, False])
+@pytest.mark.filterwarnings("ignore:runs in NumPy")
+def test_arguments_that_hold_themselves(strict: bool) -> None:
+    def doubled(x, held):
+        return x * 2 + held[0]
+
+    compiled, x = tilewright.jit(doubled, strict=strict), np.arange(3000.0)
+    itself, named = [x], {0: x}
+    itself.append(itself)
+    named["named"] = named
+    for _ in range(4):
+        assert agree(compiled(x, [x, 2.0]), doubled(x, [x]))
+        for held in itself, named:
+            if strict:
+                with pytest.raises(tilewright.TraceError, match="in itself"):
+                    compiled(x, held)
+            else:
+                assert agree(compiled(x, held), doubled(x, held))
