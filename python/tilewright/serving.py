@@ -18,7 +18,7 @@ from .failed_traces import raised_while_tracing
 from .kinds_of_values import may_be_changed
 from .numpy_calls import numpy_raises
 from .partials import is_beyond_limit, is_beyond_memory
-from .plan_calls import Unserved, active, marked_active
+from .plan_calls import Unserved, active, marked_active, marked_compared
 from .signatures import parts_of
 from .specialization import Specialization
 from .tried_calls import TriedCalls
@@ -272,7 +272,7 @@ class Serving(TriedCalls):
             _, own = self.specialize(call.args, call.kwargs)
             self._in_plan(specialization, own, call.args, call.kwargs, None)
 
-        with marked_active(self):
+        with marked_active(self), marked_compared(self):
             reference, itself = (
                 Reference(self.__wrapped__, traced, program),
                 self if specialization.runner is None else None,

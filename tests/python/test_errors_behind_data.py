@@ -116,3 +116,37 @@ def test_a_stage_that_raises_leaves_what_numpy_does_before_it():
 
     compiled = check(takes, np.array([1.0, 2]), np.random.default_rng(5))
     check(compiled, np.array([1.0, 7]), np.random.default_rng(5), in_numpy=True)
+
+
+TOLD: list[float] = []
+
+
+def told_by_data(x, limit):
+    y = x * 2
+    if x[0] > limit:
+        TOLD.append(float(x[0]))
+        raise ValueError("too large")
+    return y
+
+
+def told_by_numbers(x, limit):
+    y = x * 2
+    if limit < 1:
+        TOLD.append(limit)
+        raise ValueError("too small")
+    return y
+
+
+@pytest.mark.parametrize("strict", [True, False])
+@pytest.mark.parametrize("before", [0, 1, 7])
+@pytest.mark.parametrize("n", [5, 100_000])
+@pytest.mark.parametrize("function", [told_by_data, told_by_numbers])
+def test_what_is_done_before_an_error_is_done_once(function, n, before, strict):
+    compiled = tilewright.jit(function, strict=strict)
+    for _ in range(before):
+        compiled(np.arange(5.0), 1.0)
+    for _ in range(3):
+        TOLD.clear()
+        with pytest.raises(ValueError, match="too "):
+            compiled(np.arange(float(n)) + 4, 0.5)
+        assert len(TOLD) == 1
