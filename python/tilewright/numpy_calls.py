@@ -18,6 +18,8 @@ from .partials import is_beyond_memory
 from .specialization import Specialization
 from .specializing import MAX_OF_ONE_VALUE, Specializing
 
+# So many functions in a row may be called behind branches on what others gave.
+MAX_WATCHED = 8
 _MAX_STAYS = 1024
 _WORTH_ANOTHER_LOOK_S = 0.1
 _warned_lines: set[tuple[str, int]] = set()
@@ -62,7 +64,8 @@ class NumpyCalls(Specializing):
             self._raised_watched.add(call_key(args, kwargs))
             raise
         finally:
-            times.append(time.perf_counter_ns() - start_ns)
+            if len(times) < MAX_WATCHED:  # calls that raise are watched time and again
+                times.append(time.perf_counter_ns() - start_ns)
 
     def _fall_back(self, error: TraceError | TranslateError) -> None:
         logs.fallback.debug("%s: %s", self.__name__, error)

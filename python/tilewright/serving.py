@@ -16,7 +16,7 @@ from .devices import on_host, places_among
 from .errors import DeviceError, Error, InternalError, TraceError, TranslateError
 from .failed_traces import raised_while_tracing
 from .kinds_of_values import may_be_changed
-from .numpy_calls import numpy_raises
+from .numpy_calls import MAX_WATCHED, numpy_raises
 from .partials import is_beyond_limit, is_beyond_memory
 from .plan_calls import Unserved, active, marked_active, marked_compared
 from .signatures import parts_of
@@ -24,8 +24,6 @@ from .specialization import Specialization
 from .tried_calls import TriedCalls
 from .work import is_small
 
-# So many functions in a row may be called behind branches on what others gave.
-_MAX_WATCHED = 8
 # What a call cannot make another argument of, for a trace.
 _UNCHANGING = (np.ndarray, np.generic, bool, int, float, complex, str, bytes, type(None), types.FunctionType, type)
 
@@ -239,10 +237,10 @@ class Serving(TriedCalls):
     def _watch_again(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Whether a call may still show what it calls: each shows some, where branches on data hide others. Words that are
         new at each call would be watched for ever."""
-        if len(self._watched_ns.get(call_key(args, kwargs), ())) >= _MAX_WATCHED:
+        if len(self._watched_ns.get(call_key(args, kwargs), ())) >= MAX_WATCHED:
             # Its own error is what it raises.
             return bool(self.strict) and call_key(args, kwargs) in self._raised_watched
-        return bool(self.strict) or self._watched_alike[without_values(shape_key(args, kwargs))] < _MAX_WATCHED
+        return bool(self.strict) or self._watched_alike[without_values(shape_key(args, kwargs))] < MAX_WATCHED
 
     def _may_be_of_the_trace(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Whether what a trace raised may be left to Python, should NumPy not raise it."""

@@ -150,3 +150,11 @@ def test_what_is_done_before_an_error_is_done_once(function, n, before, strict):
         with pytest.raises(ValueError, match="too "):
             compiled(np.arange(float(n)) + 4, 0.5)
         assert len(TOLD) == 1
+
+
+def test_calls_that_raise_again_and_again_leave_nothing_behind():
+    compiled = tilewright.jit(told_by_numbers, strict=True)
+    for _ in range(40):
+        with pytest.raises(ValueError, match="too small"):
+            compiled(np.arange(5.0), 0.5)
+    assert sum(map(len, compiled._watched_ns.values())) <= 8  # times; 40 bytes a call
