@@ -483,3 +483,57 @@ def test_a_search_leaves_the_generator_alone(tmp_path: Path) -> None:
     assert result.trials >= 1 and result.schedule
     assert rng.bit_generator.state == np.random.default_rng(9).bit_generator.state
     assert compiled(20_000, rng) == compute_pi(20_000, np.random.default_rng(9))
+
+
+OUTSIDE = np.random.default_rng(3)
+HELD = {"rng": OUTSIDE}
+
+
+def of_the_module(x):
+    return x + OUTSIDE.random(len(x))
+
+
+def of_the_module_unread(x):
+    y = x * 2
+    OUTSIDE.random()
+    return y
+
+
+def in_a_dictionary(x):
+    return x + HELD["rng"].standard_normal()
+
+
+def of_a_default(x, rng=OUTSIDE):
+    return x + rng.random()
+
+
+def of_a_default_by_name(x, *, rng=OUTSIDE):
+    return x + rng.random()
+
+
+def in_the_list_of_a_default(x, rngs=[OUTSIDE]):  # noqa: B006
+    return x + rngs[0].random()
+
+
+@pytest.mark.parametrize("strict", [True, False])
+@pytest.mark.parametrize("n", [5, 50_000])
+@pytest.mark.parametrize(
+    "function",
+    [
+        of_the_module,
+        of_the_module_unread,
+        in_a_dictionary,
+        of_a_default,
+        of_a_default_by_name,
+        in_the_list_of_a_default,
+    ],
+)
+def test_the_first_call_draws_once_from_a_generator_from_outside(function, n, strict):
+    """That no argument holds: the comparison with NumPy has no copy of it."""
+    compiled, x = tilewright.jit(function, strict=strict), np.arange(float(n))
+    for _ in range(6):
+        before = OUTSIDE.bit_generator.state
+        given, behind = compiled(x), OUTSIDE.bit_generator.state
+        OUTSIDE.bit_generator.state = before
+        np.testing.assert_array_equal(given, function(x))
+        assert behind == OUTSIDE.bit_generator.state
