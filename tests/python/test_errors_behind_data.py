@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 
 import numpy as np
 import pytest
 import tilewright
 from asserting import asserts
-from strictly import check
+from attack_effects import attack
+from examples import examples
+from strictly import agree, check
 
 pytestmark = pytest.mark.fast
 
@@ -158,3 +161,57 @@ def test_calls_that_raise_again_and_again_leave_nothing_behind():
         with pytest.raises(ValueError, match="too small"):
             compiled(np.arange(5.0), 0.5)
     assert sum(map(len, compiled._watched_ns.values())) <= 8  # times; 40 bytes a call
+
+
+def draws_before(x, limit):
+    np.random.random()
+    x += 1
+    if x.max() > limit:
+        raise ValueError("too large")
+    return x * 2
+
+
+def draws_behind(x, limit):
+    x += 1
+    if x.max() > limit:
+        raise ValueError("too large")
+    np.random.random()
+    return x * 2
+
+
+def draws_what_it_writes(x, limit):
+    z = np.random.standard_normal(len(x))
+    z += x
+    x[:] = z
+    if x.max() > limit:
+        raise ValueError("too large")
+    return x * 2
+
+
+def shuffles(x, limit):
+    np.random.shuffle(x)
+    x += 1
+    if x.max() > limit:
+        raise ValueError("too large")
+    return x * 2
+
+
+@pytest.mark.parametrize("strict", [True, False])
+@pytest.mark.parametrize("n", [5, 3000])
+@pytest.mark.parametrize("function", [draws_before, draws_behind, draws_what_it_writes, shuffles])
+def test_what_is_drawn_before_an_error_is_drawn_once(function, n, strict):
+    compiled = tilewright.jit(function, strict=strict)
+    for k in range(16):
+        seen = []
+        for called in compiled, function:
+            np.random.seed(k)
+            x, given = np.arange(n) / n + (20 if k > 5 and k % 3 else 0), None
+            with contextlib.suppress(ValueError):
+                given = called(x, 9.0)
+            seen.append((given, x, np.random.random()))
+        assert agree(*seen)
+        assert (seen[1][0] is None) == bool(k > 5 and k % 3)
+
+
+def test_random_effects_on_ways_that_data_decide():
+    assert not list(filter(None, map(attack, range(examples(8)))))
