@@ -338,3 +338,23 @@ def test_rows_that_are_too_many_to_follow_one_by_one_stay_arrays() -> None:
         HISTORY.clear()
         assert agree(compiled(rows), beside_what_is_not_followed(rows))
         assert HISTORY == [2.0, 3.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize("strict", [True, False])
+@pytest.mark.filterwarnings("ignore:runs in NumPy")
+def test_arguments_that_hold_themselves(strict: bool) -> None:
+    def doubled(x, held):
+        return x * 2 + held[0]
+
+    compiled, x = tilewright.jit(doubled, strict=strict), np.arange(3000.0)
+    itself, named = [x], {0: x}
+    itself.append(itself)
+    named["named"] = named
+    for _ in range(4):
+        assert agree(compiled(x, [x, 2.0]), doubled(x, [x]))
+        for held in itself, named:
+            if strict:
+                with pytest.raises(tilewright.TraceError, match="in itself"):
+                    compiled(x, held)
+            else:
+                assert agree(compiled(x, held), doubled(x, held))

@@ -34,7 +34,7 @@ from .inner_calls import inner_calls_of
 from .kept_objects import KeptObject, handed, kept_object
 from .pure import may_be_stage
 from .source import site_of
-from .staged_draws import StagedGenerator, drawn_by
+from .staged_draws import StagedGenerator, all_checks, drawn_by
 from .state import Part, State
 from .watched import can_be_watched
 
@@ -165,5 +165,6 @@ def end_effects(tracer: Tracer) -> None:
     """Behind all of them, and all checks."""
     if EFFECTS not in tracer.cache:
         return
-    stage = Stage("tilewright.effects.done()", "lambda held, a0: callee()", "tilewright.effects.done", effects.done)
-    tracer.call(stage, [tracer.cache[EFFECTS].read()], INT64, ())
+    source = "lambda held, a0, a1: callee(a1)"
+    stage = Stage("tilewright.effects.done()", source, "tilewright.effects.done", effects.done)
+    tracer.call(stage, [tracer.cache[EFFECTS].read(), all_checks(tracer)], INT64, ())

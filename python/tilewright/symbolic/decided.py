@@ -33,6 +33,9 @@ class Decided:
     written_arrays: set[Any] = field(default_factory=set)  # places of calls whose arrays of plain values are written
     # What masks pick out is arrays, if there is something in it.
     written_selections: set[Any] = field(default_factory=set)
+    generators_inside: dict[Any, None] = field(
+        default_factory=dict
+    )  # where those are that a branch or a loop is the first to name
     draws_are_stages: bool = False
     # Whether single draws are kernels', from a state that moves on; None while nothing has asked.
     draws_move: bool | None = None

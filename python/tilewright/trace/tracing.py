@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 from ..errors import TraceError
+from ..guards import follow
 from ..interpret.arguments import Inputs
 from ..interpret.array_lists import FormOfList
 from ..interpret.frame import BeginAgain, FirstApart, ReadBehind
@@ -33,6 +34,7 @@ from ..symbolic.graph import BOOL
 from ..symbolic.refusals import (
     CalleeNotSeen,
     FilledByLoop,
+    GeneratorInside,
     LayoutNeeded,
     SetsAttribute,
     TooLong,
@@ -254,6 +256,8 @@ def _trace_decided(root: types.FunctionType, once: Callable[[Decided], Traced], 
             decided.moving |= found.found
         except SetsAttribute as found:
             decided.set_objects.setdefault(found.path, set()).update(found.names)
+        except GeneratorInside as found:
+            decided.generators_inside[found.path] = None
         except LayoutNeeded as needed:
             decided.layouts |= needed.names  # more of them each time: need_layout() sees to it
         except BeginAgain as loop:
@@ -335,6 +339,8 @@ def _trace_of(
                            "Return arrays, or leave it out of the compiled function.")  # fmt: skip
     tracer.frames.append([tracer.file, root.__name__, root.__code__.co_firstlineno])
     symbolic = _symbolic_parameters(root, inputs, parameters)
+    for path in tracer.generators_inside:
+        inputs.outside(path, follow(path, parameters, root))
     tracer.frames.pop()
     if node is not None:
         try:
