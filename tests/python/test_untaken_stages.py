@@ -131,6 +131,37 @@ def test_what_would_have_been_for_the_next_trace_is_a_trace_error() -> None:
     )
 
 
+def percentile_of_rows(x):
+    return np.apply_along_axis(lambda row: np.percentile(row, 30), 1, x)
+
+
+def drawn_globally(x):
+    return np.random.rand(3) + x[:3]
+
+
+@pytest.mark.parametrize(
+    ("function", "why"),
+    [
+        (percentile_of_rows, "no kernel computes this NumPy function"),
+        (drawn_globally, "np.random.rand(); there is no rule"),
+    ],
+)
+def test_the_line_is_the_users_and_the_call_too(function: Any, why: str) -> None:
+    with pytest.raises(tilewright.TraceError) as caught:
+        tilewright.jit(function, strict="kernels")(X.reshape(4, 50) if function is percentile_of_rows else X)
+    assert str(caught.value).startswith(f"{__file__}:{function.__code__.co_firstlineno + 1}, in ")
+    assert why in str(caught.value)
+    assert str(caught.value).count("strict='kernels'") == 1
+
+
+def test_a_number_of_the_run_is_to_be_the_numpy_scalar_of_its_kind() -> None:
+    def power(x):
+        return int(x[0] * 10) ** 200, x * 2
+
+    with pytest.raises(tilewright.TraceError, match=r"Make it a NumPy scalar \(np\.int64\(…\)\)"):
+        tilewright.jit(power, strict=True)(X)
+
+
 def test_without_strict_the_call_runs_in_numpy() -> None:
     compiled = tilewright.jit(sorted_twice, contract="reproducible")
     with pytest.warns(tilewright.FallbackWarning) as caught:
