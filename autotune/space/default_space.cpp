@@ -29,8 +29,9 @@ constexpr double kMostRowOps = 160;
 constexpr double kLongestCopiedOps = 80;
 // Results from this size on are written past the caches, arguments fetched ahead: twice what the L2 of a big core has.
 constexpr std::int64_t kStreamedBytes = 4 << 20;
-// Rows whose ends are gathered are kept where they are read at so many places.
-constexpr double kFramedPlaces = 5;
+// Rows whose ends are gathered are kept where they are read at so many places. (Halide 21 loses a variable where it
+// moves two loads of one row out of a value that is wider than they are, such as the half of a difference of integers.)
+constexpr double kFramedPlaces = 2;
 // Rows and columns of a matrix whose columns are added up row by row: with fewer of either, a vector of sums may as
 // well be in registers. So many sums of a task and what they read stay in L1; so many rows are added at once.
 constexpr std::int64_t kFewRows = 16;
@@ -96,23 +97,32 @@ class SpaceBuilder {
         return true;
     }
 
-    /// Rows whose ends are gathered, as of np.pad, where a stencil reads them at many places: each row once, for all
-    /// rows of the root that read it, and not each of these places anew.
+    /// Rows whose ends are gathered, as of np.pad, and that a stencil reads at several places: each row once, for all
+    /// rows of the root that read it, and not each of these places anew. Where no loop of a root has its rows, all.
     bool place_framed_rows(const dsl::StageInfo& stage) {
         if (!stage.gathers_at_ends || !may_inline(stage) || stage.pure.loops.empty()) return false;
         StagePlan plan = graph_.follow(stage, plans_);
-        const auto found = plan.root == nullptr ? roots_.end() : roots_.find(plan.root->name);
-        if (found == roots_.end() || plan.in_update || plan.most_copies() < kFramedPlaces) return false;
-        const RootLoops& root = found->second;
-        if (root.axes.empty() || root.vector_axis != root.axes.back() || !follows_every_axis(plan)) return false;
-        const std::string rows = root.axes.size() > 1 ? root.attach_at[root.axes.size() - 1] : root.outermost;
-        if (rows.empty() || root.is_for_one_vector(rows)) {
+        if (plan.most_copies() < kFramedPlaces) return false;
+        const std::string rows = rows_in_root(plan);
+        if (rows.empty()) {
             place_root(stage, true);
             return true;
         }
+        const RootLoops& root = roots_.at(plan.root->name);
         if (rows != root.outermost) plan.store_loop = root.outermost;
         attach(stage, plan, *plan.root, rows, true);
         return true;
+    }
+
+    /// The loop of the root in which a row of it is computed, or a task of its one long axis; "" where a stage can be
+    /// computed in none of these.
+    std::string rows_in_root(const StagePlan& plan) const {
+        const auto found = plan.root == nullptr ? roots_.end() : roots_.find(plan.root->name);
+        if (found == roots_.end() || plan.in_update) return "";
+        const RootLoops& root = found->second;
+        if (root.axes.empty() || root.vector_axis != root.axes.back() || !follows_every_axis(plan)) return "";
+        const std::string rows = root.axes.size() > 1 ? root.attach_at[root.axes.size() - 1] : root.outermost;
+        return root.is_for_one_vector(rows) ? "" : rows;
     }
 
     bool place_inlined(const dsl::StageInfo& stage) {

@@ -15,6 +15,15 @@ inline Halide::Expr opaque(const Halide::Expr& x) {
     return marked(kOpaqueMarker, x.type(), {x});
 }
 
+inline constexpr const char* kApartMarker = "tw_apart";
+
+/// `x`, apart from what it is computed from. Where a value is wider than all that is loaded for it, Halide 21 moves the
+/// loads in front of it, out of the scope of the variables of their index (SubstituteInWideningLets; "Symbol not
+/// found"). It does not look into calls of functions. A lowering pass removes the marker and keeps x.
+inline Halide::Expr apart(const Halide::Expr& x) {
+    return Halide::Internal::Call::make(x.type(), kApartMarker, {x}, Halide::Internal::Call::PureExtern);
+}
+
 inline constexpr const char* kInKernelMarker = "tw_in_kernel";
 
 /// `value`, whose choices are made in its kernel. Halide computes a stage only where a choice of its readers may need

@@ -14,8 +14,8 @@ void add_passes(Halide::Pipeline& pipeline, bool converts_halves) {
         for (const Halide::OutputImageParam& buffer : output.output_buffers())
             outputs.insert(buffer.name());
     add_statement_pass(pipeline, [converts_halves](const Stmt& statement) {
-        const Stmt plain =
-            without_markers(lower_device_extremes(plain_truths(statement), false), kOpaqueMarker, kInKernelMarker);
+        const Stmt plain = without_markers(lower_device_extremes(plain_truths(statement), false), kOpaqueMarker,
+                                           kInKernelMarker, kApartMarker);
         return branch_scalar_predicates(lower_half_floats(plain, converts_halves));
     });
     add_rare_path_pass(pipeline);

@@ -117,7 +117,7 @@ inline Halide::Expr marked(const char* marker, const Halide::Type& type, std::ve
     return Call::make(type, marker, std::move(arguments), Call::PureIntrinsic);
 }
 inline bool is_marker(const Halide::Internal::Call* call, const char* marker) {
-    return call->is_intrinsic() && call->name == marker;
+    return (call->is_intrinsic() || call->call_type == Halide::Internal::Call::PureExtern) && call->name == marker;
 }
 /// Each of these markers becomes its first argument.
 template <class Code, class... Markers> Code without_markers(const Code& code, Markers... markers) {

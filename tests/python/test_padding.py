@@ -174,3 +174,29 @@ def test_padded_rows_are_read_in_vectors(mode):
     made = compiler().build(request.program, request.options(), default_schedule(request), request.isa, assembly=True)
     lines = made["kernels"][0]["lowered"].splitlines()
     assert any(re.search(r"= a\[ramp\(", line) and "select" not in line for line in lines)
+
+
+def halves(a):
+    p = np.pad(a, 1, mode="edge")
+    return (p[1:-1, 2:] - p[1:-1, :-2]) / 2.0, (p[2:, 1:-1] - p[:-2, 1:-1]) / 2.0
+
+
+WIDER = [
+    lambda a: np.hypot(*halves(a)),
+    lambda a: np.sqrt(halves(a)[0] ** 2 + halves(a)[1] ** 2),
+    lambda a: (halves(a)[0] ** 2).sum(axis=1),
+    lambda a: (halves(a)[1].astype("f8") ** 2).sum(),
+    lambda a: (np.pad(a, 1)[1:-1, 2:].astype("f8") - np.pad(a, 1)[1:-1, :-2].astype("f8")) ** 2,
+    lambda a: ((np.roll(a, -1, 1) - np.roll(a, 1, 1)) / 2.0) ** 2,
+    lambda a: ((np.pad(a, 1)[2:, 1:-1] - np.pad(a, 1)[:-2, 1:-1]) ** 2).sum(axis=0, dtype="f8"),
+]
+
+
+@pytest.mark.parametrize(("number", "dtype"), one_in(2, range(len(WIDER)), ("i4", "u1", "f2", "f4", "i2")))
+def test_values_that_are_wider_than_what_is_padded(number, dtype):
+    compiled = tilewright.jit(WIDER[number], strict=True)
+    for shape in [(60, 70), (3, 4), (300, 400)]:
+        a = np.random.default_rng(shape).integers(0, 9, shape).astype(dtype)
+        got, wanted = compiled(a), WIDER[number](a)
+        assert (got.dtype, got.shape) == (wanted.dtype, wanted.shape)
+        np.testing.assert_allclose(got, wanted, rtol=1e-6 if got.dtype.itemsize > 2 else 1e-3)

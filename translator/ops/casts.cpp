@@ -71,7 +71,8 @@ Expr convert(Expr x, const DTypeInfo& from, const DTypeInfo& to) {
 }
 
 Expr cast(const Exprs& x, const RuleContext& context) {
-    return convert(x[0], *context.from, *context.to);
+    const Expr made = convert(x[0], *context.from, *context.to);
+    return context.keeps_apart && made.type().bits() > x[0].type().bits() ? dsl::apart(made) : made;
 }
 
 } // namespace tilewright::translator::ops

@@ -17,6 +17,7 @@ struct RuleContext {
     Contraction contraction = Contraction::none;
     bool device = false;       ///< for a CUDA device
     bool row_constant = false; ///< the last operand is the same all along the contiguous axis
+    bool keeps_apart = false;  ///< wider values from the narrower ones that they are made of (dsl::apart)
 };
 
 using Exprs = std::vector<Halide::Expr>;

@@ -228,6 +228,7 @@ Expr Evaluator::apply(const Operation& operation, const Exprs& operands) {
                           : shared_.options.device           ? Contraction::device
                                                              : Contraction::none;
     context.device = shared_.options.device;
+    context.keeps_apart = shared_.turns_at_ends;
     context.row_constant = repeats_along_rows(operation);
     const bool is_cheap = operation.op == Op::power && ops::is_cheap_power(operands, context);
     operations_ += is_cheap ? 4 : cost_of(operation.op);

@@ -38,6 +38,8 @@ struct Shared : Parameters {
     std::set<std::string> loop_symbols = {};        ///< sizes that change from iteration to iteration of a loop around
     std::map<std::string, Halide::Func> funcs = {}; ///< stages of the kernel that makes them
     std::map<std::string, Halide::Expr> loop_indices = {}; ///< of the loop whose body is being evaluated
+    /// Some stage so far reads other places at the ends of an axis than within (Evaluator::of_loops).
+    bool turns_at_ends = false;
 
     Halide::Expr size(const Size& tree) const;
     /// The same in 64 bits, as a value of the program.

@@ -115,6 +115,7 @@ std::optional<Evaluator::OfLoops> Evaluator::of_loops(const std::string& value, 
 /// the `likely` side holds, which reads whole vectors.
 Evaluator::OfLoops Evaluator::inside(const Expr& position, const Size& extent) const {
     const Size last = extent - Size::integer(1);
+    shared_.turns_at_ends = true;
     // Bounds inference knows nothing of the selection.
     return {Halide::unsafe_promise_clamped(position, 0, shared_.size(last)), Size::integer(0), last};
 }
