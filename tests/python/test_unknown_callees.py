@@ -874,3 +874,38 @@ def test_a_list_that_is_handed_twice_is_one(function, kind):
         compiled = tilewright.jit(function)
         for _ in range(4):
             assert agree(compiled(kind(items)), function(kind(items)))
+
+
+def of_one_array(a, b):
+    LOG.append(1.0)
+    return a * (2 if a is b else 3)
+
+
+def handed_two(a, b):
+    return of_one_array(a, b) + 1
+
+
+def handed_two_in_a_dict(a, b):
+    both = {"a": a, "b": b}
+    LOG.append(2.0)
+    return of_one_array(**both) + a
+
+
+def read_by_a_statement(a, b):
+    kinds = {"one": 0.0}
+    kinds["two" if a is b else "one"] = sum(LOG) + 1.0
+    return a * sum(kinds.values()) + len(kinds)
+
+
+@pytest.mark.parametrize("function", [handed_two, handed_two_in_a_dict, read_by_a_statement])
+@pytest.mark.parametrize("begins_with_one", [True, False])
+def test_whether_two_arguments_are_one_array_is_seen_in_each_call(function, begins_with_one):
+    compiled = tilewright.jit(function, strict=True)
+    other = X.copy()
+    for k in range(9):
+        second = X if (k // 2 % 2 == 0) == begins_with_one else other
+        LOG.clear()
+        result, log = compiled(X, second), list(LOG)
+        LOG.clear()
+        assert agree(result, function(X, second))
+        assert log == LOG

@@ -102,7 +102,9 @@ def effect_stage(  # noqa: PLR0917
     refuse_other_layouts(tracer, function, args, kwargs)
     refuse_owners(tracer, function, args, kwargs)
     handed = list(arrays_in((args, kwargs)))
-    args, kwargs = _with_functions(_one_for_each_array([args, kwargs], []), functions)
+    args, kwargs = _with_functions(
+        _one_for_each_array(_as_the_caller_has_them(tracer, [args, kwargs], []), []), functions
+    )
     name = name_of_callee(function)
     found = _seen_on_the_way(tracer, name, (function, way), args, kwargs)
     refuse_uncertain_views(tracer, name, handed, found)
@@ -210,6 +212,26 @@ def _share_memory(tracer: Tracer, one: SymArray, other: SymArray) -> bool:
     if mine.isdisjoint(others):
         return False
     return len(mine | others) > 1 or not are_disjoint(tracer, one, other)
+
+
+_MOST_TOLD_APART = 8  # arrays of a call: each pair of them has a guard
+
+
+def _as_the_caller_has_them(tracer: Tracer, value: Any, seen: list[SymArray]) -> Any:
+    """Arguments in which an array that the caller has handed over at two places is one object, in the calls in which it is:
+    a callee may ask whether two are one."""
+    if type(value) in (list, tuple):
+        return type(value)(_as_the_caller_has_them(tracer, one, seen) for one in value)
+    if type(value) is dict:
+        return {key: _as_the_caller_has_them(tracer, one, seen) for key, one in value.items()}
+    if not is_in_memory(value) or value.chain or value.storage.argument is None or len(seen) >= _MOST_TOLD_APART:
+        return value
+    alike = (one for one in seen if one.dtype == value.dtype and one.ndim == value.ndim)
+    same = (one for one in alike if tracer.cache["inputs"].is_one(one, value))
+    first = next(same, value)
+    if first is value:
+        seen.append(value)
+    return first
 
 
 def _one_for_each_array(value: Any, seen: list[SymArray]) -> Any:
