@@ -67,7 +67,7 @@ class Made:
         kept = [*(self.given[k] for k in self.kept), *self.handed[: len(handed)]]
         while kept:
             # Where an error ended it, variables are left that hold it.
-            put_instead(kept.pop(), instead.pop(), self.function, is_all_sought=self.error is None)
+            put_instead(kept.pop(), instead.pop(), self.function, (args, kwargs), is_all_sought=self.error is None)
         if self.error is not None:
             raise self.error
         return result
@@ -180,9 +180,10 @@ def under_way() -> int:
     return len(_here.made)
 
 
-def done() -> int:
-    """Behind all of them: NumPy does not run the call any more."""
-    _here.made.pop()
+def done(is_served: Any) -> int:
+    """Behind all of them: NumPy does not run the call any more, unless a check has failed."""
+    if is_served:
+        _here.made.pop()
     return 0
 
 

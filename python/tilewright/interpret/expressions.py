@@ -72,7 +72,7 @@ class Expressions(Part):
 
     def __init__(self, state: State, branches: Branches, calls: Calls) -> None:
         super().__init__(state)
-        self.choose, self.negated = branches.choose, branches.negated
+        self.branches, self.choose, self.negated = branches, branches.choose, branches.negated
         self.calls = calls
         self.listed: Callable[[ast.ListComp, Any], Any] = lambda *_: None  # Comprehensions.listed
         self.operators = calls.operators
@@ -271,9 +271,13 @@ class Expressions(Part):
 
     def _eval_IfExp(self, node: ast.IfExp) -> Any:
         condition = self.condition(node.test)
-        if self.is_of_the_run(condition):
-            return self.choose(node, condition, lambda: self.evaluate(node.body), lambda: self.evaluate(node.orelse))
-        holds = self.truth(node.test, condition, "a conditional expression")
+        if not self.is_of_the_run(condition):
+            holds: bool | None = self.truth(node.test, condition, "a conditional expression")
+        elif (holds := self.branches.known_way(node, condition)) is None:
+            with self.branches.known_where_refused(node, condition):
+                return self.choose(
+                    node, condition, lambda: self.evaluate(node.body), lambda: self.evaluate(node.orelse)
+                )
         return self.evaluate(node.body if holds else node.orelse)
 
     def _eval_Lambda(self, node: ast.Lambda) -> Any:

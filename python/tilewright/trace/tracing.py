@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 from ..errors import TraceError
+from ..guards import follow
 from ..interpret.arguments import Inputs
 from ..interpret.array_lists import FormOfList
 from ..interpret.frame import BeginAgain, FirstApart, ReadBehind
@@ -33,6 +34,8 @@ from ..symbolic.graph import BOOL
 from ..symbolic.refusals import (
     CalleeNotSeen,
     FilledByLoop,
+    GeneratorInside,
+    KeepsLoop,
     LayoutNeeded,
     SetsAttribute,
     TooLong,
@@ -96,11 +99,34 @@ def trace(
     once = partial(_trace_once, function, root, args, kwargs or {}, contract, changing, pins_numbers, untaken)
     begun = begun or Begun()
     lasting = begun.resumed(root.__code__, effects and untaken is None)
+    try:
+        return _trace_until_decided(root, once, begun, lasting)
+    except _FOR_THE_NEXT_TRACE as error:
+        raise _plain(error) from None
+
+
+# What they say beside their text is for the next trace, which there was none of.
+_FOR_THE_NEXT_TRACE = (ChangesShape, KeepsLoop, WrittenSelection, WrittenWithTraced)
+
+
+def _plain(error: TraceError) -> TraceError:
+    """The refusal as a TraceError and nothing more."""
+    made = TraceError()
+    made.args, made.__dict__ = error.args, {**vars(error)}
+    return made
+
+
+def _trace_until_decided(
+    root: types.FunctionType, once: Callable[[Decided], Traced], begun: Begun, lasting: Decided
+) -> Traced:
+    """As many traces as it takes until nothing is refused that Python may run."""
     if (waiting := begun.waiting) is not None:
         # For what the call showed that was watched: the same trace would end there.
         begun.waiting, decided = None, lasting.lasting()
         error, decided.unrolled = waiting
         _leave_out(root.__code__, error, decided, begun.first or error)
+    as_arrays: tuple[TraceError, Decided] | None = None  # what was refused while long lists were arrays
+    keeps_lists = False
     while True:
         decided = lasting.lasting()
         try:
@@ -114,9 +140,13 @@ def trace(
                 except TraceError:  # Python cannot run it alone
                     lasting.follows_all = True
                 continue
-            if decided.lists_found and not error.not_seen:
-                lasting.lists_of_the_call = False  # item by item they may be followed
+            if decided.lists_found and not error.not_seen and not keeps_lists:
+                lasting.lists_of_the_call, as_arrays = False, (error, decided)  # item by item they may be followed
                 continue
+            if error.is_of_items and as_arrays is not None:
+                # They are too long for that: what is refused of them as arrays is what Python runs.
+                error, decided = as_arrays
+                lasting.lists_of_the_call, as_arrays, keeps_lists = True, None, True
             if decided.objects_found and not error.not_seen:
                 lasting.plain_objects = False  # statements that make and use them may be Python's
                 continue
@@ -252,6 +282,8 @@ def _trace_decided(root: types.FunctionType, once: Callable[[Decided], Traced], 
             decided.moving |= found.found
         except SetsAttribute as found:
             decided.set_objects.setdefault(found.path, set()).update(found.names)
+        except GeneratorInside as found:
+            decided.generators_inside[found.path] = None
         except LayoutNeeded as needed:
             decided.layouts |= needed.names  # more of them each time: need_layout() sees to it
         except BeginAgain as loop:
@@ -333,6 +365,8 @@ def _trace_of(
                            "Return arrays, or leave it out of the compiled function.")  # fmt: skip
     tracer.frames.append([tracer.file, root.__name__, root.__code__.co_firstlineno])
     symbolic = _symbolic_parameters(root, inputs, parameters)
+    for path in tracer.generators_inside:
+        inputs.outside(path, follow(path, parameters, root))
     tracer.frames.pop()
     if node is not None:
         try:
