@@ -143,6 +143,7 @@ class Serving(TriedCalls):
         """What a watched call has shown is compiled at once, so that the next call is compiled code's. Whatever cannot be
         compiled is said at the next call: this one may have changed its arguments."""
         refused = self._refused.copy()
+        self._forgets_refusals = not all(isinstance(value, _UNCHANGING) for value in (*args, *kwargs.values()))
         try:
             specialization, bound = self.specialize(args, kwargs)
             traced = specialization.traced
@@ -153,8 +154,10 @@ class Serving(TriedCalls):
         except Exception as error:  # noqa: BLE001
             if getattr(error, "not_seen", False):
                 self._unseen[call_key(args, kwargs)] = copy.copy(error)
-            elif not all(isinstance(value, _UNCHANGING) for value in (*args, *kwargs.values())):
+            elif self._forgets_refusals:
                 self._refused = refused
+        finally:
+            self._forgets_refusals = False
 
     def _is_pythons_in_part(
         self, error: TraceError | TranslateError, args: tuple[Any, ...], kwargs: dict[str, Any]

@@ -69,7 +69,10 @@ class Specializing(_face.Dispatcher):
         self._only_stored = only_stored
         self._specializations: list[Specialization] = []
         self._refused: dict[tuple[Any, ...], Error] = {}
-        self._begun: dict[tuple[Any, ...], Any] = {}  # traces that wait for what a watched call shows
+        self._begun: dict[
+            tuple[Any, ...], Any
+        ] = {}  # traces that wait for what a watched call shows, or whose refusals are forgotten
+        self._forgets_refusals = False  # of a call that may have changed what it was handed
         self._unseen: dict[tuple[Any, ...], Exception] = {}  # errors of traces behind watched calls, for the next ones
         self._watched_ns: dict[tuple[Any, ...], list[int]] = {}  # how long such calls took that ran watched
         self._watched_alike: Counter[tuple[Any, ...]] = Counter()  # how many, by all but their words and numbers
@@ -185,7 +188,8 @@ class Specializing(_face.Dispatcher):
                     raise
                 traced = traced_of(begun=Begun(), pins_numbers=True)
         except TraceError as refusal:
-            if refusal.not_seen:
+            if refusal.not_seen or self._forgets_refusals:
+                begun.let_go()
                 self._begun[key] = begun
             raise
         if traced.fallback_reason is not None:

@@ -319,3 +319,23 @@ def test_what_each_number_decides_is_looked_up_among_what_is_known(monkeypatch):
         assert compiled([[*row] for row in grid]) == living(grid)
         grid[3][4] ^= 1
     assert resolved[0] < 20_000
+
+
+def test_a_refusal_that_is_forgotten_is_found_again_from_where_it_was(monkeypatch):
+    """A watched call may have changed its list, so the next one is traced too: not all over again."""
+    begun_of = []
+
+    def refused(*args, begun, **options):
+        begun_of.append(begun)
+        raise tilewright.TraceError("there is no rule for it", "Leave it out.")
+
+    monkeypatch.setattr("tilewright.trace.trace", refused)
+    x = np.arange(4.0)
+    with_a_list, of_arrays = (tilewright.jit(lambda *args: args[-1] + 1, strict=True) for _ in range(2))
+    for _ in range(2):
+        with_a_list._compile_what_was_seen(([1.0], x), {})
+    assert len(begun_of) == 2 and begun_of[0] is begun_of[1]
+    for _ in range(2):
+        of_arrays._compile_what_was_seen((x, x), {})
+    assert len(begun_of) == 3
+    assert not of_arrays._begun

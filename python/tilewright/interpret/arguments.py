@@ -34,6 +34,7 @@ from ..outside_values import is_users
 from ..own_attributes import attributes_of
 from ..symbolic.argument import Argument
 from ..symbolic.arrays import SymArray
+from ..symbolic.graph import unchanged
 from ..symbolic.refusals import GeneratorInside
 from ..symbolic.run_numbers import RunScalar
 from ..symbolic.scalars import SymInt, SymScalar
@@ -391,11 +392,14 @@ class Inputs(SetInputs):
         return made
 
     def restore_captured(self) -> None:
-        """What a run of a region that is not kept may have left in them: nobody writes into them."""
+        """What a run of a region that is not kept may have left in them: nobody writes into them. Other arrays that it was the
+        first to find are what they were before its loops, where these do not change them."""
         for array, _, path in self.originals.values():
             argument = array.storage.argument
             if path[0][0] == "constant" and argument is not None and argument.program_value is not None:
                 array.storage.value = argument.program_value
+            else:
+                array.storage.value = unchanged(array.storage.value, {})
 
     def refuse_changed(self) -> None:
         """TraceError where an array of plain values was changed after its contents were taken: a view would see that."""

@@ -22,11 +22,11 @@ def has_return(node: ast.stmt) -> bool:
 
 def behind_the_loop(loop: ast.For | ast.While) -> tuple[list[ast.stmt], set[str]]:
     """The statements that stand for a loop with returns in it, and the variables that they add."""
-    returns = _returns([loop])
+    returns, is_same = _returns([loop]), False
     lengths = {len(r.value.elts) if isinstance(r.value, ast.Tuple) else None for r in returns}
     (length,) = lengths if len(lengths) == 1 else (None,)
     values = [VALUE] if length is None else [f"{VALUE} {k}" for k in range(length)]
-    if all(map(gives_none, returns)):
+    if all(map(gives_none, returns)) or (is_same := _give_the_same(loop, returns)):
         values = []
     nones = [_nones_of(r) for r in returns]
 
@@ -45,12 +45,34 @@ def behind_the_loop(loop: ast.For | ast.While) -> tuple[list[ast.stmt], set[str]
         return [blocks.generic_visit(node), *_placed([leaves_both], node)] if has_return(node) else node
 
     blocks = _Blocks(Return=leaving, For=inner, While=inner)
-    returned = ast.Return(target(ast.Load()) if values else ast.Constant(None))
+    given_behind = copy.deepcopy(returns[0].value) if is_same else ast.Constant(None)
+    returned = ast.Return(target(ast.Load()) if values else given_behind)
     back: ast.stmt = ast.If(ast.Name(RETURNED, ast.Load()), [returned], [])
     if isinstance(loop, ast.While) and isinstance(loop.test, ast.Constant) and loop.test.value and not has_break(loop):
         back = returned  # it is left by a return alone
     changed = _loop_of(loop, blocks.block(loop.body), loop.orelse)
     return _placed([_set(RETURNED, False), changed, back], loop), {RETURNED, *values}
+
+
+def _give_the_same(loop: ast.For | ast.While, returns: list[ast.Return]) -> bool:
+    """Whether all give the same variables, which the loop does not bind anew: they are read behind it, as what they are there."""
+    if len({ast.dump(one.value) if one.value is not None else "" for one in returns}) != 1 or returns[0].value is None:
+        return False
+    names = {item.id for item in ast.walk(returns[0].value) if isinstance(item, ast.Name)}
+    if not all(isinstance(item, _READ_ALIKE) for item in ast.walk(returns[0].value)) or not names:
+        return False
+    within = list(inside([loop]))
+    in_place = {id(item.target) for item in within if isinstance(item, ast.AugAssign)}
+    bound = {
+        item.id
+        for item in within
+        if isinstance(item, ast.Name) and not isinstance(item.ctx, ast.Load) and id(item) not in in_place
+    }
+    may_bind = any(isinstance(item, (ast.Try, ast.With, *DEFINITIONS, ast.Import, ast.ImportFrom)) for item in within)
+    return not (names & bound or may_bind)
+
+
+_READ_ALIKE = (ast.Name, ast.Constant, ast.Tuple, ast.expr_context)
 
 
 class NoneBesideOthers(ast.stmt):

@@ -176,9 +176,7 @@ class Begun:
 
     def resumed(self, code: types.CodeType, takes_effects: bool) -> Decided:
         before = self.decided
-        waiting = (self.waiting[0], *self.waiting[1].values()) if self.waiting is not None else ()
-        for error in (*before.as_stages.values(), *waiting, *filter(None, [self.first])):
-            error.__traceback__ = error.__context__ = error.__cause__ = None  # they hold the frames of whole traces
+        self.let_go()
         self.decided = before.lasting()
         self.decided.takes_effects = takes_effects
         # Calls since then may have taken the other way.
@@ -186,6 +184,12 @@ class Begun:
             branch: holds for branch, holds in before.one_way.items() if only_way(code, branch) is holds
         }
         return self.decided
+
+    def let_go(self) -> None:
+        """Of the frames of whole traces, which the refusals hold."""
+        waiting = (self.waiting[0], *self.waiting[1].values()) if self.waiting is not None else ()
+        for error in (*self.decided.as_stages.values(), *waiting, *filter(None, [self.first])):
+            error.__traceback__ = error.__context__ = error.__cause__ = None
 
 
 def _leave_out(code: types.CodeType, error: TraceError, decided: Decided, first: TraceError) -> None:
