@@ -246,8 +246,10 @@ def array_of_items(tracer: Tracer, items: Any) -> SymArray:
     numbers = _traced_items(items)
     if len(items) > _MOST_ITEMS or numbers > 2 * _MOST_ITEMS:
         tracer.keep_a_loop()
-        raise tracer.error(f"np.array of {numbers} traced items", "each would be a separate operation",
-                           "Compute it with array operations.")  # fmt: skip
+        refusal = tracer.error(f"np.array of {numbers} traced items", "each would be a separate operation",
+                               "Compute it with array operations.")  # fmt: skip
+        refusal.is_of_items = True
+        raise refusal
     if any(type(item) is int and not -(2**63) <= item < 2**64 for item in items):
         raise tracer.error("np.array of an int beyond 64 bits", "NumPy makes it an array of objects", LEAVE_IT_OUT)
     parts = [operand_of(tracer, _of_its_dtype(item)) for item in items]

@@ -69,6 +69,7 @@ class Decided:
             not_apart=self.not_apart,
             one_way=self.one_way,
             as_stages=self.as_stages,
+            effects_are_stages=bool(self.as_stages),  # of which each is one
             given_up=self.given_up,
             unreached=self.unreached,
             made_in_vain=self.made_in_vain,
