@@ -67,7 +67,7 @@ class Made:
         kept = [*(self.given[k] for k in self.kept), *self.handed[: len(handed)]]
         while kept:
             # Where an error ended it, variables are left that hold it.
-            put_instead(kept.pop(), instead.pop(), self.function, is_all_sought=self.error is None)
+            put_instead(kept.pop(), instead.pop(), self.function, (args, kwargs), is_all_sought=self.error is None)
         if self.error is not None:
             raise self.error
         return result

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import functools
 import operator
+import sys
 import types
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -90,6 +91,18 @@ def _state_of(value: Any, depth: int = 0) -> Any:
         return id(value), len(value)
     held = getattr(value, "__dict__", None)
     return (id(value), _state_of(held, depth + 1)) if type(held) is dict else id(value)
+
+
+def is_users(value: Any) -> bool:
+    """Whether it is a class or a function of the user's, or an object of such a class."""
+    kind = value if isinstance(value, (type, types.FunctionType)) else type(value)
+    return not is_librarys(str(kind.__module__))
+
+
+def is_librarys(module: str) -> bool:
+    """Whether a module of that name is Python's, NumPy's or ours."""
+    top = module.partition(".")[0]
+    return top in ("numpy", "tilewright") or top in sys.stdlib_module_names
 
 
 def is_of_a_statement(kind: type) -> bool:

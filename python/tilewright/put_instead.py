@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .outside_values import is_of_a_statement
+from .outside_values import is_librarys, is_users, names_in
 from .own_attributes import attributes_of, hold
 from .strided_copies import same_view
 
@@ -23,40 +23,83 @@ _BY_PUT_INSTEAD = 2  # references to its argument: its own, and that of what cou
 _MOST_LOOKED_AT = 20_000  # objects near to a function
 
 
-def put_instead(mine: Any, theirs: Any, by: Any, *, is_all_sought: bool = True) -> None:
+def put_instead(mine: Any, theirs: Any, by: Any, handed: Any = (), *, is_all_sought: bool = True) -> None:
     """Lists, dicts, tuples, closures and objects that hold the one array or container hold the other then, or the same view of
-    the other one. `by`: the function that made them hold it, near to which they are looked
+    the other one. `by`, `handed`: the function that made them hold it, and what it was handed, from which they are looked
     for, and, if all `is_all_sought`, anywhere. The caller hands over its last reference to `mine` (`pop()`)."""
+    _replace_in_known(mine, theirs)
+    # A view is not known to its array, nor tuples and dicts of arrays alone to Python's collector, but to what holds them.
+    if sys.getrefcount(mine) > _BY_PUT_INSTEAD:
+        _put_inside_each(_reached_from(by, handed), mine, theirs)
+    if is_all_sought and _has_unknown_holders(mine, sys.getrefcount(mine) - _BY_PUT_INSTEAD):
+        _put_inside_each(gc.get_objects(), mine, theirs)  # which takes some times as long as a collection
+
+
+def _replace_in_known(mine: Any, theirs: Any) -> None:
     for holder in gc.get_referrers(mine):
         if not isinstance(holder, tuple):
             _replace(holder, mine, theirs)
-    # A view is not known to its array, nor tuples and dicts of arrays alone to Python's collector, but to what holds them.
-    if sys.getrefcount(mine) > _BY_PUT_INSTEAD:
-        _put_inside_each(_near(by), mine, theirs)
-    if is_all_sought and sys.getrefcount(mine) > _BY_PUT_INSTEAD:
-        _put_inside_each(gc.get_objects(), mine, theirs)  # which takes as long as a collection
 
 
-def _near(function: Any) -> list[Any]:
-    """What a function may reach: its module's variables and those around it, and what is in them."""
-    found, known = [function], {id(function), id(vars(builtins))}
+def _has_unknown_holders(mine: Any, references: int) -> bool:
+    """Whether views, or what Python's collector does not know of, hold some of so many references. Others that are left let
+    nobody set what they hold."""
+    known = 0
+    for holder in gc.get_referrers(mine):
+        if isinstance(holder, types.FrameType) and holder.f_code in _OWN:
+            continue  # does not count among the references
+        if not isinstance(holder, tuple):  # what holds that gets another one
+            known += sum(one is mine for one in gc.get_referents(holder))
+    return references > known
+
+
+_OWN = (put_instead.__code__, _has_unknown_holders.__code__)
+
+
+def _reached_from(function: Any, handed: Any) -> list[Any]:
+    """What a function may reach: what it is handed, what its code names, what it closes over, and what is in that."""
+    found, known = [handed, function], {id(function), id(handed), id(vars(builtins))}
     for one in found:
         if len(found) > _MOST_LOOKED_AT:
             break
-        parts = gc.get_referents(one)
-        if isinstance(one, types.FunctionType) and one is not function:
-            parts = [part for part in parts if part is not one.__globals__]
-        for part in parts:
+        for part in _parts_of(one):
             if id(part) not in known and _may_lead_on(part):
                 known.add(id(part))
                 found.append(part)
     return found
 
 
+def _parts_of(value: Any) -> list[Any]:
+    if not isinstance(value, types.FunctionType):
+        return gc.get_referents(value)
+    return [
+        value.__defaults__, value.__kwdefaults__, value.__dict__, *(value.__closure__ or ()), *_named_by(value)
+    ]  # fmt: skip
+
+
+def _named_by(function: types.FunctionType) -> list[Any]:
+    """Variables of its module that its code names, and those of modules that it names, or imports itself."""
+    names = {*names_in(function.__code__)}
+    found: dict[int, Any] = {}
+    spaces: list[dict[str, Any]] = [function.__globals__, sys.modules]
+    for space in spaces:
+        for value in [space[name] for name in names if name in space]:
+            if id(value) not in found and isinstance(value, types.ModuleType) and not is_librarys(_name_of(value)):
+                spaces.append(vars(value))
+            found[id(value)] = value
+    return list(found.values())
+
+
+def _name_of(module: types.ModuleType) -> str:
+    return str(vars(module).get("__name__"))
+
+
 def _may_lead_on(value: Any) -> bool:
     if isinstance(value, (types.ModuleType, types.CodeType, types.FrameType)):
         return False
-    return is_of_a_statement(value) if isinstance(value, type) else gc.is_tracked(value) or type(value) in (dict, tuple)
+    if isinstance(value, (type, types.FunctionType)):
+        return is_users(value)
+    return gc.is_tracked(value) or type(value) in (dict, tuple)
 
 
 def _put_inside_each(holders: list[Any], mine: Any, theirs: Any) -> None:

@@ -318,6 +318,25 @@ def test_histograms_that_numpy_refuses():
     check(counted, np.ones(5) > 0, 4, strict=True)
 
 
+@pytest.mark.parametrize(
+    ("function", "why"),
+    [
+        (lambda x, n: np.histogram(x, n, (0, x.size / n)), "between ends that the source does not give as numbers"),
+        (lambda x, n: np.histogram(x, n, (0, 1e99)), "between ends as large as 1e+99"),
+        (lambda x, n: np.histogram(x, [0.0, 0.5, 2.0]), "but with a number of equal bins"),
+        (lambda x, n: np.histogram(x[x > 0.5], n, (0, 2)), "of no elements, or as many as the data decide"),
+        (lambda x, n: np.histogram(x, 2000, (0, 2), weights=x), "with weights in more than 1,024 bins"),
+        (lambda x, n: np.histogram(x, n, (0, 2), weights=x * 1j), "with weights of complex128"),
+    ],
+)
+def test_histograms_that_no_kernel_computes_say_why(function, why):
+    traced = tilewright.jit(function, strict=True)
+    x = np.linspace(0.0, 2.0, 50)
+    np.testing.assert_array_equal(traced(x, 5)[0], function(x, 5)[0])
+    (stage,) = (one for one in traced.specializations[0].numpy_stages if "histogram" in one.stage)
+    assert stage.why == f"np.histogram(); no kernel computes it {why}"
+
+
 # ---- elements at positions
 
 

@@ -137,8 +137,8 @@ def test_every_order_of_equations_ends_in_one_normal_form() -> None:
 
 def test_sizes_that_lead_to_each_other_are_an_error_that_names_the_function() -> None:
     tracer = new_tracer()
-    # As unify() never leaves them.
-    tracer.substitutions.update({"a.0": Size.symbol("b.0") + 1, "b.0": Size.symbol("a.0") + 1})
+    for one, other in ("a.0", "b.0"), ("b.0", "a.0"):  # as unify() never leaves them
+        tracer.substitutions[one] = Size.symbol(other) + 1
     tracer.frames.append(["f.py", "f", 3])
     with at_most(10), pytest.raises(tilewright.TraceError) as error:
         tracer.resolve(Size.symbol("a.0"))
@@ -146,6 +146,18 @@ def test_sizes_that_lead_to_each_other_are_an_error_that_names_the_function() ->
         f"f.py:3, in f: the size a.0 + {MAX_ROUNDS} in its normal form; the sizes equal to it did not settle in "
         f"{MAX_ROUNDS} rounds. Leave this statement out of the compiled function."
     )
+
+
+def test_sizes_are_resolved_once_until_others_become_equal(monkeypatch: pytest.MonkeyPatch) -> None:
+    tracer, (a, b, c) = new_tracer(), map(Size.symbol, ("a.0", "b.0", "c.0"))
+    tracer.unify(a, b)
+    product = b * c + b.floor_divide(c)
+    assert tracer.resolve(product) == a * c + a.floor_divide(c)
+    with monkeypatch.context() as once:
+        once.setattr(Size, "substitute", None)
+        assert tracer.resolve(b * c + b.floor_divide(c)) == tracer.resolve(product)
+    tracer.unify(c, a)
+    assert tracer.resolve(product) == a * a + 1
 
 
 def squared_and_again(x, g):

@@ -424,5 +424,46 @@ def test_what_only_later_calls_keep_is_the_callers(keep, raises):
         assert _memory([*held(ours), arrays[1]]) == _memory([*held(theirs), arrays[0]])
 
 
+def _keeps_in_later_calls(keep, holder):
+    """Arrays of which a helper keeps a view, each changed behind its call, which is not the first one."""
+
+    seen = []
+
+    def note(x, value):
+        seen.append(value)
+        if value < min(seen[:-1], default=0):
+            keep(holder, x)
+        return value / 2
+
+    def step(x, value):
+        return x * 2 + note(x, value)
+
+    compiled = tilewright.jit(step)
+    given = [np.arange(5.0) for _ in range(7)]
+    for k, x in enumerate(given):
+        value = -float(k) if k in (4, 6) else 1.0
+        assert np.array_equal(compiled(x, value), np.arange(5.0) * 2 + value / 2)
+        np.add(x, 100, out=x)
+    return given[4], given[6]
+
+
+@pytest.mark.parametrize("keep", [KEEPS[1], KEEPS[2], KEEPS[5], KEEPS[9]])
+def test_what_a_helper_can_reach_is_found_without_a_search_through_the_process(monkeypatch, keep):
+    def nowhere():
+        raise AssertionError
+
+    monkeypatch.setattr(tilewright.put_instead.gc, "get_objects", nowhere)
+    _keeps_in_later_calls(keep, Best())
+
+
+ELSEWHERE = []
+
+
+def test_what_no_name_leads_to_is_found_in_all_that_the_process_has():
+    ELSEWHERE.clear()
+    given = _keeps_in_later_calls(lambda _, x: globals()["ELSEWHERE"].append(x[1:]), None)
+    assert [x.tolist() for x in ELSEWHERE] == [x[1:].tolist() for x in given]
+
+
 def test_random_helpers_that_do_something_else_in_later_calls():
     assert not list(filter(None, map(attack, range(examples(15)))))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import tilewright
-from tilewright.interpret import inner_calls
+from tilewright.interpret import inner_calls, tried_functions
 from tilewright.interpret.inner_calls import InnerCalls
 from tilewright.interpret.inner_tries import Account, Turns, here
 
@@ -16,9 +16,9 @@ LOG = []
 
 @pytest.fixture(autouse=True)
 def every_call_is_worth_it(monkeypatch):
-    monkeypatch.setattr(inner_calls, "_WORTH_S", 0.0)
-    monkeypatch.setattr(inner_calls, "_EARLY_WORTH_S", 0.0)
-    monkeypatch.setattr(inner_calls, "_CALL_S", 0.0)
+    monkeypatch.setattr(tried_functions, "_WORTH_S", 0.0)
+    monkeypatch.setattr(tried_functions, "_EARLY_WORTH_S", 0.0)
+    monkeypatch.setattr(tried_functions, "_CALL_S", 0.0)
 
 
 def energy(x, w):

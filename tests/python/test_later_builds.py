@@ -9,7 +9,7 @@ import pytest
 import tilewright
 from tilewright import builder, later_builds
 from tilewright.errors import InternalError
-from tilewright.interpret import inner_calls
+from tilewright.interpret import inner_calls, tried_functions
 from tilewright.serving import Serving
 
 pytestmark = pytest.mark.compile
@@ -126,9 +126,9 @@ def test_a_build_whose_thread_a_fork_left_behind_is_made_anew():
 
 def test_inner_functions_are_pythons_while_another_thread_builds_them(held_back, monkeypatch):
     """Such calls say nothing of compiled code, however many they are."""
-    monkeypatch.setattr(inner_calls, "_WORTH_S", 1e-5)
-    monkeypatch.setattr(inner_calls, "_EARLY_WORTH_S", 1e-5)
-    monkeypatch.setattr(inner_calls, "_CALL_S", 0.0)
+    monkeypatch.setattr(tried_functions, "_WORTH_S", 1e-5)
+    monkeypatch.setattr(tried_functions, "_EARLY_WORTH_S", 1e-5)
+    monkeypatch.setattr(tried_functions, "_CALL_S", 0.0)
     inner = inner_calls.inner_calls_of(around)
     x = np.arange(8.0)
     for _ in range(5):

@@ -6,7 +6,7 @@ import tilewright
 from tilewright import effects, later_builds
 from tilewright.decorator import JitFunction
 from tilewright.effects import Settling
-from tilewright.interpret import inner_calls
+from tilewright.interpret import inner_calls, tried_functions
 from tilewright.interpret.inner_calls import InnerCalls, RunByPython, inner_calls_of
 from tilewright.interpret.inner_tries import here
 from tilewright.trials import Trial
@@ -16,9 +16,10 @@ pytestmark = pytest.mark.compile
 
 @pytest.fixture(autouse=True)
 def every_call_is_worth_it(monkeypatch):
-    for name in ("_WORTH_S", "_EARLY_WORTH_S", "_CALL_S", "_LOOP_S", "_DEEPER_S"):
-        monkeypatch.setattr(inner_calls, name, 0.0)
-    monkeypatch.setattr(inner_calls, "_FASTER", 1e9)
+    for name in ("_WORTH_S", "_EARLY_WORTH_S", "_CALL_S", "_LOOP_S", "DEEPER_S"):
+        monkeypatch.setattr(tried_functions, name, 0.0)
+    monkeypatch.setattr(inner_calls, "DEEPER_S", 0.0)
+    monkeypatch.setattr(tried_functions, "_FASTER", 1e9)
     for name in ("UNASKED_PATIENCE_S", "MOST_WAITING_S"):
         monkeypatch.setattr(later_builds, name, 120.0)
 
@@ -224,10 +225,10 @@ def table(n):
 def test_looking_takes_nothing_of_what_is_measured(monkeypatch):
     """A clock that goes on by itself where calls are looked at."""
     now = [0.0]
-    monkeypatch.setattr(inner_calls.time, "perf_counter", lambda: now[0])
-    handed = inner_calls._InnerLoop._handed
+    monkeypatch.setattr(tried_functions.time, "perf_counter", lambda: now[0])
+    handed = tried_functions.TriedLoop._handed
     monkeypatch.setattr(
-        inner_calls._InnerLoop, "_handed", lambda *args: now.__setitem__(0, now[0] + 1.0) or handed(*args)
+        tried_functions.TriedLoop, "_handed", lambda *args: now.__setitem__(0, now[0] + 1.0) or handed(*args)
     )
     inner = inner_calls_of(table)
     here.undecided += 1

@@ -84,6 +84,84 @@ def test_kernels_alone_pass() -> None:
     np.testing.assert_array_equal(tilewright.jit(mean_of_rows, strict="kernels")(x), mean_of_rows(x))
 
 
+class Plate:
+    def __init__(self) -> None:
+        self.u, self.history = np.ones((20, 20)), []
+
+    def laplacian(self):
+        return np.roll(self.u, 1, 0) + np.roll(self.u, -1, 0) + np.roll(self.u, 1, 1) + np.roll(self.u, -1, 1)
+
+    def run(self, steps):
+        for k in range(steps):
+            self.u = self.u + 0.1 * self.laplacian()
+            if k % 10 == 0:
+                self.history.append(self.u.mean())
+        return self.u.max()
+
+
+def test_what_keeps_a_loop_from_staying_one_is_told_with_its_own_line() -> None:
+    with pytest.raises(tilewright.TraceError) as caught:
+        tilewright.jit(Plate.run, strict="kernels")(Plate(), 50)
+    line = Plate.run.__code__.co_firstlineno + 4
+    assert caught.value.line == line
+    assert (
+        str(caught.value)
+        == f"{__file__}:{line}, in run: loops: self.history.append() in a run-time loop or branch. {KERNELS}"
+    )
+
+
+class Pair:
+    def __init__(self, x):
+        self.x = x
+
+
+def handed_on(p, steps):
+    for _ in range(steps):
+        p = Pair(p.x * 2)
+    return p.x
+
+
+def test_what_would_have_been_for_the_next_trace_is_a_trace_error() -> None:
+    with pytest.raises(tilewright.TraceError) as caught:
+        tilewright.jit(handed_on, strict="kernels")(Pair(X), 100)
+    assert type(caught.value) is tilewright.TraceError
+    line = handed_on.__code__.co_firstlineno + 1
+    assert str(caught.value).startswith(
+        f"{__file__}:{line}, in handed_on: loops: p, which an iteration reads and changes;"
+    )
+
+
+def percentile_of_rows(x):
+    return np.apply_along_axis(lambda row: np.percentile(row, 30), 1, x)
+
+
+def drawn_globally(x):
+    return np.random.rand(3) + x[:3]
+
+
+@pytest.mark.parametrize(
+    ("function", "why"),
+    [
+        (percentile_of_rows, "no kernel computes this NumPy function"),
+        (drawn_globally, "np.random.rand(); there is no rule"),
+    ],
+)
+def test_the_line_is_the_users_and_the_call_too(function: Any, why: str) -> None:
+    with pytest.raises(tilewright.TraceError) as caught:
+        tilewright.jit(function, strict="kernels")(X.reshape(4, 50) if function is percentile_of_rows else X)
+    assert str(caught.value).startswith(f"{__file__}:{function.__code__.co_firstlineno + 1}, in ")
+    assert why in str(caught.value)
+    assert str(caught.value).count("strict='kernels'") == 1
+
+
+def test_a_number_of_the_run_is_to_be_the_numpy_scalar_of_its_kind() -> None:
+    def power(x):
+        return int(x[0] * 10) ** 200, x * 2
+
+    with pytest.raises(tilewright.TraceError, match=r"Make it a NumPy scalar \(np\.int64\(…\)\)"):
+        tilewright.jit(power, strict=True)(X)
+
+
 def test_without_strict_the_call_runs_in_numpy() -> None:
     compiled = tilewright.jit(sorted_twice, contract="reproducible")
     with pytest.warns(tilewright.FallbackWarning) as caught:

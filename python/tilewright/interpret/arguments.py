@@ -30,6 +30,7 @@ from ..guards import (
 )
 from ..kinds_of_values import is_of_numbers
 from ..lent import can_be_handed
+from ..outside_values import is_users
 from ..own_attributes import attributes_of
 from ..symbolic.argument import Argument
 from ..symbolic.arrays import SymArray
@@ -56,13 +57,6 @@ _INT64 = np.iinfo(np.int64)
 _OF_MEMBERS = frozenset(["name", "value", "_name_", "_value_"])
 # Modules whose numbers are facts: they are guarded, as a test may replace them, and stay numbers of the source.
 CONSTANT_MODULES = frozenset(["numpy", "math", "cmath", "builtins", "sys"])
-
-
-def _is_users(value: Any) -> bool:
-    """Whether it is a class or a function of the user's, or an object of such a class."""
-    kind = value if isinstance(value, (type, types.FunctionType)) else type(value)
-    top = (kind.__module__ or "").split(".")[0]
-    return top not in ("numpy", "tilewright") and top not in sys.stdlib_module_names
 
 
 class Inputs(SetInputs):
@@ -119,13 +113,13 @@ class Inputs(SetInputs):
         if isinstance(value, (tuple, frozenset)):
             for part in value:
                 self.know(part)
-        elif not self.is_outer(value) and _is_users(value) and not isinstance(value, BaseException):
+        elif not self.is_outer(value) and is_users(value) and not isinstance(value, BaseException):
             self.make(value, (("object", Same(value)),), is_parameter=False)
 
     def know_class(self, value: Any, kind: type) -> None:
         """The class of an object from outside is found at the object."""
         path = self.path_of(value)
-        if path is not None and kind is type(value) and _is_users(kind):
+        if path is not None and kind is type(value) and is_users(kind):
             self.outside((*path, ("attribute", "__class__")), kind)
 
     def has(self, owner: Any, name: str, is_there: bool) -> None:

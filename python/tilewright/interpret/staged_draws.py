@@ -21,6 +21,7 @@ from ..ops.callees.draws import DRAWS, WRITES
 from ..ops.stages import Order, add_stage, materialized, write_by_stage
 from ..symbolic.arrays import SymArray
 from ..symbolic.graph import BOOL, INT64, Value
+from ..symbolic.located import NO_RULE
 from ..symbolic.stages import Raw, Stage, call_of
 
 if TYPE_CHECKING:
@@ -186,6 +187,7 @@ def _generator(tracer: Tracer, kind: type, number: Value, held: str, of: Any = N
 def draw_globally(tracer: Tracer, name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """np.random.normal() and its like."""
     if "global generator" not in tracer.cache:
+        tracer.refuse_stage(f"np.random.{name}(); {NO_RULE}.")
         raise DrawsAreStages(globally=True)
     return tracer.cache["global generator"].call(name, args, kwargs)
 

@@ -18,10 +18,11 @@ from ..effects import Made, Replay, is_asked, parts_of
 from ..held_elsewhere import only_new_garbage
 from ..pure_functions import is_decided_by_data, is_pure
 from ..taken_ways import Branch, Site, Way, watch_branches
-from .inner_calls import measured_inside
+from .inner_calls import run_by_python
 from .outlined import RETURNED, Outline, outline_of, pick, replace_part
 from .pure import is_numpys, may_be_stage, module_of
 from .source import FUTURE, site_of, source_of
+from .tried_functions import measured_inside
 
 _NAME = "__tilewright_watch__"
 _TRUTH = "__tilewright_truth__"
@@ -128,9 +129,8 @@ def _look_at(function: Any, way: Way, look: Look) -> Any:
     if is_asked(function, way):
         outline = outline_of(look.around[-1], way[-1]) if is_part(function) else None
         if outline is not None and not outline.records_warnings:
-            watched = measured_inside(
-                function
-            )  # Python runs it later on too: what takes long in it is measured meanwhile
+            # Python runs it later on too: what takes long in it is measured meanwhile.
+            watched = measured_inside(function, run_by_python)
         return watching_effects(function, watched or _watched(function, way, look), way, look.around, looks)
     # Of NumPy's, which are many, a few calls of each place.
     is_rare = looks.times < _TIMES or not _is_of_numpy(function)

@@ -25,14 +25,14 @@ from .shapes import as_array, normalize_axis
 _ACCUMULATED = (np.add, np.multiply, np.maximum, np.minimum)
 
 
-def _refusal(tracer: Tracer, name: str, why: str) -> Exception:
+def refusal(tracer: Tracer, name: str, why: str) -> Exception:
     return tracer.error(f"np.{name}()", f"no kernel computes it {why}", LEAVE_IT_OUT)
 
 
 def followed(tracer: Tracer, name: str, function: Any, *args: Any) -> Any:
     """What a Python function gives, traced."""
     if tracer.follow is None:
-        raise _refusal(tracer, name, "without the function's source")
+        raise refusal(tracer, name, "without the function's source")
     with tracer.composite(name):
         try:
             return tracer.follow(function, list(args), {})
@@ -113,16 +113,16 @@ def accumulate(
     is_vector = held.ndim == 1 and len(tracer.blocks) > 1
     takes_axis = is_vector or (axis is not None and held.ndim > 1)
     if ufunc not in _ACCUMULATED or out is not None or not takes_axis:
-        raise _refusal(tracer, name, "but of add, multiply, maximum and minimum along an axis of several")
+        raise refusal(tracer, name, "but of add, multiply, maximum and minimum along an axis of several")
     k = normalize_axis(axis or 0, held.ndim)
     if (k == held.ndim - 1 and not is_vector) or held.dtype.kind not in "biuf":
-        raise _refusal(tracer, name, "along the last axis, nor of complex numbers")
+        raise refusal(tracer, name, "along the last axis, nor of complex numbers")
     if dtype is None:
         kept = reduction_dtype(held.dtype) if ufunc in (np.add, np.multiply) else held.dtype
     else:
         kept = check_dtype(tracer, dtype)
     if kept.kind not in "iuf":
-        raise _refusal(tracer, name, f"in {kept}")
+        raise refusal(tracer, name, f"in {kept}")
     moved = held if held.dtype == kept else held.astype(kept)
     if is_vector:
         return followed(tracer, name, _accumulated, ufunc, moved, _neutral(ufunc, kept))  # type: ignore[no-any-return]
@@ -194,10 +194,10 @@ def reduced_by_loop(tracer: Tracer, ufunc: np.ufunc, given: Mapping[str, Any]) -
     name = f"{ufunc.__name__}.reduce"
     asked = {key for key, value in given.items() if value is not None and value is not NO_VALUE}
     if ufunc not in _OF_NUMBERS or not asked <= {"array", "axis", "keepdims"} or tracer.checked is None:
-        raise _refusal(tracer, name, "with these options")
+        raise refusal(tracer, name, "with these options")
     array = as_array(tracer, given["array"])
     if array.dtype.kind != "f":
-        raise _refusal(tracer, name, f"of {array.dtype}")
+        raise refusal(tracer, name, f"of {array.dtype}")
     return followed(tracer, name, _OF_NUMBERS[ufunc], array, given.get("axis", 0), given.get("keepdims", False))
 
 
@@ -236,12 +236,12 @@ def _less_or_equal_number(x: Any, key: Any) -> Any:
 def searchsorted(tracer: Tracer, a: Any, v: Any, side: str = "left", sorter: Any = None) -> SymArray:
     array, keys = as_array(tracer, a), as_array(tracer, v)
     if sorter is not None or side not in ("left", "right") or array.ndim != 1 or not keys.ndim:
-        raise _refusal(tracer, "searchsorted", "but of arrays in a vector, without a sorter")
+        raise refusal(tracer, "searchsorted", "but of arrays in a vector, without a sorter")
     kept = np.promote_types(array.dtype, keys.dtype)
     if kept.kind not in "biuf":
-        raise _refusal(tracer, "searchsorted", f"in {kept}")
+        raise refusal(tracer, "searchsorted", f"in {kept}")
     if tracer.is_of_data(array.sizes[0]):
-        raise _refusal(tracer, "searchsorted", "in as many elements as the data decide")
+        raise refusal(tracer, "searchsorted", "in as many elements as the data decide")
     if tracer.decide("==", array.sizes[0], 0):
         return SymArray.fresh(tracer, full(tracer, 0, INT64, keys.sizes), is_scalar=False)
     array, keys = (one if one.dtype == kept else one.astype(kept) for one in (array, keys))
@@ -263,9 +263,9 @@ def _digitized(x: Any, bins: Any, side: Any) -> Any:
 def digitize(tracer: Tracer, x: Any, bins: Any, right: Any = False) -> SymArray:
     keys, edges = as_array(tracer, x), as_array(tracer, bins)
     if not keys.ndim or edges.ndim != 1 or is_symbolic(right) or keys.dtype.kind == "c" or edges.dtype.kind == "c":
-        raise _refusal(tracer, "digitize", "but of arrays in a vector of edges")
+        raise refusal(tracer, "digitize", "but of arrays in a vector of edges")
     if tracer.is_of_data(edges.sizes[0]) or tracer.decide("==", edges.sizes[0], 0):
-        raise _refusal(tracer, "digitize", "in no edges, or as many as the data decide")
+        raise refusal(tracer, "digitize", "in no edges, or as many as the data decide")
     ordered = followed(tracer, "digitize", _in_order, edges)
     tracer.check(ordered.read(), "edges of np.digitize() that neither rise nor fall")
     return followed(  # type: ignore[no-any-return]
@@ -311,15 +311,15 @@ def interp(tracer: Tracer, x: Any, xp: Any, fp: Any, left: Any = None, right: An
     ends = [end for end in (left, right) if end is not None]
     is_known = period is None and all(type(end) in (int, float) for end in ends) and keys.ndim > 0
     if not is_known or points.ndim != 1 or values.ndim != 1:
-        raise _refusal(tracer, "interp", "but of arrays between points in a vector, with numbers beyond its ends")
+        raise refusal(tracer, "interp", "but of arrays between points in a vector, with numbers beyond its ends")
     if any(one.dtype.kind not in "biuf" for one in (keys, points, values)):
-        raise _refusal(tracer, "interp", "of complex numbers")
+        raise refusal(tracer, "interp", "of complex numbers")
     is_of_data = any(tracer.is_of_data(one.sizes[0]) for one in (points, values))
     if is_of_data and tracer.resolve(points.sizes[0]) == tracer.resolve(values.sizes[0]):
         count = points.shape[0].as_value()
         tracer.check(tracer.truth("greater_equal", count, 2), "np.interp() between fewer than two points")
     elif is_of_data or tracer.decide("==", points.sizes[0], 0):
-        raise _refusal(tracer, "interp", "between no points, or numbers of points of which each data decide")
+        raise refusal(tracer, "interp", "between no points, or numbers of points of which each data decide")
     else:
         tracer.match(points.sizes[0], values.sizes[0], "fp and xp are not of the same length.")
     keys, points, values = (one if one.dtype == FLOAT64 else one.astype(FLOAT64) for one in (keys, points, values))
@@ -371,12 +371,12 @@ def convolve(tracer: Tracer, a: Any, v: Any, mode: str = "full") -> SymArray:
 def _products_summed(tracer: Tracer, name: str, a: Any, v: Any, mode: str) -> SymArray:
     signal, taps = as_array(tracer, a), as_array(tracer, v)
     if signal.ndim != 1 or taps.ndim != 1 or mode not in ("full", "same", "valid"):
-        raise _refusal(tracer, name, "but of vectors")
+        raise refusal(tracer, name, "but of vectors")
     kept = np.promote_types(signal.dtype, taps.dtype)
     if kept.kind not in "iuf":
-        raise _refusal(tracer, name, f"in {kept}")
+        raise refusal(tracer, name, f"in {kept}")
     if any(tracer.is_of_data(one.sizes[0]) or tracer.decide("==", one.sizes[0], 0) for one in (signal, taps)):
-        raise _refusal(tracer, name, "of no elements, or as many as the data decide")
+        raise refusal(tracer, name, "of no elements, or as many as the data decide")
     if tracer.decide("<", signal.sizes[0], taps.sizes[0]):
         signal, taps = taps, signal
     wide = np.dtype(np.float32) if kept == np.float16 else kept  # NumPy adds products of float16 in float32

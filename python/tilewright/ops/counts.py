@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 
 from ..symbolic.arrays import SymArray
-from ..symbolic.located import LEAVE_IT_OUT
 from ..symbolic.number import Symbolic
 from ..symbolic.registry import rule
 from ..symbolic.scalars import SymInt, size_of
 from ..symbolic.tracer import Tracer
-from .as_loops import clamped, followed, inside
+from .as_loops import clamped, followed, inside, refusal
 from .operands import FLOAT64, INT64
 from .shapes import as_array
 from .stage_rows import Gives
@@ -91,21 +90,13 @@ def _densities(counts: Any, edges: Any) -> Any:
     return counts / np.diff(edges).astype(np.float64) / counts.sum()
 
 
-def _refusal(tracer: Tracer) -> Exception:
-    return tracer.error(
-        "np.histogram()",
-        "kernels know equal bins alone, of floats and integers of up to 32 bits; up to 1,024 of them with weights, which are real",
-        LEAVE_IT_OUT,
-    )
-
-
-def given_ends(tracer: Tracer, given: Any) -> tuple[float, float]:
+def given_ends(tracer: Tracer, name: str, given: Any) -> tuple[float, float]:
     first, last = given
     for end in (first, last):
         if isinstance(end, Symbolic) or not isinstance(end, (int, float)) or isinstance(end, (bool, np.generic)):
-            raise _refusal(tracer)
+            raise refusal(tracer, name, "between ends that the source does not give as numbers")
         if not math.isfinite(end) or abs(end) > _LARGEST_EDGE:
-            raise _refusal(tracer)
+            raise refusal(tracer, name, f"between ends as large as {end}")
     if first > last:
         raise ValueError("max must be larger than min in range parameter.")
     return (first - 0.5, last + 0.5) if first == last else (float(first), float(last))
@@ -115,7 +106,7 @@ def _weights(tracer: Tracer, weights: Any, array: SymArray) -> Any:
     """One after the other, of the shape of the array."""
     given = as_array(tracer, weights)
     if given.dtype.kind not in "iuf" or given.dtype.itemsize < 4:
-        raise _refusal(tracer)
+        raise refusal(tracer, "histogram", f"with weights of {given.dtype}")
     if given.ndim != array.ndim:
         raise ValueError("weights should have the same shape as a.")
     for a, b in zip(given.sizes, array.sizes, strict=True):
@@ -130,15 +121,15 @@ def histogram(
     array = as_array(tracer, a)
     is_counted = isinstance(bins, (int, SymInt)) and not isinstance(bins, bool)
     if not is_counted or density not in (None, False, True):
-        raise _refusal(tracer)
+        raise refusal(tracer, "histogram", "but with a number of equal bins")
     added = None if weights is None else _weights(tracer, weights, array)
     if added is not None and not tracer.decide("<=", size_of(bins), MOST_BINS_OF_PARTS):
-        raise _refusal(tracer)
+        raise refusal(tracer, "histogram", f"with weights in more than {MOST_BINS_OF_PARTS:,} bins")
     is_short = array.dtype.kind in "iu" and array.dtype.itemsize <= 4
     if not is_short and array.dtype not in (np.float32, np.float64):
-        raise _refusal(tracer)
+        raise refusal(tracer, "histogram", f"of {array.dtype}")
     if tracer.is_of_data(total := tracer.total(array.sizes)) or tracer.decide("==", total, 0):
-        raise _refusal(tracer)
+        raise refusal(tracer, "histogram", "of no elements, or as many as the data decide")
     if bins < 1:
         raise ValueError("`bins` must be positive, when an integer")
     with tracer.composite("histogram"):
@@ -148,7 +139,7 @@ def histogram(
             first, last = followed(tracer, "histogram", ends_of, x)
             tracer.check(np.isfinite(last - first).read(), "np.histogram() of what has no finite ends")
         else:
-            first, last = given_ends(tracer, range)
+            first, last = given_ends(tracer, "histogram", range)
         edges = as_array(tracer, followed(tracer, "histogram", even_edges, first, last, bins + 1, x.dtype))
         rises: Any = np.all(edges[:-1] < edges[1:])
         tracer.check(rises.read(), "np.histogram() of more bins than numbers")

@@ -120,7 +120,7 @@ def _counted(tracer: Tracer, name: str, sample: Any, bins: Any, given: Any, dens
                 first, last = followed(tracer, name, ends_of, x)
                 tracer.check(np.isfinite(last - first).read(), f"np.{name}() of what has no finite ends")
             else:
-                first, last = given_ends(tracer, ends)
+                first, last = given_ends(tracer, name, ends)
             edge = as_array(tracer, followed(tracer, name, even_edges, first, last, count + 1, x.dtype))
             rises: Any = np.all(edge[:-1] < edge[1:])
             tracer.check(rises.read(), f"np.{name}() of more bins than numbers")

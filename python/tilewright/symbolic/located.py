@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 import numpy as np
@@ -16,7 +17,7 @@ from .argument import Argument
 from .decided import Decided
 from .refusals import LayoutNeeded, OperandError, SetsAttribute
 
-_NUMPY_FOLDER = os.path.dirname(np.__file__) + os.sep
+_NO_USERS = tuple(os.path.join(folder, "") for folder in (os.path.dirname(np.__file__), Path(__file__).parents[1]))
 _USERS_WORDS = {"SymArray": "ndarray", "SymGenerator": "Generator", "SymInt": "int", "SymScalar": "float"}
 T = TypeVar("T")
 Refusal = TypeVar("Refusal", bound=TraceError)
@@ -45,8 +46,8 @@ class Located(Decided):
     def location(self) -> tuple[str, int, str]:
         """File, line and function of the innermost user frame."""
         for file, function, line in reversed(self.frames):
-            # A place inside of NumPy helps nobody: the user's call does.
-            if not file.startswith(_NUMPY_FOLDER):
+            # A place inside of NumPy, or of what stands for its functions, helps nobody: the user's call does.
+            if not file.startswith(_NO_USERS):
                 return file, line, function
         frame: Any = sys._getframe(1)
         while frame is not None:

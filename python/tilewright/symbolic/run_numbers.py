@@ -30,6 +30,8 @@ SMALL_STEP = 2**20
 # Python's operators of floats, and the operations that compute the same where the divisor is not zero.
 _DIVISIONS = {"truediv": "divide", "floordiv": "floor_divide", "mod": "remainder"}
 
+_OF_NUMPY: dict[type, str] = {bool: "np.bool_", int: "np.int64", float: "np.float64"}
+
 
 class RunScalar(SymScalar, RealOfTheRun):
     """A Python float, int or bool that only the running function knows: no value of the recorded call stands for it.
@@ -67,7 +69,7 @@ class RunScalar(SymScalar, RealOfTheRun):
         raise self.tracer.error(
             f"loops: a Python {type(self.hint).__name__} of the run, where its number itself is needed",
             "it is known only when the compiled function runs",
-            "Make it a NumPy scalar (np.float64(0)), or leave it out of the compiled function.",
+            f"Make it a NumPy scalar ({_OF_NUMPY[type(self.hint)]}(…)), or leave it out of the compiled function.",
         )
 
     def _compare(self, symbol: str, other: Any) -> Any:

@@ -100,7 +100,7 @@ class Size:
         return isinstance(other, Size) and self.terms == other.terms
 
     def __hash__(self) -> int:
-        return hash(str(self))
+        return hash(self._text or str(self))
 
     # -- text -----------------------------------------------------------------------------------
 
@@ -240,16 +240,23 @@ class Size:
         return Size(terms)
 
     def substitute(self, mapping: Mapping[Atom, Size]) -> Size:
-        """Each atom of `mapping` replaced, inside of other atoms too."""
+        """Each atom of `mapping` replaced, inside of other atoms too; itself where it has none of them."""
         if not mapping or self.is_constant:
             return self
-        total = Size.constant(0)
+        terms: dict[Monomial, int] = {}
+        is_changed = False
         for monomial, coefficient in self.terms.items():
-            product = Size.constant(coefficient)
-            for atom in monomial:
-                product = product * _substitute_atom(atom, mapping)
-            total = total + product
-        return total
+            atoms = [_substituted(atom, mapping) for atom in monomial]
+            if any(atoms):
+                is_changed = True
+                product = Size({tuple(a for a, now in zip(monomial, atoms, strict=True) if now is None): coefficient})
+                for now in filter(None, atoms):
+                    product *= now
+                for one, its in product.terms.items():
+                    terms[one] = terms.get(one, 0) + its
+            else:
+                terms[monomial] = terms.get(monomial, 0) + coefficient
+        return Size(terms) if is_changed else self
 
 
 @lru_cache(maxsize=4096)
@@ -264,16 +271,15 @@ def _evaluate_atom(atom: Atom, environment: Mapping[str, int]) -> int:
     return _ON_NUMBERS[operation](left.evaluate(environment), right.evaluate(environment))
 
 
-def _substitute_atom(atom: Atom, mapping: Mapping[Atom, Size]) -> Size:
+def _substituted(atom: Atom, mapping: Mapping[Atom, Size]) -> Size | None:
+    """None where it stays what it is."""
     if atom in mapping:
         return mapping[atom]
     if isinstance(atom, str):
-        return Size.symbol(atom)
+        return None
     operation, left, right = atom
     a, b = left.substitute(mapping), right.substitute(mapping)
-    if a == left and b == right:
-        return Size({(atom,): 1})
-    return _ON_SIZES[operation](a, b)
+    return None if a is left and b is right else _ON_SIZES[operation](a, b)
 
 
 _ON_NUMBERS: dict[str, Callable[[int, int], int]] = {"//": floordiv, "%": mod, "min": min, "max": max}

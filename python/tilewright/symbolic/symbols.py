@@ -12,6 +12,7 @@ from .graph import BOOL, INT64, Value
 from .operators import COMPARE
 from .size_guards import SizeGuard
 from .sizes import LIMITS, Atom, Interval, Ranges, Size
+from .substitutions import Substitutions, Unsettled
 from .trace_limits import MAX_ROUNDS
 from .values import Values
 
@@ -36,14 +37,13 @@ class Symbols(Values):
         self.sizes: dict[str, int] = {}
         self.extents: set[str] = set()
         self.symbol_order: dict[str, int] = {}
-        self.substitutions: dict[Atom, Size] = {}
+        self.substitutions = Substitutions()
         self.guards: list[SizeGuard] = []
         self.lower_bounds: dict[str, int] = {}
         self._bounds: dict[Any, int] = {}
         self._unequal: set[Size] = set()
         self._bounds_guards = 0
-        self._bounds_replacements = 0
-        self._replacements = 0  # calls of _replace()
+        self._bounds_changes = 0
         self._ranges = Ranges(self.known_range, self.extents)
 
     def new_symbol(self, name: str, value: int, extent: bool) -> Size:
@@ -89,16 +89,14 @@ class Symbols(Values):
         """With what guards have made equal written the same way."""
         if not self.substitutions or size.is_constant:
             return size
-        for _ in range(MAX_ROUNDS):
-            replaced = size.substitute(self.substitutions)
-            if replaced == size:
-                return size
-            size = replaced
-        raise self.error(
-            f"the size {size} in its normal form",
-            f"the sizes equal to it did not settle in {MAX_ROUNDS} rounds",
-            "Leave this statement out of the compiled function.",
-        )
+        try:
+            return self.substitutions.resolved(size)
+        except Unsettled as found:
+            raise self.error(
+                f"the size {found.size} in its normal form",
+                f"the sizes equal to it did not settle in {MAX_ROUNDS} rounds",
+                "Leave this statement out of the compiled function.",
+            ) from None
 
     def defined(self, size: Size) -> Size:
         """What a definition replaces: a symbol as it is, an operation on sizes in terms of symbols that are not replaced."""
@@ -148,9 +146,9 @@ class Symbols(Values):
 
     def _look_at_guards(self) -> None:
         """At those that are new, at all where symbols changed."""
-        if self._bounds_replacements != self._replacements:
+        if self._bounds_changes != self.substitutions.changes:
             self._bounds, self._unequal, self._bounds_guards = {}, set(), 0
-            self._bounds_replacements = self._replacements
+            self._bounds_changes = self.substitutions.changes
         for guard in self.guards[self._bounds_guards :]:
             if guard.operator == "==":
                 continue

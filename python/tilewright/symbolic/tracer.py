@@ -49,7 +49,6 @@ class Tracer(Symbols):
         each other: `(a + 1) // 2 -> (b + 1) // 2` and then `b -> a`.
         """
         self.substitutions[atom] = replacement
-        self._replacements += 1
         own = {atom: replacement}
         equal: list[tuple[Size, Size]] = []
         for other, its in list(self.substitutions.items()):
@@ -84,6 +83,8 @@ class Tracer(Symbols):
         a, b = self.resolve(Size.of(left)), self.resolve(Size.of(right))
         if a.is_constant and b.is_constant:
             return bool(COMPARE[operator](a.constant_part, b.constant_part))
+        if a == b:
+            return bool(COMPARE[operator](0, 0))
         if self.loops and not self.loops.keys().isdisjoint((a - b).symbols()):
             return self._decide_for_all_iterations(operator, a - b, message)
         orders = operator not in ("==", "!=")

@@ -163,13 +163,26 @@ class Values(Located):
         if place is not None and saved[place] > least:
             raise TooLong(place)
 
+    def refuse_stage(self, why: str) -> None:
+        """Where stages are not taken, what no kernel computes. The reason may lie in another line, which keeps a loop from
+        staying one."""
+        untaken = self.untaken
+        if untaken is None:
+            return
+        reason = self._no_kernel[-1] if self._no_kernel else self.error_of(TraceError, why, "")
+        if reason.hint == untaken.what_to_do:
+            raise reason  # which is such a refusal itself
+        text = str(reason).removesuffix(reason.hint).rstrip()
+        refused = TraceError(f"{text} {untaken.why}.", untaken.what_to_do, file=reason.file, line=reason.line)
+        refused.what = f"{why} {untaken.why}."
+        raise refused
+
     def call(self, stage: Stage, operands: Sequence[Value], dtype: np.dtype[Any], shape: Sequence[Size]) -> Value:
         """What Python computes when the program runs. Kernels hand over no complex numbers."""
         self.refuse_dtype(dtype, f"a value of dtype {dtype}")
         reason = PYTHON_KEEPS_IT if stage.name.startswith("builtins.list") else NO_RULE
         why = self._no_kernel[-1].what if self._no_kernel else f"{stage.text.partition('(')[0]}(); {reason}."
-        if self.untaken is not None:
-            raise self.error_of(TraceError, f"{why} {self.untaken.why}.", self.untaken.what_to_do)
+        self.refuse_stage(why)
         if len(operands) > MOST_STAGE_OPERANDS:
             self.keep_a_loop()
             raise self.error(

@@ -35,6 +35,7 @@ from ..symbolic.refusals import (
     CalleeNotSeen,
     FilledByLoop,
     GeneratorInside,
+    KeepsLoop,
     LayoutNeeded,
     SetsAttribute,
     TooLong,
@@ -98,6 +99,27 @@ def trace(
     once = partial(_trace_once, function, root, args, kwargs or {}, contract, changing, pins_numbers, untaken)
     begun = begun or Begun()
     lasting = begun.resumed(root.__code__, effects and untaken is None)
+    try:
+        return _trace_until_decided(root, once, begun, lasting)
+    except _FOR_THE_NEXT_TRACE as error:
+        raise _plain(error) from None
+
+
+# What they say beside their text is for the next trace, which there was none of.
+_FOR_THE_NEXT_TRACE = (ChangesShape, KeepsLoop, WrittenSelection, WrittenWithTraced)
+
+
+def _plain(error: TraceError) -> TraceError:
+    """The refusal as a TraceError and nothing more."""
+    made = TraceError()
+    made.args, made.__dict__ = error.args, {**vars(error)}
+    return made
+
+
+def _trace_until_decided(
+    root: types.FunctionType, once: Callable[[Decided], Traced], begun: Begun, lasting: Decided
+) -> Traced:
+    """As many traces as it takes until nothing is refused that Python may run."""
     if (waiting := begun.waiting) is not None:
         # For what the call showed that was watched: the same trace would end there.
         begun.waiting, decided = None, lasting.lasting()
