@@ -118,7 +118,7 @@ class PlanCalls(NumpyCalls):
                 f"are not compiled. Pass {it} as np.int64."
             )
             self._say_too_large(said, specialization, bound, args, kwargs)
-        elif self.strict and specialization.serves_never(bound):
+        elif self.strict and specialization.versions and not specialization.fits(bound):
             raise self._refusal(
                 "sizes that data decide may be more, multiplied, than kernels can index in such a call."
             )

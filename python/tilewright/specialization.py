@@ -115,10 +115,6 @@ class Specialization:
         """Whether some version may run this call."""
         return any(version.fits(bound) for version in self.versions)
 
-    def serves_never(self, bound: Bound) -> bool:
-        """Whether no version may run this call, not even that of any size. Another thread may have withdrawn the one that did."""
-        return not self.fits(bound) and any(one.label == f"{self._kind(bound)} any size" for one in self.versions)
-
     def large_numbers(self, bound: Bound) -> dict[str, int]:
         """The integer arguments of a call that are why no version takes it: kernels compute with 32 bits."""
         if not self.versions or self.fits(bound):
