@@ -48,6 +48,9 @@ OTHERS = [  # what stages or NumPy compute, and what it refuses
     lambda a: np.pad(a, 1, mode="edge", constant_values=1),
     lambda a: np.pad(a, 1, constant_values="x"),
     lambda a: np.pad(a, {5: 1}),
+    lambda a: np.pad(a, {0: np.int64(2)}),
+    lambda a: np.pad(a, {0: (2, np.int64(2))}),
+    lambda a: np.pad(a, {0: (1,)}),
     lambda a: np.pad(a, a.shape[0], mode="wrap"),
 ]
 

@@ -30,6 +30,8 @@ def _pairs(pad_width: Any, rank: int) -> list[tuple[int, int]] | None:
             if type(axis) is not int or not -rank <= axis < rank:
                 return None
             pairs[axis] = width if type(width) is tuple else (width, width)
+            if len(pairs[axis]) != 2 or not all(type(one) is int for one in pairs[axis]):  # noqa: PLR2004
+                return None  # NumPy takes no others here
         given = pairs
     rows = list(given) if type(given) in (tuple, list) else [given]
     if not all(_is_width(one) for row in rows for one in (row if type(row) in (tuple, list) else [row])):
