@@ -29,6 +29,8 @@ constexpr double kMostRowOps = 160;
 constexpr double kLongestCopiedOps = 80;
 // Results from this size on are written past the caches, arguments fetched ahead: twice what the L2 of a big core has.
 constexpr std::int64_t kStreamedBytes = 4 << 20;
+// Rows whose ends are gathered are kept where they are read at so many places.
+constexpr double kFramedPlaces = 5;
 // Rows and columns of a matrix whose columns are added up row by row: with fewer of either, a vector of sums may as
 // well be in registers. So many sums of a task and what they read stay in L1; so many rows are added at once.
 constexpr std::int64_t kFewRows = 16;
@@ -60,10 +62,11 @@ class SpaceBuilder {
     /// The first rule that fits a stage decides its place; what no rule takes gets a separate nest.
     void place(const dsl::StageInfo& stage) {
         using Rule = bool (SpaceBuilder::*)(const dsl::StageInfo&);
-        static constexpr Rule kRules[] = {
-            &SpaceBuilder::place_result,       &SpaceBuilder::place_loop,        &SpaceBuilder::place_inlined,
-            &SpaceBuilder::place_rows,         &SpaceBuilder::place_beside_rows, &SpaceBuilder::place_columns,
-            &SpaceBuilder::place_in_reduction, &SpaceBuilder::place_lanes,       &SpaceBuilder::place_in_root};
+        static constexpr Rule kRules[] = {&SpaceBuilder::place_result,      &SpaceBuilder::place_loop,
+                                          &SpaceBuilder::place_framed_rows, &SpaceBuilder::place_inlined,
+                                          &SpaceBuilder::place_rows,        &SpaceBuilder::place_beside_rows,
+                                          &SpaceBuilder::place_columns,     &SpaceBuilder::place_in_reduction,
+                                          &SpaceBuilder::place_lanes,       &SpaceBuilder::place_in_root};
         for (const Rule rule : kRules)
             if ((this->*rule)(stage)) return;
         place_root(stage, true);
@@ -90,6 +93,25 @@ class SpaceBuilder {
         plans_[stage.name] = plan;
         for (const Line& line : hosted_loop_lines(stage, host, roots_.at(host.name)))
             lines_.push_back(line);
+        return true;
+    }
+
+    /// Rows whose ends are gathered, as of np.pad, where a stencil reads them at many places: each row once, for all
+    /// rows of the root that read it, and not each of these places anew.
+    bool place_framed_rows(const dsl::StageInfo& stage) {
+        if (!stage.gathers_at_ends || !may_inline(stage) || stage.pure.loops.empty()) return false;
+        StagePlan plan = graph_.follow(stage, plans_);
+        const auto found = plan.root == nullptr ? roots_.end() : roots_.find(plan.root->name);
+        if (found == roots_.end() || plan.in_update || plan.most_copies() < kFramedPlaces) return false;
+        const RootLoops& root = found->second;
+        if (root.axes.empty() || root.vector_axis != root.axes.back() || !follows_every_axis(plan)) return false;
+        const std::string rows = root.axes.size() > 1 ? root.attach_at[root.axes.size() - 1] : root.outermost;
+        if (rows.empty() || root.is_for_one_vector(rows)) {
+            place_root(stage, true);
+            return true;
+        }
+        if (rows != root.outermost) plan.store_loop = root.outermost;
+        attach(stage, plan, *plan.root, rows, true);
         return true;
     }
 
@@ -629,6 +651,7 @@ class SpaceBuilder {
     void emit_attached(const dsl::StageInfo& stage, const StagePlan& plan, bool or_inlined) {
         const VectorLoop vectors = vector_loop_of(stage, plan);
         Line line = line_of(stage.name).add("compute_at", plan.attach_stage, plan.attach_loop);
+        if (!plan.store_loop.empty()) line.add("store_at", plan.attach_stage, plan.store_loop);
         if (!vectors.loop.empty()) line.add("vectorize", vectors.loop, vectors.factor);
         const std::string group = group_loop_of(stage, plan);
         if (!group.empty()) line.add("unroll", group, roots_.at(plan.root->name).group_factor);

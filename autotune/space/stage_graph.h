@@ -32,6 +32,7 @@ struct StagePlan {
     bool in_update = false;   ///< read, perhaps through other stages, by an update of `root`
     std::string attach_stage; ///< attached: compute_at(attach_stage, attach_loop)
     std::string attach_loop;
+    std::string store_loop; ///< attached: store_at(attach_stage, store_loop); "": where it is computed
     /// How often the expression would stand in each stage that has loops: twice where that reads two places of
     /// it, or two places of an inlined stage that reads it. Doubles, since such chains multiply.
     std::map<std::string, double> copies;

@@ -101,6 +101,8 @@ struct StageInfo {
     /// Of some array it reads three or more neighbours along the contiguous axis: most of its vectors begin at any
     /// byte.
     bool reads_neighbours = false;
+    /// Vectors at the ends of an axis take each element from its own place: those of np.pad and np.roll.
+    bool gathers_at_ends = false;
     int operations = 0; ///< arithmetic operations per element, transcendental ones counted as 20
     int line = 0;       ///< of the user's source, 0 where unknown
     std::string source; ///< the NumPy call it comes from, for people

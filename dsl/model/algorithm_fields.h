@@ -12,7 +12,7 @@ TW_FIELDS(CallInfo, stage, axes);
 TW_FIELDS(DefinitionInfo, loops, associative, calls);
 TW_FIELDS(ReadInfo, from, innermost, broadcast, definition, axes, places, by_block_rows);
 TW_FIELDS(StageInfo, name, dtypes, pure, updates, reads, output, inlinable, guarded, repeats, scans, in_parallel,
-          rows_together, reads_neighbours, operations, line, source, kernel, part);
+          rows_together, reads_neighbours, gathers_at_ends, operations, line, source, kernel, part);
 TW_FIELDS(SizeInfo, name, here);
 TW_FIELDS(AlgorithmInfo, function, variant, stages, sizes);
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from .binding import Bound
 from .datasets import Call, Reference, TookTooLong, call_within
+from .effects import generators_in
 from .machine import available_memory_bytes, lost_processors
 from .operations import VIEWS
 from .program import Program, evaluate
@@ -62,7 +63,7 @@ def compare(
     Neither side writes into the caller's arrays or moves its random generators: both get copies. A call that NumPy
     refuses is not compared. `compiled_itself`: what later calls are made of, where the plan runs them without Python.
     """
-    if (reference.needs_copies and not _can_be_copied(call)) or temporary_bytes(
+    if (reference.needs_copies and not _can_be_copied(call, bound)) or temporary_bytes(
         reference.program, bound.sizes
     ) > available_memory_bytes() // 2:
         return None
@@ -179,8 +180,11 @@ def temporary_bytes(program: Program, sizes: Mapping[str, int]) -> int:
     return sum(sorted(made.values())[-2:]) + sum(made.get(name, 0) for name in program.results)
 
 
-def _can_be_copied(call: Call) -> bool:
-    """Whether a copy is cheap and without effects: arrays and plain values, and memory for them."""
+def _can_be_copied(call: Call, bound: Bound) -> bool:
+    """Whether a copy is cheap and without effects: arrays and plain values, and memory for them. Generators that are defaults of
+    parameters are no part of the call."""
+    if not set(map(id, bound.generators.values())) <= set(map(id, generators_in((call.args, call.kwargs)))):
+        return False
     values = (*call.args, *call.kwargs.values())
     needed = sum(value.nbytes for value in values if isinstance(value, np.ndarray))
     plain = all(isinstance(value, _PLAIN) or type(value) is np.ndarray for value in values)

@@ -64,7 +64,7 @@ class DeviceCalls(PlanCalls):
         except _face.TooLargeError as error:
             if placed:
                 raise
-            self._say_too_large(TraceError(str(error)), args, kwargs)
+            self._say_too_large(TraceError(str(error)), specialization, bound, args, kwargs)
         return self._in_numpy(args, kwargs, out)
 
     def _run_on_device(

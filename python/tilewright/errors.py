@@ -38,6 +38,7 @@ class TraceError(Error, NotImplementedError):
     parts: tuple[Any, ...] = ()  # to statements around it that may be, innermost first
     whole: Any = None  # to all statements of a function, where no fewer may be
     is_too_long: bool = False  # there are too many operations
+    is_of_items: bool = False  # a list has too many items for an operation each
     is_plain_work: bool = False  # on Python's own values, which Python does in less time than it takes to follow it
     # Of what could be followed, in the time of many calls: what takes that long began when so many expressions were evaluated.
     long_since: int | None = None

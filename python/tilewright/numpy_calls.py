@@ -11,10 +11,15 @@ from typing import Any
 import numpy as np
 
 from . import effects, logs
+from .binding import Bound
 from .call_keys import LargestCalls, call_key, rank_key, shape_key, without_values
 from .errors import FallbackWarning, TraceError, TranslateError
+from .partials import is_beyond_memory
+from .specialization import Specialization
 from .specializing import MAX_OF_ONE_VALUE, Specializing
 
+# So many functions in a row may be called behind branches on what others gave.
+MAX_WATCHED = 8
 _MAX_STAYS = 1024
 _WORTH_ANOTHER_LOOK_S = 0.1
 _warned_lines: set[tuple[str, int]] = set()
@@ -59,7 +64,8 @@ class NumpyCalls(Specializing):
             self._raised_watched.add(call_key(args, kwargs))
             raise
         finally:
-            times.append(time.perf_counter_ns() - start_ns)
+            if len(times) < MAX_WATCHED:  # calls that raise are watched time and again
+                times.append(time.perf_counter_ns() - start_ns)
 
     def _fall_back(self, error: TraceError | TranslateError) -> None:
         logs.fallback.debug("%s: %s", self.__name__, error)
@@ -79,7 +85,17 @@ class NumpyCalls(Specializing):
 
         return raised_in_numpy(self.__wrapped__, args, kwargs, writes=writes)
 
-    def _say_too_large(self, said: TraceError, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def _say_too_large(
+        self,
+        said: TraceError,
+        specialization: Specialization,
+        bound: Bound,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> None:
+        """NumPy makes such a call, or says that there is no memory for it."""
+        if is_beyond_memory(specialization.program, bound):
+            return
         if self.strict:
             raise said from None
         self._refused["too large", *call_key(args, kwargs)] = said

@@ -18,7 +18,7 @@ import numpy as np
 from . import plan
 from ._face import element_limit
 from .native import compiler
-from .program import Program, evaluate
+from .program import Program, Value, evaluate
 
 if TYPE_CHECKING:
     from .binding import Bound
@@ -131,6 +131,28 @@ def is_beyond_limit(program: Program, bound: Bound) -> bool:
         math.prod(max(0, int(evaluate(extent, bound.sizes))) for extent in shape) > _limit_of(np.dtype(dtype))
         for dtype, shape in types
     )
+
+
+def is_beyond_memory(program: Program, bound: Bound) -> bool:
+    """Whether NumPy has no memory for an array of the call that kernels cannot index: its error is the one to raise."""
+    return any(_is_beyond_memory(program, value, bound) for value in program.values)
+
+
+def _is_beyond_memory(program: Program, value: Value, bound: Bound) -> bool:
+    if value.operation == "broadcast_to" and program.type_of(value.operands[0])[1]:
+        return False  # NumPy's is a view
+    dtype = np.dtype(value.dtype)
+    try:
+        shape = tuple(int(evaluate(extent, bound.sizes)) for extent in value.shape)
+    except KeyError:  # data decide it
+        return False
+    if min(shape, default=0) < 0 or math.prod(shape) <= _limit_of(dtype):
+        return False
+    try:
+        np.empty(shape, dtype)
+    except (MemoryError, ValueError):  # ValueError: more than an address has
+        return True
+    return False
 
 
 def _limit_of(dtype: np.dtype[Any]) -> int:

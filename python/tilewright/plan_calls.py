@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -24,17 +24,29 @@ _MOST_FAILED = 16  # calls in a row whose data fail a check of their plan: NumPy
 
 
 class Active(threading.local):
-    """The functions whose plans run in a thread."""
+    """The functions whose plans run in a thread, and those that are compared with NumPy there."""
 
     def __init__(self) -> None:
         self.functions: list[Any] = []
+        self.compared: list[Any] = []
 
 
 active = Active()
 
 
+class NotCompared(Exception):  # noqa: N818 - it never leaves the comparison
+    """A plan that is compared with NumPy finds that it does not serve the call."""
+
+
 class PlanCalls(NumpyCalls):
     """A function whose calls plans make, and NumPy behind them."""
+
+    def _in_numpy(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any, made: Sequence[effects.Made] = ()
+    ) -> Any:
+        if self in active.compared:
+            raise NotCompared  # the call itself comes here, and does once what the function does there
+        return super()._in_numpy(args, kwargs, out, made)
 
     def _run_plan(self, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> Any:
         """In C. Raises Unserved where no version takes the call."""
@@ -60,7 +72,7 @@ class PlanCalls(NumpyCalls):
                     result = runner(values, out, bound.objects)
                 return result if is_flat(specialization.traced.results) else self._in_out(result, out)
             except _face.TooLargeError as error:
-                self._say_too_large(TraceError(str(error)), args, kwargs)
+                self._say_too_large(TraceError(str(error)), specialization, bound, args, kwargs)
             except (_face.WrittenError, SharedGenerator):  # of arrays that share memory NumPy's order of writes decides
                 return self._in_numpy(args, kwargs, out)
             except _face.CheckError:
@@ -89,7 +101,7 @@ class PlanCalls(NumpyCalls):
                 # Apart from `out`: where that shares memory with an argument, no part may write what another one reads.
                 result = self._told(specialization, bound, None)
             except _face.TooLargeError as error:
-                self._say_too_large(TraceError(str(error)), args, kwargs)
+                self._say_too_large(TraceError(str(error)), specialization, bound, args, kwargs)
             except (ValueError, IndexError, SharedGenerator):
                 pass  # an error that NumPy raises as well, or arrays that share memory: its order of writes decides
             except Error:
@@ -105,7 +117,7 @@ class PlanCalls(NumpyCalls):
                 f"{given}, but what is computed of {it} has 32 bits in kernels ({-(2**31)} to {2**31 - 1}); such calls "
                 f"are not compiled. Pass {it} as np.int64."
             )
-            self._say_too_large(said, args, kwargs)
+            self._say_too_large(said, specialization, bound, args, kwargs)
         elif self.strict and specialization.versions and not specialization.fits(bound):
             raise self._refusal(
                 "sizes that data decide may be more, multiplied, than kernels can index in such a call."
@@ -134,6 +146,16 @@ class PlanCalls(NumpyCalls):
 
 class Unserved(Exception):
     """A call that was compiled a moment ago, and is missed again."""
+
+
+@contextmanager
+def marked_compared(function: Any) -> Iterator[None]:
+    """NumPy makes no call of the function in the place of its plan in this thread."""
+    active.compared.append(function)
+    try:
+        yield
+    finally:
+        active.compared.pop()
 
 
 @contextmanager

@@ -16,16 +16,14 @@ from .devices import on_host, places_among
 from .errors import DeviceError, Error, InternalError, TraceError, TranslateError
 from .failed_traces import raised_while_tracing
 from .kinds_of_values import may_be_changed
-from .numpy_calls import numpy_raises
-from .partials import is_beyond_limit
-from .plan_calls import Unserved, active, marked_active
+from .numpy_calls import MAX_WATCHED, numpy_raises
+from .partials import is_beyond_limit, is_beyond_memory
+from .plan_calls import Unserved, active, marked_active, marked_compared
 from .signatures import parts_of
 from .specialization import Specialization
 from .tried_calls import TriedCalls
 from .work import is_small
 
-# So many functions in a row may be called behind branches on what others gave.
-_MAX_WATCHED = 8
 # What a call cannot make another argument of, for a trace.
 _UNCHANGING = (np.ndarray, np.generic, bool, int, float, complex, str, bytes, type(None), types.FunctionType, type)
 
@@ -52,6 +50,8 @@ class Serving(TriedCalls):
             placed = places_among((*args, *kwargs.values()))
         except (TypeError, DeviceError) as error:  # an array that says of itself what cannot be
             raise type(error)(f"{self.__name__}: an argument is {error}") from None
+        except RecursionError:
+            return self._too_deep(args, kwargs)
         if placed or self._moves_to_device():
             return self._miss_on_device(args, kwargs, placed)
         kwargs, out = self._without_out(kwargs)
@@ -131,6 +131,14 @@ class Serving(TriedCalls):
             self._fall_back(own_error)
         return result
 
+    def _too_deep(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call of lists that hold themselves, or lie in one another deeper than Python follows."""
+        said = self._refusal("an argument is a list that is in itself, or lists in lists deeper than Python follows.")
+        if self.strict:
+            raise said
+        self._fall_back(said)
+        return self._in_numpy(args, *self._without_out(kwargs))
+
     def _compile_what_was_seen(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """What a watched call has shown is compiled at once, so that the next call is compiled code's. Whatever cannot be
         compiled is said at the next call: this one may have changed its arguments."""
@@ -198,7 +206,13 @@ class Serving(TriedCalls):
             may_wait = specialization.traced.has_effects or not self.is_asked_for
             if may_wait and not specialization.is_built(bound, self.is_asked_for):
                 return "later"
-            is_new = self._compile_for(specialization, bound)
+            try:
+                is_new = self._compile_for(specialization, bound)
+            except TranslateError:  # of a size that no kernel has
+                if not is_beyond_memory(specialization.program, bound):
+                    raise
+                self._stay(args, kwargs)
+                return "numpy"
             if not (is_new or (specialization.lead_is_new and not bound.on_device)):
                 return "plan"
             specialization.lead_is_new = False
@@ -223,10 +237,10 @@ class Serving(TriedCalls):
     def _watch_again(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Whether a call may still show what it calls: each shows some, where branches on data hide others. Words that are
         new at each call would be watched for ever."""
-        if len(self._watched_ns.get(call_key(args, kwargs), ())) >= _MAX_WATCHED:
+        if len(self._watched_ns.get(call_key(args, kwargs), ())) >= MAX_WATCHED:
             # Its own error is what it raises.
             return bool(self.strict) and call_key(args, kwargs) in self._raised_watched
-        return bool(self.strict) or self._watched_alike[without_values(shape_key(args, kwargs))] < _MAX_WATCHED
+        return bool(self.strict) or self._watched_alike[without_values(shape_key(args, kwargs))] < MAX_WATCHED
 
     def _may_be_of_the_trace(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Whether what a trace raised may be left to Python, should NumPy not raise it."""
@@ -256,7 +270,7 @@ class Serving(TriedCalls):
             _, own = self.specialize(call.args, call.kwargs)
             self._in_plan(specialization, own, call.args, call.kwargs, None)
 
-        with marked_active(self):
+        with marked_active(self), marked_compared(self):
             reference, itself = (
                 Reference(self.__wrapped__, traced, program),
                 self if specialization.runner is None else None,

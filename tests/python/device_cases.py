@@ -339,6 +339,16 @@ case(
     lambda rng: [(values(rng, "float32", s), k) for s, k in [((3, 1), 2), ((5, 33), -1), ((70, 300), 1), ((9, 1025), 10**6)]],
 )  # fmt: skip
 case(
+    "places around an array",
+    "a",
+    [
+        "np.pad(a, 1, mode='edge')[2:] + np.pad(a, ((0, 0), (2, 0)), mode='wrap')[1:, :1]",
+        "np.pad(a, 1, constant_values=(3, 4)) - np.pad(a, 1, mode='reflect')",
+        "np.lib.stride_tricks.sliding_window_view(np.pad(a, 1, mode='symmetric'), (3, 3)).max(axis=(2, 3))",
+    ],
+    lambda rng: [(values(rng, "float32", s),) for s in [(2, 3), (5, 33), (70, 300), (9, 1025)]],
+)
+case(
     "gathers",
     "a, k",
     ["a[k]", "a[k] * 2 + a[k[::-1]]"],

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 
 import numpy as np
 import pytest
 import tilewright
 from asserting import asserts
-from strictly import check
+from attack_effects import attack
+from examples import examples
+from strictly import agree, check
 
 pytestmark = pytest.mark.fast
 
@@ -116,3 +119,99 @@ def test_a_stage_that_raises_leaves_what_numpy_does_before_it():
 
     compiled = check(takes, np.array([1.0, 2]), np.random.default_rng(5))
     check(compiled, np.array([1.0, 7]), np.random.default_rng(5), in_numpy=True)
+
+
+TOLD: list[float] = []
+
+
+def told_by_data(x, limit):
+    y = x * 2
+    if x[0] > limit:
+        TOLD.append(float(x[0]))
+        raise ValueError("too large")
+    return y
+
+
+def told_by_numbers(x, limit):
+    y = x * 2
+    if limit < 1:
+        TOLD.append(limit)
+        raise ValueError("too small")
+    return y
+
+
+@pytest.mark.parametrize("strict", [True, False])
+@pytest.mark.parametrize("before", [0, 1, 7])
+@pytest.mark.parametrize("n", [5, 100_000])
+@pytest.mark.parametrize("function", [told_by_data, told_by_numbers])
+def test_what_is_done_before_an_error_is_done_once(function, n, before, strict):
+    compiled = tilewright.jit(function, strict=strict)
+    for _ in range(before):
+        compiled(np.arange(5.0), 1.0)
+    for _ in range(3):
+        TOLD.clear()
+        with pytest.raises(ValueError, match="too "):
+            compiled(np.arange(float(n)) + 4, 0.5)
+        assert len(TOLD) == 1
+
+
+def test_calls_that_raise_again_and_again_leave_nothing_behind():
+    compiled = tilewright.jit(told_by_numbers, strict=True)
+    for _ in range(40):
+        with pytest.raises(ValueError, match="too small"):
+            compiled(np.arange(5.0), 0.5)
+    assert sum(map(len, compiled._watched_ns.values())) <= 8  # times; 40 bytes a call
+
+
+def draws_before(x, limit):
+    np.random.random()
+    x += 1
+    if x.max() > limit:
+        raise ValueError("too large")
+    return x * 2
+
+
+def draws_behind(x, limit):
+    x += 1
+    if x.max() > limit:
+        raise ValueError("too large")
+    np.random.random()
+    return x * 2
+
+
+def draws_what_it_writes(x, limit):
+    z = np.random.standard_normal(len(x))
+    z += x
+    x[:] = z
+    if x.max() > limit:
+        raise ValueError("too large")
+    return x * 2
+
+
+def shuffles(x, limit):
+    np.random.shuffle(x)
+    x += 1
+    if x.max() > limit:
+        raise ValueError("too large")
+    return x * 2
+
+
+@pytest.mark.parametrize("strict", [True, False])
+@pytest.mark.parametrize("n", [5, 3000])
+@pytest.mark.parametrize("function", [draws_before, draws_behind, draws_what_it_writes, shuffles])
+def test_what_is_drawn_before_an_error_is_drawn_once(function, n, strict):
+    compiled = tilewright.jit(function, strict=strict)
+    for k in range(16):
+        seen = []
+        for called in compiled, function:
+            np.random.seed(k)
+            x, given = np.arange(n) / n + (20 if k > 5 and k % 3 else 0), None
+            with contextlib.suppress(ValueError):
+                given = called(x, 9.0)
+            seen.append((given, x, np.random.random()))
+        assert agree(*seen)
+        assert (seen[1][0] is None) == bool(k > 5 and k % 3)
+
+
+def test_random_effects_on_ways_that_data_decide():
+    assert not list(filter(None, map(attack, range(examples(8)))))

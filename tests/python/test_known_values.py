@@ -31,6 +31,21 @@ def taps(x, n):
     return x + window[0], "short"
 
 
+def in_an_expression(x, keep):
+    return x + 1, (x * 2 if np.array([keep]).min() > 2 else x.sum())
+
+
+def none_in_an_expression(x):
+    return x * 2, np.arange(len(x)) if np.array(x.shape).sum() > 10 else None
+
+
+def by_arrays_of_numbers(x):
+    order = np.argsort(x.strides)[::-1]
+    blocks = np.array(x.shape) // 2 * 2
+    one = x.sum().reshape(np.array([1, 1]))
+    return x.transpose(order) * 2, x.reshape(blocks[::-1]) + 1, x.reshape(np.array([-1])) * 3, one
+
+
 def middle(x, keep):
     keep = np.asarray(keep)
     low = ((np.array(x.shape) - keep) // 2).astype(int)
@@ -45,6 +60,9 @@ def middle(x, keep):
         (padded, [()]),
         (taps, [3, 8, 3, 20]),
         (middle, [(2, 2), (1, 3), (4, 6)]),
+        (in_an_expression, [3, 1, 2]),
+        (none_in_an_expression, [()]),
+        (by_arrays_of_numbers, [()]),
     ],
 )
 def test_numpys_results(function, options):

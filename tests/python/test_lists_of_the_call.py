@@ -316,3 +316,45 @@ def test_a_list_that_is_in_itself() -> None:
     for _ in range(3):
         given, length = compiled(np.ones(3))
         assert (given.tolist(), length) == ([2.0] * 3, 1)
+
+
+HISTORY: list[float] = []
+
+
+def noted(image, weight):
+    HISTORY.append(weight)
+    return image[1:] * weight
+
+
+def beside_what_is_not_followed(rows):
+    image = np.asarray(rows)
+    return noted(image, 2.0).sum(axis=0) + noted(image.T, 3.0).sum() + image
+
+
+def test_rows_that_are_too_many_to_follow_one_by_one_stay_arrays() -> None:
+    compiled = tilewright.jit(beside_what_is_not_followed, strict=True)
+    for size in (40, 40, 40, 50):
+        rows = np.arange(float(size * size)).reshape(size, size).tolist()
+        HISTORY.clear()
+        assert agree(compiled(rows), beside_what_is_not_followed(rows))
+        assert HISTORY == [2.0, 3.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize("strict", [True, False])
+@pytest.mark.filterwarnings("ignore:runs in NumPy")
+def test_arguments_that_hold_themselves(strict: bool) -> None:
+    def doubled(x, held):
+        return x * 2 + held[0]
+
+    compiled, x = tilewright.jit(doubled, strict=strict), np.arange(3000.0)
+    itself, named = [x], {0: x}
+    itself.append(itself)
+    named["named"] = named
+    for _ in range(4):
+        assert agree(compiled(x, [x, 2.0]), doubled(x, [x]))
+        for held in itself, named:
+            if strict:
+                with pytest.raises(tilewright.TraceError, match="in itself"):
+                    compiled(x, held)
+            else:
+                assert agree(compiled(x, held), doubled(x, held))

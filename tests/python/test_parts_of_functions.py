@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 import heapq
+import importlib
 import warnings
 from collections import Counter, deque
 
@@ -526,3 +527,50 @@ def test_blocks_that_make_errors_of_warnings_are_numpys():
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 assert repr(compiled(x)) == repr(function(x))
+
+
+def module_of_text(folder, monkeypatch, name, text):
+    (folder / f"{name}.py").write_text(text)
+    monkeypatch.syspath_prepend(folder)
+    return importlib.import_module(name)
+
+
+def test_more_refused_statements_than_are_tried_one_by_one(tmp_path, monkeypatch):
+    """Then whole statements of the outermost function are Python's."""
+    inner = "".join(
+        f"def h{k}(x):\n    y = x + {k}\n    c = hash(y.tobytes()) % 7 + {k}\n    return y * c / (c + 1.0)\n\n\n"
+        for k in range(15)
+    )
+    calls = "".join(f"    x = h{k}(x)\n" for k in range(15))
+    many = module_of_text(tmp_path, monkeypatch, "many_refused", f"{inner}def many(x):\n{calls}    return x\n").many
+    compiled = tilewright.jit(many, strict=True)
+    for _ in range(3):
+        assert np.array_equal(compiled(X), many(X))
+    assert compiled.specializations
+
+
+class Scale:
+    by = 2.0
+
+
+def test_what_modules_have_is_found_by_its_name_there(tmp_path, monkeypatch):
+    text = """
+class Table:
+    def __init__(self, scale):
+        self.scale = scale
+        self.found = {}
+
+    def look(self, x):
+        key = (x * self.scale.by).tobytes()
+        self.found[key] = self.found.get(key, 0) + 1 if key in self.found else 1
+        return self.found[key]
+"""
+    tables = module_of_text(tmp_path, monkeypatch, "tables_of_bytes", text)
+
+    def looks(scale, x):
+        table = tables.Table(scale)
+        return table.look(x), table.look(x + 1), table.look(x)
+
+    compiled = tilewright.jit(looks, strict=True)
+    for _ in range(4):
+        assert compiled(Scale(), X) == looks(Scale(), X) == (1, 1, 2)

@@ -14,6 +14,7 @@ import tilewright
 from examples import examples, one_in
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from strictly import agree
 from tilewright import ExportError, TraceError
 from tilewright.trace import trace
 from trace_cases import evaluate, same_bits
@@ -483,3 +484,134 @@ def test_a_search_leaves_the_generator_alone(tmp_path: Path) -> None:
     assert result.trials >= 1 and result.schedule
     assert rng.bit_generator.state == np.random.default_rng(9).bit_generator.state
     assert compiled(20_000, rng) == compute_pi(20_000, np.random.default_rng(9))
+
+
+OUTSIDE = np.random.default_rng(3)
+HELD = {"rng": OUTSIDE}
+
+
+def of_the_module(x):
+    return x + OUTSIDE.random(len(x))
+
+
+def of_the_module_unread(x):
+    y = x * 2
+    OUTSIDE.random()
+    return y
+
+
+def in_a_dictionary(x):
+    return x + HELD["rng"].standard_normal()
+
+
+def of_a_default(x, rng=OUTSIDE):
+    return x + rng.random()
+
+
+def of_a_default_by_name(x, *, rng=OUTSIDE):
+    return x + rng.random()
+
+
+def in_the_list_of_a_default(x, rngs=[OUTSIDE]):  # noqa: B006
+    return x + rngs[0].random()
+
+
+@pytest.mark.parametrize("strict", [True, False])
+@pytest.mark.parametrize("n", [5, 50_000])
+@pytest.mark.parametrize(
+    "function",
+    [
+        of_the_module,
+        of_the_module_unread,
+        in_a_dictionary,
+        of_a_default,
+        of_a_default_by_name,
+        in_the_list_of_a_default,
+    ],
+)
+def test_the_first_call_draws_once_from_a_generator_from_outside(function, n, strict):
+    """That no argument holds: the comparison with NumPy has no copy of it."""
+    compiled, x = tilewright.jit(function, strict=strict), np.arange(float(n))
+    for _ in range(6):
+        before = OUTSIDE.bit_generator.state
+        given, behind = compiled(x), OUTSIDE.bit_generator.state
+        OUTSIDE.bit_generator.state = before
+        np.testing.assert_array_equal(given, function(x))
+        assert behind == OUTSIDE.bit_generator.state
+
+
+def in_a_branch(x, t):
+    y = x * 2
+    if x[0] > t:
+        y = y + OUTSIDE.random()
+    return y
+
+
+def unread_in_a_branch(x, t):
+    y = x * 2
+    if x[0] > t:
+        OUTSIDE.random()
+    return y
+
+
+def normal_in_a_branch(x, t):
+    return x + HELD["rng"].standard_normal() if x[0] > t else x * 2
+
+
+def one_or_two(x, t):
+    if x[0] > t:
+        return x + OUTSIDE.random()
+    return x - OUTSIDE.random() * OUTSIDE.random()
+
+
+def some_in_a_loop(x, t):
+    total = 0.0
+    for i in range(len(x)):
+        if x[i] > t:
+            total += OUTSIDE.random() * x[i]
+    return total
+
+
+def until_it_is_larger(x, t):
+    i = 0
+    while i < len(x) and x[i] < t:
+        x[i] += OUTSIDE.random()
+        i += 1
+    return x * 2
+
+
+def shuffled_in_a_loop(x, t):
+    for i in range(len(x)):
+        if x[i] > t:
+            OUTSIDE.shuffle(x)
+            break
+    return x * 2
+
+
+def by_a_short_circuit(x, t):
+    return x * 2, bool(x[0] > t or OUTSIDE.random() < 0.5)
+
+
+@pytest.mark.parametrize("strict", [True, False])
+@pytest.mark.parametrize(
+    "function",
+    [
+        in_a_branch,
+        unread_in_a_branch,
+        normal_in_a_branch,
+        one_or_two,
+        some_in_a_loop,
+        until_it_is_larger,
+        shuffled_in_a_loop,
+        by_a_short_circuit,
+    ],
+)
+@pytest.mark.filterwarnings("ignore:runs in NumPy")
+def test_a_generator_that_a_branch_or_a_loop_is_the_first_to_name(function, strict):
+    compiled = tilewright.jit(function, strict=strict)
+    for k in range(8):
+        x, before = np.arange(5.0) - 2 + k % 3 * 2, OUTSIDE.bit_generator.state
+        given, behind = compiled(x.copy(), 0.5), OUTSIDE.bit_generator.state
+        OUTSIDE.bit_generator.state = before
+        assert agree(given, function(x.copy(), 0.5), bits=False)
+        assert behind == OUTSIDE.bit_generator.state

@@ -388,6 +388,16 @@ def broadcast(a):
     return np.broadcast_to(b, (len(a), 2, b.size)), b, np.broadcast_to(a, (2, *a.shape)), a.sum()
 
 
+def of_a_number(a):
+    b = np.asarray(a.sum())
+    return np.broadcast_to(b, a.shape), b[None], b
+
+
+def a_number_in_many_places(a):
+    count = np.broadcast_to(np.float64(len(a) - 1), a.shape[0])
+    return count, count[::2], np.broadcast_to(a.max(), (2, 3)), a * 2
+
+
 def windows(a):
     b = a[:, 0] * 2
     return sliding_window_view(b, 2), b[1:], sliding_window_view(a, (2, 1)), sliding_window_view(a, len(a) // 2, axis=0)
@@ -417,7 +427,17 @@ def bits(a):
 
 @pytest.mark.parametrize(
     "function",
-    [diagonals, a_diagonal_alone, broadcast, windows, taken_before_writes, taken_before_a_loop_that_writes, bits],
+    [
+        diagonals,
+        a_diagonal_alone,
+        broadcast,
+        of_a_number,
+        a_number_in_many_places,
+        windows,
+        taken_before_writes,
+        taken_before_a_loop_that_writes,
+        bits,
+    ],
     ids=lambda function: function.__name__,
 )
 def test_views_that_nobody_may_write_and_of_other_types(function: Any) -> None:

@@ -134,9 +134,25 @@ def of_numpys_without_a_rule(x, k):
     return counts.sum(0) + edges[0][1:]
 
 
+def by_an_inner_function(x, k):
+    def inner(y, value):
+        return fill(y, value) + 1
+
+    return inner(x * k, k) + 1
+
+
+def by_a_lambda(x, k):
+    inner = lambda y, value: fill(y, value) + 1  # noqa: E731
+    return inner(x * 2, k) + inner((x * 3).astype(np.float32), 2.0) + calls(inner, x, k)
+
+
+def calls(inner, y, k):
+    return inner(y, k) * k
+
+
 CASES = [
     results_of_all_kinds, writes, writes_a_part, writes_the_argument, in_a_loop, behind_a_condition, raises_between,
-    ends_in_its_own_error, of_a_clock, of_numpys_without_a_rule,
+    ends_in_its_own_error, of_a_clock, of_numpys_without_a_rule, by_an_inner_function, by_a_lambda,
 ]  # fmt: skip
 
 
@@ -825,3 +841,36 @@ def test_what_watched_calls_do_not_show_is_pythons_with_the_statement_around():
         assert second == expected[1]
         assert len(LOG) == 2 * (k + 1)
     assert compiled.specializations
+
+
+def of_one_list(x, y):
+    LOG.append(1.0)
+    return np.asarray(x) * (2 if x is y else 3)
+
+
+def one_list_twice(x):
+    return of_one_list(x, x) + 1
+
+
+def one_list_by_name(x):
+    return of_one_list(y=x, x=x).sum()
+
+
+def one_list_inside(x):
+    rows = [x, x]
+    LOG.append(2.0)
+    return of_one_list(*rows) + of_one_list(*inner_of(rows))
+
+
+def inner_of(rows):
+    LOG.append(3.0)
+    return rows[0], rows[1]
+
+
+@pytest.mark.parametrize("function", [one_list_twice, one_list_by_name, one_list_inside])
+@pytest.mark.parametrize("kind", [list, tuple])
+def test_a_list_that_is_handed_twice_is_one(function, kind):
+    for items in ([1, 2, 3], [0.5] * 300, [[1.0, 2.0], [3.0, 4.0]]):
+        compiled = tilewright.jit(function)
+        for _ in range(4):
+            assert agree(compiled(kind(items)), function(kind(items)))

@@ -275,6 +275,9 @@ Expr Evaluator::define(const Operation& operation, const Exprs& index, bool flat
     if (op == Op::windows) return windows_view(operation, index);
     if (op == Op::update) return updated(operation, index);
     if (op == Op::take) return taken(operation, index);
+    if (op == Op::where && !flat) {
+        if (const auto found = framed(operation, index)) return *found;
+    }
     if (op == Op::reshape) return reshape_view(operation, index);
     if (op == Op::transpose) {
         std::vector<int> axes = operation.attributes.at(attr::axes);

@@ -102,10 +102,24 @@ class Evaluator {
         Halide::Expr at; ///< int32
         Size least, most;
     };
+    /// What a position is known to be where a condition on it holds.
+    struct Narrowed {
+        std::string value;
+        Exprs index;
+        OfLoops place;
+    };
+    struct BeyondAnEnd {
+        Halide::Expr is_beyond;
+        Narrowed narrowed;
+    };
     /// Nothing for any other value.
     std::optional<OfLoops> of_loops(const std::string& value, const Exprs& index, int depth = 0);
     std::optional<OfLoops> turned(const Operation& operation, const Exprs& index, int depth);
     std::optional<OfLoops> on_a_ring(const std::optional<OfLoops>& x, const std::optional<OfLoops>& by) const;
+    std::optional<OfLoops> clamped(const Operation& operation, const Exprs& index, int depth);
+    std::optional<OfLoops> turned_back(const Operation& operation, const Exprs& index, int depth);
+    std::optional<BeyondAnEnd> beyond_an_end(const Operation& operation, const Exprs& index, int depth);
+    std::optional<Halide::Expr> framed(const Operation& operation, const Exprs& index);
     OfLoops inside(const Halide::Expr& position, const Size& extent) const;
     Halide::Expr updated(const Operation& operation, const Exprs& index);
     Halide::Expr linear(const std::vector<Size>& shape, const Exprs& index) const;
@@ -118,6 +132,7 @@ class Evaluator {
     int kernel_;
     std::map<std::pair<std::string, std::vector<const void*>>, Remembered> memory_;
     std::map<std::string, Halide::Expr> given_;
+    std::optional<Narrowed> narrowed_;
     std::string reader_;
     int operations_ = 0;
     bool part_may_be_empty_ = false; ///< what is evaluated is a part that `updated` reads, also where it is empty

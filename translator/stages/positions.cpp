@@ -14,10 +14,32 @@ using Halide::Expr;
 
 namespace {
 
-constexpr int kDeepestPosition = 12; // of sums of sums
+constexpr int kDeepestPosition = 12;               // of sums of sums
+constexpr std::int64_t kFarthestOutside = 1 << 27; // of an axis, where a position is put back inside: int32 has it
+
+bool is_zero(const Size& size) {
+    return same_size(size, Size::integer(0));
+}
+
+/// Whether it is a number not far from 0 or from the extent, on either side of 0.
+bool is_near(const Size& place, const Size& extent) {
+    for (const int sign : {0, 1, -1})
+        if (const auto offset = constant_difference(place, extent * Size::integer(sign)))
+            return std::abs(*offset) <= kFarthestOutside;
+    return false;
+}
 
 bool is_at_most(const Size& a, const Size& b) {
     return constant_difference(b, a).value_or(-1) >= 0;
+}
+
+/// Parts the innermost loop alone: the first and the last rows of a tile are as fast as the others.
+Expr likely_here(const Expr& place) {
+    return Halide::likely_if_innermost(place);
+}
+
+bool is_same(const Exprs& a, const Exprs& b) {
+    return std::ranges::equal(a, b, [](const Expr& x, const Expr& y) { return x.same_as(y); });
 }
 
 } // namespace
@@ -27,6 +49,7 @@ std::optional<Evaluator::OfLoops> Evaluator::of_loops(const std::string& value, 
     if (depth > kDeepestPosition || info.kind != ValueInfo::Kind::expression || info.operation == nullptr ||
         given_.count(value) != 0)
         return {};
+    if (narrowed_ && narrowed_->value == value && is_same(narrowed_->index, index)) return narrowed_->place;
     const Operation& operation = *info.operation;
     const auto of_operand = [&](const Operation& made, std::size_t k) {
         const std::vector<Size>& shape = shared_.analysis.value(made.operands[k]).type.shape;
@@ -71,8 +94,18 @@ std::optional<Evaluator::OfLoops> Evaluator::of_loops(const std::string& value, 
     }
     case Op::remainder:
         return on_a_ring(operand(0), operand(1));
-    case Op::where:
-        return turned(operation, index, depth);
+    case Op::maximum:
+    case Op::minimum:
+        return clamped(operation, index, depth);
+    case Op::where: {
+        auto found = turned(operation, index, depth);
+        return found ? found : turned_back(operation, index, depth);
+    }
+    case Op::negative: {
+        const auto x = operand(0);
+        if (operation.type.dtype != "int64" || !x) return {};
+        return OfLoops{-x->at, Size::integer(0) - x->most, Size::integer(0) - x->least};
+    }
     default:
         return {};
     }
@@ -92,11 +125,83 @@ std::optional<Evaluator::OfLoops> Evaluator::on_a_ring(const std::optional<OfLoo
     if (!x || !by || !same_size(by->least, by->most)) return {};
     const Size& extent = by->most;
     if (is_at_most(Size::integer(0), x->least) && is_at_most(x->most, extent))
-        return inside(Halide::select(x->at < by->at, Halide::likely(x->at), x->at - by->at), extent);
+        return inside(Halide::select(x->at < by->at, likely_here(x->at), x->at - by->at), extent);
     // From arange(n) - 1 alone follows that n is not 0.
     if (same_size(x->least, Size::integer(-1)) && same_size(x->most + Size::integer(2), extent))
-        return inside(Halide::select(x->at < 0, x->at + by->at, Halide::likely(x->at)), extent);
+        return inside(Halide::select(x->at < 0, x->at + by->at, likely_here(x->at)), extent);
     return {};
+}
+
+/// The nearest place of an axis: min(max(x, 0), n - 1), where the axis has an element.
+std::optional<Evaluator::OfLoops> Evaluator::clamped(const Operation& operation, const Exprs& index, int depth) {
+    const Operation* const inner = shared_.analysis.value(operation.operands[0]).operation;
+    const Op other = operation.op == Op::minimum ? Op::maximum : Op::minimum;
+    if (operation.type.dtype != "int64" || inner == nullptr || inner->op != other) return {};
+    const auto operand = [&](const Operation& made, std::size_t k) {
+        const std::vector<Size>& shape = shared_.analysis.value(made.operands[k]).type.shape;
+        return of_loops(made.operands[k], broadcast(shape, operation.type.shape, index), depth + 1);
+    };
+    const auto x = operand(*inner, 0);
+    auto first = operand(*inner, 1), last = operand(operation, 1);
+    if (operation.op == Op::maximum) std::swap(first, last);
+    if (!x || !first || !last || !is_zero(first->least) || !is_zero(first->most) || !same_size(last->least, last->most))
+        return {};
+    const Size extent = last->most + Size::integer(1);
+    if (!is_near(x->least, extent) || !is_near(x->most, extent)) return {};
+    // Where a condition holds, beyond an end, nothing is likely.
+    return inside(Halide::clamp(narrowed_ ? x->at : likely_here(x->at), 0, last->at), extent);
+}
+
+/// Another place where x is beyond an end of the axis: where(x < 0, a, b). What lies within is likely.
+std::optional<Evaluator::OfLoops> Evaluator::turned_back(const Operation& operation, const Exprs& index, int depth) {
+    if (operation.type.dtype != "int64" || narrowed_) return {};
+    const auto beyond = beyond_an_end(operation, index, depth);
+    if (!beyond) return {};
+    const auto arm = [&](std::size_t k) {
+        const std::string& value = operation.operands[k];
+        return of_loops(value, broadcast(shared_.analysis.value(value).type.shape, operation.type.shape, index),
+                        depth + 1);
+    };
+    const auto within = arm(2);
+    if (!within) return {};
+    narrowed_ = beyond->narrowed;
+    const auto other = arm(1);
+    narrowed_.reset();
+    if (!other || !same_size(other->least, within->least) || !same_size(other->most, within->most)) return {};
+    return OfLoops{Halide::select(beyond->is_beyond, other->at, likely_here(within->at)), within->least, within->most};
+}
+
+/// The condition of where(x < end, …) or where(x > end, …), of a position and a size.
+std::optional<Evaluator::BeyondAnEnd> Evaluator::beyond_an_end(const Operation& operation, const Exprs& index,
+                                                               int depth) {
+    const Operation* const condition = shared_.analysis.value(operation.operands[0]).operation;
+    if (condition == nullptr || (condition->op != Op::less && condition->op != Op::greater) ||
+        given_.count(operation.operands[0]) != 0)
+        return {};
+    const auto along = [&](const std::string& value) {
+        return broadcast(shared_.analysis.value(value).type.shape, operation.type.shape, index);
+    };
+    const std::string& position = condition->operands[0];
+    const Exprs index_of_x = along(position);
+    const auto x = of_loops(position, index_of_x, depth + 1);
+    const auto end = x ? of_loops(condition->operands[1], along(condition->operands[1]), depth + 1) : std::nullopt;
+    if (!end || !same_size(end->least, end->most) || same_size(x->least, x->most)) return {};
+    const Size one = Size::integer(1);
+    if (condition->op == Op::less)
+        return BeyondAnEnd{x->at < end->at, {position, index_of_x, {x->at, x->least, end->most - one}}};
+    return BeyondAnEnd{x->at > end->at, {position, index_of_x, {x->at, end->most + one, x->most}}};
+}
+
+/// Elements of one array at the ends of an axis and of another one within: where(x < 0, a, b).
+std::optional<Expr> Evaluator::framed(const Operation& operation, const Exprs& index) {
+    const auto beyond = beyond_an_end(operation, index, 0);
+    if (!beyond) return {};
+    const auto arm = [&](std::size_t k) {
+        const std::string& value = operation.operands[k];
+        return at(value, broadcast(shared_.analysis.value(value).type.shape, operation.type.shape, index));
+    };
+    operations_ += cost_of(Op::where);
+    return Halide::select(beyond->is_beyond, arm(1), likely_here(arm(2)));
 }
 
 /// What np.roll reads by e = shift % n: x - e where that is inside, and n further elsewhere. The side that the program
@@ -128,8 +233,8 @@ std::optional<Evaluator::OfLoops> Evaluator::turned(const Operation& operation, 
     const Expr e = known ? known->at % n->at : Halide::cast<int32_t>(at(by, {}) % Halide::cast<int64_t>(n->at));
     const Expr straight = x->at - e;
     const Expr around = x->at - (e - n->at);
-    return inside(behind != nullptr ? Halide::select(x->at < e, Halide::likely(around), straight)
-                                    : Halide::select(x->at >= e, Halide::likely(straight), around),
+    return inside(behind != nullptr ? Halide::select(x->at < e, likely_here(around), straight)
+                                    : Halide::select(x->at >= e, likely_here(straight), around),
                   n->most);
 }
 
@@ -144,7 +249,7 @@ Expr Evaluator::taken(const Operation& operation, const Exprs& index) {
     auto place = of_loops(operation.operands[1], Exprs(first, behind));
     if (place && !is_at_most(place->most, elements - Size::integer(1))) place.reset();
     if (place && same_size(place->least, Size::integer(-1)))
-        place = inside(Halide::select(place->at < 0, place->at + extent, Halide::likely(place->at)), elements);
+        place = inside(Halide::select(place->at < 0, place->at + extent, likely_here(place->at)), elements);
     // A part that may be empty is read inside its bounds also where it is.
     if (!part_may_be_empty_ && place && is_at_most(Size::integer(0), place->least)) {
         Exprs inner(index.begin(), first);

@@ -32,6 +32,14 @@ std::set<std::string> variables_of(const Expr& e) {
     return names;
 }
 
+/// Whether it is another place at the ends of an axis than within (Evaluator::of_loops).
+bool turns_at_ends(const Expr& index) {
+    bool found = false;
+    dsl::for_each_node<dsl::GraphVisitor>(
+        index, [&](const Call* call) { found = found || call->is_intrinsic(Call::likely_if_innermost); });
+    return found;
+}
+
 /// The loop whose next iteration has the next element, "" if there is none. `loops`: by their variables in Halide.
 std::string moving_along(const Expr& index, const std::map<std::string, std::string>& loops) {
     const auto* single = index.as<Variable>();
@@ -271,6 +279,7 @@ void StageTable::finish(StageDraft draft) {
             // NumPy's axes are Halide's dimensions backwards.
             const Exprs index(load->args.rbegin(), load->args.rend());
             const std::size_t contiguous = in_order_of_f ? 0 : index.size() - 1;
+            info.gathers_at_ends = info.gathers_at_ends || (!index.empty() && turns_at_ends(index[contiguous]));
             std::set<std::string> moving;
             read.by_block_rows =
                 draft.part == dsl::StagePart::rows && std::ranges::any_of(index, [&](const Expr& each) {

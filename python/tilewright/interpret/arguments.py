@@ -34,6 +34,7 @@ from ..outside_values import is_users
 from ..own_attributes import attributes_of
 from ..symbolic.argument import Argument
 from ..symbolic.arrays import SymArray
+from ..symbolic.refusals import GeneratorInside
 from ..symbolic.run_numbers import RunScalar
 from ..symbolic.scalars import SymInt, SymScalar
 from ..symbolic.sizes import Size
@@ -415,6 +416,8 @@ class Inputs(SetInputs):
             # Found at two places in this call: it must be one generator at both in every call.
             self._guard((*path, ("attribute", "bit_generator")), "same", entry[1])
             return entry[0]
+        if len(self.tracer.blocks) > 1:
+            raise GeneratorInside(path)
         made = self.drawing(value, path, path)
         self.by_identity[id(bits)] = (made, (*path, ("attribute", "bit_generator")))
         return made

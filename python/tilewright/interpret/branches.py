@@ -13,8 +13,9 @@ from typing import Any
 from ..errors import TraceError
 from ..symbolic.arrays import SymArray
 from ..symbolic.graph import BOOL, INT64, Block, Value
-from ..symbolic.known import is_known
+from ..symbolic.known import is_known, known_value
 from ..symbolic.number import which_of
+from ..symbolic.refusals import CalleeNotSeen
 from ..symbolic.run_numbers import RunBool
 from ..taken_ways import Branch
 from .array_lists import ArrayList
@@ -205,6 +206,27 @@ class Branches(Region):
             return given.read() if isinstance(given, Pending) else given
         return given
 
+    def known_way(self, node: ast.If | ast.IfExp, condition: Any) -> bool | None:
+        """Which way the call takes, where an earlier run of the trace could not have both and sizes and numbers decide."""
+        if self.place(node) not in self.tracer.unrolled or (truth := _value_of_condition(condition)) is None:
+            return None
+        known = known_value(self.tracer, truth)
+        return None if known is None else bool(known)
+
+    @contextmanager
+    def known_where_refused(self, node: ast.If | ast.IfExp, condition: Any) -> Iterator[None]:
+        """The branch on `condition` inside. One that cannot be, and that sizes and numbers of the call decide, is decided in
+        another run of the trace."""
+        truth = _value_of_condition(condition)
+        try:
+            yield
+        except CalleeNotSeen:
+            raise
+        except TraceError as error:
+            if truth is None or self.place(node) in self.tracer.unrolled or not is_known(self.tracer, truth):
+                raise
+            raise BeginAgain(self.place(node), error) from None
+
     def _keep_when_skipped(self, iteration: _Side, before: dict[str, Any]) -> None:
         for name, found in iteration.values.items():
             held = before.get(name)
@@ -320,7 +342,7 @@ class Branches(Region):
 
         branch = self.branch(node) if self.tracer.takes_effects and isinstance(node, ast.If) else None
 
-        place = self.place(node) if isinstance(node, ast.If) else None
+        place = self.place(node) if isinstance(node, (ast.If, ast.IfExp)) else None
 
         needs = next((way.needs for way in ways if isinstance(way, Pending) and way.needs), None)
 
@@ -342,6 +364,10 @@ class Branches(Region):
     def leaves(body: Iterable[ast.stmt]) -> bool:
         """Whether a return, or a break or continue of a loop around, is in it."""
         return any(map(_leaves, body))
+
+
+def _value_of_condition(condition: Any) -> Value | None:
+    return condition.read() if isinstance(condition, SymArray) else getattr(condition, "value", None)
 
 
 def _left_by_last(held: Any) -> Any:

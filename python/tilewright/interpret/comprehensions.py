@@ -15,6 +15,7 @@ from ..symbolic.scalars import size_of
 from ..symbolic.sizes import Size
 from ..symbolic.tracer import Tracer
 from .array_lists import ArrayList, FormOfList, ListItem, Place, begin_list, end_list
+from .frame import Frame
 from .sequences import Sequence, SymRange, array_of_program, is_long, sequence_of
 from .source import is_read_by_others
 from .staged_lists import StagedList
@@ -32,7 +33,7 @@ class Comprehensions(Part):
     def listed(self, node: ast.ListComp, value: Any) -> ArrayList | StagedList | None:
         """The list that a comprehension over `value` makes; None where it is made item by item, while tracing."""
         tracer, place = self.tracer, self.place(node)
-        if any(one.is_async for one in node.generators) or tracer.checked is None or self._has_own_meaning(node):
+        if any(one.is_async for one in node.generators) or tracer.checked is None or has_own_meaning(self.frame, node):
             return None
         value = array_of_program(tracer, node, materialized(value))
         value = value.items() if isinstance(value, (ArrayList, StagedList)) else value
@@ -48,14 +49,6 @@ class Comprehensions(Part):
         if tracer.decide_if_same_in_all_iterations(">=", sequence.length, 1) is False:
             return None
         return self._in_array(node, place, sequence) if in_array else self._by_stages(node, sequence)
-
-    def _has_own_meaning(self, node: ast.ListComp) -> bool:
-        """Whether variables in it are not those of a loop in the function: some function reads another variable of that name,
-        or one that is set inside with := lives on."""
-        if any(isinstance(item, (ast.NamedExpr, ast.Lambda)) for item in ast.walk(node)):
-            return True
-        names = {item.id for one in node.generators for item in ast.walk(one.target) if isinstance(item, ast.Name)}
-        return any(is_read_by_others(self.frame.node, name) for name in names)
 
     def _is_long(self, value: Any) -> bool:
         if isinstance(value, (range, SymRange)):
@@ -123,7 +116,7 @@ def _filling_an_array(node: ast.ListComp, place: Place) -> ast.For:
     target = ast.Tuple([ast.Name(_POSITION, ast.Store()), node.generators[0].target], ast.Store())
     into = ast.Subscript(ast.Name(_FILLED, ast.Load()), ast.Name(_POSITION, ast.Load()), ast.Store())
     assign = ast.copy_location(ast.Assign([into], ListItem(node.elt, place)), node)
-    return _placed(ast.For(target, node.generators[0].iter, [assign], []), node)
+    return placed(ast.For(target, node.generators[0].iter, [assign], []), node)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -138,10 +131,20 @@ def _appending(node: ast.ListComp) -> ast.For:
             ast.For(generator.target, generator.iter, [ast.copy_location(body, node)], []), generator.target
         )
     assert isinstance(body, ast.For)
-    return _placed(body, node)
+    return placed(body, node)
 
 
-def _placed(loop: ast.For, node: ast.ListComp) -> ast.For:
+def has_own_meaning(frame: Frame, node: ast.ListComp | ast.GeneratorExp) -> bool:
+    """Whether variables in it are not those of a loop in the function: some function reads another variable of that name,
+    or one that is set inside with := lives on."""
+    if any(isinstance(item, (ast.NamedExpr, ast.Lambda)) for item in ast.walk(node)):
+        return True
+    names = {item.id for one in node.generators for item in ast.walk(one.target) if isinstance(item, ast.Name)}
+    return any(is_read_by_others(frame.node, name) for name in names)
+
+
+def placed(loop: ast.For, node: ast.ListComp | ast.GeneratorExp) -> ast.For:
+    """The loop that stands for that comprehension."""
     ast.copy_location(loop, node)
     return ast.fix_missing_locations(loop)
 

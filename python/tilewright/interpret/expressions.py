@@ -33,6 +33,7 @@ from .calls import Calls
 from .carried import memory_in, reached
 from .comparisons import Comparisons
 from .comprehensions import as_list, keep_where_slow
+from .folds import FOLDED, Folds
 from .frame import Frame, InterpretedFunction
 from .iterators import TracedIterator
 from .picked import READING, Use, picked
@@ -71,10 +72,13 @@ class Expressions(Part):
 
     def __init__(self, state: State, branches: Branches, calls: Calls) -> None:
         super().__init__(state)
-        self.choose, self.negated = branches.choose, branches.negated
+        self.branches, self.choose, self.negated = branches, branches.choose, branches.negated
         self.calls = calls
         self.listed: Callable[[ast.ListComp, Any], Any] = lambda *_: None  # Comprehensions.listed
         self.operators = calls.operators
+        self.folds = Folds(state, self.evaluate, lambda node: None)
+        # What a generator goes through first, where that was evaluated before it.
+        self.gone_through: tuple[ast.comprehension, Any] | None = None
         # By their identities, comprehensions whose lists nobody has but a function that reads them.
         self.handed_alone: dict[int, ast.ListComp] = {}
         # Of subscripts that give what nobody keeps: whether it is read, or unpacked.
@@ -267,9 +271,13 @@ class Expressions(Part):
 
     def _eval_IfExp(self, node: ast.IfExp) -> Any:
         condition = self.condition(node.test)
-        if self.is_of_the_run(condition):
-            return self.choose(node, condition, lambda: self.evaluate(node.body), lambda: self.evaluate(node.orelse))
-        holds = self.truth(node.test, condition, "a conditional expression")
+        if not self.is_of_the_run(condition):
+            holds: bool | None = self.truth(node.test, condition, "a conditional expression")
+        elif (holds := self.branches.known_way(node, condition)) is None:
+            with self.branches.known_where_refused(node, condition):
+                return self.choose(
+                    node, condition, lambda: self.evaluate(node.body), lambda: self.evaluate(node.orelse)
+                )
         return self.evaluate(node.body if holds else node.orelse)
 
     def _eval_Lambda(self, node: ast.Lambda) -> Any:
@@ -361,6 +369,22 @@ class Expressions(Part):
 
     def _eval_Call(self, node: ast.Call) -> Any:
         function = self.evaluate(node.func)
+        if any(function is one for one in FOLDED) and node.args and self.folds.may_be(node, function):
+            return self._fold(node, function)
+        return self._call(node, function)
+
+    def _fold(self, node: ast.Call, function: Any) -> Any:
+        """sum(), any() or all() of a generator."""
+        generator = node.args[0]
+        assert isinstance(generator, ast.GeneratorExp)
+        value = self.evaluate(generator.generators[0].iter)
+        if self.folds.goes_through(node, value):
+            return self.folds.run(node, function, value)
+        self.gone_through = generator.generators[0], value
+        with self.folds.not_yet(node, value):
+            return self._call(node, function)
+
+    def _call(self, node: ast.Call, function: Any) -> Any:
         nodes = self._arguments(node, function)
         if is_pure_numpy(function) or any(function is one for one in _TAKE_ALL):
             self.handed_alone.update((id(one), one) for one in nodes if isinstance(one, ast.ListComp))
@@ -408,7 +432,7 @@ class Expressions(Part):
 
     def _eval_ListComp(self, node: ast.ListComp) -> Any:
         first = node.generators[0]
-        value = self.evaluate(first.iter)
+        value = self._first_items(first)
         if (made := self.listed(node, value)) is not None:
             return made
         items, begun = self.iterate(first.iter, value), self.tracer.blocks[-1].reductions()
@@ -418,6 +442,11 @@ class Expressions(Part):
             if id(node) in self.handed_alone:
                 keep_where_slow(self.tracer, self.place(node), begun)
         return of_comprehension(self.tracer, self.place(node), made_here)
+
+    def _first_items(self, generator: ast.comprehension) -> Any:
+        """What a comprehension goes through first."""
+        known, self.gone_through = self.gone_through, None
+        return known[1] if known is not None and known[0] is generator else self.evaluate(generator.iter)
 
     def _eval_ListItem(self, node: ListItem) -> Any:
         is_named = isinstance(node.value, ast.Name)
@@ -438,8 +467,8 @@ class Expressions(Part):
         return {self.evaluate(node.elt) for _ in self._comprehend(node.generators)}
 
     def _eval_GeneratorExp(self, node: ast.GeneratorExp) -> Any:
-        first = node.generators[0].iter
-        items = iter(self.iterate(first, self.evaluate(first)))
+        first = node.generators[0]
+        items = iter(self.iterate(first.iter, self._first_items(first)))
         frame = self.frame.of_generator(node)
         return TracedIterator(
             self.state, (self.evaluate(node.elt) for _ in self._visit(node.generators, 0, items)), frame

@@ -31,7 +31,7 @@ def has_levels(function: types.FunctionType) -> bool:
 
 
 def called_in(function: types.FunctionType, node: ast.AST) -> Iterator[tuple[str, Any]]:
-    """The functions and classes that it calls by names which are not its own variables."""
+    """The functions and classes that it calls by names which are not its own variables, those of modules too: `module.f`."""
     code = function.__code__
     own = {*code.co_varnames, *code.co_cellvars}
     names, bound = set(), set()
@@ -40,19 +40,41 @@ def called_in(function: types.FunctionType, node: ast.AST) -> Iterator[tuple[str
             if not isinstance(item.ctx, ast.Load):
                 bound.add(item.id)
         elif isinstance(item, ast.Call):
-            if isinstance(item.func, ast.Name):
-                names.add(item.func.id)
+            if (name := _dotted(item.func)) is not None:
+                names.add(name)
         elif isinstance(item, ast.arg):
             bound.add(item.arg)
         elif isinstance(item, ast.Global | ast.Nonlocal):
             bound.update(item.names)
-    for name in sorted(names - own - bound):
+    for name in sorted(names):
+        if name.partition(".")[0] in own or name.partition(".")[0] in bound:
+            continue
         found = looked_up(function, name)
         if not name.startswith("__tilewright") and (_can_be_compiled(found) or _makes_objects(found)):
             yield name, found
 
 
+def _dotted(node: ast.expr) -> str | None:
+    """`f`, `module.f`; None where it is no name, or one of what an expression gives."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    return ".".join([node.id, *reversed(parts)]) if isinstance(node, ast.Name) else None
+
+
 def looked_up(function: types.FunctionType, name: str) -> Any:
+    """What a name of it means, or one in a module; None where it means nothing there."""
+    name, *attributes = name.split(".")
+    found = _looked_up(function, name)
+    for attribute in attributes:
+        if type(found) is not types.ModuleType:
+            return None
+        found = vars(found).get(attribute)
+    return found
+
+
+def _looked_up(function: types.FunctionType, name: str) -> Any:
     if name in function.__code__.co_freevars:
         cell = (function.__closure__ or ())[function.__code__.co_freevars.index(name)]
         return cell.cell_contents if cell != types.CellType() else None
@@ -117,13 +139,13 @@ _CHANGING = frozenset(
 
 
 class Renamed(ast.NodeTransformer):
-    """`f(x)` as `__tilewright_inner_f(x)`."""
+    """`f(x)` as `__tilewright_inner_f(x)`, `module.f(x)` as what is called `__tilewright_inner_module.f`."""
 
     def __init__(self, names: set[str]) -> None:
         self.names = names
 
     def visit_Call(self, node: ast.Call) -> ast.AST:  # noqa: N802
         self.generic_visit(node)
-        if isinstance(node.func, ast.Name) and node.func.id in self.names:
-            node.func = ast.copy_location(ast.Name(PREFIX + node.func.id, ast.Load()), node.func)
+        if (name := _dotted(node.func)) in self.names:
+            node.func = ast.copy_location(ast.Name(f"{PREFIX}{name}", ast.Load()), node.func)
         return node

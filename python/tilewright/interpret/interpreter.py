@@ -18,8 +18,6 @@ from ..errors import TraceError
 from ..failed_traces import text_of
 from ..ops import indexing
 from ..symbolic.arrays import SymArray
-from ..symbolic.known import is_known, known_value
-from ..symbolic.refusals import CalleeNotSeen
 from ..symbolic.tracer import Tracer
 from . import moved_draws, moved_states  # noqa: F401  (kinds of generators)
 from .arguments import Inputs
@@ -29,7 +27,7 @@ from .comprehensions import Comprehensions
 from .early_return import NoneBesideOthers, behind_the_loop, else_behind, gives_none, has_return
 from .exceptions import Exceptions
 from .expressions import Expressions
-from .frame import BeginAgain, Break, Continue, Frame, Leaving, Return
+from .frame import Break, Continue, Frame, Leaving, Return
 from .generator_functions import GeneratorFunctions
 from .lists_of_the_call import list_of_the_call
 from .loop_statements import LoopStatements
@@ -64,6 +62,7 @@ class Interpreter(Part):
         self.exceptions = Exceptions(self.state, self.expressions, self.block)
         self.comprehensions = Comprehensions(self.state, self.loops.for_region)
         self.expressions.listed = self.comprehensions.listed
+        self.expressions.folds.run_for = self.loops.run_for
         self.parts = Parts(self.state)
         # Each kind of statement that has a meaning in a compiled function.
         self.statements: dict[type[ast.stmt], Callable[[Any], None]] = {
@@ -344,22 +343,12 @@ class Interpreter(Part):
             self.block([*(node.body if self.truth(node.test, condition, "an if") else node.orelse), *rest])
 
     def _branch(self, node: ast.If, condition: Any, rest: SequenceOf[ast.stmt]) -> None:
-        """A branch on data. One that cannot be, and that sizes and numbers of the call decide, is decided in another run of
-        the trace."""
-        truth = condition.read() if isinstance(condition, SymArray) else getattr(condition, "value", None)
-        if self.place(node) in self.tracer.unrolled and truth is not None:
-            known = known_value(self.tracer, truth)
-            if known is not None:
-                self.block([*(node.body if known else node.orelse), *rest])
-                return
-        try:
+        """A branch on data."""
+        if (known := self.branches.known_way(node, condition)) is not None:
+            self.block([*(node.body if known else node.orelse), *rest])
+            return
+        with self.branches.known_where_refused(node, condition):
             self.branches.if_region(node, condition, list(rest))
-        except CalleeNotSeen:
-            raise
-        except TraceError as error:
-            if truth is None or self.place(node) in self.tracer.unrolled or not is_known(self.tracer, truth):
-                raise
-            raise BeginAgain(self.place(node), error) from None
 
     def _is_for_numpy(self, body: list[ast.stmt]) -> bool:
         """Whether a way of a branch raises, or warns: where it is taken, NumPy runs the call, with the same error or

@@ -26,7 +26,7 @@ from .outlined import RETURNED, Outline, first_that_sees, is_part, outline_of, p
 from .source import inside, site_of
 from .staged_draws import drawn_by
 from .state import Part, State
-from .unknown_callees import EffectsAreStages, has_text, pin_functions
+from .unknown_callees import EffectsAreStages, has_text, is_one_twice, pin_functions
 from .watched import can_be_watched
 
 
@@ -199,7 +199,8 @@ class Parts(Part):
             raise EffectsAreStages
         self.handed[way] = {name: self._read(name) for name in outline.reads if name in frame.variables}
         held = {name: handed(value) for name, value in self.handed[way].items()}
-        if self.inputs.objects_in(list(held.values())) is not None:
+        given = [*self.handed[way].values()]
+        if self.inputs.objects_in(list(held.values())) is not None or is_one_twice(given):
             raise refusal
         self.inputs.pin(outline.call)
         pin_functions(self, list(held.values()), refusal)

@@ -20,7 +20,7 @@ from .._face import twins
 from ..ops.callees.draws import DRAWS, WRITES
 from ..ops.stages import Order, add_stage, materialized, write_by_stage
 from ..symbolic.arrays import SymArray
-from ..symbolic.graph import INT64, Value
+from ..symbolic.graph import BOOL, INT64, Value
 from ..symbolic.located import NO_RULE
 from ..symbolic.stages import Raw, Stage, call_of
 
@@ -208,5 +208,15 @@ def end(tracer: Tracer) -> None:
     found: StagedGenerator | None = tracer.cache.get("global generator")
     if found is not None:
         found.give_back()
-        stage = Stage("numpy.random.set_state()", "lambda held, a0: callee()", "numpy.random.set_state", lent.done)
-        tracer.call(stage, [found.order.read()], INT64, ())
+        source = "lambda held, a0, a1: callee(a1)"
+        stage = Stage("numpy.random.set_state()", source, "numpy.random.set_state", lent.done)
+        tracer.call(stage, [found.order.read(), all_checks(tracer)], INT64, ())
+
+
+def all_checks(tracer: Tracer) -> Value:
+    """Whether no check sends the call to NumPy. Plans find out about one when they come to it, which may be behind all stages."""
+    assert tracer.checked is not None
+    truth = tracer.checked.read()
+    for one, _ in tracer.checks.values():
+        truth = tracer.add("logical_and", (truth, one), {}, BOOL, ())
+    return truth

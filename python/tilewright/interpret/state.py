@@ -85,11 +85,14 @@ class Part:
         a watched call does not go there."""
         found: list[tuple[Site, Any]] = []
         frame = self.frame
-        while frame.caller is not None:
+        while (caller := frame.caller) is not None:
+            if frame.function is None and frame.parent is not None:
+                frame = frame.parent  # a watched call looks at what a function calls where that function is written
+                continue
             if frame.entered is None:
                 return None
             found.append(frame.entered)
-            frame = frame.caller
+            frame = caller
         return found[::-1] if frame.function is self.tracer.cache["function"] else None  # or a generator's frame
 
     def way_to(self, site: Site | None) -> Way | None:

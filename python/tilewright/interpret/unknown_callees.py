@@ -10,6 +10,8 @@ from __future__ import annotations
 import ast
 import inspect
 import types
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +20,7 @@ import numpy as np
 from .. import effects
 from ..errors import TraceError
 from ..kinds_of_values import containers_in
+from ..ops.operands import is_symbolic
 from ..ops.seen_stages import EFFECTS, effect_stage, is_function, is_named
 from ..symbolic.arrays import SymArray
 from ..symbolic.compressed import Compressed
@@ -31,7 +34,7 @@ from .inner_calls import inner_calls_of
 from .kept_objects import KeptObject, handed, kept_object
 from .pure import may_be_stage
 from .source import site_of
-from .staged_draws import StagedGenerator, drawn_by
+from .staged_draws import StagedGenerator, all_checks, drawn_by
 from .state import Part, State
 from .watched import can_be_watched
 
@@ -67,6 +70,8 @@ class UnknownCallees(Part):
         given = [*args, *kwargs.values()]
         if any(type(one) is not list and self.inputs.is_outer(one) for one in containers_in(given)):
             return False  # of which only what is read is guarded
+        if is_one_twice(given):
+            return False
         return self.inputs.objects_in([function, *given]) is None and all(map(has_text, given))
 
     def call(self, way: Way | None, function: Any, args: list[Any], kwargs: dict[str, Any], refusal: TraceError) -> Any:
@@ -91,6 +96,21 @@ class UnknownCallees(Part):
             kept = partial(kept_object, tracer)
             run = inner_calls_of(function) if isinstance(function, types.FunctionType) else None
             return effect_stage(tracer, function, handed(args), handed(kwargs), way, kept, run)
+
+
+def is_one_twice(given: Sequence[Any]) -> bool:
+    """Whether a list, say, is there more than once: each time one would be made of what is in it, and a callee may ask
+    whether two are one."""
+    return max(Counter(map(id, _made_for_calls(given))).values(), default=0) > 1
+
+
+def _made_for_calls(given: Iterable[Any]) -> Iterator[Any]:
+    for one in given:
+        is_made = type(one) in (list, dict, set) or (type(one) is tuple and is_symbolic(one))
+        if is_made or isinstance(one, HandedAsList):
+            yield one
+        if type(one) in (list, tuple, dict):
+            yield from _made_for_calls(one.values() if type(one) is dict else one)
 
 
 def _call_of(value: Any) -> Any:
@@ -145,5 +165,6 @@ def end_effects(tracer: Tracer) -> None:
     """Behind all of them, and all checks."""
     if EFFECTS not in tracer.cache:
         return
-    stage = Stage("tilewright.effects.done()", "lambda held, a0: callee()", "tilewright.effects.done", effects.done)
-    tracer.call(stage, [tracer.cache[EFFECTS].read()], INT64, ())
+    source = "lambda held, a0, a1: callee(a1)"
+    stage = Stage("tilewright.effects.done()", source, "tilewright.effects.done", effects.done)
+    tracer.call(stage, [tracer.cache[EFFECTS].read(), all_checks(tracer)], INT64, ())

@@ -34,6 +34,7 @@ from . import (  # noqa: F401  (each fills the registry)
     linalg,
     moved,
     order,
+    padding,
     parts,
     reductions,
     scatters,

@@ -43,6 +43,7 @@ from .operands import (
     weak_type,
 )
 from .shapes import as_array, as_shape, at_least, expand_dims, in_c_order, normalize_axis, refuse_order
+from .strides_seen import wants_own_memory
 
 _MOST_ITEMS = 64  # of a list with traced ones: each is copied by itself
 _COPY_MODES = {"ALWAYS": True, "IF_NEEDED": None, "NEVER": False}
@@ -188,12 +189,21 @@ def ascontiguousarray(tracer: Tracer, a: Any, dtype: Any = None, *, like: Any = 
 @rule(np.require)
 def require(tracer: Tracer, a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = None) -> Any:
     wanted = {str(flag).upper() for flag in requirements or ()}
+    if wants_own_memory(requirements) and isinstance(a, SymArray) and _is_made_here(a):
+        wanted -= {"O", "OWNDATA"}  # what the function made
     if not wanted <= {"C", "C_CONTIGUOUS", "CONTIGUOUS", "E", "ENSUREARRAY", "W", "WRITEABLE"}:
         raise tracer.error(
             f"np.require(requirements={described(requirements)})", "only C-contiguous and writable arrays have a rule"
         )
     array = asarray(tracer, a, dtype, "C" if wanted & {"C", "C_CONTIGUOUS", "CONTIGUOUS"} else None)
     return _writable(tracer, array) if wanted & {"W", "WRITEABLE"} else array
+
+
+def _is_made_here(array: SymArray) -> bool:
+    """Whether a kernel makes its memory, as this very array."""
+    storage = array.storage
+    is_new = storage.argument is None and storage.value.operation not in ("call", "for", "if")
+    return is_new and not (array.chain or storage.part_of or storage.chosen_from)
 
 
 def _writable(tracer: Tracer, array: SymArray) -> SymArray:
@@ -236,8 +246,10 @@ def array_of_items(tracer: Tracer, items: Any) -> SymArray:
     numbers = _traced_items(items)
     if len(items) > _MOST_ITEMS or numbers > 2 * _MOST_ITEMS:
         tracer.keep_a_loop()
-        raise tracer.error(f"np.array of {numbers} traced items", "each would be a separate operation",
-                           "Compute it with array operations.")  # fmt: skip
+        refusal = tracer.error(f"np.array of {numbers} traced items", "each would be a separate operation",
+                               "Compute it with array operations.")  # fmt: skip
+        refusal.is_of_items = True
+        raise refusal
     if any(type(item) is int and not -(2**63) <= item < 2**64 for item in items):
         raise tracer.error("np.array of an int beyond 64 bits", "NumPy makes it an array of objects", LEAVE_IT_OUT)
     parts = [operand_of(tracer, _of_its_dtype(item)) for item in items]

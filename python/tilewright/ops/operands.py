@@ -12,6 +12,7 @@ from ..errors import TraceError
 from ..symbolic.arrays import SymArray
 from ..symbolic.compressed import Compressed
 from ..symbolic.graph import BOOL, COMPLEX128, FLOAT64, INT64, WHOLE, Value
+from ..symbolic.known import known_value
 from ..symbolic.number import Symbolic, number_of_the_call, refuse_kinds
 from ..symbolic.registry import OPERATIONS
 from ..symbolic.run_numbers import RunScalar
@@ -21,6 +22,14 @@ from ..symbolic.tracer import Tracer
 
 NO_VALUE: Any = np._NoValue  # type: ignore[attr-defined]  # as NumPy names an argument that is not given
 _ONE = Size.constant(1)
+
+
+def listed(value: Any) -> Any:
+    """An array whose elements this call's sizes and numbers decide as a list; any other value as it is."""
+    if isinstance(value, SymArray):
+        known = known_value(value.tracer, value.read())
+        return value if known is None else known.tolist()
+    return value.tolist() if isinstance(value, np.ndarray) else value
 
 
 def is_symbolic(value: Any) -> bool:

@@ -31,13 +31,14 @@ from .elementwise import copied
 from .handed_to_stages import is_in_memory
 from .stage_rows import FromData, Gives, Like
 from .stages import Order, add_stage, materialized, name_of_callee
-from .strides_seen import refuse_other_layouts, refuse_uncertain_views
+from .strides_seen import refuse_other_layouts, refuse_owners, refuse_uncertain_views
 
 
 def seen_stage(tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """The result of a call that Python makes, of a function that has no row: as it gave it before."""
     args, kwargs = [_given_to(value) for value in args], {key: _given_to(value) for key, value in kwargs.items()}
     refuse_other_layouts(tracer, function, args, kwargs)
+    refuse_owners(tracer, function, args, kwargs)
     args, kwargs = _one_for_each_array([args, kwargs], [])
     name = name_of_callee(function)
     with _refused_by_name(tracer, name):
@@ -99,6 +100,7 @@ def effect_stage(  # noqa: PLR0917
     args, kwargs = [_given_to(value) for value in args], {key: _given_to(value) for key, value in kwargs.items()}
     functions: list[Any] = []
     refuse_other_layouts(tracer, function, args, kwargs)
+    refuse_owners(tracer, function, args, kwargs)
     handed = list(arrays_in((args, kwargs)))
     args, kwargs = _with_functions(_one_for_each_array([args, kwargs], []), functions)
     name = name_of_callee(function)

@@ -1,4 +1,4 @@
-"""Calls between kernels that strides decide in: whether they get a view or a copy of an array."""
+"""Calls between kernels that strides decide in, or whose memory an array is: whether they get a view or a copy of an array."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ import functools
 import inspect
 import itertools
 import types
+from collections.abc import Callable, Sequence
 from typing import Any
+
+import numpy as np
 
 from ..described_results import Argument, Array, Seen, leaves_of
 from ..kinds_of_values import arrays_in
@@ -19,6 +22,7 @@ from ..symbolic.tracer import Tracer
 _BY_STRIDES = frozenset(
     ("as_strided", "ascontiguousarray", "asfortranarray", "flags", "ravel", "require", "reshape", "strides", "view")
 )
+_BY_OWNERS = frozenset(("base", "owndata", "require"))
 _OPTIONS = frozenset(("copy", "order"))  # of array(), asarray(), astype(), ravel() and others
 _ATTRIBUTES = frozenset(("shape", "strides", "dtype"))  # which may be set where memory allows it
 # Of generators: they fill an array that lies as C has it, and raise for others.
@@ -53,6 +57,26 @@ def refuse_other_layouts(tracer: Tracer, function: Any, args: Any, kwargs: Any) 
         )
 
 
+def refuse_owners(tracer: Tracer, function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
+    """What a program hands on is an object of its own, whoever made the memory: what asks whose it is is no stage."""
+    if function is np.require:
+        asks = wants_own_memory(args[2] if len(args) > 2 else kwargs.get("requirements"))  # noqa: PLR2004
+    else:
+        asks = _asks(function, _code_asks_for_owners)
+    if asks and any(isinstance(one, SymArray) for one in arrays_in((args, kwargs))):
+        raise tracer.error(
+            f"{getattr(function, '__name__', 'a callee')}() between kernels",
+            "it asks whether an array is a view of another one's memory",
+            "Leave it out of the compiled function.",
+        )
+
+
+def wants_own_memory(requirements: Any) -> bool:
+    """Of np.require()."""
+    flags = requirements if isinstance(requirements, (str, list, tuple, set, frozenset)) else ()
+    return not {"O", "OWNDATA"}.isdisjoint(str(flag).upper() for flag in flags)
+
+
 def refuse_uncertain_views(tracer: Tracer, name: str, arrays: list[Any], seen: Seen) -> None:
     """Where strides decide whether an array is a view or a copy, nobody knows what else a call writes that writes it, nor
     whose memory it gives."""
@@ -70,18 +94,29 @@ def refuse_uncertain_views(tracer: Tracer, name: str, arrays: list[Any], seen: S
             )
 
 
-def _asks_strides(function: Any, depth: int = _MOST_CALLS) -> bool:
-    """Whether strides may decide in a function, or in those of its module that it calls; in C's by their names alone."""
-    function = inspect.unwrap(function) if callable(function) else function
-    function = getattr(function, "__func__", function)
-    if getattr(function, "__name__", "") in _BY_STRIDES:
-        return True
+def _asks_strides(function: Any) -> bool:
+    """Whether strides may decide in a function; in C's by their names alone."""
+    return getattr(_followed(function), "__name__", "") in _BY_STRIDES or _asks(function, _code_asks_strides)
+
+
+def _code_asks_for_owners(code: types.CodeType) -> bool:
+    return any(not _BY_OWNERS.isdisjoint(one.co_names) for one in _codes_of(code))
+
+
+def _asks(function: Any, code_asks: Callable[[types.CodeType], bool], depth: int = _MOST_CALLS) -> bool:
+    """Whether a function's code asks something, or that of the functions of its module that it calls."""
+    function = _followed(function)
     if not isinstance(function, types.FunctionType) or depth == 0:
         return False
-    if _code_asks_strides(function.__code__):
+    if code_asks(function.__code__):
         return True
     called = [function.__globals__.get(name) for code in _codes_of(function.__code__) for name in code.co_names]
-    return any(isinstance(one, types.FunctionType) and _asks_strides(one, depth - 1) for one in called)
+    return any(isinstance(one, types.FunctionType) and _asks(one, code_asks, depth - 1) for one in called)
+
+
+def _followed(function: Any) -> Any:
+    function = inspect.unwrap(function) if callable(function) else function
+    return getattr(function, "__func__", function)
 
 
 @functools.lru_cache(maxsize=4096)

@@ -506,13 +506,11 @@ class SymArray(ArrayLike):
         OPERATIONS.set_item(self, key, value)
 
     def transpose(self, *axes: Any) -> SymArray:
-        if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))):
-            return self._call(np.transpose, axes[0])
-        return self._call(np.transpose, axes or None)
+        given = _given_as_one(axes)
+        return self._call(np.transpose, None if len(given) == 0 or given[0] is None else given)
 
     def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> SymArray:
-        new = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
-        return self._call(np.reshape, tuple(new), order=order, copy=copy)
+        return self._call(np.reshape, tuple(_given_as_one(shape)), order=order, copy=copy)
 
     def view(self, dtype: Any = None, type: Any = None) -> SymArray:  # noqa: A002
         if type is not None:
@@ -570,6 +568,13 @@ def before_regions(array: SymArray, *others: Value) -> Iterator[SymArray]:
     with tracer.writing(tracer.blocks[max(known)]):
         yield SymArray(tracer, SymArray.fresh(tracer, value, is_scalar=False).storage, array.chain)
     tracer.open_loops |= open_loops
+
+
+def _given_as_one(numbers: Any) -> Any:
+    """Arguments that are numbers, or one tuple, list or array of them."""
+    if len(numbers) != 1:
+        return numbers
+    return numbers[0] if isinstance(numbers[0], (tuple, list)) or getattr(numbers[0], "ndim", 0) == 1 else numbers
 
 
 def was_written(tracer: Tracer, storage: Storage, value: Value) -> bool:

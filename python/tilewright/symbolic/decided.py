@@ -33,6 +33,9 @@ class Decided:
     written_arrays: set[Any] = field(default_factory=set)  # places of calls whose arrays of plain values are written
     # What masks pick out is arrays, if there is something in it.
     written_selections: set[Any] = field(default_factory=set)
+    generators_inside: dict[Any, None] = field(
+        default_factory=dict
+    )  # where those are that a branch or a loop is the first to name
     draws_are_stages: bool = False
     # Whether single draws are kernels', from a state that moves on; None while nothing has asked.
     draws_move: bool | None = None
@@ -66,6 +69,7 @@ class Decided:
             not_apart=self.not_apart,
             one_way=self.one_way,
             as_stages=self.as_stages,
+            effects_are_stages=bool(self.as_stages),  # of which each is one
             given_up=self.given_up,
             unreached=self.unreached,
             made_in_vain=self.made_in_vain,

@@ -28,6 +28,15 @@ class LayoutNeeded(BaseException):
         self.names = names
 
 
+class GeneratorInside(BaseException):
+    """A branch or a loop is the first to name a random generator that was there before the call: the trace begins again, with
+    that at its beginning."""
+
+    def __init__(self, path: tuple[Any, ...]) -> None:
+        super().__init__(path)
+        self.path = path
+
+
 class SetsAttribute(BaseException):
     """The function sets an attribute of an object of the caller: the trace begins again, with an object of the function's own in
     its place that holds the attributes with these names."""

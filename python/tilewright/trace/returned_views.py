@@ -80,7 +80,7 @@ class SharedMemory:
             return False
         if any(view.warns for view in item.chain):
             return False
-        if not item.storage.value.shape or tracer.untaken is ON_DEVICE:
+        if tracer.untaken is ON_DEVICE:
             return False
         return all(view.operation in _STEPS and all(map(tracer.is_known_here, _sizes_of(view))) for view in item.chain)
 
@@ -123,7 +123,7 @@ class SharedMemory:
 
     def _make_views(self, group: Sequence[Leaf]) -> None:
         for leaf in group:
-            if leaf.item is not None and leaf.item.chain:
+            if leaf.item is not None and (leaf.item.chain or _is_number(leaf.item)):
                 leaf.kind, leaf.why = "view", None
 
     def _hold(self, leaf: Leaf, group: Sequence[Leaf]) -> None:
@@ -177,8 +177,10 @@ class SharedMemory:
         known: dict[tuple[int, ...], int] = {}
         for leaf, item in views:
             places = (id(_whole(item)), *_places(item))
-            numbered = [known.setdefault(places[:k], len(known)) for k in range(2, len(places) + 1)]
-            steps = tuple(zip(numbered, _steps_of(tracer, item, number), strict=True))
+            made = [f"numpy.array({OF})"] if _is_number(item) else []  # that all of its views are of
+            texts = [*made, *_steps_of(tracer, item, number)]
+            numbered = [known.setdefault(places[:k], len(known)) for k in range(2 - len(made), len(places) + 1)]
+            steps = tuple(zip(numbered, texts, strict=True))
             leaf.view = ViewSteps(owners[_memory_of(leaf)], steps)
         return given[before:]
 
@@ -186,6 +188,11 @@ class SharedMemory:
 def _whole(item: SymArray) -> Storage:
     """The memory: of what a mask picks out that of the array which stands for it."""
     return item.storage.elements_of[0] if item.storage.elements_of else item.storage
+
+
+def _is_number(item: SymArray) -> bool:
+    """Whether its memory is an array of no dimensions, of which a plan gives the number."""
+    return not _whole(item).value.shape
 
 
 def _memory_of(leaf: Leaf) -> Hashable:

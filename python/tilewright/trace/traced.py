@@ -76,11 +76,12 @@ class Traced:
     @property
     def may_be_repeated(self) -> bool:
         """Whether a call may be made again on copies of its arguments, by the program or by NumPy, without anybody seeing it.
-        Objects that it changes may be of any kind, which no copy is like."""
+        Objects that it changes may be of any kind, which no copy is like; and there is none of a generator from outside of the call."""
+        draws_outside = any(path[0][0] != "parameter" for _, path, _ in self.generators)
         hidden = {one.name for one in self.arguments if one.kind == "hidden"}
         sets = isinstance(self.results, Changed) and any(self.results.objects)
         changes_objects = sets or not hidden.isdisjoint(self.writes)
-        return self.may_begin_anew and not changes_objects
+        return self.may_begin_anew and not changes_objects and not draws_outside
 
     @property
     def may_begin_anew(self) -> bool:

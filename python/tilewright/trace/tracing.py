@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 from ..errors import TraceError
+from ..guards import follow
 from ..interpret.arguments import Inputs
 from ..interpret.array_lists import FormOfList
 from ..interpret.frame import BeginAgain, FirstApart, ReadBehind
@@ -33,6 +34,7 @@ from ..symbolic.graph import BOOL
 from ..symbolic.refusals import (
     CalleeNotSeen,
     FilledByLoop,
+    GeneratorInside,
     KeepsLoop,
     LayoutNeeded,
     SetsAttribute,
@@ -49,7 +51,8 @@ from .finished import finished
 from .traced import Traced, bind_call, root_function
 
 # Functions and statements of one call that Python runs, since something in them cannot be traced.
-_MOST_NOT_FOLLOWED = 12
+_MOST_NOT_FOLLOWED = 24
+_MOST_WITHIN = 12  # of them before whole statements of the outermost function are Python's
 # Operations of traces that were too long: then the outermost function or statements around a refusal are Python's.
 _MOST_IN_VAIN = 2 * MAX_VALUES
 _CONTRACTS = ("numpy", "reproducible", "fast")
@@ -122,6 +125,8 @@ def _trace_until_decided(
         begun.waiting, decided = None, lasting.lasting()
         error, decided.unrolled = waiting
         _leave_out(root.__code__, error, decided, begun.first or error)
+    as_arrays: tuple[TraceError, Decided] | None = None  # what was refused while long lists were arrays
+    keeps_lists = False
     while True:
         decided = lasting.lasting()
         try:
@@ -135,9 +140,13 @@ def _trace_until_decided(
                 except TraceError:  # Python cannot run it alone
                     lasting.follows_all = True
                 continue
-            if decided.lists_found and not error.not_seen:
-                lasting.lists_of_the_call = False  # item by item they may be followed
+            if decided.lists_found and not error.not_seen and not keeps_lists:
+                lasting.lists_of_the_call, as_arrays = False, (error, decided)  # item by item they may be followed
                 continue
+            if error.is_of_items and as_arrays is not None:
+                # They are too long for that: what is refused of them as arrays is what Python runs.
+                error, decided = as_arrays
+                lasting.lists_of_the_call, as_arrays, keeps_lists = True, None, True
             if decided.objects_found and not error.not_seen:
                 lasting.plain_objects = False  # statements that make and use them may be Python's
                 continue
@@ -192,7 +201,7 @@ def _leave_out(code: types.CodeType, error: TraceError, decided: Decided, first:
     if error.not_seen:
         raise error
     ways: Iterable[Any] = (way for one in refusals for way in (*one.ways, *_in_order(one.parts)))
-    if sum(decided.made_in_vain) > _MOST_IN_VAIN:
+    if sum(decided.made_in_vain) > _MOST_IN_VAIN or len(decided.as_stages) >= _MOST_WITHIN:
         ways = (*sorted((*error.ways, *reversed(error.parts)), key=len), *ways)
     way = next((way for way in ways if way not in decided.as_stages and way not in decided.given_up), None)
     if way is None:
@@ -269,6 +278,8 @@ def _trace_decided(root: types.FunctionType, once: Callable[[Decided], Traced], 
             decided.moving |= found.found
         except SetsAttribute as found:
             decided.set_objects.setdefault(found.path, set()).update(found.names)
+        except GeneratorInside as found:
+            decided.generators_inside[found.path] = None
         except LayoutNeeded as needed:
             decided.layouts |= needed.names  # more of them each time: need_layout() sees to it
         except BeginAgain as loop:
@@ -350,6 +361,8 @@ def _trace_of(
                            "Return arrays, or leave it out of the compiled function.")  # fmt: skip
     tracer.frames.append([tracer.file, root.__name__, root.__code__.co_firstlineno])
     symbolic = _symbolic_parameters(root, inputs, parameters)
+    for path in tracer.generators_inside:
+        inputs.outside(path, follow(path, parameters, root))
     tracer.frames.pop()
     if node is not None:
         try:

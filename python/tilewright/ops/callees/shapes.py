@@ -8,7 +8,7 @@ import numpy as np
 
 from ...structure import OF
 from ...symbolic.scalars import SymInt
-from ..operands import BOOL
+from ..operands import BOOL, listed
 from ..stage_rows import FromData, Gives, Like, row
 from .dtypes import broadcast, common, diagonal_of, extent_of, trial, with_axis, with_extents
 
@@ -27,7 +27,8 @@ def _pad(array: Like, pad_width: Any, mode: str = "constant", **kwargs: Any) -> 
         for axis, pair in pad_width.items():
             given[axis] = pair if type(pair) is tuple else (pair, pair)
     else:
-        given = _listed(pad_width) if type(_listed(pad_width)) in (tuple, list) else (pad_width, pad_width)
+        widths = listed(pad_width)
+        given = widths if type(widths) in (tuple, list) else (widths, widths)
         if type(given[0]) not in (tuple, list):
             given = [(given[0], given[-1])]
     pairs = list(given) * array.ndim if len(given) == 1 else given
@@ -35,14 +36,9 @@ def _pad(array: Like, pad_width: Any, mode: str = "constant", **kwargs: Any) -> 
     return Gives(array.dtype, extents, is_in_c_order=array.is_in_c_order)
 
 
-def _listed(value: Any) -> Any:
-    """A constant array as a list."""
-    return value.tolist() if isinstance(value, np.ndarray) else value
-
-
 @row(np.tile)
 def _tile(A: Like, reps: Any) -> Any:  # noqa: N803
-    reps = _listed(reps)
+    reps = listed(reps)
     times = tuple(reps) if type(reps) in (tuple, list) else (reps,)
     rank = max(A.ndim, len(times))
     shape = (*(1,) * (rank - A.ndim), *A.shape)
@@ -53,7 +49,7 @@ def _tile(A: Like, reps: Any) -> Any:  # noqa: N803
 @row(np.repeat)
 def _repeat(a: Like, repeats: Like, axis: Any = None) -> Any:
     total = a.size if axis is None else extent_of(a, axis)
-    times = _listed(repeats.value) if not isinstance(repeats.value, np.generic) else repeats.value.item()
+    times = listed(repeats.value) if not isinstance(repeats.value, np.generic) else repeats.value.item()
     extent = total * times if isinstance(times, (int, SymInt)) else FromData()
     return Gives(a.dtype, (extent,) if axis is None else with_axis(a, axis, extent))
 
