@@ -71,21 +71,10 @@ def on_data(x, n):
     return x
 
 
-def by_case(x, k):
-    for _ in range(3):
-        match k:
-            case 1:
-                return x + 1
-            case _:
-                x = x * 2
-    return x
-
-
 @pytest.mark.parametrize(
     ("function", "args", "text"),
     [
         (on_data, (X, 5), "loops: leaving a try by a branch on data; there is no rule for it. Leave after the statement."),
-        (by_case, (X, 1), "a match statement; it has no meaning in a compiled function. Leave it out of the compiled function."),
     ],
 )  # fmt: skip
 def test_those_without_a_rule_are_refused(function, args, text):

@@ -220,7 +220,7 @@ EXPECTED: dict[str, tuple[str, str, str]] = {
     "matches": (
         "trace_refused.py",
         "matches",
-        "a match statement; it has no meaning in a compiled function. Leave it out of the compiled function.",
+        "a match statement; of patterns, values alone, alternatives of them and _ are followed. Leave it out of the compiled function.",
     ),
     "deletes_attribute": (
         "trace_refused.py",

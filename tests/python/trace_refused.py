@@ -169,8 +169,8 @@ def defines_class(x):
 
 def matches(x, mode):
     match mode:  # here
-        case "a":
-            return x * 2
+        case (first, _):
+            return x * first
     return x
 
 

@@ -235,7 +235,9 @@ class Interpreter(Part):
             raise self.error(
                 node,
                 f"a {_statement_name(node)} statement",
-                "it has no meaning in a compiled function",
+                "of patterns, values alone, alternatives of them and _ are followed"
+                if isinstance(node, ast.Match)
+                else "it has no meaning in a compiled function",
             )
         handler(node)
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ..taken_ways import Site
+from .plain_matches import with_matches_as_ifs
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -102,7 +103,7 @@ def _find(code: types.CodeType, text: str) -> FunctionNode | None:
     key = (code.co_filename, hash(text), flags)
     if key not in _MODULES:
         try:
-            tree = with_spelt_names(ast.parse(text))
+            tree = with_matches_as_ifs(with_spelt_names(ast.parse(text)))
             module_code = compile(text, code.co_filename, "exec", flags, dont_inherit=True)
         except (SyntaxError, ValueError):
             return None
