@@ -56,9 +56,11 @@ class Folds(Part):
                 raise
             raise BeginAgain(self.place(node), error) from None
 
-    @staticmethod
-    def _can_be_tried(value: Any) -> bool:
-        return type(value) is range or (type(value) in (list, tuple) and len(value) <= _MOST_ITEMS)
+    def _can_be_tried(self, value: Any) -> bool:
+        """Items of Python's in the outermost function alone: another one is left to Python, which decides at its first item,
+        and what calls it is compiled as it was."""
+        is_short = type(value) in (list, tuple) and len(value) <= _MOST_ITEMS
+        return type(value) is range or (is_short and self.frame.caller is None)
 
     def run(self, node: ast.Call, function: Any, items: Any) -> Any:
         """What the call gives. `items`: what its generator goes through first."""
