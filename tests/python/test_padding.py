@@ -163,6 +163,19 @@ def clipped(a):
     return a[rows][:, columns], a[:, turned], np.where(np.arange(a.shape[1]) < 2, -1, a)
 
 
+def far_away(a):
+    far = np.arange(a.shape[1]) + 2147483647
+    near = np.minimum(np.maximum(np.arange(a.shape[1]) + 2147483000, 0), a.shape[1] - 1)
+    return np.where(far < 5, a, 2), np.where(np.arange(a.shape[1]) - 2147483647 - 9 > 3, a, 2), a[:, near]
+
+
+def test_places_beyond_32_bits():
+    compiled = tilewright.jit(far_away, strict=True)
+    for shape in [(3, 131), (2, 2)]:
+        for got, wanted in zip(compiled(array(shape, "f8")), far_away(array(shape, "f8")), strict=True):
+            same(got, wanted)
+
+
 def test_places_that_users_compute():
     compiled = tilewright.jit(clipped, strict=True)
     for shape in [(9, 131), (2, 2), (3, 5), (40, 70)]:

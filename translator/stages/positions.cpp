@@ -187,6 +187,9 @@ std::optional<Evaluator::BeyondAnEnd> Evaluator::beyond_an_end(const Operation& 
     const auto x = of_loops(position, index_of_x, depth + 1);
     const auto end = x ? of_loops(condition->operands[1], along(condition->operands[1]), depth + 1) : std::nullopt;
     if (!end || !same_size(end->least, end->most) || same_size(x->least, x->most)) return {};
+    for (const Size& limit : {x->least, x->most, end->most})
+        if (std::ranges::none_of(operation.type.shape, [&](const Size& extent) { return is_near(limit, extent); }))
+            return {}; // int32 may not have it
     const Size one = Size::integer(1);
     if (condition->op == Op::less)
         return BeyondAnEnd{x->at < end->at, {position, index_of_x, {x->at, x->least, end->most - one}}};
