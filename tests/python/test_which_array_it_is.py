@@ -76,3 +76,63 @@ def test_a_copy_is_an_array_of_its_own(function):
         assert seen([before[0], ours, given]) == seen([before[1], theirs, expected])
         for one in (ours, theirs):
             one.v[2] += 5  # nobody else sees it
+
+
+def swapped_and_written(one, x, n):
+    for _ in range(n):
+        one.w, one.u = one.u, one.w
+        one.w[1:-1] += x * one.u[2:]
+        one.u = np.minimum(one.v, one.w)
+
+
+def swapped_and_written_with_an_else(one, x, n):
+    for _ in range(n):
+        one.w, one.u = one.u, one.w
+        one.w[1:-1] += x * one.u[2:]
+        one.u = np.minimum(one.v, one.w)
+    else:  # noqa: PLW0120
+        one.v[2] = n
+
+
+def in_a_loop_in_a_loop(one, x, n):
+    for i in range(n):
+        for _ in range(i):
+            one.w = one.v * x
+        one.u = one.v * 3
+
+
+def in_a_loop_that_ends_early(one, x, n):
+    for i in range(n):
+        for _ in range(i, n - 1):
+            one.w = one.w * x
+    return one.u * x
+
+
+def named_before_the_loops(one, x, n):
+    a = one.w * 1
+    one.v = a
+    for i in range(n):
+        for _ in range(i):
+            a = one.u * x
+    one.w = a
+
+
+@pytest.mark.filterwarnings("ignore::tilewright.FallbackWarning")
+@pytest.mark.parametrize(
+    "function",
+    [
+        swapped_and_written,
+        swapped_and_written_with_an_else,
+        in_a_loop_in_a_loop,
+        in_a_loop_that_ends_early,
+        named_before_the_loops,
+    ],
+)
+@pytest.mark.parametrize("counts", [(1, 3, 1), (70, 1, 0), (2, 1, 70, 1)])
+def test_where_no_iteration_runs_it_is_the_array_that_was_there(function, counts):
+    compiled = tilewright.jit(function)
+    ours, theirs = Fields(), Fields()
+    for n in counts:
+        before = [dict(vars(one)) for one in (ours, theirs)]
+        given, expected = compiled(ours, 0.5, n), function(theirs, 0.5, n)
+        assert seen([before[0], ours, given]) == seen([before[1], theirs, expected])
