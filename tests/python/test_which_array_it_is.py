@@ -136,3 +136,41 @@ def test_where_no_iteration_runs_it_is_the_array_that_was_there(function, counts
         before = [dict(vars(one)) for one in (ours, theirs)]
         given, expected = compiled(ours, 0.5, n), function(theirs, 0.5, n)
         assert seen([before[0], ours, given]) == seen([before[1], theirs, expected])
+
+
+def views_that_change_places(one, x, n):
+    a = one.w * 2
+    b = a[::-1]
+    for _ in range(n):
+        a, b = b, a
+    return a, b
+
+
+def a_view_that_an_iteration_may_replace(one, x, n):
+    a = one.w * 2
+    b = a[::-1]
+    for i in range(n):
+        for _ in range(i):
+            b = a * x
+    return a, b
+
+
+def a_view_until_a_break(one, x, n):
+    a = one.w * 2
+    b = a[::-1]
+    for i in range(n):
+        if one.u[i] > x:
+            break
+        b = a.copy()
+    return a, b
+
+
+@pytest.mark.filterwarnings("ignore::tilewright.FallbackWarning")
+@pytest.mark.parametrize(
+    "function", [views_that_change_places, a_view_that_an_iteration_may_replace, a_view_until_a_break]
+)
+def test_views_stay_views_behind_loops(function):
+    compiled = tilewright.jit(function)
+    one = Fields()
+    for x, n in ((0.5, 3), (-1.0, 2), (0.5, 1), (0.5, 2)):
+        assert seen(compiled(one, x, n)) == seen(function(one, x, n))
