@@ -158,7 +158,11 @@ class LoopStatements(Part):
             begin = SymInt(self.tracer, self.tracer.resolve(first))
 
             def rest() -> None:
-                self._rest_of_region(node, (first + step, stop, step), item, False)
+                left = stop - first - step if step > 0 else first - stop + step
+                if self.tracer.decide_if_same_in_all_iterations(">=", left, 1) is False:
+                    self.regions.else_of(node, "")  # behind no loop each variable is the very array that it was
+                else:
+                    self._rest_of_region(node, (first + step, stop, step), item, False)
 
             self._first_apart(node, lambda: self.assign(node.target, begin if item is None else item(begin)), rest)
         else:

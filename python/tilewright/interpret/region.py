@@ -149,14 +149,19 @@ class Region(Part):
 
     def _note_what_stays(self, made: list[tuple[SymArray, Carried]], carried: list[Carried]) -> None:
         """Whose memory from before a loop an array may be behind it: memory that holds the same then. Where an iteration leaves
-        views, nobody knows what those show of it."""
+        views, or the first one gets them, nobody knows what those show of it."""
         leaves_views = any(one.final is not None and one.final.operation in VIEWS for one in carried)
+        begins = [(whole, one.initial) for _, one in made if (whole := _shown_by(one.initial)) is not None]
+        leaves_views |= any(whole is not initial for whole, initial in begins)
+        staying = [array.storage for array, _ in made if array.storage.may_stay]
+        if len({whole.number for whole, _ in begins}) < len(begins):  # of one array, which several of them may still be
+            for storage in staying:
+                storage.kept_from += tuple(other for other in staying if other is not storage)
         last: dict[int, Storage] = {}  # by what is shown of it at the end of an iteration
         for array, one in made:
-            storage, whole = array.storage, one.final
-            while whole is not None and whole.operation in VIEWS:
-                whole = whole.operands[0]
-            if whole is not None and whole.shape and last.setdefault(whole.number, storage) is not storage:
+            storage = array.storage
+            whole = None if one.final is None else _shown_by(one.final)
+            if whole is not None and last.setdefault(whole.number, storage) is not storage:
                 storage.kept_from += (last[whole.number],)
             if not storage.may_stay or not storage.chosen_from:
                 continue
@@ -273,3 +278,10 @@ class Region(Part):
         if type(held) is complex:
             return tracer.constant(held, COMPLEX128), Form("complex", COMPLEX128)
         return None
+
+
+def _shown_by(value: Value) -> Value | None:
+    """The array that a value shows, which may be itself; None where that is a number."""
+    while value.operation in VIEWS:
+        value = value.operands[0]
+    return value if value.shape else None

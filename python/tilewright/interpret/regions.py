@@ -94,6 +94,7 @@ class Regions(Settling):
                 one.iteration = None
         self.at(node)
         attributes = {"variable": symbol, "start": first, "stop": stop, "step": Size.constant(step)}
+        attributes["may_have_none"] = runs is None
         loop = tracer.add("for", [c.initial for c in carried], attributes, BOOL, (), blocks=(block,))
         self._hand_out(loop, carried, runs=runs is True)
         drawing.finish()

@@ -141,7 +141,8 @@ def may_be_handed_in(value: Value) -> bool:
     if region.operation == "if":
         ways = region.blocks[:1] if _is_around_an_iteration(region, value, position) else region.blocks
         return any(may_be_handed_in(block.yields[position]) for block in ways)
-    is_left = region.operation == "while" and may_be_handed_in(region.operands[position])
+    may_have_none = region.operation == "while" or region.attributes["may_have_none"]  # no iteration
+    is_left = may_have_none and may_be_handed_in(region.operands[position])
     return is_left or may_be_handed_in(region.blocks[-1].yields[position])
 
 

@@ -175,6 +175,7 @@ class Emitter:
                 continue
             if value.operation in REGIONS or value.operation in ("parameter", "result"):
                 self.merged[value.number] = value
+                may_be(value, value)  # it is its own memory: no copy of it is that
                 for inner in value.blocks:
                     self._merge(inner, ChainMap({}, by_key), results, taken)
                 continue
