@@ -283,9 +283,11 @@ class Effect:
             made.outside = changes_since(outside)
             for change in made.outside:
                 change.undo()  # NumPy, which goes on, reads it before this call too
-            if states is not None and writes_more:
-                # Each of the copies has memory of its own: what it wrote into one it did not find in another. So this call is
-                # none: NumPy, which goes on, makes it with the arrays themselves.
+            is_refused = bool(self.read_only) and isinstance(made.error, ValueError)
+            if states is not None and (writes_more or is_refused):
+                # Each of the copies has memory of its own: what it wrote into one it did not find in another, and NumPy lets
+                # an array be copied to itself that nobody may write. So this call is none: NumPy, which goes on, makes it with
+                # the arrays themselves.
                 states[0].put_back()
                 np.random.set_state(states[1])
             elif calls:
