@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .kinds_of_values import CONTAINERS, is_object
+from .kinds_of_values import CONTAINERS, LARGEST_INT, is_object
 from .outside_values import Variable
 
 
@@ -163,7 +163,7 @@ def _are_of_kind(items: Any, kind: Any) -> bool:
         return all(_are_of_kind(column, one) for column, one in zip(columns, kind, strict=True))
     if isinstance(kind, str):
         return types == {np.dtype(kind).type}
-    return types == {kind} and (kind is not int or (min(items) >= -(2**63) and max(items) < 2**63))
+    return types == {kind} and (kind is not int or (min(items) >= -LARGEST_INT and max(items) <= LARGEST_INT))
 
 
 def _kind_of_item(item: Any) -> Any:
@@ -171,7 +171,7 @@ def _kind_of_item(item: Any) -> Any:
         kinds = tuple(map(_kind_of_item, item))
         return None if None in kinds or not kinds else kinds
     if type(item) in (bool, int, float):
-        return type(item) if type(item) is not int or -(2**63) <= item < 2**63 else None
+        return type(item) if type(item) is not int or abs(item) <= LARGEST_INT else None
     return item.dtype.str if isinstance(item, np.generic) and item.dtype.kind in "biuf" and item.itemsize <= 8 else None
 
 
@@ -218,7 +218,7 @@ def pieces_of(result: Any, described: Any, arguments: Sequence[Any]) -> list[Any
             raise TypeError
         return [result]
     if isinstance(described, type):
-        if type(result) is not described:
+        if type(result) is not described or (type(result) is int and abs(result) > LARGEST_INT):
             raise TypeError
         return [result]
     if type(result) is not type(described) or len(result) != len(described):

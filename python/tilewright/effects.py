@@ -23,7 +23,7 @@ from .callees import are_changed, contents_of, forms_of, refuse_shared, written_
 from .described_results import Array, given_back, held_of, is_part, leaves_of, pieces_of
 from .held_elsewhere import handed_containers, held_elsewhere, kept_of, references, refuse_containers
 from .kinds_of_values import arrays_in, containers_in, is_object
-from .lent import States, drawn_so_far, handed, handed_arrays
+from .lent import States, current, drawn_so_far, handed, handed_arrays
 from .outside_values import Change, Places, changes_since
 from .put_instead import put_instead
 from .strided_copies import copy_as_it_lies, same_view
@@ -49,6 +49,7 @@ class Made:
     outside: list[Change] = field(default_factory=list)  # of what the compiled function reads beside it
     states: list[Any] = field(default_factory=list)  # of the generators that it was handed, behind the call
     global_state: Any = None  # of NumPy's own generator, where the compiled function draws from that too
+    drawn_from: States | None = None  # of the caller's generators from which that draws, behind the call
     kept: list[int] = field(default_factory=list)  # which of `given` somebody holds behind it
     handed: list[Any] = field(default_factory=list)  # its arguments' containers, where somebody holds one behind it
     shared: list[Any] = field(default_factory=list)  # arrays of its own that somebody else holds behind it
@@ -61,6 +62,8 @@ class Made:
             generator.bit_generator.state = state
         if self.global_state is not None:
             np.random.set_state(self.global_state)
+        if self.drawn_from is not None:
+            self.drawn_from.put_back()
         result = None if self.error is not None else self._with(self.result, arguments)
         handed = handed_containers((args, kwargs))[1:]
         instead = [arguments[k] for k in self.kept] + handed[: len(self.handed)]
@@ -217,15 +220,18 @@ class Effect:
     def __init__(  # noqa: PLR0917
         self, function: Callable[..., Any], way: Way, gives: Any, written: Sequence[int], places: Places,
         run: Callable[..., Any], functions: Sequence[Any] = (), kept: Sequence[int] = (), read_only: Sequence[int] = (),
+        lent: Sequence[tuple[str, Any]] = (),
     ) -> None:  # fmt: skip
         """`gives`, `written` and `kept`: as callees.Seen has them. `places`: what the compiled function reads beside it, which the
         function may not change, or NumPy goes on; one of C's has its arguments alone to change. `run`: what is called, the
-        function or what does the same. `functions`: that it is handed. `read_only`: which of its arrays nobody may write."""
+        function or what does the same. `functions`: that it is handed. `read_only`: which of its arrays nobody may write.
+        `lent`: by their names, the caller's generators from which the compiled function draws: the function may, too."""
         self.function, self.way, self.gives, self.written = function, way, gives, written
         self.run = run
         self.functions = functions
         self.kept = kept
         self.read_only = read_only
+        self.lent = lent
         self.are_shared = [isinstance(leaf, Array) and leaf.is_shared for leaf in leaves_of(gives)]
         self.places = Places() if isinstance(function, types.BuiltinFunctionType) else places
 
@@ -268,6 +274,7 @@ class Effect:
         finally:
             made.states = [one.bit_generator.state for one in generators_in((args, kwargs))]
             made.global_state = drawn_so_far()
+            made.drawn_from = States(current(name) for name, _ in self.lent) if self.lent else None
             del _here.made[calls:]  # of calls inside that were interrupted
             made.written = written_of(before, given)
             writes_more = not set(made.written) <= set(self.written)
@@ -276,9 +283,11 @@ class Effect:
             made.outside = changes_since(outside)
             for change in made.outside:
                 change.undo()  # NumPy, which goes on, reads it before this call too
-            if states is not None and writes_more:
-                # Each of the copies has memory of its own: what it wrote into one it did not find in another. So this call is
-                # none: NumPy, which goes on, makes it with the arrays themselves.
+            is_refused = bool(self.read_only) and isinstance(made.error, ValueError)
+            if states is not None and (writes_more or is_refused):
+                # Each of the copies has memory of its own: what it wrote into one it did not find in another, and NumPy lets
+                # an array be copied to itself that nobody may write. So this call is none: NumPy, which goes on, makes it with
+                # the arrays themselves.
                 states[0].put_back()
                 np.random.set_state(states[1])
             elif calls:

@@ -106,6 +106,8 @@ def kind_of_object(kind: type) -> Any:
     return "object", kind
 
 
+# A Python int of the run is at most that, or reached from there in small steps (symbolic/run_numbers.py).
+LARGEST_INT = 2**61
 CONTAINERS = (
     list, tuple, dict, set, frozenset, str, bytes, bytearray, collections.deque, collections.defaultdict, collections.Counter,
     collections.OrderedDict,

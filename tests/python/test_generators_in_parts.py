@@ -104,3 +104,107 @@ def test_where_a_check_fails_behind_the_draws() -> None:
         else:
             assert agree(compiled(x, ours), expected)
         assert ours.bit_generator.state == theirs.bit_generator.state
+
+
+OUTSIDE = np.random.default_rng(3)
+SAID: list[Any] = []
+
+
+def said_of(x: Any) -> float:
+    SAID.append(f"{type(x).__name__} {len(x)}")
+    return float(OUTSIDE.random())
+
+
+def counted_behind(x: Any, t: float) -> Any:
+    y = x * said_of(x)
+    y = y + OUTSIDE.random(len(x))
+    return y + said_of(x)
+
+
+def counted_around_an_error(x: Any, t: float) -> Any:
+    y = OUTSIDE.random(len(x)) * said_of(x)
+    y = y + OUTSIDE.random(len(x)) + said_of(x)
+    if x[0] > t:
+        raise KeyError(t)
+    return y + said_of(x), OUTSIDE.random(len(x))
+
+
+def drawn_around_an_error(x: Any, t: float) -> Any:
+    y = x * OUTSIDE.standard_normal(len(x)) + said_of(x)
+    if x[0] > t:
+        raise KeyError(t)
+    return y + said_of(x) + OUTSIDE.standard_normal(len(x))
+
+
+def single_ones_behind(x: Any, t: float) -> Any:
+    y = x * said_of(x)
+    for i in range(len(x)):
+        if x[i] > t:
+            y = y + OUTSIDE.random()
+    return y + said_of(x)
+
+
+def in_a_loop_and_a_branch(x: Any, t: float) -> Any:
+    if x[0] > t:
+        y = x * OUTSIDE.standard_normal(len(x))
+        y = y + said_of(x)
+    else:
+        y = x * said_of(x)
+    for i in range(len(x)):
+        if x[i] > t:
+            y = y + OUTSIDE.random() + said_of(x)
+    return y
+
+
+def behind_statements(x: Any, t: float) -> Any:
+    y = x * 2
+    try:
+        y = y * OUTSIDE.standard_normal(len(x))
+        x[len(x) + 5] = 1
+    except (ValueError, IndexError):
+        pass
+    y = y * OUTSIDE.standard_normal(len(x))
+    if x[0] > t:
+        raise KeyError(t)
+    return y
+
+
+def counted_behind_statements(x: Any, t: float) -> Any:
+    y = x * 2
+    try:
+        y = y * OUTSIDE.standard_normal(len(x))
+        x[len(x) + 5] = 1
+    except (ValueError, IndexError):
+        pass
+    return y + OUTSIDE.random(len(x))
+
+
+@pytest.mark.parametrize("strict", [True, False])
+@pytest.mark.parametrize(
+    "function",
+    [
+        counted_behind,
+        counted_around_an_error,
+        drawn_around_an_error,
+        single_ones_behind,
+        in_a_loop_and_a_branch,
+        behind_statements,
+        counted_behind_statements,
+    ],
+)
+@pytest.mark.filterwarnings("ignore:runs in NumPy")
+def test_what_python_runs_draws_from_a_generator_of_the_module(function: Any, strict: bool) -> None:
+    compiled = tilewright.jit(function, strict=strict)
+    for k in range(10):
+        before, seen = OUTSIDE.bit_generator.state, []
+        for called in compiled, function:
+            OUTSIDE.bit_generator.state = before
+            x, given = np.random.default_rng(k).uniform(-2, 1 + k // 4 * 3, 3), None
+            SAID.clear()
+            try:
+                given = called(x, 2.5)
+            except KeyError:
+                given = "raised"
+            seen.append((given, x, SAID.copy(), str(OUTSIDE.bit_generator.state)))
+        assert agree(*seen, bits=False)
+    assert compiled.specializations

@@ -286,3 +286,40 @@ def test_more_statements_stand_alone(function: Any) -> None:
         LOG.clear()
         assert repr(result) == repr(function(*given))
         assert log == LOG
+
+
+def copied_from_another(x, y):
+    np.copyto(y, x)
+    return y * 1
+
+
+def copied_under_a_mask(x, y):
+    np.copyto(y, x, where=x > 1)
+    return y + x
+
+
+def added_behind_a_copy(x, y):
+    z = x * 2
+    np.copyto(y, x)
+    y += 1
+    return z
+
+
+@pytest.mark.parametrize("strict", [True, False])
+@pytest.mark.parametrize("n", [1, 8])
+@pytest.mark.parametrize("function", [copied_from_another, copied_under_a_mask, added_behind_a_copy])
+@pytest.mark.filterwarnings("ignore:runs in NumPy")
+def test_numpy_copies_an_array_to_itself_that_nobody_may_write(function, n, strict):
+    compiled = tilewright.jit(function, strict=strict)
+    for k in range(12):
+        found = []
+        for called in compiled, function:
+            x = np.arange(n) + 0.5 * k
+            x.flags.writeable = False
+            y = [x, x[:], x[::-1], x.copy()][k % 4]
+            y.flags.writeable = False
+            try:
+                found.append(repr(called(x, y)))
+            except ValueError as error:
+                found.append(str(error))
+        assert found[0] == found[1]

@@ -359,3 +359,11 @@ def test_integers_that_are_objects_in_numpy(text: str, k: int) -> None:
         return  # arrays of objects, whose bytes are addresses
     same_as_numpy(made(f"return x + 1, {text}", k=k), X)
     same_as_numpy(made(f"return x + 1, {text}", "x, k"), X, k)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16])
+def test_the_sign_of_zero_of_numbers_is_numpys(dtype: Any) -> None:
+    both = np.array([0.0, -0.0], dtype)
+    for name in ("fmin", "fmax", "minimum", "maximum"):
+        same_as_numpy(made(f"return x + 1, np.{name}(x[0], x[1]), np.{name}(x[1], x[0])"), both)
+        same_as_numpy(made(f"return x + 1, np.{name}(x.max(), y.min())", "x, y"), both[:1], both[1:])

@@ -574,3 +574,30 @@ class Table:
     compiled = tilewright.jit(looks, strict=True)
     for _ in range(4):
         assert compiled(Scale(), X) == looks(Scale(), X) == (1, 1, 2)
+
+
+def whole_parts(x, y):
+    a, b = int(x[0]), int(y[0])  # of complex numbers
+    return a - b, a - b > 0, a + b > 0, -b > 0, abs(b) > 0, x * 2
+
+
+def in_steps(x, y):
+    a, b = int(x[0]), int(y[0])
+    found = 0
+    for _ in range(3):
+        found += a - b
+    if found > 0:
+        return x + 1
+    return x * 2
+
+
+@pytest.mark.parametrize("strict", [True, False])
+@pytest.mark.parametrize("function", [whole_parts, in_steps])
+@pytest.mark.filterwarnings("ignore")
+def test_ints_that_python_gives_have_no_limit(function, strict):
+    compiled = tilewright.jit(function, strict=strict)
+    large = 2.0**63 - 1024
+    for x, y in [(1, 2), (2, 1), (1, 2), (0, -(2.0**63)), (0, -(2.0**63)), (large, large), (-large, large), (3, 2)] * 2:
+        args = np.array([x, 5], complex), np.array([y, 5], complex)
+        assert repr(compiled(*args)) == repr(function(*args))
+    assert compiled.specializations

@@ -30,6 +30,7 @@ from ..guards import (
 )
 from ..kinds_of_values import is_of_numbers
 from ..lent import can_be_handed
+from ..ops.seen_stages import EFFECTS
 from ..outside_values import is_users
 from ..own_attributes import attributes_of
 from ..symbolic.argument import Argument
@@ -50,7 +51,7 @@ from .program_arguments import add_argument, program_name, refuse_array
 from .pure import has_own_operators, is_generic_by_itself
 from .set_inputs import SetInputs
 from .set_objects import stand_in_of
-from .staged_draws import StagedGenerator, of_the_caller
+from .staged_draws import DrawsAreStages, StagedGenerator, of_the_caller
 from .vectorized import ATTRIBUTES, vectorized
 
 _INT64 = np.iinfo(np.int64)
@@ -428,6 +429,8 @@ class Inputs(SetInputs):
 
     def drawing(self, value: np.random.Generator, path: Path, lives_on: Path | None) -> SymGenerator | StagedGenerator:
         """A generator on PCG64, as its state at the start of the call; `lives_on`: where the caller has it."""
+        if lives_on is not None and EFFECTS in self.tracer.cache and not self.tracer.draws_are_stages:
+            raise DrawsAreStages  # calls that nobody has looked into may draw from it
         base = program_name(self.tracer, path) if lives_on is not None else "generator"
         taken = {argument.name for argument in self.tracer.arguments}
         taken.update(self.tracer.cache["function"].__code__.co_varnames)

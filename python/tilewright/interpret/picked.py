@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from ..kinds_of_values import LARGEST_INT
 from ..ops import call_numpy
 from ..ops.operands import to_value
 from ..ops.python_numbers import number_of_the_run
@@ -16,7 +17,7 @@ from ..symbolic.arrays import SymArray, root_of
 from ..symbolic.graph import Value
 from ..symbolic.known import is_known
 from ..symbolic.run_numbers import RunScalar
-from ..symbolic.scalars import LARGEST_INT, SymInt
+from ..symbolic.scalars import SymInt
 from ..symbolic.trace_limits import MAX_UNROLLED_ITERATIONS
 from .array_lists import form_of
 

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from ..errors import TraceError
+from ..kinds_of_values import LARGEST_INT
 from ..operations import VIEWS
 from ..ops import call_numpy
 from ..outside_values import bytes_of
 from ..symbolic.arrays import SymArray
 from ..symbolic.graph import BOOL, COMPLEX128, FLOAT64, INT64, Value, may_be_handed_in
 from ..symbolic.located import LEAVE_IT_OUT, pushed
-from ..symbolic.number import LARGEST_INT, described
+from ..symbolic.number import described
 from ..symbolic.run_numbers import RunBool, RunScalar
 from ..symbolic.scalars import SymInt, SymScalar
 from ..symbolic.storage import Storage

@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from ..kinds_of_values import LARGEST_INT
 from ..ops.operands import operand_of
 from ..ops.python_numbers import number_of_the_run
 from ..symbolic import trace_limits
 from ..symbolic.arrays import SymArray
 from ..symbolic.graph import INT64, Block
-from ..symbolic.number import LARGEST_INT, Symbolic
+from ..symbolic.number import Symbolic
 from ..symbolic.registry import OPERATIONS
 from ..symbolic.scalars import SymInt, SymScalar, size_of
 from ..symbolic.sizes import Size

@@ -18,6 +18,7 @@ import numpy as np
 from .. import lent
 from .._face import twins
 from ..ops.callees.draws import DRAWS, WRITES
+from ..ops.seen_stages import EFFECTS
 from ..ops.stages import Order, add_stage, materialized, write_by_stage
 from ..symbolic.arrays import SymArray
 from ..symbolic.graph import BOOL, INT64, Value
@@ -47,7 +48,8 @@ SINGLE = {
 }  # fmt: skip
 # What stands for a generator of a kind whose state is the program's (moved_draws.py).
 MOVED: dict[type, Callable[..., StagedGenerator]] = {}
-_MOVED = "moved generators"
+_MOVED, _OF_THE_CALLER = "moved generators", "generators of the caller"
+_BEHIND = Stage("behind($0, $1)", "lambda held, a0, a1: 0")
 
 
 @dataclass
@@ -130,16 +132,16 @@ def _drawn_of(value: Any) -> Any:
 
 @contextmanager
 def drawn_by(tracer: Tracer, order: SymArray, given: Any) -> Iterator[None]:
-    """A call that is handed generators comes behind the draws before it, and those after it behind the call. `order`: of such
-    calls."""
+    """A call that nobody has looked into comes behind the draws before it, and those after it behind the call: it may draw from
+    each generator that it is handed or finds outside, as the function itself did. `order`: of such calls."""
     drawing = tracer.cache.get("global generator")
-    generators = [*_generators_in(given), *([drawing] if drawing is not None else [])]
+    found = [*_generators_in(given), *tracer.cache.get(_OF_THE_CALLER, ()), *([drawing] if drawing is not None else [])]
+    generators = list({id(one): one for one in found}.values())
     moved = [one for one in tracer.cache.get(_MOVED, ()) if one.home in tracer.blocks]
     for one in moved:
         one.give_back()
-    behind = Stage("behind($0, $1)", "lambda held, a0, a1: 0")
     for one in generators:
-        order.write(tracer.call(behind, [order.read(), one.order.read()], INT64, ()))
+        order.write(tracer.call(_BEHIND, [order.read(), one.order.read()], INT64, ()))
     yield
     for one in generators:
         one.order.write(order.read())
@@ -159,9 +161,12 @@ def of_the_caller(tracer: Tracer, words: SymArray, name: str) -> StagedGenerator
     """A Generator that the call finds outside of itself; `name`: of the argument that leads to it."""
     held = f"g{len(tracer.stages) + 1}"
     stage = call_of("tilewright.lent.current", lent.current, [name], {}, 1, held)
-    made = _generator(tracer, np.random.Generator, tracer.call(stage, [words.read()], INT64, ()), held)
+    number = tracer.call(stage, [words.read()], INT64, ())
+    if EFFECTS in tracer.cache:  # what such calls draw before the function names it comes before
+        number = tracer.call(_BEHIND, [number, tracer.cache[EFFECTS].read()], INT64, ())
+    made = _generator(tracer, np.random.Generator, number, held)
     made.is_of_the_caller = True
-    tracer.cache.setdefault("generators of the caller", []).append(made)
+    tracer.cache.setdefault(_OF_THE_CALLER, []).append(made)
     return made
 
 
@@ -203,7 +208,7 @@ def begin(tracer: Tracer) -> None:
 def end(tracer: Tracer) -> None:
     """Behind all draws. Those from generators that live on are made whoever needs what was drawn; from the global one
     nothing is to be undone any more."""
-    for one in tracer.cache.get("generators of the caller", []):
+    for one in tracer.cache.get(_OF_THE_CALLER, []):
         one.end()
     found: StagedGenerator | None = tracer.cache.get("global generator")
     if found is not None:

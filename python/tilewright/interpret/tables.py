@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..kinds_of_values import LARGEST_INT
 from ..ops import call_numpy
 from ..ops.operands import operand_of, to_value
 from ..ops.python_numbers import number_of_the_run
 from ..symbolic.arrays import SymArray
 from ..symbolic.graph import BOOL, INT64, Value
-from ..symbolic.number import LARGEST_INT, Symbolic
+from ..symbolic.number import Symbolic
 from ..symbolic.run_numbers import RunBool, RunScalar
 from ..symbolic.scalars import SymInt, SymScalar
 from . import numbers_of_run

@@ -299,8 +299,9 @@ def _operation(tracer: Tracer, name: str, values: list[Value], dtype: np.dtype[A
         return tracer.add("positive" if dtype != BOOL else "cast", values, {}, dtype, shape, name)
     if name == "conjugate" and dtype.kind != "c":
         return tracer.add("positive", values, {}, dtype, shape, name)
-    if name in ("fmax", "fmin") and not shape and dtype.kind == "f":
-        # Of zeros of both signs NumPy gives the first number. In arrays its vectors give now one, now the other.
+    if name in ("fmax", "fmin") and not shape and dtype == FLOAT64:
+        # Of zeros of both signs NumPy gives the first number; of float32 the second, as the kernel does. In arrays its vectors
+        # give now one, now the other.
         a, b = values
         first = tracer.add("greater_equal" if name == "fmax" else "less_equal", (a, b), {}, BOOL, ())
         first = tracer.add("logical_or", (first, tracer.add("isnan", (b,), {}, BOOL, ())), {}, BOOL, ())

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ..kinds_of_values import LARGEST_INT
 from ..symbolic.arrays import SymArray
-from ..symbolic.number import LARGEST_INT
 from ..symbolic.registry import provides
 from ..symbolic.run_numbers import RunBool, RunScalar
 from ..symbolic.scalars import SymInt, SymScalar

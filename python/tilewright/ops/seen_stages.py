@@ -123,9 +123,8 @@ def effect_stage(  # noqa: PLR0917
     kept_arrays = [arrays[k] for k in found.kept]
     if kept_arrays and (len(tracer.blocks) > 1 or not all(map(_is_the_functions, kept_arrays))):
         raise tracer.error(f"{name}()", "it keeps an array that it is handed, which may be written later")
-    effect = kind(
-        function, way, found.gives, found.written, tracer.places, run or function, functions, found.kept, read_only
-    )
+    made_with = tracer.places, run or function, functions, found.kept, read_only, tracer.lent
+    effect = kind(function, way, found.gives, found.written, *made_with)
     order = Order(tracer.cache[EFFECTS], behind=tracer.checked)
     with _refused_by_name(tracer, name):
         pieces = add_stage(tracer, name, effect, args, kwargs, gives, order)

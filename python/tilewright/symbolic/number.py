@@ -13,9 +13,6 @@ from .operators import BINARY, COMPARE_UFUNC, comparison, divmod_of, operator_pa
 from .registry import OPERATIONS
 from .tracer import Tracer
 
-# A Python int of the run is at most that, or reached from there in steps of at most SMALL_STEP.
-LARGEST_INT = 2**61
-
 
 class Symbolic:
     """What all symbolic things share: the trace that they belong to, and NumPy's protocols."""

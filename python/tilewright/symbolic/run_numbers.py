@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from ..kinds_of_values import LARGEST_INT
 from .graph import BOOL, COMPLEX128, FLOAT64, INT64, Value
 from .known import known_value
 from .number import (
-    LARGEST_INT,
     ComplexOfTheRun,
     RealOfTheRun,
     Symbolic,

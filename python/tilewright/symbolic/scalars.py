@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from ..kinds_of_values import LARGEST_INT
 from .fitting import fitting
 from .graph import BOOL, COMPLEX128, FLOAT64, INT64, Value
 from .number import (
-    LARGEST_INT,
     ComplexOfTheRun,
     Number,
     RealOfTheRun,
