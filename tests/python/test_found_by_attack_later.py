@@ -272,3 +272,26 @@ def test_arrays_of_integers_beyond_64_bits_hold_objects(function):
         x = np.arange(2.0)
         given, expected = (one(x, [0.5, k], k) for one in (compiled, function))
         assert given.dtype == expected.dtype and given.tolist() == expected.tolist()
+
+
+def an_element_decides(x, t, n):
+    for _ in range(n):
+        x += 1.0
+        if x[0] > t:
+            raise ValueError(t)
+    print("through")
+    return x
+
+
+def test_the_element_of_an_array_of_one_decides_in_a_loop(capsys):
+    compiled = tilewright.jit(an_element_decides, strict=True)
+    for t, n in [(9.0, 2), (9.0, 3), (2.5, 2), (2.5, 3), (9.0, 0)]:
+        seen = []
+        for function in compiled, an_element_decides:
+            x = np.array([0.5])
+            try:
+                seen.append((function(x, t, n).tolist(), x.tolist()))
+            except ValueError as error:
+                seen.append((str(error), x.tolist()))
+            seen.append(capsys.readouterr().out)
+        assert seen[:2] == seen[2:]

@@ -33,9 +33,11 @@ class LoopStage {
   private:
     const std::string& parameter(std::size_t k) const { return loop_.regions[0].parameters[k].first; }
     const Type& type(std::size_t k) const { return loop_.regions[0].parameters[k].second; }
-    /// A value at the element: what has fewer axes stands at several of them.
+    /// A value at the element: what has fewer axes stands at several of them. What has more, of one element each,
+    /// decides a number that is carried.
     Expr at(const std::string& value) {
         const Type& type = shared_.analysis.value(value).type;
+        if (type.shape.size() > shape_.size()) return evaluator_.at(value, Exprs(type.shape.size(), 0));
         return evaluator_.at(value, Evaluator::broadcast(type.shape, shape_, index_));
     }
 
