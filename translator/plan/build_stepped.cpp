@@ -72,7 +72,8 @@ class Builder {
     std::set<std::string> requirements_;
     runtime::PlanVersionBody version_; ///< its temporaries, and the steps with which they begin outside of all blocks
     std::vector<PlanStep> steps_;      ///< behind these
-    Groups groups_{{stepped_, impl_.kernels, impl_.groups, info_.stages, options_, names_,
+    std::set<std::string> kept_;       ///< of these temporaries those of stages within a segment
+    Groups groups_{{stepped_, impl_.kernels, impl_.groups, info_.stages, options_, names_, kept_,
                     [this](const std::string& name) { return parameter(name).name(); }}};
 
     Parameters parameters_;
@@ -175,6 +176,7 @@ class Builder {
     void begin_temporary(runtime::PlanBuffer buffer, const std::vector<MovingSize>& moving, Planned& out) {
         const bool follows =
             std::ranges::any_of(buffer.shape, [&](const Size& extent) { return moves(extent, moving); });
+        kept_.insert(buffer.name);
         (follows ? out.steps : version_.steps).push_back(add_temporary(version_, std::move(buffer)));
         out.in_one_function = out.in_one_function && !follows;
     }

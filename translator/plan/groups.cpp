@@ -273,7 +273,7 @@ InGroup Groups::order_of(const Step& step, PlanStep& loop) {
     order.may_go_inside = step.body.size() == 1 && step.body[0].segment.lanes_apart && !loop.body.empty() &&
                           loop.body[0].kind == StepKind::call;
     order.own = own_numbers(step);
-    order.parallel = why_not_independent(context_.stepped, step).empty();
+    order.parallel = why_not_independent(context_.stepped, step).empty() && !keeps_stages(loop);
     if (order.parallel) {
         const std::set<std::string> flags = context_.stepped.flags_of(step);
         order.flags.assign(flags.begin(), flags.end());
@@ -289,6 +289,14 @@ InGroup Groups::order_of(const Step& step, PlanStep& loop) {
     if (step.wavefront) order_as_wavefront(*step.wavefront, order, loop);
     describe_stages(step, loop, order);
     return order;
+}
+
+/// Whether iterations that run at once would write the same memory.
+bool Groups::keeps_stages(const PlanStep& loop) const {
+    return std::ranges::any_of(dsl::kernels_of(loop.body, context_.kernels), [&](int kernel) {
+        const auto& names = context_.kernels[static_cast<std::size_t>(kernel)].output_names;
+        return std::ranges::any_of(names, [&](const std::string& name) { return context_.kept.count(name) != 0; });
+    });
 }
 
 void Groups::order_as_wavefront(const Wavefront& wavefront, InGroup& order, PlanStep& rows) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,8 +19,9 @@ struct GroupContext {
     const std::vector<dsl::KernelImpl>& kernels;
     std::vector<dsl::KernelGroup>& groups;
     std::vector<dsl::StageInfo>& stages;
-    const TranslateOptions& options;                       ///< with a guess for the symbols of loops
-    FreshNames& names;                                     ///< of stages, buffers and sizes
+    const TranslateOptions& options;   ///< with a guess for the symbols of loops
+    FreshNames& names;                 ///< of stages, buffers and sizes
+    const std::set<std::string>& kept; ///< memory of stages between kernels of one segment, the same in each iteration
     std::function<std::string(const std::string&)> symbol; ///< the Param of a loop's index or of a size
 };
 
@@ -47,6 +49,7 @@ class Groups {
     runtime::InGroup order_of_unbounded(const Step& step, const runtime::PlanStep& loop) const;
     runtime::InGroup order_of(const Step& step, runtime::PlanStep& loop);
     void order_as_wavefront(const Wavefront& wavefront, runtime::InGroup& order, runtime::PlanStep& rows);
+    bool keeps_stages(const runtime::PlanStep& loop) const;
     double operations(const runtime::PlanStep& step) const;
     void describe_stages(const Step& step, const runtime::PlanStep& loop, const runtime::InGroup& order);
 };
