@@ -82,6 +82,8 @@ class SharedMemory:
             return False
         if tracer.untaken is ON_DEVICE:
             return False
+        if item.storage.argument is not None and _is_number(item):
+            return False  # a plan is given its number, not its memory
         return all(view.operation in _STEPS and all(map(tracer.is_known_here, _sizes_of(view))) for view in item.chain)
 
     def is_part_of_known(self, item: SymArray) -> bool:
