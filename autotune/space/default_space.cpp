@@ -29,8 +29,7 @@ constexpr double kMostRowOps = 160;
 constexpr double kLongestCopiedOps = 80;
 // Results from this size on are written past the caches, arguments fetched ahead: twice what the L2 of a big core has.
 constexpr std::int64_t kStreamedBytes = 4 << 20;
-// Rows whose ends are gathered are kept where they are read at so many places. (Halide 21 loses a variable where it
-// moves two loads of one row out of a value that is wider than they are, such as the half of a difference of integers.)
+// Rows whose ends are gathered are kept where they are read at so many places.
 constexpr double kFramedPlaces = 2;
 // Rows and columns of a matrix whose columns are added up row by row: with fewer of either, a vector of sums may as
 // well be in registers. So many sums of a task and what they read stay in L1; so many rows are added at once.

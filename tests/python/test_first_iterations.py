@@ -238,3 +238,13 @@ def test_loops_that_end_early(function, calls):
             else:
                 assert one == other or abs(one - other) < 1e-12
     assert function in (a_while_in_a_loop, which_one_broke) or "lines_" not in compiled.explain()
+
+
+def test_stages_kept_in_memory_keep_a_loop_in_order():
+    """Whether threads meet is chance: what decides is that no task of the loop is handed to another thread."""
+    compiled = tilewright.jit(in_a_loop, strict=True)
+    p = np.linspace(-1.0, 2.0, 70)
+    for n in (1, 70, 300):
+        np.testing.assert_allclose(compiled(p, n), in_a_loop(p, n), rtol=1e-12)
+    assert "_kept" in compiled.explain()
+    assert "halide_do_par_for" not in compiled.explain(code=True)

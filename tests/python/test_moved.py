@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import tilewright
 from examples import one_in
+from result_or_error import result, same
 from tilewright.builder import default_schedule
 from tilewright.native import compiler
 
@@ -38,21 +39,6 @@ OTHERS = [  # what stages or NumPy compute, and what it refuses
 
 def array(shape, dtype):
     return (np.arange(np.prod(shape)).reshape(shape) + 1).astype(dtype)
-
-
-def result(function, *args):
-    try:
-        return function(*args)
-    except Exception as error:
-        return type(error)
-
-
-def same(got, wanted):
-    if isinstance(wanted, type):
-        assert got is wanted
-        return
-    assert (got.dtype, got.shape) == (wanted.dtype, wanted.shape)
-    np.testing.assert_array_equal(got, wanted)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -70,38 +70,33 @@ class _Places:
     """The places of a padded axis, counted from the first element of the array: before it they are negative."""
 
     def __init__(self, tracer: Tracer, size: Size, before: int, behind: int) -> None:
-        self.tracer, self.size = tracer, tracer.resolve(size)
-        self.before, self.shape = before, (tracer.resolve(self.size + (before + behind)),)
+        self.tracer, self.before = tracer, before
+        self.shape = (tracer.resolve(size + (before + behind)),)
         self.own = self.counted(self.shape)
+        self.extent, self.last = (SymInt(tracer, tracer.resolve(one)).as_value() for one in (size, size - 1))
+
+    def _made(self, operation: str, operands: Sequence[Value | int], shape: tuple[Size, ...]) -> Value:
+        values = [self.tracer.constant(one) if isinstance(one, int) else one for one in operands]
+        made = self.tracer.add(operation, values, {}, INT64, shape)
+        made.call_name = ""  # computed where it is read, however often
+        return made
 
     def counted(self, shape: tuple[Size, ...]) -> Value:
         """Along the first axis of that shape."""
         at = self.tracer.add("iota", (), {"axis": 0}, INT64, shape)
-        made = self.tracer.add("subtract", (at, self.tracer.constant(self.before)), {}, INT64, shape)
-        made.call_name = ""
-        return made
-
-    def extent(self) -> Value:
-        return SymInt(self.tracer, self.size).as_value()
-
-    def last(self) -> Value:
-        return SymInt(self.tracer, self.tracer.resolve(self.size - 1)).as_value()
+        return self._made("subtract", (at, self.before), shape)
 
     def of(self, operation: str, left: Value | int, right: Value | int) -> Value:
-        operands = [self.tracer.constant(one) if isinstance(one, int) else one for one in (left, right)]
-        made = self.tracer.add(operation, tuple(operands), {}, INT64, self.shape)
-        made.call_name = ""  # computed where it is read, however often
-        return made
-
-    def unless(self, beyond: str, end: Value | int, other: Value, within: Value) -> Value:
-        """The other place beyond an end of the array (translator/stages/positions.cpp knows this form)."""
-        truth = self.tracer.truth(beyond, self.own, end)
-        made = self.tracer.add("where", (truth, self.inside(other), within), {}, INT64, self.shape)
-        made.call_name = ""
-        return made
+        return self._made(operation, (left, right), self.shape)
 
     def inside(self, place: Value) -> Value:
-        return self.of("minimum", self.of("maximum", place, 0), self.last())
+        return self.of("minimum", self.of("maximum", place, 0), self.last)
+
+    def turned(self, before: Value, beyond: Value) -> Value:
+        """Other places before and beyond the array (translator/stages/positions.cpp knows this form)."""
+        is_before, is_beyond = self.tracer.truth("less", self.own, 0), self.tracer.truth("greater", self.own, self.last)
+        within = self._made("where", (is_beyond, self.inside(beyond), self.inside(self.own)), self.shape)
+        return self._made("where", (is_before, self.inside(before), within), self.shape)
 
 
 def _edge(places: _Places) -> Value:
@@ -109,45 +104,42 @@ def _edge(places: _Places) -> Value:
 
 
 def _reflect(places: _Places) -> Value:
-    own, last = places.own, places.last()
-    before, beyond = places.of("subtract", 0, own), places.of("subtract", last, places.of("subtract", own, last))
-    return places.unless("less", 0, before, places.unless("greater", last, beyond, places.inside(own)))
+    own, last = places.own, places.last
+    return places.turned(places.of("subtract", 0, own), places.of("subtract", last, places.of("subtract", own, last)))
 
 
 def _symmetric(places: _Places) -> Value:
-    own, last = places.own, places.last()
-    before = places.of("subtract", -1, own)
-    beyond = places.of("subtract", last, places.of("subtract", own, places.extent()))
-    return places.unless("less", 0, before, places.unless("greater", last, beyond, places.inside(own)))
+    behind = places.of("subtract", places.own, places.extent)
+    return places.turned(places.of("subtract", -1, places.own), places.of("subtract", places.last, behind))
 
 
 def _wrap(places: _Places) -> Value:
-    own, extent = places.own, places.extent()
-    before, beyond = places.of("add", own, extent), places.of("subtract", own, extent)
-    return places.unless("less", 0, before, places.unless("greater", places.last(), beyond, places.inside(own)))
+    own, extent = places.own, places.extent
+    return places.turned(places.of("add", own, extent), places.of("subtract", own, extent))
 
 
-# By mode: where an element comes from, and how many elements more than are added on either side the axis must have.
-_MODES: dict[str, tuple[Callable[[_Places], Value], int | None]] = {
-    "constant": (_edge, None),
-    "edge": (_edge, None),
-    "reflect": (_reflect, 1),
-    "symmetric": (_symmetric, 0),
-    "wrap": (_wrap, 0),
+# By mode: where an element comes from, and how many elements the axis must have for so many on either side.
+_MODES: dict[str, tuple[Callable[[_Places], Value], Callable[[int], int]]] = {
+    "constant": (_edge, lambda _: 1),
+    "edge": (_edge, lambda _: 1),
+    "reflect": (_reflect, lambda width: width + 1),
+    "symmetric": (_symmetric, lambda width: width),
+    "wrap": (_wrap, lambda width: width),
 }
 _OPTIONS = {"constant": "constant_values", "reflect": "reflect_type", "symmetric": "reflect_type"}
 
 
-def _padded(array: SymArray, axis: int, pair: tuple[int, int], mode: str, values: tuple[Any, Any]) -> SymArray:
+def _padded(array: SymArray, axis: int, pair: tuple[int, int], mode: str, values: tuple[Any, Any] | None) -> SymArray:
+    """`values`: what stands before and behind, where that is none of its elements."""
     tracer = array.tracer
     places = _Places(tracer, array.sizes[axis], *pair)
     found = gather(array, _MODES[mode][0](places), axis, is_inside=True)
-    if mode != "constant":
+    if values is None:
         return found
     value = found.read()
     column = (*places.shape, *(Size.constant(1),) * (array.ndim - 1 - axis))
     own = places.counted(column)
-    for beyond, end, number, width in (("less", 0, values[0], pair[0]), ("greater", places.last(), values[1], pair[1])):
+    for beyond, end, number, width in (("less", 0, values[0], pair[0]), ("greater", places.last, values[1], pair[1])):
         if width:
             chosen = (tracer.truth(beyond, own, end), tracer.constant(number, array.dtype), value)
             value = tracer.add("where", chosen, {}, array.dtype, value.shape)
@@ -161,7 +153,9 @@ def pad(tracer: Tracer, array: Any, pad_width: Any, mode: Any = "constant", **kw
     pairs = _pairs(pad_width, own.ndim)
     known = type(mode) is str and mode in _MODES and not set(kwargs) - {_OPTIONS.get(mode)}
     known = known and kwargs.get("reflect_type", "even") in ("even", None)
-    numbers = _values(own.dtype, own.ndim, kwargs.get("constant_values", 0)) if known and own.ndim else None
+    numbers: Sequence[tuple[Any, Any] | None] | None = [None] * own.ndim
+    if known and own.ndim and mode == "constant":
+        numbers = _values(own.dtype, own.ndim, kwargs.get("constant_values", 0))
     if not known or not own.ndim or pairs is None or numbers is None or not any(map(any, pairs)):
         raise tracer.error(
             "np.pad()",
@@ -169,9 +163,7 @@ def pad(tracer: Tracer, array: Any, pad_width: Any, mode: Any = "constant", **kw
             LEAVE_IT_OUT,
         )
     for axis, pair in enumerate(pairs):
-        least = _MODES[mode][1]
-        enough = 1 if least is None else max(max(pair) + least, 1)
-        size = own.sizes[axis]
+        enough, size = _MODES[mode][1](max(pair)), own.sizes[axis]
         if any(pair) and (tracer.is_of_data(size) or not tracer.decide_if_same_in_all_iterations(">=", size, enough)):
             raise tracer.error(
                 f"np.pad(mode={mode!r})", f"kernels add to axes of {enough} elements at least here", LEAVE_IT_OUT
