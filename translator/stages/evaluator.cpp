@@ -168,6 +168,10 @@ Exprs Evaluator::broadcast(const std::vector<Size>& operand, const std::vector<S
     return out;
 }
 
+Exprs Evaluator::along(const std::string& value, const Operation& reader, const Exprs& index) const {
+    return broadcast(shared_.analysis.value(value).type.shape, reader.type.shape, index);
+}
+
 Expr Evaluator::linear(const std::vector<Size>& shape, const Exprs& index) const {
     Expr out = zero_index();
     for (std::size_t k = 0; k < shape.size(); ++k) {
@@ -288,10 +292,8 @@ Expr Evaluator::define(const Operation& operation, const Exprs& index, bool flat
         return at(operation.operands[0], inner);
     }
     Exprs operands;
-    for (const std::string& operand : operation.operands) {
-        const Type& type = shared_.analysis.value(operand).type;
-        operands.push_back(at(operand, flat ? index : broadcast(type.shape, operation.type.shape, index), flat));
-    }
+    for (const std::string& operand : operation.operands)
+        operands.push_back(at(operand, flat ? index : along(operand, operation, index), flat));
     return op == Op::broadcast_to ? operands[0] : apply(operation, operands);
 }
 

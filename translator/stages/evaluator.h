@@ -125,6 +125,8 @@ class Evaluator {
     OfLoops inside(const Halide::Expr& position, const Size& extent) const;
     Halide::Expr updated(const Operation& operation, const Exprs& index);
     Halide::Expr linear(const std::vector<Size>& shape, const Exprs& index) const;
+    /// The index of `value` where an operation that it is broadcast into has `index`.
+    Exprs along(const std::string& value, const Operation& reader, const Exprs& index) const;
 
     struct Remembered {
         Exprs index; ///< kept alive, so that node addresses stay unique

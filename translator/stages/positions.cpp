@@ -51,11 +51,9 @@ std::optional<Evaluator::OfLoops> Evaluator::of_loops(const std::string& value, 
         return {};
     if (narrowed_ && narrowed_->value == value && is_same(narrowed_->index, index)) return narrowed_->place;
     const Operation& operation = *info.operation;
-    const auto of_operand = [&](const Operation& made, std::size_t k) {
-        const std::vector<Size>& shape = shared_.analysis.value(made.operands[k]).type.shape;
-        return of_loops(made.operands[k], broadcast(shape, made.type.shape, index), depth + 1);
+    const auto operand = [&](std::size_t k) {
+        return of_loops(operation.operands[k], along(operation.operands[k], operation, index), depth + 1);
     };
-    const auto operand = [&](std::size_t k) { return of_operand(operation, k); };
     switch (operation.op) {
     case Op::iota: {
         const auto axis = static_cast<std::size_t>(operation.attributes.at(attr::axis));
@@ -139,8 +137,7 @@ std::optional<Evaluator::OfLoops> Evaluator::clamped(const Operation& operation,
     const Op other = operation.op == Op::minimum ? Op::maximum : Op::minimum;
     if (operation.type.dtype != "int64" || inner == nullptr || inner->op != other) return {};
     const auto operand = [&](const Operation& made, std::size_t k) {
-        const std::vector<Size>& shape = shared_.analysis.value(made.operands[k]).type.shape;
-        return of_loops(made.operands[k], broadcast(shape, operation.type.shape, index), depth + 1);
+        return of_loops(made.operands[k], along(made.operands[k], operation, index), depth + 1);
     };
     const auto x = operand(*inner, 0);
     auto first = operand(*inner, 1), last = operand(operation, 1);
@@ -159,9 +156,7 @@ std::optional<Evaluator::OfLoops> Evaluator::turned_back(const Operation& operat
     const auto beyond = beyond_an_end(operation, index, depth);
     if (!beyond) return {};
     const auto arm = [&](std::size_t k) {
-        const std::string& value = operation.operands[k];
-        return of_loops(value, broadcast(shared_.analysis.value(value).type.shape, operation.type.shape, index),
-                        depth + 1);
+        return of_loops(operation.operands[k], along(operation.operands[k], operation, index), depth + 1);
     };
     const auto within = arm(2);
     if (!within) return {};
@@ -179,13 +174,11 @@ std::optional<Evaluator::BeyondAnEnd> Evaluator::beyond_an_end(const Operation& 
     if (condition == nullptr || (condition->op != Op::less && condition->op != Op::greater) ||
         given_.count(operation.operands[0]) != 0)
         return {};
-    const auto along = [&](const std::string& value) {
-        return broadcast(shared_.analysis.value(value).type.shape, operation.type.shape, index);
-    };
     const std::string& position = condition->operands[0];
-    const Exprs index_of_x = along(position);
+    const Exprs index_of_x = along(position, operation, index);
     const auto x = of_loops(position, index_of_x, depth + 1);
-    const auto end = x ? of_loops(condition->operands[1], along(condition->operands[1]), depth + 1) : std::nullopt;
+    const auto end =
+        x ? of_loops(condition->operands[1], along(condition->operands[1], operation, index), depth + 1) : std::nullopt;
     if (!end || !same_size(end->least, end->most) || same_size(x->least, x->most)) return {};
     for (const Size& limit : {x->least, x->most, end->most})
         if (std::ranges::none_of(operation.type.shape, [&](const Size& extent) { return is_near(limit, extent); }))
@@ -201,8 +194,7 @@ std::optional<Expr> Evaluator::framed(const Operation& operation, const Exprs& i
     const auto beyond = beyond_an_end(operation, index, 0);
     if (!beyond) return {};
     const auto arm = [&](std::size_t k) {
-        const std::string& value = operation.operands[k];
-        return at(value, broadcast(shared_.analysis.value(value).type.shape, operation.type.shape, index));
+        return at(operation.operands[k], along(operation.operands[k], operation, index));
     };
     operations_ += cost_of(Op::where);
     return Halide::select(beyond->is_beyond, arm(1), likely_here(arm(2)));
