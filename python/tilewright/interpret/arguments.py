@@ -254,6 +254,8 @@ class Inputs(SetInputs):
         return self._single(value, path, is_parameter) if made is None else made
 
     def _items(self, value: Any, path: Path, is_parameter: bool) -> Any:
+        if (known := self._held_already(value, path)) is not None:
+            return known
         if type(value) is list and path in self.tracer.set_objects:
             return self._grown_list(value, path)
         if type(value) is list and (found := self.list_of_the_call(self, value, path)) is not None:
@@ -275,6 +277,8 @@ class Inputs(SetInputs):
         return self._array(value, path, is_parameter=False)
 
     def _table(self, value: Any, path: Path, is_parameter: bool) -> Any:
+        if (known := self._held_already(value, path)) is not None:
+            return known
         self._guard(path, "keys", (type(value), tuple(value)))
         self.know(tuple(value))
         made: Any = {key: self.make(held, (*path, ("item", key)), is_parameter) for key, held in dict(value).items()}

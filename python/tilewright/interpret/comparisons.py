@@ -156,6 +156,7 @@ class Comparisons(Part):
                     return number.concrete() is other
             raise self.error(node, f"{ast.unparse(node)}, the identity of numbers",
                              "equal numbers need not be one object", "Compare with ==.")  # fmt: skip
+        self.inputs.tell_apart(left, right)
         return None
 
     def _one_or_two(self, node: ast.AST, left: SymArray, right: SymArray) -> bool:

@@ -103,6 +103,12 @@ class FoundInputs:
             return None
         return False if made_here else None
 
+    def tell_apart(self, left: Any, right: Any) -> None:
+        """Two lists or dicts of the caller are two in every call, where that decides something."""
+        one, other = (next((path for _, made, path in self.held if made is side), None) for side in (left, right))
+        if one is not None and other is not None and one != other:
+            self._guard_another(one, other)
+
     def objects_in(self, value: Any, depth: int = 0) -> Any:
         """The first such object in a value, looking into containers; None where there is none."""
         if self.is_object(value):

@@ -1,4 +1,4 @@
-"""Objects, lists and dicts of the caller that a function changes: each is found at one place, and is none of the others."""
+"""Objects, lists and dicts of the caller that a function changes: each is one thing, wherever a call has it, and none of the others."""
 
 from __future__ import annotations
 
@@ -21,12 +21,19 @@ class SetInputs(FoundInputs):
         raise NotImplementedError
 
     def _hold(self, value: Any, made: Any, path: Path) -> None:
-        """A list or dict of the caller, which the function may give new items: at one place only, then."""
+        """A list or dict of the caller, which the function may give new items: it is none of those that have got some."""
         for one in self.tracer.stand_ins:
             if one.has_items and type(one.original) is type(value):
-                self._refuse_one(value is one.original, path)
                 self._guard_another(path, one.path)
         self.held.append((value, made, path))
+
+    def _held_already(self, value: Any, path: Path) -> Any:
+        """What stands for a list or dict that another place of this call has too, and has in every call; None of others."""
+        for original, made, where in self.held:
+            if original is value:
+                self._guard(path, "same", where, "the same object as at another place")
+                return made
+        return None
 
     def is_held(self, made: Any) -> bool:
         """Whether it stands for a list or a dict of the caller."""
@@ -35,7 +42,6 @@ class SetInputs(FoundInputs):
     def _grown_list(self, value: list[Any], path: Path) -> Any:
         """A list to which the function appends: how long it is, and what is in it, is not asked."""
         self._guard(path, "type", list)
-        self._refuse_one(any(one.original is value for one in self.tracer.stand_ins), path)
         self._guard_others(value, path)
         made = GrownList(self.tracer, path, value)
         self._remember(made, path)
@@ -58,7 +64,6 @@ class SetInputs(FoundInputs):
         """A list or dict that the function changes is none of the others that it was handed."""
         for other, _, where in self.held:
             if type(other) is type(value) and where != path:
-                self._refuse_one(other is value, where)
                 self._guard_another(where, path)
 
     def passed(self, item: Any) -> StandIn | None:
@@ -70,12 +75,6 @@ class SetInputs(FoundInputs):
             return None
         self.tracer.stand_ins.append(StandIn(self.tracer, path, item, item))
         return self.tracer.stand_ins[-1]
-
-    def _refuse_one(self, is_one: bool, path: Path) -> None:
-        if is_one:
-            raise self.tracer.error(
-                f"changing {path_text(path)}", "it is found at another place too in this call", "Pass it once."
-            )
 
     def _stand_in(self, value: Any, path: Path) -> Any:
         """An object of the function's own in the place of one whose attributes it sets."""
