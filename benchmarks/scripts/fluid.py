@@ -1,6 +1,6 @@
 """A 2-D fluid solver with smoke. The idiom of Python ports of Stam's "Stable Fluids" (1999) and "Real-Time Fluid Dynamics for Games" (2003), written afresh.
 
-    python fluid.py [--small] [--steps N] [--size N]
+python fluid.py [--small] [--steps N] [--size N]
 """
 
 import argparse
@@ -97,9 +97,7 @@ class Fluid:
 
     def divergence(self):
         div = np.zeros_like(self.u)
-        div[1:-1, 1:-1] = (
-            0.5 * (self.u[2:, 1:-1] - self.u[:-2, 1:-1] + self.v[1:-1, 2:] - self.v[1:-1, :-2]) / self.h
-        )
+        div[1:-1, 1:-1] = 0.5 * (self.u[2:, 1:-1] - self.u[:-2, 1:-1] + self.v[1:-1, 2:] - self.v[1:-1, :-2]) / self.h
         return div
 
     def project(self):

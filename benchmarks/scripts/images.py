@@ -1,6 +1,6 @@
 """A batch of images from file to file: denoise, edges, threshold, labels, report. The idiom of NumPy-only image notebooks (after Gonzalez and Woods), written afresh.
 
-    python images.py [--small] [--keep FOLDER]
+python images.py [--small] [--keep FOLDER]
 """
 
 import argparse

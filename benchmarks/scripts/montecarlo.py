@@ -21,7 +21,7 @@ sigma = 0.22  # volatility
 barrier = 130.0
 n_steps = 12 if SMALL else 126
 n_paths = 2_000 if SMALL else 40_000
-n_batches = 2 if SMALL else 5
+n_batches = 2 if SMALL else 10
 n_terminal = 20_000 if SMALL else 600_000
 dt = T / n_steps
 rng = np.random.default_rng(20240101)
@@ -184,7 +184,9 @@ for batch in range(n_batches):
     stats["lookback"].add(disc * (paths.max(axis=1) - paths[:, -1]))
     stats["american put"].add(longstaff_schwartz(paths))
     asian = stats["asian"]
-    print(f"  batch {batch + 1}: asian {asian.mean:.5f} +- {asian.error():.5f}, knocked out {100 * (1 - alive.mean()):.3f} %")
+    print(
+        f"  batch {batch + 1}: asian {asian.mean:.5f} +- {asian.error():.5f}, knocked out {100 * (1 - alive.mean()):.3f} %"
+    )
 
 for name, w in stats.items():
     results[name] = Estimate(name, w.mean, w.error())
@@ -232,4 +234,6 @@ shortfall = losses[losses >= var99].mean()
 print(f"\nbook: VaR 95 % {var95:.6f}, VaR 99 % {var99:.6f}, expected shortfall {shortfall:.6f}")
 
 worst = max((e for e in results.values() if e.exact is not None), key=lambda e: abs(e.value - e.exact) / e.error)
-print(f"furthest from its exact value: {worst.name}, {abs(worst.value - worst.exact) / worst.error:.3f} standard errors")
+print(
+    f"furthest from its exact value: {worst.name}, {abs(worst.value - worst.exact) / worst.error:.3f} standard errors"
+)
