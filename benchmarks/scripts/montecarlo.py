@@ -21,8 +21,8 @@ sigma = 0.22  # volatility
 barrier = 130.0
 n_steps = 12 if SMALL else 126
 n_paths = 2_000 if SMALL else 40_000
-n_batches = 2 if SMALL else 10
-n_terminal = 20_000 if SMALL else 600_000
+n_batches = 2 if SMALL else 12
+n_terminal = 20_000 if SMALL else 1_000_000
 dt = T / n_steps
 rng = np.random.default_rng(20240101)
 
