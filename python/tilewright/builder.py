@@ -82,10 +82,10 @@ def build(request: BuildRequest) -> Build:
     return later_builds.taken(key) or _built(request, key)
 
 
-def is_built(request: BuildRequest, is_asked_for: bool) -> bool:
-    """Whether a build is there, or soon is; else another thread makes it."""
+def is_built(request: BuildRequest, patience_s: float) -> bool:
+    """Whether a build is there, or is within so many seconds; else another thread makes it."""
     key = request.key()
-    return later_builds.is_done(key, lambda: _built(request, key, is_waited_for=False), is_asked_for)
+    return later_builds.is_done(key, lambda: _built(request, key, is_waited_for=False), patience_s)
 
 
 def _built(request: BuildRequest, key: str, is_waited_for: bool = True) -> Build:

@@ -9,8 +9,8 @@ from contextlib import suppress
 
 from .plan import Build
 
-# A call waits for a build that takes so much time of the processor, for one that nobody asked for less, but no longer than
-# this by the clock.
+# A call waits for a build that takes so much time of the processor, for one that nobody asked for less, in the background not
+# at all, but no longer than this by the clock.
 PATIENCE_S, UNASKED_PATIENCE_S, MOST_WAITING_S = 3.0, 0.5, 5.0
 
 
@@ -43,13 +43,13 @@ class _Later(threading.Thread):
 _begun: dict[str, _Later] = {}  # by the keys of builds
 
 
-def is_done(key: str, make: Callable[[], Build], is_asked_for: bool = False) -> bool:
-    """Whether a build is there, or came while the call could wait; else another thread goes on with it."""
+def is_done(key: str, make: Callable[[], Build], patience_s: float) -> bool:
+    """Whether a build is there, or came while the call could wait so long; else another thread goes on with it."""
     later = _begun.get(key)
     if later is None:
         later = _begun[key] = _Later(make)
         later.start()
-        later.wait(PATIENCE_S if is_asked_for else UNASKED_PATIENCE_S)
+        later.wait(patience_s)
     return not later.is_alive()
 
 
