@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -12,6 +13,10 @@ from .plan import Build
 # A call waits for a build that takes so much time of the processor, for one that nobody asked for less, in the background not
 # at all, but no longer than this by the clock.
 PATIENCE_S, UNASKED_PATIENCE_S, MOST_WAITING_S = 3.0, 0.5, 5.0
+
+
+# Builds at a time: more of them take the time of the calls that Python makes meanwhile.
+_SLOTS = threading.Semaphore(max(1, (os.cpu_count() or 1) // 2))
 
 
 class _Later(threading.Thread):
@@ -25,7 +30,8 @@ class _Later(threading.Thread):
 
     def run(self) -> None:
         try:
-            self.made = self.make()
+            with _SLOTS:
+                self.made = self.make()
         except BaseException as error:  # noqa: BLE001  (whoever takes the build gets it)
             self.error = error
         self.is_over = True

@@ -71,6 +71,7 @@ class _Run(Observer):
         self.functions: dict[str, _Times] = {}
         self.jitted: list[Any] = []
         self.own_ns = 0
+        self.code = 0  # with which the script ends
 
     def observed(self, name: str, value: Any, into: Any) -> Any:
         """What stands under `name` from now on; jitted functions of the script's own are timed as they are."""
@@ -142,6 +143,13 @@ class _Run(Observer):
         with suppress(OSError):
             os.write(descriptor, json.dumps(seen).encode())
             os.close(descriptor)
+        if self.jitted:
+            from .left_builds import hand_over  # noqa: PLC0415  (only where something is compiled)
+
+            if hand_over():  # the script has ended, and so does its process
+                sys.stdout.flush()
+                sys.stderr.flush()
+                os._exit(self.code)
 
 
 _IS_GENERATOR = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
@@ -195,6 +203,16 @@ def main(began_ns: int, descriptor: str, mode: str, names: str, *arguments: str)
     def bound(name: str) -> None:
         bindings[name] = run.observed(name, bindings[name], bindings)
 
-    with run.importing():
-        exec(with_hooks(Path(file).read_bytes(), file, bound), bindings)
+    try:
+        with run.importing():
+            exec(with_hooks(Path(file).read_bytes(), file, bound), bindings)
+    except SystemExit as stop:
+        run.code = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
+        raise
+    except BaseException:
+        run.code = 1
+        raise
+    finally:
+        if run.jitted:  # the report hands over what is being built
+            sys.modules["tilewright.forks"].end_without_waiting()
     return 0
