@@ -17,16 +17,17 @@
 namespace tilewright::runtime {
 namespace {
 
-constexpr std::size_t kPage = 4096;
 constexpr std::size_t kHugePage = 2u << 20;
 // Below this a mapping has no room for huge pages.
-constexpr std::size_t kHugeFrom = 4u << 20;
+constexpr std::size_t kHugeFrom = kHugePage;
 constexpr std::size_t kMostUnused = kHugePage / 8;
 constexpr std::size_t kPoolSpare = 64u << 20;
 constexpr std::size_t kMaxBytes = std::size_t{1} << 46;
 // Linux allows a process 65,530 mappings, and needs one more where a block between others is unmapped.
 constexpr std::size_t kMaxKept = 4096, kMaxLiveArrays = 16384;
 constexpr std::size_t kMostArraysKept = std::size_t{1} << 30;
+// A forked child keeps so little of what its parent may.
+constexpr std::size_t kShareOfChild = 8;
 constexpr std::uint32_t kIdleSeconds = 3;
 // What one call gives back of what is idle: none shall take long.
 constexpr int kMostIdleAtOnce = 16;
@@ -68,11 +69,13 @@ void set_up(BlockHeader* header, std::size_t mapped) {
     header->seal = seal_of(header);
 }
 
-BlockHeader* map(std::size_t mapped) {
+/// `at_once`: small pages are there before they are touched, at half of what that costs one by one.
+BlockHeader* map(std::size_t mapped, bool at_once) {
     bool huge = mapped >= kHugeFrom;
     // Huge pages need their alignment; what sticks out goes back at once.
     std::size_t asked = huge ? mapped + kHugePage : mapped;
-    void* raw = mmap(nullptr, asked, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | (at_once && !huge ? MAP_POPULATE : 0);
+    void* raw = mmap(nullptr, asked, PROT_READ | PROT_WRITE, flags, -1, 0);
     if (raw == MAP_FAILED) return nullptr;
     auto at = reinterpret_cast<std::uintptr_t>(raw);
     if (huge) {
@@ -111,15 +114,19 @@ BlockPool& BlockPool::instance() {
     static BlockPool* all = [] {
         auto* made = new BlockPool;
         pthread_atfork([] { instance().mutex_.lock(); }, [] { instance().mutex_.unlock(); },
-                       [] { instance().mutex_.unlock(); });
+                       [] {
+                           // As a rule it is one of several that work at the same time, and may wait for work.
+                           instance().limit_of_arrays_ /= kShareOfChild;
+                           instance().mutex_.unlock();
+                       });
         return made;
     }();
     return *all;
 }
 
-bool BlockPool::has(const void* pointer) {
+// For AddressSanitizer what stands in front of a block of malloc's is not to be read.
+[[gnu::no_sanitize_address]] bool BlockPool::has_seal(const void* pointer) {
     // A header begins a page, so what stands in front of any such address is memory of the same page.
-    if (reinterpret_cast<std::uintptr_t>(pointer) % kPage != sizeof(BlockHeader)) return false;
     const auto* header = static_cast<const BlockHeader*>(pointer) - 1;
     return header->seal == seal_of(header);
 }
@@ -145,20 +152,23 @@ BlockHeader* BlockPool::take_or_map(std::size_t bytes, Use use, bool may_take) {
         live_arrays_ += block->is_array;
     };
     BlockHeader *block = nullptr, *idle = nullptr;
+    bool at_once;
     {
         std::lock_guard lock(mutex_);
         if (use == Use::result) largest_result_ = std::max(largest_result_, bytes);
         if (use == Use::array && live_arrays_ >= kMaxLiveArrays) return nullptr;
         if (may_take && (block = take(mapped))) count(block);
         idle = surplus(kIdleSeconds);
+        // Memory that nobody ever touches may be as much as that.
+        at_once = use == Use::array && live_ < limit_of_arrays_ / 4;
     }
     unmap_all(idle);
     if (block) return block;
-    block = map(mapped);
+    block = map(mapped, at_once);
     if (!block) {
         // What is kept may be what is missing.
         trim();
-        block = map(mapped);
+        block = map(mapped, at_once);
         if (!block) return nullptr;
     }
     std::lock_guard lock(mutex_);

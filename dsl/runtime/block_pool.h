@@ -26,7 +26,7 @@ struct alignas(64) BlockHeader {
 
     std::size_t mapped() const { return capacity + sizeof(BlockHeader) + kSlack; }
 };
-static_assert(sizeof(BlockHeader) == 64);
+static_assert(sizeof(BlockHeader) == kBlockAt);
 
 inline BlockHeader* header_of(void* data) {
     return static_cast<BlockHeader*>(data) - 1;
@@ -51,8 +51,8 @@ class BlockPool {
     /// no memory.
     void* resize(BlockHeader* block, std::size_t bytes, Use use);
     void release(BlockHeader* block);
-    /// Whether `pointer`, which some allocation gave, is the data of a block of a pool's.
-    static bool has(const void* pointer);
+    /// Whether memory at a place where blocks may begin, which some allocator gave, is the data of a block.
+    static bool has_seal(const void* pointer);
 
     PoolInfo info();
     std::size_t trim();

@@ -109,8 +109,8 @@ void array_release(void* pointer) {
     pool().release(header_of(pointer));
 }
 
-bool is_pooled(const void* pointer) {
-    return BlockPool::has(pointer);
+bool has_seal(const void* pointer) {
+    return BlockPool::has_seal(pointer);
 }
 
 void keep_arrays(bool kept) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace tilewright::runtime {
 
@@ -26,8 +27,13 @@ void* array_allocate_zeroed(std::size_t bytes);
 /// Null, and the block as it was, where there is no memory. Both take blocks of the pool alone.
 void* array_resize(void* pointer, std::size_t bytes);
 void array_release(void* pointer);
-/// Whether memory that some allocator gave is a block of this pool.
-bool is_pooled(const void* pointer);
+/// Where blocks of the pool begin in their page, behind their header.
+inline constexpr std::size_t kPage = 4096, kBlockAt = 64;
+bool has_seal(const void* pointer);
+/// Whether memory that some allocator gave is a block of this pool. Most other memory is told by its place alone.
+inline bool is_pooled(const void* pointer) {
+    return reinterpret_cast<std::uintptr_t>(pointer) % kPage == kBlockAt && has_seal(pointer);
+}
 /// Whether the pool keeps freed arrays: an eighth of the memory that this process may use, at most 1 GiB, and none for
 /// longer than a few seconds. TILEWRIGHT_POOL_MB goes before that.
 void keep_arrays(bool kept);

@@ -13,6 +13,9 @@ from contextlib import suppress
 from types import FrameType, ModuleType
 from typing import Any
 
+_face: Any = None
+"""The module of that name, once NumPy is there: it imports NumPy."""
+
 
 def keep() -> bool:
     """Take the memory of NumPy's large arrays from the pool from now on, in this thread and those that `threading` begins
@@ -34,15 +37,11 @@ def give_back() -> int:
         threading.setprofile(None)  # type: ignore[arg-type]
     if "numpy" not in sys.modules:
         return 0
-    from . import _face  # noqa: PLC0415  (it imports NumPy)
-
-    return _face.leave_arrays()
+    return int(_handler().leave_arrays())
 
 
 def _keep_now() -> bool:
-    from . import _face  # noqa: PLC0415  (likewise)
-
-    kept = _face.keep_arrays()
+    kept = bool(_handler().keep_arrays())
     if kept and threading.getprofile() is None:
         threading.setprofile(_keep_in_thread)
     return kept
@@ -51,9 +50,15 @@ def _keep_now() -> bool:
 def _keep_in_thread(frame: FrameType, event: str, argument: Any) -> None:
     """`threading` has each new thread call it once, before anything else: contexts of threads begin empty."""
     sys.setprofile(None)
-    from . import _face  # noqa: PLC0415
-
     _face.keep_arrays()
+
+
+def _handler() -> Any:
+    global _face
+    from . import _face as module  # noqa: PLC0415
+
+    _face = module
+    return module
 
 
 class _Finder:

@@ -15,8 +15,8 @@ constexpr std::size_t kZeroedWithoutGil = 1u << 20;
 constexpr unsigned kCallsBetweenLooks = 1024;
 constexpr unsigned kIdleSeconds = 3;
 
-/// NumPy's own, which has all other memory.
-const PyDataMemAllocator* g_usual = nullptr;
+/// NumPy's own functions, which have all other memory.
+PyDataMemAllocator g_usual;
 PyObject* g_capsule = nullptr;
 
 /// Programs that go on with small arrays alone give idle memory back too.
@@ -34,9 +34,9 @@ void* allocate(void*, size_t bytes) {
     } else {
         look_for_idle_memory();
     }
-    void* block = g_usual->malloc(g_usual->ctx, bytes);
+    void* block = g_usual.malloc(g_usual.ctx, bytes);
     // What is kept may be what is missing.
-    if (!block && runtime::trim_pool()) block = g_usual->malloc(g_usual->ctx, bytes);
+    if (!block && runtime::trim_pool()) block = g_usual.malloc(g_usual.ctx, bytes);
     return block;
 }
 
@@ -51,8 +51,8 @@ void* allocate_zeroed(void*, size_t count, size_t each) {
     } else {
         look_for_idle_memory();
     }
-    void* block = g_usual->calloc(g_usual->ctx, count, each);
-    if (!block && runtime::trim_pool()) block = g_usual->calloc(g_usual->ctx, count, each);
+    void* block = g_usual.calloc(g_usual.ctx, count, each);
+    if (!block && runtime::trim_pool()) block = g_usual.calloc(g_usual.ctx, count, each);
     return block;
 }
 
@@ -63,13 +63,13 @@ void release(void*, void* pointer, size_t bytes) {
     if (runtime::is_pooled(pointer))
         runtime::array_release(pointer);
     else
-        g_usual->free(g_usual->ctx, pointer, bytes);
+        g_usual.free(g_usual.ctx, pointer, bytes);
 }
 
 void* resize(void*, void* pointer, size_t bytes) {
-    if (!runtime::is_pooled(pointer)) return g_usual->realloc(g_usual->ctx, pointer, bytes);
+    if (!runtime::is_pooled(pointer)) return g_usual.realloc(g_usual.ctx, pointer, bytes);
     if (bytes >= kPoolFrom) return runtime::array_resize(pointer, bytes);
-    void* moved = g_usual->malloc(g_usual->ctx, bytes);
+    void* moved = g_usual.malloc(g_usual.ctx, bytes);
     if (!moved) return nullptr;
     std::memcpy(moved, pointer, bytes);
     runtime::array_release(pointer);
@@ -84,7 +84,7 @@ bool prepare() {
     if (g_capsule) return true;
     auto* usual = static_cast<PyDataMem_Handler*>(PyCapsule_GetPointer(PyDataMem_DefaultHandler, kCapsule));
     if (!usual) return false;
-    g_usual = &usual->allocator;
+    g_usual = usual->allocator;
     return (g_capsule = PyCapsule_New(&g_handler, kCapsule, nullptr)) != nullptr;
 }
 
