@@ -9,9 +9,11 @@ from collections.abc import Callable
 from typing import Any
 
 from .decorator import JitFunction
+from .own_frames import leave_out_ours
 
-# What calls have to take altogether, and each of them, to be worth a trace; how many are looked at.
-_WORTH_NS, _CALL_NS, _LOOKED = 80_000_000, 5_000, 512
+# What calls have to take altogether, and each of them, to be worth a trace, which takes a second for a long function; how many
+# are looked at.
+_WORTH_NS, _CALL_NS, _LOOKED = 250_000_000, 5_000, 512
 _SHORT_NS = 1_000_000  # of a call, beside which asking whether its code is there takes long
 _FIRST_NS = 500_000_000  # of a function's first call: another one may follow
 
@@ -21,6 +23,9 @@ class _Here(threading.local):
 
     def __init__(self) -> None:
         self.functions: list[tuple[HotFunction, int]] = []  # with the time at which the call began
+        self.missed_ns = (
+            0  # that calls of hot functions took outside of compiled code, which is no time of their callers
+        )
 
 
 _here = _Here()
@@ -50,18 +55,23 @@ class HotFunction(JitFunction):
         around = _here.functions
         if not self.is_hot and any(one is self for one, _ in around):  # recursion
             return self.__wrapped__(*args, **kwargs)
-        is_hot, began_ns = self.is_hot, time.perf_counter_ns()
+        is_hot, missed_ns, began_ns = self.is_hot, _here.missed_ns, time.perf_counter_ns()
         around.append((self, began_ns))
         try:
             return super()._miss(args, kwargs) if is_hot else self.__wrapped__(*args, **kwargs)
+        except BaseException as error:
+            leave_out_ours(error)
+            raise
         finally:
             around.pop()
             took_ns = time.perf_counter_ns() - began_ns
             if is_hot:
                 self.missed_ns += took_ns
                 self.missed_calls += 1
+                _here.missed_ns = missed_ns + took_ns
+                self.is_timed = self.may_be_compiled(began_ns)  # else the functions that it calls are
             else:
-                self.python_ns += took_ns
+                self.python_ns += took_ns - (_here.missed_ns - missed_ns)
                 self.python_calls += 1
                 self._decide()
 

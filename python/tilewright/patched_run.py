@@ -27,6 +27,7 @@ from typing import Any
 from . import kept_memory
 from .errors import Error, FallbackWarning
 from .native import compiler
+from .own_frames import leave_out_ours
 from .record.hooks import with_hooks
 from .record.observe import Observer
 from .record.ownership import Users
@@ -162,13 +163,14 @@ def _is_tuned(function: Any) -> bool:
 
 def _times_of(function: Any) -> dict[str, Any] | None:
     """Of a jitted function's calls; None of one that was not called, or not long enough to be looked at."""
-    if not function.is_timed or not function.calls:
-        return None
     in_numpy = [*function.refusals, *(why for one in function.specializations for why in one.why_numpy.values())]
     calls, ns = (getattr(function, f"python_{what}", 0) for what in ("calls", "ns"))
     missed_calls, missed_ns = (getattr(function, f"missed_{what}", 0) for what in ("calls", "ns"))
+    called = calls + max(function.timed_calls, missed_calls)
+    if not (function.is_timed or getattr(function, "is_hot", False)) or not called:
+        return None
     return {
-        "calls": function.calls, "ns": function.took_ns, "python_calls": calls, "python_ns": ns, "missed_calls": missed_calls,
+        "calls": called, "ns": function.took_ns, "python_calls": calls, "python_ns": ns, "missed_calls": missed_calls,
         "missed_ns": missed_ns, "in_numpy": in_numpy, "is_built": any(one.versions for one in function.specializations),
     }  # fmt: skip
 
@@ -198,7 +200,7 @@ def main(began_ns: int, descriptor: str, mode: str, names: str, *arguments: str)
     sys.modules["__main__"] = module
     sys.argv = [file, *rest]
     sys.path[:1] = [folder]  # in the place of the folder that `-c` has there
-    if mode == "tuned":  # the other run is the script as it is
+    if mode == "compiled":  # the other run is the script as it is
         kept_memory.keep()
     run.own_ns = time.perf_counter_ns() - began_ns
     bindings = module.__dict__
@@ -212,10 +214,14 @@ def main(began_ns: int, descriptor: str, mode: str, names: str, *arguments: str)
     except SystemExit as stop:
         run.code = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
         raise
-    except BaseException:
-        run.code = 1
+    except KeyboardInterrupt:
+        run.code = 130
         raise
+    except BaseException as error:  # noqa: BLE001  (as Python ends a script, whose lines are all that is shown)
+        run.code = 1
+        leave_out_ours(error)
+        sys.excepthook(type(error), error, error.__traceback__)
     finally:
         if run.jitted:  # the report hands over what is being built
             sys.modules["tilewright.forks"].end_without_waiting()
-    return 0
+    return run.code
