@@ -325,6 +325,26 @@ def test_what_a_later_call_changes_is_read_as_it_is_then(way):
     assert agree(from_the_start(compiled), from_the_start(reads_beside))
 
 
+@tilewright.jit
+def halves(x, n, s):
+    y = x * 0.5
+    if n < 1:
+        return y
+    LOG.append(n + float(s))
+    s = y.sum()
+    return halves(y, n - 1, s) * 0.5 + y
+
+
+def test_a_recursion_that_another_program_serves_makes_its_calls_once():
+    for n in (0, 1, 2, 2, 3, 3):
+        LOG.clear()
+        result = halves(X, n, 1.0)
+        seen = list(LOG)
+        LOG.clear()
+        wanted = halves.__wrapped__(X, n, 1.0)
+        assert seen == LOG and np.allclose(result, wanted)
+
+
 def test_a_nested_compiled_function_keeps_its_own_calls():
     @tilewright.jit
     def inner(x, k):
