@@ -10,7 +10,17 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
-from run_scripts import FOLDER, SMALL, Ran, fault, plain, script_names, small_arguments  # noqa: E402
+from run_scripts import (  # noqa: E402
+    FOLDER,
+    NJIT,
+    SMALL,
+    Ran,
+    fault,
+    plain,
+    script_names,
+    small_arguments,
+    with_decorators,
+)
 
 pytestmark = pytest.mark.fast
 
@@ -43,6 +53,20 @@ def test_a_script_is_as_long_as_people_write_them_and_says_where_it_comes_from(n
 def test_there_are_ten():
     assert len(script_names()) == 10
     assert set(SMALL) < set(script_names())
+
+
+@pytest.mark.parametrize("name", sorted(NJIT))
+def test_a_decorated_script_differs_by_its_decorators_and_one_import(name):
+    text = (FOLDER / f"{name}.py").read_text()
+    decorated = with_decorators(text, NJIT[name]).split("\n")
+    for function in NJIT[name]:
+        assert (
+            "@numba.njit(cache=True)"
+            in decorated[[l.startswith(f"def {function}(") for l in decorated].index(True) - 1]
+        )
+    added = ("@numba.njit(cache=True)", "import numba")
+    assert [l for l in decorated if l not in added] == text.split("\n")
+    assert len(decorated) == text.count("\n") + 2 + len(NJIT[name])
 
 
 def test_what_differs_or_fails_is_said():
