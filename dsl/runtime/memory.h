@@ -1,7 +1,8 @@
-// dsl/runtime/memory.h: memory for kernels, for a plan's temporaries and for results.
+// dsl/runtime/memory.h: memory for kernels, for a plan's temporaries, for results and for arrays of others.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace tilewright::runtime {
 
@@ -18,6 +19,27 @@ bool take_fresh_result(const void* pointer);
 void* result_allocate_zeroed(std::size_t bytes);
 void* result_resize(void* pointer, std::size_t bytes);
 void result_release(void* pointer);
+
+/// Memory of arrays that are no results, from the same pool. Null where there is none, or too many blocks are out:
+/// the caller's own allocator is asked then.
+void* array_allocate(std::size_t bytes);
+void* array_allocate_zeroed(std::size_t bytes);
+/// Null, and the block as it was, where there is no memory. Both take blocks of the pool alone.
+void* array_resize(void* pointer, std::size_t bytes);
+void array_release(void* pointer);
+/// Where blocks of the pool begin in their page, behind their header.
+inline constexpr std::size_t kPage = 4096, kBlockAt = 64;
+bool has_seal(const void* pointer);
+/// Whether memory that some allocator gave is a block of this pool. Most other memory is told by its place alone.
+inline bool is_pooled(const void* pointer) {
+    return reinterpret_cast<std::uintptr_t>(pointer) % kPage == kBlockAt && has_seal(pointer);
+}
+/// Whether the pool keeps freed arrays: an eighth of the memory that this process may use, at most 1 GiB, and none for
+/// longer than a few seconds. TILEWRIGHT_POOL_MB goes before that.
+void keep_arrays(bool kept);
+/// Gives back some of what nobody took for so long, while arrays are kept, but for what results are kept anyway. Each
+/// call of the pool does it with a few seconds.
+void give_back_idle(unsigned seconds);
 
 struct PoolInfo {
     std::size_t pooled_bytes = 0; ///< freed and kept

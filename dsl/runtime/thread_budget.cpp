@@ -7,8 +7,9 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <string>
+
+#include "dsl/runtime/cgroup.h"
 
 namespace tilewright::runtime {
 namespace {
@@ -30,59 +31,26 @@ int affinity_cores() {
     return 1;
 }
 
-bool read_line(const std::string& path, char* line, int size) {
-    FILE* file = std::fopen(path.c_str(), "re");
-    if (!file) return false;
-    bool ok = std::fgets(line, size, file) != nullptr;
-    std::fclose(file);
-    return ok;
-}
-
 /// Cores that a quota and a period in microseconds allow; kMaxThreads where that is no limit.
 int quota_cores(double quota, double period) {
     if (!(quota > 0) || !(period > 0)) return kMaxThreads;
     return std::max(1, static_cast<int>(std::min<double>(kMaxThreads, (quota + period - 1) / period)));
 }
 
-/// The tightest quota from the process's own group up to the root; inside a container the path may be the
-/// host's and not exist, then only the root is there.
+/// The tightest quota of the process's groups.
 int cgroup_cores() {
-    FILE* file = std::fopen("/proc/self/cgroup", "re");
-    if (!file) return kMaxThreads;
     int result = kMaxThreads;
-    char line[4096];
-    while (std::fgets(line, sizeof line, file)) {
-        line[std::strcspn(line, "\n")] = 0;
-        char* controllers = std::strchr(line, ':');
-        char* path = controllers ? std::strchr(controllers + 1, ':') : nullptr;
-        if (!path) continue;
-        *path++ = 0;
-        ++controllers;
-        bool v2 = *controllers == 0;
-        std::string list = std::string(",") + controllers + ",";
-        if (!v2 && list.find(",cpu,") == std::string::npos) continue;
-        for (std::string group = path;;) {
-            char text[128];
-            double quota = 0, period = 0;
-            if (v2) {
-                if (read_line("/sys/fs/cgroup" + group + "/cpu.max", text, sizeof text) &&
-                    std::sscanf(text, "%lf %lf", &quota, &period) == 2)
-                    result = std::min(result, quota_cores(quota, period));
-            } else {
-                for (const std::string& root :
-                     {std::string("/sys/fs/cgroup/cpu"), std::string("/sys/fs/cgroup/") + controllers}) {
-                    char other[128];
-                    if (read_line(root + group + "/cpu.cfs_quota_us", text, sizeof text) &&
-                        read_line(root + group + "/cpu.cfs_period_us", other, sizeof other))
-                        result = std::min(result, quota_cores(std::atof(text), std::atof(other)));
-                }
-            }
-            std::size_t slash = group.rfind('/');
-            if (slash == std::string::npos || group == "/" || group.empty()) break;
-            group.resize(slash);
+    visit_cgroups("cpu", [&](const std::string& folder, bool is_v2) {
+        char text[128], other[128];
+        double quota = 0, period = 0;
+        if (is_v2) {
+            if (read_line(folder + "/cpu.max", text, sizeof text) && std::sscanf(text, "%lf %lf", &quota, &period) == 2)
+                result = std::min(result, quota_cores(quota, period));
+        } else if (read_line(folder + "/cpu.cfs_quota_us", text, sizeof text) &&
+                   read_line(folder + "/cpu.cfs_period_us", other, sizeof other)) {
+            result = std::min(result, quota_cores(std::atof(text), std::atof(other)));
         }
-    }
-    std::fclose(file);
+    });
     return result;
 }
 

@@ -39,6 +39,13 @@ class HotFunction(JitFunction):
         self.is_hot = False
         self._leave = leave
 
+    def _in_turn(self, *call: Any) -> Any:
+        _here.functions.append((self, 0))
+        try:
+            return super()._in_turn(*call)
+        finally:
+            _here.functions.pop()
+
     def _miss(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         around = _here.functions
         if not self.is_hot and any(one is self for one, _ in around):  # recursion
@@ -69,7 +76,7 @@ class HotFunction(JitFunction):
     def may_be_compiled(self, began_ns: int) -> bool:
         """Whether its next calls may be compiled code's. `began_ns`: the present call."""
         if self.is_hot:
-            return any(one.is_being_built for one in self._specializations)
+            return not self._refused and not any(one.why_numpy for one in self._specializations)
         return self.python_calls > 0 or time.perf_counter_ns() - began_ns < _FIRST_NS
 
     def _stay_until_built(self, *call: Any) -> None:

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from . import kept_memory
 from .errors import Error, FallbackWarning
 from .native import compiler
 from .record.hooks import with_hooks
@@ -197,6 +198,8 @@ def main(began_ns: int, descriptor: str, mode: str, names: str, *arguments: str)
     sys.modules["__main__"] = module
     sys.argv = [file, *rest]
     sys.path[:1] = [folder]  # in the place of the folder that `-c` has there
+    if mode == "tuned":  # the other run is the script as it is
+        kept_memory.keep()
     run.own_ns = time.perf_counter_ns() - began_ns
     bindings = module.__dict__
 

@@ -19,7 +19,7 @@ VARIABLES = {
     "TILEWRIGHT_CACHE_MB": "maximum size of the cache of objects, 512 by default",
     "TILEWRIGHT_NUM_THREADS": "threads of a call; `OMP_NUM_THREADS` applies if it is not set",
     "TILEWRIGHT_POOL": "`own` or `openmp`: the thread pool for parallel loops",
-    "TILEWRIGHT_POOL_MB": "memory kept for later results, 64 more than the largest result by default; `0` keeps none",
+    "TILEWRIGHT_POOL_MB": "memory kept for later results: 64 more than the largest (`0`: none); under `autotune run` for arrays too, an eighth of all or 1024",
     "TILEWRIGHT_ISA": "`x86-64`, `x86-64-v3`: run code for at most this level",
     "TILEWRIGHT_TRACEBACK": "`1`: show the traceback of an internal error of `autotune`",
     "TILEWRIGHT_DEVICE_POOL_MB": "memory of a CUDA device kept for later results, in megabytes or as a share (`10%`); a quarter by default",

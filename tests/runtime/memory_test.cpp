@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <random>
 #include <thread>
 #include <vector>
 
@@ -119,6 +121,151 @@ TEST(Pool, ServesManyThreads) {
     for (std::thread& t : threads)
         t.join();
     EXPECT_EQ(pool_info().live_bytes, 0u);
+}
+
+/// What arrays need beside results; the pool keeps them until the end of a test.
+class Arrays : public testing::Test {
+  protected:
+    void SetUp() override {
+        trim_pool();
+        keep_arrays(true);
+    }
+    void TearDown() override {
+        trim_pool();
+        keep_arrays(false);
+    }
+};
+
+TEST_F(Arrays, ShareBlocksWithResults) {
+    void* array = array_allocate(3 * kMiB);
+    array_release(array);
+    EXPECT_EQ(result_allocate(3 * kMiB), array);
+    result_release(array);
+    EXPECT_EQ(array_allocate_zeroed(3 * kMiB), array);
+    array_release(array);
+    EXPECT_EQ(pool_info().live_bytes, 0u);
+}
+
+TEST_F(Arrays, AreToldFromOtherMemory) {
+    void* array = array_allocate(kMiB);
+    EXPECT_TRUE(is_pooled(array));
+    // At every place of a page, also where blocks begin, with what a block has in front of it.
+    std::vector<unsigned char> other(4 * 4096);
+    std::memcpy(other.data() + 4096 - 64, static_cast<unsigned char*>(array) - 64, 64);
+    for (std::size_t at = 64; at < 3 * 4096; ++at) {
+        std::memmove(other.data() + at - 64, static_cast<unsigned char*>(array) - 64, 64);
+        EXPECT_FALSE(is_pooled(other.data() + at)) << at;
+    }
+    EXPECT_FALSE(is_pooled(nullptr));
+    array_release(array);
+}
+
+TEST_F(Arrays, StayUpToTheLimitTheOldestGoFirst) {
+    const std::size_t limit = pool_info().limit_bytes, bytes = 64 * kMiB, count = limit / bytes + 3;
+    std::vector<void*> arrays;
+    for (std::size_t i = 0; i < count; ++i)
+        arrays.push_back(array_allocate(bytes));
+    for (void* array : arrays)
+        array_release(array);
+    EXPECT_LE(pool_info().pooled_bytes, limit);
+    EXPECT_GE(pool_info().pooled_bytes, limit - 2 * bytes);
+    EXPECT_EQ(array_allocate(bytes), arrays.back());
+    array_release(arrays.back());
+    // Larger than all that may be kept: it makes no room for itself.
+    array_release(array_allocate(limit + kMiB));
+    EXPECT_GE(pool_info().pooled_bytes, limit - 2 * bytes);
+}
+
+TEST_F(Arrays, OnlySoManyAreOut) {
+    std::vector<void*> arrays;
+    while (void* array = array_allocate(1)) {
+        arrays.push_back(array);
+        ASSERT_LE(arrays.size(), 65000u);
+    }
+    EXPECT_GT(arrays.size(), 10000u);
+    void* result = result_allocate(1); // results have no other memory
+    EXPECT_NE(result, nullptr);
+    result_release(result);
+    for (void* array : arrays)
+        array_release(array);
+    EXPECT_LE(pool_info().pooled_blocks, 5000u);
+    EXPECT_EQ(pool_info().live_bytes, 0u);
+}
+
+TEST_F(Arrays, GoBackWhenNobodyTakesThem) {
+    std::vector<void*> arrays;
+    for (std::size_t i = 0; i < 300; ++i)
+        arrays.push_back(array_allocate(kMiB));
+    for (void* array : arrays)
+        array_release(array);
+    const std::size_t before = pool_info().pooled_bytes;
+    EXPECT_GE(before, 300 * kMiB);
+    give_back_idle(1000);
+    EXPECT_EQ(pool_info().pooled_bytes, before);
+    give_back_idle(0);
+    EXPECT_LT(pool_info().pooled_bytes, before);
+    EXPECT_GT(pool_info().pooled_bytes, before / 2); // some at a time
+    for (int i = 0; i < 30; ++i)
+        give_back_idle(0);
+    // What stays is kept for results, of which other tests have had 100 MiB.
+    EXPECT_LE(pool_info().pooled_bytes, (100 + 64 + 4) * kMiB);
+}
+
+TEST_F(Arrays, MovedBlocksKeepContentsAndCounts) {
+    std::size_t bytes = 70'000;
+    auto* array = static_cast<unsigned char*>(array_allocate_zeroed(bytes));
+    for (std::size_t next : {80'000ul, 3'000'000ul, 2'999'999ul, 9'000'001ul, 40'000'000ul, 100'000ul, 5'000'000ul}) {
+        for (std::size_t i = 0; i < bytes; i += 61)
+            array[i] = static_cast<unsigned char>(i % 251);
+        array = static_cast<unsigned char*>(array_resize(array, next));
+        ASSERT_NE(array, nullptr);
+        EXPECT_TRUE(is_pooled(array));
+        for (std::size_t i = 0; i < std::min(bytes, next); i += 61)
+            ASSERT_EQ(array[i], i % 251);
+        array[next - 1] = 1;
+        EXPECT_GE(pool_info().live_bytes, next);
+        bytes = next;
+    }
+    EXPECT_EQ(array_resize(array, SIZE_MAX), nullptr);
+    EXPECT_EQ(array[61], 61);
+    array_release(array);
+    EXPECT_EQ(pool_info().live_bytes, 0u);
+}
+
+TEST_F(Arrays, OfManySizesAndThreadsKeepTheirContents) {
+    std::vector<std::thread> threads;
+    for (unsigned t = 0; t < 4; ++t)
+        threads.emplace_back([t] {
+            std::minstd_rand random(t + 1);
+            std::vector<std::pair<unsigned char*, std::size_t>> held;
+            for (int round = 0; round < 2000; ++round) {
+                if (held.size() > 8 || (!held.empty() && random() % 2)) {
+                    const std::size_t at = random() % held.size();
+                    auto [array, bytes] = held[at];
+                    ASSERT_EQ(array[0], static_cast<unsigned char>(bytes + t));
+                    ASSERT_EQ(array[bytes - 1], static_cast<unsigned char>(bytes + t));
+                    array_release(array);
+                    held[at] = held.back();
+                    held.pop_back();
+                    continue;
+                }
+                const std::size_t bytes = (std::size_t{1} << (12 + random() % 10)) + random() % 4096 + 2;
+                const bool is_zeroed = random() % 3 == 0;
+                auto* array =
+                    static_cast<unsigned char*>(is_zeroed ? array_allocate_zeroed(bytes) : array_allocate(bytes));
+                if (is_zeroed) {
+                    ASSERT_TRUE(array[0] == 0 && array[bytes / 2] == 0 && array[bytes - 1] == 0);
+                }
+                array[0] = array[bytes / 2] = array[bytes - 1] = static_cast<unsigned char>(bytes + t);
+                held.emplace_back(array, bytes);
+            }
+            for (auto [array, bytes] : held)
+                array_release(array);
+        });
+    for (std::thread& t : threads)
+        t.join();
+    EXPECT_EQ(pool_info().live_bytes, 0u);
+    EXPECT_LE(pool_info().pooled_bytes, pool_info().limit_bytes);
 }
 
 TEST(Stream, ResultsAreWrittenPastTheCachesOnlyWhereItPays) {

@@ -10,9 +10,6 @@
 namespace tilewright::face {
 namespace {
 
-// Below this NumPy's own small-block cache is faster than setting an allocator.
-constexpr std::size_t kPoolFrom = 64u << 10;
-
 constexpr int kNumpyTypes[kDTypeCount] = {NPY_BOOL,    NPY_INT8,      NPY_INT16,      NPY_INT32,  NPY_INT64,
                                           NPY_UINT8,   NPY_UINT16,    NPY_UINT32,     NPY_UINT64, NPY_FLOAT32,
                                           NPY_FLOAT64, NPY_COMPLEX64, NPY_COMPLEX128, NPY_FLOAT16};
@@ -226,10 +223,14 @@ std::string describe(DType dtype, int rank) {
     return out + "]";
 }
 
-PyArrayObject* new_result(DType dtype, int rank, const std::int64_t* shape, std::int64_t elements, bool* is_pooled) {
+bool is_pooling() {
     static const bool pooling = runtime::pool_info().limit_bytes > 0;
+    return pooling;
+}
+
+PyArrayObject* new_result(DType dtype, int rank, const std::int64_t* shape, std::int64_t elements, bool* is_pooled) {
     std::size_t bytes = static_cast<std::size_t>(elements) * static_cast<std::size_t>(info(dtype).bytes);
-    *is_pooled = bytes >= kPoolFrom && pooling;
+    *is_pooled = bytes >= kPoolFrom && is_pooling();
     if (!*is_pooled) return numpy_array(PyArray_SimpleNew(rank, shape, numpy_type(dtype)));
     Ref before(PyDataMem_SetHandler(g_allocator));
     if (!before) return nullptr;

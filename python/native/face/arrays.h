@@ -48,6 +48,11 @@ std::string extents_text(const std::int64_t* extents, int rank);
 /// "float64[:, :]".
 std::string describe(DType dtype, int rank);
 
+/// Memory from this size on comes from the pool. Below, NumPy's own small-block cache is faster than setting an
+/// allocator, and malloc keeps what is freed.
+inline constexpr std::size_t kPoolFrom = 64u << 10;
+/// Whether the pool may keep anything at all.
+bool is_pooling();
 /// A new C-contiguous array, large ones from the pool. Null with MemoryError.
 PyArrayObject* new_result(DType dtype, int rank, const std::int64_t* shape, std::int64_t elements, bool* is_pooled);
 /// Makes the allocator's capsule. False with a Python error.

@@ -18,6 +18,7 @@
 #include "python/native/face/face_types.h"
 #include "python/native/face/generators.h"
 #include "python/native/face/held_results.h"
+#include "python/native/face/kept_memory.h"
 #include "python/native/face/older_generators.h"
 #include "python/native/face/recycled_memory.h"
 #include "python/native/face/texts.h"
@@ -192,6 +193,12 @@ PyMethodDef kMethods[] = {
     {"trim_pool", [](PyObject*, PyObject*) { return PyLong_FromSize_t(runtime::trim_pool()); }, METH_NOARGS,
      "trim_pool($module)\n--\n\nGives kept memory back to the system; returns how many bytes."},
     {"pool_info", pool_info, METH_NOARGS, "pool_info($module)\n--\n\nBytes kept, bytes handed out, and the limit."},
+    {"keep_arrays", keep_arrays, METH_NOARGS,
+     "keep_arrays($module)\n--\n\nNumPy's own large arrays come from the pool, in this thread and context; False where "
+     "another handler of memory is set, or the pool keeps nothing."},
+    {"leave_arrays", leave_arrays, METH_NOARGS,
+     "leave_arrays($module)\n--\n\nThe end of keep_arrays(): new arrays come from NumPy's own handler, and kept memory "
+     "goes back to the system; returns how many bytes."},
     {"parallel_backend", [](PyObject*, PyObject*) { return PyUnicode_FromString(runtime::parallel_backend()); },
      METH_NOARGS, "parallel_backend($module)\n--\n\n'own', 'openmp', or 'none yet'."},
     {"machine_isa", [](PyObject*, PyObject*) { return unicode(target_of_rank(machine_isa_rank()).name).release(); },
