@@ -29,6 +29,7 @@ from .errors import Error, FallbackWarning
 from .native import compiler
 from .own_frames import leave_out_ours
 from .record.hooks import with_hooks
+from .record.left_alone import is_left_alone
 from .record.observe import Observer
 from .record.ownership import Users
 from .script import Script, ScriptStopped, load_script
@@ -92,6 +93,8 @@ class _Run(Observer):
             return self._timed(function) if is_named else function
         if not is_named and ("numpy" not in sys.modules or function.__code__.co_flags & _IS_GENERATOR):
             return function
+        if is_left_alone(function, name):
+            return function
         return self._jitted_of(function, is_named)
 
     def _timed(self, function: types.FunctionType) -> Any:
@@ -105,6 +108,7 @@ class _Run(Observer):
 
     def _jitted_of(self, function: types.FunctionType, is_tuned: bool) -> Any:
         start = time.perf_counter_ns()
+        from .bound_method import BoundMethod  # noqa: PLC0415
         from .decorator import JitFunction  # noqa: PLC0415  (slow to import, and a script without NumPy needs none of it)
         from .hot_functions import HotFunction  # noqa: PLC0415
 
@@ -113,7 +117,11 @@ class _Run(Observer):
         try:
             if is_tuned:
                 compiler()
-            made = JitFunction(function, only_stored=True) if is_tuned else HotFunction(function, self.leave)
+            made = (
+                JitFunction(function, only_stored=True)
+                if is_tuned
+                else HotFunction(function, lambda one: self.leave(one, [self.jitted], (BoundMethod,)))
+            )
         except (Error, TypeError, ValueError):
             return function  # a function that no jit takes runs as it is
         finally:
