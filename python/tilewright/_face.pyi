@@ -85,6 +85,8 @@ def trim_device_pool(device: str | device) -> int: ...
 
 class Dispatcher:
     calls: int
+    took_ns: int
+    is_timed: bool
     copy_layouts: bool
     copies_to_device: bool
     misses: int

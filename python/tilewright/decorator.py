@@ -310,6 +310,7 @@ def jit(
     strict: bool | Literal["kernels"] = False,
     contract: str = "numpy",
     db: str | Path | None = None,
+    background: bool = False,
 ) -> Callable[[Callable[..., Any]], JitFunction]: ...
 
 
@@ -320,6 +321,7 @@ def jit(
     strict: bool | Literal["kernels"] = False,
     contract: str = "numpy",
     db: str | Path | None = None,
+    background: bool = False,
 ) -> Any:
     """Compile a NumPy function at its first call. Of a bound method (`model.predict`) it gives one for the same object.
 
@@ -333,10 +335,13 @@ def jit(
         call that computes nothing, and returns its arguments or views of them, is Python's in any case.
     contract : numpy (default), reproducible or fast; what a result promises.
     db : the store of tuned schedules, instead of the usual one.
+    background : calls run in NumPy until the code is there: another thread compiles. The first call of a kind is still followed
+        once, which takes milliseconds to tenths of a second.
     """
     checks.one_of(contract, "contract", CONTRACTS)
     checks.strictness(strict, "strict")
     db = checks.optional_path(db, "db")
+    background = checks.flag(background, "background")
     targets_of(target)
 
     def wrap(f: Callable[..., Any]) -> Any:
@@ -349,6 +354,6 @@ def jit(
             raise TypeError(f"jit: {f.__func__.__qualname__} is a {kind}. Write @{kind} above @tilewright.jit.")
         if not isinstance(f, types.FunctionType):
             raise TypeError(f"jit: {checks.described(f)} is not a function. Give a Python function or method.")
-        return JitFunction(f, target=target, strict=strict, contract=contract, db=db)
+        return JitFunction(f, target=target, strict=strict, contract=contract, db=db, background=background)
 
     return wrap if function is None else wrap(function)

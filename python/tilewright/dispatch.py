@@ -17,6 +17,7 @@ import numpy as np
 
 from . import _face
 from .draws import draws_globally
+from .originals import original_of
 from .partials import Partials
 from .plan import Version, all_objects, compose
 from .program import Program, ScalarArgument
@@ -147,6 +148,8 @@ class _Places:
                 step, key = "call", functools.partial(_column_of, key)
             elif step == "length":
                 step, key = "call", len
+            elif step == "original":
+                step, key = "call", original_of
             elif step not in ("attribute", "item"):
                 raise _NotInC
             found = self._add(self.of(path[:-1]), step, key)

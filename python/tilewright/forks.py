@@ -146,5 +146,10 @@ def _at_exit() -> None:
             _state.wait(0.1)
 
 
+def end_without_waiting() -> None:
+    """For whoever ends the process by os._exit() where others compile: nothing is destroyed then."""
+    atexit.unregister(_at_exit)
+
+
 atexit.register(_at_exit)
 os.register_at_fork(before=_before, after_in_parent=_after_in_parent, after_in_child=_after_in_child)

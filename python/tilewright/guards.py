@@ -19,6 +19,7 @@ import numpy as np
 
 from ._face import pcg64_words
 from .devices import stand_in
+from .originals import original_of
 
 Path = tuple[Any, ...]
 
@@ -103,7 +104,7 @@ def path_text(path: Path) -> str:
             text += f"'s {key}"
         elif kind == "length":
             text = f"len({text})"
-        elif kind not in ("pcg64", "column"):
+        elif kind not in ("pcg64", "column", "original"):
             text += f"[{key!r}]"
     return text
 
@@ -133,6 +134,8 @@ def follow(path: Path, parameters: Mapping[str, Any], function: Any) -> Any:
                 value = column_of(key, value)
             elif step == "length":
                 value = len(value)
+            elif step == "original":
+                value = original_of(value)
             elif step == "attribute":
                 value = getattr(value, key)
             elif step == "cell":

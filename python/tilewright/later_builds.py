@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -9,9 +10,13 @@ from contextlib import suppress
 
 from .plan import Build
 
-# A call waits for a build that takes so much time of the processor, for one that nobody asked for less, but no longer than
-# this by the clock.
+# A call waits for a build that takes so much time of the processor, for one that nobody asked for less, in the background not
+# at all, but no longer than this by the clock.
 PATIENCE_S, UNASKED_PATIENCE_S, MOST_WAITING_S = 3.0, 0.5, 5.0
+
+
+# Builds at a time: more of them take the time of the calls that Python makes meanwhile.
+_SLOTS = threading.Semaphore(max(1, (os.cpu_count() or 1) // 2))
 
 
 class _Later(threading.Thread):
@@ -25,7 +30,8 @@ class _Later(threading.Thread):
 
     def run(self) -> None:
         try:
-            self.made = self.make()
+            with _SLOTS:
+                self.made = self.make()
         except BaseException as error:  # noqa: BLE001  (whoever takes the build gets it)
             self.error = error
         self.is_over = True
@@ -43,13 +49,13 @@ class _Later(threading.Thread):
 _begun: dict[str, _Later] = {}  # by the keys of builds
 
 
-def is_done(key: str, make: Callable[[], Build], is_asked_for: bool = False) -> bool:
-    """Whether a build is there, or came while the call could wait; else another thread goes on with it."""
+def is_done(key: str, make: Callable[[], Build], patience_s: float) -> bool:
+    """Whether a build is there, or came while the call could wait so long; else another thread goes on with it."""
     later = _begun.get(key)
     if later is None:
         later = _begun[key] = _Later(make)
         later.start()
-        later.wait(PATIENCE_S if is_asked_for else UNASKED_PATIENCE_S)
+        later.wait(patience_s)
     return not later.is_alive()
 
 

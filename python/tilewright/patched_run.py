@@ -1,14 +1,15 @@
-"""A script as __main__ with some functions timed: `python -c START FD plain|tuned NAMES SCRIPT ARGS…`.
+"""A script as __main__: `python -c START FD plain|compiled NAMES SCRIPT ARGS…`.
 
-Those called NAMES (`a,b`; `-` for none) are; `tuned` has them use what the store knows of them. All others stay as they
-are. What was seen goes to the descriptor FD as JSON, with how long its own start took. It imports nothing that a script
-without such functions would not import itself.
+`plain`: functions called NAMES (`a,b`; `-` for none) are timed, all others stay as they are. `compiled`: those use what the
+store knows of them, and all others are compiled once their calls take long. What was seen goes to the descriptor FD as JSON,
+with how long its own start took. It imports nothing that a script without NumPy would not import itself.
 """
 
 from __future__ import annotations
 
 import atexit
 import functools
+import inspect
 import json
 import os
 import re
@@ -26,6 +27,7 @@ from typing import Any
 from . import kept_memory
 from .errors import Error, FallbackWarning
 from .native import compiler
+from .record.hooks import with_hooks
 from .record.observe import Observer
 from .record.ownership import Users
 from .script import Script, ScriptStopped, load_script
@@ -46,7 +48,6 @@ class _Times:
 
     calls: int = 0
     ns: int = 0
-    first_ns: int = 0
 
     def call(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if _inside.depth:
@@ -57,38 +58,21 @@ class _Times:
             return function(*args, **kwargs)
         finally:
             _inside.depth = 0
-            spent = time.perf_counter_ns() - start
-            if not self.calls:
-                self.first_ns = spent
             self.calls += 1
-            self.ns += spent
-
-
-@functools.cache
-def _timed_class() -> Any:
-    from .decorator import JitFunction  # noqa: PLC0415  (slow to import, and a script that is not tuned needs none of it)
-
-    class Timed(JitFunction):
-        """A jitted function for all that ask what it is, a trace among them."""
-
-        times: _Times
-
-        def __call__(self, *args: Any, **kwargs: Any) -> Any:
-            return self.times.call(super().__call__, args, kwargs)
-
-    return Timed
+            self.ns += time.perf_counter_ns() - start
 
 
 class _Run(Observer):
     """What one run of the script is seen to do."""
 
-    def __init__(self, users: Users, names: set[str], patches: bool) -> None:
+    def __init__(self, users: Users, names: set[str], compiles: bool) -> None:
         super().__init__(users, self._in_place_of)
         self._names = names
-        self._patches = patches
+        self._compiles = compiles
         self.functions: dict[str, _Times] = {}
-        self.jitted: list[tuple[str, Any]] = []
+        self.jitted: list[Any] = []
         self.own_ns = 0
+        self.code = 0  # with which the script ends
 
     def observed(self, name: str, value: Any, into: Any) -> Any:
         """What stands under `name` from now on; jitted functions of the script's own are timed as they are."""
@@ -102,15 +86,15 @@ class _Run(Observer):
 
     def _in_place_of(self, function: types.FunctionType, name: str) -> Any:
         # As a program spells it, which is how the store knows it.
-        if re.sub(r"\W", "_", function.__name__, flags=re.ASCII) not in self._names:
+        is_named = re.sub(r"\W", "_", function.__name__, flags=re.ASCII) in self._names
+        if not self._compiles:
+            return self._timed(function) if is_named else function
+        if not is_named and ("numpy" not in sys.modules or function.__code__.co_flags & _IS_GENERATOR):
             return function
-        return self._jitted_of(function) if self._patches else self._timed(function)
-
-    def _times(self, name: str) -> _Times:
-        return self.functions.setdefault(name, _Times())
+        return self._jitted_of(function, is_named)
 
     def _timed(self, function: types.FunctionType) -> Any:
-        times = self._times(function.__qualname__)
+        times = self.functions.setdefault(function.__qualname__, _Times())
 
         @functools.wraps(function)
         def timed(*args: Any, **kwargs: Any) -> Any:
@@ -118,25 +102,29 @@ class _Run(Observer):
 
         return timed
 
-    def _jitted_of(self, function: types.FunctionType) -> Any:
+    def _jitted_of(self, function: types.FunctionType, is_tuned: bool) -> Any:
         start = time.perf_counter_ns()
-        warnings.simplefilter("ignore", FallbackWarning)  # what is not tuned runs in NumPy: that is the point here
+        from .decorator import JitFunction  # noqa: PLC0415  (slow to import, and a script without NumPy needs none of it)
+        from .hot_functions import HotFunction  # noqa: PLC0415
+
+        if FallbackWarning not in (one[2] for one in warnings.filters):
+            warnings.simplefilter("ignore", FallbackWarning)  # a table says at the end what runs in NumPy, and why
         try:
-            compiler()
-            made = _timed_class()(function, only_stored=True)
+            if is_tuned:
+                compiler()
+            made = JitFunction(function, only_stored=True) if is_tuned else HotFunction(function, self.leave)
         except (Error, TypeError, ValueError):
-            return self._timed(function)  # a function that no jit takes runs as it is
+            return function  # a function that no jit takes runs as it is
         finally:
             self.own_ns += time.perf_counter_ns() - start
-        self._time_jitted(made)
+        self.jitted.append(made)
+        made.is_timed = is_tuned
         return made
 
     def _time_jitted(self, function: Any) -> None:
-        if any(function is known for _, known in self.jitted):
-            return
-        self.jitted.append((function.__qualname__, function))
-        function.__class__ = _timed_class()
-        function.times = self._times(function.__qualname__)
+        if not any(function is known for known in self.jitted):
+            self.jitted.append(function)
+            function.is_timed = True
 
     def _is_jitted(self, value: Any) -> bool:
         decorator = sys.modules.get("tilewright.decorator")  # a script that marks functions has imported it
@@ -144,16 +132,45 @@ class _Run(Observer):
 
     def report(self, descriptor: int) -> None:
         """At the very end, behind what the script itself does then."""
-        patched = [name for name, f in self.jitted if any(s.has_own_schedule for s in f.specializations)]
-        seen = {
+        seen: dict[str, Any] = {
             "own_ns": self.own_ns,
             "ended_ns": time.perf_counter_ns(),
             "functions": {name: vars(times) for name, times in self.functions.items() if times.calls},
-            "patched": list(dict.fromkeys(patched)),
+            "patched": list(dict.fromkeys(one.__qualname__ for one in self.jitted if _is_tuned(one))),
         }
+        for one in self.jitted:
+            if (times := _times_of(one)) is not None:
+                seen["functions"][one.__qualname__] = times
         with suppress(OSError):
             os.write(descriptor, json.dumps(seen).encode())
             os.close(descriptor)
+        if self.jitted:
+            from .left_builds import hand_over  # noqa: PLC0415  (only where something is compiled)
+
+            if hand_over():  # the script has ended, and so does its process
+                sys.stdout.flush()
+                sys.stderr.flush()
+                os._exit(self.code)
+
+
+_IS_GENERATOR = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+
+
+def _is_tuned(function: Any) -> bool:
+    return any(one.has_own_schedule for one in function.specializations)
+
+
+def _times_of(function: Any) -> dict[str, Any] | None:
+    """Of a jitted function's calls; None of one that was not called, or not long enough to be looked at."""
+    if not function.is_timed or not function.calls:
+        return None
+    in_numpy = [*function.refusals, *(why for one in function.specializations for why in one.why_numpy.values())]
+    calls, ns = (getattr(function, f"python_{what}", 0) for what in ("calls", "ns"))
+    missed_calls, missed_ns = (getattr(function, f"missed_{what}", 0) for what in ("calls", "ns"))
+    return {
+        "calls": function.calls, "ns": function.took_ns, "python_calls": calls, "python_ns": ns, "missed_calls": missed_calls,
+        "missed_ns": missed_ns, "in_numpy": in_numpy, "is_built": any(one.versions for one in function.specializations),
+    }  # fmt: skip
 
 
 # What `python -c` runs: the clock is read before anything of ours is imported.
@@ -170,20 +187,35 @@ def main(began_ns: int, descriptor: str, mode: str, names: str, *arguments: str)
     else:
         script, rest = Script(Path(arguments[0])), list(arguments[1:])
     try:
-        code, file, folder, package = load_script(script)
+        _, file, folder, package = load_script(script)
     except ScriptStopped as error:
         print(error, file=sys.stderr)
         return 1
-    run = _Run(Users(folder), set() if names == "-" else set(names.split(",")), patches=mode == "tuned")
+    run = _Run(Users(folder), set() if names == "-" else set(names.split(",")), compiles=mode == "compiled")
     atexit.register(run.report, int(descriptor))
     module = types.ModuleType("__main__")
     module.__dict__.update({"__file__": file, "__builtins__": __builtins__, "__package__": package, "__cached__": None})
     sys.modules["__main__"] = module
     sys.argv = [file, *rest]
     sys.path[:1] = [folder]  # in the place of the folder that `-c` has there
-    if mode == "tuned":  # the other run is the script as it is
+    if mode == "compiled":  # the other run is the script as it is
         kept_memory.keep()
     run.own_ns = time.perf_counter_ns() - began_ns
-    with run.importing():
-        exec(code, module.__dict__, run.names(module.__dict__))
+    bindings = module.__dict__
+
+    def bound(name: str) -> None:
+        bindings[name] = run.observed(name, bindings[name], bindings)
+
+    try:
+        with run.importing():
+            exec(with_hooks(Path(file).read_bytes(), file, bound), bindings)
+    except SystemExit as stop:
+        run.code = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
+        raise
+    except BaseException:
+        run.code = 1
+        raise
+    finally:
+        if run.jitted:  # the report hands over what is being built
+            sys.modules["tilewright.forks"].end_without_waiting()
     return 0

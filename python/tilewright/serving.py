@@ -206,8 +206,8 @@ class Serving(TriedCalls):
         """Who serves this call of NumPy arrays. Compiles what it needs, and compares that with NumPy."""
         if specialization.numpy_reason(bound) is None:
             # What Python does between kernels, or around a function that nobody asked for, bounds what is won.
-            may_wait = specialization.traced.has_effects or not self.is_asked_for
-            if may_wait and not specialization.is_built(bound, self.is_asked_for):
+            may_wait = specialization.traced.has_effects or not self.is_asked_for or self.in_background
+            if may_wait and not specialization.is_built(bound, self._patience_s):
                 return "later"
             try:
                 is_new = self._compile_for(specialization, bound)

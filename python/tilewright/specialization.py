@@ -174,13 +174,13 @@ class Specialization:
                 ]
         logs.logger.info("%s: runs in NumPy: %s", self.signature, reason)
 
-    def is_built(self, bound: Bound, is_asked_for: bool) -> bool:
+    def is_built(self, bound: Bound, patience_s: float) -> bool:
         """Whether the version that a call needs is there, or soon is; else another thread builds it."""
         if self.fits(bound) or len(self.versions) >= _MAX_VERSIONS:
             return True
         request = self.request(bound)
         self._being_built = request.key()
-        return is_built(request, is_asked_for)
+        return is_built(request, patience_s)
 
     @property
     def is_being_built(self) -> bool:

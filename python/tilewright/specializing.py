@@ -13,7 +13,7 @@ from pathlib import Path
 from traceback import clear_frames
 from typing import TYPE_CHECKING, Any, Literal
 
-from . import _face, forks, logs, settings
+from . import _face, forks, later_builds, logs, settings
 from .binding import Bound, bind
 from .call_keys import LargestCalls, call_key
 from .devices import places_among
@@ -57,6 +57,7 @@ class Specializing(_face.Dispatcher):
         contract: str = "numpy",
         db: str | Path | None = None,
         only_stored: bool = False,
+        background: bool = False,
     ) -> None:
         super().__init__(function.__name__, _face_parameters(function))
         self.takes_out = takes_out(function)
@@ -67,6 +68,7 @@ class Specializing(_face.Dispatcher):
         self.contract = contract
         self._db = db
         self._only_stored = only_stored
+        self.in_background = background  # calls run in NumPy until the code is there
         self._specializations: list[Specialization] = []
         self._refused: dict[tuple[Any, ...], Error] = {}
         self._begun: dict[
@@ -87,6 +89,13 @@ class Specializing(_face.Dispatcher):
         self._long_calls = 0  # of those, in a row
         self._has_lost = False  # a plan with statements that Python runs, in a trial
         self._failed = self._failed_at = 0  # calls in a row whose plans failed, and the last one's number
+
+    @property
+    def _patience_s(self) -> float:
+        """How long a call waits for its code."""
+        if self.in_background:
+            return 0.0
+        return later_builds.PATIENCE_S if self.is_asked_for else later_builds.UNASKED_PATIENCE_S
 
     def _refusal(self, text: str, hint: str = "") -> TraceError:
         """Of the function as a whole: the text begins with where it is."""

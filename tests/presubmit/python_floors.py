@@ -13,18 +13,18 @@ from pathlib import Path
 
 # From the lowest up: what it is, and its modules and folders. python/README.md says what each is for.
 FLOORS: dict[str, str] = {
-    "ground": "__init__ arrays_held callees checks described_results device_code devices effects errors failed_traces forks guards held_elsewhere kept_memory kinds_of_values lent logs machine native operations"
+    "ground": "__init__ arrays_held callees checks described_results device_code devices effects errors failed_traces forks guards held_elsewhere kept_memory kinds_of_values lent logs machine native operations originals"
               " outside_values own_attributes pure_functions put_instead quantities recording settings signatures strided_copies structure taken_ways thread_budget work_folders",
     "symbolic": "known symbolic",
     "ops": "ops",
     "interpret": "interpret",
     "trace": "trace",
     "scripts": "record script",
-    "programs": "binding builder cache comparison datasets device_profile dispatch draws figures flops given_by_plans later_builds partials plan program"
+    "programs": "binding builder cache comparison datasets device_profile dispatch draws figures flops given_by_plans later_builds left_builds partials plan program"
                 " rounding stage_shares tolerance trials work workload",
     "specializations": "debug explain jitted placement result_table specialization stage_records stored tuning",
     "export": "export",
-    "functions": "bound_method call_keys decorator device_calls numpy_calls patched_run plan_calls serving specializing tried_calls",
+    "functions": "bound_method call_keys decorator device_calls hot_functions numpy_calls patched_run plan_calls serving specializing tried_calls",
     "commands": "__main__ cli",
 }  # fmt: skip
 NOT_YET: tuple[str, ...] = ()

@@ -428,3 +428,19 @@ def test_results_of_kernels_are_still_theirs(kept: None) -> None:
         assert np.allclose(result, np.sqrt(a) * 2.0 + np.sin(a))
     assert get_handler_name() == OURS
     assert get_handler_name(result) in ("tilewright_pool", OURS)
+
+
+@pytest.mark.parametrize(("mode", "handler"), [("plain", NUMPYS), ("compiled", OURS)])
+def test_autotune_run_keeps_memory_and_runs_the_script_as_it_is_beside(tmp_path: Path, mode: str, handler: str) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import sys\nassert 'numpy' not in sys.modules\nimport numpy as np\n"
+        "from numpy._core.multiarray import get_handler_name\nprint(get_handler_name(np.ones(100_000)))\n"
+    )
+    code = f"""
+        import os, sys
+        from tilewright.patched_run import main
+        read, write = os.pipe()
+        sys.exit(main(0, str(write), {mode!r}, "-", {str(script)!r}))
+    """
+    assert run_python(code).strip() == handler

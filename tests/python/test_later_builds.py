@@ -117,7 +117,7 @@ def test_a_build_whose_thread_a_fork_left_behind_is_made_anew():
     later_builds._begun["a key"] = later
     later.start()
     later.join()  # without a build, as in a child of a fork
-    assert later_builds.is_done("a key", lambda: None)
+    assert later_builds.is_done("a key", lambda: None, later_builds.PATIENCE_S)
     assert not later_builds.when_over("a key", list)
     assert later_builds.taken("a key") is None
     assert later_builds.taken("a key") is None

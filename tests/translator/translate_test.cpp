@@ -78,8 +78,9 @@ return y
 /// The kernels, stages and copies of the first version of a plan.
 std::string steps_of(const std::string& body, const TranslateOptions& options) {
     const Program program = read_program("tilewright-program 1\nfunction f\n" + body + "return none\n");
+    const auto translated = translate(program, options);
     std::string steps;
-    for (const runtime::PlanStep& step : translate(program, options).impl().plan.versions.at(0).steps)
+    for (const runtime::PlanStep& step : translated.impl().plan.versions.at(0).steps)
         steps += step.kind == runtime::StepKind::call    ? "kernel "
                  : step.kind == runtime::StepKind::stage ? "stage "
                  : step.kind == runtime::StepKind::copy  ? "copy "

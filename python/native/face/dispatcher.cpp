@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <utility>
@@ -64,8 +65,8 @@ struct Plans {
 struct DispatcherObject {
     PyObject_HEAD VectorFunction vector_call;
     Plans* plans;
-    unsigned long long calls, misses;
-    char copy_layouts, copies_to_device, takes_out;
+    unsigned long long calls, misses, took_ns;
+    char copy_layouts, copies_to_device, takes_out, is_timed, is_running;
 };
 
 Plans& plans_of(PyObject* self) {
@@ -185,9 +186,8 @@ bool has_shared_out(PyObject* self, PyObject* kwargs) {
     return false;
 }
 
-PyObject* call_vector(PyObject* self, PyObject* const* items, std::size_t bits, PyObject* names) {
+PyObject* answer(PyObject* self, PyObject* const* items, std::size_t bits, PyObject* names) {
     auto* object = reinterpret_cast<DispatcherObject*>(self);
-    ++object->calls;
     const RawCall call{items, static_cast<Py_ssize_t>(bits & ~kMayWriteBefore), names};
     const StayedCalls& stayed = object->plans->stayed;
     if (const Ref run = stayed.empty() ? Ref() : stayed.find(call); run && !device_context())
@@ -201,6 +201,21 @@ PyObject* call_vector(PyObject* self, PyObject* const* items, std::size_t bits, 
     static PyObject* const miss = PyUnicode_InternFromString("_miss");
     static PyObject* const failed = PyUnicode_InternFromString("_check_failed");
     return PyObject_CallMethodObjArgs(self, unchecked ? failed : miss, args.get(), keywords.get(), nullptr);
+}
+
+PyObject* call_vector(PyObject* self, PyObject* const* items, std::size_t bits, PyObject* names) {
+    auto* object = reinterpret_cast<DispatcherObject*>(self);
+    ++object->calls;
+    if (!object->is_timed || object->is_running) return answer(self, items, bits, names);
+    // Another reference: the call may replace the function under its name.
+    const Ref held(Py_NewRef(self));
+    object->is_running = 1; // what recursion calls is a part of this call
+    const auto began = std::chrono::steady_clock::now();
+    PyObject* result = answer(self, items, bits, names);
+    const auto took = std::chrono::steady_clock::now() - began;
+    object->took_ns += static_cast<unsigned long long>(std::chrono::nanoseconds(took).count());
+    object->is_running = 0;
+    return result;
 }
 
 /// With a tuple and a dict, as by `f(*args, **kwargs)`.
@@ -413,6 +428,9 @@ PyObject* make_dispatcher_type() {
         {"__vectorcalloffset__", T_PYSSIZET, offsetof(DispatcherObject, vector_call), READONLY, nullptr},
         {"calls", T_ULONGLONG, offsetof(DispatcherObject, calls), 0, "How many calls there were."},
         {"misses", T_ULONGLONG, offsetof(DispatcherObject, misses), 0, "How many of them went to _miss."},
+        {"took_ns", T_ULONGLONG, offsetof(DispatcherObject, took_ns), 0,
+         "Nanoseconds that calls took while they were timed."},
+        {"is_timed", T_BOOL, offsetof(DispatcherObject, is_timed), 0, "Whether calls are timed, at some 50 ns each."},
         {"copy_layouts", T_BOOL, offsetof(DispatcherObject, copy_layouts), 0,
          "Whether arrays that no plan takes as they lie are copied to one that fits, instead of a miss."},
         {"takes_out", T_BOOL, offsetof(DispatcherObject, takes_out), 0,

@@ -1,4 +1,5 @@
-"""`autotune run SCRIPT`: the unchanged script with the tuned functions patched in; end-to-end times before and after."""
+"""`autotune run SCRIPT`: the unchanged script, whose functions are compiled once their calls take long; what was gained, a line a
+function."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ import typer
 
 from .. import patched_run, settings
 from ..native import compiler
-from ..quantities import format_ns
+from ..quantities import aligned, format_ns
 from ..script import Script, check_script
 from . import script_arguments
 from .exit_codes import OK, SCRIPT_RAISED
@@ -29,29 +30,31 @@ def run(
     scripts: Annotated[list[Path] | None, typer.Argument(help="A script.", show_default=False)] = None,
     module: Annotated[str | None, typer.Option("-m", help="Run a module, as `python -m` does.")] = None,
     db: Annotated[Path | None, typer.Option(help="Store to use.")] = None,
-    skip_before: Annotated[bool, typer.Option("--no-before", help="Skip the run without tuning.")] = False,
+    before: Annotated[
+        bool, typer.Option("--before/--no-before", help="Run it as it is first, and print both times.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the times as JSON on stderr.")] = False,
 ) -> int:
-    """Run a script with its tuned functions, and print the times before and after."""
+    """Run a script, with its functions compiled once their calls take long, and those that were tuned as they were tuned."""
     script = script_of("run", scripts, module)
     check_script(script)
     store = settings.store_path(db)
     names = _tuned_names(store)
-    before = None
-    if not skip_before:
-        before = _timed(script, "plain", names, {"TILEWRIGHT_DISABLE": "1"})
-        if before.code != 0:
-            print(f"autotune: {script.name}: fails without tuning too (exit code {before.code}).", file=sys.stderr)
+    earlier = None
+    if before:
+        earlier = _timed(script, "plain", names, {"TILEWRIGHT_DISABLE": "1"})
+        if earlier.code != 0:
+            print(f"autotune: {script.name}: fails as it is too (exit code {earlier.code}).", file=sys.stderr)
             return SCRIPT_RAISED
-    after = _timed(script, "tuned", names, {} if db is None else {"TILEWRIGHT_DB": str(store)})
+    after = _timed(script, "compiled", names, {} if db is None else {"TILEWRIGHT_DB": str(store)})
+    if as_json:
+        print(json.dumps(_document(earlier, after)), file=sys.stderr)
+    else:
+        for line in _lines(script.name, earlier, after):
+            print(line, file=sys.stderr)
     if after.code != 0:
         print(f"autotune: {script.name}: ended with exit code {after.code}.", file=sys.stderr)
         return SCRIPT_RAISED
-    if as_json:
-        print(json.dumps(_document(before, after)), file=sys.stderr)
-        return OK
-    for line in _lines(script.name, before, after):
-        print(line, file=sys.stderr)
     return OK
 
 
@@ -63,7 +66,9 @@ class _Run:
     wall_s: float
     own_s: float  # of that, tilewright's own start
     end_s: float  # from the script's end to the process's
-    functions: dict[str, dict[str, int]]  # calls, ns, first_ns
+    functions: dict[
+        str, dict[str, Any]
+    ]  # calls, ns; of compiled ones also what Python took before: python_calls, python_ns
     patched: list[str]
 
     def script_s(self, other: _Run | None) -> float:
@@ -79,60 +84,102 @@ def _tuned_names(store: Path | None) -> list[str]:
     return sorted({str(row["workload"]["function"]) for row in rows if row["record"] is not None})
 
 
-def _document(before: _Run | None, after: _Run) -> dict[str, Any]:
-    functions = {}
-    for name in after.patched:
-        times = after.functions.get(name)
-        earlier = None if before is None else before.functions.get(name)
-        functions[name] = {"after": times, "before": earlier}
+@dataclass
+class _Row:
+    """A function whose calls took long: means of its calls, in nanoseconds; 0 where there were none."""
+
+    name: str
+    calls: int
+    numpy_ns: float
+    compiled_ns: float
+    why_numpy: str
+
+    @property
+    def gain(self) -> float:
+        return self.numpy_ns / self.compiled_ns if self.numpy_ns and self.compiled_ns else 0.0
+
+    @property
+    def saved_s(self) -> float:
+        return self.calls * (self.numpy_ns - self.compiled_ns) / 1e9 if self.gain else 0.0
+
+
+def _rows(earlier: _Run | None, after: _Run) -> list[_Row]:
+    rows = []
+    for name, times in after.functions.items():
+        if times["calls"] == times["python_calls"]:
+            continue  # its last call was the one that took long
+        before = {} if earlier is None else earlier.functions.get(name, {})
+        numpy_ns = _mean(times.get("python_ns", 0), times.get("python_calls", 0))
+        why = "" if times["is_built"] else (times["in_numpy"] or ["it was called too late for its code to be there"])[0]
+        rows.append(
+            _Row(
+                name, times["calls"], numpy_ns or _mean(before.get("ns", 0), before.get("calls", 0)),
+                0.0 if why else _compiled_ns(times), why,
+            )
+        )  # fmt: skip
+    return sorted(rows, key=lambda row: -max(row.saved_s, row.calls * row.compiled_ns / 1e9))
+
+
+def _compiled_ns(times: dict[str, Any]) -> float:
+    """Of calls that were neither traced nor compared, where there are such."""
+    calls = times["calls"] - times["python_calls"]
+    plain = calls - times["missed_calls"]
+    return _mean(times["ns"] - times["missed_ns"], plain) if plain else _mean(times["ns"], calls)
+
+
+def _mean(ns: float, calls: int) -> float:
+    return ns / calls if calls else 0.0
+
+
+def _document(earlier: _Run | None, after: _Run) -> dict[str, Any]:
+    after_s, rows = after.script_s(earlier), _rows(earlier, after)
     return {
-        "before_s": None if before is None else before.script_s(None),
-        "after_s": after.script_s(before),
-        "own_s": after.wall_s - after.script_s(before),
+        "before_s": None if earlier is None else earlier.script_s(None),
+        "about_before_s": after_s + sum(row.saved_s for row in rows),
+        "after_s": after_s,
+        "own_s": after.wall_s - after_s,
         "patched": after.patched,
-        "functions": functions,
+        "functions": {row.name: {**vars(row), "gain": row.gain} for row in rows},
     }
 
 
-def _lines(name: str, before: _Run | None, after: _Run) -> list[str]:
-    """One for each patched function, and one for the whole."""
-    document = _document(before, after)
-    lines = [_function_line(each, document) for each in after.patched]
-    after_s = document["after_s"]
-    whole = f"{after_s:.2f} s after"
-    if before is not None:
-        before_s = document["before_s"]
-        whole = f"{before_s:.2f} s before, {whole} ({before_s / after_s:.2f}x)"
-    if not after.patched:
-        whole += "; no function was patched in, because no call of it was tuned (tune the script first)"
+def _lines(name: str, earlier: _Run | None, after: _Run) -> list[str]:
+    """One for each function that took long, and one for the whole."""
+    document, rows = _document(earlier, after), _rows(earlier, after)
+    lines = []
+    if rows:
+        cells = [("function", "calls", "NumPy", "compiled", "", "")]
+        cells += [
+            (
+                row.name, str(row.calls), format_ns(row.numpy_ns) if row.numpy_ns else "", format_ns(row.compiled_ns) if row.compiled_ns else "",
+                f"{row.gain:.2f}x" if row.gain else "", _fate(row, after),
+            )
+            for row in rows
+        ]  # fmt: skip
+        lines = [f"  {line}" for line in aligned(cells)]
+    before_s, after_s = document["before_s"], document["after_s"]
+    about = "" if before_s is not None else "about "
+    before_s = document["about_before_s"] if before_s is None else before_s
+    whole = f"{about}{before_s:.2f} s → {after_s:.2f} s ({before_s / max(after_s, 1e-9):.2f}x)"
+    if not rows:
+        whole = f"{after_s:.2f} s; no function took long enough to be compiled"
     return [*lines, f"{name}: {whole}; tilewright's own start took {document['own_s']:.2f} s beside that"]
 
 
-def _function_line(name: str, document: dict[str, Any]) -> str:
-    after, before = document["functions"][name]["after"], document["functions"][name]["before"]
-    if after is None:  # called from other compiled functions alone
-        return f"  {name}: inside of other functions"
-    calls = f"{after['calls']} call{'s' if after['calls'] > 1 else ''}"
-    first = f", its first call {format_ns(after['first_ns'])}" if after["calls"] > 1 else ""
-    if not first and before is not None and after["ns"] > before["ns"]:
-        first = ", for a first call traces the function, and compares its code with NumPy"
-    if before is None:
-        return f"  {name}: {calls}, {format_ns(after['ns'])} after{first}"
-    share = before["ns"] / 1e9 / document["before_s"]
-    return (
-        f"  {name}: {calls}, {format_ns(before['ns'])} before, {format_ns(after['ns'])} after "
-        f"({before['ns'] / max(1, after['ns']):.2f}x{first}), {100 * min(share, 1.0):.0f} % of the script before"
-    )
+def _fate(row: _Row, after: _Run) -> str:
+    if row.why_numpy:
+        return f"NumPy's: {row.why_numpy}"
+    return "tuned" if row.name in after.patched else ""
 
 
 def _timed(script: Script, mode: str, names: list[str], environment: dict[str, str]) -> _Run:
     which = ["-m", script.module] if script.module is not None else [str(script.path)]
     read, write = os.pipe()
     launcher = [sys.executable, "-c", patched_run.START, str(write), mode, ",".join(names) or "-"]
-    output = None if mode == "tuned" else subprocess.DEVNULL
+    output = None if mode == "compiled" else subprocess.DEVNULL
     start = time.perf_counter()
     process = subprocess.Popen(
-        [*launcher, *which, *script_arguments.arguments], stdin=subprocess.DEVNULL, stdout=output, stderr=output, pass_fds=[write],
+        [*launcher, *which, *script_arguments.arguments], stdin=None if output is None else output, stdout=output, stderr=output, pass_fds=[write],
         env={**os.environ, "MPLBACKEND": os.environ.get("MPLBACKEND", "Agg"), **environment},
     )  # fmt: skip
     os.close(write)

@@ -21,6 +21,7 @@ import numpy as np
 from .._face import Dispatcher
 from ..errors import ExportError
 from ..guards import path_text
+from ..originals import ORIGINAL
 from ..signatures import own_signature
 from .reading import digest_of
 
@@ -98,7 +99,8 @@ def _c_checks(guard: Any) -> bool:
 
 
 def _check(function: str, guard: Any, arguments: list[Any]) -> tuple[str, tuple[Any, ...], str] | None:
-    kind, path, value = guard.kind, guard.path, guard.value
+    kind, value = guard.kind, guard.value
+    path = tuple(step for step in guard.path if step != ORIGINAL)  # a module tells functions apart by their source
     if kind == "type":
         # The entry says it of arrays itself, and takes lists too.
         return None if value is np.ndarray else ("type", path, repr(value.__qualname__))

@@ -31,6 +31,7 @@ from ..guards import (
 from ..kinds_of_values import is_of_numbers
 from ..lent import can_be_handed
 from ..ops.seen_stages import EFFECTS
+from ..originals import ORIGINAL, original_of
 from ..outside_values import is_users
 from ..own_attributes import attributes_of
 from ..symbolic.argument import Argument
@@ -215,8 +216,12 @@ class Inputs(SetInputs):
         self.by_identity.setdefault(id(value), (value, path))
         return value
 
+    def _jitted(self, value: Any, path: Path, is_parameter: bool) -> Any:
+        return self.make(original_of(value), (*path, ORIGINAL), is_parameter)
+
     def _method(self, value: types.MethodType, path: Path, is_parameter: bool) -> Any:
-        self._guard(path, "type", type(value))  # a jit function's bound methods have another class
+        if type(value) is types.MethodType:  # a method that is jitted meanwhile is what it was
+            self._guard(path, "type", types.MethodType)
         function = self.make(value.__func__, (*path, ("attribute", "__func__")), is_parameter=False)
         owner = self.make(value.__self__, (*path, ("attribute", "__self__")), is_parameter=False)
         if isinstance(owner, (SymGenerator, StagedGenerator)):

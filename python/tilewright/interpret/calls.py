@@ -24,6 +24,7 @@ from ..ops import apply_ufunc, call_numpy, is_symbolic, scalar_constructor
 from ..ops.callees.draws import DRAWS
 from ..ops.reductions import reduce_ufunc
 from ..ops.seen_stages import seen_stage
+from ..originals import original_of
 from ..outside_values import is_of_a_statement
 from ..pure_functions import is_pure, writes_arguments
 from ..symbolic.argument import is_passed
@@ -257,7 +258,7 @@ class Calls(Part):
         if isinstance(function, (operator.itemgetter, operator.methodcaller)):
             self.refuse_object(node, function)
             return self._run(node, function, args, kwargs)
-        call_method = getattr(type(function), "__call__", None)  # noqa: B004
+        call_method = original_of(getattr(type(function), "__call__", None))  # noqa: B004
         if isinstance(call_method, types.FunctionType):
             return self.call_function(self.inputs.of_class(type(function), "__call__"), [function, *args], kwargs)
         if not callable(function):
@@ -486,7 +487,7 @@ class Calls(Part):
         kind = type(owner)
         if name in kind._fields or name in _OF_NAMED_TUPLES or hasattr(tuple, name):
             return getattr(owner, name)
-        held = inspect.getattr_static(kind, name, None)
+        held = original_of(inspect.getattr_static(kind, name, None))
         if type(held) is property and isinstance(held.fget, types.FunctionType):
             return self.call_function(self.inputs.getter(kind, name, held), [owner], {})
         found = self.inputs.of_class(kind, name)  # or Python's own error

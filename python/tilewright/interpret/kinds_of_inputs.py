@@ -29,8 +29,7 @@ _TABLES = (dict, collections.OrderedDict, collections.Counter, collections.defau
 # Functions that are not Python's own code: there is one of each, however it is reached.
 _SINGLE = (
     types.ModuleType, np.ufunc, type(np.sum), types.MethodDescriptorType, types.WrapperDescriptorType,
-    types.ClassMethodDescriptorType, types.GetSetDescriptorType, types.MemberDescriptorType, _face.Dispatcher,
-    type(np._NoValue),
+    types.ClassMethodDescriptorType, types.GetSetDescriptorType, types.MemberDescriptorType, type(np._NoValue),
 )  # fmt: skip
 
 
@@ -44,7 +43,7 @@ def _is_partial(value: Any) -> bool:
 
 
 def _is_single(value: Any) -> bool:
-    """Whether its identity says all: a module, a function of C, a class, a jit function."""
+    """Whether its identity says all: a module, a function of C, a class."""
     if isinstance(value, types.BuiltinFunctionType):
         owner = value.__self__
         return owner is None or isinstance(owner, (types.ModuleType, type))
@@ -76,6 +75,7 @@ KINDS: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
     ("a number", _exactly(*NUMBERS), "_number"),  # an input
     ("a constant", lambda value: type(value) in _IMMUTABLE or isinstance(value, np.dtype), "_constant"),  # its value
     ("a getter", _exactly(*GETTERS), "_getter"),  # what it takes, where that are no objects
+    ("a jitted function", _of(_face.Dispatcher), "_jitted"),  # that of which it was made
     ("a module, a class or a function of C", _is_single, "_single"),  # its identity
     ("a function", _exactly(types.FunctionType), "_function"),  # its code; what that reads as it is read
     ("a bound method", _of(types.MethodType), "_method"),  # function and self

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..guards import Same
+from ..originals import original_of
 from ..own_attributes import attributes_of, hold, slots_of
 from ..symbolic.arrays import SymArray
 from ..symbolic.number import Number
@@ -156,7 +157,7 @@ class MadeObjects(Part):
             stand_in.need(name)
             if name not in attributes_of(owner):
                 stand_in.lacks(name)
-        held = inspect.getattr_static(kind, name, None)
+        held = original_of(inspect.getattr_static(kind, name, None))
         if name == "__dict__":
             for one, value in attributes_of(owner).items():
                 set_attribute(owner, one, value.read() if isinstance(value, Pending) else value)
@@ -271,10 +272,10 @@ class MadeObjects(Part):
             return type(None)  # which does nothing
         if base is None:
             return getattr(owner, name)  # Python's own error
-        held = vars(base)[name]
+        held = original_of(vars(base)[name])
         if isinstance(held, types.FunctionType) and not isinstance(made, type):
             return types.MethodType(self.inputs.of_class(base, name), made)
-        if isinstance(held, classmethod) and isinstance(held.__func__, types.FunctionType):
+        if isinstance(held, classmethod) and isinstance(original_of(held.__func__), types.FunctionType):
             return types.MethodType(self.inputs.of_class(base, name).__func__, owner.__self_class__)
         raise self.error(node, f"super().{name}", "only methods are followed through it", "Call it by name.")
 

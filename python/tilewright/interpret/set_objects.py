@@ -20,6 +20,7 @@ from typing import Any
 from .. import effects
 from ..errors import TraceError
 from ..guards import Path, PythonGuard, path_text
+from ..originals import original_of
 from ..outside_values import is_of_a_statement, names_in
 from ..own_attributes import attributes_of
 from ..structure import APPENDED
@@ -143,7 +144,7 @@ def _named_by(root: types.FunctionType, owner: Any) -> set[str]:
 
 def _codes_of(held: Any) -> Iterator[types.CodeType]:
     for one in (held.fget, held.fset) if isinstance(held, property) else (held,):
-        if isinstance(one, types.FunctionType):
+        if isinstance(one := original_of(one), types.FunctionType):
             yield one.__code__
 
 

@@ -16,6 +16,7 @@ from ..callees import watching, watching_effects
 from ..described_results import is_part
 from ..effects import Made, Replay, is_asked, parts_of
 from ..held_elsewhere import only_new_garbage
+from ..originals import original_of
 from ..pure_functions import is_decided_by_data, is_pure
 from ..taken_ways import Branch, Site, Way, watch_branches
 from .inner_calls import run_by_python
@@ -145,9 +146,10 @@ def _is_of_numpy(function: Any) -> bool:
 
 def _watched(function: Any, way: Way, look: Look) -> Any:
     """What stands for a function whose calls are looked at: itself, where they cannot be."""
-    if isinstance(function, types.MethodType) and isinstance(function.__func__, types.FunctionType):
+    function = original_of(function)
+    if isinstance(function, types.MethodType) and isinstance(original_of(function.__func__), types.FunctionType):
         watched = _watched(function.__func__, way, look)
-        return function if watched is function.__func__ else types.MethodType(watched, function.__self__)
+        return function if watched is original_of(function.__func__) else types.MethodType(watched, function.__self__)
     if isinstance(function, types.FunctionType) and not is_numpys(function):
         if look.limits is not None and not look.limits.enters(function.__code__):
             return function

@@ -1,0 +1,78 @@
+"""Functions of a script that runs: each is Python's at first, and compiled once its calls have taken long."""
+
+from __future__ import annotations
+
+import threading
+import time
+import types
+from collections.abc import Callable
+from typing import Any
+
+from .decorator import JitFunction
+
+# What calls have to take altogether, and each of them, to be worth a trace; how many are looked at.
+_WORTH_NS, _CALL_NS, _LOOKED = 80_000_000, 5_000, 512
+_SHORT_NS = 1_000_000  # of a call, beside which asking whether its code is there takes long
+_FIRST_NS = 500_000_000  # of a function's first call: another one may follow
+
+
+class _Here(threading.local):
+    """The functions that this thread is in, the outermost first."""
+
+    def __init__(self) -> None:
+        self.functions: list[tuple[HotFunction, int]] = []  # with the time at which the call began
+
+
+_here = _Here()
+
+
+class HotFunction(JitFunction):
+    """A function of the script's. Its calls are measured while Python makes them; those that take long are compiled by another
+    thread, and compared with NumPy as those of any jitted function. Of functions that call each other the outermost is
+    compiled, with the others in it; those come into question where it is refused, or serves no call better. `leave` is called where
+    Python is found to serve all calls best."""
+
+    def __init__(self, function: types.FunctionType, leave: Callable[[HotFunction], None]) -> None:
+        super().__init__(function, background=True)
+        self.python_calls = self.python_ns = 0
+        self.missed_calls = self.missed_ns = 0  # since it is hot: traced, compared, or made by NumPy
+        self.is_hot = False
+        self._leave = leave
+
+    def _miss(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        around = _here.functions
+        if not self.is_hot and any(one is self for one, _ in around):  # recursion
+            return self.__wrapped__(*args, **kwargs)
+        is_hot, began_ns = self.is_hot, time.perf_counter_ns()
+        around.append((self, began_ns))
+        try:
+            return super()._miss(args, kwargs) if is_hot else self.__wrapped__(*args, **kwargs)
+        finally:
+            around.pop()
+            took_ns = time.perf_counter_ns() - began_ns
+            if is_hot:
+                self.missed_ns += took_ns
+                self.missed_calls += 1
+            else:
+                self.python_ns += took_ns
+                self.python_calls += 1
+                self._decide()
+
+    def _decide(self) -> None:
+        mean_ns = self.python_ns / self.python_calls
+        if mean_ns < _CALL_NS:
+            if self.python_calls >= _LOOKED:
+                self._leave(self)
+        elif self.python_ns > _WORTH_NS and not any(one.may_be_compiled(began_ns) for one, began_ns in _here.functions):
+            self.is_hot = self.is_timed = True
+
+    def may_be_compiled(self, began_ns: int) -> bool:
+        """Whether its next calls may be compiled code's. `began_ns`: the present call."""
+        if self.is_hot:
+            return any(one.is_being_built for one in self._specializations)
+        return self.python_calls > 0 or time.perf_counter_ns() - began_ns < _FIRST_NS
+
+    def _stay_until_built(self, *call: Any) -> None:
+        # Calls that C makes are not among those that this thread is in.
+        if self.python_ns < _SHORT_NS * self.python_calls:
+            super()._stay_until_built(*call)

@@ -1,0 +1,58 @@
+"""Calls of ours behind the statements of a script's top level that bind functions. Its names stay in its module's own
+dictionary, which Python reads at full speed: in loops at the top level every name is looked up there."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import types
+from collections.abc import Callable
+from typing import Any
+
+_BOUND = "__tilewright_bound__"  # among the builtins: the script's own names stay its own
+_STATEMENTS = ("body", "orelse", "finalbody", "handlers", "cases")
+
+
+def with_hooks(source: bytes, file: str, bound: Callable[[str], None]) -> types.CodeType:
+    """The code of a script that calls `bound` with the name of each function, class, and result of a call outside of loops, as
+    soon as its top level has bound it."""
+    setattr(builtins, _BOUND, bound)
+    tree = _Hooks().visit(ast.parse(source, file))
+    code: types.CodeType = compile(tree, file, "exec", dont_inherit=True)
+    return code
+
+
+class _Hooks(ast.NodeTransformer):
+    def __init__(self) -> None:
+        self._loops = 0
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        """Of statements alone: what expressions bind are no functions of the module's."""
+        is_loop = isinstance(node, (ast.For, ast.While, ast.AsyncFor))
+        self._loops += is_loop
+        for name in _STATEMENTS:
+            held = getattr(node, name, None)
+            if isinstance(held, list):
+                setattr(node, name, [new for one in held for new in self._visited(one)])
+        self._loops -= is_loop
+        return node
+
+    def _visited(self, node: ast.AST) -> list[ast.AST]:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            return [node, _hook(node, node.name)]
+        if (
+            isinstance(node, ast.Assign)
+            and not self._loops
+            and isinstance(node.value, (ast.Call, ast.Lambda, ast.Name))
+        ):
+            return [node, *(_hook(node, one.id) for one in node.targets if isinstance(one, ast.Name))]
+        return [self.generic_visit(node)]
+
+
+def _hook(node: Any, name: str) -> ast.AST:
+    hook = ast.Expr(ast.Call(ast.Name(_BOUND, ast.Load()), [ast.Constant(name)], []))
+    for one in ast.walk(hook):
+        if isinstance(one, (ast.expr, ast.stmt)):
+            one.lineno = one.end_lineno = node.end_lineno
+            one.col_offset = one.end_col_offset = node.end_col_offset
+    return hook
