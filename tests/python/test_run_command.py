@@ -186,9 +186,17 @@ def test_tracebacks_have_the_lines_of_the_script_alone(tmp_path):
     environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
     plain, ours = [
         subprocess.run(
-            [sys.executable, *command, "s.py"], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300, check=False
+            [sys.executable, *command, "s.py"],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
         )
         for command in ([], ["-m", "tilewright", "run"])
     ]
-    assert plain.returncode == 1 and ours.stderr.startswith(plain.stderr.replace('"s.py"', f'"{tmp_path}/s.py"')), ours.stderr
+    assert plain.returncode == 1 and ours.stderr.startswith(plain.stderr.replace('"s.py"', f'"{tmp_path}/s.py"')), (
+        ours.stderr
+    )
     assert "checked" in ours.stderr.removeprefix(plain.stderr), ours.stderr
