@@ -1,4 +1,4 @@
-"""Operators of users' classes, on objects that the function makes: their methods are followed as any others are."""
+"""Operators of users' classes, on objects of the caller or made by the function: their methods are followed as any others are."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+from ..originals import original_of
 from .state import Part, State
 
 _COMPARE = {ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge"}
@@ -24,9 +25,10 @@ class ObjectOperators(Part):
         self._call = call
 
     def has(self, value: Any, name: str) -> bool:
-        """Whether the function made it, and its class has that method in Python."""
-        held = inspect.getattr_static(type(value), name, None) if self.tracer.is_made(value) else None
-        return isinstance(held, types.FunctionType)
+        """Whether it is an object, of the caller or made by the function, whose class has that method in Python."""
+        is_one = self.tracer.is_made(value) or self.inputs.is_object(value)
+        held = inspect.getattr_static(type(value), name, None) if is_one else None
+        return isinstance(original_of(held), types.FunctionType)
 
     def call(self, node: ast.AST, owner: Any, name: str, *args: Any) -> Any:
         method = self.inputs.of_class(type(owner), name)
@@ -50,7 +52,10 @@ class ObjectOperators(Part):
         if is_heir and getattr(type(right), swapped, None) is not getattr(type(left), swapped, None):
             ways.reverse()  # the method of the class that is derived comes first
         # A number or an array beside it: numbers of Python's leave it to the object, NumPy's arrays take it for an element.
-        if not self.tracer.is_made(left) and (hasattr(left, "dtype") or self.inputs.is_object(left)):
+        # What methods of C make of it, nobody knows.
+        of_c = getattr(type(left), name, None) if not self.has(left, name) else None
+        is_of_c = self.inputs.is_object(left) and of_c not in (None, getattr(object, name, None))
+        if not self.tracer.is_made(left) and (hasattr(left, "dtype") or is_of_c):
             return _NONE
         tried = False
         for owner, method, other in ways:
