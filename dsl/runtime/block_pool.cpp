@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
@@ -53,12 +54,23 @@ std::uint64_t seal_of(const void* header) {
     return secret ^ reinterpret_cast<std::uintptr_t>(header);
 }
 
-std::size_t mapping_size(std::size_t bytes) {
-    std::size_t whole = bytes + sizeof(BlockHeader) + kSlack;
-    const std::size_t pages = (whole + kPage - 1) / kPage * kPage;
-    const std::size_t huge = (whole + kHugePage - 1) / kHugePage * kHugePage;
-    // A last huge page that is hardly used would be memory that nobody asked for: small pages stand there.
+std::size_t round_up(std::size_t bytes, std::size_t step) {
+    return (bytes + step - 1) / step * step;
+}
+
+/// What a block of these bytes is to touch: its pages, and a last huge page unless that is hardly used, which would be
+/// memory that nobody asked for.
+std::size_t touched_size(std::size_t bytes) {
+    const std::size_t whole = bytes + sizeof(BlockHeader) + kSlack;
+    const std::size_t pages = round_up(whole, kPage), huge = round_up(whole, kHugePage);
     return whole >= kHugeFrom && huge - pages <= kMostUnused ? huge : pages;
+}
+
+/// Eight sizes for each power of two, so that blocks serve arrays whose size changes a little each time. Pages at the
+/// end that nobody touches are no memory.
+std::size_t mapping_size(std::size_t bytes) {
+    const std::size_t touched = touched_size(bytes);
+    return round_up(touched, std::max(kPage, std::bit_floor(touched) / 8));
 }
 
 void set_up(BlockHeader* header, std::size_t mapped) {
@@ -70,8 +82,9 @@ void set_up(BlockHeader* header, std::size_t mapped) {
 }
 
 /// `at_once`: small pages are there before they are touched, at half of what that costs one by one.
-BlockHeader* map(std::size_t mapped, bool at_once) {
-    bool huge = mapped >= kHugeFrom;
+BlockHeader* map(std::size_t bytes, bool at_once) {
+    const std::size_t mapped = mapping_size(bytes), touched = touched_size(bytes);
+    bool huge = touched >= kHugeFrom;
     // Huge pages need their alignment; what sticks out goes back at once.
     std::size_t asked = huge ? mapped + kHugePage : mapped;
     const int flags = MAP_PRIVATE | MAP_ANONYMOUS | (at_once && !huge ? MAP_POPULATE : 0);
@@ -84,7 +97,7 @@ BlockHeader* map(std::size_t mapped, bool at_once) {
         std::size_t tail = at + asked - (aligned + mapped);
         if (tail) munmap(reinterpret_cast<void*>(aligned + mapped), tail);
         at = aligned;
-        madvise(reinterpret_cast<void*>(at), mapped / kHugePage * kHugePage, MADV_HUGEPAGE);
+        madvise(reinterpret_cast<void*>(at), touched / kHugePage * kHugePage, MADV_HUGEPAGE);
     }
     auto* header = reinterpret_cast<BlockHeader*>(at);
     set_up(header, mapped);
@@ -145,34 +158,36 @@ void* BlockPool::allocate_zeroed(std::size_t bytes, Use use) {
 
 BlockHeader* BlockPool::take_or_map(std::size_t bytes, Use use, bool may_take) {
     if (bytes > kMaxBytes) return nullptr;
-    const std::size_t mapped = mapping_size(bytes);
     const auto count = [&](BlockHeader* block) {
         block->is_array = use == Use::array;
-        live_ += block->mapped();
         live_arrays_ += block->is_array;
+        live_ += block->mapped();
+        most_live_ = std::max(most_live_, live_);
     };
-    BlockHeader *block = nullptr, *idle = nullptr;
+    BlockHeader *block = nullptr, *unneeded = nullptr;
     bool at_once;
     {
         std::lock_guard lock(mutex_);
         if (use == Use::result) largest_result_ = std::max(largest_result_, bytes);
         if (use == Use::array && live_arrays_ >= kMaxLiveArrays) return nullptr;
-        if (may_take && (block = take(mapped))) count(block);
-        idle = surplus(kIdleSeconds);
+        if (may_take && (block = take(mapping_size(bytes)))) count(block);
         // Memory that nobody ever touches may be as much as that.
         at_once = use == Use::array && live_ < limit_of_arrays_ / 4;
     }
-    unmap_all(idle);
     if (block) return block;
-    block = map(mapped, at_once);
+    block = map(bytes, at_once);
     if (!block) {
         // What is kept may be what is missing.
         trim();
-        block = map(mapped, at_once);
+        block = map(bytes, at_once);
         if (!block) return nullptr;
     }
-    std::lock_guard lock(mutex_);
-    count(block);
+    {
+        std::lock_guard lock(mutex_);
+        count(block);
+        unneeded = surplus(kIdleSeconds);
+    }
+    unmap_all(unneeded);
     return block;
 }
 
@@ -205,6 +220,7 @@ void* BlockPool::resize(BlockHeader* block, std::size_t bytes, Use use) {
             block->fresh = false;
             std::lock_guard lock(mutex_);
             live_ += mapped - before;
+            most_live_ = std::max(most_live_, live_);
             return data_of(block);
         }
     }
@@ -283,7 +299,9 @@ std::size_t BlockPool::limit_of_results() const {
 
 std::size_t BlockPool::limit() const {
     if (asked_limit() >= 0) return static_cast<std::size_t>(asked_limit());
-    return std::max(limit_of_results(), limit_of_arrays_);
+    // What was there at once before may be there again, and a quarter more where sizes change.
+    const std::size_t again = most_live_ + most_live_ / 4 + kPoolSpare - live_;
+    return std::max(limit_of_results(), std::min(limit_of_arrays_, again));
 }
 
 PoolInfo BlockPool::info() {

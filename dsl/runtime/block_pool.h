@@ -74,7 +74,7 @@ class BlockPool {
     std::mutex mutex_;
     BlockHeader* bins_[kBins] = {};
     BlockHeader *newest_ = nullptr, *oldest_ = nullptr;
-    std::size_t kept_bytes_ = 0, kept_count_ = 0, live_ = 0, live_arrays_ = 0, largest_result_ = 0;
+    std::size_t kept_bytes_ = 0, kept_count_ = 0, live_ = 0, most_live_ = 0, live_arrays_ = 0, largest_result_ = 0;
     std::size_t limit_of_arrays_ = 0; ///< 0: none are kept
 };
 

@@ -201,6 +201,26 @@ def test_no_more_is_kept_than_the_limit_and_all_of_it_goes_back(kept: None) -> N
     assert _face.pool_info()["pooled_bytes"] == 0
 
 
+def test_arrays_of_ever_new_sizes_take_a_little_more_than_what_is_there_at_once() -> None:
+    code = """
+        import resource
+        import numpy as np
+        from tilewright import _face, kept_memory
+        assert kept_memory.keep()
+        rng = np.random.default_rng(0)
+        held = [np.ones(1000)] * 10
+        for step in range(3000):
+            held[step % 10] = np.ones(int(2 ** rng.uniform(13, 19)))
+            info = _face.pool_info()
+            assert info["pooled_bytes"] + info["live_bytes"] <= 1.25 * 11 * 8 * 2**19 * 1.13 + (64 << 20), (step, info)
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        for step in range(1000):  # a little larger each time
+            held[step % 10] = np.ones(100_000 + 37 * step)
+        assert resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before < 20_000
+    """
+    run_python(code)
+
+
 def test_what_nobody_takes_for_some_seconds_goes_back(kept: None) -> None:
     _face.trim_pool()
     arrays = [np.ones(MIB) for _ in range(8)]
@@ -310,6 +330,7 @@ def test_forked_children_go_on() -> None:
         import numpy as np
         from tilewright import _face, kept_memory
         assert kept_memory.keep()
+        np.empty(40_000_000)  # as much may be kept from now on
         limit = _face.pool_info()["limit_bytes"]
         stop = threading.Event()
         def churn():
@@ -428,3 +449,19 @@ def test_results_of_kernels_are_still_theirs(kept: None) -> None:
         assert np.allclose(result, np.sqrt(a) * 2.0 + np.sin(a))
     assert get_handler_name() == OURS
     assert get_handler_name(result) in ("tilewright_pool", OURS)
+
+
+@pytest.mark.parametrize(("mode", "handler"), [("plain", NUMPYS), ("compiled", OURS)])
+def test_autotune_run_keeps_memory_and_runs_the_script_as_it_is_beside(tmp_path: Path, mode: str, handler: str) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import sys\nassert 'numpy' not in sys.modules\nimport numpy as np\n"
+        "from numpy._core.multiarray import get_handler_name\nprint(get_handler_name(np.ones(100_000)))\n"
+    )
+    code = f"""
+        import os, sys
+        from tilewright.patched_run import main
+        read, write = os.pipe()
+        sys.exit(main(0, str(write), {mode!r}, "-", {str(script)!r}))
+    """
+    assert run_python(code).strip() == handler
