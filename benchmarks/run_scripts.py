@@ -2,12 +2,14 @@
 
 Each script of scripts/ runs unchanged in a process of its own, on two threads, in turns. A first run of ours, with an empty store and an empty cache, is
 shown by itself. What both print must be equal. A time is that of the whole process. Where a person could put Numba's decorator above a function without
-another change, a script with these decorators takes turns too, with its code in Numba's cache. Writes results/scripts.json."""
+another change, a script with these decorators takes turns too, with its code in Numba's cache. Builds that a run leaves behind are waited for before the
+next run, so that they take no time of it. Writes results/scripts.json."""
 
 from __future__ import annotations
 
 import argparse
 import ast
+import ctypes
 import difflib
 import importlib.util
 import json
@@ -42,6 +44,7 @@ NJIT = {
     "spectra": ["autocorrelation", "biquad_notch", "goertzel", "one_pole_highpass"],
 }
 THREADS = "2"
+PR_SET_CHILD_SUBREAPER = 36
 
 
 def script_names() -> list[str]:
@@ -75,7 +78,7 @@ def ours(name: str, words: list[str]) -> list[str]:
 
 @dataclass
 class Ran:
-    """One process. `cpu_ns` is of all its threads and children."""
+    """One process. `cpu_ns` is of all its threads, and of the children that it waited for."""
 
     code: int
     out: str
@@ -85,6 +88,7 @@ class Ran:
 
 
 def ran(command: list[str], environment: dict[str, str], limit_s: float) -> Ran:
+    wait_for_orphans(limit_s)
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     start = time.perf_counter_ns()
     try:
@@ -98,6 +102,23 @@ def ran(command: list[str], environment: dict[str, str], limit_s: float) -> Ran:
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu_s = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
     return Ran(code, out, err, wall_ns, cpu_s * 1e9)
+
+
+def adopt_orphans() -> None:
+    """Processes that outlive a run become children of this one, so that it can wait for them."""
+    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def wait_for_orphans(limit_s: float) -> None:
+    """What a run left behind ends, or the limit is over."""
+    until = time.monotonic() + limit_s
+    while time.monotonic() < until:
+        try:
+            ended, _ = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return
+        if not ended:
+            time.sleep(0.01)
 
 
 def fault(what: str, seen: Ran, expected: Ran | None) -> dict[str, str] | None:
@@ -190,6 +211,7 @@ def main() -> int:
     unknown = [name for name in options.only or [] if name not in known]
     if unknown:
         parser.error(f"no script is called {unknown[0]!r}; there are: {', '.join(known)}")
+    adopt_orphans()
     beside = importlib.util.find_spec("numba") is not None
     rows = []
     for name in options.only or known:
@@ -205,6 +227,7 @@ def main() -> int:
                 copy.write_text(with_decorators((FOLDER / copy.name).read_text(), NJIT[name]))
                 commands["numba"] = plain(name, words, copy.parent)
             rows.append({"script": name, **measure(commands, options.turns, environment, options.limit)})
+            wait_for_orphans(options.limit)  # they write into the folder
         print(line(rows[-1]), flush=True)
         if rows[-1].get("said"):
             print(f"{'':<12}{rows[-1]['said']}", flush=True)

@@ -1,6 +1,7 @@
 """The scripts of benchmarks/scripts: each runs small, prints the same twice, and is as long as people's are. No speed is asserted."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -75,6 +76,25 @@ def test_what_differs_or_fails_is_said():
     assert fault("ours", other, good) == {"state": "differs", "reason": "-b\n+c"}
     raised = Ran(1, "a\n", "Traceback\nValueError: no\n", 1.0, 1.0)
     assert fault("ours", raised, good) == {"state": "failed", "reason": "ours: exit code 1: ValueError: no"}
+
+
+def test_a_run_begins_when_what_the_last_one_left_behind_has_ended(tmp_path):
+    code = """
+import os, sys, time
+from run_scripts import adopt_orphans, ran
+adopt_orphans()
+left = "import time; time.sleep(1); open('left', 'w').close()"
+null = "stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL"
+leaves = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {left!r}], start_new_session=True, {null})"
+first = ran([sys.executable, "-c", leaves], dict(os.environ), 60)
+assert not os.path.exists("left")
+print(ran([sys.executable, "-c", "import os; print(os.path.exists('left'))"], dict(os.environ), 60).out, first.code)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "benchmarks")},
+    )  # fmt: skip
+    assert done.stdout.split() == ["True", "0"], done.stderr
 
 
 def test_the_runner_writes_a_row_for_a_script(tmp_path):
