@@ -90,6 +90,22 @@ def test_what_is_freed_is_taken_again_without_a_fault(kept: None) -> None:
     assert _face.pool_info()["pooled_bytes"] > 0
 
 
+def test_memory_that_libraries_have_from_malloc_is_kept_as_well() -> None:
+    code = """
+        import resource
+        import numpy as np
+        from tilewright import kept_memory
+        assert kept_memory.keep()
+        a = np.random.default_rng(0).random(100_003)  # a prime: the transform has large memory of its own
+        np.fft.fft(a)
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        for _ in range(20):
+            np.fft.fft(a)
+        assert resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before < 5000
+    """
+    run_python(code)
+
+
 def test_zeros_are_zeros_also_in_memory_that_was_written(kept: None) -> None:
     for size in (LARGE, 1 << 20, (1 << 20) + 1, 5 << 20, 40 << 20):
         written = np.full(size, 255, np.uint8)
