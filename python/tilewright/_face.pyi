@@ -85,6 +85,7 @@ def trim_device_pool(device: str | device) -> int: ...
 
 class Dispatcher:
     calls: int
+    timed_calls: int
     took_ns: int
     is_timed: bool
     copy_layouts: bool

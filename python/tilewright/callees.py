@@ -30,6 +30,7 @@ from .described_results import (
 from .held_elsewhere import handed_containers, held_elsewhere, kept_of, references, refuse_containers
 from .kinds_of_values import arrays_in, containers_in, kind_of_value
 from .outside_values import Variable, outside_of, same_bytes
+from .reached_arrays import copies_of, may_write, reached_by
 
 
 class NotSeen(Exception):  # noqa: N818 - the message is another exception's
@@ -174,7 +175,9 @@ def watching_effects(  # noqa: PLR0917
                 contents, outside = contents_of((args, kwargs)), outside_of(around)
                 handed = handed_containers((args, kwargs))
                 held = references(arrays), references(handed)
-                before = arrays, handed, held, copies, forms_of(arrays), contents, outside
+                reached = reached_by(function)
+                found = reached, copies_of(reached)
+                before = arrays, handed, held, copies, forms_of(arrays), contents, outside, found
         except Exception as error:  # noqa: BLE001
             if key is not None:
                 _SEEN[key] = str(error)
@@ -194,7 +197,7 @@ def watching_effects(  # noqa: PLR0917
 
     def seen_of(  # noqa: PLR0917
         results: list[Any], arrays: list[Any], handed: list[Any], held: Any, copies: list[Any], forms: Any, contents: Any,
-        outside: dict[Variable, Any],
+        outside: dict[Variable, Any], reached: tuple[list[Any], list[Any]],
     ) -> Seen:  # fmt: skip
         if forms_of(arrays) != forms:
             raise TypeError("it changes the shape, the dtype or the flags of an array that it is handed")
@@ -217,7 +220,9 @@ def watching_effects(  # noqa: PLR0917
         kept = kept_of(arrays, held[0], given_back(gives), _OLDEST)
         if kept_of(handed, held[1], collections.Counter(), _OLDEST):
             raise TypeError("it keeps a list, a tuple or a dict that it is handed")
-        return Seen(with_shared(gives, iter([k in shared for k in range(len(pieces))])), written, changed, kept)
+        gives = with_shared(gives, iter([k in shared for k in range(len(pieces))]))
+        writes = any(copy is not None and not same_bytes(one, copy) for one, copy in zip(*reached, strict=True))
+        return Seen(gives, written, changed, kept, writes or may_write(function))
 
     return call
 

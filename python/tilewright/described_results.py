@@ -51,12 +51,14 @@ class Held:
 @dataclass(frozen=True)
 class Seen:
     """What a call of a function that is not known to be pure did: its results, which arrays it wrote, which variables
-    it changed that the compiled functions name, and which arrays somebody holds behind it."""
+    it changed that the compiled functions name, which arrays somebody holds behind it, and whether it may write arrays that it
+    finds outside of itself."""
 
     gives: Any
     written: tuple[int, ...]
     changed: tuple[Variable, ...]
     kept: tuple[int, ...] = ()
+    reaches: bool = False
 
 
 def given_back(gives: Any) -> collections.Counter[int]:
@@ -281,7 +283,8 @@ def common_to(before: Any, found: Any, is_pure: bool = True) -> Any:
         written = tuple(sorted({*before.written, *found.written}))
         changed = tuple({*before.changed, *found.changed})
         kept = tuple(sorted({*before.kept, *found.kept}))
-        return Seen(common_to(before.gives, found.gives, is_pure=False), written, changed, kept)
+        reaches = before.reaches or found.reaches
+        return Seen(common_to(before.gives, found.gives, is_pure=False), written, changed, kept, reaches)
     if isinstance(found, Array) and isinstance(before, Array) and len(found.extents) == len(before.extents):
         pairs = zip(before.extents, found.extents, strict=True)
         extents = tuple(tuple(one for one in mine if one in theirs) for mine, theirs in pairs)

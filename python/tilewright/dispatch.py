@@ -34,7 +34,7 @@ class _NotInC(Exception):
 
 def c_binding(function: Callable[..., Any], traced: Any, program: Program) -> dict[str, Any] | None:
     """What Dispatcher.add() needs besides plan and objects; None where Python has to check guards."""
-    if traced.handed:
+    if traced.handed or traced.reaching:
         return None  # Python looks whether they share memory
     try:
         binding = _binding(function, traced, program)

@@ -14,6 +14,7 @@ from ._face import move_pcg64_on, pcg64_words
 from .binding import Bound
 from .errors import Error
 from .lent import can_be_handed, handing, lent
+from .reached_arrays import reached_by
 
 _REENTRANT = type(RLock())  # what NumPy has since 2.3; a lock without it would wait for its own thread
 
@@ -29,9 +30,11 @@ class SharedMemory(SharedGenerator):
 @contextmanager
 def drawing(traced: Any, bound: Bound) -> Iterator[Mapping[str, Any]]:
     """The program's inputs, with its generators locked; they are moved on where nothing is raised inside."""
+    if traced.reaching:
+        _refuse_reached(traced, bound)
     if traced.handed:
         _refuse_others(bound)
-        with handing(bound.handed), drawing(replace(traced, handed=()), bound) as values:
+        with handing(bound.handed), drawing(replace(traced, handed=(), reaching=()), bound) as values:
             yield values
         return
     if not traced.generators and not traced.draws_are_stages:
@@ -75,6 +78,15 @@ def _lock(locks: ExitStack, streams: Iterable[Any]) -> None:
     """In one order, so that two calls never wait for each other."""
     for stream in sorted(streams, key=id):
         locks.enter_context(stream.lock)
+
+
+def _refuse_reached(traced: Any, bound: Bound) -> None:
+    """Kernels show nothing of what callees write into arrays that an argument leads to as well."""
+    given = {one.name for one in traced.arguments if one.path[0][0] == "parameter"}
+    arguments = [array for name, array in bound.arrays.items() if name in given and isinstance(array, np.ndarray)]
+    reached = [one for function in traced.reaching for one in reached_by(function)]
+    if any(np.may_share_memory(one, other) for one in arguments for other in reached):
+        raise SharedMemory("a function that the call makes may write an array that is an argument too.")
 
 
 def _refuse_others(bound: Bound) -> None:

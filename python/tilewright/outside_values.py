@@ -157,14 +157,25 @@ def changes_since(kept: Sequence[tuple[Any, Any]]) -> list[Change]:
     return found
 
 
-def _keep(value: Any, found: dict[int, tuple[Any, Any]], depth: int = 0) -> None:
+def arrays_within(value: Any, found: dict[int, np.ndarray]) -> None:
+    """Adds the arrays that a value leads to."""
+    kept: dict[int, tuple[Any, Any]] = {}
+    _keep(value, kept, copied=lambda array: array)
+    found.update((key, one) for key, (one, _) in kept.items() if isinstance(one, np.ndarray))
+
+
+def _copied(array: Any) -> Any:
+    return array.copy(order="K")
+
+
+def _keep(value: Any, found: dict[int, tuple[Any, Any]], depth: int = 0, copied: Any = _copied) -> None:
     """Adds what in a value may change, and a copy of it."""
     if type(value) in _NEVER_KEPT or id(value) in found or isinstance(value, types.ModuleType):
         return
     inside: Any = ()
     if isinstance(value, np.ndarray):
         if not value.dtype.hasobject:
-            found[id(value)] = value, value.copy(order="K")
+            found[id(value)] = value, copied(value)
     elif type(value) in (list, set, collections.deque) or isinstance(value, dict):
         found[id(value)] = value, _get(value)
         inside = value.values() if isinstance(value, dict) else value
@@ -179,7 +190,7 @@ def _keep(value: Any, found: dict[int, tuple[Any, Any]], depth: int = 0) -> None
     if not set(map(type, inside)) <= _NEVER_CHANGE:
         for one in list(inside):
             if depth < _DEEPEST or isinstance(one, np.ndarray):
-                _keep(one, found, depth + 1)
+                _keep(one, found, depth + 1, copied)
 
 
 def _is_ours(kind: type) -> bool:

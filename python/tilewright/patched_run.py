@@ -27,7 +27,9 @@ from typing import Any
 from . import kept_memory
 from .errors import Error, FallbackWarning
 from .native import compiler
+from .own_frames import leave_out_ours
 from .record.hooks import with_hooks
+from .record.left_alone import is_left_alone
 from .record.observe import Observer
 from .record.ownership import Users
 from .script import Script, ScriptStopped, load_script
@@ -91,6 +93,8 @@ class _Run(Observer):
             return self._timed(function) if is_named else function
         if not is_named and ("numpy" not in sys.modules or function.__code__.co_flags & _IS_GENERATOR):
             return function
+        if is_left_alone(function, name):
+            return function
         return self._jitted_of(function, is_named)
 
     def _timed(self, function: types.FunctionType) -> Any:
@@ -104,6 +108,7 @@ class _Run(Observer):
 
     def _jitted_of(self, function: types.FunctionType, is_tuned: bool) -> Any:
         start = time.perf_counter_ns()
+        from .bound_method import BoundMethod  # noqa: PLC0415
         from .decorator import JitFunction  # noqa: PLC0415  (slow to import, and a script without NumPy needs none of it)
         from .hot_functions import HotFunction  # noqa: PLC0415
 
@@ -112,7 +117,11 @@ class _Run(Observer):
         try:
             if is_tuned:
                 compiler()
-            made = JitFunction(function, only_stored=True) if is_tuned else HotFunction(function, self.leave)
+            made = (
+                JitFunction(function, only_stored=True)
+                if is_tuned
+                else HotFunction(function, lambda one: self.leave(one, [self.jitted], (BoundMethod,)))
+            )
         except (Error, TypeError, ValueError):
             return function  # a function that no jit takes runs as it is
         finally:
@@ -162,13 +171,14 @@ def _is_tuned(function: Any) -> bool:
 
 def _times_of(function: Any) -> dict[str, Any] | None:
     """Of a jitted function's calls; None of one that was not called, or not long enough to be looked at."""
-    if not function.is_timed or not function.calls:
-        return None
     in_numpy = [*function.refusals, *(why for one in function.specializations for why in one.why_numpy.values())]
     calls, ns = (getattr(function, f"python_{what}", 0) for what in ("calls", "ns"))
     missed_calls, missed_ns = (getattr(function, f"missed_{what}", 0) for what in ("calls", "ns"))
+    called = calls + max(function.timed_calls, missed_calls)
+    if not (function.is_timed or getattr(function, "is_hot", False)) or not called:
+        return None
     return {
-        "calls": function.calls, "ns": function.took_ns, "python_calls": calls, "python_ns": ns, "missed_calls": missed_calls,
+        "calls": called, "ns": function.took_ns, "python_calls": calls, "python_ns": ns, "missed_calls": missed_calls,
         "missed_ns": missed_ns, "in_numpy": in_numpy, "is_built": any(one.versions for one in function.specializations),
     }  # fmt: skip
 
@@ -212,10 +222,14 @@ def main(began_ns: int, descriptor: str, mode: str, names: str, *arguments: str)
     except SystemExit as stop:
         run.code = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
         raise
-    except BaseException:
-        run.code = 1
+    except KeyboardInterrupt:
+        run.code = 130
         raise
+    except BaseException as error:  # noqa: BLE001  (as Python ends a script, whose lines are all that is shown)
+        run.code = 1
+        leave_out_ours(error)
+        sys.excepthook(type(error), error, error.__traceback__)
     finally:
         if run.jitted:  # the report hands over what is being built
             sys.modules["tilewright.forks"].end_without_waiting()
-    return 0
+    return run.code

@@ -28,7 +28,13 @@ class Active(threading.local):
 
     def __init__(self) -> None:
         self.functions: list[Any] = []
+        self.under_way: list[int] = []  # of each, how many calls had begun with their stages
         self.compared: list[Any] = []
+
+    def misses_again(self, function: Any) -> bool:
+        """Whether a call that comes here is the one that its plan should serve: no other one, which a stage of the plan makes."""
+        pairs = zip(self.functions, self.under_way, strict=True)
+        return any(one is function and begun == effects.under_way() for one, begun in pairs)
 
 
 active = Active()
@@ -162,7 +168,9 @@ def marked_compared(function: Any) -> Iterator[None]:
 def marked_active(function: Any) -> Iterator[None]:
     """Another miss of the function in this thread is an end, instead of compiling forever."""
     active.functions.append(function)
+    active.under_way.append(effects.under_way())
     try:
         yield
     finally:
         active.functions.pop()
+        active.under_way.pop()

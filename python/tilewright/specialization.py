@@ -74,7 +74,8 @@ class Specialization:
         self.variant: dict[str, str] = {}  # choices of a person's, for looking at; schedules name their own
         self.partials: Partials | None = None  # of calls beyond what kernels can index, once there was one
         self._leads: dict[bool, plan.Version] = {}  # the tuned or hand-written ones: of the host, of a device
-        self._being_built = ""  # the key of a build
+        self._later: BuildRequest | None = None  # that no version has yet
+        self._being_built = ""  # its key
         self._lock = forks.Lock()
 
     def __repr__(self) -> str:
@@ -178,8 +179,12 @@ class Specialization:
         """Whether the version that a call needs is there, or soon is; else another thread builds it."""
         if self.fits(bound) or len(self.versions) >= _MAX_VERSIONS:
             return True
+        if self.is_being_built:
+            return False  # a number of the call is another one now, and what is built may take both
         request = self.request(bound)
-        self._being_built = request.key()
+        if self._later is not None and self._later.layouts == request.layouts:
+            return True
+        self._later, self._being_built = request, request.key()
         return is_built(request, patience_s)
 
     @property
@@ -204,7 +209,10 @@ class Specialization:
             layouts = dict.fromkeys(bound.layouts, "any") if crowded else dict(bound.layouts)
             conditions = () if crowded or bound.on_device else (self._work_condition(kind.startswith("small")),)
             for label in ("any size",) if crowded else ("default", "any size"):
-                made = build(self.request(bound, layouts=layouts, guard_tails=label == "any size"))
+                request, later = self.request(bound, layouts=layouts, guard_tails=label == "any size"), self._later
+                if label == "default" and later is not None and later.layouts == request.layouts:
+                    request = later
+                made, self._later = build(request), None
                 version = self._version(f"{kind} {label}", made, layouts, conditions)
                 if version.fits(bound):
                     break

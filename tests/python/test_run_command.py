@@ -12,39 +12,38 @@ from tilewright.cli.run_command import _document, _lines, _Run
 pytestmark = pytest.mark.worker
 
 
-def times(calls, ms, first_ms=1):
-    return {"calls": calls, "ns": round(ms * 1e6), "first_ns": round(first_ms * 1e6)}
+def compiled(calls, ms, python_calls=0, python_ms=0.0, **more):
+    """Of a function: calls, of which Python made the first ones."""
+    times = {"calls": calls, "ns": round(ms * 1e6), "python_calls": python_calls, "python_ns": round(python_ms * 1e6)}
+    return {**times, "missed_calls": 0, "missed_ns": 0, "in_numpy": [], "is_built": True, **more}
 
 
-def test_a_script_that_gained_is_not_said_to_have_lost():
-    # 0.4 s of a short script are tilewright's start: 2.0 s became 2.27 s on the wall, and 1.87 s of script.
-    before = _Run(0, 2.0, 0.0, 0.02, {"blur": times(12, 300, 40)}, [])
-    after = _Run(0, 2.27, 0.38, 0.04, {"blur": times(12, 150, 30)}, ["blur"])
-    assert _lines("s.py", before, after) == [
-        "  blur: 12 calls, 300 ms before, 150 ms after (2.00x, its first call 30 ms), 15 % of the script before",
-        "s.py: 2.00 s before, 1.87 s after (1.07x); tilewright's own start took 0.40 s beside that",
-    ]
-    once = (_Run(0, 2.0, 0.0, 0.0, {"blur": times(1, ms)}, ["blur"]) for ms in (100, 200))
-    assert _lines("s.py", *once)[0] == (
-        "  blur: 1 call, 100 ms before, 200 ms after (0.50x, for a first call traces the function, and compares its code with "
-        "NumPy), 5 % of the script before"
-    )
-    assert _document(before, after)["functions"] == {
-        "blur": {"before": times(12, 300, 40), "after": times(12, 150, 30)}
+def test_what_was_gained_is_told_by_function_and_for_the_whole():
+    # 0.4 s of a short script are tilewright's start.
+    functions = {
+        "blur": compiled(110, 300, 10, 200, missed_calls=1, missed_ns=200_000_000),
+        "load": compiled(5, 40, 4, 400, is_built=False, in_numpy=["s.py:3, in load: open() is Python's"]),
+        "main": compiled(1, 0, 1, 1500),
     }
-
-
-def test_without_a_run_before_and_without_a_tuned_function():
-    after = _Run(0, 1.5, 0.25, 0.1, {"blur": times(1, 90, 90)}, ["blur", "inner"])
+    after = _Run(0, 2.27, 0.40, 0.04, functions, [])
     assert _lines("s.py", None, after) == [
-        "  blur: 1 call, 90 ms after",
-        "  inner: inside of other functions",
-        "s.py: 1.25 s after; tilewright's own start took 0.25 s beside that",
+        "  function  calls   NumPy  compiled",
+        "  blur        110   20 ms   1.01 ms  19.80x",
+        "  load          5  100 ms                    NumPy's: s.py:3, in load: open() is Python's",
+        "s.py: about 3.96 s → 1.87 s (2.12x); tilewright's own start took 0.40 s beside that",
     ]
+    assert _document(None, after)["functions"]["blur"]["calls"] == 110
+    before = _Run(0, 4.0, 0.0, 0.04, {}, [])
+    assert _lines("s.py", before, after)[-1].startswith("s.py: 4.00 s → 1.87 s (2.14x); ")
+
+
+def test_a_tuned_function_has_the_time_of_the_run_before():
+    before = _Run(0, 2.0, 0.0, 0.02, {"blur": {"calls": 12, "ns": 300_000_000}}, [])
+    after = _Run(0, 1.9, 0.0, 0.02, {"blur": compiled(12, 150)}, ["blur"])
+    assert _lines("s.py", before, after)[1] == "  blur         12  25 ms   12.5 ms  2.00x  tuned"
     nothing = _Run(0, 1.01, 0.01, 0.1, {}, [])
-    assert _lines("s.py", _Run(0, 1.01, 0.01, 0.1, {}, []), nothing) == [
-        "s.py: 1.00 s before, 1.00 s after (1.00x); no function was patched in, because no call of it was tuned "
-        "(tune the script first); tilewright's own start took 0.01 s beside that"
+    assert _lines("s.py", None, nothing) == [
+        "s.py: 1.00 s; no function took long enough to be compiled; tilewright's own start took 0.01 s beside that"
     ]
 
 
@@ -72,7 +71,9 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize(("mode", "names"), [("plain", "inner,outer"), ("tuned", "-"), ("tuned", "of_another_script")])
+@pytest.mark.parametrize(
+    ("mode", "names"), [("plain", "inner,outer"), ("compiled", "-"), ("compiled", "of_another_script")]
+)
 def test_a_script_is_run_as_python_does_and_nothing_is_imported_for_it(tmp_path, mode, names):
     done, report = seen(tmp_path, SCRIPT, mode, names)
     assert done.stdout == f"0 1 ['{tmp_path}/s.py', 'one', 'two'] True __main__\n[]\n", done.stderr
@@ -109,6 +110,93 @@ assert (f(x) == 2).all() and (Model().h(x) == 2).all()
 assert isinstance(f, tilewright.JitFunction) and pickle.loads(pickle.dumps(f)) is f
 print(len(f.specializations), f.__name__)
 """
-    done, report = seen(tmp_path, script, "tuned", "-")
+    done, report = seen(tmp_path, script, "compiled", "-")
     assert done.stdout == "1 f\n", done.stderr
     assert {name: entry["calls"] for name, entry in report["functions"].items()} == {"f": 1, "Model.h": 1}
+
+
+LOOPS = """
+import atexit, sys
+import numpy as np
+log = []
+def relaxed(u):
+    v = u.copy()
+    for _ in range(20):
+        v[1:-1] = 0.5 * (v[:-2] + v[2:]) + 0.01 * np.sin(v[1:-1])
+    return v
+def short(k): return k + 1
+def fib(n): return n if n < 2 else fib(n - 1) + fib(n - 2)
+class Model:
+    def __init__(self): self.u, self.steps = np.linspace(0, 1, 100_000), 0
+    def part(self): return self.u * 0.5 + 0.25
+    def step(self):
+        self.u = relaxed(self.part())
+        self.steps += 1
+        log.append(self.steps)
+        if self.steps % 40 == 0: print("step", self.steps, round(float(self.u.sum()), 6))
+    @staticmethod
+    def of_none(): return short(1)
+    @property
+    def mean(self): return float(self.u.mean())
+model = Model()
+for k in range(120): model.step()
+print(fib(15), sum(short(k) for k in range(2000)), Model.of_none(), len(log), round(model.mean, 9), type(short).__name__)
+atexit.register(lambda: print("the end", len(log)))
+def last(): raise ValueError("of the script")
+try: last()
+except ValueError as error: print(error)
+sys.exit(int(sys.stdin.readline()))
+"""
+
+
+def test_a_script_whose_functions_are_compiled_says_and_does_what_it_did(tmp_path):
+    (tmp_path / "s.py").write_text(LOOPS)
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    plain, *ours = [
+        subprocess.run(
+            [sys.executable, *command, "s.py"], cwd=tmp_path, env=environment, input="5\n", capture_output=True, text=True,
+            timeout=300, check=False,
+        )
+        for command in ([], ["-m", "tilewright", "run"], ["-m", "tilewright", "run"])
+    ]  # fmt: skip
+    assert plain.returncode == 5, plain.stderr
+    for run in ours:
+        assert run.stdout == plain.stdout
+        assert run.returncode == 1 and "s.py: ended with exit code 5." in run.stderr, run.stderr
+        assert "Model.step" in run.stderr, run.stderr
+
+
+FAILS = """
+import numpy as np
+def checked(x, k):
+    y = np.sqrt(x) + k
+    for _ in range(30): y = np.sin(y) * x
+    if k == 150: raise ValueError(f"step {k}")
+    return y
+def main():
+    x = np.linspace(0, 1, 100_000)
+    for k in range(200):
+        checked(x, k)
+main()
+"""
+
+
+def test_tracebacks_have_the_lines_of_the_script_alone(tmp_path):
+    (tmp_path / "s.py").write_text(FAILS)
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    plain, ours = [
+        subprocess.run(
+            [sys.executable, *command, "s.py"],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        for command in ([], ["-m", "tilewright", "run"])
+    ]
+    assert plain.returncode == 1 and ours.stderr.startswith(plain.stderr.replace('"s.py"', f'"{tmp_path}/s.py"')), (
+        ours.stderr
+    )
+    assert "checked" in ours.stderr.removeprefix(plain.stderr), ours.stderr

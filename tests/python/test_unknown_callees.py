@@ -325,6 +325,74 @@ def test_what_a_later_call_changes_is_read_as_it_is_then(way):
     assert agree(from_the_start(compiled), from_the_start(reads_beside))
 
 
+@tilewright.jit
+def halves(x, n, s):
+    y = x * 0.5
+    if n < 1:
+        return y
+    LOG.append(n + float(s))
+    s = y.sum()
+    return halves(y, n - 1, s) * 0.5 + y
+
+
+def test_a_recursion_that_another_program_serves_makes_its_calls_once():
+    for n in (0, 1, 2, 2, 3, 3):
+        LOG.clear()
+        result = halves(X, n, 1.0)
+        seen = list(LOG)
+        LOG.clear()
+        wanted = halves.__wrapped__(X, n, 1.0)
+        assert seen == LOG and np.allclose(result, wanted)
+
+
+GRIDS = [np.linspace(-1, 2, 9)]
+A_GRID = GRIDS[0]
+
+
+def bump():
+    A_GRID[0] += 1
+
+
+def after_what_was_computed(x):
+    y = x * 3
+    bump()
+    return y + x
+
+
+def after_what_was_written(x):
+    x *= 0.9
+    A_GRID[0] += 1
+    return x * 2
+
+
+def sorts_another_name(x):
+    y = x * 3
+    GRIDS[0].sort()
+    return y + x
+
+
+def in_a_loop(x):
+    last = 0.0
+    for value in x[:3]:
+        last = value
+        A_GRID[1:4] = A_GRID[1:4] * 0.9
+    return last * x
+
+
+@pytest.mark.parametrize("function", [after_what_was_computed, after_what_was_written, sorts_another_name, in_a_loop])
+def test_a_callee_that_writes_what_an_argument_leads_to_is_seen(function):
+    def outcomes(called):
+        A_GRID[:] = np.linspace(-1, 2, 9)
+        found = []
+        for given in (A_GRID * 2, A_GRID * 2, A_GRID * 2, A_GRID, A_GRID[::-1], A_GRID[1:], A_GRID * 2, A_GRID):
+            found += [called(given), given.copy(), A_GRID.copy()]
+        return found
+
+    compiled = tilewright.jit(function)
+    assert agree(outcomes(compiled), outcomes(function))
+    assert any(one.versions for one in compiled.specializations), "calls with arrays of their own are compiled"
+
+
 def test_a_nested_compiled_function_keeps_its_own_calls():
     @tilewright.jit
     def inner(x, k):

@@ -65,8 +65,8 @@ struct Plans {
 struct DispatcherObject {
     PyObject_HEAD VectorFunction vector_call;
     Plans* plans;
-    unsigned long long calls, misses, took_ns;
-    char copy_layouts, copies_to_device, takes_out, is_timed, is_running;
+    unsigned long long calls, misses, timed_calls, took_ns;
+    char copy_layouts, copies_to_device, takes_out, is_timed;
 };
 
 Plans& plans_of(PyObject* self) {
@@ -206,15 +206,17 @@ PyObject* answer(PyObject* self, PyObject* const* items, std::size_t bits, PyObj
 PyObject* call_vector(PyObject* self, PyObject* const* items, std::size_t bits, PyObject* names) {
     auto* object = reinterpret_cast<DispatcherObject*>(self);
     ++object->calls;
-    if (!object->is_timed || object->is_running) return answer(self, items, bits, names);
+    static thread_local bool is_inside = false; // of a timed call, of which this one is a part
+    if (!object->is_timed || is_inside) return answer(self, items, bits, names);
     // Another reference: the call may replace the function under its name.
     const Ref held(Py_NewRef(self));
-    object->is_running = 1; // what recursion calls is a part of this call
+    is_inside = true;
     const auto began = std::chrono::steady_clock::now();
     PyObject* result = answer(self, items, bits, names);
     const auto took = std::chrono::steady_clock::now() - began;
+    is_inside = false;
+    ++object->timed_calls;
     object->took_ns += static_cast<unsigned long long>(std::chrono::nanoseconds(took).count());
-    object->is_running = 0;
     return result;
 }
 
@@ -428,8 +430,9 @@ PyObject* make_dispatcher_type() {
         {"__vectorcalloffset__", T_PYSSIZET, offsetof(DispatcherObject, vector_call), READONLY, nullptr},
         {"calls", T_ULONGLONG, offsetof(DispatcherObject, calls), 0, "How many calls there were."},
         {"misses", T_ULONGLONG, offsetof(DispatcherObject, misses), 0, "How many of them went to _miss."},
-        {"took_ns", T_ULONGLONG, offsetof(DispatcherObject, took_ns), 0,
-         "Nanoseconds that calls took while they were timed."},
+        {"timed_calls", T_ULONGLONG, offsetof(DispatcherObject, timed_calls), 0,
+         "How many calls were timed: none inside of another timed call of the thread."},
+        {"took_ns", T_ULONGLONG, offsetof(DispatcherObject, took_ns), 0, "Nanoseconds that those took."},
         {"is_timed", T_BOOL, offsetof(DispatcherObject, is_timed), 0, "Whether calls are timed, at some 50 ns each."},
         {"copy_layouts", T_BOOL, offsetof(DispatcherObject, copy_layouts), 0,
          "Whether arrays that no plan takes as they lie are copied to one that fits, instead of a miss."},

@@ -16,6 +16,7 @@ from .. import _face
 from ..devices import is_placed
 from ..guards import GETTERS
 from ..ops.grids import is_builder
+from ..originals import original_of
 from ..symbolic.number import Symbolic
 from .generators import SymGenerator
 from .pure import has_own_operators, is_named_tuple
@@ -52,7 +53,7 @@ def _is_single(value: Any) -> bool:
 
 def _is_other_function(value: Any) -> bool:
     """Whether it is called by code that is not Python's: of an extension, say."""
-    return callable(value) and not isinstance(type(value).__call__, types.FunctionType)
+    return callable(value) and not isinstance(original_of(type(value).__call__), types.FunctionType)
 
 
 def _exactly(*kinds: type) -> Callable[[Any], bool]:

@@ -15,6 +15,7 @@ from .. import callees, effects
 from ..described_results import Array, Held, Seen, helds_in, leaves_of, rebuilt
 from ..kinds_of_values import arrays_in, is_object, kind_of_object, kind_of_plain
 from ..pure_functions import PureFunction, is_decided_by_data
+from ..reached_arrays import reached_by
 from ..symbolic.argument import HeldElsewhere
 from ..symbolic.arrays import SymArray
 from ..symbolic.disjoint import are_disjoint
@@ -118,6 +119,8 @@ def effect_stage(  # noqa: PLR0917
     gives += [Gives(array.dtype, array.shape, is_array=True) for array in written]
     for one in found.changed:
         tracer.changes_outside(name, one)
+    if found.reaches and reached_by(function):
+        tracer.reaching.append(function)
     kind = effects.Pure if is_decided_by_data(function) else effects.Effect
     read_only = [] if kind is effects.Pure else _read_only(tracer, name, handed)
     kept_arrays = [arrays[k] for k in found.kept]

@@ -8,9 +8,10 @@ in its place until `restore()`.
 
 from __future__ import annotations
 
+import gc
 import sys
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -63,16 +64,22 @@ class Observer:
         self._places.clear()
         self._cells.clear()
 
-    def leave(self, replacement: Any) -> None:
-        """Put one function of the user's back, where its replacement still stands."""
-        for holder, original, placed in [one for one in self._places if _function_in(one[2]) is replacement]:
+    def leave(self, replacement: Any, known: Sequence[Any] = (), bound: tuple[type, ...] = ()) -> bool:
+        """Put one function of the user's back, where its replacement still stands. Not where anything else than the `known` ones
+        holds that too: who compares functions, or has them as keys, knows a function by its identity. `bound`: types of what
+        methods are called with."""
+        places, cells = _of(self._places, replacement), _of(self._cells, replacement)
+        if _is_held(replacement, [*known, *places, *cells], (types.FrameType, *bound)):
+            return False
+        for holder, original, placed in places:
             items = holder if isinstance(holder, dict) else vars(holder)
             for name, value in list(items.items()):
                 if value is placed:
                     _put(holder, name, original)
-        for cell, original, placed in self._cells:
-            if placed is replacement and _contents(cell) is placed:
+        for cell, original, placed in cells:
+            if _contents(cell) is placed:
                 cell.cell_contents = original
+        return True
 
     def observed(self, name: str, value: Any, into: Any) -> Any:
         """What stands under `name` in a dictionary or class from now on."""
@@ -152,6 +159,27 @@ class Observer:
             placed = type(member)(replacement) if inner is not member else replacement
             if _put(cls, name, placed):
                 self._places.append((cls, member, vars(cls)[name]))
+
+
+def _is_held(replacement: Any, known: list[Any], of_calls: tuple[type, ...]) -> bool:
+    """Whether a container, an object or a function leads to it, but the known ones, what is in those that are tuples, and what is
+    there while a call runs."""
+    ours = set()
+    for one in known:
+        ours.add(id(one))
+        for part in one if isinstance(one, tuple) else ():
+            ours.add(id(part))
+            if isinstance(part, type):
+                ours.add(id(gc.get_referents(vars(part))[0]))
+    return any(id(one) not in ours and not isinstance(one, of_calls) for one in gc.get_referrers(replacement))
+
+
+def _of(placed: list[tuple[Any, Any, Any]], replacement: Any) -> list[tuple[Any, Any, Any]]:
+    found = []
+    for one in placed:  # a comprehension would hold it
+        if _function_in(one[2]) is replacement:
+            found.append(one)  # noqa: PERF401
+    return found
 
 
 def _function_in(placed: Any) -> Any:

@@ -38,6 +38,7 @@ class Located(Decided):
         self.last_frame: list[Any] = [file, function_name, 0]
         self.places = Places()  # variables outside of the function that are read
         self.changed: dict[Variable, str] = {}  # those that callees change which may do anything, and which callee
+        self.reaching: list[Any] = []  # callees that may write arrays which they find outside of themselves
         self.made_objects: dict[int, Any] = {}  # of users' classes, by identity
         self.stand_ins: list[Any] = []  # of the caller's objects whose attributes are set, as set_objects.py has them
         self.composites: list[str] = []

@@ -76,6 +76,7 @@ def finished(function: Any, tracer: Tracer, result: Any, contract: str, traced_b
         )
         + tuple((name, path, Size.constant(0)) for name, path in tracer.lent),
         handed=tuple(tracer.handed),
+        reaching=tuple(dict.fromkeys(tracer.reaching)),
         set_objects=tuple(one.path for one in tracer.stand_ins),
         draws_are_stages=tracer.draws_are_stages,
         has_effects=tracer.effects_are_stages,

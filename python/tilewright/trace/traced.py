@@ -65,6 +65,7 @@ class Traced:
     generators: tuple[tuple[str, tuple[Any, ...], Size], ...]
     set_objects: tuple[tuple[Any, ...], ...]  # where the objects are whose attributes or items the function sets
     handed: tuple[tuple[Any, ...], ...]  # where arrays are that only Python's statements know
+    reaching: tuple[Any, ...]  # functions that it calls and that may write arrays which they find outside of themselves
     draws_are_stages: bool  # from the generators themselves, in the order of the program
     has_effects: bool  # it calls functions that are not known to be pure
     leaves_ways: bool  # ways of branches that no call took are NumPy's: what they do is not known

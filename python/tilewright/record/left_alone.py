@@ -1,0 +1,63 @@
+"""Functions that a file of the user's uses as more than something to call: it sets attributes on them, or looks at how functions
+and frames are made. Nothing that stands in their place is like them, so they are left alone."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import types
+
+_LOOKING = frozenset(
+    [
+        "isfunction", "getfullargspec", "currentframe", "_getframe", "FunctionType", "settrace", "setprofile", "tb_frame", "f_back",
+        "f_locals", "f_globals", "__code__", "__globals__", "__closure__", "__defaults__", "__kwdefaults__",
+    ]
+)  # fmt: skip
+
+
+def is_left_alone(function: types.FunctionType, name: str) -> bool:
+    """`name`: under which it is bound; of a method behind its class."""
+    uses = _uses_in(function.__code__.co_filename)
+    return uses.looks or not uses.names.isdisjoint((name.rpartition(".")[2], function.__code__.co_name))
+
+
+@functools.lru_cache(maxsize=256)
+def _uses_in(file: str) -> _Uses:
+    uses = _Uses()
+    try:
+        with open(file, "rb") as source:
+            uses.visit(ast.parse(source.read()))
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        uses.looks = True
+    return uses
+
+
+class _Uses(ast.NodeVisitor):
+    def __init__(self) -> None:
+        self.names: set[str] = set()  # of functions with attributes
+        self.looks = False
+        self._variables: list[set[str]] = []  # of the functions around, that are no functions
+
+    def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> None:
+        inside = list(ast.walk(node))
+        outside = {name for one in inside if isinstance(one, (ast.Global, ast.Nonlocal)) for name in one.names}
+        stored = {one.id for one in inside if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+        self._variables.append({one.arg for one in inside if isinstance(one, ast.arg)} | stored - outside)
+        self.generic_visit(node)
+        self._variables.pop()
+
+    visit_AsyncFunctionDef = visit_Lambda = visit_FunctionDef
+
+    def visit_Attribute(self, node: ast.Attribute) -> None:
+        value = node.value
+        if isinstance(value, ast.Name):
+            self.looks |= (value.id, node.attr) == ("inspect", "stack")
+            if not any(value.id in names for names in self._variables):
+                self.names.add(value.id)
+        elif isinstance(value, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            self.names.add(value.attr)
+        self.looks |= node.attr in _LOOKING
+        self.generic_visit(node)
+
+    def visit_Name(self, node: ast.Name) -> None:
+        self.looks |= node.id in _LOOKING

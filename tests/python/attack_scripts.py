@@ -1,0 +1,151 @@
+"""Random scripts run by Python and by `run`: what they print, the files they write, how they end.
+
+    python tests/python/attack_scripts.py 60 --first 0
+    python tests/python/attack_scripts.py 10 --command     # `python -m tilewright run` itself, with sizes that are worth it
+    python tests/python/attack_scripts.py 1 --first 7 --text     # one script, printed
+    python tests/python/attack_scripts.py 1 --first 7 --shrink   # what of it is wrong
+
+Without `--command` it is the process that the command starts, in which each function is
+compiled at its second call, which waits for it, whether it gains or not, and is not compared with NumPy.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from attack_seeds import options_of, seeds_of
+from random_scripts import script
+from shrunk_scripts import shrunk
+from tilewright import patched_run
+
+EAGER = (
+    "from tilewright import hot_functions as h, specializing; h._WORTH_NS = h._CALL_NS = 0; specializing.Specializing._patience_s = 60.0; "
+    "h.JitFunction._loses = h.JitFunction._loses_to_watched = lambda *_: False; h.JitFunction.compares = False; "
+)
+LIMIT_S = 240
+NUMBER = re.compile(r"(?<![\w.])-?(?:\d+\.?\d*(?:e[+-]?\d+)?|inf|nan)(?![\w])")
+
+
+@dataclass
+class Ended:
+    """What can be seen of a process."""
+
+    code: int
+    said: str
+    last: str  # of the errors
+    files: dict[str, str]
+
+
+def ended(command: list[str], text: str, pass_fds: tuple[int, ...] = ()) -> Ended:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder)
+        (path / "s.py").write_text(text)
+        done = subprocess.run(
+            command, cwd=path, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}, pass_fds=pass_fds, capture_output=True, text=True,
+            timeout=LIMIT_S, check=False,
+        )  # fmt: skip
+        files = {one.name: held_by(one) for one in path.iterdir() if one.name != "s.py"}
+    lines = [
+        line for line in done.stderr.splitlines() if line.strip() and not line.startswith(("autotune:", "s.py:", "  "))
+    ]
+    return Ended(done.returncode, done.stdout, lines[-1] if lines and done.returncode else "", files)
+
+
+def held_by(file: Path) -> str:
+    if file.suffix != ".npy":
+        return file.read_text()
+    try:
+        return str(np.load(file).tolist())
+    except (EOFError, ValueError) as error:  # it was not written to the end
+        return str(error)
+
+
+def plain(text: str) -> Ended:
+    return ended([sys.executable, "s.py"], text)
+
+
+def eager(text: str) -> Ended:
+    """In the process that the command starts."""
+    with open(os.devnull, "w") as none:
+        start = EAGER + patched_run.START
+        return ended([sys.executable, "-c", start, str(none.fileno()), "compiled", "-", "s.py"], text, (none.fileno(),))
+
+
+def command(text: str) -> Ended:
+    return ended([sys.executable, "-m", "tilewright", "run", "--no-before", "s.py"], text)
+
+
+def are_alike(ours: str, theirs: str) -> bool:
+    """The same text but for the last digits of numbers."""
+    if ours == theirs:
+        return True
+    if NUMBER.sub("#", ours).split() != NUMBER.sub("#", theirs).split():  # numpy pads to the longest number
+        return False
+    pairs = zip(NUMBER.findall(ours), NUMBER.findall(theirs), strict=True)
+    return all(np.isclose(float(a), float(b), rtol=1e-6, atol=1e-9, equal_nan=True) for a, b in pairs if a != b)
+
+
+def difference(ours: Ended, theirs: Ended, codes_differ: bool = False) -> str:
+    if not are_alike(ours.said, theirs.said):
+        mine, wanted = ours.said.splitlines(), theirs.said.splitlines()
+        for k, (a, b) in enumerate(zip(mine, wanted, strict=False)):
+            if not are_alike(a, b):
+                return f"line {k + 1} of the output: {a}\n    wanted: {b}"
+        return f"lines of the output: {len(mine)}, wanted {len(wanted)}: {(mine[len(wanted) :] or wanted[len(mine) :])[0]}; {ours.last}"
+    if bool(ours.code) != bool(theirs.code) or (ours.code != theirs.code and not codes_differ):
+        return f"exit code {ours.code}, wanted {theirs.code}; {ours.last}"
+    if not are_alike(ours.last, theirs.last):
+        return f"the error: {ours.last}, wanted {theirs.last}"
+    if sorted(ours.files) != sorted(theirs.files):
+        return f"files {sorted(ours.files)}, wanted {sorted(theirs.files)}"
+    return "; ".join(f"file {name}" for name in ours.files if not are_alike(ours.files[name], theirs.files[name]))
+
+
+def compared(text: str, by_command: bool = False) -> str:
+    """What differs, or ""."""
+    try:
+        wanted = plain(text)
+        if wanted.last.startswith("RecursionError"):
+            return ""  # how deep it went
+        return difference((command if by_command else eager)(text), wanted, codes_differ=by_command)
+    except subprocess.TimeoutExpired:
+        return f"it ran for more than {LIMIT_S} s"
+
+
+def attack(seed: int, by_command: bool = False, shrinks: bool = False) -> str:
+    text = script(seed, 200_000, 24, pause=True) if by_command else script(seed)
+    if found := compared(text, by_command):
+        if shrinks:
+            text = shrunk(text, lambda one: bool(compared(one, by_command)))
+            found = f"{compared(text, by_command)}\n{text}"
+        return f"seed {seed}: {found}"
+    return ""
+
+
+def main() -> int:
+    options = options_of(__doc__)
+    options.add_argument("--command", action="store_true")
+    options.add_argument("--text", action="store_true")
+    options.add_argument("--shrink", action="store_true")
+    chosen = options.parse_args()
+    wrong = 0
+    for seed in seeds_of(chosen):
+        if chosen.text:
+            print(script(seed), end="")
+        elif found := attack(seed, chosen.command, chosen.shrink):
+            wrong += 1
+            print(found, flush=True)
+    if not chosen.text:
+        print(f"{chosen.count} scripts, {wrong} wrong")
+    return int(bool(wrong))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
