@@ -450,6 +450,7 @@ def test_numpy_is_not_imported_for_it() -> None:
         assert "exec_module" not in vars(np.__spec__.loader)
     """
     run_python(code.format(between="", handler=OURS))
+    run_python(code.format(between="import importlib.util; assert importlib.util.find_spec('numpy')", handler=OURS))
     run_python(code.format(between="kept_memory.give_back()", handler=NUMPYS))
 
 
