@@ -38,6 +38,14 @@ struct ThreadCache {
 };
 thread_local ThreadCache t_cache;
 
+/// glibc keeps freed blocks of the sizes that it has seen freed, up to 32 MiB, and gives others back at once. It sees
+/// large arrays no longer, but goes on serving libraries that have large memory of their own (Fourier transforms): so
+/// it is shown one.
+void show_malloc_a_large_block() {
+    void* volatile block = std::malloc((32u << 20) - (64u << 10));
+    std::free(block);
+}
+
 } // namespace
 
 void* scratch_allocate(std::size_t bytes) {
@@ -114,6 +122,7 @@ bool has_seal(const void* pointer) {
 }
 
 void keep_arrays(bool kept) {
+    if (kept) show_malloc_a_large_block();
     pool().keep_arrays(kept);
 }
 

@@ -1,7 +1,7 @@
 """NumPy's own large arrays in memory of our pool: what a loop frees it takes again, without asking the system for each page.
 
 glibc gives the end of its heap back and takes it again, by the heap's state: each page is zeroed and mapped anew, which is
-most of the time of some loops. NEP 49 lets the memory of arrays come from elsewhere; NumPy counts, traces and resizes such
+up to a third of the time of some loops. NEP 49 lets the memory of arrays come from elsewhere; NumPy counts, traces and resizes such
 arrays as its own. A handler is set in a context, so threads get it where they begin.
 """
 
@@ -68,9 +68,7 @@ class _Finder:
         if name != "numpy":
             return None
         finders = sys.meta_path
-        with suppress(ValueError):
-            finders = finders[finders.index(self) + 1 :]
-            sys.meta_path.remove(self)
+        finders = finders[finders.index(self) + 1 :] if self in finders else []
         for finder in finders:
             find = getattr(finder, "find_spec", None)
             if find is not None and (spec := find(name, path, target)) is not None:
@@ -86,7 +84,9 @@ class _Finder:
         def run_and_keep(module: ModuleType) -> None:
             del spec.loader.exec_module
             run(module)
-            _keep_now()
+            if self in sys.meta_path:  # nobody has given memory back since
+                sys.meta_path.remove(self)
+                _keep_now()
 
         with suppress(AttributeError):  # a loader whose attributes cannot be set
             spec.loader.exec_module = run_and_keep
