@@ -11,7 +11,7 @@ VALUES = """
 {a} * 0.5 + {b} | np.sqrt(np.abs({a})) | np.where({a} > {b}, {a}, {s}) | {a}[::-1].copy() | np.roll({a}, 1) | np.clip({a}, -2, 2)
 {a} - {a}.mean() | np.cumsum({a}) / N | np.sin({a}) * {b} | np.maximum({a}, {s}) | np.tanh({a}) | {a} / (1 + {b} ** 2) | {a}
 np.abs({a} - {b}) | np.sort({a}) | np.zeros(N) | {a}.copy() | np.minimum({a}, {b}) * 0.5 | np.exp(-np.abs({a})) | ({a} > 0) * {s}
-np.concatenate([{a}[:2], {b}[2:]]) | np.array([{a}, {b}]).mean(axis=0) | np.full(N, {s}) | np.zeros_like({a}) | {a}.astype(np.float32) * 1.0
+np.concatenate([{a}[:2], {b}[2:]]) | np.array([{a}, {b}]).mean(axis=0) | np.full(N, {s}) | np.zeros_like({a}) | {a}.astype(np.float32).astype(float)
 """
 NUMBERS = """
 {a}.sum() | {a}[0] | float({a}.max()) | {s} * 0.5 | {s} + 1 | np.dot({a}, {b}) / N | round(float({a}.mean()), 6) | 2 | 0.25 | {a}[-1] + {s}

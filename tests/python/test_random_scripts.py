@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import traceback
 import types
 
 import pytest
 from attack_scripts import Ended, attack, compared, difference
 from shrunk_scripts import shrunk
+from tilewright.own_frames import leave_out_ours
 from tilewright.record.left_alone import is_left_alone
 
 pytestmark = pytest.mark.worker
@@ -113,3 +115,16 @@ def test_functions_that_are_used_as_objects_are_left_alone(tmp_path):
     assert left("import inspect\ndef f(): return inspect.stack()\n", "f") == [True]
     assert left("import numpy as np\ndef f(x): return np.stack([x, x])\n", "f") == [False]
     assert left("import sys\ndef f(x): return sys._getframe(1)\ndef g(): pass\n", "f", "g") == [True, True]
+
+
+@pytest.mark.parametrize(("raises", "wanted"), [("f0()", ["f", "f0"]), ("1 / 0", ["f"])])
+def test_statements_that_run_as_functions_have_no_frames_of_their_own(raises, wanted):
+    space = {}
+    text = f"def f0(): raise KeyError(1)\ndef lines_3_to_4(): {raises}\ndef f(): lines_3_to_4()\n"
+    exec(compile(text, "of_a_user.py", "exec"), space)
+    try:
+        space["f"]()
+    except (KeyError, ZeroDivisionError) as error:
+        leave_out_ours(error)
+        steps = traceback.extract_tb(error.__traceback__)
+    assert [one.name for one in steps if one.filename == "of_a_user.py"] == wanted
