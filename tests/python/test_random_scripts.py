@@ -71,7 +71,27 @@ for i in range(6): print(f(A), f(A * 2), f(A[::-1]), A)
 """
 
 
-@pytest.mark.parametrize("script", [KNOWN_BY_IDENTITY, WITH_ATTRIBUTES, DEEP, ONE_ARRAY])
+MODULE = """
+import numpy as np
+def relu(x): return np.maximum(x, 0)
+def twice(x): return x * 2
+class Layer:
+    def __init__(self, act=relu, also=twice): self.act, self.also = act, also
+    def forward(self, x): return self.act(self.also(x))
+"""
+OF_A_MODULE = """
+import sys
+from pathlib import Path
+Path("layers.py").write_text(MODULE)
+import numpy as np
+from layers import Layer, relu, twice
+layer, x, total = Layer(), np.linspace(-1, 1, 4), 0.0
+for i in range(700): total += layer.forward(x).sum() * (2 if layer.act is relu else 3)
+print(total, layer.also == twice, twice in {layer.also: 1}, [relu, twice].index(layer.also), sys.argv)
+""".replace("MODULE", repr(MODULE))
+
+
+@pytest.mark.parametrize("script", [OF_A_MODULE, KNOWN_BY_IDENTITY, WITH_ATTRIBUTES, DEEP, ONE_ARRAY])
 def test_a_script_does_what_it_does_in_python(script):
     assert compared(script) == ""
 
@@ -111,6 +131,10 @@ def test_functions_that_are_used_as_objects_are_left_alone(tmp_path):
         False,
         True,
     ]
+    text = (
+        "def f(): pass\ndef g(): pass\ndef h(): pass\ndef main(g, x=f):\n    return x is f, g is x, h is None, h == x\n"
+    )
+    assert left(text, "f", "g", "h") == [True, False, False]
     assert left("import inspect\ndef f(): pass\nprint(inspect.signature(f))\n", "f") == [False]
     assert left("import inspect\ndef f(): return inspect.stack()\n", "f") == [True]
     assert left("import numpy as np\ndef f(x): return np.stack([x, x])\n", "f") == [False]
