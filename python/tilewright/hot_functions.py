@@ -47,6 +47,13 @@ class HotFunction(JitFunction):
         self._leave, self._depth = leave, 0
         self._stays_here = False  # others hold it, and Python serves all calls best
 
+    def __eq__(self, other: object) -> bool:
+        """Where the script made containers of functions before this one stood for its own, those hold that."""
+        return other is self or other is self.__wrapped__
+
+    def __hash__(self) -> int:
+        return hash(self.__wrapped__)
+
     def _in_turn(self, *call: Any) -> Any:
         _here.functions.append((self, 0))
         try:

@@ -2,15 +2,35 @@
 
 from __future__ import annotations
 
+import re
+import types
 from pathlib import Path
 
 _FOLDER = str(Path(__file__).parent)
+_PART = re.compile(r"lines_\d+_to_\d+")  # a function's statements as a function, as interpret/outlined.py calls them
 
 
 def leave_out_ours(error: BaseException) -> None:
-    """Leave our frames at the beginning of a traceback out. What is all ours stays: it is an error of ours."""
+    """Leave our frames at the beginning of a traceback out, and those between the script's, where its statements are functions
+    among them. What is all ours stays, and where it ends with ours: it is an error of ours."""
+    kept: list[types.TracebackType] = []
     rest = error.__traceback__
-    while rest is not None and rest.tb_frame.f_code.co_filename.startswith(_FOLDER):
-        rest = rest.tb_next
-    if rest is not None:
-        error.__traceback__ = rest
+    while rest is not None:
+        if not _is_ours(rest.tb_frame.f_code):
+            kept.append(rest)
+        last, rest = rest, rest.tb_next
+    if not kept:
+        return
+    for one, behind in zip(kept, kept[1:], strict=False):
+        one.tb_next = behind
+    if _is_part(last.tb_frame.f_code):
+        kept[-1].tb_next = None  # that line is the one of the function around it
+    error.__traceback__ = kept[0]
+
+
+def _is_ours(code: types.CodeType) -> bool:
+    return code.co_filename.startswith(_FOLDER) or _is_part(code)
+
+
+def _is_part(code: types.CodeType) -> bool:
+    return _PART.fullmatch(code.co_name) is not None

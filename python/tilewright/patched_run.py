@@ -206,7 +206,7 @@ def main(began_ns: int, descriptor: str, mode: str, names: str, *arguments: str)
     module = types.ModuleType("__main__")
     module.__dict__.update({"__file__": file, "__builtins__": __builtins__, "__package__": package, "__cached__": None})
     sys.modules["__main__"] = module
-    sys.argv = [file, *rest]
+    sys.argv = [file if script.path is None else arguments[0], *rest]  # as it was given, as Python does
     sys.path[:1] = [folder]  # in the place of the folder that `-c` has there
     if mode == "compiled":  # the other run is the script as it is
         kept_memory.keep()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 
 from attack_effects import parts
 
@@ -10,7 +11,7 @@ VALUES = """
 {a} * 0.5 + {b} | np.sqrt(np.abs({a})) | np.where({a} > {b}, {a}, {s}) | {a}[::-1].copy() | np.roll({a}, 1) | np.clip({a}, -2, 2)
 {a} - {a}.mean() | np.cumsum({a}) / N | np.sin({a}) * {b} | np.maximum({a}, {s}) | np.tanh({a}) | {a} / (1 + {b} ** 2) | {a}
 np.abs({a} - {b}) | np.sort({a}) | np.zeros(N) | {a}.copy() | np.minimum({a}, {b}) * 0.5 | np.exp(-np.abs({a})) | ({a} > 0) * {s}
-np.concatenate([{a}[:2], {b}[2:]]) | np.array([{a}, {b}]).mean(axis=0) | np.full(N, {s}) | np.zeros_like({a}) | {a}.astype(np.float32) * 1.0
+np.concatenate([{a}[:2], {b}[2:]]) | np.array([{a}, {b}]).mean(axis=0) | np.full(N, {s}) | np.zeros_like({a}) | {a}.astype(np.float32).astype(float)
 """
 NUMBERS = """
 {a}.sum() | {a}[0] | float({a}.max()) | {s} * 0.5 | {s} + 1 | np.dot({a}, {b}) / N | round(float({a}.mean()), 6) | 2 | 0.25 | {a}[-1] + {s}
@@ -87,7 +88,7 @@ CHANGES = """
 hook = lambda a, s: s + a[1] | later = np.negative | later = functools.partial(np.multiply, 0.3) | Box.add = lambda self, a: a.sum() + self.n
 GB = GB[::-1] | N_OLD, box = N, Box(N) | note = OUT.append | GA = GB | GB = GB.astype(np.float32).astype(float) | np.random.seed(3)
 """
-GLOBALS = "global TOTAL, GA"
+SHARES = "c{k}.u = x | c{k}.v = c{k}.u | c{k}.u = GA | c{k}.u = box.u | box.u = c{k}.v | c{k}.u, y = y, c{k}.u | x = c{k}.u[::-1]"
 
 
 class Writer:
@@ -95,6 +96,8 @@ class Writer:
         self.random = random.Random(seed)
         self.seed, self.size, self.turns, self.pause = seed, size, turns, pause
         self.made: list[str] = []  # lines that call what is there
+        self.inner: list[str] = []  # the same in functions that are defined later, with their names to be filled in
+        self.shares: list[str] = []  # lines by which objects share arrays
 
     def text(self) -> str:
         kinds = [
@@ -121,6 +124,8 @@ class Writer:
 
     def simple(self, arrays: list[str], numbers: list[str]) -> list[str]:
         chance = self.random.random()
+        if self.inner and chance < 0.12:
+            return [self.filled(" | ".join(self.inner), arrays, numbers)]
         if chance < 0.3:
             return [f"{self.random.choice(arrays)} = {self.filled(VALUES, arrays, numbers)}"]
         if chance < 0.45:
@@ -174,6 +179,19 @@ class Writer:
 
     # -- what is defined ----------------------------------------------------------------------------------------------------
 
+    def defined(self, head: str, first: list[str], lines: list[str], last: list[str]) -> list[str]:
+        """A function, which declares the global variables that it assigns."""
+        assigned = [
+            name
+            for name in ("TOTAL", "GA")
+            if re.search(rf"\b{name}(, \w+)* (=|\*=|\+=|-=) |, {name} = ", "\n".join(lines))
+        ]
+        return [
+            head,
+            *indented([f"global {', '.join(assigned)}"] if assigned else []),
+            *indented([*first, *lines, *last]),
+        ]
+
     def result(self, arrays: list[str], numbers: list[str]) -> str:
         return self.random.choice(
             [*arrays, *numbers, f"({arrays[0]}, {numbers[0]})", f"{arrays[0]}.sum()", "None", f"[{arrays[-1]}, i]"]
@@ -188,50 +206,66 @@ class Writer:
             (f"def f{k}(a, b, *rest, **names):", f"f{k}(x, y, s, i=i)"), (f"def f{k}(a, i, kept=[]):", f"f{k}(x, i)"),
         ])  # fmt: skip
         first = {"*rest": ["s, i = rest[0], names['i']"], "kept": ["b, s = a * 0.5, len(kept)", "kept.append(i)"]}
-        self.made.append(call)
         names = ["a", "b", "GA"], ["s"]
-        return [head, f"    {GLOBALS}", *indented(next((v for key, v in first.items() if key in head), [])),
-                *indented(self.body(*names)), f"    return {self.result(*names)}"]  # fmt: skip
+        start = next((v for key, v in first.items() if key in head), [])
+        made = self.defined(head, start, self.body(*names), [f"return {self.result(*names)}"])
+        self.made += [call, call.replace("x", "GA"), call.replace("GB", "x"), call.replace("x", "x[::-1]")]
+        self.inner += [f"{{s}} = np.sum({self.within(call)})", f"got = {self.within(call)}", self.within(call)]
+        return made
+
+    def within(self, call: str) -> str:
+        return re.sub(r"\bs\b", "{s}", re.sub(r"\b(x|GA)\b", "{a}", re.sub(r"\b(y|GB)\b", "{b}", call)))
 
     def method(self, k: int) -> list[str]:
         names = ["self.u", "self.v", "a"], ["self.n", "s"]
-        self.made += [f"c{k}.step(x, s, i)", f"c{k}.step(GA, i * 0.1, i)", f"c{k}.total", f"c{k}(y)"]
-        return [f"class C{k}:", "    count = 0", "    def __init__(self):", "        self.u, self.v, self.n = np.ones(N), np.arange(N) % 3.0, 0.0",
-                "    def step(self, a, s, i):", f"        {GLOBALS}", *indented(self.body(*names), 2), f"        return {self.result(*names)}",
+        made = [f"class C{k}:", "    count = 0", "    def __init__(self):", "        self.u, self.v, self.n = np.ones(N), np.arange(N) % 3.0, 0.0",
+                *indented(self.defined("def step(self, a, s, i):", [], self.body(*names), [f"return {self.result(*names)}"])),
                 "    @property", "    def total(self):", "        return self.u.sum() + self.v[0]",
-                "    def __call__(self, a, i=2):", "        s = 0.5", f"        {GLOBALS}", *indented(self.block(*names, 1, ["return s"]), 2),
-                "        return self.u", f"c{k} = C{k}()"]  # fmt: skip
+                *indented(self.defined("def __call__(self, a, i=2):", ["s = 0.5"], self.block(*names, 1, ["return s"]), ["return self.u"])),
+                f"c{k} = C{k}()"]  # fmt: skip
+        self.made += [
+            f"c{k}.step(x, s, i)",
+            f"c{k}.step(GA, i * 0.1, i)",
+            f"c{k}.total",
+            f"c{k}(y)",
+            f"c{k}.step(c{k}.u, s, i)",
+        ]
+        self.inner += [f"{{s}} = c{k}.total", f"{{a}} = c{k}({{b}}, i)", f"c{k}.step({{a}}, {{s}}, i)"]
+        self.shares += parts(SHARES.format(k=k))
+        return made
 
     def dataclass(self, k: int) -> list[str]:
         names = ["self.u", "a"], ["self.n", "s"]
         self.made += [f"d{k}.moved(x, i)", f"D{k}.of(y * 2).moved(x, i).n"]
         return ["@dataclass", f"class D{k}:", "    u: np.ndarray", "    n: float = 0.0",
                 "    @classmethod", "    def of(cls, a):", "        return cls(a.copy(), a.max())",
-                "    def moved(self, a, i, s=1.5):", f"        {GLOBALS}", *indented(self.body(*names), 2), "        return self",
+                *indented(self.defined("def moved(self, a, i, s=1.5):", [], self.body(*names), ["return self"])),
                 f"d{k} = D{k}.of(GA)"]  # fmt: skip
 
     def closure(self, k: int) -> list[str]:
         names = ["a", "b", "c"], ["s", "t"]
         self.made += [f"h{k}(x, i)", f"h{k}(GA, i)"]
-        return [f"def make{k}(a, s):", "    b, t = a * 2, 0", "    def inner(c, i):", "        nonlocal a, b, s, t", f"        {GLOBALS}",
-                "        t += 1", *indented(self.body(*names), 2), f"        return {self.result(*names)}", "    return inner",
+        return [f"def make{k}(a, s):", "    b, t = a * 2, 0", 
+                *indented(self.defined("def inner(c, i):", ["nonlocal a, b, s, t", "t += 1"], self.body(*names), [f"return {self.result(*names)}"])),
+                "    return inner",
                 f"h{k} = make{k}(GB * 0.5, 1.0)"]  # fmt: skip
 
     def generator(self, k: int) -> list[str]:
         names = ["a", "b"], ["s"]
-        body = self.block(*names, 2, ["return"])
+        body = [*self.block(*names, 1, ["return"]), f"yield {self.result(*names)}", *self.block(*names, 2, ["return"])]
         self.made += [
             f"[value if np.ndim(value) == 0 else value[:2] for value in g{k}(x, y, s, i)]",
             f"next(g{k}(GA, y, s, i))",
         ]
-        return [f"def g{k}(a, b, s, i):", f"    {GLOBALS}", *indented(self.block(*names, 1, ["return"])), f"    yield {self.result(*names)}",
-                *indented(body), f"    yield {self.result(*names)}"]  # fmt: skip
+        return self.defined(f"def g{k}(a, b, s, i):", [], body, [f"yield {self.result(*names)}"])
 
     def recursion(self, k: int) -> list[str]:
         names = ["a", "b"], ["s"]
+        first = ["b = a * 0.5", "if i < 1:", "    return b"]
+        again = f"return r{k}({self.random.choice(['a', 'b'])}, i - 1, s) * 0.5 + b"
+        made = self.defined(f"def r{k}(a, i, s):", first, self.body(*names), [again])
         self.made.append(f"r{k}(x, i % 3, s)")
-        return [f"def r{k}(a, i, s):", f"    {GLOBALS}", "    b = a * 0.5", "    if i < 1:", "        return b", *indented(self.body(*names)),
-                f"    return r{k}({self.random.choice(['a', 'b'])}, i - 1, s) * 0.5 + b"]  # fmt: skip
+        return made
 
     def decorated(self, k: int) -> list[str]:
         text = self.function(k)
@@ -256,6 +290,8 @@ class Writer:
                           "print(shown(x), shown(y), shown(s))"]  # fmt: skip
             if self.random.random() < 0.5:
                 lines += self.block(*names, 1, ["break", "continue"])
+            if self.shares and self.random.random() < 0.3:
+                lines.append(self.random.choice(self.shares))
         lines += ["x = x * 0.5 + GB", "y = y - y.mean()"]
         if self.random.random() < 0.5:
             lines += [f"if i == {self.turns // 2}:", f"    {self.random.choice(parts(CHANGES))}"]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import traceback
 import types
 
 import pytest
 from attack_scripts import Ended, attack, compared, difference
 from shrunk_scripts import shrunk
+from tilewright.own_frames import leave_out_ours
 from tilewright.record.left_alone import is_left_alone
 
 pytestmark = pytest.mark.worker
@@ -69,7 +71,27 @@ for i in range(6): print(f(A), f(A * 2), f(A[::-1]), A)
 """
 
 
-@pytest.mark.parametrize("script", [KNOWN_BY_IDENTITY, WITH_ATTRIBUTES, DEEP, ONE_ARRAY])
+MODULE = """
+import numpy as np
+def relu(x): return np.maximum(x, 0)
+def twice(x): return x * 2
+class Layer:
+    def __init__(self, act=relu, also=twice): self.act, self.also = act, also
+    def forward(self, x): return self.act(self.also(x))
+"""
+OF_A_MODULE = """
+import sys
+from pathlib import Path
+Path("layers.py").write_text(MODULE)
+import numpy as np
+from layers import Layer, relu, twice
+layer, x, total = Layer(), np.linspace(-1, 1, 4), 0.0
+for i in range(700): total += layer.forward(x).sum() * (2 if layer.act is relu else 3)
+print(total, layer.also == twice, twice in {layer.also: 1}, [relu, twice].index(layer.also), sys.argv)
+""".replace("MODULE", repr(MODULE))
+
+
+@pytest.mark.parametrize("script", [OF_A_MODULE, KNOWN_BY_IDENTITY, WITH_ATTRIBUTES, DEEP, ONE_ARRAY])
 def test_a_script_does_what_it_does_in_python(script):
     assert compared(script) == ""
 
@@ -109,7 +131,24 @@ def test_functions_that_are_used_as_objects_are_left_alone(tmp_path):
         False,
         True,
     ]
+    text = (
+        "def f(): pass\ndef g(): pass\ndef h(): pass\ndef main(g, x=f):\n    return x is f, g is x, h is None, h == x\n"
+    )
+    assert left(text, "f", "g", "h") == [True, False, False]
     assert left("import inspect\ndef f(): pass\nprint(inspect.signature(f))\n", "f") == [False]
     assert left("import inspect\ndef f(): return inspect.stack()\n", "f") == [True]
     assert left("import numpy as np\ndef f(x): return np.stack([x, x])\n", "f") == [False]
     assert left("import sys\ndef f(x): return sys._getframe(1)\ndef g(): pass\n", "f", "g") == [True, True]
+
+
+@pytest.mark.parametrize(("raises", "wanted"), [("f0()", ["f", "f0"]), ("1 / 0", ["f"])])
+def test_statements_that_run_as_functions_have_no_frames_of_their_own(raises, wanted):
+    space = {}
+    text = f"def f0(): raise KeyError(1)\ndef lines_3_to_4(): {raises}\ndef f(): lines_3_to_4()\n"
+    exec(compile(text, "of_a_user.py", "exec"), space)
+    try:
+        space["f"]()
+    except (KeyError, ZeroDivisionError) as error:
+        leave_out_ours(error)
+        steps = traceback.extract_tb(error.__traceback__)
+    assert [one.name for one in steps if one.filename == "of_a_user.py"] == wanted

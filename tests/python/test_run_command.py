@@ -76,7 +76,7 @@ if __name__ == "__main__":
 )
 def test_a_script_is_run_as_python_does_and_nothing_is_imported_for_it(tmp_path, mode, names):
     done, report = seen(tmp_path, SCRIPT, mode, names)
-    assert done.stdout == f"0 1 ['{tmp_path}/s.py', 'one', 'two'] True __main__\n[]\n", done.stderr
+    assert done.stdout == "0 1 ['s.py', 'one', 'two'] True __main__\n[]\n", done.stderr
     assert report["patched"] == [] and report["own_ns"] > 0 and report["ended_ns"] > report["own_ns"]
     calls = {name: entry["calls"] for name, entry in report["functions"].items()}
     assert calls == ({"outer": 1} if mode == "plain" else {}), "what a function calls is a part of it"

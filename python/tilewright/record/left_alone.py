@@ -1,10 +1,11 @@
-"""Functions that a file of the user's uses as more than something to call: it sets attributes on them, or looks at how functions
-and frames are made. Nothing that stands in their place is like them, so they are left alone."""
+"""Functions that a file of the user's uses as more than something to call: it sets attributes on them, asks whether something is
+one of them, or looks at how functions and frames are made. Nothing that stands in their place is like them, so they are left alone."""
 
 from __future__ import annotations
 
 import ast
 import functools
+import sys
 import types
 
 _LOOKING = frozenset(
@@ -16,9 +17,11 @@ _LOOKING = frozenset(
 
 
 def is_left_alone(function: types.FunctionType, name: str) -> bool:
-    """`name`: under which it is bound; of a method behind its class."""
-    uses = _uses_in(function.__code__.co_filename)
-    return uses.looks or not uses.names.isdisjoint((name.rpartition(".")[2], function.__code__.co_name))
+    """In its own file, or in the script. `name`: under which it is bound; of a method behind its class."""
+    names = name.rpartition(".")[2], function.__code__.co_name
+    own = _uses_in(function.__code__.co_filename)
+    script = getattr(sys.modules["__main__"], "__file__", None)
+    return own.looks or any(not one.names.isdisjoint(names) for one in (own, *([_uses_in(script)] if script else [])))
 
 
 @functools.lru_cache(maxsize=256)
@@ -38,6 +41,9 @@ class _Uses(ast.NodeVisitor):
         self.looks = False
         self._variables: list[set[str]] = []  # of the functions around, that are no functions
 
+    def _is_outside(self, name: str) -> bool:
+        return not any(name in names for names in self._variables)
+
     def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> None:
         inside = list(ast.walk(node))
         outside = {name for one in inside if isinstance(one, (ast.Global, ast.Nonlocal)) for name in one.names}
@@ -52,11 +58,19 @@ class _Uses(ast.NodeVisitor):
         value = node.value
         if isinstance(value, ast.Name):
             self.looks |= (value.id, node.attr) == ("inspect", "stack")
-            if not any(value.id in names for names in self._variables):
+            if self._is_outside(value.id):
                 self.names.add(value.id)
         elif isinstance(value, ast.Attribute) and isinstance(node.ctx, ast.Store):
             self.names.add(value.attr)
         self.looks |= node.attr in _LOOKING
+        self.generic_visit(node)
+
+    def visit_Compare(self, node: ast.Compare) -> None:
+        sides = [node.left, *node.comparators]
+        asks = any(isinstance(one, (ast.Is, ast.IsNot)) for one in node.ops)
+        if asks and not any(isinstance(one, ast.Constant) for one in sides):
+            self.names |= {one.attr for one in sides if isinstance(one, ast.Attribute)}
+            self.names |= {one.id for one in sides if isinstance(one, ast.Name) and self._is_outside(one.id)}
         self.generic_visit(node)
 
     def visit_Name(self, node: ast.Name) -> None:
