@@ -121,6 +121,8 @@ class Emitter:
                 pending.extend(
                     self.tracer.reads[symbol] for symbol in self._symbols_of(value) & self.tracer.reads.keys()
                 )
+            if value.blocks and value.number not in self.handed:
+                pending.extend(value.attributes["results"][:1])  # it runs for its calls
             if value.operation in ("result", "parameter"):
                 hand(value.attributes["of"], value.attributes["position"])
             elif value.operation == "if":
@@ -131,8 +133,11 @@ class Emitter:
                 pending.extend(value.operands)
 
     def _calls(self, block: Block) -> list[Value]:
-        """They may raise, whoever needs what they give."""
-        return [v for v in block.values if v.operation == "call" and not self.tracer.is_undone(v)]
+        """They may raise, whoever needs what they give; and regions with such calls."""
+        return [
+            v for v in block.values
+            if not self.tracer.is_undone(v) and (v.operation == "call" or any(map(self._calls, v.blocks)))
+        ]  # fmt: skip
 
     def _symbols_of(self, value: Value) -> set[str]:
         """The symbols of sizes that it needs."""
