@@ -594,13 +594,12 @@ def test_lists_and_dicts(function, make) -> None:
     assert_alike(function, make)
 
 
-def test_one_dict_at_two_places_is_pythons() -> None:
-    compiled = tilewright.jit(one_or_two)
+def test_one_dict_at_two_places_is_one() -> None:
+    compiled = tilewright.jit(strict=True)(one_or_two)
     two = {"u": np.zeros(3)}, {"u": np.ones(3)}
     assert compiled(*two, 1.5) == 3
     one = {"u": np.zeros(3)}
-    with pytest.warns(tilewright.FallbackWarning):
-        assert compiled(one, one, 1.5) == 4.5
+    assert compiled(one, one, 1.5) == 4.5
 
 
 @pytest.mark.parametrize("seed", [11, 12, 63, 89, 900235, 900672, 950768])
