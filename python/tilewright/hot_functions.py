@@ -42,7 +42,7 @@ class HotFunction(JitFunction):
         super().__init__(function, background=True)
         self.python_calls = self.python_ns = 0
         self.missed_calls = self.missed_ns = 0  # since it is hot: traced, compared, or made by NumPy
-        self.is_hot = False
+        self.is_hot = self.is_given_up = False
         self._leave, self._depth = leave, 0
         self._stays_here = False  # others hold it, and Python serves all calls best
 
@@ -61,6 +61,8 @@ class HotFunction(JitFunction):
             _here.functions.pop()
 
     def _miss(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if self.is_given_up:  # calls that no plan takes
+            return self.__wrapped__(*args, **kwargs)
         if self._stays_here:
             self.stay(tuple(map(type, (*args, *kwargs.values()))), tuple(kwargs), self.__wrapped__)
             return self.__wrapped__(*args, **kwargs)
@@ -81,6 +83,7 @@ class HotFunction(JitFunction):
                 self.missed_ns += took_ns
                 self.missed_calls += 1
                 _here.missed_ns = missed_ns + took_ns
+                self.is_given_up = self._costs_too_much()
                 self.is_timed = self.may_be_compiled(began_ns)  # else the functions that it calls are
             else:
                 self.python_ns += took_ns - (_here.missed_ns - missed_ns)
@@ -104,8 +107,18 @@ class HotFunction(JitFunction):
         elif self.python_ns > _WORTH_NS and not any(one.may_be_compiled(began_ns) for one, began_ns in _here.functions):
             self.is_hot = self.is_timed = True
 
+    def _costs_too_much(self) -> bool:
+        """Whether to follow it took longer than Python took for its calls before, half as long where no code came of that: each
+        call may show something new, or have a value of its own."""
+        spent_ns = self.missed_ns - self.missed_calls * self.python_ns / self.python_calls
+        if any(one.is_being_built for one in self._specializations):
+            return False
+        return spent_ns > self.python_ns * (1.0 if any(one.versions for one in self._specializations) else 0.5)
+
     def may_be_compiled(self, began_ns: int) -> bool:
         """Whether its next calls may be compiled code's. `began_ns`: the present call."""
+        if self.is_given_up:
+            return False
         if self.is_hot:
             return not self._refused and not any(one.why_numpy for one in self._specializations)
         return self.python_calls > 0 or time.perf_counter_ns() - began_ns < _FIRST_NS

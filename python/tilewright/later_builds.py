@@ -15,20 +15,24 @@ from .plan import Build
 PATIENCE_S, UNASKED_PATIENCE_S, MOST_WAITING_S = 3.0, 0.5, 5.0
 
 
+_NICE = 10  # of a thread that builds what no call waits for
 # Builds at a time: more of them take the time of the calls that Python makes meanwhile.
 _SLOTS = threading.Semaphore(max(1, (os.cpu_count() or 1) // 2))
 
 
 class _Later(threading.Thread):
-    def __init__(self, make: Callable[[], Build]) -> None:
+    def __init__(self, make: Callable[[], Build], is_waited_for: bool) -> None:
         super().__init__(name="tilewright build", daemon=True)  # the end of the process waits for those that compile
-        self.make = make
+        self.make, self.is_waited_for = make, is_waited_for
         self.made: Build | None = None
         self.error: BaseException | None = None
         self.is_over = False
         self.then: set[Callable[[], None]] = set()
 
     def run(self) -> None:
+        if not self.is_waited_for:
+            with suppress(OSError):  # behind the calls that Python makes meanwhile
+                os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)
         try:
             with _SLOTS:
                 self.made = self.make()
@@ -53,7 +57,7 @@ def is_done(key: str, make: Callable[[], Build], patience_s: float) -> bool:
     """Whether a build is there, or came while the call could wait so long; else another thread goes on with it."""
     later = _begun.get(key)
     if later is None:
-        later = _begun[key] = _Later(make)
+        later = _begun[key] = _Later(make, patience_s > 0)
         later.start()
         later.wait(patience_s)
     return not later.is_alive()

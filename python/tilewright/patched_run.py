@@ -171,7 +171,12 @@ def _is_tuned(function: Any) -> bool:
 
 def _times_of(function: Any) -> dict[str, Any] | None:
     """Of a jitted function's calls; None of one that was not called, or not long enough to be looked at."""
-    in_numpy = [*function.refusals, *(why for one in function.specializations for why in one.why_numpy.values())]
+    given_up = ["to follow it took too long for what its calls take"] if getattr(function, "is_given_up", False) else []
+    in_numpy = [
+        *function.refusals,
+        *given_up,
+        *(why for one in function.specializations for why in one.why_numpy.values()),
+    ]
     calls, ns = (getattr(function, f"python_{what}", 0) for what in ("calls", "ns"))
     missed_calls, missed_ns = (getattr(function, f"missed_{what}", 0) for what in ("calls", "ns"))
     called = calls + max(function.timed_calls, missed_calls)

@@ -113,7 +113,7 @@ def test_programs_of_kernels_alone_are_there_at_once(held_back):
 
 
 def test_a_build_whose_thread_a_fork_left_behind_is_made_anew():
-    later = later_builds._Later(lambda: None)
+    later = later_builds._Later(lambda: None, is_waited_for=True)
     later_builds._begun["a key"] = later
     later.start()
     later.join()  # without a build, as in a child of a fork

@@ -1,0 +1,64 @@
+"""Functions of a script under `autotune run`: Python's, then hot, and given up where that costs more than it may bring."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from tilewright import hot_functions
+from tilewright.hot_functions import HotFunction
+from tilewright.serving import Serving
+
+pytestmark = pytest.mark.compile
+
+
+def half(x):
+    return x / 2
+
+
+def test_calls_are_pythons_until_they_have_taken_long(monkeypatch):
+    monkeypatch.setattr(hot_functions, "_WORTH_NS", 50_000_000)
+    hot = HotFunction(lambda x: time.sleep(0.02) or x / 2, lambda _: True)
+    for _ in range(2):
+        hot(np.ones(3))
+        assert not hot.is_hot
+    hot(np.ones(3))
+    assert hot.is_hot and hot.python_calls == 3
+
+
+def test_short_calls_are_left_to_python():
+    left = []
+    hot = HotFunction(half, lambda one: left.append(one) or True)
+    for _ in range(hot_functions._LOOKED):
+        assert hot(1.0) == 0.5
+    assert left == [hot] and not hot.is_hot
+
+
+def test_the_outermost_function_is_hot_first(monkeypatch):
+    monkeypatch.setattr(hot_functions, "_WORTH_NS", 10_000_000)
+    inner = HotFunction(lambda: time.sleep(0.006), lambda _: True)
+    outer = HotFunction(lambda: (inner(), inner()), lambda _: True)
+    for _ in range(2):
+        outer()
+    assert outer.is_hot and not inner.is_hot
+    monkeypatch.setattr(outer, "is_given_up", True)
+    outer()
+    assert inner.is_hot
+
+
+def test_a_function_that_takes_too_long_to_follow_is_pythons(monkeypatch):
+    monkeypatch.setattr(hot_functions, "_WORTH_NS", 0)
+    monkeypatch.setattr(hot_functions, "_CALL_NS", 0)
+    missed = []
+
+    def miss(self, args, kwargs):
+        missed.append(args)
+        time.sleep(0.02)
+        return self.__wrapped__(*args, **kwargs)
+
+    monkeypatch.setattr(Serving, "_miss", miss)
+    hot = HotFunction(half, lambda _: True)
+    for k in range(4):
+        np.testing.assert_array_equal(hot(np.full(3, k)), np.full(3, k / 2))
+    assert hot.is_given_up and len(missed) == 1
