@@ -12,9 +12,9 @@ from typing import Any
 from .decorator import JitFunction
 from .own_frames import leave_out_ours
 
-# What calls have to take altogether, and each of them, to be worth a trace, which takes up to a second itself (who buys once they have
+# What calls have to take altogether, and each of them, to be worth traces, which take up to seconds themselves (who buys once they have
 # paid the price as rent pays twice at most); how many are looked at.
-_WORTH_NS, _CALL_NS, _LOOKED = 1_000_000_000, 5_000, 512
+_WORTH_NS, _CALL_NS, _LOOKED = 2_000_000_000, 5_000, 512
 _SHORT_NS = 1_000_000  # of a call, beside which asking whether its code is there takes long
 _FIRST_NS = 500_000_000  # of a function's first call: another one may follow
 _DEEPEST = 32  # of calls inside of one another: each takes a frame of ours, and Python has no more than a thousand

@@ -139,7 +139,7 @@ class Model:
     @property
     def mean(self): return float(self.u.mean())
 model = Model()
-for k in range(120): model.step()
+for k in range(240): model.step()
 print(fib(15), sum(short(k) for k in range(2000)), Model.of_none(), len(log), round(model.mean, 9), type(short).__name__)
 atexit.register(lambda: print("the end", len(log)))
 def last(): raise ValueError("of the script")
