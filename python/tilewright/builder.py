@@ -79,23 +79,13 @@ class BuildRequest:
 def build(request: BuildRequest) -> Build:
     """Compile, or take from the cache. Raises TranslateError, ScheduleError, InternalError."""
     key = request.key()
-    _begun.pop(key, None)
     return later_builds.taken(key) or _built(request, key)
 
 
 def is_built(request: BuildRequest, patience_s: float) -> bool:
     """Whether a build is there, or is within so many seconds; else another thread makes it."""
     key = request.key()
-    _begun[key] = request
-    return later_builds.is_done(key, lambda: _built(request, key, is_waited_for=False), patience_s)
-
-
-_begun: dict[str, BuildRequest] = {}
-
-
-def begun() -> dict[str, BuildRequest]:
-    """What other threads were asked to build, by key; some of it is there."""
-    return dict(_begun)
+    return later_builds.is_done(key, lambda: _built(request, key, is_waited_for=False), patience_s, request)
 
 
 def _built(request: BuildRequest, key: str, is_waited_for: bool = True) -> Build:

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from typing import Any
 
 from .plan import Build
 
@@ -15,15 +16,15 @@ from .plan import Build
 PATIENCE_S, UNASKED_PATIENCE_S, MOST_WAITING_S = 3.0, 0.5, 5.0
 
 
-_NICE = 10  # of a thread that builds what no call waits for
+NICE = 10  # of whatever builds what no call waits for
 # Builds at a time: more of them take the time of the calls that Python makes meanwhile.
 _SLOTS = threading.Semaphore(max(1, (os.cpu_count() or 1) // 2))
 
 
 class _Later(threading.Thread):
-    def __init__(self, make: Callable[[], Build], is_waited_for: bool) -> None:
+    def __init__(self, make: Callable[[], Build], is_waited_for: bool, request: Any = None) -> None:
         super().__init__(name="tilewright build", daemon=True)  # the end of the process waits for those that compile
-        self.make, self.is_waited_for = make, is_waited_for
+        self.make, self.is_waited_for, self.request = make, is_waited_for, request
         self.made: Build | None = None
         self.error: BaseException | None = None
         self.is_over = False
@@ -32,7 +33,7 @@ class _Later(threading.Thread):
     def run(self) -> None:
         if not self.is_waited_for:
             with suppress(OSError):  # behind the calls that Python makes meanwhile
-                os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)
+                os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)
         try:
             with _SLOTS:
                 self.made = self.make()
@@ -53,11 +54,12 @@ class _Later(threading.Thread):
 _begun: dict[str, _Later] = {}  # by the keys of builds
 
 
-def is_done(key: str, make: Callable[[], Build], patience_s: float) -> bool:
-    """Whether a build is there, or came while the call could wait so long; else another thread goes on with it."""
+def is_done(key: str, make: Callable[[], Build], patience_s: float, request: Any = None) -> bool:
+    """Whether a build is there, or came while the call could wait so long; else another thread goes on with it. `request`: what
+    it is of, for `going_on`."""
     later = _begun.get(key)
     if later is None:
-        later = _begun[key] = _Later(make, patience_s > 0)
+        later = _begun[key] = _Later(make, patience_s > 0, request)
         later.start()
         later.wait(patience_s)
     return not later.is_alive()
@@ -66,6 +68,11 @@ def is_done(key: str, make: Callable[[], Build], patience_s: float) -> bool:
 def goes_on(key: str) -> bool:
     """Whether another thread is at it."""
     return key in _begun and _begun[key].is_alive()
+
+
+def going_on() -> list[Any]:
+    """The requests of all builds that other threads are at."""
+    return [later.request for later in list(_begun.values()) if later.is_alive()]
 
 
 def when_over(key: str, then: Callable[[], None]) -> bool:

@@ -10,22 +10,20 @@ import sys
 from contextlib import suppress
 
 from . import later_builds
-from .builder import BuildRequest, begun, build
+from .builder import BuildRequest, build
 from .errors import Error
-
-_NICE = 10
 
 
 def hand_over() -> bool:
     """Whether there are such builds; a process of its own has them from now on."""
-    left = [dataclasses.asdict(request) for key, request in begun().items() if later_builds.goes_on(key)]
+    left = list(map(dataclasses.asdict, later_builds.going_on()))
     if not left:
         return False
     with suppress(OSError):
         code = f"from {__name__} import finish; finish()"
         process = subprocess.Popen(
-            [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            start_new_session=True, cwd="/", env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            [sys.executable, "-P", "-c", code], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            start_new_session=True,
         )  # fmt: skip
         assert process.stdin is not None
         process.stdin.write(json.dumps(left).encode())
@@ -35,7 +33,7 @@ def hand_over() -> bool:
 
 def finish() -> None:
     """In that process: one after the other, behind whatever else the machine does."""
-    os.nice(_NICE)
+    os.nice(later_builds.NICE)
     for fields in json.load(sys.stdin):
         with suppress(Error, MemoryError):
             build(BuildRequest(**fields))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
+import time
 
 import numpy as np
 import pytest
 import tilewright
-from tilewright import builder, later_builds
+from tilewright import builder, later_builds, left_builds
 from tilewright.errors import InternalError
 from tilewright.interpret import inner_calls, tried_functions
 from tilewright.serving import Serving
@@ -156,3 +157,24 @@ def around(x, count):
     for k in range(count):
         heights[k] = float(wave(x, k))
     return heights
+
+
+def test_what_is_being_built_is_finished_by_another_process(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(later_builds, "_begun", {})
+    held = threading.Event()
+    monkeypatch.setattr(builder, "_built", lambda *_, **__: held.wait(60))
+    compiled = tilewright.jit(lambda x: x * 7 + 5, background=True)
+    try:
+        np.testing.assert_array_equal(compiled(np.arange(4)), [5, 12, 19, 26])  # NumPy's, for nothing is built
+        assert left_builds.hand_over()
+        (request,) = later_builds.going_on()
+        until = time.monotonic() + 60
+        while not (built := list(tmp_path.rglob(request.key()))) and time.monotonic() < until:
+            time.sleep(0.05)
+        assert built
+    finally:
+        held.set()
+    for later in later_builds._begun.values():
+        later.join()
+    assert not left_builds.hand_over()
