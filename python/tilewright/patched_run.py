@@ -201,29 +201,29 @@ def main(began_ns: int, descriptor: str, mode: str, names: str, *arguments: str)
         script, rest = Script(None, arguments[1]), list(arguments[2:])
     else:
         script, rest = Script(Path(arguments[0])), list(arguments[1:])
-    try:
-        _, file, folder, package = load_script(script)
-    except ScriptStopped as error:
-        print(error, file=sys.stderr)
-        return 1
-    run = _Run(Users(folder), set() if names == "-" else set(names.split(",")), compiles=mode == "compiled")
-    atexit.register(run.report, int(descriptor))
     module = types.ModuleType("__main__")
-    module.__dict__.update({"__file__": file, "__builtins__": __builtins__, "__package__": package, "__cached__": None})
-    sys.modules["__main__"] = module
-    sys.argv = [file if script.path is None else arguments[0], *rest]  # as it was given, as Python does
-    sys.path[:1] = [folder]  # in the place of the folder that `-c` has there
-    if mode == "compiled":  # the other run is the script as it is
-        kept_memory.keep()
-    run.own_ns = time.perf_counter_ns() - began_ns
     bindings = module.__dict__
 
     def bound(name: str) -> None:
         bindings[name] = run.observed(name, bindings[name], bindings)
 
     try:
+        code, file, folder, package = load_script(script, lambda source, name: with_hooks(source, name, bound))
+    except ScriptStopped as error:
+        print(error, file=sys.stderr)
+        return 1
+    run = _Run(Users(folder), set() if names == "-" else set(names.split(",")), compiles=mode == "compiled")
+    atexit.register(run.report, int(descriptor))
+    bindings.update({"__file__": file, "__builtins__": __builtins__, "__package__": package, "__cached__": None})
+    sys.modules["__main__"] = module
+    sys.argv = [file if script.path is None else arguments[0], *rest]  # as it was given, as Python does
+    sys.path[:1] = [folder]  # in the place of the folder that `-c` has there
+    if mode == "compiled":  # the other run is the script as it is
+        kept_memory.keep()
+    run.own_ns = time.perf_counter_ns() - began_ns
+    try:
         with run.importing():
-            exec(with_hooks(Path(file).read_bytes(), file, bound), bindings)
+            exec(code, bindings)
     except SystemExit as stop:
         run.code = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
         raise

@@ -7,6 +7,7 @@ import importlib.util
 import os
 import sys
 import types
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +17,9 @@ from .errors import Error
 
 if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
+
+
+Compiled = Callable[[bytes, str], types.CodeType]
 
 
 class ScriptStopped(Error):
@@ -59,10 +63,16 @@ def check_script(script: Script) -> None:
         raise ScriptStopped(str(error)) from error
 
 
-def load_script(script: Script) -> tuple[types.CodeType, str, str, str | None]:
-    """Code, file, the folder for sys.path, and the package. Raises ScriptStopped, PackageRaised."""
+def plainly(source: bytes, file: str) -> types.CodeType:
+    """The code as Python makes it."""
+    return compile(source, file, "exec", dont_inherit=True)
+
+
+def load_script(script: Script, compiled: Compiled = plainly) -> tuple[types.CodeType, str, str, str | None]:
+    """Code, file, the folder for sys.path, and the package. `compiled` makes the code of source and file. Raises ScriptStopped,
+    PackageRaised."""
     if script.module is not None:
-        return _load_module(script.module)
+        return _load_module(script.module, compiled)
     path = Path(str(script.path)).absolute()
     try:
         source = path.read_bytes()
@@ -73,10 +83,10 @@ def load_script(script: Script) -> tuple[types.CodeType, str, str, str | None]:
     except OSError as error:
         raise ScriptStopped(f"{script.name}: cannot be read: {error.strerror}.") from None
     # As Python does it: modules are looked for beside the script itself, not beside a link to it.
-    return _compile(source, str(path), script.name), str(path), str(path.resolve().parent), None
+    return _compile(source, str(path), script.name, compiled), str(path), str(path.resolve().parent), None
 
 
-def _load_module(module: str) -> tuple[types.CodeType, str, str, str | None]:
+def _load_module(module: str, compiled: Compiled) -> tuple[types.CodeType, str, str, str | None]:
     sys.path.insert(0, os.getcwd())  # as `python -m` does
     try:
         spec = _find(module, module)
@@ -92,7 +102,7 @@ def _load_module(module: str) -> tuple[types.CodeType, str, str, str | None]:
     if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
         raise ScriptStopped(f"-m {module}: no Python module of that name. Is it importable from {os.getcwd()}?")
     source = Path(spec.origin).read_bytes()
-    return _compile(source, spec.origin, f"-m {module}"), spec.origin, os.getcwd(), spec.parent
+    return _compile(source, spec.origin, f"-m {module}", compiled), spec.origin, os.getcwd(), spec.parent
 
 
 def _find(name: str, module: str) -> ModuleSpec | None:
@@ -117,9 +127,9 @@ def _find(name: str, module: str) -> ModuleSpec | None:
     return importlib.util.find_spec(name)
 
 
-def _compile(source: bytes, file: str, name: str) -> types.CodeType:
+def _compile(source: bytes, file: str, name: str, compiled: Compiled) -> types.CodeType:
     try:
-        return compile(source, file, "exec", dont_inherit=True)
+        return compiled(source, file)
     except SyntaxError as error:
         line = f": {error.text.strip()!r}" if error.text and error.text.strip() else ""
         where = name if error.lineno is None else f"{name}:{error.lineno}"
