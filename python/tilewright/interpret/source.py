@@ -21,7 +21,8 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 # Where a function begins, decorators too, and its name.
 _Start = tuple[int, str]
 # (file, text, flags) -> what begins where in a module: nodes and code objects, since one file often has many traced functions.
-_MODULES: dict[tuple[str, int, int], dict[_Start, tuple[list[FunctionNode], list[types.CodeType]]]] = {}
+_ByStart = dict[_Start, tuple[list[FunctionNode], list[types.CodeType]]]
+_MODULES: dict[tuple[str, int, int], _ByStart] = {}
 # Of code: what `from __future__ import` sets, also where the code that compiles it has that.
 # The flag of nested_scopes, which Python has always, says of code that it is a nested function.
 FUTURE = functools.reduce(
@@ -108,12 +109,8 @@ def _find_alone(code: types.CodeType, lines: list[str]) -> FunctionNode | None:
     begin = next((k for k in range(first, len(lines)) if lines[k].startswith("def ")), first)
     ends = (k for k in range(begin + 1, len(lines)) if lines[k][:1] not in _INSIDE)
     text = "\n" * first + "".join(lines[first : next(ends, len(lines))])
-    try:
-        tree = with_matches_as_ifs(ast.parse(text))
-        module_code = compile(text, code.co_filename, "exec", code.co_flags & FUTURE, dont_inherit=True)
-    except (SyntaxError, ValueError):
-        return None  # a text of several lines begins one of them, say
-    nodes, codes = _by_start(tree, module_code).get((code.co_firstlineno, code.co_name), ([], []))
+    functions = _functions_in(text, code)  # None where a text of several lines begins one of them, say
+    nodes, codes = (functions or {}).get((code.co_firstlineno, code.co_name), ([], []))
     is_it = len(nodes) == len(codes) == 1 and _same_code(codes[0], code) and _same_place(codes[0], code)
     return nodes[0] if is_it else None
 
@@ -122,14 +119,11 @@ def _find(code: types.CodeType, text: str) -> FunctionNode | None:
     flags = code.co_flags & FUTURE
     key = (code.co_filename, hash(text), flags)
     if key not in _MODULES:
-        try:
-            tree = with_matches_as_ifs(with_spelt_names(ast.parse(text)))
-            module_code = compile(text, code.co_filename, "exec", flags, dont_inherit=True)
-        except (SyntaxError, ValueError):
+        if (functions := _functions_in(text, code)) is None:
             return None
         if len(_MODULES) > _MOST_MODULES:
             _MODULES.clear()
-        _MODULES[key] = _by_start(tree, module_code)
+        _MODULES[key] = functions
     nodes, codes = _MODULES[key].get((code.co_firstlineno, code.co_name), ([], []))
     if len(nodes) != len(codes):
         return None
@@ -138,6 +132,16 @@ def _find(code: types.CodeType, text: str) -> FunctionNode | None:
         if _same_code(candidate, code) and (len(nodes) == 1 or _same_place(candidate, code)):
             return node
     return None
+
+
+def _functions_in(text: str, code: types.CodeType) -> _ByStart | None:
+    """Those of a text that is compiled as `code` was; None where it does not parse."""
+    try:
+        tree = with_matches_as_ifs(with_spelt_names(ast.parse(text)))
+        module_code = compile(text, code.co_filename, "exec", code.co_flags & FUTURE, dont_inherit=True)
+    except (SyntaxError, ValueError):
+        return None
+    return _by_start(tree, module_code)
 
 
 def is_private(name: str) -> bool:
@@ -167,10 +171,8 @@ def _spell(item: ast.AST, prefix: str) -> None:
         setattr(item, field, prefix + getattr(item, field))
 
 
-def _by_start(
-    tree: ast.Module, module_code: types.CodeType
-) -> dict[_Start, tuple[list[FunctionNode], list[types.CodeType]]]:
-    found: dict[_Start, tuple[list[FunctionNode], list[types.CodeType]]] = {}
+def _by_start(tree: ast.Module, module_code: types.CodeType) -> _ByStart:
+    found: _ByStart = {}
     for node in ast.walk(tree):
         if isinstance(node, FUNCTIONS):
             found.setdefault((_first_line(node), _name(node)), ([], []))[0].append(node)
