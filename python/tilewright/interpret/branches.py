@@ -195,7 +195,7 @@ class Branches(Region):
             branch = tracer.add("if", (truth,), {}, BOOL, (), blocks=(sides[0].block, sides[1].block))
             self._hand_out(branch, settled)
             self._note_memory(truth, [one for one in settled if one.made is not None])
-        elif any(_has_calls(side.block) for side in sides):
+        elif any(tracer.calls_in(side.block) for side in sides):
             raise self.error(
                 node, "a branch on data whose calls give nothing that is used behind it",
                 "what they raise there is all that they do", "Use what they give, or leave the branch out.",
@@ -398,8 +398,3 @@ def _leaves(statement: ast.stmt) -> bool:
         return True
     of_loop = inside([statement], ast.FunctionDef, ast.Lambda, ast.For, ast.While)
     return any(isinstance(item, (ast.Break, ast.Continue)) for item in of_loop)
-
-
-def _has_calls(block: Block) -> bool:
-    """Whether Python's calls are in it, which may raise."""
-    return any(one.operation == "call" or any(map(_has_calls, one.blocks)) for one in block.values)

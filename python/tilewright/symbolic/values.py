@@ -201,6 +201,13 @@ class Values(Located):
     def is_undone(self, value: Value) -> bool:
         return any(value.number in numbers for numbers in self.undone)
 
+    def calls_in(self, block: Block) -> list[Value]:
+        """Calls that Python makes there, which may raise, whoever needs what they give; and regions with such calls."""
+        return [
+            one for one in block.values
+            if not self.is_undone(one) and (one.operation == "call" or any(map(self.calls_in, one.blocks)))
+        ]  # fmt: skip
+
     def no_kernel(self, why: TraceError) -> AbstractContextManager[None]:
         """Stages that are asked for inside are there because of `why`."""
         return pushed(self._no_kernel, why)

@@ -97,12 +97,12 @@ class Emitter:
         self.live, self.handed = set(), {}
         pending = [*self.results, *self.writes.values()]
         pending += [value for value, _ in self.checks]
-        pending += self._calls(self.tracer.blocks[0])
+        pending += self.tracer.calls_in(self.tracer.blocks[0])
 
         def hand(region: Value, position: int) -> None:
             pending.append(region)
             if region.number not in self.handed:
-                pending.extend(call for block in region.blocks for call in self._calls(block))
+                pending.extend(call for block in region.blocks for call in self.tracer.calls_in(block))
             handed = self.handed.setdefault(region.number, set())
             if position in handed:
                 return
@@ -131,13 +131,6 @@ class Emitter:
                 pending.extend(value.blocks[0].yields)
             elif value.operation != "for":
                 pending.extend(value.operands)
-
-    def _calls(self, block: Block) -> list[Value]:
-        """They may raise, whoever needs what they give; and regions with such calls."""
-        return [
-            v for v in block.values
-            if not self.tracer.is_undone(v) and (v.operation == "call" or any(map(self._calls, v.blocks)))
-        ]  # fmt: skip
 
     def _symbols_of(self, value: Value) -> set[str]:
         """The symbols of sizes that it needs."""
