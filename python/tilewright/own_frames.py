@@ -7,7 +7,12 @@ import types
 from pathlib import Path
 
 _FOLDER = str(Path(__file__).parent)
-_PART = re.compile(r"lines_\d+_to_\d+")  # a function's statements as a function, as interpret/outlined.py calls them
+_PART = re.compile(r"lines_\d+_to_\d+")
+
+
+def part_name(first: int, last: int) -> str:
+    """What the statements of a function that stand on those lines are called, as a function of their own."""
+    return f"lines_{first}_to_{last}"
 
 
 def leave_out_ours(error: BaseException) -> None:

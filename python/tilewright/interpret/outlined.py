@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..own_frames import part_name
 from ..taken_ways import Site
 from .source import DEFINITIONS, FUTURE, inside, is_private, site_of, source_of
 
@@ -398,7 +399,7 @@ def _compiled(  # noqa: PLR0917
     gives: Sequence[str], globals_set: Sequence[str], site: Site, keywords: str | None,
 ) -> types.FunctionType:  # fmt: skip
     code = function.__code__
-    name = f"lines_{site[0]}_to_{site[2]}"
+    name = part_name(site[0], site[2])
     unset = "__tilewright_unset__"
     dropped = [
         ast.If(
