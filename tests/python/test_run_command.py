@@ -7,7 +7,7 @@ import sys
 
 import pytest
 from tilewright import patched_run
-from tilewright.cli.run_command import _document, _lines, _Run
+from tilewright.cli.run_command import _document, _lines, _rows, _Run
 
 pytestmark = pytest.mark.worker
 
@@ -32,7 +32,7 @@ def test_what_was_gained_is_told_by_function_and_for_the_whole():
         "  load          5  100 ms                    NumPy's: s.py:3, in load: open() is Python's",
         "s.py: about 3.96 s → 1.87 s (2.12x); tilewright's own start took 0.40 s beside that",
     ]
-    assert _document(None, after)["functions"]["blur"]["calls"] == 110
+    assert _document(None, after, _rows(None, after))["functions"]["blur"]["calls"] == 110
     before = _Run(0, 4.0, 0.0, 0.04, {}, [])
     assert _lines("s.py", before, after)[-1].startswith("s.py: 4.00 s → 1.87 s (2.14x); ")
 

@@ -48,7 +48,7 @@ def run(
             return SCRIPT_RAISED
     after = _timed(script, "compiled", names, {} if db is None else {"TILEWRIGHT_DB": str(store)})
     if as_json:
-        print(json.dumps(_document(earlier, after)), file=sys.stderr)
+        print(json.dumps(_document(earlier, after, _rows(earlier, after))), file=sys.stderr)
     else:
         for line in _lines(script.name, earlier, after):
             print(line, file=sys.stderr)
@@ -66,9 +66,7 @@ class _Run:
     wall_s: float
     own_s: float  # of that, tilewright's own start
     end_s: float  # from the script's end to the process's
-    functions: dict[
-        str, dict[str, Any]
-    ]  # calls, ns; of compiled ones also what Python took before: python_calls, python_ns
+    functions: dict[str, dict[str, Any]]  # calls, ns; and all else of compiled ones (patched_run._times_of)
     patched: list[str]
 
     def script_s(self, other: _Run | None) -> float:
@@ -131,8 +129,8 @@ def _mean(ns: float, calls: int) -> float:
     return ns / calls if calls else 0.0
 
 
-def _document(earlier: _Run | None, after: _Run) -> dict[str, Any]:
-    after_s, rows = after.script_s(earlier), _rows(earlier, after)
+def _document(earlier: _Run | None, after: _Run, rows: list[_Row]) -> dict[str, Any]:
+    after_s = after.script_s(earlier)
     return {
         "before_s": None if earlier is None else earlier.script_s(None),
         # Earlier calls may have been cheaper ones: that compiled code made the whole slower, they do not say.
@@ -146,8 +144,8 @@ def _document(earlier: _Run | None, after: _Run) -> dict[str, Any]:
 
 def _lines(name: str, earlier: _Run | None, after: _Run) -> list[str]:
     """One for each function that took long, and one for the whole."""
-    document, rows = _document(earlier, after), _rows(earlier, after)
-    lines = []
+    rows = _rows(earlier, after)
+    document, lines = _document(earlier, after, rows), []
     if rows:
         cells = [("function", "calls", "NumPy", "compiled", "", "")]
         cells += [
