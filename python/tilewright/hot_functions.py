@@ -42,6 +42,7 @@ class HotFunction(JitFunction):
         super().__init__(function, background=True)
         self.python_calls = self.python_ns = 0
         self.missed_calls = self.missed_ns = 0  # since it is hot: traced, compared, or made by NumPy
+        self._followed_ns = 0
         self.is_hot = self.is_given_up = False
         self._leave, self._depth = leave, 0
         self._stays_here = False  # others hold it, and Python serves all calls best
@@ -107,13 +108,19 @@ class HotFunction(JitFunction):
         elif self.python_ns > _WORTH_NS and not any(one.may_be_compiled(began_ns) for one, began_ns in _here.functions):
             self.is_hot = self.is_timed = True
 
+    def _new_specialization(self, *call: Any) -> Any:
+        began_ns = time.perf_counter_ns()
+        try:
+            return super()._new_specialization(*call)
+        finally:
+            self._followed_ns += time.perf_counter_ns() - began_ns
+
     def _costs_too_much(self) -> bool:
         """Whether to follow it took longer than Python took for its calls before, half as long where no code came of that: each
         call may show something new, or have a value of its own."""
-        spent_ns = self.missed_ns - self.missed_calls * self.python_ns / self.python_calls
-        if any(one.is_being_built for one in self._specializations):
+        if any(one.awaits_code for one in self._specializations):
             return False
-        return spent_ns > self.python_ns * (1.0 if any(one.versions for one in self._specializations) else 0.5)
+        return self._followed_ns > self.python_ns * (1.0 if any(one.versions for one in self._specializations) else 0.5)
 
     def may_be_compiled(self, began_ns: int) -> bool:
         """Whether its next calls may be compiled code's. `began_ns`: the present call."""

@@ -192,6 +192,11 @@ class Specialization:
         """Whether another thread builds a version of it."""
         return later_builds.goes_on(self._being_built)
 
+    @property
+    def awaits_code(self) -> bool:
+        """Whether code was asked of another thread that no call has taken yet."""
+        return self._later is not None
+
     def when_built(self, then: Callable[[], None]) -> bool:
         """Whether another thread builds a version of it: `then` is called at the end."""
         return later_builds.when_over(self._being_built, then)

@@ -9,6 +9,7 @@ import pytest
 from tilewright import hot_functions
 from tilewright.hot_functions import HotFunction
 from tilewright.serving import Serving
+from tilewright.specializing import Specializing
 
 pytestmark = pytest.mark.compile
 
@@ -54,11 +55,39 @@ def test_a_function_that_takes_too_long_to_follow_is_pythons(monkeypatch):
 
     def miss(self, args, kwargs):
         missed.append(args)
-        time.sleep(0.02)
+        self._new_specialization(args, kwargs, ())
         return self.__wrapped__(*args, **kwargs)
 
     monkeypatch.setattr(Serving, "_miss", miss)
+    monkeypatch.setattr(Specializing, "_new_specialization", lambda *_: time.sleep(0.02))
     hot = HotFunction(half, lambda _: True)
     for k in range(4):
         np.testing.assert_array_equal(hot(np.full(3, k)), np.full(3, k / 2))
     assert hot.is_given_up and len(missed) == 1
+
+
+def test_code_that_is_there_and_not_taken_yet_is_no_reason_to_give_up(monkeypatch):
+    monkeypatch.setattr(hot_functions, "_WORTH_NS", 0)
+    monkeypatch.setattr(hot_functions, "_CALL_NS", 0)
+    hot = HotFunction(lambda x: x * 3 + 7, lambda _: True)
+    x = np.arange(1000.0)
+    hot(x)
+    assert hot.is_hot
+    until = time.monotonic() + 60
+    while not any(one.versions for one in hot.specializations) and time.monotonic() < until:
+        np.testing.assert_array_equal(hot(x), x * 3 + 7)
+        assert not hot.is_given_up or any(one.versions for one in hot.specializations)
+        time.sleep(0.02)
+    assert any(one.versions for one in hot.specializations)
+
+
+def test_waiting_for_the_code_is_not_following(monkeypatch):
+    monkeypatch.setattr(hot_functions, "_WORTH_NS", 0)
+    monkeypatch.setattr(hot_functions, "_CALL_NS", 0)
+    monkeypatch.setattr(
+        Serving, "_miss", lambda self, args, kwargs: time.sleep(0.02) or self.__wrapped__(*args, **kwargs)
+    )
+    hot = HotFunction(half, lambda _: True)
+    for k in range(4):
+        np.testing.assert_array_equal(hot(np.full(3, k)), np.full(3, k / 2))
+    assert hot.missed_calls == 3 and not hot.is_given_up
