@@ -1,8 +1,8 @@
-"""Compiled objects on disk, so that no process compiles what another one has compiled.
+"""Files that save later processes work: compiled objects, so that none compiles what another one has compiled.
 
 $XDG_CACHE_HOME/tilewright/objects: one file per build, 0700 and owned by us, opened without following links, written
 beside and renamed, its SHA-256 checked at each load. A cache that cannot be used costs time and one warning, never a
-result. Not done here: deciding what belongs in a key (builder.py).
+result. Not done here: deciding what belongs in a key (builder.py), and what a trace is as a file (trace_cache.py).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Generic, TypeVar
 
 from . import settings
 from .logs import logger
@@ -31,16 +31,32 @@ _MAX_FILE_BYTES = 1 << 30
 LOCK_WAIT_S = 30.0  # for another process that builds the same; it may be stopped, or hang
 
 
-class ObjectCache:
-    """One folder of builds. All methods are safe among processes; none raises for the disk's sake."""
+T = TypeVar("T")
+
+
+class FileCache(Generic[T]):
+    """One folder of files. All methods are safe among processes; none raises for the disk's sake."""
+
+    what: ClassVar[str]  # as warnings call it
+    redone: ClassVar[str]  # what is done where a file is damaged, and without the cache
+    going_on: ClassVar[str]
+
+    @staticmethod
+    def encoded(value: T) -> bytes:
+        raise NotImplementedError
+
+    @staticmethod
+    def decoded(data: bytes) -> T | None:
+        """None for anything that encoded() did not write, byte for byte."""
+        raise NotImplementedError
 
     def __init__(self, folder: Path | None, limit_bytes: int) -> None:
         self._folder = folder
         self._limit_bytes = limit_bytes
         self._warned = False
 
-    def load(self, key: str) -> Build | None:
-        """The build under `key`, or None where there is none or it is damaged (which is then removed)."""
+    def load(self, key: str) -> T | None:
+        """What is under `key`, or None where there is none or it is damaged (which is then removed)."""
         with self._open_folder() as folder:
             if folder is None:
                 return None
@@ -51,18 +67,18 @@ class ObjectCache:
             except OSError as error:
                 self._warn(f"{key} cannot be read ({error.strerror or error})")
                 return None
-            build = decode(data)
-            if build is None:
-                self._warn(f"{key} is damaged and was removed; it is compiled again")
+            value = self.decoded(data)
+            if value is None:
+                self._warn(f"{key} is damaged and was removed; it is {self.redone} again")
                 with suppress(OSError):
                     os.unlink(key, dir_fd=folder)
                 return None
             with suppress(OSError):
                 os.utime(key, dir_fd=folder, follow_symlinks=False)
-            return build
+            return value
 
-    def store(self, key: str, build: Build) -> None:
-        """Keep `build`; the oldest ones leave when the folder grows beyond its limit."""
+    def store(self, key: str, value: T) -> None:
+        """Keep `value`; the oldest ones leave when the folder grows beyond its limit."""
         with self._open_folder() as folder:
             if folder is None:
                 return
@@ -70,7 +86,7 @@ class ObjectCache:
             try:
                 descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _OPEN, 0o600, dir_fd=folder)
                 with os.fdopen(descriptor, "wb") as file:
-                    file.write(encode(build))
+                    file.write(self.encoded(value))
                 os.rename(temporary, key, src_dir_fd=folder, dst_dir_fd=folder)
             except OSError as error:
                 self._warn(f"cannot be written ({error.strerror or error})")
@@ -92,7 +108,8 @@ class ObjectCache:
                     lock = _Lock(folder, name)
                     if not lock.take(LOCK_WAIT_S):
                         logger.warning(
-                            "object cache %s: another process has held %s for %.0f s. This one compiles beside it.",
+                            "%s cache %s: another process has held %s for %.0f s. This one compiles beside it.",
+                            self.what,
                             self._folder,
                             name,
                             LOCK_WAIT_S,
@@ -106,7 +123,7 @@ class ObjectCache:
                     lock.give_back()
 
     def size_bytes(self) -> int:
-        """What the builds take on disk."""
+        """What its files take on disk."""
         with self._open_folder() as folder:
             return 0 if folder is None else sum(size for _, size, _ in _entries(folder))
 
@@ -137,7 +154,21 @@ class ObjectCache:
     def _warn(self, reason: str) -> None:
         if not self._warned:
             self._warned = True
-            logger.warning("object cache %s: %s. Compiling goes on without it.", self._folder, reason)
+            logger.warning("%s cache %s: %s. %s goes on without it.", self.what, self._folder, reason, self.going_on)
+
+
+class ObjectCache(FileCache[Build]):
+    """Builds, each under its key."""
+
+    what, redone, going_on = "object", "compiled", "Compiling"
+
+    @staticmethod
+    def encoded(value: Build) -> bytes:
+        return encode(value)
+
+    @staticmethod
+    def decoded(data: bytes) -> Build | None:
+        return decode(data)
 
 
 def object_cache() -> ObjectCache:
@@ -157,15 +188,27 @@ def encode(build: Build) -> bytes:
     """A digest, a line of JSON and the objects one after another."""
     kernels = [{"name": k.name, "bytes": len(k.object), "requires": k.requires} for k in build.kernels]
     head = {**vars(build), "kernels": kernels}
-    rest = json.dumps(head).encode() + b"\n" + b"".join(k.object for k in build.kernels)
-    return _MAGIC + hashlib.sha256(rest).hexdigest().encode() + b"\n" + rest
+    return sealed(_MAGIC, json.dumps(head).encode() + b"\n" + b"".join(k.object for k in build.kernels))
+
+
+def sealed(magic: bytes, data: bytes) -> bytes:
+    """With what begins its files, and a digest."""
+    return magic + hashlib.sha256(data).hexdigest().encode() + b"\n" + data
+
+
+def unsealed(magic: bytes, data: bytes) -> bytes | None:
+    """None for anything that sealed() did not give, byte for byte."""
+    start = len(magic) + 65
+    rest = data[start:]
+    if not data.startswith(magic) or data[len(magic) : start] != hashlib.sha256(rest).hexdigest().encode() + b"\n":
+        return None
+    return rest
 
 
 def decode(data: bytes) -> Build | None:
     """None for anything that encode() did not write, byte for byte."""
-    start = len(_MAGIC) + 65
-    rest = data[start:]
-    if not data.startswith(_MAGIC) or data[len(_MAGIC) : start] != hashlib.sha256(rest).hexdigest().encode() + b"\n":
+    rest = unsealed(_MAGIC, data)
+    if rest is None:
         return None
     line, _, blob = rest.partition(b"\n")
     head = json.loads(line)

@@ -9,12 +9,19 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+from . import trace_cache
+from .builder import build
+from .call_keys import call_key
 from .decorator import JitFunction
+from .errors import Error, TraceError
+from .followed_apart import FollowedApart, has_place, is_crowded, is_possible
 from .own_frames import leave_out_ours
 
 # What calls have to take altogether, and each of them, to be worth traces, which take up to seconds themselves (who buys once they have
-# paid the price as rent pays twice at most); how many are looked at.
-_WORTH_NS, _CALL_NS, _LOOKED = 2_000_000_000, 5_000, 512
+# paid the price as rent pays twice at most), and less where another process makes those; how many are looked at.
+_WORTH_NS, _WORTH_APART_NS, _CALL_NS, _LOOKED = 5_000_000_000, 300_000_000, 5_000, 512
+_MOST_APART = 16  # traces of a function
+_IN_PARTS = "Python runs some of it, or has to be watched while it does"
 _SHORT_NS = 1_000_000  # of a call, beside which asking whether its code is there takes long
 _FIRST_NS = 500_000_000  # of a function's first call: another one may follow
 _DEEPEST = 32  # of calls inside of one another: each takes a frame of ours, and Python has no more than a thousand
@@ -38,6 +45,8 @@ class HotFunction(JitFunction):
     compiled, with the others in it; those come into question where it is refused, or serves no call better. `leave` is called where
     Python is found to serve all calls best, and says whether no other calls will come here."""
 
+    keeps_traces = True
+
     def __init__(self, function: types.FunctionType, leave: Callable[[HotFunction], bool]) -> None:
         super().__init__(function, background=True)
         self.python_calls = self.python_ns = 0
@@ -45,6 +54,12 @@ class HotFunction(JitFunction):
         self._followed_ns = 0
         self.is_hot = self.is_given_up = False
         self._leave, self._depth = leave, 0
+        self._is_looked_up = False  # what other processes know of it
+        self._apart: FollowedApart | None = None
+        self._begun_apart = 0
+        self._unknown_ns = 0  # that Python took for calls of a hot function that nothing is known of, since the latest trace
+        # What another process finds out of it does not help this one: first the functions that it calls are compiled.
+        self._is_left_to_parts = self._is_followed_here = False
         self._stays_here = False  # others hold it, and Python serves all calls best
 
     def __eq__(self, other: object) -> bool:
@@ -67,29 +82,44 @@ class HotFunction(JitFunction):
         if self._stays_here:
             self.stay(tuple(map(type, (*args, *kwargs.values()))), tuple(kwargs), self.__wrapped__)
             return self.__wrapped__(*args, **kwargs)
+        if not self._is_looked_up:
+            self._look_up()
         around = _here.functions
         if not self.is_hot and self in map(operator.itemgetter(0), around):  # recursion; no cell of ours may hold it
             return self._inside_of_itself(args, kwargs)
+        is_served = False
         is_hot, missed_ns, began_ns = self.is_hot, _here.missed_ns, time.perf_counter_ns()
         around.append((self, began_ns))
         try:
-            return super()._miss(args, kwargs) if is_hot else self.__wrapped__(*args, **kwargs)
+            is_served = is_hot and self._is_served(args, kwargs)
+            return super()._miss(args, kwargs) if is_served else self.__wrapped__(*args, **kwargs)
         except BaseException as error:
             leave_out_ours(error)
             raise
         finally:
             around.pop()
             took_ns = time.perf_counter_ns() - began_ns
+            if is_hot and not is_served:
+                self._unknown_ns += took_ns
             if is_hot:
                 self.missed_ns += took_ns
                 self.missed_calls += 1
                 _here.missed_ns = missed_ns + took_ns
-                self.is_given_up = self._costs_too_much()
+                if self._costs_too_much():
+                    self._give_up()
                 self.is_timed = self.may_be_compiled(began_ns)  # else the functions that it calls are
             else:
                 self.python_ns += took_ns - (_here.missed_ns - missed_ns)
                 self.python_calls += 1
                 self._decide()
+
+    def _look_up(self) -> None:
+        """What an earlier process has followed takes no time before it is compiled code's; what it gave up is left to Python."""
+        self._is_looked_up = True
+        traces, why = self._known_traces(None)
+        self.is_hot = self.is_timed = bool(traces)
+        self._is_left_to_parts = why == _IN_PARTS and not traces
+        self.is_given_up = bool(why) and not (traces or self._is_left_to_parts)
 
     def _inside_of_itself(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         self._depth += 1
@@ -105,15 +135,76 @@ class HotFunction(JitFunction):
         if mean_ns < _CALL_NS:
             if self.python_calls >= _LOOKED:
                 self._stays_here = not self._leave(self)
-        elif self.python_ns > _WORTH_NS and not any(one.may_be_compiled(began_ns) for one, began_ns in _here.functions):
+        elif self.python_ns > _WORTH_APART_NS and self.python_ns > self._worth_ns and not any(one.may_be_compiled(began_ns) for one, began_ns in _here.functions):
             self.is_hot = self.is_timed = True
+            self._is_followed_here = self._is_left_to_parts
 
-    def _new_specialization(self, *call: Any) -> Any:
+    @property
+    def _worth_ns(self) -> int:
+        """What calls take before it is worth another trace."""
+        is_dear = self._is_left_to_parts or is_crowded() or not is_possible()
+        return _WORTH_NS if is_dear else _WORTH_APART_NS
+
+    def _is_served(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Whether it is known how to serve such a call, or found out now; another process finds it out where it can."""
+        if self._is_followed_here or self._found(args, kwargs) is not None or call_key(args, kwargs) in self._refused:
+            return True
+        if self._apart is not None:
+            if not self._apart.is_over():
+                return False
+            self._take(self._apart.said or {}, args, kwargs)
+            self._apart = None
+        if self._is_followed_here or call_key(args, kwargs) in self._refused or self._kept_trace(None, args, kwargs):
+            return True
+        if self._unknown_ns < (self._worth_ns if self._begun_apart else 0) or self._begun_apart >= _MOST_APART:
+            return False
+        if not is_possible():
+            return True
+        if has_place():
+            self._apart = FollowedApart(lambda: self._followed_there(args, kwargs))
+            self._begun_apart += 1
+            self._unknown_ns = 0
+        return False
+
+    def _followed_there(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        """In a copy of the process: what comes of following a call, and what is compiled, is on disk then."""
+        try:
+            specialization, bound = self.specialize(args, kwargs)
+            if specialization.numpy_reason(bound) is None:
+                build(specialization.request(bound))
+        except Error as error:
+            said = {"refused": str(error), "is_not_seen": error.not_seen}
+        except Exception as error:  # noqa: BLE001  (the call raises it, or what its data decide does)
+            said = {"refused": f"following it raised {type(error).__name__}: {error}", "is_not_seen": True}
+        else:
+            said = {"not_kept": self.why_not_kept}
+        if said.get("not_kept") != "":
+            is_whole = "refused" in said and not said["is_not_seen"]
+            trace_cache.leave_alone(self._trace_key(None), self.__wrapped__, str(said["refused"]) if is_whole else _IN_PARTS)
+        return said
+
+    def _take(self, said: dict[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self._known.clear()
+        if said.get("not_kept") == "":
+            return
+        if "refused" in said and not said["is_not_seen"]:
+            self._refused[call_key(args, kwargs)] = TraceError(said["refused"])
+        else:
+            self.is_hot = self.is_timed = False
+            self._is_left_to_parts, self.python_ns = True, 0
+
+    def _followed(self, *call: Any) -> Any:
         began_ns = time.perf_counter_ns()
         try:
-            return super()._new_specialization(*call)
+            return super()._followed(*call)
         finally:
             self._followed_ns += time.perf_counter_ns() - began_ns
+
+    def _give_up(self) -> None:
+        self.is_given_up = True
+        if not any(one.versions for one in self._specializations):
+            why = "to follow it took too long for what its calls take"
+            trace_cache.leave_alone(self._trace_key(None), self.__wrapped__, why)
 
     def _costs_too_much(self) -> bool:
         """Whether to follow it took longer than Python took for its calls before, half as long where no code came of that: each
@@ -125,6 +216,8 @@ class HotFunction(JitFunction):
     def may_be_compiled(self, began_ns: int) -> bool:
         """Whether its next calls may be compiled code's. `began_ns`: the present call."""
         if self.is_given_up:
+            return False
+        if self._is_left_to_parts and not self._is_followed_here:
             return False
         if self.is_hot:
             return not self._refused and not any(one.why_numpy for one in self._specializations)

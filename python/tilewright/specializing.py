@@ -43,6 +43,7 @@ class Specializing(_face.Dispatcher):
     __wrapped__: Callable[..., Any]
     compares = True  # calls that cannot be repeated, with NumPy
     is_asked_for = True  # what is in it is looked at for itself; who compiles what nobody asked for looks there as well
+    keeps_traces = False  # on disk, for later processes
     takes_effects = True  # statements and calls that cannot be followed are Python's between kernels
 
     def __new__(cls, function: Callable[..., Any], *_: Any, **__: Any) -> Any:
@@ -70,6 +71,8 @@ class Specializing(_face.Dispatcher):
         self._only_stored = only_stored
         self.in_background = background  # calls run in NumPy until the code is there
         self._specializations: list[Specialization] = []
+        self._known: dict[Untaken | None, tuple[list[Traced], str]] = {}  # by other processes
+        self.why_not_kept = ""  # the latest trace
         self._refused: dict[tuple[Any, ...], Error] = {}
         self._begun: dict[
             tuple[Any, ...], Any
@@ -179,28 +182,9 @@ class Specializing(_face.Dispatcher):
     def _new_specialization(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], changing: frozenset[str]
     ) -> tuple[Specialization, Bound]:
-        forks.check_compiler()  # before anything is imported: a lock of that may be lost too
-        from .trace import Begun, trace  # noqa: PLC0415  (the slowest import of all)
-
         start = time.perf_counter()
         untaken = self._untaken(args, kwargs)
-        key = untaken, call_key(args, kwargs)
-        begun = self._begun.pop(key, None) or Begun()
-        begun.decided.refuses_errors |= key[1] in self._raised_nothing
-        options: dict[str, Any] = {"contract": self.contract, "changing": changing, "untaken": untaken}
-        traced_of = functools.partial(trace, self.__wrapped__, args, kwargs, effects=self.takes_effects, **options)
-        try:
-            try:
-                traced = traced_of(begun=begun)
-            except TraceError as refusal:
-                if refusal.not_seen or not changing:
-                    raise
-                traced = traced_of(begun=Begun(), pins_numbers=True)
-        except TraceError as refusal:
-            if refusal.not_seen or self._forgets_refusals:
-                begun.let_go()
-                self._begun[key] = begun
-            raise
+        traced = self._kept_trace(untaken, args, kwargs) or self._followed(untaken, args, kwargs, changing)
         if traced.fallback_reason is not None:
             raise self._left_to_numpy(traced, args, kwargs)
         program = Program(traced.program_text)
@@ -226,6 +210,56 @@ class Specializing(_face.Dispatcher):
         for guard in program.guards:
             logs.guards.debug("%s: guard %s", specialization.signature, guard.condition)
         return specialization, bound
+
+    def _kept_trace(self, untaken: Untaken | None, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Traced | None:
+        """The trace of such a call that another process has kept."""
+        if not self.keeps_traces:
+            return None
+        return next((one for one in self._known_traces(untaken)[0] if one.matches(args, kwargs)), None)
+
+    def _known_traces(self, untaken: Untaken | None) -> tuple[list[Traced], str]:
+        """Those that other processes have kept, and why they left the function to Python, or ""."""
+        from . import trace_cache  # noqa: PLC0415  (only where calls are to be compiled)
+
+        if untaken not in self._known:
+            self._known[untaken] = trace_cache.known(self._trace_key(untaken), self.__wrapped__)
+        return self._known[untaken]
+
+    def _trace_key(self, untaken: Untaken | None) -> str:
+        from . import trace_cache  # noqa: PLC0415
+
+        return trace_cache.key_of(self.__wrapped__, (self.contract, untaken, self.takes_effects))  # type: ignore[arg-type]
+
+    def _followed(
+        self, untaken: Untaken | None, args: tuple[Any, ...], kwargs: dict[str, Any], changing: frozenset[str]
+    ) -> Traced:
+        """A trace of the call, which is kept for later processes."""
+        forks.check_compiler()  # before anything is imported: a lock of that may be lost too
+        from .trace import Begun, trace  # noqa: PLC0415  (the slowest import of all)
+
+        key = untaken, call_key(args, kwargs)
+        begun = self._begun.pop(key, None) or Begun()
+        begun.decided.refuses_errors |= key[1] in self._raised_nothing
+        options: dict[str, Any] = {"contract": self.contract, "changing": changing, "untaken": untaken}
+        traced_of = functools.partial(trace, self.__wrapped__, args, kwargs, effects=self.takes_effects, **options)
+        try:
+            try:
+                traced = traced_of(begun=begun)
+            except TraceError as refusal:
+                if refusal.not_seen or not changing:
+                    raise
+                traced = traced_of(begun=Begun(), pins_numbers=True)
+        except TraceError as refusal:
+            if refusal.not_seen or self._forgets_refusals:
+                begun.let_go()
+                self._begun[key] = begun
+            raise
+        if self.keeps_traces and traced.fallback_reason is None:
+            from . import trace_cache  # noqa: PLC0415
+
+            self.why_not_kept = trace_cache.keep(self._trace_key(untaken), traced, self.__wrapped__)
+            logs.guards.debug("%s: the trace is kept%s", self.__name__, self.why_not_kept and f" not: {self.why_not_kept}")
+        return traced
 
     def _left_to_numpy(self, traced: Traced, args: tuple[Any, ...], kwargs: dict[str, Any]) -> TraceError:
         """The refusal of a call that NumPy does itself."""
@@ -325,6 +359,7 @@ class Specializing(_face.Dispatcher):
             self._raised_nothing.clear()
             self._refused.clear()
             self._are_idle = False
+            self._known.clear()
             self._specializations.clear()
 
     def _moves_to_device(self) -> bool:

@@ -2,6 +2,7 @@
 
     python tests/python/attack_scripts.py 60 --first 0
     python tests/python/attack_scripts.py 10 --command     # `python -m tilewright run` itself, with sizes that are worth it
+    python tests/python/attack_scripts.py 10 --apart       # functions are followed by other processes, and found on disk by a second run
     python tests/python/attack_scripts.py 1 --first 7 --text     # one script, printed
     python tests/python/attack_scripts.py 1 --first 7 --shrink   # what of it is wrong
 
@@ -26,9 +27,13 @@ from shrunk_scripts import shrunk
 from tilewright import patched_run
 
 EAGER = (
-    "from tilewright import hot_functions as h, specializing; h._WORTH_NS = h._CALL_NS = 0; specializing.Specializing._patience_s = 60.0; "
+    "from tilewright import followed_apart as a, hot_functions as h, specializing; h._WORTH_NS = h._WORTH_APART_NS = h._CALL_NS = 0; "
+    "specializing.Specializing._patience_s = 60.0; "
     "h.JitFunction._loses = h.JitFunction._loses_to_watched = lambda *_: False; h.JitFunction.compares = False; "
 )
+HERE = "h.is_possible = lambda: False; "
+# Each copy of the process is waited for.
+APART = "a._LOOK_NS = 0; look = a.FollowedApart.is_over\ndef is_over(self):\n    while not look(self): pass\n    return True\na.FollowedApart.is_over = is_over; "
 LIMIT_S = 240
 NUMBER = re.compile(r"(?<![\w.])-?(?:\d+\.?\d*(?:e[+-]?\d+)?|inf|nan)(?![\w])")
 
@@ -43,12 +48,12 @@ class Ended:
     files: dict[str, str]
 
 
-def ended(command: list[str], text: str, pass_fds: tuple[int, ...] = ()) -> Ended:
+def ended(command: list[str], text: str, pass_fds: tuple[int, ...] = (), cache: str = "") -> Ended:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder)
         (path / "s.py").write_text(text)
         done = subprocess.run(
-            command, cwd=path, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}, pass_fds=pass_fds, capture_output=True, text=True,
+            command, cwd=path, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"} | ({"XDG_CACHE_HOME": cache} if cache else {}), pass_fds=pass_fds, capture_output=True, text=True,
             timeout=LIMIT_S, check=False,
         )  # fmt: skip
         files = {one.name: held_by(one) for one in path.iterdir() if one.name != "s.py"}
@@ -71,11 +76,21 @@ def plain(text: str) -> Ended:
     return ended([sys.executable, "s.py"], text)
 
 
-def eager(text: str) -> Ended:
+def eager(text: str, how: str = HERE, cache: str = "") -> Ended:
     """In the process that the command starts."""
     with open(os.devnull, "w") as none:
-        start = EAGER + patched_run.START
-        return ended([sys.executable, "-c", start, str(none.fileno()), "compiled", "-", "s.py"], text, (none.fileno(),))
+        start = EAGER + how + patched_run.START
+        command = [sys.executable, "-c", start, str(none.fileno()), "compiled", "-", "s.py"]
+        return ended(command, text, (none.fileno(),), cache)
+
+
+def apart(text: str, wanted: Ended) -> str:
+    """What differs in a run that has its functions followed by other processes, or in one that finds what those kept."""
+    with tempfile.TemporaryDirectory() as cache:
+        for run in ("first", "second"):
+            if found := difference(eager(text, APART, cache), wanted):
+                return f"{run} run: {found}"
+    return ""
 
 
 def command(text: str) -> Ended:
@@ -108,23 +123,25 @@ def difference(ours: Ended, theirs: Ended, codes_differ: bool = False) -> str:
     return "; ".join(f"file {name}" for name in ours.files if not are_alike(ours.files[name], theirs.files[name]))
 
 
-def compared(text: str, by_command: bool = False) -> str:
+def compared(text: str, by_command: bool = False, is_apart: bool = False) -> str:
     """What differs, or ""."""
     try:
         wanted = plain(text)
         if wanted.last.startswith("RecursionError"):
             return ""  # how deep it went
+        if is_apart:
+            return apart(text, wanted)
         return difference((command if by_command else eager)(text), wanted, codes_differ=by_command)
     except subprocess.TimeoutExpired:
         return f"it ran for more than {LIMIT_S} s"
 
 
-def attack(seed: int, by_command: bool = False, shrinks: bool = False) -> str:
+def attack(seed: int, by_command: bool = False, shrinks: bool = False, is_apart: bool = False) -> str:
     text = script(seed, 200_000, 24, pause=True) if by_command else script(seed)
-    if found := compared(text, by_command):
+    if found := compared(text, by_command, is_apart):
         if shrinks:
-            text = shrunk(text, lambda one: bool(compared(one, by_command)))
-            found = f"{compared(text, by_command)}\n{text}"
+            text = shrunk(text, lambda one: bool(compared(one, by_command, is_apart)))
+            found = f"{compared(text, by_command, is_apart)}\n{text}"
         return f"seed {seed}: {found}"
     return ""
 
@@ -132,6 +149,7 @@ def attack(seed: int, by_command: bool = False, shrinks: bool = False) -> str:
 def main() -> int:
     options = options_of(__doc__)
     options.add_argument("--command", action="store_true")
+    options.add_argument("--apart", action="store_true")
     options.add_argument("--text", action="store_true")
     options.add_argument("--shrink", action="store_true")
     chosen = options.parse_args()
@@ -139,7 +157,7 @@ def main() -> int:
     for seed in seeds_of(chosen):
         if chosen.text:
             print(script(seed), end="")
-        elif found := attack(seed, chosen.command, chosen.shrink):
+        elif found := attack(seed, chosen.command, chosen.shrink, chosen.apart):
             wrong += 1
             print(found, flush=True)
     if not chosen.text:

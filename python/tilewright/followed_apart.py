@@ -1,0 +1,128 @@
+"""What another process finds out of a call: a copy of this one as it is at the call, which goes on beside it.
+
+To follow a call takes up to seconds, and to compile it more; while a thread of this process does that, the script waits for
+it at every turn of Python's. The copy has all that the call has, shows nothing to anybody, and ends with what it has put into
+the caches on disk, and a line of JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from . import _face, later_builds
+
+_AT_A_TIME = max(1, (os.cpu_count() or 1) // 2)
+_LOOK_NS = 10_000_000  # from one look at a copy to the next
+_MOST_MEMORY = 1 << 33  # of this process: a page that is written while the copy goes on is copied
+_goes_on: list[FollowedApart] = []
+
+
+class FollowedApart:
+    """A copy of this process that does some work."""
+
+    def __init__(self, work: Callable[[], dict[str, Any]]) -> None:
+        self.said: dict[str, Any] | None = None  # None until it is over; {} where it ended otherwise
+        self._looked_ns = time.perf_counter_ns()
+        self._text = b""
+        self._pipe, write = os.pipe()
+        self._owner = os.getpid()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that threads of libraries are not in the copy, which runs none of theirs
+            child = os.fork()
+        if not child:
+            _become_nobody(write)
+            try:
+                text = json.dumps(work()).encode()
+                while text:
+                    text = text[os.write(write, text) :]
+            finally:
+                os._exit(0)
+        os.close(write)
+        os.waitpid(child, 0)  # what goes on is that one's child, and nobody's that the script may wait for
+        _goes_on.append(self)
+
+    def is_over(self) -> bool:
+        """Whether it has ended, which is looked at now and then."""
+        now_ns = time.perf_counter_ns()
+        if self.said is not None or now_ns - self._looked_ns < _LOOK_NS:
+            return self.said is not None
+        self._looked_ns = now_ns
+        if self._owner != os.getpid():  # of a process that this one is a copy of
+            self._end()
+        while self.said is None and select.select([self._pipe], [], [], 0)[0]:
+            part = os.read(self._pipe, 1 << 16)
+            self._text += part
+            if not part:
+                self._end()
+        return self.said is not None
+
+    def _end(self) -> None:
+        self.said = {}
+        with suppress(ValueError):
+            self.said = json.loads(self._text)
+        os.close(self._pipe)
+        _goes_on.remove(self)
+
+
+def is_possible() -> bool:
+    """Whether nothing goes on in this process that a copy would be cut off from, or that the script would see of it."""
+    return (
+        threading.active_count() == 1
+        and threading.current_thread() is threading.main_thread()
+        and not later_builds.going_on()
+        and signal.getsignal(signal.SIGCHLD) is signal.SIG_DFL
+        and sys.gettrace() is None
+        and _face.current_device() is None
+        and _resident_bytes() < _MOST_MEMORY
+    )
+
+
+def has_place() -> bool:
+    """Whether no more copies go on than there are processors for."""
+    for one in [*_goes_on]:
+        one.is_over()
+    return len(_goes_on) < _AT_A_TIME
+
+
+def is_crowded() -> bool:
+    """Whether the threads of this process, those of BLAS too, leave no processor to a copy: they wait for each other, and so for
+    what takes the place of one."""
+    took_s = time.perf_counter() - _began[0]
+    return time.process_time() - _began[1] > took_s * (len(os.sched_getaffinity(0)) - 0.8)
+
+
+_began = time.perf_counter(), time.process_time()
+
+
+def _resident_bytes() -> int:
+    with suppress(OSError), open("/proc/self/statm", "rb") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    return 0
+
+
+def _become_nobody(write: int) -> None:
+    """In the copy: its own child goes on, in a session of its own, behind all others, with no file that is open here."""
+    if os.fork():
+        os._exit(0)
+    os.setsid()
+    with suppress(OSError):
+        os.nice(later_builds.NICE)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for standard in (0, 1, 2):
+        os.dup2(nothing, standard)
+    for name in os.listdir("/proc/self/fd"):
+        if int(name) > 2 and int(name) != write:  # noqa: PLR2004
+            with suppress(OSError):
+                os.close(int(name))

@@ -1,0 +1,369 @@
+"""Traces on disk, so that no process follows what another one has followed.
+
+$XDG_CACHE_HOME/tilewright/traces: one file per function, with the traces of its latest calls. A trace speaks of Python's own
+objects: functions, classes, modules, code. On disk these stand by their names, with digests of what they are made of, and are
+sought again in the process that reads them. What speaks of anything else (an object of the caller's, statements that Python
+runs) is not kept, and what is not found as it was serves no call.
+"""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+import importlib
+import io
+import itertools
+import json
+import pickle
+import sys
+import types
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import settings
+from .cache import FileCache, sealed, unsealed
+from .guards import PythonGuard
+from .guards import Same as ItsIdentity
+from .native import compiler_identity
+from .originals import original_of
+from .structure import Again, Changed, Itself, Made, Named, ViewSteps
+from .symbolic.stages import Stage
+
+if TYPE_CHECKING:
+    from .trace.traced import Traced
+
+_MAGIC = b"tilewright-traces 1\n"
+_MOST_TRACES, _MOST_ARRAY_BYTES = 8, 1 << 20  # of a function; of an array that a trace holds
+
+
+class _NotKept(Exception):
+    """A trace speaks of something that no other process has."""
+
+
+# ---- what a file is of ------------------------------------------------------------------------------------------------
+
+
+def key_of(function: types.FunctionType, options: object) -> str:
+    """The name of a function's file. `options`: all that decides what a trace is, beside the function and the call."""
+    parts = [_identity(), settings.passes(), function.__module__, function.__qualname__, digest_of(function), options]
+    return hashlib.sha256(json.dumps(list(map(str, parts))).encode()).hexdigest()
+
+
+@lru_cache(maxsize=1)
+def _identity() -> str:
+    """What makes traces: this tilewright, down to its files' times (it may be worked on), with this Python and this NumPy."""
+    folder = Path(__file__).parent
+    files = sorted((str(one), one.stat().st_size, one.stat().st_mtime_ns) for one in folder.rglob("*.py"))
+    return f"{compiler_identity()} {sys.version} {np.__version__} {np.__file__} {_hashed(files)}"
+
+
+def _hashed(value: object) -> str:
+    return hashlib.sha256(repr(value).encode()).hexdigest()
+
+
+def digest_of(value: Any) -> str:
+    """Of what a function, its code or a class is made of."""
+    return _hashed(_parts_of(value, ()))
+
+
+def _parts_of(value: Any, around: tuple[Any, ...]) -> Any:
+    if isinstance(value, types.FunctionType):
+        return [_parts_of(one, around) for one in (value.__code__, value.__defaults__, value.__kwdefaults__)]
+    if isinstance(value, types.CodeType):
+        return (
+            value.co_qualname, value.co_filename, value.co_firstlineno, value.co_flags, value.co_argcount, value.co_posonlyargcount,
+            value.co_kwonlyargcount, value.co_names, value.co_varnames, value.co_freevars, value.co_cellvars, value.co_code,
+            value.co_linetable, value.co_exceptiontable, [_parts_of(one, around) for one in value.co_consts],
+        )  # fmt: skip
+    if isinstance(value, (staticmethod, classmethod)):
+        return type(value).__name__, _parts_of(original_of(value.__func__), around)
+    if isinstance(value, property):
+        return [_parts_of(original_of(one), around) for one in (value.fget, value.fset, value.fdel)]
+    if isinstance(value, type):
+        if value in around or not value.__flags__ & _IS_HEAP_TYPE:
+            return value.__module__, value.__qualname__
+        own = {name: one for name, one in vars(value).items() if name not in _OF_EACH_PROCESS}
+        around = (*around, value)
+        return (
+            value.__module__, value.__qualname__, [_parts_of(one, around) for one in value.__bases__],
+            [(name, _parts_of(original_of(one), around)) for name, one in own.items()],
+        )  # fmt: skip
+    if isinstance(value, (tuple, list)):
+        return type(value).__name__, [_parts_of(one, around) for one in value]
+    if isinstance(value, dict):
+        return "dict", [(_parts_of(key, around), _parts_of(one, around)) for key, one in value.items()]
+    if isinstance(value, (set, frozenset)):
+        return type(value).__name__, sorted(repr(_parts_of(one, around)) for one in value)
+    if type(value) in _PLAIN or isinstance(value, enum.Enum):
+        return type(value).__name__, repr(value)
+    return type(value).__module__, type(value).__qualname__
+
+
+_IS_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made by a class statement, or by a C module that may as well
+# Of a class: what says nothing of what it is made of, or says it by addresses.
+_OF_EACH_PROCESS = frozenset(["__dict__", "__weakref__", "__doc__", "__module__", "__abstractmethods__", "_abc_impl"])
+_PLAIN = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis), range, slice)
+
+
+# ---- objects by their names ---------------------------------------------------------------------------------------------
+
+
+def _names_of(value: Any) -> tuple[str, ...]:
+    """Where another process finds what stands for `value` there. Raises _NotKept."""
+    if isinstance(value, types.ModuleType):
+        found: tuple[str, ...] = ("module", value.__name__)
+    elif isinstance(value, types.CodeType):
+        module = next((one for one in _modules_of(value.co_filename) if value in _codes_in(one)), None)
+        if module is None:
+            raise _NotKept(f"the code of {value.co_qualname}")
+        found = ("code", module, value.co_qualname, digest_of(value))
+    elif isinstance(value, (types.FunctionType, type)):
+        found = ("made", value.__module__, value.__qualname__, digest_of(value))
+    elif isinstance(value, types.BuiltinMethodType) and isinstance(value.__self__, (np.ufunc, type)):
+        return ("method", value.__name__, *_names_of(value.__self__))
+    elif isinstance(value, enum.Enum):
+        kind = type(value)
+        found = ("member", kind.__module__, kind.__qualname__, digest_of(kind), value.name)
+    else:
+        module = getattr(value, "__module__", None) or getattr(getattr(value, "__objclass__", None), "__module__", None)
+        found = ("named", module or "numpy", getattr(value, "__qualname__", None) or getattr(value, "__name__", ""))
+    if _named(found) is not value:
+        raise _NotKept(f"{type(value).__name__} {found[2] if len(found) > 2 else found[1]}")  # noqa: PLR2004
+    return found
+
+
+def _named(names: tuple[str, ...]) -> Any:
+    """What is found there in this process. Raises _NotKept."""
+    kind, module, *rest = names
+    if kind == "method":
+        return getattr(_named(tuple(rest)), module, None)
+    if kind == "module":
+        return _module(module)
+    if kind == "code":
+        qualname, digest = rest
+        found = [one for one in _codes_in(module) if one.co_qualname == qualname and digest_of(one) == digest]
+        return found[0] if len(found) == 1 else None
+    holder: Any = _module(module)
+    with suppress(KeyError, AttributeError, TypeError):
+        for name in rest[0].split("."):
+            holder = vars(holder)[name]
+        if kind == "named":
+            return holder
+        for one in _behind(holder):
+            if digest_of(one) == rest[1]:
+                return one[rest[2]] if kind == "member" else one
+    return None
+
+
+def _module(name: str) -> types.ModuleType | None:
+    """None of the user's that is not there: to import it may do anything."""
+    if name not in sys.modules and name.partition(".")[0] in ("tilewright", "numpy"):
+        with suppress(ImportError):
+            return importlib.import_module(name)
+    return sys.modules.get(name)
+
+
+def _behind(value: Any) -> Iterator[Any]:
+    """Functions and classes that a name leads to, decorated ones too."""
+    value = original_of(value)
+    if isinstance(value, (staticmethod, classmethod)):
+        value = original_of(value.__func__)
+    if isinstance(value, property):
+        yield from (original_of(one) for one in (value.fget, value.fset, value.fdel) if one is not None)
+    while isinstance(value, (types.FunctionType, type)):
+        yield value
+        value = getattr(value, "__wrapped__", None) if isinstance(value, types.FunctionType) else None
+
+
+def _modules_of(file: str) -> list[str]:
+    return [name for name, one in list(sys.modules.items()) if getattr(one, "__file__", None) == file]
+
+
+def _codes_in(module: str) -> list[types.CodeType]:
+    """The code of a module's functions and methods, and of what is defined in those."""
+    found: dict[types.CodeType, None] = {}
+    pending: list[Any] = list(getattr(sys.modules.get(module), "__dict__", {}).values())
+    while pending:
+        value = pending.pop()
+        if isinstance(value, types.CodeType):
+            if value not in found:
+                found[value] = None
+                pending += [one for one in value.co_consts if isinstance(one, types.CodeType)]
+        elif isinstance(value, type) and value.__module__ == module:
+            pending += [one for one in vars(value).values() if not isinstance(one, type)]
+        else:
+            pending += [one.__code__ for one in _behind(value) if isinstance(one, types.FunctionType)]
+    return list(found)
+
+
+# ---- traces as bytes ------------------------------------------------------------------------------------------------------
+
+
+def _own_classes() -> tuple[type, ...]:
+    from .symbolic.argument import Argument  # noqa: PLC0415  (where nothing is kept, nothing needs them)
+    from .symbolic.size_guards import SizeGuard  # noqa: PLC0415
+    from .symbolic.sizes import Size  # noqa: PLC0415
+    from .trace.traced import Result, Traced  # noqa: PLC0415
+
+    return (
+        Traced, Result, Argument, PythonGuard, SizeGuard, Size, Stage, ItsIdentity, ViewSteps, Made, Itself, Changed, Named, Again,
+    )  # fmt: skip
+
+
+_CONTAINERS = (tuple, list, dict, set, frozenset)
+_FROM_NUMPY = ("numpy", "numpy._core.multiarray", "numpy.core.multiarray", "numpy._core.numeric", "numpy.core.numeric")
+_BUILTINS = ("complex", "slice", "range", "set", "frozenset", "Ellipsis")
+
+
+class _Writer(pickle.Pickler):
+    def __init__(self, file: io.BytesIO, function: Callable[..., Any]) -> None:
+        super().__init__(file, protocol=5)
+        self._function, self._own = function, _own_classes()
+
+    def persistent_id(self, obj: Any) -> Any:
+        kind = type(obj)
+        if kind in _PLAIN or kind in _CONTAINERS or isinstance(obj, (np.generic, np.dtype)):
+            return None
+        if obj is self._function:
+            return ("itself",)
+        if kind is np.ndarray:
+            if obj.dtype.kind not in "biufc" or obj.nbytes > _MOST_ARRAY_BYTES:
+                raise _NotKept(f"an array of {obj.nbytes} bytes")
+            return None
+        if kind in self._own:
+            self._check(obj)
+            return None
+        return None if obj in self._own else _names_of(obj)
+
+    def _check(self, obj: Any) -> None:
+        """What is known by its identity is no copy of what it was."""
+        of_identity = getattr(obj, "kind", "constant") == "constant" or isinstance(obj, ItsIdentity)
+        value = getattr(obj, "value", None) if of_identity and not hasattr(obj, "path") else None
+        if isinstance(value, (list, dict, set, np.ndarray)):
+            raise _NotKept(f"one {type(value).__name__} among others")
+
+
+class _Reader(pickle.Unpickler):
+    def __init__(self, file: io.BytesIO, function: Callable[..., Any]) -> None:
+        super().__init__(file)
+        self._function, self._own = function, {(one.__module__, one.__qualname__): one for one in _own_classes()}
+
+    def persistent_load(self, pid: Any) -> Any:
+        if pid == ("itself",):
+            return self._function
+        if (found := _named(pid)) is None:
+            raise _NotKept(str(pid))
+        return found
+
+    def find_class(self, module: str, name: str) -> Any:
+        if (module, name) in self._own:
+            return self._own[module, name]
+        if module in _FROM_NUMPY or module == "numpy.dtypes" or (module == "builtins" and name in _BUILTINS):
+            return super().find_class(module, name)
+        raise pickle.UnpicklingError(f"{module}.{name}")
+
+
+def _encoded(traced: Traced, function: Callable[..., Any]) -> bytes:
+    file = io.BytesIO()
+    arguments = tuple(replace(one, program_value=None) for one in traced.arguments)
+    _Writer(file, function).dump(replace(traced, arguments=arguments))
+    return file.getvalue()
+
+
+def _decoded(data: bytes, function: Callable[..., Any]) -> Traced | None:
+    try:
+        found: Traced = _Reader(io.BytesIO(data), function).load()
+    except Exception:  # noqa: BLE001  (of this process's objects some are others, or not there yet)
+        return None
+    return found
+
+
+# ---- the files --------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What is known of a function: the traces of its latest calls, as bytes, and why it is better left to Python, or "", which
+    holds as long as its file is the same."""
+
+    traces: tuple[bytes, ...] = ()
+    left_alone: str = ""
+    file_digest: str = ""
+
+
+def keep(key: str, traced: Traced, function: Callable[..., Any]) -> str:
+    """Keep a trace for later processes; why it cannot be, or ""."""
+    try:
+        data = _encoded(traced, function)
+    except (_NotKept, pickle.PicklingError, TypeError, AttributeError, RecursionError) as error:
+        return str(error) or type(error).__name__
+
+    def with_it(known: Kept) -> Kept:
+        others = [one for one in known.traces if one != data]
+        return Kept((data, *others)[:_MOST_TRACES])
+
+    _change(key, with_it)
+    return ""
+
+
+def leave_alone(key: str, function: Callable[..., Any], why: str) -> None:
+    """Later processes need not try to compile a function that this one gave up."""
+    digest = _file_digest(function)
+    _change(key, lambda known: replace(known, left_alone=why, file_digest=digest))
+
+
+def _file_digest(function: Callable[..., Any]) -> str:
+    """What it calls may be in there too."""
+    with suppress(OSError):
+        return hashlib.sha256(Path(function.__code__.co_filename).read_bytes()).hexdigest()  # type: ignore[attr-defined]
+    return ""
+
+
+def _change(key: str, changed: Callable[[Kept], Kept]) -> None:
+    cache = _cache()
+    with cache.building(key):
+        cache.store(key, changed(cache.load(key) or Kept()))
+
+
+def known(key: str, function: Callable[..., Any]) -> tuple[list[Traced], str]:
+    """The traces that are kept of a function, as far as this process has what they speak of; why it is left alone, or ""."""
+    found = _cache().load(key) or Kept()
+    why = found.left_alone if found.left_alone and found.file_digest == _file_digest(function) else ""
+    return [one for data in found.traces if (one := _decoded(data, function)) is not None], why
+
+
+class TraceCache(FileCache[Kept]):
+    """What is known of functions, each under its key."""
+
+    what, redone, going_on = "trace", "followed", "Tracing"
+
+    @staticmethod
+    def encoded(value: Kept) -> bytes:
+        head = {**vars(value), "traces": list(map(len, value.traces))}
+        return sealed(_MAGIC, json.dumps(head).encode() + b"\n" + b"".join(value.traces))
+
+    @staticmethod
+    def decoded(data: bytes) -> Kept | None:
+        rest = unsealed(_MAGIC, data)
+        if rest is None:
+            return None
+        line, _, traces = rest.partition(b"\n")
+        head = json.loads(line)
+        ends = itertools.accumulate(head["traces"], initial=0)
+        return Kept(**{**head, "traces": tuple(traces[begin:end] for begin, end in itertools.pairwise(ends))})
+
+
+def _cache() -> TraceCache:
+    folder = settings.cache_folder() if settings.cache_enabled() else None
+    return _cache_in(None if folder is None else folder / "traces")
+
+
+@lru_cache(maxsize=1)
+def _cache_in(path: Path | None) -> TraceCache:
+    return TraceCache(path, settings.cache_limit_bytes())
