@@ -116,6 +116,8 @@ class HotFunction(JitFunction):
     def _look_up(self) -> None:
         """What an earlier process has followed takes no time before it is compiled code's; what it gave up is left to Python."""
         self._is_looked_up = True
+        if not self.keeps_traces:
+            return
         traces, why = self._known_traces(None)
         self.is_hot = self.is_timed = bool(traces)
         self._is_left_to_parts = why == _IN_PARTS and not traces
@@ -202,7 +204,7 @@ class HotFunction(JitFunction):
 
     def _give_up(self) -> None:
         self.is_given_up = True
-        if not any(one.versions for one in self._specializations):
+        if self.keeps_traces and not any(one.versions for one in self._specializations):
             why = "to follow it took too long for what its calls take"
             trace_cache.leave_alone(self._trace_key(None), self.__wrapped__, why)
 

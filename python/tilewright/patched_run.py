@@ -1,15 +1,15 @@
-"""A script as __main__: `python -c START FD plain|compiled NAMES SCRIPT ARGS…`.
+"""A script as __main__: `python -c START REPORT plain|compiled NAMES SCRIPT ARGS…`.
 
 `plain`: functions called NAMES (`a,b`; `-` for none) are timed, all others stay as they are. `compiled`: those use what the
-store knows of them, and all others are compiled once their calls take long. What was seen goes to the descriptor FD as JSON,
-with how long its own start took. It imports nothing that a script without NumPy would not import itself.
+store knows of them, and all others are compiled once their calls take long. REPORT, as JSON: the number of the descriptor to which
+goes what was seen; or {"name", "as_json", "earlier"}: that is told to the user at the end, beside what was seen of an earlier
+run. It imports nothing that a script without NumPy would not import itself.
 """
 
 from __future__ import annotations
 
 import atexit
 import functools
-import inspect
 import json
 import os
 import re
@@ -26,7 +26,6 @@ from typing import Any
 
 from . import kept_memory
 from .errors import Error, FallbackWarning
-from .native import compiler
 from .own_frames import leave_out_ours
 from .record.hooks import with_hooks
 from .record.left_alone import is_left_alone
@@ -67,13 +66,13 @@ class _Times:
 class _Run(Observer):
     """What one run of the script is seen to do."""
 
-    def __init__(self, users: Users, names: set[str], compiles: bool) -> None:
+    def __init__(self, users: Users, names: set[str], compiles: bool, began_ns: int) -> None:
         super().__init__(users, self._in_place_of)
         self._names = names
         self._compiles = compiles
         self.functions: dict[str, _Times] = {}
         self.jitted: list[Any] = []
-        self.own_ns = 0
+        self.began_ns, self.own_ns = began_ns, 0
         self.code = 0  # with which the script ends
 
     def observed(self, name: str, value: Any, into: Any) -> Any:
@@ -116,6 +115,8 @@ class _Run(Observer):
             warnings.simplefilter("ignore", FallbackWarning)  # a table says at the end what runs in NumPy, and why
         try:
             if is_tuned:
+                from .native import compiler  # noqa: PLC0415
+
                 compiler()
             made = (
                 JitFunction(function, only_stored=True)
@@ -139,9 +140,10 @@ class _Run(Observer):
         decorator = sys.modules.get("tilewright.decorator")  # a script that marks functions has imported it
         return decorator is not None and isinstance(value, decorator.JitFunction)
 
-    def report(self, descriptor: int) -> None:
+    def report(self, to: int | dict[str, Any]) -> None:
         """At the very end, behind what the script itself does then."""
         seen: dict[str, Any] = {
+            "began_ns": self.began_ns,
             "own_ns": self.own_ns,
             "ended_ns": time.perf_counter_ns(),
             "functions": {name: vars(times) for name, times in self.functions.items() if times.calls},
@@ -151,8 +153,13 @@ class _Run(Observer):
             if (times := _times_of(one)) is not None:
                 seen["functions"][one.__qualname__] = times
         with suppress(OSError):
-            os.write(descriptor, json.dumps(seen).encode())
-            os.close(descriptor)
+            if isinstance(to, int):
+                os.write(to, json.dumps(seen).encode())
+                os.close(to)
+            else:
+                from .run_report import Ran, say  # noqa: PLC0415  (at the end)
+
+                say(to["name"], to["earlier"] and Ran(**to["earlier"]), Ran(**seen), to["as_json"])
         if self.jitted:
             from .left_builds import hand_over  # noqa: PLC0415  (only where something is compiled)
 
@@ -162,7 +169,7 @@ class _Run(Observer):
                 os._exit(self.code)
 
 
-_IS_GENERATOR = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+_IS_GENERATOR = 0x20 | 0x80 | 0x200  # of code: generators, coroutines and both (inspect.CO_GENERATOR and others; slow to import)
 
 
 def _is_tuned(function: Any) -> bool:
@@ -188,14 +195,7 @@ def _times_of(function: Any) -> dict[str, Any] | None:
     }  # fmt: skip
 
 
-# What `python -c` runs: the clock is read before anything of ours is imported.
-START = (
-    "import sys, time; began_ns = time.perf_counter_ns(); "
-    "from tilewright.patched_run import main; sys.exit(main(began_ns, *sys.argv[1:]))"
-)
-
-
-def main(began_ns: int, descriptor: str, mode: str, names: str, *arguments: str) -> int:
+def main(began_ns: int, report: str, mode: str, names: str, *arguments: str) -> int:
     """Run the script; its exit code is ours."""
     if arguments[0] == "-m":
         script, rest = Script(None, arguments[1]), list(arguments[2:])
@@ -212,8 +212,8 @@ def main(began_ns: int, descriptor: str, mode: str, names: str, *arguments: str)
     except ScriptStopped as error:
         print(error, file=sys.stderr)
         return 1
-    run = _Run(Users(folder), set() if names == "-" else set(names.split(",")), compiles=mode == "compiled")
-    atexit.register(run.report, int(descriptor))
+    run = _Run(Users(folder), set() if names == "-" else set(names.split(",")), mode == "compiled", began_ns)
+    atexit.register(run.report, json.loads(report))
     bindings.update({"__file__": file, "__builtins__": __builtins__, "__package__": package, "__cached__": None})
     sys.modules["__main__"] = module
     sys.argv = [file if script.path is None else arguments[0], *rest]  # as it was given, as Python does

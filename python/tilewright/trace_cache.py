@@ -17,7 +17,7 @@ import json
 import pickle
 import sys
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -106,6 +106,10 @@ def _parts_of(value: Any, around: tuple[Any, ...]) -> Any:
 
 
 _IS_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made by a class statement, or by a C module that may as well
+# Types that are no builtins by their names.
+_OF_INTERPRETER: dict[Any, tuple[str, str]] = {
+    value: ("types", name) for name, value in vars(types).items() if isinstance(value, type) and value.__module__ == "builtins"
+}
 # Of a class: what says nothing of what it is made of, or says it by addresses.
 _OF_EACH_PROCESS = frozenset(["__dict__", "__weakref__", "__doc__", "__module__", "__abstractmethods__", "_abc_impl"])
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis), range, slice)
@@ -114,19 +118,22 @@ _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis), ran
 # ---- objects by their names ---------------------------------------------------------------------------------------------
 
 
-def _names_of(value: Any) -> tuple[str, ...]:
-    """Where another process finds what stands for `value` there. Raises _NotKept."""
+def _names_of(value: Any, modules: Sequence[str]) -> tuple[str, ...]:
+    """Where another process finds what stands for `value` there. `modules`: in which code may be that no file has, a
+    dataclass's methods. Raises _NotKept."""
     if isinstance(value, types.ModuleType):
         found: tuple[str, ...] = ("module", value.__name__)
     elif isinstance(value, types.CodeType):
-        module = next((one for one in _modules_of(value.co_filename) if value in _codes_in(one)), None)
+        places = _modules_of(value.co_filename) or modules
+        module = next((one for one in places if any(value is code for code in _codes_in(one))), None)
         if module is None:
             raise _NotKept(f"the code of {value.co_qualname}")
         found = ("code", module, value.co_qualname, digest_of(value))
     elif isinstance(value, (types.FunctionType, type)):
-        found = ("made", value.__module__, value.__qualname__, digest_of(value))
+        module, name = _OF_INTERPRETER.get(value) or (value.__module__, value.__qualname__)
+        found = ("made", module, name, digest_of(value))
     elif isinstance(value, types.BuiltinMethodType) and isinstance(value.__self__, (np.ufunc, type)):
-        return ("method", value.__name__, *_names_of(value.__self__))
+        return ("method", value.__name__, *_names_of(value.__self__, modules))
     elif isinstance(value, enum.Enum):
         kind = type(value)
         found = ("member", kind.__module__, kind.__qualname__, digest_of(kind), value.name)
@@ -187,19 +194,19 @@ def _modules_of(file: str) -> list[str]:
 
 def _codes_in(module: str) -> list[types.CodeType]:
     """The code of a module's functions and methods, and of what is defined in those."""
-    found: dict[types.CodeType, None] = {}
+    found: dict[int, types.CodeType] = {}
     pending: list[Any] = list(getattr(sys.modules.get(module), "__dict__", {}).values())
     while pending:
         value = pending.pop()
         if isinstance(value, types.CodeType):
-            if value not in found:
-                found[value] = None
+            if id(value) not in found:
+                found[id(value)] = value
                 pending += [one for one in value.co_consts if isinstance(one, types.CodeType)]
         elif isinstance(value, type) and value.__module__ == module:
             pending += [one for one in vars(value).values() if not isinstance(one, type)]
         else:
             pending += [one.__code__ for one in _behind(value) if isinstance(one, types.FunctionType)]
-    return list(found)
+    return list(found.values())
 
 
 # ---- traces as bytes ------------------------------------------------------------------------------------------------------
@@ -225,6 +232,7 @@ class _Writer(pickle.Pickler):
     def __init__(self, file: io.BytesIO, function: Callable[..., Any]) -> None:
         super().__init__(file, protocol=5)
         self._function, self._own = function, _own_classes()
+        self._modules = [function.__module__]
 
     def persistent_id(self, obj: Any) -> Any:
         kind = type(obj)
@@ -239,7 +247,12 @@ class _Writer(pickle.Pickler):
         if kind in self._own:
             self._check(obj)
             return None
-        return None if obj in self._own else _names_of(obj)
+        if obj in self._own:
+            return None
+        names = _names_of(obj, self._modules)
+        if names[0] == "made" and names[1] not in self._modules:
+            self._modules.append(names[1])
+        return names
 
     def _check(self, obj: Any) -> None:
         """What is known by its identity is no copy of what it was."""

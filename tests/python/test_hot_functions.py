@@ -14,12 +14,20 @@ from tilewright.specializing import Specializing
 pytestmark = pytest.mark.compile
 
 
+def is_worth(monkeypatch, ns, call_ns=0):
+    for name in ("_WORTH_NS", "_WORTH_APART_NS"):
+        monkeypatch.setattr(hot_functions, name, ns)
+    monkeypatch.setattr(hot_functions, "_CALL_NS", call_ns)
+    monkeypatch.setattr(hot_functions, "is_possible", lambda: False)  # calls are followed here
+    monkeypatch.setattr(HotFunction, "keeps_traces", False)
+
+
 def half(x):
     return x / 2
 
 
 def test_calls_are_pythons_until_they_have_taken_long(monkeypatch):
-    monkeypatch.setattr(hot_functions, "_WORTH_NS", 50_000_000)
+    is_worth(monkeypatch, 50_000_000)
     hot = HotFunction(lambda x: time.sleep(0.02) or x / 2, lambda _: True)
     for _ in range(2):
         hot(np.ones(3))
@@ -37,7 +45,7 @@ def test_short_calls_are_left_to_python():
 
 
 def test_the_outermost_function_is_hot_first(monkeypatch):
-    monkeypatch.setattr(hot_functions, "_WORTH_NS", 10_000_000)
+    is_worth(monkeypatch, 10_000_000)
     inner = HotFunction(lambda: time.sleep(0.006), lambda _: True)
     outer = HotFunction(lambda: (inner(), inner()), lambda _: True)
     for _ in range(2):
@@ -49,17 +57,16 @@ def test_the_outermost_function_is_hot_first(monkeypatch):
 
 
 def test_a_function_that_takes_too_long_to_follow_is_pythons(monkeypatch):
-    monkeypatch.setattr(hot_functions, "_WORTH_NS", 0)
-    monkeypatch.setattr(hot_functions, "_CALL_NS", 0)
+    is_worth(monkeypatch, 0)
     missed = []
 
     def miss(self, args, kwargs):
         missed.append(args)
-        self._new_specialization(args, kwargs, ())
+        self._followed(None, args, kwargs, ())
         return self.__wrapped__(*args, **kwargs)
 
     monkeypatch.setattr(Serving, "_miss", miss)
-    monkeypatch.setattr(Specializing, "_new_specialization", lambda *_: time.sleep(0.02))
+    monkeypatch.setattr(Specializing, "_followed", lambda *_: time.sleep(0.02))
     hot = HotFunction(half, lambda _: True)
     for k in range(4):
         np.testing.assert_array_equal(hot(np.full(3, k)), np.full(3, k / 2))
@@ -67,8 +74,7 @@ def test_a_function_that_takes_too_long_to_follow_is_pythons(monkeypatch):
 
 
 def test_code_that_is_there_and_not_taken_yet_is_no_reason_to_give_up(monkeypatch):
-    monkeypatch.setattr(hot_functions, "_WORTH_NS", 0)
-    monkeypatch.setattr(hot_functions, "_CALL_NS", 0)
+    is_worth(monkeypatch, 0)
     hot = HotFunction(lambda x: x * 3 + 7, lambda _: True)
     x = np.arange(1000.0)
     hot(x)
@@ -82,8 +88,7 @@ def test_code_that_is_there_and_not_taken_yet_is_no_reason_to_give_up(monkeypatc
 
 
 def test_waiting_for_the_code_is_not_following(monkeypatch):
-    monkeypatch.setattr(hot_functions, "_WORTH_NS", 0)
-    monkeypatch.setattr(hot_functions, "_CALL_NS", 0)
+    is_worth(monkeypatch, 0)
     monkeypatch.setattr(
         Serving, "_miss", lambda self, args, kwargs: time.sleep(0.02) or self.__wrapped__(*args, **kwargs)
     )

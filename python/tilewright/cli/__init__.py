@@ -1,4 +1,5 @@
-"""The command `autotune`. Each module `NAME_command` has the typer app of `autotune NAME`; `tune_command` has that of `autotune SCRIPT`."""
+"""The command `autotune`. Each module `NAME_command` has the typer app of `autotune NAME`, or a main() that reads its options itself;
+`tune_command` has that of `autotune SCRIPT`."""
 
 from pkgutil import iter_modules
 

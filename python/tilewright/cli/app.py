@@ -1,4 +1,5 @@
-"""Entry of the command: which subcommand is meant, and one line instead of a traceback for a user's mistake."""
+"""Entry of the command: which subcommand is meant, and one line instead of a traceback for a user's mistake. Each subcommand
+imports what it alone needs: `autotune check` neither the tracer nor the search."""
 
 from __future__ import annotations
 
@@ -6,8 +7,6 @@ import os
 import signal
 import sys
 from importlib import import_module
-
-import typer
 
 from ..errors import Error, InternalError
 from ..script import ScriptRaised
@@ -53,24 +52,24 @@ def _ignore_ctrl_c(argv: list[str] | None) -> None:
 
 def _dispatch(arguments: list[str]) -> int:
     if arguments and arguments[0] in SUBCOMMANDS:
-        return invoke(_app_of(arguments[0]), arguments[1:], f"autotune {arguments[0]}")
+        command = import_module(f".{arguments[0]}_command", __package__)
+        if (own := getattr(command, "main", None)) is not None:
+            return int(own(arguments[1:]))
+        return invoke(command.app, arguments[1:], f"autotune {arguments[0]}")
     with ending_as_ctrl_c() as code_of_signal:
         try:
-            code = invoke(_app_of("tune"), arguments or ["--help"], "autotune")
+            code = invoke(import_module(".tune_command", __package__).app, arguments or ["--help"], "autotune")
         except KeyboardInterrupt:
             print("autotune: interrupted", file=sys.stderr)
             code = INTERRUPTED
         return code_of_signal(code) if code == INTERRUPTED else code
 
 
-def _app_of(command: str) -> object:
-    """The typer app of a subcommand. Each imports what it alone needs: `autotune check` neither the tracer nor the search."""
-    return import_module(f".{command}_command", __package__).app
-
-
 def invoke(app: object, arguments: list[str], name: str) -> int:
     """Run a typer app; its usage errors are printed by click and end with 2."""
-    own, passed.arguments = split_at_dashes(arguments)
+    import typer  # noqa: PLC0415  (slow to import, and `autotune run` takes the time of the user's script)
+
+    own, passed.arguments = passed.split_at_dashes(arguments)
     command = typer.main.get_command(app)  # type: ignore[arg-type]
     try:
         result = command.main(args=own, prog_name=name, standalone_mode=False)
@@ -79,14 +78,6 @@ def invoke(app: object, arguments: list[str], name: str) -> int:
     except Exception as error:
         return _click_error(error)
     return result if isinstance(result, int) else OK
-
-
-def split_at_dashes(arguments: list[str]) -> tuple[list[str], list[str]]:
-    """What is before `--` is ours, what is after it the script's."""
-    if "--" in arguments:
-        place = arguments.index("--")
-        return arguments[:place], arguments[place + 1 :]
-    return arguments, []
 
 
 def _click_error(error: Exception) -> int:

@@ -3,3 +3,11 @@
 from __future__ import annotations
 
 arguments: list[str] = []
+
+
+def split_at_dashes(given: list[str]) -> tuple[list[str], list[str]]:
+    """What is before `--` is ours, what is after it the script's."""
+    if "--" in given:
+        place = given.index("--")
+        return given[:place], given[place + 1 :]
+    return given, []

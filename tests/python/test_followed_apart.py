@@ -1,0 +1,93 @@
+"""Copies of the process that follow calls: what they find out arrives, and the script sees nothing of them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from tilewright import followed_apart
+from tilewright.followed_apart import FollowedApart, has_place, is_possible
+
+pytestmark = pytest.mark.compile
+
+
+@pytest.fixture(autouse=True)
+def _looks_at_once(monkeypatch):
+    monkeypatch.setattr(followed_apart, "_LOOK_NS", 0)
+
+
+def said(copy, limit_s=60.0):
+    until = time.monotonic() + limit_s
+    while not copy.is_over():
+        assert time.monotonic() < until
+        time.sleep(0.005)
+    return copy.said
+
+
+def test_what_a_copy_says_arrives_however_long_it_is():
+    words = ["word"] * 100_000
+    copy = FollowedApart(lambda: {"pid": os.getpid(), "words": words, "session": os.getsid(0)})
+    told = said(copy)
+    assert told["words"] == words and told["pid"] != os.getpid() and told["session"] == told["pid"]
+
+
+def test_a_copy_that_dies_has_said_nothing():
+    assert said(FollowedApart(lambda: os.kill(os.getpid(), signal.SIGKILL))) == {}
+    assert said(FollowedApart(lambda: 1 / 0)) == {}
+
+
+def test_a_copy_has_no_file_and_no_output_of_the_scripts(tmp_path, capfd):
+    with open(tmp_path / "file", "w") as file:
+        file.write("half a line")  # in the buffer of both
+
+        def work():
+            os.write(1, b"from the copy")
+            os.write(2, b"from the copy")
+            return {"open": sorted(map(int, os.listdir("/proc/self/fd")))[:-1], "stdin": len(os.read(0, 8))}
+
+        told = said(FollowedApart(work))
+        assert len(told["open"]) == 4 and told["open"][:3] == [0, 1, 2] and told["stdin"] == 0
+    assert (tmp_path / "file").read_text() == "half a line"
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_script_has_no_child_to_wait_for():
+    text = """
+import os, time
+from tilewright.followed_apart import FollowedApart
+copy = FollowedApart(lambda: time.sleep(0.5) or {})
+try: os.waitpid(-1, os.WNOHANG); print("a child")
+except ChildProcessError: print("none")
+"""
+    began = time.monotonic()
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout == "none\n" and done.stderr == "" and time.monotonic() - began < 30
+
+
+def test_no_copy_is_made_of_a_process_that_would_be_cut_off_or_would_see_it(monkeypatch):
+    monkeypatch.setattr(sys, "gettrace", lambda: None)  # coverage
+    assert is_possible()
+    done = threading.Event()
+    thread = threading.Thread(target=done.wait)
+    thread.start()
+    assert not is_possible()
+    done.set()
+    thread.join()
+    before = signal.signal(signal.SIGCHLD, lambda *_: None)
+    assert not is_possible()
+    signal.signal(signal.SIGCHLD, before)
+    monkeypatch.setattr(sys, "gettrace", lambda: print)
+    assert not is_possible()
+
+
+def test_there_are_no_more_copies_than_places(monkeypatch):
+    monkeypatch.setattr(followed_apart, "_AT_A_TIME", 1)
+    assert has_place()
+    copy = FollowedApart(lambda: time.sleep(0.2) or {"done": 1})
+    assert not has_place()
+    assert said(copy) == {"done": 1} and has_place()
