@@ -2,11 +2,12 @@
 
 To follow a call takes up to seconds, and to compile it more; while a thread of this process does that, the script waits for
 it at every turn of Python's. The copy has all that the call has, shows nothing to anybody, and ends with what it has put into
-the caches on disk, and a line of JSON.
+the caches on disk, and a line of JSON. Copies have their turns one after the other, also behind the end of the script.
 """
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import select
@@ -19,11 +20,13 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from . import _face, later_builds
+from . import _face, later_builds, settings
+from .machine import available_memory_bytes
 
-_AT_A_TIME = max(1, (os.cpu_count() or 1) // 2)
+# Copies that wait for their turn, or have it: a page that this process writes meanwhile is copied.
+_MOST_COPIES, _LEAST_MEMORY_LEFT = 4, 0.5
+_AT_A_TIME = max(1, (os.cpu_count() or 1) // 2)  # that have it, of all processes of this user
 _LOOK_NS = 10_000_000  # from one look at a copy to the next
-_MOST_MEMORY = 1 << 33  # of this process: a page that is written while the copy goes on is copied
 _goes_on: list[FollowedApart] = []
 
 
@@ -42,6 +45,7 @@ class FollowedApart:
         if not child:
             _become_nobody(write)
             try:
+                _wait_for_turn()
                 text = json.dumps(work()).encode()
                 while text:
                     text = text[os.write(write, text) :]
@@ -83,15 +87,15 @@ def is_possible() -> bool:
         and signal.getsignal(signal.SIGCHLD) is signal.SIG_DFL
         and sys.gettrace() is None
         and _face.current_device() is None
-        and _resident_bytes() < _MOST_MEMORY
     )
 
 
 def has_place() -> bool:
-    """Whether no more copies go on than there are processors for."""
+    """Whether another copy may wait for its turn."""
     for one in [*_goes_on]:
         one.is_over()
-    return len(_goes_on) < _AT_A_TIME
+    taken_bytes = _resident_bytes() * (len(_goes_on) + 1)
+    return len(_goes_on) < _MOST_COPIES and taken_bytes < _LEAST_MEMORY_LEFT * available_memory_bytes()
 
 
 def is_crowded() -> bool:
@@ -108,6 +112,20 @@ def _resident_bytes() -> int:
     with suppress(OSError), open("/proc/self/statm", "rb") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     return 0
+
+
+def _wait_for_turn() -> None:
+    """In the copy; the turn is over when it ends, however it does."""
+    folder = settings.cache_folder()
+    if folder is None:
+        return
+    names = [folder / f"turn.{k}" for k in range(_AT_A_TIME)]
+    turns = [os.open(one, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600) for one in names]
+    for turn in turns:
+        with suppress(BlockingIOError):
+            fcntl.flock(turn, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+    fcntl.flock(turns[os.getpid() % len(turns)], fcntl.LOCK_EX)
 
 
 def _become_nobody(write: int) -> None:

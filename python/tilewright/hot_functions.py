@@ -87,13 +87,14 @@ class HotFunction(JitFunction):
         around = _here.functions
         if not self.is_hot and self in map(operator.itemgetter(0), around):  # recursion; no cell of ours may hold it
             return self._inside_of_itself(args, kwargs)
-        is_served = False
+        is_served, raised = False, False
         is_hot, missed_ns, began_ns = self.is_hot, _here.missed_ns, time.perf_counter_ns()
         around.append((self, began_ns))
         try:
             is_served = is_hot and self._is_served(args, kwargs)
             return super()._miss(args, kwargs) if is_served else self.__wrapped__(*args, **kwargs)
         except BaseException as error:
+            raised = True
             leave_out_ours(error)
             raise
         finally:
@@ -112,6 +113,9 @@ class HotFunction(JitFunction):
                 self.python_ns += took_ns - (_here.missed_ns - missed_ns)
                 self.python_calls += 1
                 self._decide()
+                if self.is_hot and not (raised or self._is_followed_here) and is_possible():
+                    # It may be the last call of this process, and the first one of the next.
+                    self._follow_apart(args, kwargs)
 
     def _look_up(self) -> None:
         """What an earlier process has followed takes no time before it is compiled code's; what it gave up is left to Python."""
@@ -162,11 +166,14 @@ class HotFunction(JitFunction):
             return False
         if not is_possible():
             return True
+        self._follow_apart(args, kwargs)
+        return False
+
+    def _follow_apart(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         if has_place():
             self._apart = FollowedApart(lambda: self._followed_there(args, kwargs))
             self._begun_apart += 1
             self._unknown_ns = 0
-        return False
 
     def _followed_there(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """In a copy of the process: what comes of following a call, and what is compiled, is on disk then."""

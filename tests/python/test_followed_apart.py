@@ -48,10 +48,11 @@ def test_a_copy_has_no_file_and_no_output_of_the_scripts(tmp_path, capfd):
         def work():
             os.write(1, b"from the copy")
             os.write(2, b"from the copy")
-            return {"open": sorted(map(int, os.listdir("/proc/self/fd")))[:-1], "stdin": len(os.read(0, 8))}
+            return {"open": [os.path.realpath(f"/proc/self/fd/{one}") for one in os.listdir("/proc/self/fd")], "stdin": len(os.read(0, 8))}
 
         told = said(FollowedApart(work))
-        assert len(told["open"]) == 4 and told["open"][:3] == [0, 1, 2] and told["stdin"] == 0
+        assert not [one for one in told["open"] if not any(part in one for part in ("/dev/null", "pipe:", "turn.", "/fd"))]
+        assert told["stdin"] == 0
     assert (tmp_path / "file").read_text() == "half a line"
     assert capfd.readouterr() == ("", "")
 
@@ -86,7 +87,7 @@ def test_no_copy_is_made_of_a_process_that_would_be_cut_off_or_would_see_it(monk
 
 
 def test_there_are_no_more_copies_than_places(monkeypatch):
-    monkeypatch.setattr(followed_apart, "_AT_A_TIME", 1)
+    monkeypatch.setattr(followed_apart, "_MOST_COPIES", 1)
     assert has_place()
     copy = FollowedApart(lambda: time.sleep(0.2) or {"done": 1})
     assert not has_place()
