@@ -8,11 +8,17 @@ from pathlib import Path
 
 _FOLDER = str(Path(__file__).parent)
 _PART = re.compile(r"lines_\d+_to_\d+")
+_of_regions: set[types.CodeType] = set()
 
 
 def part_name(first: int, last: int) -> str:
     """What the statements of a function that stand on those lines are called, as a function of their own."""
     return f"lines_{first}_to_{last}"
+
+
+def is_of_region(code: types.CodeType) -> None:
+    """Statements of a function's that stand in it as a call: their frame is shown as that of the function."""
+    _of_regions.add(code)
 
 
 def leave_out_ours(error: BaseException) -> None:
@@ -22,6 +28,8 @@ def leave_out_ours(error: BaseException) -> None:
     rest = error.__traceback__
     while rest is not None:
         if not _is_ours(rest.tb_frame.f_code):
+            if rest.tb_frame.f_code in _of_regions and kept:
+                kept.pop()  # the call, in the function around it
             kept.append(rest)
         last, rest = rest, rest.tb_next
     if not kept:

@@ -8,7 +8,9 @@ run. It imports nothing that a script without NumPy would not import itself.
 
 from __future__ import annotations
 
+import ast
 import atexit
+import builtins
 import functools
 import json
 import os
@@ -28,9 +30,10 @@ from . import kept_memory
 from .errors import Error, FallbackWarning
 from .own_frames import leave_out_ours
 from .record.hooks import with_hooks
-from .record.left_alone import is_left_alone
+from .record.left_alone import is_left_alone, looks_at_frames
 from .record.observe import Observer
 from .record.ownership import Users
+from .record.regions import Region, with_regions
 from .script import Script, ScriptStopped, load_script
 
 
@@ -96,6 +99,22 @@ class _Run(Observer):
             return function
         return self._jitted_of(function, is_named)
 
+    def region(self, region: Region, names: dict[str, Any], file: str) -> None:
+        """A function for statements of the script's, made at its first call: NumPy is there by then."""
+
+        def first(*args: Any) -> Any:
+            function = region.function(names, file)
+            stays = "numpy" not in sys.modules
+            setattr(builtins, region.name, function if stays else self._hot(function, lambda _: put_back()))
+
+            def put_back() -> bool:
+                setattr(builtins, region.name, function)
+                return True
+
+            return getattr(builtins, region.name)(*args)
+
+        setattr(builtins, region.name, first)
+
     def _timed(self, function: types.FunctionType) -> Any:
         times = self.functions.setdefault(function.__qualname__, _Times())
 
@@ -106,29 +125,41 @@ class _Run(Observer):
         return timed
 
     def _jitted_of(self, function: types.FunctionType, is_tuned: bool) -> Any:
-        start = time.perf_counter_ns()
-        from .bound_method import BoundMethod  # noqa: PLC0415
-        from .decorator import JitFunction  # noqa: PLC0415  (slow to import, and a script without NumPy needs none of it)
-        from .hot_functions import HotFunction  # noqa: PLC0415
+        from .bound_method import BoundMethod  # noqa: PLC0415  (slow to import, and a script without NumPy needs none of it)
 
+        if not is_tuned:
+            return self._hot(function, lambda one: self.leave(one, [self.jitted], (BoundMethod,)))
+
+        def made() -> Any:
+            from .decorator import JitFunction  # noqa: PLC0415
+            from .native import compiler  # noqa: PLC0415
+
+            compiler()
+            return JitFunction(function, only_stored=True)
+
+        return self._made(function, made, is_timed=True)
+
+    def _hot(self, function: types.FunctionType, leave: Callable[[Any], bool]) -> Any:
+        def made() -> Any:
+            from .hot_functions import HotFunction  # noqa: PLC0415
+
+            return HotFunction(function, leave)
+
+        return self._made(function, made, is_timed=False)
+
+    def _made(self, function: types.FunctionType, make: Callable[[], Any], *, is_timed: bool) -> Any:
+        """What stands for a function of the script's; one that no jit takes runs as it is."""
+        start = time.perf_counter_ns()
         if FallbackWarning not in (one[2] for one in warnings.filters):
             warnings.simplefilter("ignore", FallbackWarning)  # a table says at the end what runs in NumPy, and why
         try:
-            if is_tuned:
-                from .native import compiler  # noqa: PLC0415
-
-                compiler()
-            made = (
-                JitFunction(function, only_stored=True)
-                if is_tuned
-                else HotFunction(function, lambda one: self.leave(one, [self.jitted], (BoundMethod,)))
-            )
+            made = make()
         except (Error, TypeError, ValueError):
-            return function  # a function that no jit takes runs as it is
+            return function
         finally:
             self.own_ns += time.perf_counter_ns() - start
         self.jitted.append(made)
-        made.is_timed = is_tuned
+        made.is_timed = is_timed
         return made
 
     def _time_jitted(self, function: Any) -> None:
@@ -169,6 +200,7 @@ class _Run(Observer):
                 os._exit(self.code)
 
 
+_REGION = "__tilewright_region_"  # and a number, among the builtins
 _IS_GENERATOR = 0x20 | 0x80 | 0x200  # of code: generators, coroutines and both (inspect.CO_GENERATOR and others; slow to import)
 
 
@@ -207,8 +239,14 @@ def main(began_ns: int, report: str, mode: str, names: str, *arguments: str) -> 
     def bound(name: str) -> None:
         bindings[name] = run.observed(name, bindings[name], bindings)
 
+    regions: list[Region] = []
+
+    def changed(tree: ast.Module) -> None:
+        if mode == "compiled" and not looks_at_frames(tree):
+            regions.extend(with_regions(tree, _REGION))
+
     try:
-        code, file, folder, package = load_script(script, lambda source, name: with_hooks(source, name, bound))
+        code, file, folder, package = load_script(script, lambda source, name: with_hooks(source, name, bound, changed))
     except ScriptStopped as error:
         print(error, file=sys.stderr)
         return 1
@@ -220,6 +258,8 @@ def main(began_ns: int, report: str, mode: str, names: str, *arguments: str) -> 
     sys.path[:1] = [folder]  # in the place of the folder that `-c` has there
     if mode == "compiled":  # the other run is the script as it is
         kept_memory.keep()
+    for one in regions:
+        run.region(one, bindings, file)
     run.own_ns = time.perf_counter_ns() - began_ns
     try:
         with run.importing():

@@ -229,7 +229,7 @@ _BUILTINS = ("complex", "slice", "range", "set", "frozenset", "Ellipsis")
 
 
 class _Writer(pickle.Pickler):
-    def __init__(self, file: io.BytesIO, function: Callable[..., Any]) -> None:
+    def __init__(self, file: io.BytesIO, function: types.FunctionType) -> None:
         super().__init__(file, protocol=5)
         self._function, self._own = function, _own_classes()
         self._modules = [function.__module__]
@@ -238,8 +238,8 @@ class _Writer(pickle.Pickler):
         kind = type(obj)
         if kind in _PLAIN or kind in _CONTAINERS or isinstance(obj, (np.generic, np.dtype)):
             return None
-        if obj is self._function:
-            return ("itself",)
+        if obj is self._function or obj is self._function.__code__:
+            return ("itself", obj is not self._function)
         if kind is np.ndarray:
             if obj.dtype.kind not in "biufc" or obj.nbytes > _MOST_ARRAY_BYTES:
                 raise _NotKept(f"an array of {obj.nbytes} bytes")
@@ -263,13 +263,13 @@ class _Writer(pickle.Pickler):
 
 
 class _Reader(pickle.Unpickler):
-    def __init__(self, file: io.BytesIO, function: Callable[..., Any]) -> None:
+    def __init__(self, file: io.BytesIO, function: types.FunctionType) -> None:
         super().__init__(file)
         self._function, self._own = function, {(one.__module__, one.__qualname__): one for one in _own_classes()}
 
     def persistent_load(self, pid: Any) -> Any:
-        if pid == ("itself",):
-            return self._function
+        if pid[0] == "itself":
+            return self._function.__code__ if pid[1] else self._function
         if (found := _named(pid)) is None:
             raise _NotKept(str(pid))
         return found
@@ -282,14 +282,14 @@ class _Reader(pickle.Unpickler):
         raise pickle.UnpicklingError(f"{module}.{name}")
 
 
-def _encoded(traced: Traced, function: Callable[..., Any]) -> bytes:
+def _encoded(traced: Traced, function: types.FunctionType) -> bytes:
     file = io.BytesIO()
     arguments = tuple(replace(one, program_value=None) for one in traced.arguments)
     _Writer(file, function).dump(replace(traced, arguments=arguments))
     return file.getvalue()
 
 
-def _decoded(data: bytes, function: Callable[..., Any]) -> Traced | None:
+def _decoded(data: bytes, function: types.FunctionType) -> Traced | None:
     try:
         found: Traced = _Reader(io.BytesIO(data), function).load()
     except Exception:  # noqa: BLE001  (of this process's objects some are others, or not there yet)
@@ -310,7 +310,7 @@ class Kept:
     file_digest: str = ""
 
 
-def keep(key: str, traced: Traced, function: Callable[..., Any]) -> str:
+def keep(key: str, traced: Traced, function: types.FunctionType) -> str:
     """Keep a trace for later processes; why it cannot be, or ""."""
     try:
         data = _encoded(traced, function)
@@ -325,16 +325,16 @@ def keep(key: str, traced: Traced, function: Callable[..., Any]) -> str:
     return ""
 
 
-def leave_alone(key: str, function: Callable[..., Any], why: str) -> None:
+def leave_alone(key: str, function: types.FunctionType, why: str) -> None:
     """Later processes need not try to compile a function that this one gave up."""
     digest = _file_digest(function)
     _change(key, lambda known: replace(known, left_alone=why, file_digest=digest))
 
 
-def _file_digest(function: Callable[..., Any]) -> str:
+def _file_digest(function: types.FunctionType) -> str:
     """What it calls may be in there too."""
     with suppress(OSError):
-        return hashlib.sha256(Path(function.__code__.co_filename).read_bytes()).hexdigest()  # type: ignore[attr-defined]
+        return hashlib.sha256(Path(function.__code__.co_filename).read_bytes()).hexdigest()
     return ""
 
 
@@ -344,7 +344,7 @@ def _change(key: str, changed: Callable[[Kept], Kept]) -> None:
         cache.store(key, changed(cache.load(key) or Kept()))
 
 
-def known(key: str, function: Callable[..., Any]) -> tuple[list[Traced], str]:
+def known(key: str, function: types.FunctionType) -> tuple[list[Traced], str]:
     """The traces that are kept of a function, as far as this process has what they speak of; why it is left alone, or ""."""
     found = _cache().load(key) or Kept()
     why = found.left_alone if found.left_alone and found.file_digest == _file_digest(function) else ""

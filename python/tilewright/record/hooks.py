@@ -13,11 +13,13 @@ _BOUND = "__tilewright_bound__"  # among the builtins: the script's own names st
 _STATEMENTS = ("body", "orelse", "finalbody", "handlers", "cases")
 
 
-def with_hooks(source: bytes, file: str, bound: Callable[[str], None]) -> types.CodeType:
+def with_hooks(source: bytes, file: str, bound: Callable[[str], None], changed: Callable[[ast.Module], None]) -> types.CodeType:
     """The code of a script that calls `bound` with the name of each function, class, and result of a call outside of loops, as
-    soon as its top level has bound it."""
+    soon as its top level has bound it. `changed`: what else changes its tree."""
     setattr(builtins, _BOUND, bound)
-    tree = _Hooks().visit(ast.parse(source, file))
+    tree = ast.parse(source, file)
+    changed(tree)
+    tree = _Hooks().visit(tree)
     code: types.CodeType = compile(tree, file, "exec", dont_inherit=True)
     return code
 

@@ -24,6 +24,13 @@ def is_left_alone(function: types.FunctionType, name: str) -> bool:
     return own.looks or any(not one.names.isdisjoint(names) for one in (own, *([_uses_in(script)] if script else [])))
 
 
+def looks_at_frames(tree: ast.Module) -> bool:
+    """Whether a file looks at how functions and frames are made."""
+    uses = _Uses()
+    uses.visit(tree)
+    return uses.looks
+
+
 @functools.lru_cache(maxsize=256)
 def _uses_in(file: str) -> _Uses:
     uses = _Uses()

@@ -1,0 +1,282 @@
+"""Statements of a script's loops as functions of their own, where a loop runs once: at the top level, and in functions that are
+called there. Such a loop never comes to a second call; what is array code in it, between prints and files, is compiled as
+functions are. What a region reads goes in, what is read elsewhere of what it sets comes out."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import types
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..interpret.outlined import loads, read_first, stores
+from ..interpret.source import DEFINITIONS, inside, made_from
+from ..own_frames import is_of_region, part_name
+
+# What an expression in a region may call: these, what the script has from modules of numbers, and methods of arrays and generators.
+_BUILTINS = frozenset(
+    ["abs", "bool", "complex", "divmod", "enumerate", "float", "int", "len", "max", "min", "pow", "range", "reversed", "round", "sum", "zip"]
+)
+_MODULES = frozenset(["numpy", "math", "scipy"])
+_METHODS = frozenset(
+    [
+        "all", "any", "argmax", "argmin", "argpartition", "argsort", "astype", "clip", "conj", "conjugate", "copy", "cumprod", "cumsum",
+        "diagonal", "dot", "fill", "flatten", "item", "max", "mean", "min", "nonzero", "partition", "prod", "ravel", "repeat",
+        "reshape", "round", "searchsorted", "sort", "squeeze", "std", "sum", "swapaxes", "take", "trace", "transpose", "var",
+        "at", "outer", "reduce", "accumulate",
+        "random", "normal", "standard_normal", "uniform", "integers", "exponential", "poisson", "choice", "permutation", "shuffle",
+        "rand", "randn", "randint",
+    ]
+)  # fmt: skip
+# Of those modules: files, settings, and what calls back.
+_NOT_CALLED = frozenset(
+    [
+        "save", "savez", "savez_compressed", "savetxt", "load", "loadtxt", "genfromtxt", "fromfile", "memmap", "set_printoptions", "seterr",
+        "seterrcall", "errstate", "printoptions", "vectorize", "apply_along_axis", "apply_over_axes", "frompyfunc", "fromfunction",
+        "seed", "default_rng", "set_state", "get_state", "fromiter", "shares_memory", "may_share_memory", "as_strided",
+    ]
+)  # fmt: skip
+_STATEMENTS = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.If, ast.For, ast.While, ast.Pass, ast.Break, ast.Continue)
+_EXPRESSIONS = (
+    ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.Call, ast.Attribute, ast.Subscript, ast.Name, ast.Constant, ast.Tuple, ast.List,
+    ast.Slice, ast.IfExp, ast.keyword, ast.Starred, ast.ListComp, ast.GeneratorExp, ast.comprehension, ast.operator, ast.unaryop,
+    ast.boolop, ast.cmpop, ast.expr_context,
+)  # fmt: skip
+# About where arrays lie, and who holds them: a region is handed what its function has.
+_OF_THE_MEMORY = frozenset(["strides", "base", "ctypes", "flags", "setflags", "resize", "__array_interface__", "data"])
+# Whoever asks for all names of a function or a module may ask for those that a region does not give.
+_OF_ALL_NAMES = frozenset(["globals", "locals", "vars", "dir", "eval", "exec"])
+_LEAST_OPERATIONS = 4  # on arrays, as far as a text says: less is not worth a call
+
+
+@dataclass
+class Region:
+    """`node`: of the function; `for_python`: with the bodies of its loops as regions in their turn, which are called time and
+    again while it runs itself; `around`: the name of the function that it is a part of, "<module>" at the top level."""
+
+    name: str
+    node: ast.FunctionDef
+    for_python: ast.FunctionDef
+    around: str
+
+    def function(self, names: dict[str, Any], file: str) -> types.FunctionType:
+        """With the script's names as its module's. Its frames stand for those of the function around it."""
+        module = compile(ast.Module([self.for_python], []), file, "exec", dont_inherit=True)
+        code = next(one for one in module.co_consts if isinstance(one, types.CodeType))
+        qualname = self.node.name if self.around == "<module>" else f"{self.around}.{self.node.name}"
+        made = types.FunctionType(code.replace(co_name=self.around, co_qualname=qualname), names, self.node.name)
+        made.__qualname__ = qualname
+        is_of_region(made.__code__)
+        made_from(made, self.node)
+        return made
+
+
+def with_regions(tree: ast.Module, prefix: str) -> list[Region]:
+    """Changes a script's tree: calls stand for regions, which are called by the prefix and a number. Gives these."""
+    script = _Script(tree, prefix)
+    if not script.modules or script.asks_for_all_names:
+        return []
+    tree.body = _Block(script, "<module>", script.of_loops).visited(tree.body, set(), [])
+    for function in script.called_once():
+        given = {one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)}
+        declared = {name for one in inside(function.body) if isinstance(one, (ast.Global, ast.Nonlocal)) for name in one.names}
+        block = _Block(script, function.name, (given | stores(function.body)) - declared, declared)
+        function.body = block.visited(function.body, given, [])
+    return script.regions
+
+
+class _Script:
+    """What the text of a script says of its names."""
+
+    def __init__(self, tree: ast.Module, prefix: str) -> None:
+        self.tree, self.prefix = tree, prefix
+        self.regions: list[Region] = []
+        self.modules: set[str] = set()  # names of modules of numbers, and of what is imported from those
+        self.from_modules: set[str] = set()
+        for one in ast.walk(tree):
+            if isinstance(one, ast.Import):
+                self.modules |= {
+                    (alias.asname or alias.name).partition(".")[0] for alias in one.names if alias.name.partition(".")[0] in _MODULES
+                }
+            elif isinstance(one, ast.ImportFrom) and not one.level and (one.module or "").partition(".")[0] in _MODULES:
+                self.from_modules |= {alias.asname or alias.name for alias in one.names if alias.name not in _NOT_CALLED}
+        self.defined = {one.name for one in ast.walk(tree) if isinstance(one, DEFINITIONS)}
+        names = {one.id for one in ast.walk(tree) if isinstance(one, ast.Name)}
+        self.asks_for_all_names = bool(names & _OF_ALL_NAMES)
+        # What functions read from outside of them, at any time.
+        self.read_by_functions = {
+            name for one in ast.walk(tree) if isinstance(one, (*DEFINITIONS, ast.Lambda)) for name in loads(one)
+        }
+        # What loops at the top level set is handed to their regions; all else is read there as what it is, of the module.
+        self.of_loops = {
+            name for one in inside(tree.body, *DEFINITIONS, ast.Lambda) if isinstance(one, (ast.For, ast.While)) for name in stores([one])
+        }
+
+    def called_once(self) -> Iterator[ast.FunctionDef]:
+        """Functions that the top level calls, outside of loops, and nobody else names."""
+        functions = {one.name: one for one in self.tree.body if isinstance(one, ast.FunctionDef)}
+        named: dict[str, int] = {}
+        for one in ast.walk(self.tree):
+            if isinstance(one, ast.Name) and one.id in functions:
+                named[one.id] = named.get(one.id, 0) + 1
+        in_loops = {id(item) for one in inside(self.tree.body, *DEFINITIONS) if isinstance(one, (ast.For, ast.While)) for item in ast.walk(one)}
+        for one in inside(self.tree.body, *DEFINITIONS, ast.Lambda):
+            if isinstance(one, ast.Call) and isinstance(one.func, ast.Name) and id(one) not in in_loops:
+                function = functions.get(one.func.id)
+                if function is not None and named[one.func.id] == 1 and not function.decorator_list and _is_plain(function):
+                    yield function
+
+
+def _is_plain(function: ast.FunctionDef) -> bool:
+    items = list(ast.walk(function))
+    return not any(isinstance(one, (ast.Yield, ast.YieldFrom, ast.Await)) for one in items)
+
+
+# Statements that run one after the other, and whether they run for certain.
+_Behind = list[tuple[Sequence[ast.stmt], bool]]
+
+
+@dataclass
+class _Block:
+    """A function, or the top level, whose statements are looked through. `own`: variables that are handed in and out;
+    `foreign`: those that are others'."""
+
+    script: _Script
+    around: str
+    own: set[str]
+    foreign: set[str] = field(default_factory=set)
+
+    def visited(self, statements: list[ast.stmt], known: set[str], behind: _Behind, in_loop: bool = False) -> list[ast.stmt]:
+        """`known`: variables that are set for certain. `behind`: what runs behind these statements."""
+        found: list[ast.stmt] = []
+        run: list[ast.stmt] = []
+        for k, one in enumerate([*statements, None]):
+            if one is not None and self._is_clean(one):
+                run.append(one)
+                continue
+            if run:
+                found += self._as_region(run, known, [(statements[k:], True), *behind], in_loop)
+                run = []
+            if one is not None:
+                self._look_into(one, known, [(statements[k + 1 :], True), *behind], in_loop)
+                read_first([one], known)
+                known -= {item.name for item in ast.walk(one) if isinstance(item, ast.ExceptHandler) and item.name}
+                found.append(one)
+        return found
+
+    def _look_into(self, node: ast.stmt, known: set[str], behind: _Behind, in_loop: bool) -> None:
+        if isinstance(node, (ast.For, ast.While)):
+            targets = stores([ast.Expr(node.target)]) if isinstance(node, ast.For) else set()
+            node.body = self.visited(node.body, known | targets, [([node], False), *behind], True)
+        elif isinstance(node, ast.If):
+            node.body = self.visited(node.body, {*known}, behind, in_loop)
+            node.orelse = self.visited(node.orelse, {*known}, behind, in_loop)
+        elif isinstance(node, ast.With):
+            named = {name for one in node.items if one.optional_vars for name in stores([ast.Expr(one.optional_vars)])}
+            node.body = self.visited(node.body, known | named, behind, in_loop)
+
+    def _as_region(self, run: list[ast.stmt], known: set[str], behind: _Behind, in_loop: bool) -> list[ast.stmt]:
+        before = {*known}
+        reads = read_first(run, set()) & self.own
+        read_first(run, known)
+        has_loop = any(isinstance(one, (ast.For, ast.While)) for one in run)
+        if not has_loop and not (in_loop and _is_of_arrays(run)):
+            return run
+        gives = stores(run) & self._needed(behind)
+        if reads <= before and gives <= known and gives <= self.own:
+            return [self._call(run, sorted(reads), sorted(gives), before, behind)]
+        if len(run) == 1 or not has_loop:
+            return run
+        found: list[ast.stmt] = []
+        for k, one in enumerate(run):  # loops may be regions by themselves
+            rest: _Behind = [(run[k + 1 :], True), *behind]
+            found += self._as_region([one], before, rest, in_loop) if isinstance(one, (ast.For, ast.While)) else [one]
+            read_first([one], before)
+        return found
+
+    def _needed(self, behind: _Behind) -> set[str]:
+        """Variables that may be read there before they are set, or by functions at any time."""
+        found, known = {*self.script.read_by_functions}, set[str]()
+        for statements, do_run in behind:
+            found |= read_first(statements, known if do_run else {*known})
+        return found
+
+    def _call(self, run: list[ast.stmt], reads: list[str], gives: list[str], known: set[str], behind: _Behind) -> ast.stmt:
+        script, first, last = self.script, run[0], run[-1]
+        name = f"{script.prefix}{len(script.regions)}__"
+        arguments = ast.arguments([], [ast.arg(one) for one in reads], None, [], [], None, [])
+        values = [ast.Name(one, ast.Load()) for one in gives]
+        given = ast.Return(values[0] if len(values) == 1 else ast.Tuple(list(values), ast.Load()))
+        for k, part in enumerate((given, given.value, *values)):  # each has a place of its own, behind the last statement
+            assert part is not None
+            part.lineno, part.end_lineno = last.end_lineno or last.lineno, last.end_lineno
+            part.col_offset = (last.end_col_offset or 0) + 1 + k
+            part.end_col_offset = part.col_offset + 1
+        part_of = part_name(first.lineno, last.end_lineno or last.lineno)
+        for_python = copy.deepcopy(run)
+        node, other = (
+            ast.fix_missing_locations(ast.copy_location(ast.FunctionDef(part_of, arguments, [*body, given], [], None), first))
+            for body in (run, for_python)
+        )
+        script.regions.append(Region(name, node, other, self.around))
+        for k, one in enumerate(for_python):
+            self._look_into(one, {*known}, [([*for_python[k + 1 :], given], True)], False)
+            read_first([one], known)
+        call = ast.Call(ast.Name(name, ast.Load()), [ast.Name(one, ast.Load()) for one in reads], [])
+        targets = [ast.Name(one, ast.Store()) for one in gives]
+        target: ast.expr = targets[0] if len(targets) == 1 else ast.Tuple(list(targets), ast.Store())
+        made = ast.Assign([target], call) if gives else ast.Expr(call)
+        return ast.fix_missing_locations(ast.copy_location(made, first))
+
+    def _is_clean(self, node: ast.stmt) -> bool:
+        """Whether a statement is array code as far as its text says."""
+        bound = stores([node])
+        if bound & self.foreign or bound & (self.script.defined | self.script.modules | self.script.from_modules):
+            return False
+        return _is_within_loops(node) and all(self._is_allowed(one) for one in ast.walk(node))
+
+    def _is_allowed(self, node: ast.AST) -> bool:
+        if isinstance(node, ast.Expr):
+            return isinstance(node.value, ast.Call)
+        if isinstance(node, ast.Name):
+            # Functions of the script's are compiled by themselves, and may look at anything.
+            return node.id not in self.script.defined
+        if isinstance(node, ast.Attribute):
+            return node.attr not in _OF_THE_MEMORY and not node.attr.startswith("__")
+        if isinstance(node, ast.AnnAssign):
+            return node.value is not None and isinstance(node.target, ast.Name)
+        if isinstance(node, ast.Call):
+            return self._is_called(node.func)
+        if isinstance(node, ast.Constant):
+            return not isinstance(node.value, bytes)
+        return isinstance(node, (*_STATEMENTS, *_EXPRESSIONS))
+
+    def _is_called(self, function: ast.expr) -> bool:
+        script = self.script
+        if isinstance(function, ast.Name):
+            return function.id in script.from_modules or (function.id in _BUILTINS and function.id not in self.own)
+        if not isinstance(function, ast.Attribute) or function.attr in _NOT_CALLED:
+            return False
+        root: ast.expr = function.value
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        return function.attr in _METHODS or (isinstance(root, ast.Name) and root.id in script.modules)
+
+
+def _is_within_loops(node: ast.AST, in_loop: bool = False) -> bool:
+    """Whether each break and continue is of a loop in it."""
+    if isinstance(node, (ast.Break, ast.Continue)):
+        return in_loop
+    if isinstance(node, (ast.For, ast.While)):
+        return all(_is_within_loops(one, True) for one in node.body) and all(_is_within_loops(one, in_loop) for one in node.orelse)
+    return all(_is_within_loops(one, in_loop) for one in ast.iter_child_nodes(node) if isinstance(one, ast.stmt))
+
+
+def _is_of_arrays(statements: Sequence[ast.stmt]) -> bool:
+    """Whether there is some work in them, on arrays as far as their text says: that on single numbers is less than a call is."""
+    items = [item for one in statements for item in ast.walk(one)]
+    operations = sum(isinstance(item, (ast.BinOp, ast.AugAssign, ast.Call, ast.Compare)) for item in items)
+    methods = any(isinstance(item, ast.Call) and isinstance(item.func, ast.Attribute) for item in items)
+    return operations >= _LEAST_OPERATIONS and (methods or any(isinstance(item, ast.Slice) for item in items))
