@@ -3,6 +3,7 @@
     python tests/python/attack_scripts.py 60 --first 0
     python tests/python/attack_scripts.py 10 --command     # `python -m tilewright run` itself, with sizes that are worth it
     python tests/python/attack_scripts.py 10 --apart       # functions are followed by other processes, and found on disk by a second run
+    python tests/python/attack_scripts.py 60 --loops       # loops that run once, which are compiled as regions
     python tests/python/attack_scripts.py 1 --first 7 --text     # one script, printed
     python tests/python/attack_scripts.py 1 --first 7 --shrink   # what of it is wrong
 
@@ -136,8 +137,9 @@ def compared(text: str, by_command: bool = False, is_apart: bool = False) -> str
         return f"it ran for more than {LIMIT_S} s"
 
 
-def attack(seed: int, by_command: bool = False, shrinks: bool = False, is_apart: bool = False) -> str:
-    text = script(seed, 200_000, 24, pause=True) if by_command else script(seed)
+def attack(seed: int, by_command: bool = False, shrinks: bool = False, is_apart: bool = False, of_loops: bool = False) -> str:
+    sizes = {"size": 200_000, "turns": 24, "pause": True} if by_command else {}
+    text = script(seed, of_loops=of_loops, **sizes)
     if found := compared(text, by_command, is_apart):
         if shrinks:
             text = shrunk(text, lambda one: bool(compared(one, by_command, is_apart)))
@@ -150,14 +152,15 @@ def main() -> int:
     options = options_of(__doc__)
     options.add_argument("--command", action="store_true")
     options.add_argument("--apart", action="store_true")
+    options.add_argument("--loops", action="store_true")
     options.add_argument("--text", action="store_true")
     options.add_argument("--shrink", action="store_true")
     chosen = options.parse_args()
     wrong = 0
     for seed in seeds_of(chosen):
         if chosen.text:
-            print(script(seed), end="")
-        elif found := attack(seed, chosen.command, chosen.shrink, chosen.apart):
+            print(script(seed, of_loops=chosen.loops), end="")
+        elif found := attack(seed, chosen.command, chosen.shrink, chosen.apart, chosen.loops):
             wrong += 1
             print(found, flush=True)
     if not chosen.text:

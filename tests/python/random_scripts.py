@@ -309,9 +309,64 @@ class Writer:
         )
 
 
+class LoopWriter(Writer):
+    """Scripts of loops that run once, at the top level and in main(), array code between effects: nothing is called twice."""
+
+    def text(self) -> str:
+        lines = BEFORE.format(size=self.size, seed=self.seed).strip().splitlines()
+        lines = [*lines, "x, y, s, t = GA.copy(), GB * 0.5, 1.0, 0"]
+        for k in range(self.random.choice([1, 2])):
+            lines += self.loop(["x", "y", "GA"], ["s", "t"], k)
+        if self.random.random() < 0.7:
+            body = [*self.loop(["a", "b", "GB"], ["s", "t"], 5), *self.seen(["a", "b", "c"], ["s", "t"], 5)]
+            lines += self.defined("def main(a, b):", ["s, t = 0.5, 1"], body, ["return a, s"])
+            lines += ["got = main(x, GB)", "print(shown(got[0]), got[1])"]
+        return "\n".join([*lines, *self.seen(["x", "y", "z"], ["s", "t"], 0), *AFTER.strip().splitlines(), *self.end()]) + "\n"
+
+    def loop(self, arrays: list[str], numbers: list[str], k: int) -> list[str]:
+        made = ["z" if arrays[0] == "x" else "c"]
+        before = [f"{made[0]} = {arrays[0]}.copy()"] if self.random.random() < 0.5 else []
+        lines: list[str] = []
+        for _ in range(self.random.choice([2, 3, 4])):
+            chance = self.random.random()
+            if chance < 0.2:
+                lines += self.compound(arrays, numbers, 1, ["break", "continue"])
+            elif chance < 0.35:
+                lines.append(f"{made[0]} = {self.filled(VALUES, arrays, numbers)}")
+            elif chance < 0.75:
+                lines += self.clean(arrays, numbers)
+            else:
+                lines += self.simple(arrays, numbers)
+        if before and self.random.random() < 0.7:
+            lines.append(f"{arrays[0]} = {made[0]} * 0.5 + {arrays[1]}[::-1] - {arrays[0]}.mean()")
+        if self.random.random() < 0.4:
+            lines += [f"for j{k} in range(4):", *indented([*self.clean(arrays, numbers), f"{arrays[1]}[j{k}] = {numbers[0]} * 0.5"])]
+        lines += self.random.choice([[], ["print('at', i)"], [f"print(shown({arrays[0]}), {numbers[0]})"]])
+        head = self.random.choice([f"for i in range({self.turns}):", f"i = 0\nwhile i < {self.turns}:"])
+        if "while" in head:
+            lines = ["i += 1", *lines]
+        return [*before, *head.splitlines(), *indented(lines)]
+
+    def clean(self, arrays: list[str], numbers: list[str]) -> list[str]:
+        """Array code alone."""
+        writes = [one for one in parts(WRITES) if "part" not in one or self.random.random() < 0.3]
+        lines = [self.filled(" | ".join(writes), arrays, numbers), f"{self.random.choice(numbers)} = {self.filled(NUMBERS, arrays, numbers)}",
+                 f"{self.random.choice(arrays)} = {self.filled(VALUES, arrays, numbers)}"]  # fmt: skip
+        if self.random.random() < 0.3:
+            lines = [f"if {self.filled(TRUTHS, arrays, numbers)}:", *indented(lines)]
+        return self.random.sample(lines, len(lines)) if not lines[0].startswith("if") else lines
+
+    def seen(self, arrays: list[str], numbers: list[str], k: int) -> list[str]:
+        """What is left in variables, as far as they are set."""
+        lines: list[str] = []
+        for name in [*arrays, *numbers, "i", f"j{k}", "part"]:
+            lines += ["try:", f"    print({name!r}, shown({name}))", "except NameError as error:", "    print(type(error).__name__)"]
+        return lines
+
+
 def indented(lines: list[str], by: int = 1) -> list[str]:
     return ["    " * by + line for line in lines]
 
 
-def script(seed: int, size: int = 9, turns: int = 10, pause: bool = False) -> str:
-    return Writer(seed, size, turns, pause).text()
+def script(seed: int, size: int = 9, turns: int = 10, pause: bool = False, of_loops: bool = False) -> str:
+    return (LoopWriter if of_loops else Writer)(seed, size, turns, pause).text()

@@ -7,7 +7,7 @@ from __future__ import annotations
 import ast
 import copy
 import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -103,8 +103,8 @@ class _Script:
             elif isinstance(one, ast.ImportFrom) and not one.level and (one.module or "").partition(".")[0] in _MODULES:
                 self.from_modules |= {alias.asname or alias.name for alias in one.names if alias.name not in _NOT_CALLED}
         self.defined = {one.name for one in ast.walk(tree) if isinstance(one, DEFINITIONS)}
-        names = {one.id for one in ast.walk(tree) if isinstance(one, ast.Name)}
-        self.asks_for_all_names = bool(names & _OF_ALL_NAMES)
+        of_one = {id(one.func) for one in ast.walk(tree) if isinstance(one, ast.Call) and one.args and _is_named(one.func, ("vars", "dir"))}
+        self.asks_for_all_names = any(_is_named(one, _OF_ALL_NAMES) and id(one) not in of_one for one in ast.walk(tree))
         # What functions read from outside of them, at any time.
         self.read_by_functions = {
             name for one in ast.walk(tree) if isinstance(one, (*DEFINITIONS, ast.Lambda)) for name in loads(one)
@@ -127,6 +127,10 @@ class _Script:
                 function = functions.get(one.func.id)
                 if function is not None and named[one.func.id] == 1 and not function.decorator_list and _is_plain(function):
                     yield function
+
+
+def _is_named(node: ast.AST, names: Collection[str]) -> bool:
+    return isinstance(node, ast.Name) and node.id in names
 
 
 def _is_plain(function: ast.FunctionDef) -> bool:
@@ -178,13 +182,14 @@ class _Block:
             node.body = self.visited(node.body, known | named, behind, in_loop)
 
     def _as_region(self, run: list[ast.stmt], known: set[str], behind: _Behind, in_loop: bool) -> list[ast.stmt]:
-        before = {*known}
-        reads = read_first(run, set()) & self.own
-        read_first(run, known)
+        before, set_there = {*known}, set[str]()
+        reads = read_first(run, set_there) & self.own
+        known |= set_there
         has_loop = any(isinstance(one, (ast.For, ast.While)) for one in run)
         if not has_loop and not (in_loop and _is_of_arrays(run)):
             return run
         gives = stores(run) & self._needed(behind)
+        reads |= (gives - set_there) & self.own  # on some ways it leaves them as they are
         if reads <= before and gives <= known and gives <= self.own:
             return [self._call(run, sorted(reads), sorted(gives), before, behind)]
         if len(run) == 1 or not has_loop:

@@ -1,0 +1,148 @@
+"""Statements of loops that run once, as functions: what goes in, what comes out, and what is left where it is."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+from tilewright.record.regions import with_regions
+
+pytestmark = pytest.mark.compile
+
+
+def changed(text):
+    """The script as it is run, behind its regions."""
+    tree = ast.parse("import numpy as np\n" + textwrap.dedent(text))
+    regions = with_regions(tree, "R")
+    return [ast.unparse(one.node) for one in regions], ast.unparse(tree).removeprefix("import numpy as np\n")
+
+
+def test_array_code_between_prints_of_a_loop_is_a_region():
+    regions, text = changed("""
+        u = np.zeros(9)
+        for t in range(100):
+            v = u[1:] - u[:-1]
+            change = np.abs(v).max()
+            u[1:] += v * 0.5
+            print(t, change)
+    """)
+    assert regions == [
+        "def lines_5_to_7():\n    v = u[1:] - u[:-1]\n    change = np.abs(v).max()\n    u[1:] += v * 0.5\n    return change"
+    ]
+    assert text == "u = np.zeros(9)\nfor t in range(100):\n    change = R0__()\n    print(t, change)"
+
+
+def test_a_loop_of_array_code_is_a_region_as_a_whole_whose_body_is_one_while_python_runs_it():
+    text = "import numpy as np\ndef f(x, n):\n    for k in range(n):\n        x[1:] = x[:-1] * 0.5 + x[1:] - x.mean()\n    return x\nprint(f(np.ones(3), 4))\n"
+    tree = ast.parse(text)
+    whole, body = with_regions(tree, "R")
+    assert ast.unparse(whole.node).startswith("def lines_3_to_4(n, x):\n    for k in range(n):\n        x[1:] =")
+    assert ast.unparse(whole.for_python) == "def lines_3_to_4(n, x):\n    for k in range(n):\n        R1__(x)\n    return ()"
+    assert ast.unparse(body.node).endswith("return ()") and "R0__(n, x)\n    return x" in ast.unparse(tree)
+    assert whole.function({}, "s.py").__code__.co_name == "f" and whole.function({}, "s.py").__qualname__ == "f.lines_3_to_4"
+
+
+def test_what_comes_out_is_what_is_read_behind_and_what_is_not_set_on_all_ways_goes_in():
+    regions, _ = changed("""
+        a, b, s = np.ones(3), np.ones(3), 0.0
+        for i in range(5):
+            temporary = a[1:] * 2
+            if a.sum() > 3:
+                s = temporary.sum() + b[0]
+            a = a * 0.5 + s
+            print(i)
+        print(s)
+    """)
+    assert regions[0].startswith("def lines_5_to_8(a, s):") and regions[0].endswith("return (a, s)")
+
+
+def test_variables_that_are_set_anew_in_each_iteration_stay_inside():
+    regions, _ = changed("""
+        a = np.ones(3)
+        for i in range(5):
+            for k in range(3):
+                t = a[k:] * 2
+                a[k:] = t + t.mean() - a.sum() * k
+            print(i)
+        for k in range(3):
+            print(k)
+    """)
+    assert regions[0].startswith("def lines_5_to_7():") and regions[0].endswith("return ()")
+
+
+LEFT = {
+    "prints": "for i in range(3):\n    print(x[1:] + x[:-1] * np.sin(x[1:] + 1 + 2))",
+    "a function of the script's": "def g(x): return x\nfor i in range(3):\n    x = g(x[1:] + x[:-1] * np.sin(x[1:]) + 1 + 2)",
+    "numbers alone": "s = 1.0\nfor i in range(3):\n    s = s * 2 + i - s / 4 + 7 * s\n    print(s)",
+    "what is perhaps not set": "for i in range(3):\n    if i: w = x[1:]\n    print(i)\n    x = np.sin(w) + w[1:] * 2 + 1 - 3",
+    "all names": "for i in range(3):\n    x = np.sin(x)[1:] + x[1:] * 2 + 1 - 3\n    print(globals())",
+    "try": "for i in range(3):\n    try:\n        x = np.sin(x)[1:] + x[1:] * 2 + 1 - 3\n    except ValueError: pass",
+    "files": "for i in range(3):\n    np.save('x', x[1:] + x[:-1] * 2 + 1)",
+    "no loop": "x = np.sin(x)[1:] + x[1:] * 2 + 1 - 3\nprint(x)",
+    "memory": "for i in range(3):\n    x.flags.writeable = x[1:].sum() + x[:1].sum() * 2 + 1 > 3",
+    "functions called twice": "def f(x):\n    for i in range(3):\n        x[1:] = x[1:] * 2 + 1 - 3 * np.sin(x[:1])\n        print(i)\nf(x)\nf(x)",
+    "methods": "class C:\n    def f(self, x):\n        for i in range(3):\n            x[1:] = x[1:] * 2 + 1 - 3 * np.sin(x[:1])\n            print(i)\nC().f(x)",
+    "generators": "def f(x):\n    for i in range(3):\n        x[1:] = x[1:] * 2 + 1 - 3 * np.sin(x[:1])\n        yield i\nprint(list(f(x)))",
+    "global variables": "def f():\n    global x\n    for i in range(3):\n        x = x[1:] * 2 + 1 - 3 * np.sin(x[:1])\n        print(i)\nf()",
+}
+
+
+@pytest.mark.parametrize("what", LEFT)
+def test_what_is_no_array_code_for_certain_is_left_where_it_is(what):
+    assert changed("x = np.ones(9)\n" + LEFT[what])[0] == []
+
+
+def test_a_script_without_numpy_has_none():
+    tree = ast.parse("x = [1]\nfor i in range(9):\n    x[0:1] = [x[0] * 2 + 1 - 3 + 4 * i]\n    print(x)\n")
+    assert with_regions(tree, "R") == []
+
+
+FAILS = """
+import numpy as np
+x = np.ones(200_000)
+found = 0.0
+def main(a):
+    total = 0.0
+    for k in range(400):
+        b = np.sqrt(a) + k
+        a = np.sin(b) * 0.5 + 1
+        total += a[200_000 * (k == 350)]
+        if k % 100 == 0:
+            print(k, round(total, 9))
+try:
+    main(x)
+except IndexError as error:
+    print("caught", error)
+for k in range(400):
+    b = np.sqrt(x) + k
+    x = np.sin(b) * 0.5 + 1
+    found += x.mean()
+    if k % 100 == 0:
+        print(k, round(found, 9))
+for k in range(400):
+    b = np.sqrt(x) + k
+    x = np.sin(b) * 0.5 + 1
+    found += x[200_000 * (k == 350)]
+    if k % 100 == 0:
+        print(k, round(found, 9))
+"""
+
+
+def test_loops_that_run_once_are_compiled_and_their_errors_have_the_lines_of_the_script_alone(tmp_path):
+    (tmp_path / "s.py").write_text(FAILS)
+    plain, *ours = [
+        subprocess.run(
+            [sys.executable, *command, "s.py"], cwd=tmp_path, env={**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")},
+            capture_output=True, text=True, timeout=300, check=False,
+        )
+        for command in ([], ["-m", "tilewright", "run"], ["-m", "tilewright", "run"])
+    ]  # fmt: skip
+    assert plain.returncode == 1 and plain.stdout.count("\n") == 13
+    for run in ours:
+        assert (run.returncode, run.stdout) == (1, plain.stdout), run.stderr
+        assert run.stderr.startswith(plain.stderr.replace('"s.py"', f'"{tmp_path}/s.py"')), run.stderr
+    assert "lines_18_to_20" in ours[-1].stderr and "main.lines_8_to_10" in ours[-1].stderr, ours[-1].stderr
