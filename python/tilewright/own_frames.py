@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import types
 from pathlib import Path
@@ -27,17 +28,21 @@ def leave_out_ours(error: BaseException) -> None:
     kept: list[types.TracebackType] = []
     rest = error.__traceback__
     while rest is not None:
-        if not _is_ours(rest.tb_frame.f_code):
-            if rest.tb_frame.f_code in _of_regions and kept:
+        code = rest.tb_frame.f_code
+        if _is_part(code) and kept:
+            # Its line is the one that the function around it is at; which of its instructions that is, nothing says.
+            kept[-1] = types.TracebackType(None, kept[-1].tb_frame, -1, rest.tb_lineno)
+        elif not _is_ours(code):
+            if code in _of_regions and kept:
                 kept.pop()  # the call, in the function around it
             kept.append(rest)
         last, rest = rest, rest.tb_next
     if not kept:
         return
-    for one, behind in zip(kept, kept[1:], strict=False):
+    for one, behind in itertools.pairwise(kept):
         one.tb_next = behind
     if _is_part(last.tb_frame.f_code):
-        kept[-1].tb_next = None  # that line is the one of the function around it
+        kept[-1].tb_next = None
     error.__traceback__ = kept[0]
 
 
