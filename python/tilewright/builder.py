@@ -25,7 +25,8 @@ _LONG_BUILD_S = 15.0  # a program of hundreds of reductions takes some seconds
 _LONGEST_SHORT = 8  # is_short_size of autotune/space/stage_graph.cpp
 
 
-def _short_or_magnitude(size: int) -> str:
+def short_or_magnitude(size: int) -> str:
+    """What of a size decides on a default schedule."""
     return f"{size}" if 0 <= size <= _LONGEST_SHORT else f"of {size.bit_length()} bits"
 
 
@@ -57,7 +58,7 @@ class BuildRequest:
     def key(self) -> str:
         """The name of the build in the object cache. Sizes count by their magnitude: what a default schedule needs of
         them is among the build's conditions. Short ones count themselves: it has loops of their lengths."""
-        magnitudes = {name: _short_or_magnitude(int(size)) for name, size in self.sizes.items()}
+        magnitudes = {name: short_or_magnitude(int(size)) for name, size in self.sizes.items()}
         text = json.dumps(
             [
                 _identity(),
@@ -82,9 +83,16 @@ def build(request: BuildRequest) -> Build:
     return later_builds.taken(key) or _built(request, key)
 
 
+def kept_build(request: BuildRequest) -> Build | None:
+    """One that is in the cache."""
+    return object_cache().load(request.key())
+
+
 def is_built(request: BuildRequest, patience_s: float) -> bool:
     """Whether a build is there, or is within so many seconds; else another thread makes it."""
     key = request.key()
+    if not later_builds.goes_on(key) and object_cache().has(key):
+        return True
     return later_builds.is_done(key, lambda: _built(request, key, is_waited_for=False), patience_s, request)
 
 

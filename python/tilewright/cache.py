@@ -77,6 +77,12 @@ class FileCache(Generic[T]):
                 os.utime(key, dir_fd=folder, follow_symlinks=False)
             return value
 
+    def has(self, key: str) -> bool:
+        """Whether there is something under `key`, be it damaged."""
+        with self._open_folder() as folder, suppress(OSError):
+            return folder is not None and stat.S_ISREG(os.stat(key, dir_fd=folder, follow_symlinks=False).st_mode)
+        return False
+
     def store(self, key: str, value: T) -> None:
         """Keep `value`; the oldest ones leave when the folder grows beyond its limit."""
         with self._open_folder() as folder:

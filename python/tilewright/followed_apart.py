@@ -21,6 +21,7 @@ from contextlib import suppress
 from typing import Any
 
 from . import _face, later_builds, settings
+from .later_builds import go_on_behind_all_others
 from .machine import available_memory_bytes
 
 # Copies that wait for their turn, or have it: a page that this process writes meanwhile is copied.
@@ -98,16 +99,6 @@ def has_place() -> bool:
     return len(_goes_on) < _MOST_COPIES and taken_bytes < _LEAST_MEMORY_LEFT * available_memory_bytes()
 
 
-def is_crowded() -> bool:
-    """Whether the threads of this process, those of BLAS too, leave no processor to a copy: they wait for each other, and so for
-    what takes the place of one."""
-    took_s = time.perf_counter() - _began[0]
-    return time.process_time() - _began[1] > took_s * (len(os.sched_getaffinity(0)) - 0.8)
-
-
-_began = time.perf_counter(), time.process_time()
-
-
 def _resident_bytes() -> int:
     with suppress(OSError), open("/proc/self/statm", "rb") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
@@ -129,12 +120,12 @@ def _wait_for_turn() -> None:
 
 
 def _become_nobody(write: int) -> None:
-    """In the copy: its own child goes on, in a session of its own, behind all others, with no file that is open here."""
+    """In the copy: its own child goes on, behind all others, with no file that is open here. It is in a process group
+    of its own, which no key stops, and not in a session: Linux gives each of these an equal share, however nice it is."""
     if os.fork():
         os._exit(0)
-    os.setsid()
-    with suppress(OSError):
-        os.nice(later_builds.NICE)
+    os.setpgid(0, 0)
+    go_on_behind_all_others()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
     nothing = os.open(os.devnull, os.O_RDWR)

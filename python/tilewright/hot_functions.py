@@ -14,13 +14,15 @@ from .builder import build
 from .call_keys import call_key
 from .decorator import JitFunction
 from .errors import Error, TraceError
-from .followed_apart import FollowedApart, has_place, is_crowded, is_possible
+from .followed_apart import FollowedApart, has_place, is_possible
 from .own_frames import leave_out_ours
 
 # What calls have to take altogether, and each of them, to be worth traces, which take up to seconds themselves (who buys once they have
 # paid the price as rent pays twice at most), and less where another process makes those; how many are looked at.
 _WORTH_NS, _WORTH_APART_NS, _CALL_NS, _LOOKED = 5_000_000_000, 300_000_000, 5_000, 512
 _MOST_APART = 16  # traces of a function
+# What it may take to find out that nothing is known of a call: a program of many objects has hundreds of guards.
+_ASKING, _FIRST_ASKING_NS = 0.02, 5_000_000
 _IN_PARTS = "Python runs some of it, or has to be watched while it does"
 _SHORT_NS = 1_000_000  # of a call, beside which asking whether its code is there takes long
 _FIRST_NS = 500_000_000  # of a function's first call: another one may follow
@@ -57,7 +59,9 @@ class HotFunction(JitFunction):
         self._is_looked_up = False  # what other processes know of it
         self._apart: FollowedApart | None = None
         self._begun_apart = 0
-        self._unknown_ns = 0  # that Python took for calls of a hot function that nothing is known of, since the latest trace
+        # That Python took for calls of a hot function that nothing is known of: since the latest trace, and at all.
+        self._unknown_ns = self._all_unknown_ns = 0
+        self._asked_ns = 0
         # What another process finds out of it does not help this one: first the functions that it calls are compiled.
         self._is_left_to_parts = self._is_followed_here = False
         self._stays_here = False  # others hold it, and Python serves all calls best
@@ -102,6 +106,7 @@ class HotFunction(JitFunction):
             took_ns = time.perf_counter_ns() - began_ns
             if is_hot and not is_served:
                 self._unknown_ns += took_ns
+                self._all_unknown_ns += took_ns
             if is_hot:
                 self.missed_ns += took_ns
                 self.missed_calls += 1
@@ -122,10 +127,10 @@ class HotFunction(JitFunction):
         self._is_looked_up = True
         if not self.keeps_traces:
             return
-        traces, why = self._known_traces(None)
-        self.is_hot = self.is_timed = bool(traces)
-        self._is_left_to_parts = why == _IN_PARTS and not traces
-        self.is_given_up = bool(why) and not (traces or self._is_left_to_parts)
+        known = self._known_traces(None)
+        self.is_hot = self.is_timed = bool(known.traces)
+        self._is_left_to_parts = known.left_alone == _IN_PARTS and not known.traces
+        self.is_given_up = bool(known.left_alone) and not (known.traces or self._is_left_to_parts)
 
     def _inside_of_itself(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         self._depth += 1
@@ -141,19 +146,36 @@ class HotFunction(JitFunction):
         if mean_ns < _CALL_NS:
             if self.python_calls >= _LOOKED:
                 self._stays_here = not self._leave(self)
-        elif self.python_ns > _WORTH_APART_NS and self.python_ns > self._worth_ns and not any(one.may_be_compiled(began_ns) for one, began_ns in _here.functions):
+        elif (
+            self.python_ns > _WORTH_APART_NS
+            and self.python_ns > self._worth_ns
+            and not any(one.may_be_compiled(began_ns) for one, began_ns in _here.functions)
+        ):
             self.is_hot = self.is_timed = True
             self._is_followed_here = self._is_left_to_parts
 
     @property
     def _worth_ns(self) -> int:
         """What calls take before it is worth another trace."""
-        is_dear = self._is_left_to_parts or is_crowded() or not is_possible()
+        is_dear = self._is_left_to_parts or not is_possible()
         return _WORTH_NS if is_dear else _WORTH_APART_NS
 
     def _is_served(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Whether it is known how to serve such a call, or found out now; another process finds it out where it can."""
-        if self._is_followed_here or self._found(args, kwargs) is not None or call_key(args, kwargs) in self._refused:
+        if any(one.is_being_built for one in self._specializations):
+            return False
+        if self._is_followed_here:
+            return True
+        if self._asked_ns > _ASKING * self._all_unknown_ns + _FIRST_ASKING_NS:
+            return False
+        began_ns = time.perf_counter_ns()
+        is_served = self._is_known(args, kwargs)
+        if not is_served:
+            self._asked_ns += time.perf_counter_ns() - began_ns
+        return is_served
+
+    def _is_known(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        if self._found(args, kwargs) is not None or call_key(args, kwargs) in self._refused:
             return True
         if self._apart is not None:
             if not self._apart.is_over():
@@ -164,10 +186,9 @@ class HotFunction(JitFunction):
             return True
         if self._unknown_ns < (self._worth_ns if self._begun_apart else 0) or self._begun_apart >= _MOST_APART:
             return False
-        if not is_possible():
-            return True
-        self._follow_apart(args, kwargs)
-        return False
+        if is_possible():
+            self._follow_apart(args, kwargs)
+        return not is_possible() and self.python_ns + self._all_unknown_ns > _WORTH_NS
 
     def _follow_apart(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         if has_place():
@@ -181,6 +202,7 @@ class HotFunction(JitFunction):
             specialization, bound = self.specialize(args, kwargs)
             if specialization.numpy_reason(bound) is None:
                 build(specialization.request(bound))
+                self._note_built(specialization, bound)
         except Error as error:
             said = {"refused": str(error), "is_not_seen": error.not_seen}
         except Exception as error:  # noqa: BLE001  (the call raises it, or what its data decide does)
@@ -189,7 +211,9 @@ class HotFunction(JitFunction):
             said = {"not_kept": self.why_not_kept}
         if said.get("not_kept") != "":
             is_whole = "refused" in said and not said["is_not_seen"]
-            trace_cache.leave_alone(self._trace_key(None), self.__wrapped__, str(said["refused"]) if is_whole else _IN_PARTS)
+            trace_cache.leave_alone(
+                self._trace_key(None), self.__wrapped__, str(said["refused"]) if is_whole else _IN_PARTS
+            )
         return said
 
     def _take(self, said: dict[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

@@ -21,6 +21,16 @@ NICE = 10  # of whatever builds what no call waits for
 _SLOTS = threading.Semaphore(max(1, (os.cpu_count() or 1) // 2))
 
 
+def go_on_behind_all_others() -> None:
+    """For a process: by its niceness alone Linux lets it run on for a slice of some milliseconds where a thread of the script's
+    wants to go on, and each call of many threads waits for that."""
+    with suppress(OSError, AttributeError):
+        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+        return
+    with suppress(OSError):
+        os.nice(NICE)
+
+
 class _Later(threading.Thread):
     def __init__(self, make: Callable[[], Build], is_waited_for: bool, request: Any = None) -> None:
         super().__init__(name="tilewright build", daemon=True)  # the end of the process waits for those that compile

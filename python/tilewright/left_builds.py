@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 import subprocess
 import sys
 from contextlib import suppress
@@ -23,7 +22,7 @@ def hand_over() -> bool:
         code = f"from {__name__} import finish; finish()"
         process = subprocess.Popen(
             [sys.executable, "-P", "-c", code], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            start_new_session=True,
+            process_group=0,
         )  # fmt: skip
         assert process.stdin is not None
         process.stdin.write(json.dumps(left).encode())
@@ -33,7 +32,7 @@ def hand_over() -> bool:
 
 def finish() -> None:
     """In that process: one after the other, behind whatever else the machine does."""
-    os.nice(later_builds.NICE)
+    later_builds.go_on_behind_all_others()
     for fields in json.load(sys.stdin):
         with suppress(Error, MemoryError):
             build(BuildRequest(**fields))

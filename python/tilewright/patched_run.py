@@ -201,7 +201,9 @@ class _Run(Observer):
 
 
 _REGION = "__tilewright_region_"  # and a number, among the builtins
-_IS_GENERATOR = 0x20 | 0x80 | 0x200  # of code: generators, coroutines and both (inspect.CO_GENERATOR and others; slow to import)
+_IS_GENERATOR = (
+    0x20 | 0x80 | 0x200
+)  # of code: generators, coroutines and both (inspect.CO_GENERATOR and others; slow to import)
 
 
 def _is_tuned(function: Any) -> bool:

@@ -65,7 +65,8 @@ def _compiled_ns(times: dict[str, Any]) -> float:
     """Of calls that were neither traced nor compared, where there are such."""
     calls = times["calls"] - times["python_calls"]
     plain = calls - times["missed_calls"]
-    return _mean(times["ns"] - times["missed_ns"], plain) if plain else _mean(times["ns"], calls)
+    plain_ns = times["ns"] - times["missed_ns"]
+    return _mean(plain_ns, plain) if plain and plain_ns > 0 else _mean(times["ns"], calls)
 
 
 def _mean(ns: float, calls: int) -> float:

@@ -9,14 +9,14 @@ from __future__ import annotations
 import itertools
 import re
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from . import checks, forks, later_builds, logs, plan
 from ._face import current_device, size_symbols
 from .binding import Bound, bind
-from .builder import BuildRequest, build, default_schedule, is_built
+from .builder import BuildRequest, build, default_schedule, is_built, kept_build, short_or_magnitude
 from .devices import check_device, place_all, places_among
 from .errors import DeviceError, Error, ScheduleError
 from .machine import CUDA_DEFAULT
@@ -73,6 +73,7 @@ class Specialization:
         self.launches: Launches | None = None  # of the latest call that a version was made for, on a device
         self.variant: dict[str, str] = {}  # choices of a person's, for looking at; schedules name their own
         self.partials: Partials | None = None  # of calls beyond what kernels can index, once there was one
+        self.known_sizes: Sequence[Mapping[str, int]] = ()  # of calls that an earlier process has built versions for
         self._leads: dict[bool, plan.Version] = {}  # the tuned or hand-written ones: of the host, of a device
         self._later: BuildRequest | None = None  # that no version has yet
         self._being_built = ""  # its key
@@ -179,6 +180,8 @@ class Specialization:
         """Whether the version that a call needs is there, or soon is; else another thread builds it."""
         if self.fits(bound) or len(self.versions) >= _MAX_VERSIONS:
             return True
+        if self._known_request(bound) is not None:
+            return True
         if self.is_being_built:
             return False  # a number of the call is another one now, and what is built may take both
         request = self.request(bound)
@@ -186,6 +189,22 @@ class Specialization:
             return True
         self._later, self._being_built = request, request.key()
         return is_built(request, patience_s)
+
+    def _known_request(self, bound: Bound) -> BuildRequest | None:
+        """The request of a build that is there, and serves the call: numbers that it counts with are other ones now. Arrays are
+        of such sizes as they were: code for small ones serves large ones, and not well."""
+        for sizes in self.known_sizes:
+            is_alike = sizes.keys() == bound.sizes.keys() and all(
+                short_or_magnitude(size) == short_or_magnitude(bound.sizes[name])
+                for name, size in sizes.items()
+                if "." in name
+            )
+            if not is_alike:
+                continue
+            made = kept_build(request := self.request(bound, sizes=dict(sizes)))
+            if made is not None and all(holds(condition, bound.sizes) for condition in made.requires):
+                return request
+        return None
 
     @property
     def is_being_built(self) -> bool:
@@ -215,7 +234,9 @@ class Specialization:
             conditions = () if crowded or bound.on_device else (self._work_condition(kind.startswith("small")),)
             for label in ("any size",) if crowded else ("default", "any size"):
                 request, later = self.request(bound, layouts=layouts, guard_tails=label == "any size"), self._later
-                if label == "default" and later is not None and later.layouts == request.layouts:
+                if label == "default" and not crowded and (known := self._known_request(bound)) is not None:
+                    request = known
+                elif label == "default" and later is not None and later.layouts == request.layouts:
                     request = later
                 made, self._later = build(request), None
                 version = self._version(f"{kind} {label}", made, layouts, conditions)

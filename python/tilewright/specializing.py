@@ -30,6 +30,7 @@ from .work import is_one_library_call, is_small
 
 if TYPE_CHECKING:
     from .trace.traced import Traced
+    from .trace_cache import Known
 
 # Programs that differ only in one value: a value that keeps changing is not worth compiling for.
 MAX_OF_ONE_VALUE = 8
@@ -71,7 +72,7 @@ class Specializing(_face.Dispatcher):
         self._only_stored = only_stored
         self.in_background = background  # calls run in NumPy until the code is there
         self._specializations: list[Specialization] = []
-        self._known: dict[Untaken | None, tuple[list[Traced], str]] = {}  # by other processes
+        self._known: dict[Untaken | None, Known] = {}  # by other processes
         self.why_not_kept = ""  # the latest trace
         self._refused: dict[tuple[Any, ...], Error] = {}
         self._begun: dict[
@@ -199,6 +200,8 @@ class Specializing(_face.Dispatcher):
         )
         specialization.example = bound.without_data()
         specialization.function = self
+        if self.keeps_traces:
+            specialization.known_sizes = self._known_traces(untaken).sizes.get(traced.digest, [])
         if not bound.on_device and is_one_library_call(program) and not is_small(program, bound):
             specialization.run_in_numpy(bound, "it is a single BLAS call, which NumPy makes too", at_any_size=True)
         if self._only_stored or (path := settings.store_path(self._db)) is not None and os.path.exists(path):
@@ -215,10 +218,10 @@ class Specializing(_face.Dispatcher):
         """The trace of such a call that another process has kept."""
         if not self.keeps_traces:
             return None
-        return next((one for one in self._known_traces(untaken)[0] if one.matches(args, kwargs)), None)
+        return next((one for one in self._known_traces(untaken).traces if one.matches(args, kwargs)), None)
 
-    def _known_traces(self, untaken: Untaken | None) -> tuple[list[Traced], str]:
-        """Those that other processes have kept, and why they left the function to Python, or ""."""
+    def _known_traces(self, untaken: Untaken | None) -> Known:
+        """Those that other processes have kept."""
         from . import trace_cache  # noqa: PLC0415  (only where calls are to be compiled)
 
         if untaken not in self._known:
@@ -258,7 +261,9 @@ class Specializing(_face.Dispatcher):
             from . import trace_cache  # noqa: PLC0415
 
             self.why_not_kept = trace_cache.keep(self._trace_key(untaken), traced, self.__wrapped__)
-            logs.guards.debug("%s: the trace is kept%s", self.__name__, self.why_not_kept and f" not: {self.why_not_kept}")
+            logs.guards.debug(
+                "%s: the trace is kept%s", self.__name__, self.why_not_kept and f" not: {self.why_not_kept}"
+            )
         return traced
 
     def _left_to_numpy(self, traced: Traced, args: tuple[Any, ...], kwargs: dict[str, Any]) -> TraceError:
@@ -293,12 +298,19 @@ class Specializing(_face.Dispatcher):
             before = specialization.versions
             if is_new and not specialization.fits(bound):
                 specialization.add_version(bound)
+                if self.keeps_traces and not bound.on_device and dict(bound.sizes) not in specialization.known_sizes:
+                    self._note_built(specialization, bound)
             if specialization.add_partials(bound) or specialization.versions is not before:
                 cannot_repeat = not specialization.traced.may_be_repeated
                 if is_new and cannot_repeat and self.compares and not bound.on_device:
                     specialization.trial = Trial(looking_ns=looking_ns(specialization.traced.stages))
                 self._publish(specialization)
         return is_new
+
+    def _note_built(self, specialization: Specialization, bound: Bound) -> None:
+        from . import trace_cache  # noqa: PLC0415
+
+        trace_cache.note_built(self._trace_key(None), specialization.traced.digest, bound.sizes)
 
     def _publish(self, specialization: Specialization) -> None:
         """Hand the plan to the runtime."""

@@ -17,9 +17,9 @@ import json
 import pickle
 import sys
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,7 +39,11 @@ if TYPE_CHECKING:
     from .trace.traced import Traced
 
 _MAGIC = b"tilewright-traces 1\n"
-_MOST_TRACES, _MOST_ARRAY_BYTES = 8, 1 << 20  # of a function; of an array that a trace holds
+_MOST_TRACES, _MOST_SIZES, _MOST_ARRAY_BYTES = (
+    8,
+    6,
+    1 << 20,
+)  # of a function; of a program; of an array that a trace holds
 
 
 class _NotKept(Exception):
@@ -49,7 +53,7 @@ class _NotKept(Exception):
 # ---- what a file is of ------------------------------------------------------------------------------------------------
 
 
-def key_of(function: types.FunctionType, options: object) -> str:
+def key_of(function: Any, options: object) -> str:
     """The name of a function's file. `options`: all that decides what a trace is, beside the function and the call."""
     parts = [_identity(), settings.passes(), function.__module__, function.__qualname__, digest_of(function), options]
     return hashlib.sha256(json.dumps(list(map(str, parts))).encode()).hexdigest()
@@ -108,7 +112,9 @@ def _parts_of(value: Any, around: tuple[Any, ...]) -> Any:
 _IS_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made by a class statement, or by a C module that may as well
 # Types that are no builtins by their names.
 _OF_INTERPRETER: dict[Any, tuple[str, str]] = {
-    value: ("types", name) for name, value in vars(types).items() if isinstance(value, type) and value.__module__ == "builtins"
+    value: ("types", name)
+    for name, value in vars(types).items()
+    if isinstance(value, type) and value.__module__ == "builtins"
 }
 # Of a class: what says nothing of what it is made of, or says it by addresses.
 _OF_EACH_PROCESS = frozenset(["__dict__", "__weakref__", "__doc__", "__module__", "__abstractmethods__", "_abc_impl"])
@@ -118,43 +124,65 @@ _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis), ran
 # ---- objects by their names ---------------------------------------------------------------------------------------------
 
 
-def _names_of(value: Any, modules: Sequence[str]) -> tuple[str, ...]:
+class _Memo:
+    """What is found out of modules, classes and code while one file is read or written: it may be other later."""
+
+    def __init__(self) -> None:
+        self._codes: dict[str, list[types.CodeType]] = {}
+        self._digests: dict[int, tuple[Any, str]] = {}
+
+    def codes_in(self, module: str) -> list[types.CodeType]:
+        if module not in self._codes:
+            self._codes[module] = _codes_in(module)
+        return self._codes[module]
+
+    def digest_of(self, value: Any) -> str:
+        if id(value) not in self._digests:
+            self._digests[id(value)] = value, digest_of(value)
+        return self._digests[id(value)][1]
+
+
+def _names_of(value: Any, modules: Sequence[str], memo: _Memo) -> tuple[str, ...]:
     """Where another process finds what stands for `value` there. `modules`: in which code may be that no file has, a
     dataclass's methods. Raises _NotKept."""
     if isinstance(value, types.ModuleType):
         found: tuple[str, ...] = ("module", value.__name__)
     elif isinstance(value, types.CodeType):
         places = _modules_of(value.co_filename) or modules
-        module = next((one for one in places if any(value is code for code in _codes_in(one))), None)
+        module = next((one for one in places if any(value is code for code in memo.codes_in(one))), None)
         if module is None:
             raise _NotKept(f"the code of {value.co_qualname}")
-        found = ("code", module, value.co_qualname, digest_of(value))
+        found = ("code", module, value.co_qualname, memo.digest_of(value))
     elif isinstance(value, (types.FunctionType, type)):
         module, name = _OF_INTERPRETER.get(value) or (value.__module__, value.__qualname__)
-        found = ("made", module, name, digest_of(value))
+        found = ("made", module, name, memo.digest_of(value))
     elif isinstance(value, types.BuiltinMethodType) and isinstance(value.__self__, (np.ufunc, type)):
-        return ("method", value.__name__, *_names_of(value.__self__, modules))
+        return ("method", value.__name__, *_names_of(value.__self__, modules, memo))
     elif isinstance(value, enum.Enum):
         kind = type(value)
-        found = ("member", kind.__module__, kind.__qualname__, digest_of(kind), value.name)
+        found = ("member", kind.__module__, kind.__qualname__, memo.digest_of(kind), value.name)
     else:
-        module = getattr(value, "__module__", None) or getattr(getattr(value, "__objclass__", None), "__module__", None)
-        found = ("named", module or "numpy", getattr(value, "__qualname__", None) or getattr(value, "__name__", ""))
-    if _named(found) is not value:
+        owner = getattr(value, "__module__", None) or getattr(getattr(value, "__objclass__", None), "__module__", None)
+        found = (
+            "named",
+            str(owner or "numpy"),
+            str(getattr(value, "__qualname__", None) or getattr(value, "__name__", "")),
+        )
+    if _named(found, memo) is not value:
         raise _NotKept(f"{type(value).__name__} {found[2] if len(found) > 2 else found[1]}")  # noqa: PLR2004
     return found
 
 
-def _named(names: tuple[str, ...]) -> Any:
+def _named(names: tuple[str, ...], memo: _Memo) -> Any:
     """What is found there in this process. Raises _NotKept."""
     kind, module, *rest = names
     if kind == "method":
-        return getattr(_named(tuple(rest)), module, None)
+        return getattr(_named(tuple(rest), memo), module, None)
     if kind == "module":
         return _module(module)
     if kind == "code":
         qualname, digest = rest
-        found = [one for one in _codes_in(module) if one.co_qualname == qualname and digest_of(one) == digest]
+        found = [one for one in memo.codes_in(module) if one.co_qualname == qualname and memo.digest_of(one) == digest]
         return found[0] if len(found) == 1 else None
     holder: Any = _module(module)
     with suppress(KeyError, AttributeError, TypeError):
@@ -163,7 +191,7 @@ def _named(names: tuple[str, ...]) -> Any:
         if kind == "named":
             return holder
         for one in _behind(holder):
-            if digest_of(one) == rest[1]:
+            if memo.digest_of(one) == rest[1]:
                 return one[rest[2]] if kind == "member" else one
     return None
 
@@ -229,10 +257,10 @@ _BUILTINS = ("complex", "slice", "range", "set", "frozenset", "Ellipsis")
 
 
 class _Writer(pickle.Pickler):
-    def __init__(self, file: io.BytesIO, function: types.FunctionType) -> None:
+    def __init__(self, file: io.BytesIO, function: Any) -> None:
         super().__init__(file, protocol=5)
         self._function, self._own = function, _own_classes()
-        self._modules = [function.__module__]
+        self._modules, self._memo = [function.__module__], _Memo()
 
     def persistent_id(self, obj: Any) -> Any:
         kind = type(obj)
@@ -249,7 +277,7 @@ class _Writer(pickle.Pickler):
             return None
         if obj in self._own:
             return None
-        names = _names_of(obj, self._modules)
+        names = _names_of(obj, self._modules, self._memo)
         if names[0] == "made" and names[1] not in self._modules:
             self._modules.append(names[1])
         return names
@@ -263,14 +291,15 @@ class _Writer(pickle.Pickler):
 
 
 class _Reader(pickle.Unpickler):
-    def __init__(self, file: io.BytesIO, function: types.FunctionType) -> None:
+    def __init__(self, file: io.BytesIO, function: Any, memo: _Memo) -> None:
         super().__init__(file)
+        self._memo = memo
         self._function, self._own = function, {(one.__module__, one.__qualname__): one for one in _own_classes()}
 
     def persistent_load(self, pid: Any) -> Any:
         if pid[0] == "itself":
             return self._function.__code__ if pid[1] else self._function
-        if (found := _named(pid)) is None:
+        if (found := _named(pid, self._memo)) is None:
             raise _NotKept(str(pid))
         return found
 
@@ -282,16 +311,16 @@ class _Reader(pickle.Unpickler):
         raise pickle.UnpicklingError(f"{module}.{name}")
 
 
-def _encoded(traced: Traced, function: types.FunctionType) -> bytes:
+def _encoded(traced: Traced, function: Any) -> bytes:
     file = io.BytesIO()
     arguments = tuple(replace(one, program_value=None) for one in traced.arguments)
     _Writer(file, function).dump(replace(traced, arguments=arguments))
     return file.getvalue()
 
 
-def _decoded(data: bytes, function: types.FunctionType) -> Traced | None:
+def _decoded(data: bytes, function: Any, memo: _Memo) -> Traced | None:
     try:
-        found: Traced = _Reader(io.BytesIO(data), function).load()
+        found: Traced = _Reader(io.BytesIO(data), function, memo).load()
     except Exception:  # noqa: BLE001  (of this process's objects some are others, or not there yet)
         return None
     return found
@@ -302,15 +331,16 @@ def _decoded(data: bytes, function: types.FunctionType) -> Traced | None:
 
 @dataclass(frozen=True)
 class Kept:
-    """What is known of a function: the traces of its latest calls, as bytes, and why it is better left to Python, or "", which
-    holds as long as its file is the same."""
+    """What is known of a function: the traces of its latest calls, as bytes; the sizes that their programs were built for, by the
+    programs' digests; and why it is better left to Python, or "", which holds as long as its file is the same."""
 
     traces: tuple[bytes, ...] = ()
     left_alone: str = ""
     file_digest: str = ""
+    sizes: dict[str, list[dict[str, int]]] = field(default_factory=dict)
 
 
-def keep(key: str, traced: Traced, function: types.FunctionType) -> str:
+def keep(key: str, traced: Traced, function: Any) -> str:
     """Keep a trace for later processes; why it cannot be, or ""."""
     try:
         data = _encoded(traced, function)
@@ -319,19 +349,32 @@ def keep(key: str, traced: Traced, function: types.FunctionType) -> str:
 
     def with_it(known: Kept) -> Kept:
         others = [one for one in known.traces if one != data]
-        return Kept((data, *others)[:_MOST_TRACES])
+        return Kept((data, *others)[:_MOST_TRACES], sizes=known.sizes)
 
     _change(key, with_it)
     return ""
 
 
-def leave_alone(key: str, function: types.FunctionType, why: str) -> None:
+def leave_alone(key: str, function: Any, why: str) -> None:
     """Later processes need not try to compile a function that this one gave up."""
     digest = _file_digest(function)
     _change(key, lambda known: replace(known, left_alone=why, file_digest=digest))
 
 
-def _file_digest(function: types.FunctionType) -> str:
+def note_built(key: str, digest: str, sizes: Mapping[str, int]) -> None:
+    """A program was built for calls of such sizes: later processes find that code, whatever sizes they ask for that it serves."""
+
+    def with_them(known: Kept) -> Kept:
+        others = [one for one in known.sizes.get(digest, []) if one != sizes]
+        programs = {one: of for one, of in known.sizes.items() if one != digest}
+        while len(programs) >= _MOST_TRACES:
+            del programs[next(iter(programs))]
+        return replace(known, sizes={**programs, digest: [{**sizes}, *others][:_MOST_SIZES]})
+
+    _change(key, with_them)
+
+
+def _file_digest(function: Any) -> str:
     """What it calls may be in there too."""
     with suppress(OSError):
         return hashlib.sha256(Path(function.__code__.co_filename).read_bytes()).hexdigest()
@@ -344,11 +387,21 @@ def _change(key: str, changed: Callable[[Kept], Kept]) -> None:
         cache.store(key, changed(cache.load(key) or Kept()))
 
 
-def known(key: str, function: types.FunctionType) -> tuple[list[Traced], str]:
-    """The traces that are kept of a function, as far as this process has what they speak of; why it is left alone, or ""."""
+@dataclass(frozen=True)
+class Known:
+    """The traces that are kept of a function, as far as this process has what they speak of, and the rest of a Kept."""
+
+    traces: list[Traced]
+    left_alone: str
+    sizes: Mapping[str, list[dict[str, int]]]
+
+
+def known(key: str, function: Any) -> Known:
     found = _cache().load(key) or Kept()
     why = found.left_alone if found.left_alone and found.file_digest == _file_digest(function) else ""
-    return [one for data in found.traces if (one := _decoded(data, function)) is not None], why
+    memo = _Memo()
+    traces = [one for data in found.traces if (one := _decoded(data, function, memo)) is not None]
+    return Known(traces, why, found.sizes)
 
 
 class TraceCache(FileCache[Kept]):

@@ -34,7 +34,11 @@ EAGER = (
 )
 HERE = "h.is_possible = lambda: False; "
 # Each copy of the process is waited for.
-APART = "a._LOOK_NS = 0; look = a.FollowedApart.is_over\ndef is_over(self):\n    while not look(self): pass\n    return True\na.FollowedApart.is_over = is_over; "
+APART = """a._LOOK_NS = 0; look = a.FollowedApart.is_over
+def is_over(self):
+    while not look(self): pass
+    return True
+a.FollowedApart.is_over = is_over; """
 LIMIT_S = 240
 NUMBER = re.compile(r"(?<![\w.])-?(?:\d+\.?\d*(?:e[+-]?\d+)?|inf|nan)(?![\w])")
 
@@ -53,9 +57,9 @@ def ended(command: list[str], text: str, pass_fds: tuple[int, ...] = (), cache: 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder)
         (path / "s.py").write_text(text)
+        environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"} | ({"XDG_CACHE_HOME": cache} if cache else {})
         done = subprocess.run(
-            command, cwd=path, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"} | ({"XDG_CACHE_HOME": cache} if cache else {}), pass_fds=pass_fds, capture_output=True, text=True,
-            timeout=LIMIT_S, check=False,
+            command, cwd=path, env=environment, pass_fds=pass_fds, capture_output=True, text=True, timeout=LIMIT_S, check=False,
         )  # fmt: skip
         files = {one.name: held_by(one) for one in path.iterdir() if one.name != "s.py"}
     lines = [
@@ -137,7 +141,9 @@ def compared(text: str, by_command: bool = False, is_apart: bool = False) -> str
         return f"it ran for more than {LIMIT_S} s"
 
 
-def attack(seed: int, by_command: bool = False, shrinks: bool = False, is_apart: bool = False, of_loops: bool = False) -> str:
+def attack(
+    seed: int, by_command: bool = False, shrinks: bool = False, is_apart: bool = False, of_loops: bool = False
+) -> str:
     sizes = {"size": 200_000, "turns": 24, "pause": True} if by_command else {}
     text = script(seed, of_loops=of_loops, **sizes)
     if found := compared(text, by_command, is_apart):

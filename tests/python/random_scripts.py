@@ -321,7 +321,10 @@ class LoopWriter(Writer):
             body = [*self.loop(["a", "b", "GB"], ["s", "t"], 5), *self.seen(["a", "b", "c"], ["s", "t"], 5)]
             lines += self.defined("def main(a, b):", ["s, t = 0.5, 1"], body, ["return a, s"])
             lines += ["got = main(x, GB)", "print(shown(got[0]), got[1])"]
-        return "\n".join([*lines, *self.seen(["x", "y", "z"], ["s", "t"], 0), *AFTER.strip().splitlines(), *self.end()]) + "\n"
+        return (
+            "\n".join([*lines, *self.seen(["x", "y", "z"], ["s", "t"], 0), *AFTER.strip().splitlines(), *self.end()])
+            + "\n"
+        )
 
     def loop(self, arrays: list[str], numbers: list[str], k: int) -> list[str]:
         made = ["z" if arrays[0] == "x" else "c"]
@@ -340,7 +343,10 @@ class LoopWriter(Writer):
         if before and self.random.random() < 0.7:
             lines.append(f"{arrays[0]} = {made[0]} * 0.5 + {arrays[1]}[::-1] - {arrays[0]}.mean()")
         if self.random.random() < 0.4:
-            lines += [f"for j{k} in range(4):", *indented([*self.clean(arrays, numbers), f"{arrays[1]}[j{k}] = {numbers[0]} * 0.5"])]
+            lines += [
+                f"for j{k} in range(4):",
+                *indented([*self.clean(arrays, numbers), f"{arrays[1]}[j{k}] = {numbers[0]} * 0.5"]),
+            ]
         lines += self.random.choice([[], ["print('at', i)"], [f"print(shown({arrays[0]}), {numbers[0]})"]])
         head = self.random.choice([f"for i in range({self.turns}):", f"i = 0\nwhile i < {self.turns}:"])
         if "while" in head:
@@ -360,7 +366,12 @@ class LoopWriter(Writer):
         """What is left in variables, as far as they are set."""
         lines: list[str] = []
         for name in [*arrays, *numbers, "i", f"j{k}", "part"]:
-            lines += ["try:", f"    print({name!r}, shown({name}))", "except NameError as error:", "    print(type(error).__name__)"]
+            lines += [
+                "try:",
+                f"    print({name!r}, shown({name}))",
+                "except NameError as error:",
+                "    print(type(error).__name__)",
+            ]
         return lines
 
 

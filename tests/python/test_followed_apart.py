@@ -31,9 +31,14 @@ def said(copy, limit_s=60.0):
 
 def test_what_a_copy_says_arrives_however_long_it_is():
     words = ["word"] * 100_000
-    copy = FollowedApart(lambda: {"pid": os.getpid(), "words": words, "session": os.getsid(0)})
+    copy = FollowedApart(lambda: {"pid": os.getpid(), "words": words, "group": os.getpgid(0), "session": os.getsid(0)})
     told = said(copy)
-    assert told["words"] == words and told["pid"] != os.getpid() and told["session"] == told["pid"]
+    assert (
+        told["words"] == words
+        and told["pid"] != os.getpid()
+        and told["group"] == told["pid"]
+        and told["session"] == os.getsid(0)
+    )
 
 
 def test_a_copy_that_dies_has_said_nothing():
@@ -48,10 +53,15 @@ def test_a_copy_has_no_file_and_no_output_of_the_scripts(tmp_path, capfd):
         def work():
             os.write(1, b"from the copy")
             os.write(2, b"from the copy")
-            return {"open": [os.path.realpath(f"/proc/self/fd/{one}") for one in os.listdir("/proc/self/fd")], "stdin": len(os.read(0, 8))}
+            return {
+                "open": [os.path.realpath(f"/proc/self/fd/{one}") for one in os.listdir("/proc/self/fd")],
+                "stdin": len(os.read(0, 8)),
+            }
 
         told = said(FollowedApart(work))
-        assert not [one for one in told["open"] if not any(part in one for part in ("/dev/null", "pipe:", "turn.", "/fd"))]
+        assert not [
+            one for one in told["open"] if not any(part in one for part in ("/dev/null", "pipe:", "turn.", "/fd"))
+        ]
         assert told["stdin"] == 0
     assert (tmp_path / "file").read_text() == "half a line"
     assert capfd.readouterr() == ("", "")

@@ -172,4 +172,6 @@ def test_what_is_read_makes_no_objects_but_a_traces(tmp_path):
             return os.system, ("true",)
 
     with pytest.raises(pickle.UnpicklingError):
-        trace_cache._Reader(io.BytesIO(pickle.dumps(Evil())), test_a_damaged_file_is_no_trace).load()
+        trace_cache._Reader(
+            io.BytesIO(pickle.dumps(Evil())), test_a_damaged_file_is_no_trace, trace_cache._Memo()
+        ).load()

@@ -43,12 +43,17 @@ def main(arguments: list[str]) -> int:
 
 
 def _options(own: list[str], passed: list[str]) -> tuple[argparse.Namespace, Script]:
-    parser = argparse.ArgumentParser("autotune run", "autotune run [OPTIONS] SCRIPT [-- ARGUMENTS]", _ABOUT, allow_abbrev=False)
+    parser = argparse.ArgumentParser(
+        "autotune run", "autotune run [OPTIONS] SCRIPT [-- ARGUMENTS]", _ABOUT, allow_abbrev=False
+    )
     parser.add_argument("script", nargs="?", type=Path, help="A script.")
     parser.add_argument("-m", dest="module", help="Run a module, as `python -m` does.")
     parser.add_argument("--db", type=Path, help="Store to use.")
     parser.add_argument(
-        "--before", action=argparse.BooleanOptionalAction, default=False, help="Run it as it is first, and print both times."
+        "--before",
+        action=argparse.BooleanOptionalAction,
+        default=False,
+        help="Run it as it is first, and print both times.",
     )
     parser.add_argument("--json", action="store_true", help="Print the times as JSON on stderr.")
     options = parser.parse_args(own)

@@ -13,7 +13,9 @@ _BOUND = "__tilewright_bound__"  # among the builtins: the script's own names st
 _STATEMENTS = ("body", "orelse", "finalbody", "handlers", "cases")
 
 
-def with_hooks(source: bytes, file: str, bound: Callable[[str], None], changed: Callable[[ast.Module], None]) -> types.CodeType:
+def with_hooks(
+    source: bytes, file: str, bound: Callable[[str], None], changed: Callable[[ast.Module], None]
+) -> types.CodeType:
     """The code of a script that calls `bound` with the name of each function, class, and result of a call outside of loops, as
     soon as its top level has bound it. `changed`: what else changes its tree."""
     setattr(builtins, _BOUND, bound)

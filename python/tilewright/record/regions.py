@@ -17,7 +17,24 @@ from ..own_frames import is_of_region, part_name
 
 # What an expression in a region may call: these, what the script has from modules of numbers, and methods of arrays and generators.
 _BUILTINS = frozenset(
-    ["abs", "bool", "complex", "divmod", "enumerate", "float", "int", "len", "max", "min", "pow", "range", "reversed", "round", "sum", "zip"]
+    [
+        "abs",
+        "bool",
+        "complex",
+        "divmod",
+        "enumerate",
+        "float",
+        "int",
+        "len",
+        "max",
+        "min",
+        "pow",
+        "range",
+        "reversed",
+        "round",
+        "sum",
+        "zip",
+    ]
 )
 _MODULES = frozenset(["numpy", "math", "scipy"])
 _METHODS = frozenset(
@@ -38,7 +55,18 @@ _NOT_CALLED = frozenset(
         "seed", "default_rng", "set_state", "get_state", "fromiter", "shares_memory", "may_share_memory", "as_strided",
     ]
 )  # fmt: skip
-_STATEMENTS = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.If, ast.For, ast.While, ast.Pass, ast.Break, ast.Continue)
+_STATEMENTS = (
+    ast.Assign,
+    ast.AugAssign,
+    ast.AnnAssign,
+    ast.Expr,
+    ast.If,
+    ast.For,
+    ast.While,
+    ast.Pass,
+    ast.Break,
+    ast.Continue,
+)
 _EXPRESSIONS = (
     ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.Call, ast.Attribute, ast.Subscript, ast.Name, ast.Constant, ast.Tuple, ast.List,
     ast.Slice, ast.IfExp, ast.keyword, ast.Starred, ast.ListComp, ast.GeneratorExp, ast.comprehension, ast.operator, ast.unaryop,
@@ -81,7 +109,9 @@ def with_regions(tree: ast.Module, prefix: str) -> list[Region]:
     tree.body = _Block(script, "<module>", script.of_loops).visited(tree.body, set(), [])
     for function in script.called_once():
         given = {one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)}
-        declared = {name for one in inside(function.body) if isinstance(one, (ast.Global, ast.Nonlocal)) for name in one.names}
+        declared = {
+            name for one in inside(function.body) if isinstance(one, (ast.Global, ast.Nonlocal)) for name in one.names
+        }
         block = _Block(script, function.name, (given | stores(function.body)) - declared, declared)
         function.body = block.visited(function.body, given, [])
     return script.regions
@@ -98,12 +128,20 @@ class _Script:
         for one in ast.walk(tree):
             if isinstance(one, ast.Import):
                 self.modules |= {
-                    (alias.asname or alias.name).partition(".")[0] for alias in one.names if alias.name.partition(".")[0] in _MODULES
+                    (alias.asname or alias.name).partition(".")[0]
+                    for alias in one.names
+                    if alias.name.partition(".")[0] in _MODULES
                 }
             elif isinstance(one, ast.ImportFrom) and not one.level and (one.module or "").partition(".")[0] in _MODULES:
-                self.from_modules |= {alias.asname or alias.name for alias in one.names if alias.name not in _NOT_CALLED}
+                self.from_modules |= {
+                    alias.asname or alias.name for alias in one.names if alias.name not in _NOT_CALLED
+                }
         self.defined = {one.name for one in ast.walk(tree) if isinstance(one, DEFINITIONS)}
-        of_one = {id(one.func) for one in ast.walk(tree) if isinstance(one, ast.Call) and one.args and _is_named(one.func, ("vars", "dir"))}
+        of_one = {
+            id(one.func)
+            for one in ast.walk(tree)
+            if isinstance(one, ast.Call) and one.args and _is_named(one.func, ("vars", "dir"))
+        }
         self.asks_for_all_names = any(_is_named(one, _OF_ALL_NAMES) and id(one) not in of_one for one in ast.walk(tree))
         # What functions read from outside of them, at any time.
         self.read_by_functions = {
@@ -111,7 +149,10 @@ class _Script:
         }
         # What loops at the top level set is handed to their regions; all else is read there as what it is, of the module.
         self.of_loops = {
-            name for one in inside(tree.body, *DEFINITIONS, ast.Lambda) if isinstance(one, (ast.For, ast.While)) for name in stores([one])
+            name
+            for one in inside(tree.body, *DEFINITIONS, ast.Lambda)
+            if isinstance(one, (ast.For, ast.While))
+            for name in stores([one])
         }
 
     def called_once(self) -> Iterator[ast.FunctionDef]:
@@ -121,11 +162,21 @@ class _Script:
         for one in ast.walk(self.tree):
             if isinstance(one, ast.Name) and one.id in functions:
                 named[one.id] = named.get(one.id, 0) + 1
-        in_loops = {id(item) for one in inside(self.tree.body, *DEFINITIONS) if isinstance(one, (ast.For, ast.While)) for item in ast.walk(one)}
+        in_loops = {
+            id(item)
+            for one in inside(self.tree.body, *DEFINITIONS)
+            if isinstance(one, (ast.For, ast.While))
+            for item in ast.walk(one)
+        }
         for one in inside(self.tree.body, *DEFINITIONS, ast.Lambda):
             if isinstance(one, ast.Call) and isinstance(one.func, ast.Name) and id(one) not in in_loops:
                 function = functions.get(one.func.id)
-                if function is not None and named[one.func.id] == 1 and not function.decorator_list and _is_plain(function):
+                if (
+                    function is not None
+                    and named[one.func.id] == 1
+                    and not function.decorator_list
+                    and _is_plain(function)
+                ):
                     yield function
 
 
@@ -152,7 +203,9 @@ class _Block:
     own: set[str]
     foreign: set[str] = field(default_factory=set)
 
-    def visited(self, statements: list[ast.stmt], known: set[str], behind: _Behind, in_loop: bool = False) -> list[ast.stmt]:
+    def visited(
+        self, statements: list[ast.stmt], known: set[str], behind: _Behind, in_loop: bool = False
+    ) -> list[ast.stmt]:
         """`known`: variables that are set for certain. `behind`: what runs behind these statements."""
         found: list[ast.stmt] = []
         run: list[ast.stmt] = []
@@ -208,13 +261,17 @@ class _Block:
             found |= read_first(statements, known if do_run else {*known})
         return found
 
-    def _call(self, run: list[ast.stmt], reads: list[str], gives: list[str], known: set[str], behind: _Behind) -> ast.stmt:
+    def _call(
+        self, run: list[ast.stmt], reads: list[str], gives: list[str], known: set[str], behind: _Behind
+    ) -> ast.stmt:
         script, first, last = self.script, run[0], run[-1]
         name = f"{script.prefix}{len(script.regions)}__"
         arguments = ast.arguments([], [ast.arg(one) for one in reads], None, [], [], None, [])
         values = [ast.Name(one, ast.Load()) for one in gives]
         given = ast.Return(values[0] if len(values) == 1 else ast.Tuple(list(values), ast.Load()))
-        for k, part in enumerate((given, given.value, *values)):  # each has a place of its own, behind the last statement
+        for k, part in enumerate(
+            (given, given.value, *values)
+        ):  # each has a place of its own, behind the last statement
             assert part is not None
             part.lineno, part.end_lineno = last.end_lineno or last.lineno, last.end_lineno
             part.col_offset = (last.end_col_offset or 0) + 1 + k
@@ -222,7 +279,9 @@ class _Block:
         part_of = part_name(first.lineno, last.end_lineno or last.lineno)
         for_python = copy.deepcopy(run)
         node, other = (
-            ast.fix_missing_locations(ast.copy_location(ast.FunctionDef(part_of, arguments, [*body, given], [], None), first))
+            ast.fix_missing_locations(
+                ast.copy_location(ast.FunctionDef(part_of, arguments, [*body, given], [], None), first)
+            )
             for body in (run, for_python)
         )
         script.regions.append(Region(name, node, other, self.around))
@@ -275,7 +334,9 @@ def _is_within_loops(node: ast.AST, in_loop: bool = False) -> bool:
     if isinstance(node, (ast.Break, ast.Continue)):
         return in_loop
     if isinstance(node, (ast.For, ast.While)):
-        return all(_is_within_loops(one, True) for one in node.body) and all(_is_within_loops(one, in_loop) for one in node.orelse)
+        return all(_is_within_loops(one, True) for one in node.body) and all(
+            _is_within_loops(one, in_loop) for one in node.orelse
+        )
     return all(_is_within_loops(one, in_loop) for one in ast.iter_child_nodes(node) if isinstance(one, ast.stmt))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..guards import is_of_ours
 from ..interpret.generators import OFFSET_BITS, at_most
 from ..interpret.staged_draws import end
 from ..interpret.unknown_callees import end_effects
@@ -55,7 +56,7 @@ def finished(function: Any, tracer: Tracer, result: Any, contract: str, traced_b
         program_text=text,
         digest=digest_of(text) if text else "",
         arguments=tuple(tracer.arguments),
-        guards=tuple(tracer.python_guards.values()),
+        guards=tuple(one for one in tracer.python_guards.values() if not is_of_ours(one)),
         size_guards=size_guards,
         results=returned.results(),
         behind=tuple(map(result_of, behind)),
