@@ -83,11 +83,11 @@ class FileCache(Generic[T]):
             return folder is not None and stat.S_ISREG(os.stat(key, dir_fd=folder, follow_symlinks=False).st_mode)
         return False
 
-    def store(self, key: str, value: T) -> None:
-        """Keep `value`; the oldest ones leave when the folder grows beyond its limit."""
+    def store(self, key: str, value: T) -> bool:
+        """Keep `value`, and say whether it is kept; the oldest ones leave when the folder grows beyond its limit."""
         with self._open_folder() as folder:
             if folder is None:
-                return
+                return False
             temporary = f"{key}.{os.getpid()}.{os.urandom(4).hex()}.new"
             try:
                 descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _OPEN, 0o600, dir_fd=folder)
@@ -98,8 +98,9 @@ class FileCache(Generic[T]):
                 self._warn(f"cannot be written ({error.strerror or error})")
                 with suppress(OSError):
                     os.unlink(temporary, dir_fd=folder)
-                return
+                return False
             self._shrink(folder)
+            return True
 
     @contextmanager
     def building(self, key: str) -> Iterator[None]:

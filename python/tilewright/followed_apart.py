@@ -82,7 +82,9 @@ class FollowedApart:
 def is_possible() -> bool:
     """Whether nothing goes on in this process that a copy would be cut off from, or that the script would see of it."""
     return (
-        threading.active_count() == 1
+        settings.cache_enabled()
+        and settings.cache_folder() is not None
+        and threading.active_count() == 1
         and threading.current_thread() is threading.main_thread()
         and not later_builds.going_on()
         and signal.getsignal(signal.SIGCHLD) is signal.SIG_DFL
@@ -110,6 +112,7 @@ def _wait_for_turn() -> None:
     folder = settings.cache_folder()
     if folder is None:
         return
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     names = [folder / f"turn.{k}" for k in range(_AT_A_TIME)]
     turns = [os.open(one, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600) for one in names]
     for turn in turns:

@@ -81,10 +81,10 @@ class HotFunction(JitFunction):
             _here.functions.pop()
 
     def _miss(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if self.is_given_up:  # calls that no plan takes
-            return self.__wrapped__(*args, **kwargs)
         if self._stays_here:
             self.stay(tuple(map(type, (*args, *kwargs.values()))), tuple(kwargs), self.__wrapped__)
+            return self.__wrapped__(*args, **kwargs)
+        if self.is_given_up:  # calls that no plan takes
             return self.__wrapped__(*args, **kwargs)
         if not self._is_looked_up:
             self._look_up()
@@ -113,6 +113,8 @@ class HotFunction(JitFunction):
                 _here.missed_ns = missed_ns + took_ns
                 if self._costs_too_much():
                     self._give_up()
+                elif self._is_lost:
+                    self._leave_to_python()
                 self.is_timed = self.may_be_compiled(began_ns)  # else the functions that it calls are
             else:
                 self.python_ns += took_ns - (_here.missed_ns - missed_ns)
@@ -130,7 +132,8 @@ class HotFunction(JitFunction):
         known = self._known_traces(None)
         self.is_hot = self.is_timed = bool(known.traces)
         self._is_left_to_parts = known.left_alone == _IN_PARTS and not known.traces
-        self.is_given_up = bool(known.left_alone) and not (known.traces or self._is_left_to_parts)
+        if known.left_alone and not (known.traces or self._is_left_to_parts):
+            self._leave_to_python()
 
     def _inside_of_itself(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         self._depth += 1
@@ -140,6 +143,19 @@ class HotFunction(JitFunction):
             return self.__wrapped__(*args, **kwargs)
         finally:
             self._depth -= 1
+
+    def _leave_to_python(self) -> None:
+        """All calls are Python's, from now on without us where nobody else holds this one."""
+        self.is_given_up = True
+        self._stays_here = not self._leave(self)
+
+    @property
+    def _is_lost(self) -> bool:
+        """Whether short calls of it are known to be NumPy's: to find that out again takes a share of each that is seen."""
+        is_refused = bool(self._refused) and not self._specializations
+        lost = [one for one in self._specializations if one.why_numpy and not one.versions]
+        is_short = self.missed_ns < _SHORT_NS * self.missed_calls and self.python_ns <= _SHORT_NS * self.python_calls
+        return is_short and (is_refused or (bool(lost) and len(lost) == len(self._specializations)))
 
     def _decide(self) -> None:
         mean_ns = self.python_ns / self.python_calls
@@ -234,7 +250,7 @@ class HotFunction(JitFunction):
             self._followed_ns += time.perf_counter_ns() - began_ns
 
     def _give_up(self) -> None:
-        self.is_given_up = True
+        self._leave_to_python()
         if self.keeps_traces and not any(one.versions for one in self._specializations):
             why = "to follow it took too long for what its calls take"
             trace_cache.leave_alone(self._trace_key(None), self.__wrapped__, why)

@@ -351,8 +351,7 @@ def keep(key: str, traced: Traced, function: Any) -> str:
         others = [one for one in known.traces if one != data]
         return Kept((data, *others)[:_MOST_TRACES], sizes=known.sizes)
 
-    _change(key, with_it)
-    return ""
+    return "" if _change(key, with_it) else "the cache cannot be written"
 
 
 def leave_alone(key: str, function: Any, why: str) -> None:
@@ -381,10 +380,10 @@ def _file_digest(function: Any) -> str:
     return ""
 
 
-def _change(key: str, changed: Callable[[Kept], Kept]) -> None:
+def _change(key: str, changed: Callable[[Kept], Kept]) -> bool:
     cache = _cache()
     with cache.building(key):
-        cache.store(key, changed(cache.load(key) or Kept()))
+        return cache.store(key, changed(cache.load(key) or Kept()))
 
 
 @dataclass(frozen=True)

@@ -93,6 +93,14 @@ LEFT = {
     "functions called twice": "def f(x):\n    for i in range(3):\n        x[1:] = x[1:] * 2 + 1 - 3 * np.sin(x[:1])\n        print(i)\nf(x)\nf(x)",
     "methods": "class C:\n    def f(self, x):\n        for i in range(3):\n            x[1:] = x[1:] * 2 + 1 - np.sin(x[:1])\n            print(i)\nC().f(x)",
     "generators": "def f(x):\n    for i in range(3):\n        x[1:] = x[1:] * 2 + 1 - 3 * np.sin(x[:1])\n        yield i\nprint(list(f(x)))",
+    "what a generator reads meanwhile": (
+        "def g():\n    while True: yield s\ns, it = 1.0, g()\n"
+        "for v, k in zip(it, range(9)):\n    s = s * 0.5 + x[1:].sum() + v * x[:-1].max()\n    print(k)"
+    ),
+    "what a function sets": (
+        "s = 1.0\ndef g():\n    global s\n    s += 1\nfor k in range(3):\n    x = np.sin(x[1:]) + s * 2 + 1 - 3\n    g()"
+    ),
+    "annotations": "for k in range(3):\n    y: float = np.sin(x[1:]) + 2 * x[0] + 1 - 3\n    print(y)",
     "global variables": "def f():\n    global x\n    for i in range(3):\n        x = x[1:] * 2 + 1 - 3 * np.sin(x[:1])\n        print(i)\nf()",
 }
 

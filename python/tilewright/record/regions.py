@@ -147,6 +147,9 @@ class _Script:
         self.read_by_functions = {
             name for one in ast.walk(tree) if isinstance(one, (*DEFINITIONS, ast.Lambda)) for name in loads(one)
         }
+        self.set_by_functions = {
+            name for one in ast.walk(tree) if isinstance(one, (ast.Global, ast.Nonlocal)) for name in one.names
+        }
         # What loops at the top level set is handed to their regions; all else is read there as what it is, of the module.
         self.of_loops = {
             name
@@ -255,8 +258,8 @@ class _Block:
         return found
 
     def _needed(self, behind: _Behind) -> set[str]:
-        """Variables that may be read there before they are set, or by functions at any time."""
-        found, known = {*self.script.read_by_functions}, set[str]()
+        """Variables that may be read there before they are set; none of those that functions may read is set in a region."""
+        found, known = set[str](), set[str]()
         for statements, do_run in behind:
             found |= read_first(statements, known if do_run else {*known})
         return found
@@ -296,9 +299,11 @@ class _Block:
 
     def _is_clean(self, node: ast.stmt) -> bool:
         """Whether a statement is array code as far as its text says."""
-        bound = stores([node])
-        if bound & self.foreign or bound & (self.script.defined | self.script.modules | self.script.from_modules):
-            return False
+        bound, script = stores([node]), self.script
+        if bound & (self.foreign | script.defined | script.modules | script.from_modules | script.read_by_functions):
+            return False  # generators and operators of the script's classes may read them meanwhile, or set them
+        if isinstance(node, ast.AnnAssign) and self.around == "<module>":
+            return False  # a module keeps its annotations
         return _is_within_loops(node) and all(self._is_allowed(one) for one in ast.walk(node))
 
     def _is_allowed(self, node: ast.AST) -> bool:
@@ -306,7 +311,7 @@ class _Block:
             return isinstance(node.value, ast.Call)
         if isinstance(node, ast.Name):
             # Functions of the script's are compiled by themselves, and may look at anything.
-            return node.id not in self.script.defined
+            return node.id not in self.script.defined and node.id not in self.script.set_by_functions
         if isinstance(node, ast.Attribute):
             return node.attr not in _OF_THE_MEMORY and not node.attr.startswith("__")
         if isinstance(node, ast.AnnAssign):
