@@ -50,7 +50,7 @@ def rows_of(earlier: Ran | None, ran: Ran) -> list[Row]:
         if times["calls"] == times["python_calls"]:
             continue  # its last call was the one that took long
         before = {} if earlier is None else earlier.functions.get(name, {})
-        numpy_ns = _mean(times.get("python_ns", 0), times.get("python_calls", 0))
+        numpy_ns = times.get("mean_python_ns", 0.0)
         why = "" if times["is_built"] else (times["in_numpy"] or ["it was called too late for its code to be there"])[0]
         rows.append(
             Row(

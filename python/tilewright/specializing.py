@@ -45,6 +45,7 @@ class Specializing(_face.Dispatcher):
     compares = True  # calls that cannot be repeated, with NumPy
     is_asked_for = True  # what is in it is looked at for itself; who compiles what nobody asked for looks there as well
     keeps_traces = False  # on disk, for later processes
+    mean_python_ns = 0.0  # of a call, where those are measured
     takes_effects = True  # statements and calls that cannot be followed are Python's between kernels
 
     def __new__(cls, function: Callable[..., Any], *_: Any, **__: Any) -> Any:
@@ -310,7 +311,7 @@ class Specializing(_face.Dispatcher):
     def _note_built(self, specialization: Specialization, bound: Bound) -> None:
         from . import trace_cache  # noqa: PLC0415
 
-        trace_cache.note_built(self._trace_key(None), specialization.traced.digest, bound.sizes)
+        trace_cache.note_built(self._trace_key(None), specialization.traced.digest, bound.sizes, self.mean_python_ns)
 
     def _publish(self, specialization: Specialization) -> None:
         """Hand the plan to the runtime."""

@@ -332,12 +332,14 @@ def _decoded(data: bytes, function: Any, memo: _Memo) -> Traced | None:
 @dataclass(frozen=True)
 class Kept:
     """What is known of a function: the traces of its latest calls, as bytes; the sizes that their programs were built for, by the
-    programs' digests; and why it is better left to Python, or "", which holds as long as its file is the same."""
+    programs' digests; what Python took for a call, or 0; and why it is better left to Python, or "", which holds as long as its file
+    is the same."""
 
     traces: tuple[bytes, ...] = ()
     left_alone: str = ""
     file_digest: str = ""
     sizes: dict[str, list[dict[str, int]]] = field(default_factory=dict)
+    python_ns: float = 0.0
 
 
 def keep(key: str, traced: Traced, function: Any) -> str:
@@ -349,7 +351,7 @@ def keep(key: str, traced: Traced, function: Any) -> str:
 
     def with_it(known: Kept) -> Kept:
         others = [one for one in known.traces if one != data]
-        return Kept((data, *others)[:_MOST_TRACES], sizes=known.sizes)
+        return replace(known, traces=(data, *others)[:_MOST_TRACES], left_alone="")
 
     return "" if _change(key, with_it) else "the cache cannot be written"
 
@@ -360,15 +362,17 @@ def leave_alone(key: str, function: Any, why: str) -> None:
     _change(key, lambda known: replace(known, left_alone=why, file_digest=digest))
 
 
-def note_built(key: str, digest: str, sizes: Mapping[str, int]) -> None:
-    """A program was built for calls of such sizes: later processes find that code, whatever sizes they ask for that it serves."""
+def note_built(key: str, digest: str, sizes: Mapping[str, int], python_ns: float = 0.0) -> None:
+    """A program was built for calls of such sizes: later processes find that code, whatever sizes they ask for that it serves.
+    `python_ns`: what Python takes for a call, where that is known."""
 
     def with_them(known: Kept) -> Kept:
         others = [one for one in known.sizes.get(digest, []) if one != sizes]
         programs = {one: of for one, of in known.sizes.items() if one != digest}
         while len(programs) >= _MOST_TRACES:
             del programs[next(iter(programs))]
-        return replace(known, sizes={**programs, digest: [{**sizes}, *others][:_MOST_SIZES]})
+        sizes_of = {**programs, digest: [{**sizes}, *others][:_MOST_SIZES]}
+        return replace(known, sizes=sizes_of, python_ns=python_ns or known.python_ns)
 
     _change(key, with_them)
 
@@ -393,6 +397,7 @@ class Known:
     traces: list[Traced]
     left_alone: str
     sizes: Mapping[str, list[dict[str, int]]]
+    python_ns: float
 
 
 def known(key: str, function: Any) -> Known:
@@ -400,7 +405,7 @@ def known(key: str, function: Any) -> Known:
     why = found.left_alone if found.left_alone and found.file_digest == _file_digest(function) else ""
     memo = _Memo()
     traces = [one for data in found.traces if (one := _decoded(data, function, memo)) is not None]
-    return Known(traces, why, found.sizes)
+    return Known(traces, why, found.sizes, found.python_ns)
 
 
 class TraceCache(FileCache[Kept]):

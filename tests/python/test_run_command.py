@@ -15,6 +15,7 @@ pytestmark = pytest.mark.worker
 def compiled(calls, ms, python_calls=0, python_ms=0.0, **more):
     """Of a function: calls, of which Python made the first ones."""
     times = {"calls": calls, "ns": round(ms * 1e6), "python_calls": python_calls, "python_ns": round(python_ms * 1e6)}
+    times["mean_python_ns"] = times["python_ns"] / python_calls if python_calls else 0.0
     return {**times, "missed_calls": 0, "missed_ns": 0, "in_numpy": [], "is_built": True, **more}
 
 
@@ -163,7 +164,8 @@ def test_a_script_whose_functions_are_compiled_says_and_does_what_it_did(tmp_pat
     for run in ours:
         assert run.stdout == plain.stdout
         assert run.returncode == 5, run.stderr
-        assert "relaxed" in run.stderr, run.stderr
+        # Whether the outer one was followed by the end, and so left to its parts, the machine's load decides.
+        assert "relaxed" in run.stderr or "Model.step" in run.stderr, run.stderr
 
 
 FAILS = """

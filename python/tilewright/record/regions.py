@@ -271,11 +271,11 @@ class _Block:
         name = f"{script.prefix}{len(script.regions)}__"
         arguments = ast.arguments([], [ast.arg(one) for one in reads], None, [], [], None, [])
         values = [ast.Name(one, ast.Load()) for one in gives]
-        given = ast.Return(values[0] if len(values) == 1 else ast.Tuple(list(values), ast.Load()))
-        for k, part in enumerate(
-            (given, given.value, *values)
-        ):  # each has a place of its own, behind the last statement
-            assert part is not None
+        # What it gives has places of its own, behind the last statement.
+        several = ast.Tuple(list(values), ast.Load())
+        given = ast.Return(several if len(values) > 1 else values[0] if values else None)
+        parts: list[ast.stmt | ast.expr] = [given, several, *values]
+        for k, part in enumerate(parts):
             part.lineno, part.end_lineno = last.end_lineno or last.lineno, last.end_lineno
             part.col_offset = (last.end_col_offset or 0) + 1 + k
             part.end_col_offset = part.col_offset + 1
