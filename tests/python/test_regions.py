@@ -94,6 +94,9 @@ LEFT = {
     "texts with variables in them": (
         "import numexpr\nfor i in range(3):\n    y = np.sin(x)[1:] + x[1:] * 2 + 1 - 3\n    x = numexpr.evaluate('y * 2')\n    print(i)"
     ),
+    "what is deleted": (
+        "t = 1\nfor i in range(9):\n    if i == 3: del t\n    print(i)\n    if i > 2: t = np.sin(x)[1:] + x[1:] * 2 + 1 - 3\nprint(t)"
+    ),
     "files": "for i in range(3):\n    np.save('x', x[1:] + x[:-1] * 2 + 1)",
     "no loop": "x = np.sin(x)[1:] + x[1:] * 2 + 1 - 3\nprint(x)",
     "memory": "for i in range(3):\n    x.flags.writeable = x[1:].sum() + x[:1].sum() * 2 + 1 > 3",

@@ -156,6 +156,8 @@ class _Script:
         self.set_by_functions = {
             name for one in ast.walk(tree) if isinstance(one, (ast.Global, ast.Nonlocal)) for name in one.names
         }
+        # Whether those are set is not for a text to say.
+        self.deleted = {one.id for one in ast.walk(tree) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Del)}
         # What loops at the top level set is handed to their regions; all else is read there as what it is, of the module.
         self.of_loops = {
             name
@@ -326,7 +328,8 @@ class _Block:
             return isinstance(node.value, ast.Call)
         if isinstance(node, ast.Name):
             # Functions of the script's are compiled by themselves, and may look at anything.
-            return node.id not in self.script.defined and node.id not in self.script.set_by_functions
+            script = self.script
+            return not any(node.id in names for names in (script.defined, script.set_by_functions, script.deleted))
         if isinstance(node, ast.Attribute):
             return node.attr not in _OF_THE_MEMORY and not node.attr.startswith("__")
         if isinstance(node, ast.AnnAssign):
