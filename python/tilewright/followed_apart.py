@@ -16,8 +16,8 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from . import _face, later_builds, settings
@@ -45,10 +45,7 @@ class FollowedApart:
         os.set_blocking(self._pipe, False)
         self._owner = os.getpid()
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter(
-                    "ignore"
-                )  # that threads of libraries are not in the copy, which runs none of theirs
+            with _unwarned():
                 child = os.fork()
         except OSError:
             os.close(self._pipe)
@@ -95,6 +92,18 @@ class FollowedApart:
             self.said = json.loads(self._text)
         os.close(self._pipe)
         _goes_on.remove(self)
+
+
+@contextmanager
+def _unwarned() -> Iterator[None]:
+    """Of threads of libraries that are not in the copy, which runs none of theirs. Not by catch_warnings(): behind that Python says
+    again whatever it has said once."""
+    filters: list[Any] = warnings.filters  # type: ignore[assignment]
+    filters.insert(0, ("ignore", None, DeprecationWarning, None, 0))
+    try:
+        yield
+    finally:
+        del filters[0]
 
 
 def is_possible() -> bool:

@@ -140,6 +140,18 @@ except ChildProcessError: print("none")
     assert done.stdout == "none\n" and done.stderr == "" and time.monotonic() - began < 30
 
 
+def test_what_python_warns_of_once_it_warns_of_once():
+    text = """
+import warnings
+from tilewright.followed_apart import FollowedApart
+for k in range(3):
+    warnings.warn("once")
+    FollowedApart(dict)
+"""
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0 and done.stderr.count("UserWarning: once") == 1, done.stderr
+
+
 def test_no_copy_is_made_of_a_process_that_would_be_cut_off_or_would_see_it(monkeypatch):
     monkeypatch.setattr(sys, "gettrace", lambda: None)  # coverage
     assert is_possible()
