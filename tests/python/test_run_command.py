@@ -181,6 +181,13 @@ def test_a_process_that_the_script_forks_tells_nothing_at_its_end(tmp_path):
     assert (done.returncode, done.stdout) == (0, "3\n") and done.stderr.count("tilewright's own start") == 1
 
 
+def test_a_script_that_is_nested_deep_runs(tmp_path):
+    cases = "".join(f"    elif k == {k}: x = x[1:]\n" for k in range(20, 220))
+    text = f"import numpy as np\nx = np.ones(9)\nfor k in range(3):\n    if k == 9: x = x * 2\n{cases}    x = x{' + x[0]' * 300}\nprint(x[0])\n"
+    done = run_as_command(tmp_path, text)
+    assert (done.returncode, done.stdout) == (0, f"{301.0**3}\n"), done.stderr
+
+
 def test_what_the_script_puts_in_the_place_of_stderr_is_its_own(tmp_path):
     text = "import sys\nsys.stderr = open('log', 'w')\nprint('its own', file=sys.stderr)\n"
     done = run_as_command(tmp_path, text)
