@@ -54,7 +54,10 @@ class FollowedApart:
         if not child:
             try:
                 _become_nobody(write)
-                _wait_for_turn()
+                with suppress(
+                    OSError
+                ):  # of a folder that cannot be used: what the work keeps there says that of itself
+                    _wait_for_turn()
                 signal.signal(signal.SIGALRM, signal.SIG_DFL)
                 signal.alarm(_LONGEST_TURN_S)
                 text = json.dumps(work()).encode()

@@ -64,6 +64,11 @@ def test_a_process_that_cannot_be_copied_keeps_no_descriptor(monkeypatch):
     assert os.listdir("/proc/self/fd") == before
 
 
+def test_a_copy_says_what_it_has_to_where_no_folder_holds_turns(monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null")
+    assert said(FollowedApart(lambda: {"done": 1})) == {"done": 1}
+
+
 def test_a_copy_that_hangs_gives_its_turn_back(monkeypatch):
     monkeypatch.setattr(followed_apart, "_LONGEST_TURN_S", 1)
     assert said(FollowedApart(lambda: time.sleep(300) or {"done": 1})) == {}
