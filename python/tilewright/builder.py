@@ -26,7 +26,7 @@ _LONGEST_SHORT = 8  # is_short_size of autotune/space/stage_graph.cpp
 
 
 def short_or_magnitude(size: int) -> str:
-    """What of a size decides on a default schedule."""
+    """As much of a size as a default schedule depends on."""
     return f"{size}" if 0 <= size <= _LONGEST_SHORT else f"of {size.bit_length()} bits"
 
 
@@ -84,7 +84,7 @@ def build(request: BuildRequest) -> Build:
 
 
 def kept_build(request: BuildRequest) -> Build | None:
-    """One that is in the cache."""
+    """The build that the object cache has of it; nothing is compiled."""
     return object_cache().load(request.key())
 
 

@@ -38,8 +38,8 @@ class FileCache(Generic[T]):
     """One folder of files. All methods are safe among processes; none raises for the disk's sake."""
 
     what: ClassVar[str]  # as warnings call it
-    redone: ClassVar[str]  # what is done where a file is damaged, and without the cache
-    going_on: ClassVar[str]
+    redone: ClassVar[str]  # what is done again where a file is damaged, in those words
+    going_on: ClassVar[str]  # what goes on where the cache cannot be used
 
     @staticmethod
     def encoded(value: T) -> bytes:
@@ -104,23 +104,20 @@ class FileCache(Generic[T]):
 
     @contextmanager
     def building(self, key: str) -> Iterator[None]:
-        """One build at a time per key, among all processes of this user, as long as they get on with theirs."""
+        """One process of this user at a time per key, as long as each gets on with what it builds, or changes."""
         with self._open_folder() as folder:
             lock = None
             if folder is not None:
                 # 256 locks for all keys: a file per key would never go away. Two keys that share
-                # one build one after the other, which is harmless.
+                # one wait for each other, which is harmless.
                 name = f"{key[:2]}.lock"
                 try:
                     lock = _Lock(folder, name)
                     if not lock.take(LOCK_WAIT_S):
                         logger.warning(
-                            "%s cache %s: another process has held %s for %.0f s. This one compiles beside it.",
-                            self.what,
-                            self._folder,
-                            name,
-                            LOCK_WAIT_S,
-                        )
+                            "%s cache %s: another process has held %s for %.0f s. %s goes on beside it.",
+                            self.what, self._folder, name, LOCK_WAIT_S, self.going_on,
+                        )  # fmt: skip
                 except OSError as error:
                     self._warn(f"cannot be locked ({error.strerror or error})")
             try:

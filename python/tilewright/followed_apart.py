@@ -8,16 +8,16 @@ the caches on disk, and a line of JSON. Copies have their turns one after the ot
 from __future__ import annotations
 
 import fcntl
+import gc
 import json
 import os
-import select
 import signal
 import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from . import _face, later_builds, settings
@@ -28,33 +28,50 @@ from .machine import available_memory_bytes
 _MOST_COPIES, _LEAST_MEMORY_LEFT = 4, 0.5
 _AT_A_TIME = max(1, (os.cpu_count() or 1) // 2)  # that have it, of all processes of this user
 _LOOK_NS = 10_000_000  # from one look at a copy to the next
+# A turn takes no longer, by the clock: a lock that a thread of a library held at the fork is given back by nobody in the copy, which
+# would wait for it, and all other copies for that one.
+_LONGEST_TURN_S = 600
 _goes_on: list[FollowedApart] = []
 
 
 class FollowedApart:
-    """A copy of this process that does some work."""
+    """A copy of this process that does some work. OSError where none can be made."""
 
     def __init__(self, work: Callable[[], dict[str, Any]]) -> None:
         self.said: dict[str, Any] | None = None  # None until it is over; {} where it ended otherwise
         self._looked_ns = time.perf_counter_ns()
         self._text = b""
         self._pipe, write = os.pipe()
+        os.set_blocking(self._pipe, False)
         self._owner = os.getpid()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that threads of libraries are not in the copy, which runs none of theirs
-            child = os.fork()
+        try:
+            with _unwarned():
+                child = os.fork()
+        except OSError:
+            os.close(self._pipe)
+            os.close(write)
+            raise
         if not child:
-            _become_nobody(write)
             try:
-                _wait_for_turn()
+                _become_nobody(write)
+                with suppress(
+                    OSError
+                ):  # of a folder that cannot be used: what the work keeps there says that of itself
+                    _wait_for_turn()
+                signal.signal(signal.SIGALRM, signal.SIG_DFL)
+                signal.alarm(_LONGEST_TURN_S)
                 text = json.dumps(work()).encode()
                 while text:
                     text = text[os.write(write, text) :]
-            finally:
+            finally:  # whatever was raised: behind this is the script
                 os._exit(0)
         os.close(write)
         os.waitpid(child, 0)  # what goes on is that one's child, and nobody's that the script may wait for
         _goes_on.append(self)
+
+    def is_ours(self) -> bool:
+        """Whether it is a copy of this process, not of one that the script has forked this one from."""
+        return self._owner == os.getpid()
 
     def is_over(self) -> bool:
         """Whether it has ended, which is looked at now and then."""
@@ -62,13 +79,14 @@ class FollowedApart:
         if self.said is not None or now_ns - self._looked_ns < _LOOK_NS:
             return self.said is not None
         self._looked_ns = now_ns
-        if self._owner != os.getpid():  # of a process that this one is a copy of
+        if not self.is_ours():
             self._end()
-        while self.said is None and select.select([self._pipe], [], [], 0)[0]:
-            part = os.read(self._pipe, 1 << 16)
-            self._text += part
-            if not part:
-                self._end()
+        with suppress(BlockingIOError):
+            while self.said is None:
+                part = os.read(self._pipe, 1 << 16)
+                self._text += part
+                if not part:
+                    self._end()
         return self.said is not None
 
     def _end(self) -> None:
@@ -79,17 +97,29 @@ class FollowedApart:
         _goes_on.remove(self)
 
 
+@contextmanager
+def _unwarned() -> Iterator[None]:
+    """Of threads of libraries that are not in the copy, which runs none of theirs. Not by catch_warnings(): behind that Python says
+    again whatever it has said once."""
+    filters: list[Any] = warnings.filters  # type: ignore[assignment]
+    filters.insert(0, ("ignore", None, DeprecationWarning, None, 0))
+    try:
+        yield
+    finally:
+        del filters[0]
+
+
 def is_possible() -> bool:
     """Whether nothing goes on in this process that a copy would be cut off from, or that the script would see of it."""
     return (
-        settings.cache_enabled()
-        and settings.cache_folder() is not None
-        and threading.active_count() == 1
+        threading.active_count() == 1
         and threading.current_thread() is threading.main_thread()
         and not later_builds.going_on()
         and signal.getsignal(signal.SIGCHLD) is signal.SIG_DFL
         and sys.gettrace() is None
         and _face.current_device() is None
+        and settings.cache_enabled()
+        and settings.cache_folder() is not None  # last: it asks the disk
     )
 
 
@@ -127,6 +157,7 @@ def _become_nobody(write: int) -> None:
     of its own, which no key stops, and not in a session: Linux gives each of these an equal share, however nice it is."""
     if os.fork():
         os._exit(0)
+    gc.freeze()  # what the script has left in cycles is not collected here: finalizers are the script's
     os.setpgid(0, 0)
     go_on_behind_all_others()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

@@ -7,6 +7,7 @@ import threading
 import time
 import types
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from . import trace_cache
@@ -17,8 +18,8 @@ from .errors import Error, TraceError
 from .followed_apart import FollowedApart, has_place, is_possible
 from .own_frames import leave_out_ours
 
-# What calls have to take altogether, and each of them, to be worth traces, which take up to seconds themselves (who buys once they have
-# paid the price as rent pays twice at most), and less where another process makes those; how many are looked at.
+# What calls of a function have to take altogether before one is followed: here, where that takes up to seconds (who buys once the
+# rent has come to the price pays twice at most), and by a copy of the process; what each has to take; how many are looked at.
 _WORTH_NS, _WORTH_APART_NS, _CALL_NS, _LOOKED = 5_000_000_000, 300_000_000, 5_000, 512
 _MOST_APART = 16  # traces of a function
 # What it may take to find out that nothing is known of a call: a program of many objects has hundreds of guards.
@@ -42,10 +43,11 @@ _here = _Here()
 
 
 class HotFunction(JitFunction):
-    """A function of the script's. Its calls are measured while Python makes them; those that take long are compiled by another
-    thread, and compared with NumPy as those of any jitted function. Of functions that call each other the outermost is
-    compiled, with the others in it; those come into question where it is refused, or serves no call better. `leave` is called where
-    Python is found to serve all calls best, and says whether no other calls will come here."""
+    """A function of the script's. Its calls are measured while Python makes them; those that take long are followed and compiled by
+    a copy of the process (by this process, where there can be none), and compared with NumPy as those of any jitted function. Of
+    functions that call each other the outermost is compiled, with the others in it; those come into question where it is refused,
+    or serves no call better. `leave` is called where Python is found to serve all calls best, and says whether no other calls
+    will come here."""
 
     keeps_traces = True
 
@@ -59,12 +61,14 @@ class HotFunction(JitFunction):
         self._earlier_ns = 0.0  # that a call took in another process
         self._is_looked_up = False  # what other processes know of it
         self._apart: FollowedApart | None = None
+        self._key_apart: tuple[Any, ...] = ()  # of the call that it follows
         self._begun_apart = 0
         # That Python took for calls of a hot function that nothing is known of: since the latest trace, and at all.
         self._unknown_ns = self._all_unknown_ns = 0
         self._asked_ns = 0
         # What another process finds out of it does not help this one: first the functions that it calls are compiled.
         self._is_left_to_parts = self._is_followed_here = False
+        self._left_at_ns = 0  # what Python had taken for its calls by then
         self._stays_here = False  # others hold it, and Python serves all calls best
 
     def __eq__(self, other: object) -> bool:
@@ -82,13 +86,13 @@ class HotFunction(JitFunction):
             _here.functions.pop()
 
     def _miss(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if not self._is_looked_up:
+            self._look_up()
         if self._stays_here:
             self.stay(tuple(map(type, (*args, *kwargs.values()))), tuple(kwargs), self.__wrapped__)
             return self.__wrapped__(*args, **kwargs)
         if self.is_given_up:  # calls that no plan takes
             return self.__wrapped__(*args, **kwargs)
-        if not self._is_looked_up:
-            self._look_up()
         around = _here.functions
         if not self.is_hot and self in map(operator.itemgetter(0), around):  # recursion; no cell of ours may hold it
             return self._inside_of_itself(args, kwargs)
@@ -170,8 +174,8 @@ class HotFunction(JitFunction):
             if self.python_calls >= _LOOKED:
                 self._stays_here = not self._leave(self)
         elif (
-            self.python_ns > _WORTH_APART_NS
-            and self.python_ns > self._worth_ns
+            self.python_ns - self._left_at_ns > _WORTH_APART_NS  # first, since it is known at once
+            and self.python_ns - self._left_at_ns > self._worth_ns
             and not any(one.may_be_compiled(began_ns) for one, began_ns in _here.functions)
         ):
             self.is_hot = self.is_timed = True
@@ -203,7 +207,8 @@ class HotFunction(JitFunction):
         if self._apart is not None:
             if not self._apart.is_over():
                 return False
-            self._take(self._apart.said or {}, args, kwargs)
+            if self._apart.is_ours():
+                self._take(self._apart.said or {})
             self._apart = None
         if self._is_followed_here or call_key(args, kwargs) in self._refused or self._kept_trace(None, args, kwargs):
             return True
@@ -214,13 +219,18 @@ class HotFunction(JitFunction):
         return not is_possible() and self.python_ns + self._all_unknown_ns > _WORTH_NS
 
     def _follow_apart(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        if has_place():
+        if not has_place():
+            return
+        self._begun_apart += 1
+        self._unknown_ns = 0
+        with suppress(OSError):  # no memory, or too many processes or files: the script is not to know
             self._apart = FollowedApart(lambda: self._followed_there(args, kwargs))
-            self._begun_apart += 1
-            self._unknown_ns = 0
+            self._key_apart = call_key(args, kwargs)
 
     def _followed_there(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """In a copy of the process: what comes of following a call, and what is compiled, is on disk then."""
+        self._known.clear()  # while this one waited for its turn, the copy of an earlier run may have followed it
+        is_of_all = True
         try:
             specialization, bound = self.specialize(args, kwargs)
             if specialization.numpy_reason(bound) is None:
@@ -228,11 +238,12 @@ class HotFunction(JitFunction):
                 self._note_built(specialization, bound)
         except Error as error:
             said = {"refused": str(error), "is_not_seen": error.not_seen}
+            is_of_all = error.idle != "here" and not error.depends_on_values
         except Exception as error:  # noqa: BLE001  (the call raises it, or what its data decide does)
             said = {"refused": f"following it raised {type(error).__name__}: {error}", "is_not_seen": True}
         else:
             said = {"not_kept": self.why_not_kept}
-        if said.get("not_kept") != "":
+        if said.get("not_kept") != "" and is_of_all:
             is_whole = "refused" in said and not said["is_not_seen"]
             why = str(said.get("refused") or said.get("not_kept"))
             trace_cache.leave_alone(
@@ -240,15 +251,17 @@ class HotFunction(JitFunction):
             )
         return said
 
-    def _take(self, said: dict[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def _take(self, said: dict[str, Any]) -> None:
         self._known.clear()
         if said.get("not_kept") == "":
             return
+        if not said:  # what has ended a copy would end the script
+            said = {"refused": "the process that followed it ended before it had said anything", "is_not_seen": False}
         if "refused" in said and not said["is_not_seen"]:
-            self._refused[call_key(args, kwargs)] = TraceError(said["refused"])
+            self._refused[self._key_apart] = TraceError(said["refused"])
         else:
             self.is_hot = self.is_timed = False
-            self._is_left_to_parts, self.python_ns = True, 0
+            self._is_left_to_parts, self._left_at_ns = True, self.python_ns
 
     def _followed(self, *call: Any) -> Any:
         began_ns = time.perf_counter_ns()
@@ -268,7 +281,8 @@ class HotFunction(JitFunction):
         call may show something new, or have a value of its own."""
         if any(one.awaits_code for one in self._specializations):
             return False
-        return self._followed_ns > self.python_ns * (1.0 if any(one.versions for one in self._specializations) else 0.5)
+        took_ns = self.python_ns + self._all_unknown_ns
+        return self._followed_ns > took_ns * (1.0 if any(one.versions for one in self._specializations) else 0.5)
 
     def may_be_compiled(self, began_ns: int) -> bool:
         """Whether its next calls may be compiled code's. `began_ns`: the present call."""

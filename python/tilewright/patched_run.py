@@ -76,6 +76,7 @@ class _Run(Observer):
         self.functions: dict[str, _Times] = {}
         self.jitted: list[Any] = []
         self.began_ns, self.own_ns = began_ns, 0
+        self._process = os.getpid()
         self.code = 0  # with which the script ends
 
     def observed(self, name: str, value: Any, into: Any) -> Any:
@@ -173,6 +174,8 @@ class _Run(Observer):
 
     def report(self, to: int | dict[str, Any]) -> None:
         """At the very end, behind what the script itself does then."""
+        if os.getpid() != self._process:  # the script has forked this one
+            return
         seen: dict[str, Any] = {
             "began_ns": self.began_ns,
             "own_ns": self.own_ns,
@@ -190,7 +193,8 @@ class _Run(Observer):
             else:
                 from .run_report import Ran, say  # noqa: PLC0415  (at the end)
 
-                say(to["name"], to["earlier"] and Ran(**to["earlier"]), Ran(**seen), to["as_json"])
+                earlier = None if to["earlier"] is None else Ran(**to["earlier"])
+                say(to["name"], earlier, Ran(**seen), to["as_json"])
         if self.jitted:
             from .left_builds import hand_over  # noqa: PLC0415  (only where something is compiled)
 

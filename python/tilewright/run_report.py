@@ -118,9 +118,9 @@ def _fate(row: Row, ran: Ran) -> str:
 
 
 def say(name: str, earlier: Ran | None, ran: Ran, as_json: bool) -> None:
-    """On stderr: stdout is the script's."""
-    if as_json:
-        print(json.dumps(document(earlier, ran, rows_of(earlier, ran))), file=sys.stderr)
+    """On the process's own stderr: stdout is the script's, and so is what it has put in the place of stderr."""
+    if sys.__stderr__ is None or sys.__stderr__.closed:
         return
-    for line in lines_of(name, earlier, ran):
-        print(line, file=sys.stderr)
+    told = [json.dumps(document(earlier, ran, rows_of(earlier, ran)))] if as_json else lines_of(name, earlier, ran)
+    for line in told:
+        print(line, file=sys.__stderr__, flush=True)

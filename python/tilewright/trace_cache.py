@@ -39,11 +39,8 @@ if TYPE_CHECKING:
     from .trace.traced import Traced
 
 _MAGIC = b"tilewright-traces 1\n"
-_MOST_TRACES, _MOST_SIZES, _MOST_ARRAY_BYTES = (
-    8,
-    6,
-    1 << 20,
-)  # of a function; of a program; of an array that a trace holds
+_MOST_TRACES, _MOST_SIZES = 8, 6  # of a function; of a program
+_MOST_ARRAY_BYTES = 1 << 20  # of an array that a trace holds
 
 
 class _NotKept(Exception):
@@ -116,7 +113,7 @@ _OF_INTERPRETER: dict[Any, tuple[str, str]] = {
     for name, value in vars(types).items()
     if isinstance(value, type) and value.__module__ == "builtins"
 }
-# Of a class: what says nothing of what it is made of, or says it by addresses.
+# Of a class: what says nothing of what it is made of, or is said by addresses.
 _OF_EACH_PROCESS = frozenset(["__dict__", "__weakref__", "__doc__", "__module__", "__abstractmethods__", "_abc_impl"])
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis), range, slice)
 
@@ -275,7 +272,7 @@ class _Writer(pickle.Pickler):
         if kind in self._own:
             self._check(obj)
             return None
-        if obj in self._own:
+        if any(obj is one for one in self._own):  # an object of the script's may have an == of its own
             return None
         names = _names_of(obj, self._modules, self._memo)
         if names[0] == "made" and names[1] not in self._modules:
@@ -346,7 +343,7 @@ def keep(key: str, traced: Traced, function: Any) -> str:
     """Keep a trace for later processes; why it cannot be, or ""."""
     try:
         data = _encoded(traced, function)
-    except (_NotKept, pickle.PicklingError, TypeError, AttributeError, RecursionError) as error:
+    except Exception as error:  # noqa: BLE001  (objects of the script's are asked for their names, and may raise anything)
         return str(error) or type(error).__name__
 
     def with_it(known: Kept) -> Kept:

@@ -198,7 +198,7 @@ def test_a_stopped_process_is_not_waited_for_without_end(tmp_path, monkeypatch, 
             stopped.kill()
     assert cache.load(KEY) == build_of()
     assert caplog.messages == [
-        f"object cache {tmp_path}/tilewright/objects: another process has held ab.lock for 0 s. This one compiles beside it."
+        f"object cache {tmp_path}/tilewright/objects: another process has held ab.lock for 0 s. Compiling goes on beside it."
     ]
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -46,6 +48,69 @@ def test_a_copy_that_dies_has_said_nothing():
     assert said(FollowedApart(lambda: 1 / 0)) == {}
 
 
+def test_a_copy_whose_beginning_fails_does_not_go_on_as_the_script(monkeypatch):
+    monkeypatch.setattr(followed_apart, "go_on_behind_all_others", lambda: 1 / 0)
+    assert said(FollowedApart(lambda: {"done": 1})) == {}
+
+
+def test_a_process_that_cannot_be_copied_keeps_no_descriptor(monkeypatch):
+    def fork():
+        raise BlockingIOError
+
+    before = os.listdir("/proc/self/fd")
+    monkeypatch.setattr(os, "fork", fork)
+    with pytest.raises(BlockingIOError):
+        FollowedApart(dict)
+    assert os.listdir("/proc/self/fd") == before
+
+
+def test_a_copy_says_what_it_has_to_where_no_folder_holds_turns(monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null")
+    assert said(FollowedApart(lambda: {"done": 1})) == {"done": 1}
+
+
+def test_a_copy_that_hangs_gives_its_turn_back(monkeypatch):
+    monkeypatch.setattr(followed_apart, "_LONGEST_TURN_S", 1)
+    assert said(FollowedApart(lambda: time.sleep(300) or {"done": 1})) == {}
+    monkeypatch.undo()
+    assert said(FollowedApart(lambda: {"done": 1})) == {"done": 1}
+
+
+def test_a_copy_finalizes_nothing_that_the_script_has_left(tmp_path):
+    class Left:
+        def __init__(self):
+            self.itself = self
+
+        def __del__(self):
+            with open(tmp_path / "finalized", "a") as file:
+                file.write(f"{os.getpid()}\n")
+
+    gc.collect()
+    gc.disable()
+    try:
+        Left()
+        told = said(FollowedApart(lambda: {"pid": os.getpid(), "collected": gc.collect()}))
+        assert not (tmp_path / "finalized").exists() and told["pid"] != os.getpid()
+    finally:
+        gc.enable()
+    gc.collect()
+    assert (tmp_path / "finalized").read_text() == f"{os.getpid()}\n"
+
+
+def test_a_copy_is_looked_at_however_many_files_are_open():
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if limit[1] != resource.RLIM_INFINITY and limit[1] < 2000:  # noqa: PLR2004
+        pytest.skip("no process may have so many")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (2000, limit[1]))
+    held = [os.open(os.devnull, os.O_RDONLY) for _ in range(1100)]  # more than select() takes
+    try:
+        assert said(FollowedApart(lambda: {"done": 1})) == {"done": 1}
+    finally:
+        for one in held:
+            os.close(one)
+        resource.setrlimit(resource.RLIMIT_NOFILE, limit)
+
+
 def test_a_copy_has_no_file_and_no_output_of_the_scripts(tmp_path, capfd):
     with open(tmp_path / "file", "w") as file:
         file.write("half a line")  # in the buffer of both
@@ -78,6 +143,18 @@ except ChildProcessError: print("none")
     began = time.monotonic()
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=60, check=False)
     assert done.stdout == "none\n" and done.stderr == "" and time.monotonic() - began < 30
+
+
+def test_what_python_warns_of_once_it_warns_of_once():
+    text = """
+import warnings
+from tilewright.followed_apart import FollowedApart
+for k in range(3):
+    warnings.warn("once")
+    FollowedApart(dict)
+"""
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0 and done.stderr.count("UserWarning: once") == 1, done.stderr
 
 
 def test_no_copy_is_made_of_a_process_that_would_be_cut_off_or_would_see_it(monkeypatch):

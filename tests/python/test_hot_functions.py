@@ -6,10 +6,13 @@ import time
 
 import numpy as np
 import pytest
-from tilewright import hot_functions
+from tilewright import hot_functions, trace_cache
+from tilewright.call_keys import call_key
+from tilewright.errors import TraceError
 from tilewright.hot_functions import HotFunction
 from tilewright.serving import Serving
 from tilewright.specializing import Specializing
+from tilewright.trace_cache import Known
 
 pytestmark = pytest.mark.compile
 
@@ -96,3 +99,90 @@ def test_waiting_for_the_code_is_not_following(monkeypatch):
     for k in range(4):
         np.testing.assert_array_equal(hot(np.full(3, k)), np.full(3, k / 2))
     assert hot.missed_calls == 3 and not hot.is_given_up
+
+
+class Copy:
+    """In place of a copy of the process: it says what a test has it say."""
+
+    said: dict | None = None
+
+    def __init__(self, _work):
+        Copy.latest = self
+
+    def is_over(self):
+        return self.said is not None
+
+    def is_ours(self):
+        return True
+
+
+def copied(monkeypatch, ns=0):
+    is_worth(monkeypatch, ns)
+    monkeypatch.setattr(hot_functions, "is_possible", lambda: True)
+    monkeypatch.setattr(hot_functions, "has_place", lambda: True)
+    monkeypatch.setattr(hot_functions, "FollowedApart", Copy)
+    monkeypatch.setattr(hot_functions, "_ASKING", 1e9)
+
+
+def test_a_function_that_is_left_to_its_parts_is_measured_as_before_and_compiled_once_it_takes_long_itself(monkeypatch):
+    copied(monkeypatch)
+    hot = HotFunction(half, lambda _: True)
+    hot(np.ones(3))
+    assert hot.is_hot
+    hot.python_calls, hot.python_ns = 10 * hot_functions._LOOKED, 400_000_000
+    monkeypatch.setattr(hot_functions, "_CALL_NS", 5_000)
+    monkeypatch.setattr(hot_functions, "_WORTH_NS", 50_000_000)
+    monkeypatch.setattr(hot_functions, "_WORTH_APART_NS", 50_000_000)
+    Copy.latest.said = {"not_kept": "statements that Python runs"}
+    hot(np.ones(3))
+    assert not hot.is_hot and hot.python_ns >= 400_000_000  # the table's mean is of all calls
+    hot(np.ones(3))
+    assert not hot.is_hot and not hot._stays_here
+    hot.python_ns += 60_000_000
+    hot(np.ones(3))
+    assert hot.is_hot
+
+
+@pytest.mark.parametrize("told", [{"refused": "open() is Python's", "is_not_seen": False}, {}])
+def test_what_is_refused_is_the_call_that_was_followed(monkeypatch, told):
+    copied(monkeypatch)
+    hot = HotFunction(half, lambda _: True)
+    hot(np.ones(3))
+    Copy.latest.said = told
+    hot(1.0)
+    assert list(hot._refused) == [call_key((np.ones(3),), {})]
+
+
+def test_a_process_that_cannot_be_copied_says_nothing_of_it(monkeypatch):
+    def fails(_work):
+        raise BlockingIOError
+
+    copied(monkeypatch)
+    monkeypatch.setattr(hot_functions, "FollowedApart", fails)
+    hot = HotFunction(half, lambda _: True)
+    for _ in range(3):
+        assert hot(1.0) == 0.5
+
+
+def test_a_function_that_an_earlier_process_gave_up_is_not_followed_again(monkeypatch):
+    copied(monkeypatch)
+    monkeypatch.setattr(HotFunction, "keeps_traces", True)
+    monkeypatch.setattr(HotFunction, "_known_traces", lambda *_: Known([], "open() is Python's", {}))
+    left = []
+    hot = HotFunction(half, lambda one: left.append(one) or True)
+    hot(np.ones(3))
+    assert left == [hot] and not hot.is_hot and hot._begun_apart == 0
+
+
+def test_what_the_values_of_a_call_decide_is_kept_of_no_function(monkeypatch):
+    error, kept = TraceError("it returns its arguments and computes nothing"), []
+
+    def refuses(*_):
+        raise error
+
+    monkeypatch.setattr(HotFunction, "specialize", refuses)
+    monkeypatch.setattr(trace_cache, "leave_alone", lambda *given: kept.append(given[-1]))
+    hot = HotFunction(half, lambda _: True)
+    for error.depends_on_values in (True, False):
+        assert hot._followed_there((1.0,), {})["refused"]
+    assert len(kept) == 1

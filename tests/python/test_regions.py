@@ -86,6 +86,16 @@ LEFT = {
     "what is perhaps not set": "for i in range(3):\n    if i: w = x[1:]\n    print(i)\n    x = np.sin(w) + w[1:] * 2 + 1 - 3",
     "all names": "for i in range(3):\n    x = np.sin(x)[1:] + x[1:] * 2 + 1 - 3\n    print(globals())",
     "try": "for i in range(3):\n    try:\n        x = np.sin(x)[1:] + x[1:] * 2 + 1 - 3\n    except ValueError: pass",
+    "what suppresses errors": (
+        "import contextlib\nwith contextlib.suppress(IndexError):\n    for i in range(9):\n"
+        "        s = np.sin(x)[1:] + x[1:] * 2 + 1 - 3\n        t = x[i * 3] * 2\nprint(s)"
+    ),
+    "texts with variables in them": (
+        "import numexpr\nfor i in range(3):\n    y = np.sin(x)[1:] + x[1:] * 2 + 1 - 3\n    x = numexpr.evaluate('y * 2')\n    print(i)"
+    ),
+    "what is deleted": (
+        "t = 1\nfor i in range(9):\n    if i == 3: del t\n    print(i)\n    if i > 2: t = np.sin(x)[1:] + x[1:] * 2 + 1 - 3\nprint(t)"
+    ),
     "files": "for i in range(3):\n    np.save('x', x[1:] + x[:-1] * 2 + 1)",
     "no loop": "x = np.sin(x)[1:] + x[1:] * 2 + 1 - 3\nprint(x)",
     "memory": "for i in range(3):\n    x.flags.writeable = x[1:].sum() + x[:1].sum() * 2 + 1 > 3",
@@ -107,6 +117,12 @@ LEFT = {
 @pytest.mark.parametrize("what", LEFT)
 def test_what_is_no_array_code_for_certain_is_left_where_it_is(what):
     assert changed("x = np.ones(9)\n" + LEFT[what])[0] == []
+
+
+def test_a_loop_in_a_with_that_ends_at_errors_is_a_region():
+    loop = "    for i in range(3):\n        x = np.sin(x)[1:] + x[1:] * 2 + 1 - 3\n        file.write(str(i))\nprint(x)"
+    for manager, count in (("open('f', 'w')", 1), ("np.errstate(all='ignore')", 1), ("own()", 0)):
+        assert len(changed(f"x = np.ones(9)\nwith {manager} as file:\n{loop}")[0]) == count, manager
 
 
 def test_a_script_without_numpy_has_none():

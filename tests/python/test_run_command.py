@@ -168,6 +168,43 @@ def test_a_script_whose_functions_are_compiled_says_and_does_what_it_did(tmp_pat
         assert "relaxed" in run.stderr or "Model.step" in run.stderr, run.stderr
 
 
+def run_as_command(folder, text, *options):
+    (folder / "s.py").write_text(text)
+    return subprocess.run(
+        [sys.executable, "-m", "tilewright", "run", *options, "s.py"], cwd=folder,
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+
+
+def test_a_process_that_the_script_forks_tells_nothing_at_its_end(tmp_path):
+    done = run_as_command(
+        tmp_path, "import os, sys\nif not os.fork(): sys.exit(3)\nprint(os.waitstatus_to_exitcode(os.wait()[1]))\n"
+    )
+    assert (done.returncode, done.stdout) == (0, "3\n") and done.stderr.count("tilewright's own start") == 1
+
+
+def test_a_script_that_is_nested_deep_runs(tmp_path):
+    cases = "".join(f"    elif k == {k}: x = x[1:]\n" for k in range(20, 220))
+    text = f"import numpy as np\nx = np.ones(9)\nfor k in range(3):\n    if k == 9: x = x * 2\n{cases}    x = x{' + x[0]' * 300}\nprint(x[0])\n"
+    done = run_as_command(tmp_path, text)
+    assert (done.returncode, done.stdout) == (0, f"{301.0**3}\n"), done.stderr
+
+
+def test_what_the_script_puts_in_the_place_of_stderr_is_its_own(tmp_path):
+    text = "import sys\nsys.stderr = open('log', 'w')\nprint('its own', file=sys.stderr)\n"
+    done = run_as_command(tmp_path, text)
+    assert (tmp_path / "log").read_text() == "its own\n" and "tilewright's own start" in done.stderr
+    assert run_as_command(tmp_path, "import sys\nsys.stderr.close()\n").stderr == ""
+
+
+def test_a_run_before_that_ends_at_once_has_no_time(tmp_path):
+    text = "import os\nif os.environ.get('TILEWRIGHT_DISABLE'): os._exit(0)\n"
+    done = run_as_command(tmp_path, text, "--before")
+    assert done.returncode == 0 and "Traceback" not in done.stderr and "tilewright's own start" in done.stderr
+    failed = run_as_command(tmp_path, "raise SystemExit(4)", "--before")
+    assert (failed.returncode, failed.stderr) == (1, "autotune: s.py: fails as it is (exit code 4).\n")
+
+
 FAILS = """
 import numpy as np
 def checked(x, k):

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
+import io
 import os
+import pickle
 import subprocess
 import sys
 
+import numpy as np
 import pytest
+from tilewright import trace_cache
+from tilewright.guards import PythonGuard
+from tilewright.hot_functions import HotFunction
 
 pytestmark = pytest.mark.compile
 
@@ -161,12 +168,26 @@ def test_a_damaged_file_is_no_trace(tmp_path):
     assert says(tmp_path, [text], TILEWRIGHT_CACHE="off") == ["followed the cache cannot be written"]
 
 
+def half(x):
+    return x / 2
+
+
+def test_an_object_that_may_not_be_asked_is_not_kept():
+    class Odd:
+        def __eq__(self, _):
+            raise ValueError("the truth value of an array")
+
+        __hash__ = object.__hash__
+
+        def __getattr__(self, name):
+            raise KeyError(name)
+
+    specialization, _ = HotFunction(half, lambda _: True).specialize((np.ones(3),), {})
+    traced = dataclasses.replace(specialization.traced, guards=(PythonGuard((("global", "odd"),), "is", Odd()),))
+    assert trace_cache.keep("0" * 64, traced, half) == "'__qualname__'"
+
+
 def test_what_is_read_makes_no_objects_but_a_traces(tmp_path):
-    import io
-    import pickle
-
-    from tilewright import trace_cache
-
     class Evil:
         def __reduce__(self):
             return os.system, ("true",)

@@ -23,7 +23,7 @@ _ABOUT = "Run a script, with its functions compiled once their calls take long, 
 
 
 def main(arguments: list[str]) -> int:
-    """Becomes the script; returns where there is none, or where it fails as it is too."""
+    """Becomes the script; returns where `--before` finds that it fails as it is."""
     own, passed = script_arguments.split_at_dashes(arguments)
     options, script = _options(own, passed)
     check_script(script)
@@ -36,7 +36,7 @@ def main(arguments: list[str]) -> int:
     if options.before:
         code, report["earlier"] = _as_it_is(script, names, {**environment, "TILEWRIGHT_DISABLE": "1"})
         if code != 0:
-            print(f"autotune: {script.name}: fails as it is too (exit code {code}).", file=sys.stderr)
+            print(f"autotune: {script.name}: fails as it is (exit code {code}).", file=sys.stderr)
             return SCRIPT_RAISED
     command = _command(json.dumps(report), "compiled", names, script)
     os.execve(command[0], command, environment)
@@ -77,8 +77,9 @@ def _command(report: str, mode: str, names: list[str], script: Script) -> list[s
     return [sys.executable, "-c", START, report, mode, ",".join(names) or "-", *which, *script.arguments]
 
 
-def _as_it_is(script: Script, names: list[str], environment: dict[str, str]) -> tuple[int, dict[str, Any]]:
-    """Its exit code, and what was seen of a run without us, which nobody is to see."""
+def _as_it_is(script: Script, names: list[str], environment: dict[str, str]) -> tuple[int, dict[str, Any] | None]:
+    """Its exit code, and what was seen of a run without us, which shows nothing to anybody; None where it ends without
+    Python's end (os._exit())."""
     read, write = os.pipe()
     nothing = subprocess.DEVNULL
     with subprocess.Popen(
@@ -87,4 +88,4 @@ def _as_it_is(script: Script, names: list[str], environment: dict[str, str]) -> 
         os.close(write)
         with os.fdopen(read) as pipe:
             text = pipe.read()
-    return process.returncode, json.loads(text) if text else {}
+    return process.returncode, json.loads(text) if text else None

@@ -17,10 +17,13 @@ def with_hooks(
     source: bytes, file: str, bound: Callable[[str], None], changed: Callable[[ast.Module], None]
 ) -> types.CodeType:
     """The code of a script that calls `bound` with the name of each function, class, and result of a call outside of loops, as
-    soon as its top level has bound it. `changed`: what else changes its tree."""
+    soon as its top level has bound it. `changed`: what else changes its tree, where that is not nested too deep for it."""
     setattr(builtins, _BOUND, bound)
     tree = ast.parse(source, file)
-    changed(tree)
+    try:
+        changed(tree)
+    except RecursionError:
+        tree = ast.parse(source, file)
     tree = _Hooks().visit(tree)
     code: types.CodeType = compile(tree, file, "exec", dont_inherit=True)
     return code

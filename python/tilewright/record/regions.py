@@ -74,8 +74,10 @@ _EXPRESSIONS = (
 )  # fmt: skip
 # About where arrays lie, and who holds them: a region is handed what its function has.
 _OF_THE_MEMORY = frozenset(["strides", "base", "ctypes", "flags", "setflags", "resize", "__array_interface__", "data"])
-# Whoever asks for all names of a function or a module may ask for those that a region does not give.
+# Whoever asks for all names of a function or a module may ask for those that a region does not give; so do numexpr and pandas, whose
+# expressions are texts with the caller's variables in them.
 _OF_ALL_NAMES = frozenset(["globals", "locals", "vars", "dir", "eval", "exec"])
+_OF_TEXTS = frozenset(["evaluate", "re_evaluate", "eval", "query"])
 _LEAST_OPERATIONS = 4  # on arrays, as far as a text says: less is not worth a call
 
 
@@ -142,7 +144,11 @@ class _Script:
             for one in ast.walk(tree)
             if isinstance(one, ast.Call) and one.args and _is_named(one.func, ("vars", "dir"))
         }
-        self.asks_for_all_names = any(_is_named(one, _OF_ALL_NAMES) and id(one) not in of_one for one in ast.walk(tree))
+        self.asks_for_all_names = any(
+            (_is_named(one, _OF_ALL_NAMES | _OF_TEXTS) and id(one) not in of_one)
+            or (isinstance(one, ast.Attribute) and one.attr in _OF_TEXTS)
+            for one in ast.walk(tree)
+        )
         # What functions read from outside of them, at any time.
         self.read_by_functions = {
             name for one in ast.walk(tree) if isinstance(one, (*DEFINITIONS, ast.Lambda)) for name in loads(one)
@@ -150,6 +156,8 @@ class _Script:
         self.set_by_functions = {
             name for one in ast.walk(tree) if isinstance(one, (ast.Global, ast.Nonlocal)) for name in one.names
         }
+        # Whether those are set is not for a text to say.
+        self.deleted = {one.id for one in ast.walk(tree) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Del)}
         # What loops at the top level set is handed to their regions; all else is read there as what it is, of the module.
         self.of_loops = {
             name
@@ -233,9 +241,18 @@ class _Block:
         elif isinstance(node, ast.If):
             node.body = self.visited(node.body, {*known}, behind, in_loop)
             node.orelse = self.visited(node.orelse, {*known}, behind, in_loop)
-        elif isinstance(node, ast.With):
+        elif isinstance(node, ast.With) and all(self._lets_errors_through(one.context_expr) for one in node.items):
             named = {name for one in node.items if one.optional_vars for name in stores([ast.Expr(one.optional_vars)])}
             node.body = self.visited(node.body, known | named, behind, in_loop)
+
+    def _lets_errors_through(self, manager: ast.expr) -> bool:
+        """Whether what is raised in such a `with` ends it and what is around it: behind one that goes on (suppress(), one of the
+        script's) a variable is what it was set to last, and a region that raises gives nothing."""
+        if not isinstance(manager, ast.Call):
+            return False
+        if isinstance(manager.func, ast.Name):
+            return manager.func.id == "open" and "open" not in self.script.defined | self.own
+        return isinstance(manager.func, ast.Attribute) and _is_named(manager.func.value, self.script.modules)
 
     def _as_region(self, run: list[ast.stmt], known: set[str], behind: _Behind, in_loop: bool) -> list[ast.stmt]:
         before, set_there = {*known}, set[str]()
@@ -311,7 +328,8 @@ class _Block:
             return isinstance(node.value, ast.Call)
         if isinstance(node, ast.Name):
             # Functions of the script's are compiled by themselves, and may look at anything.
-            return node.id not in self.script.defined and node.id not in self.script.set_by_functions
+            script = self.script
+            return not any(node.id in names for names in (script.defined, script.set_by_functions, script.deleted))
         if isinstance(node, ast.Attribute):
             return node.attr not in _OF_THE_MEMORY and not node.attr.startswith("__")
         if isinstance(node, ast.AnnAssign):
