@@ -31,15 +31,20 @@ _LOOK_NS = 10_000_000  # from one look at a copy to the next
 # A turn takes no longer, by the clock: a lock that a thread of a library held at the fork is given back by nobody in the copy, which
 # would wait for it, and all other copies for that one.
 _LONGEST_TURN_S = 600
+# A copy that has its turn runs where a processor is idle. Where none is for so long, it has had less than that share of one.
+_STARVED_S, _LEAST_SHARE = 20.0, 0.1
 _goes_on: list[FollowedApart] = []
 
 
 class FollowedApart:
-    """A copy of this process that does some work. OSError where none can be made."""
+    """A copy of this process that does some work. `is_idle`: where a processor is idle, else at low priority. OSError where none
+    can be made."""
 
-    def __init__(self, work: Callable[[], dict[str, Any]]) -> None:
+    def __init__(self, work: Callable[[], dict[str, Any]], is_idle: bool = True) -> None:
         self.said: dict[str, Any] | None = None  # None until it is over; {} where it ended otherwise
+        self.is_idle = is_idle
         self._looked_ns = time.perf_counter_ns()
+        self._turn_ns = 0  # when its turn was seen to have begun
         self._text = b""
         self._pipe, write = os.pipe()
         os.set_blocking(self._pipe, False)
@@ -53,11 +58,10 @@ class FollowedApart:
             raise
         if not child:
             try:
-                _become_nobody(write)
-                with suppress(
-                    OSError
-                ):  # of a folder that cannot be used: what the work keeps there says that of itself
+                _become_nobody(write, is_idle)
+                with suppress(OSError):  # of a folder that cannot be used: what is kept there says that of itself
                     _wait_for_turn()
+                os.write(write, f"{os.getpid()}\n".encode())
                 signal.signal(signal.SIGALRM, signal.SIG_DFL)
                 signal.alarm(_LONGEST_TURN_S)
                 text = json.dumps(work()).encode()
@@ -84,15 +88,29 @@ class FollowedApart:
         with suppress(BlockingIOError):
             while self.said is None:
                 part = os.read(self._pipe, 1 << 16)
+                self._turn_ns = self._turn_ns or now_ns
                 self._text += part
                 if not part:
                     self._end()
         return self.said is not None
 
+    def is_starved(self) -> bool:
+        """Whether it has its turn, and no processor: all are the script's, or others'. Then it is ended."""
+        took_s = (time.perf_counter_ns() - self._turn_ns) / 1e9
+        if not (self.is_idle and self._turn_ns and self.said is None and self.is_ours()) or took_s < _STARVED_S:
+            return False
+        process = int(self._text.partition(b"\n")[0])
+        with suppress(OSError), open(f"/proc/{process}/stat", "rb") as file:
+            user, system = file.read().rpartition(b")")[2].split()[11:13]  # ticks, as in proc(5)
+            if (int(user) + int(system)) / os.sysconf("SC_CLK_TCK") > _LEAST_SHARE * took_s:
+                return False
+            os.kill(process, signal.SIGKILL)
+        return True
+
     def _end(self) -> None:
         self.said = {}
         with suppress(ValueError):
-            self.said = json.loads(self._text)
+            self.said = json.loads(self._text.partition(b"\n")[2])
         os.close(self._pipe)
         _goes_on.remove(self)
 
@@ -152,14 +170,14 @@ def _wait_for_turn() -> None:
     fcntl.flock(turns[os.getpid() % len(turns)], fcntl.LOCK_EX)
 
 
-def _become_nobody(write: int) -> None:
+def _become_nobody(write: int, is_idle: bool) -> None:
     """In the copy: its own child goes on, behind all others, with no file that is open here. It is in a process group
     of its own, which no key stops, and not in a session: Linux gives each of these an equal share, however nice it is."""
     if os.fork():
         os._exit(0)
     gc.freeze()  # what the script has left in cycles is not collected here: finalizers are the script's
     os.setpgid(0, 0)
-    go_on_behind_all_others()
+    go_on_behind_all_others(is_idle)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
     nothing = os.open(os.devnull, os.O_RDWR)

@@ -206,6 +206,8 @@ class HotFunction(JitFunction):
             return True
         if self._apart is not None:
             if not self._apart.is_over():
+                if self._apart.is_starved():
+                    self._follow_apart(args, kwargs, is_idle=False)
                 return False
             if self._apart.is_ours():
                 self._take(self._apart.said or {})
@@ -218,13 +220,13 @@ class HotFunction(JitFunction):
             self._follow_apart(args, kwargs)
         return not is_possible() and self.python_ns + self._all_unknown_ns > _WORTH_NS
 
-    def _follow_apart(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def _follow_apart(self, args: tuple[Any, ...], kwargs: dict[str, Any], is_idle: bool = True) -> None:
         if not has_place():
             return
         self._begun_apart += 1
         self._unknown_ns = 0
         with suppress(OSError):  # no memory, or too many processes or files: the script is not to know
-            self._apart = FollowedApart(lambda: self._followed_there(args, kwargs))
+            self._apart = FollowedApart(lambda: self._followed_there(args, kwargs), is_idle)
             self._key_apart = call_key(args, kwargs)
 
     def _followed_there(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:

@@ -21,12 +21,13 @@ NICE = 10  # of whatever builds what no call waits for
 _SLOTS = threading.Semaphore(max(1, (os.cpu_count() or 1) // 2))
 
 
-def go_on_behind_all_others() -> None:
+def go_on_behind_all_others(is_idle: bool = True) -> None:
     """For a process: by its niceness alone Linux lets it run on for a slice of some milliseconds where a thread of the script's
-    wants to go on, and each call of many threads waits for that."""
+    wants to go on, and each call of many threads waits for that; `is_idle`: it runs where a processor is idle alone."""
     with suppress(OSError, AttributeError):
-        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
-        return
+        if is_idle:
+            os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+            return
     with suppress(OSError):
         os.nice(NICE)
 

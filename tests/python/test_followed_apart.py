@@ -179,3 +179,24 @@ def test_there_are_no_more_copies_than_places(monkeypatch):
     copy = FollowedApart(lambda: time.sleep(0.2) or {"done": 1})
     assert not has_place()
     assert said(copy) == {"done": 1} and has_place()
+
+
+def test_a_copy_without_a_processor_is_ended_and_one_that_works_is_not(monkeypatch):
+    def worked(seconds):
+        until = time.process_time() + seconds
+        while time.process_time() < until:
+            pass
+        return {"done": 1}
+
+    monkeypatch.setattr(followed_apart, "_STARVED_S", 0.3)
+    copy = FollowedApart(lambda: time.sleep(60) or {})
+    until = time.monotonic() + 30
+    while not copy.is_starved():
+        assert not copy.is_over() and time.monotonic() < until
+        time.sleep(0.02)
+    assert said(copy) == {}
+    copy = FollowedApart(lambda: worked(1.0), is_idle=False)
+    while not copy.is_over():
+        assert not copy.is_starved()
+        time.sleep(0.02)
+    assert copy.said == {"done": 1}
