@@ -131,6 +131,7 @@ def is_possible() -> bool:
     """Whether nothing goes on in this process that a copy would be cut off from, or that the script would see of it."""
     return (
         threading.active_count() == 1
+        and os.getpid() != 1  # in a container, whose orphans are its children
         and threading.current_thread() is threading.main_thread()
         and not later_builds.going_on()
         and signal.getsignal(signal.SIGCHLD) is signal.SIG_DFL

@@ -14,7 +14,7 @@ from . import trace_cache
 from .builder import build
 from .call_keys import call_key
 from .decorator import JitFunction
-from .errors import Error, TraceError
+from .errors import Error, InternalError, TraceError
 from .followed_apart import FollowedApart, has_place, is_possible
 from .own_frames import leave_out_ours
 
@@ -240,7 +240,7 @@ class HotFunction(JitFunction):
                 self._note_built(specialization, bound)
         except Error as error:
             said = {"refused": str(error), "is_not_seen": error.not_seen}
-            is_of_all = error.idle != "here" and not error.depends_on_values
+            is_of_all = error.idle != "here" and not (error.depends_on_values or isinstance(error, InternalError))
         except Exception as error:  # noqa: BLE001  (the call raises it, or what its data decide does)
             said = {"refused": f"following it raised {type(error).__name__}: {error}", "is_not_seen": True}
         else:

@@ -106,7 +106,7 @@ class Copy:
 
     said: dict | None = None
 
-    def __init__(self, _work):
+    def __init__(self, *_):
         Copy.latest = self
 
     def is_over(self):
@@ -154,7 +154,7 @@ def test_what_is_refused_is_the_call_that_was_followed(monkeypatch, told):
 
 
 def test_a_process_that_cannot_be_copied_says_nothing_of_it(monkeypatch):
-    def fails(_work):
+    def fails(*_):
         raise BlockingIOError
 
     copied(monkeypatch)
@@ -167,7 +167,7 @@ def test_a_process_that_cannot_be_copied_says_nothing_of_it(monkeypatch):
 def test_a_function_that_an_earlier_process_gave_up_is_not_followed_again(monkeypatch):
     copied(monkeypatch)
     monkeypatch.setattr(HotFunction, "keeps_traces", True)
-    monkeypatch.setattr(HotFunction, "_known_traces", lambda *_: Known([], "open() is Python's", {}))
+    monkeypatch.setattr(HotFunction, "_known_traces", lambda *_: Known([], "open() is Python's", {}, 0.0))
     left = []
     hot = HotFunction(half, lambda one: left.append(one) or True)
     hot(np.ones(3))
