@@ -206,6 +206,18 @@ def test_loops_that_run_once_are_compiled_and_their_errors_have_the_lines_of_the
     assert "lines_18_to_20" in ours[-1].stderr and "main.lines_8_to_10" in ours[-1].stderr, ours[-1].stderr
 
 
+def test_an_error_that_ends_the_script_shows_who_called_the_function_of_a_region(tmp_path):
+    (tmp_path / "s.py").write_text(FAILS[: FAILS.index("try:")] + "main(x)\n")
+    plain, ours = [
+        subprocess.run(
+            [sys.executable, *command, str(tmp_path / "s.py")], env={**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")},
+            capture_output=True, text=True, timeout=300, check=False,
+        )
+        for command in ([], ["-m", "tilewright", "run"])
+    ]  # fmt: skip
+    assert "in main\n" in plain.stderr and ours.stderr.startswith(plain.stderr), ours.stderr
+
+
 def test_variables_of_a_script_are_the_same_with_regions_and_without(tmp_path):
     (tmp_path / "s.py").write_text(VARIABLES)
     plain, ours = [
