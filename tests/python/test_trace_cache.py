@@ -115,6 +115,10 @@ CHANGES = {
         "Q = 2.0\nclass W(enum.Enum):\n    A = 1\n    def __init__(self, v): self.m = v * Q\n"
         "def f(x, w): return x + w.m\ncheck(f, x, W.A)\n", "Q = 2.0", "Q = 3.0",
     ),
+    "a registered way": (
+        "@functools.singledispatch\ndef g(k, x): return x\n@g.register\ndef _(k: float, x): return x * 2\n"
+        "def f(x): return g(2.0, x) + 1\ncheck(f, x)\n", "x * 2", "x * 3",
+    ),
     "a decorator": (
         "def twice(g):\n    @functools.wraps(g)\n    def w(x): return g(x) * 2\n    return w\n@twice\ndef g(x): return x + 1\n"
         "def f(x): return g(x) + 1\ncheck(f, x)\n", "* 2", "* 5",

@@ -234,7 +234,8 @@ class Calls(Part):
         if module in EFFECT_MODULES:
             raise self.refuse_effect(node, f"{function.__module__}.{getattr(function, '__name__', 'call')}()")
         if isinstance(function, types.FunctionType):
-            if module in MODULES and module in sys.stdlib_module_names:
+            # What such a function holds is the caller's: the ways that are registered with functools.singledispatch.
+            if module in MODULES and module in sys.stdlib_module_names and not function.__closure__:
                 return self._run(node, function, args, kwargs)
             return self.call_function(function, args, kwargs)
         if isinstance(function, JIT):
