@@ -8,6 +8,7 @@ runs) is not kept, and what is not found as it was serves no call.
 
 from __future__ import annotations
 
+import abc
 import enum
 import hashlib
 import importlib
@@ -95,7 +96,7 @@ def _parts_of(value: Any, around: tuple[Any, ...]) -> Any:
         own = {name: one for name, one in vars(value).items() if name not in _OF_EACH_PROCESS}
         around = (*around, value)
         return (
-            value.__module__, value.__qualname__, [_parts_of(one, around) for one in value.__bases__],
+            value.__module__, value.__qualname__, [_parts_of(one, around) for one in value.__bases__], _registered_with(value),
             [(name, _parts_of(original_of(one), around)) for name, one in own.items()],
         )  # fmt: skip
     if isinstance(value, (tuple, list)):
@@ -114,6 +115,14 @@ def _parts_of(value: Any, around: tuple[Any, ...]) -> Any:
     if type(value) in _PLAIN:
         return type(value).__name__, repr(value)
     return type(value).__module__, type(value).__qualname__
+
+
+def _registered_with(value: type) -> list[tuple[str, str]]:
+    """Classes that an abstract one takes for its own, which isinstance asks for."""
+    if not isinstance(value, abc.ABCMeta):
+        return []
+    registry, *_ = abc._get_dump(value)  # type: ignore[attr-defined]
+    return sorted((one.__module__, one.__qualname__) for held in registry if (one := held()) is not None)
 
 
 _IS_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made by a class statement, or by a C module that may as well

@@ -119,6 +119,10 @@ CHANGES = {
         "@functools.singledispatch\ndef g(k, x): return x\n@g.register\ndef _(k: float, x): return x * 2\n"
         "def f(x): return g(2.0, x) + 1\ncheck(f, x)\n", "x * 2", "x * 3",
     ),
+    "what is registered with an abstract class": (
+        "import abc\nclass A(abc.ABC): pass\nclass M: pass\nclass N: pass\nA.register(M)\n"
+        "def f(x, m): return x * (2 if isinstance(m, A) else 3)\ncheck(f, x, M())\n", "register(M)", "register(N)",
+    ),
     "a decorator": (
         "def twice(g):\n    @functools.wraps(g)\n    def w(x): return g(x) * 2\n    return w\n@twice\ndef g(x): return x + 1\n"
         "def f(x): return g(x) + 1\ncheck(f, x)\n", "* 2", "* 5",
