@@ -33,8 +33,8 @@ def leave_out_ours(error: BaseException) -> None:
             # Its line is the one that the function around it is at; which of its instructions that is, nothing says.
             kept[-1] = types.TracebackType(None, kept[-1].tb_frame, -1, rest.tb_lineno)
         elif not _is_ours(code):
-            if code in _of_regions and kept:
-                kept.pop()  # the call, in the function around it
+            if code in _of_regions and kept and _is_around(kept[-1].tb_frame.f_code, code):
+                kept.pop()  # the call, in the function around it; where that function was called is left as it is
             kept.append(rest)
         last, rest = rest, rest.tb_next
     if not kept:
@@ -44,6 +44,11 @@ def leave_out_ours(error: BaseException) -> None:
     if _is_part(last.tb_frame.f_code):
         kept[-1].tb_next = None
     error.__traceback__ = kept[0]
+
+
+def _is_around(code: types.CodeType, region: types.CodeType) -> bool:
+    """Errors come here once for each function of ours that they leave: what stood around a region may be left out already."""
+    return (code.co_name, code.co_filename) == (region.co_name, region.co_filename)
 
 
 def _is_ours(code: types.CodeType) -> bool:

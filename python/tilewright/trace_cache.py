@@ -8,6 +8,7 @@ runs) is not kept, and what is not found as it was serves no call.
 
 from __future__ import annotations
 
+import abc
 import enum
 import hashlib
 import importlib
@@ -92,7 +93,7 @@ def _parts_of(value: Any, around: tuple[Any, ...]) -> Any:
         own = {name: one for name, one in vars(value).items() if name not in _OF_EACH_PROCESS}
         around = (*around, value)
         return (
-            value.__module__, value.__qualname__, [_parts_of(one, around) for one in value.__bases__],
+            value.__module__, value.__qualname__, [_parts_of(one, around) for one in value.__bases__], _registered_with(value),
             [(name, _parts_of(original_of(one), around)) for name, one in own.items()],
         )  # fmt: skip
     if isinstance(value, (tuple, list)):
@@ -101,9 +102,24 @@ def _parts_of(value: Any, around: tuple[Any, ...]) -> Any:
         return "dict", [(_parts_of(key, around), _parts_of(one, around)) for key, one in value.items()]
     if isinstance(value, (set, frozenset)):
         return type(value).__name__, sorted(repr(_parts_of(one, around)) for one in value)
-    if type(value) in _PLAIN or isinstance(value, enum.Enum):
+    if isinstance(value, enum.Enum):
+        if value in around:
+            return type(value).__name__, value.name
+        own = {name: one for name, one in vars(value).items() if name != "__objclass__"}  # which it is of
+        return type(value).__name__, value.name, _parts_of(own, (*around, value))
+    if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "biufcMmSU":
+        return type(value).__qualname__, value.dtype.str, value.shape, hashlib.sha256(value.tobytes()).hexdigest()
+    if type(value) in _PLAIN:
         return type(value).__name__, repr(value)
     return type(value).__module__, type(value).__qualname__
+
+
+def _registered_with(value: type) -> list[tuple[str, str]]:
+    """Classes that an abstract one takes for its own, which isinstance asks for."""
+    if not isinstance(value, abc.ABCMeta):
+        return []
+    registry, *_ = abc._get_dump(value)  # type: ignore[attr-defined]
+    return sorted((one.__module__, one.__qualname__) for held in registry if (one := held()) is not None)
 
 
 _IS_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made by a class statement, or by a C module that may as well
@@ -159,15 +175,17 @@ def _names_of(value: Any, modules: Sequence[str], memo: _Memo) -> tuple[str, ...
         kind = type(value)
         found = ("member", kind.__module__, kind.__qualname__, memo.digest_of(kind), value.name)
     else:
-        owner = getattr(value, "__module__", None) or getattr(getattr(value, "__objclass__", None), "__module__", None)
-        found = (
-            "named",
-            str(owner or "numpy"),
-            str(getattr(value, "__qualname__", None) or getattr(value, "__name__", "")),
-        )
+        found = _own_names(value)
     if _named(found, memo) is not value:
         raise _NotKept(f"{type(value).__name__} {found[2] if len(found) > 2 else found[1]}")  # noqa: PLR2004
     return found
+
+
+def _own_names(value: Any) -> tuple[str, ...]:
+    """What a function of a C module's says of itself."""
+    owner = getattr(value, "__module__", None) or getattr(getattr(value, "__objclass__", None), "__module__", None)
+    name = getattr(value, "__qualname__", None) or getattr(value, "__name__", "")
+    return "named", str(owner or "numpy"), str(name)
 
 
 def _named(names: tuple[str, ...], memo: _Memo) -> Any:
@@ -185,8 +203,9 @@ def _named(names: tuple[str, ...], memo: _Memo) -> Any:
     with suppress(KeyError, AttributeError, TypeError):
         for name in rest[0].split("."):
             holder = vars(holder)[name]
-        if kind == "named":
-            return holder
+        if kind == "named":  # another one may stand there now: `np.sqrt = np.square`, `math.sqrt = mine`
+            is_other = isinstance(holder, (types.FunctionType, type)) or _own_names(holder) != names
+            return None if is_other else holder
         for one in _behind(holder):
             if memo.digest_of(one) == rest[1]:
                 return one[rest[2]] if kind == "member" else one

@@ -121,3 +121,19 @@ def test_what_is_trimmed_is_a_view():
     for _ in range(2):
         compiled(x)[0][0] += 1
     assert x[1] == 3
+
+
+CURVE = np.poly1d([1.0, 2.0])
+
+
+def on_the_curve(x):
+    return x * CURVE(2.0)
+
+
+def test_a_polynomial_from_outside_is_what_it_is_at_the_call(monkeypatch):
+    compiled, x = tilewright.jit(on_the_curve, strict=True), np.arange(3.0)
+    for coefficients in ([1.0, 2.0], [1.0, 5.0], [1.0, 2.0, 3.0]):
+        monkeypatch.setitem(globals(), "CURVE", np.poly1d(coefficients))
+        assert np.array_equal(compiled(x), on_the_curve(x))
+    CURVE.coeffs[1] = 7.0
+    assert np.array_equal(compiled(x), on_the_curve(x))

@@ -79,6 +79,40 @@ def test_variables_that_are_set_anew_in_each_iteration_stay_inside():
     assert regions[0].startswith("def lines_5_to_7():") and regions[0].endswith("return")
 
 
+def test_what_a_jump_leaves_as_the_region_set_it_comes_out():
+    regions, _ = changed("""
+        a = np.ones(3)
+        x = k = 0
+        for i in range(5):
+            x = a[1:] * i + a.sum() - np.sqrt(a[1:])
+            if i == 4:
+                print(i)
+                continue
+            x = 0
+        while True:
+            k = a[1:] * 3 + a.sum() - np.sqrt(a[1:])
+            if k.sum():
+                print(k)
+                break
+            k = 0
+        print(x, k)
+    """)
+    assert [one.rpartition("\n")[2].strip() for one in regions] == ["return x", "return k"]
+
+
+def test_a_variable_of_the_module_that_a_region_would_set_for_itself_stays_outside():
+    regions, text = changed("""
+        x = open("x").fileno()
+        x = x + 1
+        y = np.ones(9)
+        s = 0.0
+        for i in range(10):
+            s = s + (y * x * i).sum() + np.sqrt(y).sum()
+        print(s)
+    """)
+    assert len(regions) == 2 and "x = x + 1\ny = np.ones(9)\ns = 0.0\ns = R0__(s)" in text
+
+
 LEFT = {
     "prints": "for i in range(3):\n    print(x[1:] + x[:-1] * np.sin(x[1:] + 1 + 2))",
     "a function of the script's": "def g(x): return x\nfor i in range(3):\n    x = g(x[1:] + x[:-1] * np.sin(x[1:]) + 1 + 2)",
@@ -110,6 +144,12 @@ LEFT = {
         "s = 1.0\ndef g():\n    global s\n    s += 1\nfor k in range(3):\n    x = np.sin(x[1:]) + s * 2 + 1 - 3\n    g()"
     ),
     "annotations": "for k in range(3):\n    y: float = np.sin(x[1:]) + 2 * x[0] + 1 - 3\n    print(y)",
+    "what is set although an error ends it": (
+        "from contextlib import suppress\nwith suppress(IndexError):\n    for i in range(99):\n        s = x[i] * 2 + x[1:].sum() - 3"
+    ),
+    "variables of a module": "for i in range(3):\n    x = np.sin(x)[1:] + x[1:] * 2 + 1 - 3\nimport __main__\nprint(__main__.x)",
+    "variables of sys.modules": "import sys\nfor i in range(3):\n    x = np.sin(x)[1:] + x[1:] * 2\nprint(vars(sys.modules['__main__'])['x'])",
+    "texts that are run": "from timeit import timeit\nfor i in range(3):\n    x = np.sin(x)[1:] + x[1:] * 2\ntimeit('x + 1', 'from __main__ import x')",
     "global variables": "def f():\n    global x\n    for i in range(3):\n        x = x[1:] * 2 + 1 - 3 * np.sin(x[:1])\n        print(i)\nf()",
 }
 
@@ -123,6 +163,22 @@ def test_a_loop_in_a_with_that_ends_at_errors_is_a_region():
     loop = "    for i in range(3):\n        x = np.sin(x)[1:] + x[1:] * 2 + 1 - 3\n        file.write(str(i))\nprint(x)"
     for manager, count in (("open('f', 'w')", 1), ("np.errstate(all='ignore')", 1), ("own()", 0)):
         assert len(changed(f"x = np.ones(9)\nwith {manager} as file:\n{loop}")[0]) == count, manager
+
+
+def test_a_variable_that_is_deleted_at_another_turn_is_in_no_region():
+    regions, _ = changed("""
+        x = np.ones(9)
+        y = x
+        for i in range(5):
+            if i < 2: y = y + i
+            if i == 2:
+                print(i)
+                del y
+            s = x[1:].sum() * i + 1 - x.max()
+            if i < 2: s = s + y.sum()
+            print(s)
+    """)
+    assert regions == ["def lines_10_to_10(i):\n    s = x[1:].sum() * i + 1 - x.max()\n    return s"]
 
 
 def test_a_script_without_numpy_has_none():
@@ -175,3 +231,49 @@ def test_loops_that_run_once_are_compiled_and_their_errors_have_the_lines_of_the
         assert (run.returncode, run.stdout) == (1, plain.stdout), run.stderr
         assert run.stderr.startswith(plain.stderr.replace('"s.py"', f'"{tmp_path}/s.py"')), run.stderr
     assert "lines_18_to_20" in ours[-1].stderr and "main.lines_8_to_10" in ours[-1].stderr, ours[-1].stderr
+
+
+def test_an_error_that_ends_the_script_shows_who_called_the_function_of_a_region(tmp_path):
+    (tmp_path / "s.py").write_text(FAILS[: FAILS.index("try:")] + "main(x)\n")
+    plain, ours = [
+        subprocess.run(
+            [sys.executable, *command, str(tmp_path / "s.py")], env={**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")},
+            capture_output=True, text=True, timeout=300, check=False,
+        )
+        for command in ([], ["-m", "tilewright", "run"])
+    ]  # fmt: skip
+    assert "in main\n" in plain.stderr and ours.stderr.startswith(plain.stderr), ours.stderr
+
+
+def test_variables_of_a_script_are_the_same_with_regions_and_without(tmp_path):
+    (tmp_path / "s.py").write_text(VARIABLES)
+    plain, ours = [
+        subprocess.run(
+            [sys.executable, *command, str(tmp_path / "s.py")], env={**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")},
+            capture_output=True, text=True, timeout=300, check=False,
+        )
+        for command in ([], ["-m", "tilewright", "run"])
+    ]  # fmt: skip
+    assert plain.returncode == 0 and (ours.returncode, ours.stdout) == (0, plain.stdout), ours.stderr
+
+
+VARIABLES = """
+import numpy as np
+from contextlib import suppress
+print("numbers")
+y = np.arange(100.0)
+s, i = 0.0, -1
+for k in range(40):
+    s = s + (y * k).sum() + np.sqrt(y).sum()
+with suppress(IndexError):
+    for i in range(200):
+        s = s + y[i] * 2
+print(s, i)
+for k in range(6):
+    s = (y * k + 1).sum() + np.sqrt(y).sum()
+    if k == 5:
+        print("jump")
+        continue
+    s = 0
+print(s)
+"""

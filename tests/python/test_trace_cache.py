@@ -114,6 +114,22 @@ CHANGES = {
     "an enum's value": (
         "class W(enum.IntEnum):\n    A = 1\ndef f(x, w): return x + int(w)\ncheck(f, x, W.A)\n", "A = 1", "A = 2",
     ),
+    "an enum's array": (
+        "class W(enum.Enum):\n    A = np.arange(3000.0) * (np.arange(3000) != 1500)\n"
+        "def f(x, w): return x + w.value.sum()\ncheck(f, x, W.A)\n", "!= 1500", "!= 1501",
+    ),
+    "what an enum's member has": (
+        "Q = 2.0\nclass W(enum.Enum):\n    A = 1\n    def __init__(self, v): self.m = v * Q\n"
+        "def f(x, w): return x + w.m\ncheck(f, x, W.A)\n", "Q = 2.0", "Q = 3.0",
+    ),
+    "a registered way": (
+        "@functools.singledispatch\ndef g(k, x): return x\n@g.register\ndef _(k: float, x): return x * 2\n"
+        "def f(x): return g(2.0, x) + 1\ncheck(f, x)\n", "x * 2", "x * 3",
+    ),
+    "what is registered with an abstract class": (
+        "import abc\nclass A(abc.ABC): pass\nclass M: pass\nclass N: pass\nA.register(M)\n"
+        "def f(x, m): return x * (2 if isinstance(m, A) else 3)\ncheck(f, x, M())\n", "register(M)", "register(N)",
+    ),
     "a decorator": (
         "def twice(g):\n    @functools.wraps(g)\n    def w(x): return g(x) * 2\n    return w\n@twice\ndef g(x): return x + 1\n"
         "def f(x): return g(x) + 1\ncheck(f, x)\n", "* 2", "* 5",
@@ -155,6 +171,15 @@ def test_helpers_of_other_modules_are_told_apart_by_what_they_are(tmp_path):
     assert says(tmp_path, [text]) == ["followed"] and says(tmp_path, [text]) == ["kept"]
     (tmp_path / "mine.py").write_text("K = 2\ndef g(x): return x * 4\n")
     assert says(tmp_path, [text]) == ["followed"]
+
+
+def test_what_stands_in_place_of_a_function_of_a_library_is_another_one(tmp_path):
+    """A name of a library's is no more than a place: a script, or a module that it imports, may put something else there."""
+    text = "import math, builtins\n# here\ndef f(x): return np.sqrt(x) * 2 + math.sqrt(2.0) + max(2, len(x))\ncheck(f, x)\n"
+    assert says(tmp_path, [text]) == ["followed"] and says(tmp_path, [text]) == ["kept"]
+    for other in ("np.sqrt = np.square", "math.sqrt = math.exp", "builtins.max = min"):
+        assert says(tmp_path, [text.replace("# here", other)]) == ["followed"], other
+    assert says(tmp_path, [text]) == ["kept"]
 
 
 def test_a_damaged_file_is_no_trace(tmp_path):

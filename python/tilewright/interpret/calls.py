@@ -217,7 +217,8 @@ class Calls(Part):
         if isinstance(function, functools.partial):
             return self.call(node, function.func, [*function.args, *args], {**function.keywords, **kwargs})
         if isinstance(function, np.poly1d) and type(function).__call__ is np.poly1d.__call__:
-            return self.call(node, np.polyval, [function.coeffs, *args], kwargs)
+            # Read as attributes are, which guards it: another polynomial may be there later, or other coefficients in it.
+            return self.call(node, np.polyval, [self.get_attribute(node, function, "coeffs"), *args], kwargs)
         module = module_of(function).split(".")[0]
         if module == "numpy":
             return self._call_numpy_function(node, function, args, kwargs)
@@ -234,7 +235,8 @@ class Calls(Part):
         if module in EFFECT_MODULES:
             raise self.refuse_effect(node, f"{function.__module__}.{getattr(function, '__name__', 'call')}()")
         if isinstance(function, types.FunctionType):
-            if module in MODULES and module in sys.stdlib_module_names:
+            # What such a function holds is the caller's: the ways that are registered with functools.singledispatch.
+            if module in MODULES and module in sys.stdlib_module_names and not function.__closure__:
                 return self._run(node, function, args, kwargs)
             return self.call_function(function, args, kwargs)
         if isinstance(function, JIT):

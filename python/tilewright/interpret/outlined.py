@@ -195,7 +195,7 @@ def _stands_alone(statements: Sequence[ast.stmt]) -> bool:
     names = {getattr(item, field, None) for item in items for field in ("id", "name")}
     if attributes & _OF_THE_MEMORY or (attributes | names) & (_OF_THE_FRAME | _OF_NO_CALL):
         return False
-    return not any(_leaves_a_loop(one) for one in statements)
+    return not any(leaves_a_loop(one) for one in statements)
 
 
 def _silencing(node: ast.With) -> Iterator[ast.expr]:
@@ -255,15 +255,15 @@ def names_variables(node: ast.FunctionDef) -> bool:
     return bool(names & _OF_THE_FRAME) or declares or not deleted <= {one.arg for one in node.args.kwonlyargs}
 
 
-def _leaves_a_loop(node: ast.AST) -> bool:
+def leaves_a_loop(node: ast.AST) -> bool:
     """Whether a break or continue of a loop around is in it."""
     if isinstance(node, (ast.Break, ast.Continue)):
         return True
     if isinstance(node, (*DEFINITIONS, ast.expr)):
         return False
     if isinstance(node, (ast.For, ast.While)):
-        return any(map(_leaves_a_loop, node.orelse))
-    return any(map(_leaves_a_loop, ast.iter_child_nodes(node)))
+        return any(map(leaves_a_loop, node.orelse))
+    return any(map(leaves_a_loop, ast.iter_child_nodes(node)))
 
 
 def stores(statements: Iterable[ast.stmt]) -> set[str]:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..interpret.outlined import loads, read_first, stores
+from ..interpret.outlined import leaves_a_loop, loads, read_first, stores
 from ..interpret.source import DEFINITIONS, inside, made_from
 from ..own_frames import is_of_region, part_name
 
@@ -77,7 +77,17 @@ _OF_THE_MEMORY = frozenset(["strides", "base", "ctypes", "flags", "setflags", "r
 # Whoever asks for all names of a function or a module may ask for those that a region does not give; so do numexpr and pandas, whose
 # expressions are texts with the caller's variables in them.
 _OF_ALL_NAMES = frozenset(["globals", "locals", "vars", "dir", "eval", "exec"])
-_OF_TEXTS = frozenset(["evaluate", "re_evaluate", "eval", "query"])
+# Whoever is given a text to run, or a formula, reads the variables that it names.
+_OF_TEXTS = frozenset(["timeit", "repeat", "Timer", "runctx"])
+_OF_FORMULAS = frozenset(["evaluate", "re_evaluate", "eval", "query"])
+_RUN_A_TEXT = frozenset(["cProfile", "profile"])
+# `with` one of these, whatever is raised inside goes on; others may end it, and what was set before is read behind them.
+_LET_ERRORS_PASS = frozenset(
+    [
+        "open", "errstate", "printoptions", "catch_warnings", "TemporaryDirectory", "NamedTemporaryFile", "TemporaryFile", "Pool",
+        "ThreadPool", "ThreadPoolExecutor", "ProcessPoolExecutor",
+    ]
+)  # fmt: skip
 _LEAST_OPERATIONS = 4  # on arrays, as far as a text says: less is not worth a call
 
 
@@ -145,8 +155,11 @@ class _Script:
             if isinstance(one, ast.Call) and one.args and _is_named(one.func, ("vars", "dir"))
         }
         self.asks_for_all_names = any(
-            (_is_named(one, _OF_ALL_NAMES | _OF_TEXTS) and id(one) not in of_one)
-            or (isinstance(one, ast.Attribute) and one.attr in _OF_TEXTS)
+            (_is_named(one, _OF_ALL_NAMES) and id(one) not in of_one)
+            or _is_named(one, _OF_FORMULAS)
+            or (isinstance(one, ast.Attribute) and one.attr in _OF_FORMULAS)
+            or _reads_as_a_module(one)
+            or _runs_a_text(one)
             for one in ast.walk(tree)
         )
         # What functions read from outside of them, at any time.
@@ -195,6 +208,32 @@ def _is_named(node: ast.AST, names: Collection[str]) -> bool:
     return isinstance(node, ast.Name) and node.id in names
 
 
+def _reads_as_a_module(node: ast.AST) -> bool:
+    """Whether it comes to the script as a module, whose attributes all its variables are."""
+    if isinstance(node, ast.Import):
+        return any(alias.name == "__main__" for alias in node.names)
+    if isinstance(node, ast.ImportFrom):
+        return node.module == "__main__" or (node.module == "sys" and any(one.name == "modules" for one in node.names))
+    return isinstance(node, ast.Attribute) and node.attr == "modules" and _is_named(node.value, ("sys",))
+
+
+def _runs_a_text(node: ast.AST) -> bool:
+    if not isinstance(node, ast.Call):
+        return False
+    function = node.func
+    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    runs = name == "run" and isinstance(function, ast.Attribute) and _is_named(function.value, _RUN_A_TEXT)
+    return runs or (name in _OF_TEXTS and any(_is_text(item) for one in _given(node) for item in ast.walk(one)))
+
+
+def _given(call: ast.Call) -> list[ast.expr]:
+    return [*call.args, *(one.value for one in call.keywords)]
+
+
+def _is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
 def _is_plain(function: ast.FunctionDef) -> bool:
     items = list(ast.walk(function))
     return not any(isinstance(one, (ast.Yield, ast.YieldFrom, ast.Await)) for one in items)
@@ -230,29 +269,21 @@ class _Block:
             if one is not None:
                 self._look_into(one, known, [(statements[k + 1 :], True), *behind], in_loop)
                 read_first([one], known)
-                known -= {item.name for item in ast.walk(one) if isinstance(item, ast.ExceptHandler) and item.name}
+                known -= _unset_in(one)
                 found.append(one)
         return found
 
     def _look_into(self, node: ast.stmt, known: set[str], behind: _Behind, in_loop: bool) -> None:
         if isinstance(node, (ast.For, ast.While)):
             targets = stores([ast.Expr(node.target)]) if isinstance(node, ast.For) else set()
-            node.body = self.visited(node.body, known | targets, [([node], False), *behind], True)
+            at_each_turn = (known - _unset_in(node)) | targets
+            node.body = self.visited(node.body, at_each_turn, [([node], False), *behind], True)
         elif isinstance(node, ast.If):
             node.body = self.visited(node.body, {*known}, behind, in_loop)
             node.orelse = self.visited(node.orelse, {*known}, behind, in_loop)
-        elif isinstance(node, ast.With) and all(self._lets_errors_through(one.context_expr) for one in node.items):
+        elif isinstance(node, ast.With) and all(self._lets_errors_pass(one.context_expr) for one in node.items):
             named = {name for one in node.items if one.optional_vars for name in stores([ast.Expr(one.optional_vars)])}
             node.body = self.visited(node.body, known | named, behind, in_loop)
-
-    def _lets_errors_through(self, manager: ast.expr) -> bool:
-        """Whether what is raised in such a `with` ends it and what is around it: behind one that goes on (suppress(), one of the
-        script's) a variable is what it was set to last, and a region that raises gives nothing."""
-        if not isinstance(manager, ast.Call):
-            return False
-        if isinstance(manager.func, ast.Name):
-            return manager.func.id == "open" and "open" not in self.script.defined | self.own
-        return isinstance(manager.func, ast.Attribute) and _is_named(manager.func.value, self.script.modules)
 
     def _as_region(self, run: list[ast.stmt], known: set[str], behind: _Behind, in_loop: bool) -> list[ast.stmt]:
         before, set_there = {*known}, set[str]()
@@ -261,9 +292,10 @@ class _Block:
         has_loop = any(isinstance(one, (ast.For, ast.While)) for one in run)
         if not has_loop and not (in_loop and _is_of_arrays(run)):
             return run
-        gives = stores(run) & self._needed(behind)
+        set_by_it = stores(run)
+        gives = set_by_it & self._needed(behind)
         reads |= (gives - set_there) & self.own  # on some ways it leaves them as they are
-        if reads <= before and gives <= known and gives <= self.own:
+        if reads <= before and gives <= known and set_by_it <= self.own:  # all else is the module's, also in it
             return [self._call(run, sorted(reads), sorted(gives), before, behind)]
         if len(run) == 1 or not has_loop:
             return run
@@ -277,9 +309,21 @@ class _Block:
     def _needed(self, behind: _Behind) -> set[str]:
         """Variables that may be read there before they are set; none of those that functions may read is set in a region."""
         found, known = set[str](), set[str]()
+        goes_on = True  # to the end of the loop's body
         for statements, do_run in behind:
-            found |= read_first(statements, known if do_run else {*known})
+            if not do_run:
+                found |= read_first(statements, {*known})
+                goes_on = True  # behind the loop
+                continue
+            for one in statements:
+                goes_on = goes_on and not leaves_a_loop(one)
+                found |= read_first([one], known if goes_on else {*known})
         return found
+
+    def _lets_errors_pass(self, manager: ast.expr) -> bool:
+        function = manager.func if isinstance(manager, ast.Call) else None
+        name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", None)
+        return name in _LET_ERRORS_PASS and name not in self.script.defined
 
     def _call(
         self, run: list[ast.stmt], reads: list[str], gives: list[str], known: set[str], behind: _Behind
@@ -350,6 +394,13 @@ class _Block:
         while isinstance(root, ast.Attribute):
             root = root.value
         return function.attr in _METHODS or (isinstance(root, ast.Name) and root.id in script.modules)
+
+
+def _unset_in(node: ast.AST) -> set[str]:
+    """Variables that may be without a value behind it."""
+    items = list(ast.walk(node))
+    deleted = {item.id for item in items if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Del)}
+    return deleted | {item.name for item in items if isinstance(item, ast.ExceptHandler) and item.name}
 
 
 def _is_within_loops(node: ast.AST, in_loop: bool = False) -> bool:
