@@ -228,8 +228,9 @@ def _times_of(function: Any) -> dict[str, Any] | None:
     if not (function.is_timed or getattr(function, "is_hot", False)) or not called:
         return None
     return {
-        "calls": called, "mean_python_ns": function.mean_python_ns, "ns": function.took_ns, "python_calls": calls, "python_ns": ns, "missed_calls": missed_calls,
-        "missed_ns": missed_ns, "in_numpy": in_numpy, "is_built": any(one.versions for one in function.specializations),
+        "calls": called, "ns": function.took_ns, "python_calls": calls, "python_ns": ns, "mean_python_ns": function.mean_python_ns,
+        "missed_calls": missed_calls, "missed_ns": missed_ns, "in_numpy": in_numpy,
+        "is_built": any(one.versions for one in function.specializations),
     }  # fmt: skip
 
 
