@@ -38,7 +38,8 @@ def is_of_ours(guard: PythonGuard) -> bool:
     """Whether it is of functions that tilewright itself has in place of NumPy's: nobody changes those."""
     begin, what = guard.path[0]
     function = what[0] if begin == "global_of" else what.value if begin == "object" else None
-    return isinstance(function, types.FunctionType) and function.__module__.partition(".")[0] == "tilewright"
+    # Of what is made from a text alone the module is None.
+    return isinstance(function, types.FunctionType) and (function.__module__ or "").partition(".")[0] == "tilewright"
 
 
 class Missing(Exception):

@@ -212,8 +212,10 @@ def _named(names: tuple[str, ...], memo: _Memo) -> Any:
     return None
 
 
-def _module(name: str) -> types.ModuleType | None:
-    """None of the user's that is not there: to import it may do anything."""
+def _module(name: str | None) -> types.ModuleType | None:
+    """None of the user's that is not there: to import it may do anything. What is made from a text alone is of none."""
+    if name is None:
+        return None
     if name not in sys.modules and name.partition(".")[0] in ("tilewright", "numpy"):
         with suppress(ImportError):
             return importlib.import_module(name)

@@ -77,6 +77,10 @@ SUBJECTS = {
     ),
     "a stage": "def f(x): return np.linalg.solve(np.diag(x + 1), x) + 1\ncheck(f, x)\n",
     "accumulate": "def f(x): return np.maximum.accumulate(x[::-1]) + 1\ncheck(f, x)\n",
+    "what is made from a text": (
+        "names = {'np': np}\nexec(compile('def g(x): return x + 1', 's', 'exec'), names)\ng = names['g']\n"
+        "def f(x): return np.sqrt(x) * 2\ncheck(f, x)\n"
+    ),
     "indices": "def f(x, i):\n    y = x.copy()\n    y[i] = 0\n    return y\ncheck(f, x, np.array([1, 4]))\n",
 }
 
