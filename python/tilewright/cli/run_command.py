@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import settings
-from ..script import START, Script, check_script
+from ..script import START, Script, ScriptStopped, check_script
 from . import script_arguments
 from .exit_codes import SCRIPT_RAISED
 
@@ -46,7 +46,7 @@ def _options(own: list[str], passed: list[str]) -> tuple[argparse.Namespace, Scr
     parser = argparse.ArgumentParser(
         "autotune run", "autotune run [OPTIONS] SCRIPT [-- ARGUMENTS]", _ABOUT, allow_abbrev=False
     )
-    parser.add_argument("script", nargs="?", type=Path, help="A script.")
+    parser.add_argument("script", nargs="*", type=Path, help="A script.")
     parser.add_argument("-m", dest="module", help="Run a module, as `python -m` does.")
     parser.add_argument("--db", type=Path, help="Store to use.")
     parser.add_argument(
@@ -57,9 +57,11 @@ def _options(own: list[str], passed: list[str]) -> tuple[argparse.Namespace, Scr
     )
     parser.add_argument("--json", action="store_true", help="Print the times as JSON on stderr.")
     options = parser.parse_args(own)
-    if (options.script is None) == (options.module is None):
-        parser.error("give one script, or a module with -m.")
-    return options, Script(options.script, options.module, passed)
+    if options.module is not None and options.script:
+        raise ScriptStopped(f"-m {options.module}: and {options.script[0]}: give a module or a script, not both.")
+    if options.module is None and len(options.script) != 1:
+        raise ScriptStopped(f"run: {len(options.script)} scripts given. Give one.")
+    return options, Script(options.script[0] if options.script else None, options.module, passed)
 
 
 def _tuned_names(store: Path | None) -> list[str]:
