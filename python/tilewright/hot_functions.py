@@ -169,8 +169,7 @@ class HotFunction(JitFunction):
         return is_short and (is_refused or (bool(lost) and len(lost) == len(self._specializations)))
 
     def _decide(self) -> None:
-        mean_ns = self.python_ns / self.python_calls
-        if mean_ns < _CALL_NS:
+        if self.mean_python_ns < _CALL_NS:
             if self.python_calls >= _LOOKED:
                 self._stays_here = not self._leave(self)
         elif (

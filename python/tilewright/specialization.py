@@ -75,7 +75,7 @@ class Specialization:
         self.partials: Partials | None = None  # of calls beyond what kernels can index, once there was one
         self.known_sizes: Sequence[Mapping[str, int]] = ()  # of calls that an earlier process has built versions for
         self._leads: dict[bool, plan.Version] = {}  # the tuned or hand-written ones: of the host, of a device
-        self._later: BuildRequest | None = None  # that no version has yet
+        self._later: BuildRequest | None = None  # that is built, or is there, and no version has yet
         self._being_built = ""  # its key
         self._lock = forks.Lock()
 
@@ -180,7 +180,8 @@ class Specialization:
         """Whether the version that a call needs is there, or soon is; else another thread builds it."""
         if self.fits(bound) or len(self.versions) >= _MAX_VERSIONS:
             return True
-        if self._known_request(bound) is not None:
+        if (known := self._known_request(bound)) is not None:
+            self._later = known
             return True
         if self.is_being_built:
             return False  # a number of the call is another one now, and what is built may take both
@@ -234,9 +235,7 @@ class Specialization:
             conditions = () if crowded or bound.on_device else (self._work_condition(kind.startswith("small")),)
             for label in ("any size",) if crowded else ("default", "any size"):
                 request, later = self.request(bound, layouts=layouts, guard_tails=label == "any size"), self._later
-                if label == "default" and not crowded and (known := self._known_request(bound)) is not None:
-                    request = known
-                elif label == "default" and later is not None and later.layouts == request.layouts:
+                if label == "default" and later is not None and later.layouts == request.layouts:
                     request = later
                 made, self._later = build(request), None
                 version = self._version(f"{kind} {label}", made, layouts, conditions)
