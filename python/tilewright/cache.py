@@ -175,10 +175,15 @@ class ObjectCache(FileCache[Build]):
         return decode(data)
 
 
+def folder_of(name: str) -> Path | None:
+    """Where files of one kind are kept; None where the environment wants none, or there is no home."""
+    folder = settings.cache_folder() if settings.cache_enabled() else None
+    return None if folder is None else folder / name
+
+
 def object_cache() -> ObjectCache:
     """The cache that the environment asks for."""
-    folder = settings.cache_folder() if settings.cache_enabled() else None
-    return _cache_in(None if folder is None else folder / "objects")
+    return _cache_in(folder_of("objects"))
 
 
 @lru_cache(maxsize=1)

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import settings
-from .cache import FileCache, sealed, unsealed
+from .cache import FileCache, folder_of, sealed, unsealed
 from .guards import PythonGuard
 from .guards import Same as ItsIdentity
 from .native import compiler_identity
@@ -448,8 +448,7 @@ class TraceCache(FileCache[Kept]):
 
 
 def _cache() -> TraceCache:
-    folder = settings.cache_folder() if settings.cache_enabled() else None
-    return _cache_in(None if folder is None else folder / "traces")
+    return _cache_in(folder_of("traces"))
 
 
 @lru_cache(maxsize=1)
