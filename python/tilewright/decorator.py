@@ -227,7 +227,7 @@ class JitFunction(Serving):
                 "Call it, or f.for_args(…), with arrays of each signature.",
             )
         target = place if place is not None else Path(f"{stem or self.__name__}_tuned")
-        return export_module(target, self, self._specializations, options)
+        return export_module(target, [(self, self._specializations)], options)
 
     def _own_targets(self) -> tuple[str, ...]:
         host, device = self.targets.host, self.targets.device

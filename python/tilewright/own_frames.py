@@ -22,6 +22,11 @@ def is_of_region(code: types.CodeType) -> None:
     _of_regions.add(code)
 
 
+def stands_in(code: types.CodeType) -> bool:
+    """Whether it is of statements that stand in a function or a module as a call."""
+    return code in _of_regions
+
+
 def leave_out_ours(error: BaseException) -> None:
     """Leave our frames at the beginning of a traceback out, and those between the script's, where its statements are functions
     among them. What is all ours stays, and where it ends with ours: it is an error of ours."""

@@ -1,7 +1,7 @@
 """A script as __main__: `python -c START REPORT plain|compiled NAMES SCRIPT ARGS…`.
 
-`plain`: functions called NAMES (`a,b`; `-` for none) are timed, all others stay as they are. `compiled`: those use what the
-store knows of them, and all others are compiled once their calls take long. REPORT, as JSON: the number of the descriptor to which
+`plain`: functions called NAMES (`a,b`; `-` for none) are timed, all others stay as they are. `compiled`: what was tuned is compiled
+from its first call on, and all else once its calls take long. REPORT, as JSON: the number of the descriptor to which
 goes what was seen; or {"name", "as_json", "earlier"}: that is told to the user at the end, beside what was seen of an earlier
 run. It imports nothing that a script without NumPy would not import itself.
 """
@@ -33,7 +33,7 @@ from .record.hooks import with_hooks
 from .record.left_alone import is_left_alone, looks_at_frames
 from .record.observe import Observer
 from .record.ownership import Users
-from .record.regions import Region, with_regions
+from .record.regions import Region, Regions, with_regions
 from .script import Script, ScriptStopped, load_script
 
 
@@ -90,15 +90,17 @@ class _Run(Observer):
         return super().observed(name, value, into)
 
     def _in_place_of(self, function: types.FunctionType, name: str) -> Any:
-        # As a program spells it, which is how the store knows it.
-        is_named = re.sub(r"\W", "_", function.__name__, flags=re.ASCII) in self._names
         if not self._compiles:
+            # As a program spells it, which is how the store knows it.
+            is_named = re.sub(r"\W", "_", function.__name__, flags=re.ASCII) in self._names
             return self._timed(function) if is_named else function
-        if not is_named and ("numpy" not in sys.modules or function.__code__.co_flags & _IS_GENERATOR):
+        if "numpy" not in sys.modules or function.__code__.co_flags & _IS_GENERATOR:
             return function
         if is_left_alone(function, name):
             return function
-        return self._jitted_of(function, is_named)
+        from .bound_method import BoundMethod  # noqa: PLC0415  (slow to import, and a script without NumPy needs none of it)
+
+        return self._hot(function, lambda one: self.leave(one, [self.jitted], (BoundMethod,)))
 
     def region(self, region: Region, names: dict[str, Any], file: str) -> None:
         """A function for statements of the script's, made at its first call: NumPy is there by then."""
@@ -125,42 +127,20 @@ class _Run(Observer):
 
         return timed
 
-    def _jitted_of(self, function: types.FunctionType, is_tuned: bool) -> Any:
-        from .bound_method import BoundMethod  # noqa: PLC0415  (slow to import, and a script without NumPy needs none of it)
-
-        if not is_tuned:
-            return self._hot(function, lambda one: self.leave(one, [self.jitted], (BoundMethod,)))
-
-        def made() -> Any:
-            from .decorator import JitFunction  # noqa: PLC0415
-            from .native import compiler  # noqa: PLC0415
-
-            compiler()
-            return JitFunction(function, only_stored=True)
-
-        return self._made(function, made, is_timed=True)
-
     def _hot(self, function: types.FunctionType, leave: Callable[[Any], bool]) -> Any:
-        def made() -> Any:
-            from .hot_functions import HotFunction  # noqa: PLC0415
-
-            return HotFunction(function, leave)
-
-        return self._made(function, made, is_timed=False)
-
-    def _made(self, function: types.FunctionType, make: Callable[[], Any], *, is_timed: bool) -> Any:
         """What stands for a function of the script's; one that no jit takes runs as it is."""
         start = time.perf_counter_ns()
         if FallbackWarning not in (one[2] for one in warnings.filters):
             warnings.simplefilter("ignore", FallbackWarning)  # a table says at the end what runs in NumPy, and why
         try:
-            made = make()
+            from .hot_functions import HotFunction  # noqa: PLC0415  (slow to import, as above)
+
+            made = HotFunction(function, leave)
         except (Error, TypeError, ValueError):
             return function
         finally:
             self.own_ns += time.perf_counter_ns() - start
         self.jitted.append(made)
-        made.is_timed = is_timed
         return made
 
     def _time_jitted(self, function: Any) -> None:
@@ -204,7 +184,6 @@ class _Run(Observer):
                 os._exit(self.code)
 
 
-_REGION = "__tilewright_region_"  # and a number, among the builtins
 _IS_GENERATOR = (
     0x20 | 0x80 | 0x200
 )  # of code: generators, coroutines and both (inspect.CO_GENERATOR and others; slow to import)
@@ -244,13 +223,15 @@ def main(began_ns: int, report: str, mode: str, names: str, *arguments: str) -> 
     bindings = module.__dict__
 
     def bound(name: str) -> None:
+        found.note_source(name, bindings[name])
         bindings[name] = run.observed(name, bindings[name], bindings)
 
-    regions: list[Region] = []
+    found = Regions()
 
     def changed(tree: ast.Module) -> None:
+        nonlocal found
         if mode == "compiled" and not looks_at_frames(tree):
-            regions.extend(with_regions(tree, _REGION))
+            found = with_regions(tree)
 
     try:
         code, file, folder, package = load_script(script, lambda source, name: with_hooks(source, name, bound, changed))
@@ -265,7 +246,7 @@ def main(began_ns: int, report: str, mode: str, names: str, *arguments: str) -> 
     sys.path[:1] = [folder]  # in the place of the folder that `-c` has there
     if mode == "compiled":  # the other run is the script as it is
         kept_memory.keep()
-    for one in regions:
+    for one in found.regions:
         run.region(one, bindings, file)
     run.own_ns = time.perf_counter_ns() - began_ns
     try:

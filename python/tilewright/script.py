@@ -54,6 +54,11 @@ class Script:
         return self.module if self.module is not None else str(self.path)
 
     @property
+    def given(self) -> str:
+        """As a command names it."""
+        return f"-m {self.module}" if self.module is not None else str(self.path)
+
+    @property
     def stem(self) -> str:
         """What the tuned module is named after: `2d-kmeans.py` -> `_2d_kmeans`."""
         text = self.module.rpartition(".")[2] if self.module is not None else Path(str(self.path)).stem

@@ -25,6 +25,7 @@ from .tried_calls import TriedCalls
 from .work import is_small
 
 # What a call cannot make another argument of, for a trace.
+_CALL_NS = 10_000  # the way into a kernel, amply
 _UNCHANGING = (np.ndarray, np.generic, bool, int, float, complex, str, bytes, type(None), types.FunctionType, type)
 
 
@@ -219,6 +220,8 @@ class Serving(TriedCalls):
             if not (is_new or (specialization.lead_is_new and not bound.on_device)):
                 return "plan"
             specialization.lead_is_new = False
+            if not is_new and self._is_known_to_win(specialization, bound):
+                return "plan"
             if not specialization.fits(bound):
                 # Sizes that data decide may be too large for kernels: no other version will do.
                 if not is_beyond_limit(specialization.program, bound) and not specialization.large_numbers(bound):
@@ -228,6 +231,13 @@ class Serving(TriedCalls):
                 return "plan"
         self._stay(args, kwargs, and_smaller=is_small(specialization.program, bound))
         return "numpy"
+
+    def _is_known_to_win(self, specialization: Specialization, bound: Bound) -> bool:
+        """Whether a search has found that this very workload takes less than half of what it takes in NumPy: the first call is
+        not made twice, then."""
+        evidence = specialization.evidence or {}
+        is_exact = bound.sizes in specialization.tuned_sizes[:1] and not specialization.traced.stages
+        return is_exact and 0 < 2 * evidence.get("kernel_ns", 0.0) + _CALL_NS < self.mean_python_ns
 
     def shows_more(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Run such a call as plain Python, to show what the pure functions give that it calls; the arguments are its own. False

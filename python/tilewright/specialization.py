@@ -17,6 +17,7 @@ from . import checks, forks, later_builds, logs, plan
 from ._face import current_device, size_symbols
 from .binding import Bound, bind
 from .builder import BuildRequest, build, default_schedule, is_built, kept_build, short_or_magnitude
+from .cache import object_cache
 from .devices import check_device, place_all, places_among
 from .errors import DeviceError, Error, ScheduleError
 from .machine import CUDA_DEFAULT
@@ -74,6 +75,7 @@ class Specialization:
         self.variant: dict[str, str] = {}  # choices of a person's, for looking at; schedules name their own
         self.partials: Partials | None = None  # of calls beyond what kernels can index, once there was one
         self.known_sizes: Sequence[Mapping[str, int]] = ()  # of calls that an earlier process has built versions for
+        self.tuned_sizes: Sequence[Mapping[str, int]] = ()  # and schedules that a search found
         self._leads: dict[bool, plan.Version] = {}  # the tuned or hand-written ones: of the host, of a device
         self._later: BuildRequest | None = None  # that is built, or is there, and no version has yet
         self._being_built = ""  # its key
@@ -275,12 +277,20 @@ class Specialization:
     def set_schedule(self, text: str, bound: Bound, *, file: str = "schedule", label: str = "by hand") -> None:
         """Check a schedule, compile it and put it before all other versions. Raises ScheduleError."""
         canonical = self.check_schedule(text, file)
-        made = build(self.request(bound, schedule=canonical))
+        made = build(self._kept_request(self.request(bound, schedule=canonical)))
         # A person decides for all sizes; what was measured at one magnitude says nothing about the other.
         any_size = label == "by hand" or bound.on_device
         conditions = () if any_size else (work_condition(self.program, is_small(self.program, bound)),)
         self.lead_with(self._version(label, made, dict(bound.layouts), conditions), bound.on_device)
         self._warn_where_by_hand_is_not_run(bound)
+
+    def _kept_request(self, request: BuildRequest) -> BuildRequest:
+        """The request, or that of a build that is there, for other sizes: a schedule that is given is the same for all."""
+        if not object_cache().has(request.key()):
+            for sizes in self.tuned_sizes:
+                if object_cache().has((known := replace(request, sizes=sizes)).key()):
+                    return known
+        return request
 
     def lead_with(self, lead: plan.Version | None, on_device: bool) -> None:
         """Calls on the host, or on a device, run this version where it serves them; None: the defaults alone."""

@@ -7,7 +7,8 @@ import functools
 import os
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from traceback import clear_frames
@@ -59,7 +60,6 @@ class Specializing(_face.Dispatcher):
         strict: bool | Literal["kernels"] = False,
         contract: str = "numpy",
         db: str | Path | None = None,
-        only_stored: bool = False,
         background: bool = False,
     ) -> None:
         super().__init__(function.__name__, _face_parameters(function))
@@ -70,7 +70,6 @@ class Specializing(_face.Dispatcher):
         self.strict = strict
         self.contract = contract
         self._db = db
-        self._only_stored = only_stored
         self.in_background = background  # calls run in NumPy until the code is there
         self._specializations: list[Specialization] = []
         self._known: dict[Untaken | None, Known] = {}  # by other processes
@@ -114,6 +113,15 @@ class Specializing(_face.Dispatcher):
         if (specialization.draws or specialization.traced.stages) and places_among((*args, *kwargs.values())):
             self._refuse_draws(specialization)
         return specialization, bound
+
+    @contextmanager
+    def refusing_nothing(self) -> Iterator[None]:
+        """What is refused inside is asked again later, and is none of its refusals."""
+        refused = self._refused.copy()
+        try:
+            yield
+        finally:
+            self._refused = refused
 
     def _refuse_draws(self, specialization: Specialization) -> None:
         """TraceError where random numbers would be drawn for arrays on a device."""
@@ -202,10 +210,12 @@ class Specializing(_face.Dispatcher):
         specialization.example = bound.without_data()
         specialization.function = self
         if self.keeps_traces:
-            specialization.known_sizes = self._known_traces(untaken).sizes.get(traced.digest, [])
+            sizes = self._known_traces(untaken).sizes
+            specialization.known_sizes = sizes.get(traced.digest, [])
+            specialization.tuned_sizes = sizes.get(_tuned(traced), [])
         if not bound.on_device and is_one_library_call(program) and not is_small(program, bound):
             specialization.run_in_numpy(bound, "it is a single BLAS call, which NumPy makes too", at_any_size=True)
-        if self._only_stored or (path := settings.store_path(self._db)) is not None and os.path.exists(path):
+        if (path := settings.store_path(self._db)) is not None and os.path.exists(path):
             self._use_stored(specialization, bound)
         specialization.changed = lambda: self._publish(specialization)  # type: ignore[method-assign]
         self._specializations.append(specialization)
@@ -282,13 +292,11 @@ class Specializing(_face.Dispatcher):
 
         found = stored_schedule(specialization, bound, settings.store_path(self._db))
         if found is None:
-            if self._only_stored and not bound.on_device:
-                specialization.run_in_numpy(bound, "it was never tuned", at_any_size=True)
             return
         try:
             specialization.set_schedule(found.schedule, bound, file="store", label="tuned")
             specialization.evidence = found.evidence
-            specialization.lead_is_new = not self._only_stored  # `autotune run` shows what tuned code takes
+            specialization.lead_is_new = True
         except Error as error:  # from an older release, say
             logs.logger.warning("%s: the stored schedule is not used: %s", self.__name__, error)
 
@@ -307,6 +315,17 @@ class Specializing(_face.Dispatcher):
                     specialization.trial = Trial(looking_ns=looking_ns(specialization.traced.stages))
                 self._publish(specialization)
         return is_new
+
+    def keep_tuned(self, specialization: Specialization, python_ns: float) -> None:
+        """Functions of `autotune run` take such calls from the first one on as this one was tuned: the trace is kept, for which
+        sizes its best schedule is built, and what Python takes."""
+        from . import trace_cache  # noqa: PLC0415
+
+        assert specialization.example is not None
+        key = trace_cache.key_of(self.__wrapped__, (self.contract, None, True))  # type: ignore[arg-type]
+        self.why_not_kept = trace_cache.keep(key, specialization.traced, self.__wrapped__)
+        if not self.why_not_kept:
+            trace_cache.note_built(key, _tuned(specialization.traced), specialization.example.sizes, python_ns)
 
     def _note_built(self, specialization: Specialization, bound: Bound) -> None:
         from . import trace_cache  # noqa: PLC0415
@@ -393,3 +412,8 @@ def _face_parameters(function: Callable[..., Any]) -> list[tuple[str, str, Any]]
         (p.name, p.kind.name.lower(), _face.MISSING if p.default is p.empty else p.default)
         for p in own_signature(function).parameters.values()
     ]
+
+
+def _tuned(traced: Traced) -> str:
+    """Under which trace_cache.py has the sizes that tuned schedules of a program are built for."""
+    return f"tuned {traced.digest}"

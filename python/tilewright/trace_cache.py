@@ -282,7 +282,7 @@ class _Writer(pickle.Pickler):
 
     def persistent_id(self, obj: Any) -> Any:
         kind = type(obj)
-        if kind in _PLAIN or kind in _CONTAINERS or isinstance(obj, (np.generic, np.dtype)):
+        if kind in (*_PLAIN, *_CONTAINERS, pickle.PickleBuffer) or isinstance(obj, (np.generic, np.dtype)):
             return None
         if obj is self._function or obj is self._function.__code__:
             return ("itself", obj is not self._function)

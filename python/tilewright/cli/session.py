@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -34,6 +35,8 @@ class Request:
     contract: str = "numpy"
     run_all: bool = False
     target: str = "host"
+    covers: bool = False  # functions that take most of the time together, not the one that takes most
+    wanted: tuple[str, ...] = ()  # functions that are chosen however short they are
 
 
 @dataclass
@@ -56,6 +59,13 @@ class Recorded:
     prepared: list[Prepared]
     refusals: list[str]
     times: list[str] = field(default_factory=list)  # where the time went, a table
+    script_ns: int = 0
+
+    def share_of(self, prepared: list[Prepared]) -> float:
+        """Of the script's time, what functions took; those that are called by others of them are in those' time."""
+        chosen = {id(one.choice.candidate.function): one.choice.candidate for one in prepared}
+        outermost = [c for c in chosen.values() if not c.called_by or not c.called_by <= chosen.keys()]
+        return min(1.0, sum(c.total_ns for c in outermost) / max(self.script_ns, 1))
 
 
 def prepare(
@@ -66,16 +76,18 @@ def prepare(
         only=request.function,
         first_only=request.workload == "first" and bool(request.function),
         run_all=request.run_all,
+        takes_regions=request.covers and request.function is None,
     )
     main = run_script(script, recorder)
     jitted: dict[int, JitFunction] = {}
 
-    def try_trace(candidate: Candidate, call: RecordedCall) -> Any:
+    def try_trace(candidate: Candidate, call: RecordedCall, is_first: bool) -> Any:
         function = _jit_of(candidate, jitted, request)
         try:
-            return _specialize(function, call)
+            with nullcontext() if is_first else function.refusing_nothing():
+                return _specialize(function, call)
         except Error as error:
-            if request.strict:
+            if request.strict and is_first:
                 raise
             return str(error)
 
@@ -86,6 +98,8 @@ def prepare(
         request.workload,
         try_trace,
         why_no_module=lambda candidate, specialization: why_no_module(jitted[id(candidate.function)], specialization),
+        covers=request.covers,
+        wanted=request.wanted,
     )
     prepared = [Prepared(c, jitted[id(c.candidate.function)], c.traced) for c in choices]
     # The script's module must outlive the trace: hidden arguments are read from it.
@@ -93,7 +107,7 @@ def prepare(
         one.function.__dict__["_script_module"] = main
     if left_alone := calls_in_children(recorder):
         refusals.append(f"{script.name}: {left_alone}")
-    return Recorded(prepared, refusals, time_lines(recorder))
+    return Recorded(prepared, refusals, time_lines(recorder), recorder.script_ns)
 
 
 def also_specialize(prepared: Prepared, signatures: list[str]) -> None:

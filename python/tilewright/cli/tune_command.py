@@ -6,7 +6,6 @@ import json
 import re
 import sys
 import time
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,10 +19,11 @@ from ..devices import check_device
 from ..errors import Error, ExportError, ScheduleError
 from ..export import ExportOptions, export_module
 from ..export.cubins import check_cubins
-from ..export.package import check_exportable, check_keeps, check_place
+from ..export.package import check_exportable, check_keeps, check_place, functions_in
 from ..export.versions import contract_of, count_of_versions, isa_levels
 from ..machine import CUDA_DEFAULT, CUDA_TARGETS, ISA_LEVELS, is_cuda_isa, resolve_isa, targets_of
 from ..native import compiler
+from ..own_frames import stands_in
 from ..quantities import counted, format_ns, parse_duration_s
 from ..record.choose import WORKLOADS
 from ..script import Script, check_script
@@ -45,9 +45,10 @@ from .parse import (
     usage_errors,
 )
 from .progress import Progress
-from .session import Prepared, Request, also_specialize, prepare
+from .session import Prepared, Recorded, Request, also_specialize, prepare
 
 _MOST_JOBS = 64
+_LEAST_S = 1.0  # of a search, however little of the budget is a function's
 _TARGETS = ", ".join(["host", *reversed(ISA_LEVELS), "cuda", CUDA_DEFAULT])
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
@@ -176,7 +177,7 @@ def tune(
                 contract=promised,
                 devices=measuring,
             ),
-            request=Request(function, workload, strict, promised, run_all, jit_target(named)),
+            request=Request(function, workload, strict, promised, run_all, jit_target(named), covers=True),
             export=ExportOptions(
                 targets=named,
                 force=force,
@@ -190,6 +191,7 @@ def tune(
             schedule_file=schedule,
             space_file=space,
             out=(out if out is not None else Path(f"{wanted[0].stem}_tuned")).absolute(),
+            asks_for_module=out is not None or wheel or function is not None,
             also=also or [],
             build_only=build_only,
         )
@@ -210,6 +212,7 @@ class _Options:
     schedule_file: Path | None
     space_file: Path | None
     out: Path
+    asks_for_module: bool  # in so many words: that none can be written is an error then
     also: list[str]
     build_only: bool
 
@@ -223,9 +226,12 @@ def tune_script(script: Script, options: _Options, as_json: bool, quiet: bool) -
     results: list[tuple[Prepared, TuneResult]] = []
     with Progress(quiet, options.tune.budget_s) as progress:
         progress.say(f"running {script.name}")
-        recorded = prepare(script, options.request, lambda f, s: _why_no_module(f, s, options.export))
+        if options.request.function is None:
+            options.request.wanted = tuple(functions_in(options.out))
+        recorded = prepare(script, options.request, lambda f, s: why_no_module(f, [s], options.export))
         prepared = recorded.prepared
-        check_keeps(options.out, options.export, dict.fromkeys(one.function.__name__ for one in prepared))
+        if names := modules_functions(prepared):
+            check_keeps(options.out, options.export, names)
         for line in recorded.times:
             progress.say(line)
         for refusal in recorded.refusals:
@@ -242,17 +248,24 @@ def tune_script(script: Script, options: _Options, as_json: bool, quiet: bool) -
             return OK
         targeted = targets_of(options.request.target)
         places = [on_device for on_device, isa in ((False, targeted.host), (True, targeted.device)) if isa is not None]
-        budget_s = options.tune.budget_s / len(prepared) / len(places)
+        searches = [(one, on_device) for one in prepared for on_device in places]
         schedule = options.tune.schedule
         interrupted = False
         right: set[bool] = set()
         wrong: set[bool] = set()
-        for one, on_device in ((one, on_device) for one in prepared for on_device in places):
+        ends = time.monotonic() + options.tune.budget_s
+        for number, (one, on_device) in enumerate(searches):
             progress.say(f"{one.choice.sentence}: tuning it{' on the CUDA device' if on_device else ''}")
             progress.say(
                 f"the call: {one.function.__name__}({one.call.text()}), seen {counted(one.call.count, 'time')}"
             )
-            options.tune.budget_s = budget_s
+            if number:  # what the ones before have left, by the time that the script spends on each of the rest
+                rest_ns = sum(each.choice.weight_ns for each, _ in searches[number:])
+                share = one.choice.weight_ns / rest_ns
+                options.tune.budget_s = max((ends - time.monotonic()) * share, _LEAST_S)
+            elif len(searches) > 1:
+                share = one.choice.weight_ns / sum(each.choice.weight_ns for each, _ in searches)
+                options.tune.budget_s = max(options.tune.budget_s * share, _LEAST_S)
             options.tune.on_device = on_device
             is_meant = _is_among(one, scheduled) and is_cuda_isa(_head_of(schedule)[1]) == on_device
             options.tune.schedule = schedule if is_meant else None
@@ -260,13 +273,15 @@ def tune_script(script: Script, options: _Options, as_json: bool, quiet: bool) -
             results.append((one, result))
             if result.complete:
                 right.add(on_device)
+                if not on_device:
+                    one.function.keep_tuned(one.specialization, result.numpy_ns)
             elif result.raw.get("notes"):
                 wrong.add(on_device)  # nothing of it was right, or nothing compiled
             if result.raw.get("interrupted") or result.raw.get("cancelled"):
                 interrupted = True
                 break
         measured = [(one, result) for one, result in results if result.complete]
-        written, not_written = None, None
+        written, not_written = _Written([], {}), None
         if measured:
             if wrong := wrong - right:
                 left = [t for t in options.export.targets if is_cuda_isa(resolve_isa(t)) not in wrong]
@@ -274,56 +289,66 @@ def tune_script(script: Script, options: _Options, as_json: bool, quiet: bool) -
                     f"the module is for {','.join(left)} alone: nothing that was built for the other target gave right results"
                 )
                 options.export = replace(options.export, targets=tuple(left))
-            progress.say(f"writing {options.out}")
             try:
-                written = _export(measured, options, progress)
+                written = _export([one for one, _ in measured], options, progress)
             except (Error, MemoryError) as error:  # what was learnt is stored, and is said all the same
                 not_written = str(error) or "there is not enough memory for it. Free some, or raise `ulimit -v`."
-    _report(results, written, options.out, as_json, not_written)
+    _report(script, results, recorded, written, options, as_json, not_written)
     if interrupted:
         return INTERRUPTED
     if not_written is not None:
         return USAGE
-    return OK if len(measured) == len(prepared) * len(places) else PARTIAL
+    return OK if len(measured) == len(searches) else PARTIAL
 
 
-def _why_no_module(function: JitFunction, specialization: Specialization, options: ExportOptions) -> str:
+def why_no_module(function: JitFunction, specializations: list[Specialization], options: ExportOptions) -> str:
+    """Why a module cannot have a function; "" where it can."""
+    if stands_in(function.__wrapped__.__code__):  # type: ignore[attr-defined]
+        return f"{function.__name__}: these are statements of the script's, and a module holds functions."
     try:
-        check_exportable(function, [specialization], options)
+        check_exportable(function, specializations, options)
     except ExportError as error:
         return str(error)
     return ""
 
 
-def _built(prepared: list[Prepared], options: _Options, progress: Progress) -> JitFunction:
+def modules_functions(prepared: list[Prepared]) -> list[str]:
+    """The names of those that a module can have."""
+    return list(dict.fromkeys(one.function.__name__ for one in prepared if not one.choice.why_no_module))
+
+
+def _built(prepared: list[Prepared], options: _Options, progress: Progress) -> list[JitFunction]:
     """The module of `--build-only`. Raises ExportError, ScheduleError."""
-    function = prepared[0].function
     text = options.tune.schedule
     if text is not None:
         on_device = is_cuda_isa(_head_of(text)[1])
         highest = next(isa for isa in isa_levels(options.export.targets) if is_cuda_isa(isa) == on_device)
         for one in prepared:
-            if one.function is function and (example := one.specialization.example) is not None:
+            if (example := one.specialization.example) is not None:
                 bound = replace(example, on_device=on_device)
                 # The levels below may lack what it names; this one has to have it.
                 build(one.specialization.request(bound, isa=highest, schedule=text))
                 one.specialization.set_schedule(text, bound, file=str(options.schedule_file))
-    _write(function, function.specializations, options, progress)
-    return function
+    functions, left_out = _for_module(prepared, options)
+    if not functions:
+        raise ExportError(next(iter(left_out.values())))
+    _write(functions, options, progress)
+    return [function for function, _ in functions]
 
 
-def _report_built(function: JitFunction, options: _Options, as_json: bool) -> None:
-    name = function.__name__
+def _report_built(functions: list[JitFunction], options: _Options, as_json: bool) -> None:
     if as_json:
         print(json.dumps({"results": [], "module": str(options.out)}))
         return
-    print(f"wrote {options.out}: from {options.out.name} import {name}")
-    leads = [
-        s.lead_for(is_cuda_isa(isa)) for s in function.specializations for isa in isa_levels(options.export.targets)
-    ]
-    kinds = dict.fromkeys("" if lead is None else lead.label for lead in leads)
+    print(f"wrote {options.out}: from {options.out.name} import {', '.join(f.__name__ for f in functions)}")
     words = {"": "the default schedules", "by hand": f"the schedule of {options.schedule_file}"}
-    print(f"{name}: nothing measured (--build-only): it has {', '.join(words.get(k, 'the stored one') for k in kinds)}")
+    for function in functions:
+        leads = [
+            s.lead_for(is_cuda_isa(isa)) for s in function.specializations for isa in isa_levels(options.export.targets)
+        ]
+        kinds = dict.fromkeys("" if lead is None else lead.label for lead in leads)
+        has = ", ".join(words.get(k, "the stored one") for k in kinds)
+        print(f"{function.__name__}: nothing measured (--build-only): it has {has}")
 
 
 def _head_of(schedule: str | None) -> tuple[str, str]:
@@ -395,39 +420,75 @@ def _tune_one(one: Prepared, options: _Options, progress: Progress) -> TuneResul
     return result
 
 
-def _export(measured: list[tuple[Prepared, TuneResult]], options: _Options, progress: Progress) -> JitFunction:
-    """The first function that a module can have. Raises ExportError."""
-    functions = list(dict.fromkeys(one.function for one, _ in measured))
-    function = functions[0]
-    for other in reversed(functions):
-        with suppress(ExportError):
-            check_exportable(other, other.specializations, options.export)
-            function = other
-    specializations = list(dict.fromkeys([one.specialization for one, _ in measured if one.function is function]))
-    specializations += [s for s in function.specializations if s not in specializations]
-    _write(function, specializations, options, progress)
-    return function
+_Functions = list[tuple[JitFunction, list[Specialization]]]
 
 
-def _write(function: JitFunction, specializations: list[Specialization], options: _Options, progress: Progress) -> None:
+def _for_module(prepared: list[Prepared], options: _Options) -> tuple[_Functions, dict[str, str]]:
+    """The functions that the module gets, each with its specializations, those that were chosen first; and by their names why
+    others are not among them."""
+    chosen: dict[JitFunction, list[Specialization]] = {}
+    for one in prepared:
+        specializations = chosen.setdefault(one.function, [])
+        if one.specialization not in specializations:
+            specializations.append(one.specialization)
+    functions: _Functions = []
+    left_out: dict[str, str] = {}
+    for function, specializations in chosen.items():
+        specializations += [s for s in function.specializations if s not in specializations]
+        name = function.__name__
+        if name in [other.__name__ for other, _ in functions]:
+            left_out[name] = f"{name}: another function of that name is in it (--function picks one)."
+        elif why := why_no_module(function, specializations, options.export):
+            left_out[name] = why
+        else:
+            functions.append((function, specializations))
+    return functions, left_out
+
+
+@dataclass
+class _Written:
+    """What became of a module."""
+
+    functions: list[str]
+    left_out: dict[str, str]
+
+
+def _export(prepared: list[Prepared], options: _Options, progress: Progress) -> _Written:
+    """The module of those that one can have. Raises ExportError where none can be had that was asked for."""
+    functions, left_out = _for_module(prepared, options)
+    if functions:
+        progress.say(f"writing {options.out}")
+        check_keeps(options.out, options.export, [function.__name__ for function, _ in functions])
+        _write(functions, options, progress)
+    elif options.asks_for_module:
+        raise ExportError(next(iter(left_out.values())))
+    return _Written([function.__name__ for function, _ in functions], left_out)
+
+
+def _write(functions: _Functions, options: _Options, progress: Progress) -> None:
     """The module, which no budget is for: how far it is and how long it took is told apart."""
     started = time.monotonic()
-    total = sum(count_of_versions(s, options.export) for s in specializations)
-    export_module(options.out, function, specializations, replace(options.export, say=progress.steps(total)))
+    total = sum(count_of_versions(s, options.export) for _, specializations in functions for s in specializations)
+    export_module(options.out, functions, replace(options.export, say=progress.steps(total)))
     progress.say(f"wrote the module in {time.monotonic() - started:.1f} s: {total} versions of the code")
 
 
-def _report(
+def _report(  # noqa: PLR0917
+    script: Script,
     results: list[tuple[Prepared, TuneResult]],
-    written: JitFunction | None,
-    folder: Path,
+    recorded: Recorded,
+    written: _Written,
+    options: _Options,
     as_json: bool,
     refusal: str | None,
 ) -> None:
+    covered = recorded.share_of([one for one, result in results if result.complete])
     if as_json:
         document = {
             "results": [{**r.evidence(), "complete": r.complete, "search": r.raw} for _, r in results],
-            "module": None if written is None else str(folder),
+            "module": str(options.out) if written.functions else None,
+            "functions": written.functions,
+            "covered_share": covered,
         }
         if refusal is not None:
             document["error"] = refusal
@@ -435,19 +496,24 @@ def _report(
         return
     if refusal is not None:
         print(f"autotune: tuned and stored, but no module was written: {refusal}", file=sys.stderr)
-    if written is not None:
-        print(f"wrote {folder}: from {folder.name} import {written.__name__}")
-        complete = [one.function for one, result in results if result.complete]
-        for name in dict.fromkeys(f.__name__ for f in complete if f is not written):
-            print(
-                f"{name}: tuned and stored, but the module holds one function, and not this one (--function picks it)"
-            )
+    if written.functions:
+        print(f"wrote {options.out}: from {options.out.name} import {', '.join(written.functions)}")
+    for name, why in written.left_out.items():
+        print(
+            f"{name}: tuned and stored, and `autotune run` uses it; no module has it: {why.removeprefix(f'{name}: ')}"
+        )
     for one, result in results:
         fixed = result.raw.get("fixed")
         if fixed:
             print(_fixed_line(one, fixed))
         # Last of all: the one line that says it all.
         print(result.closing_line())
+    tuned = list(dict.fromkeys(one.function.__qualname__ for one, result in results if result.complete))
+    if len(tuned) > 1 or written.left_out:
+        print(
+            f"{counted(len(tuned), 'function')} tuned, {100 * covered:.0f} % of the script's time: `autotune run {script.given}` "
+            "runs it with them"
+        )
 
 
 def _fixed_line(one: Prepared, fixed: dict[str, Any]) -> str:

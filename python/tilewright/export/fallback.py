@@ -29,7 +29,7 @@ from .objects import literal, named
 FILE = "_in_numpy.py"
 _IN_CLASSES = (ast.FunctionDef, ast.Expr, ast.Pass)
 
-_HEAD = '''"""The function as it was written. It runs where no compiled signature serves a call (--allow-fallback)."""
+_HEAD = '''"""Functions as they were written. They run where no compiled signature serves a call (--allow-fallback)."""
 
 import importlib as _importlib
 import os as _os
@@ -48,9 +48,11 @@ def _saved(name):
     return _numpy.load(_os.path.join(_os.path.dirname(_os.path.abspath(__file__)), name), allow_pickle=False)
 
 
-def or_in_numpy(entry, refusals):
+def or_in_numpy(name, entry, refusals):
     """The compiled entry, or where it does not serve a call the function as it was written."""
     import functools
+
+    function, takes_out = functions[name]
 
     @functools.wraps(entry)
     def call(*args, **kwargs):
@@ -78,29 +80,29 @@ def or_in_numpy(entry, refusals):
 '''
 
 
-def write_fallback(folder: Path, name: str, function: types.FunctionType) -> None:
-    """Write `_in_numpy.py` into a module. Raises ExportError for what a module cannot hold."""
-    collector = _Collector(name, lambda file, array: np.save(folder / file, array, allow_pickle=False))
-    (folder / FILE).write_text(collector.text_of(function))
+def write_fallback(folder: Path, functions: dict[str, types.FunctionType]) -> None:
+    """Write `_in_numpy.py` into a module, for functions by their names in it. Raises ExportError for what a module cannot hold."""
+    collector = _Collector(lambda file, array: np.save(folder / file, array, allow_pickle=False))
+    (folder / FILE).write_text(collector.text_of(functions))
 
 
 def check_fallback(name: str, function: types.FunctionType) -> None:
     """ExportError for a function whose Python a module cannot hold."""
-    _Collector(name, lambda file, array: None).text_of(function)
+    _Collector(lambda file, array: None).text_of({name: function})
 
 
 def fallback_lines(name: str, *, writes: bool) -> list[str]:
     """The lines of the module that put it behind the entry. Where something may be written before an error, only what is
     refused beforehand is tried again."""
     refusals = "TypeError" if writes else "(TypeError, ValueError)"
-    return ["", "from . import _in_numpy", "", f"{name} = _in_numpy.or_in_numpy({name}, {refusals})"]
+    return ["", "from . import _in_numpy", "", f"{name} = _in_numpy.or_in_numpy({name!r}, {name}, {refusals})"]
 
 
 class _Collector:
-    """The functions and classes that are reached from one, numbered."""
+    """The functions and classes that are reached from some, numbered."""
 
-    def __init__(self, name: str, save: Callable[[str, np.ndarray[Any, Any]], None]) -> None:
-        self._name = name
+    def __init__(self, save: Callable[[str, np.ndarray[Any, Any]], None]) -> None:
+        self._name = ""  # of the function that is looked at
         self._save = save
         self._numbers: dict[int, int] = {}
         self._sources: list[tuple[str, str]] = []  # name, text
@@ -108,16 +110,20 @@ class _Collector:
         self._kept: list[Any] = []
         self._arrays: dict[int, str] = {}
 
-    def text_of(self, function: types.FunctionType) -> str:
-        entry = self._definition(function, self._name)
-        has_room = not takes_out(function)  # for the module's own `out`
+    def text_of(self, functions: dict[str, types.FunctionType]) -> str:
+        entries = {}
+        for name, function in functions.items():
+            self._name = name
+            has_room = not takes_out(function)  # for the module's own `out`
+            entries[name] = f"({self._definition(function, name)}, {has_room})"
         lines = [f"_n = [{{'__name__': __name__}} for _ in range({len(self._sources)})]"]
         lines += [f"exec({text!r}, _n[{k}])" for k, (_, text) in enumerate(self._sources)]
         # Taken now: the names may stand for something else below, a wrapper of the function say.
         lines.append(f"_f = [{', '.join(f'_n[{k}][{name!r}]' for k, (name, _) in enumerate(self._sources))}]")
         for k, names in enumerate(self._names):
             lines += [f"_n[{k}][{name!r}] = {text}" for name, text in names.items()]
-        lines += [f"function = {entry}", f"takes_out = {has_room}", ""]
+        lines.append(f"functions = {{{', '.join(f'{name!r}: {entry}' for name, entry in entries.items())}}}")
+        lines.append("")
         return _HEAD + "\n".join(lines)
 
     def _definition(self, value: Any, called: str) -> str:

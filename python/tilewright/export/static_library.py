@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from ..logs import logger
@@ -11,16 +12,18 @@ from ..program import Program
 _SHORT = {"float": "f", "int": "i", "uint": "u", "complex": "c"}
 
 
-def c_names(name: str, programs: list[Program]) -> list[str]:
-    """A C function for each signature: the first has the function's name, the others say their dtypes: labels_f32_f32."""
+def c_names(functions: Sequence[tuple[str, list[Program]]]) -> list[str]:
+    """A C function for each signature of each function: the first has the function's name, the others say their dtypes:
+    labels_f32_f32."""
     names: list[str] = []
-    for program in programs:
-        words = [_short(argument.dtype) for argument in program.arguments]
-        stem = "_".join([name, *words]) if names else name
-        made, count = stem, 2
-        while made in names or f"{made}_cuda" in names or made in {f"{known}_cuda" for known in names}:
-            made, count = f"{stem}_{count}", count + 1
-        names.append(made)
+    for name, programs in functions:
+        for number, program in enumerate(programs):
+            words = [_short(argument.dtype) for argument in program.arguments]
+            stem = "_".join([name, *words]) if number else name
+            made, count = stem, 2
+            while made in names or f"{made}_cuda" in names or made in {f"{known}_cuda" for known in names}:
+                made, count = f"{stem}_{count}", count + 1
+            names.append(made)
     return names
 
 

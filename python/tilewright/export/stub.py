@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ..program import Program, ScalarArgument
@@ -13,23 +14,50 @@ from ..workload import signature
 _PYTHON = {"int64": "int", "float64": "float", "bool": "bool", "complex128": "complex"}
 
 
-def stub_text(
-    name: str,
-    programs: list[Program],
-    notes: list[str],
-    parameters: Sequence[inspect.Parameter],
-    *,
-    on_device: bool = False,
-    has_fallback: bool = False,
-    structures: Sequence[Any] = (),
-) -> str:
-    """One overload per signature. `parameters`: the user's own. `structures`: of the results, for each program, where Python
-    makes some."""
-    made = dict(zip(programs, structures, strict=True)) if structures else {}
-    else_is = "runs in NumPy" if has_fallback else "is a TypeError"
-    lines = [f'"""{name}, compiled by tilewright. Arrays as listed; anything else {else_is}."""', ""]
+@dataclass(frozen=True)
+class Stub:
+    """What a stub says of one function. `structures`: of the results, for each program, where Python makes some; `parameters`: the
+    user's own."""
+
+    name: str
+    programs: Sequence[Program]
+    structures: Sequence[Any]
+    parameters: Sequence[inspect.Parameter]
+    has_fallback: bool = False
+
+    def is_overloaded(self, on_device: bool) -> bool:
+        return len(self.programs) > 1 or self.has_fallback or (on_device and bool(self.programs[0].arrays))
+
+    def lines(self, on_device: bool) -> list[str]:
+        """One overload per signature."""
+        many, lines = self.is_overloaded(on_device), []
+        for program, structure in zip(self.programs, self.structures, strict=True):
+            for placed in (False, True) if on_device and program.arrays else (False,):
+                if many:
+                    lines.append("@overload")
+                shown = _signature(self.name, program, self.parameters, placed, structure)
+                lines += [shown, f'    """{shapes(program, structure)}"""', "    ...", ""]
+        if self.has_fallback:
+            lines += [
+                "@overload",
+                f"def {self.name}(*args: Any, **kwargs: Any) -> Any:",
+                '    """In NumPy."""',
+                "    ...",
+                "",
+            ]
+        return lines
+
+
+def stub_text(functions: Sequence[Stub], notes: list[str], *, on_device: bool = False) -> str:
+    """Of a module."""
+    listed = ", ".join(one.name for one in functions)
+    falling_back = [one.name for one in functions if one.has_fallback]
+    else_is = "is a TypeError" if not falling_back else "runs in NumPy"
+    if falling_back and len(falling_back) < len(functions):
+        else_is = f"is a TypeError, but of {', '.join(falling_back)}, where it runs in NumPy"
+    lines = [f'"""{listed}, compiled by tilewright. Arrays as listed; anything else {else_is}."""', ""]
     lines += [f"# {note}" for note in notes]
-    many = len(programs) > 1 or has_fallback or (on_device and bool(programs[0].arrays))
+    many = any(one.is_overloaded(on_device) for one in functions)
     names = ["Any", *(["Protocol", "TypeVar"] if on_device else []), *(["overload"] if many else [])]
     lines += [
         f"from typing import {', '.join(names)}",
@@ -40,16 +68,9 @@ def stub_text(
     ]
     if on_device:
         lines += _DEVICE_LINES
-    for program in programs:
-        for placed in (False, True) if on_device and program.arrays else (False,):
-            if many:
-                lines.append("@overload")
-            structure = made.get(program)
-            shown = _signature(name, program, parameters, placed, structure)
-            lines += [shown, f'    """{shapes(program, structure)}"""', "    ...", ""]
-    if has_fallback:
-        lines += ["@overload", f"def {name}(*args: Any, **kwargs: Any) -> Any:", '    """In NumPy."""', "    ...", ""]
-    if name not in ("get_num_threads", "set_num_threads"):
+    for one in functions:
+        lines += one.lines(on_device)
+    if not {"get_num_threads", "set_num_threads"} & {one.name for one in functions}:
         lines += [
             "def get_num_threads() -> int: ...",
             "",

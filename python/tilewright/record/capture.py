@@ -91,7 +91,10 @@ class _Nesting(threading.local):
 class Recorder:
     """Collects the calls of one run of a script."""
 
-    def __init__(self, only: str | None = None, first_only: bool = False, run_all: bool = False) -> None:
+    def __init__(
+        self, only: str | None = None, first_only: bool = False, run_all: bool = False, takes_regions: bool = False
+    ) -> None:
+        self.takes_regions = takes_regions  # loops that run once are functions too (regions.py)
         self.candidates: dict[int, Candidate] = {}
         self.makers: dict[int, Candidate] = {}  # called without arrays, gave back some, or numbers after a while
         self.others: dict[int, Candidate] = {}  # called without arrays: their time alone

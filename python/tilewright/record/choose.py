@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
 from ..errors import Error
 from .capture import Candidate, RecordedCall, Recorder
 
-_MINOR_SHARE = 0.02  # of the hottest one's time: below it a function is not worth naming
+_MINOR_SHARE = 0.05  # of the time in functions of arrays: below it one is not worth a search
+_COVERED = 0.95  # of that time: what is left is not worth a search
+_MOST_FUNCTIONS = 8
+_MOST_CALLS = 3  # of a function, each of another program
+_LEAST_OF_FUNCTION = 0.1  # of a function's time that a call of another program has to take
 TUNED = "tuned"
 WORKLOADS = ("time", "first", "largest", "all")  # which calls of a function
+
+# What tracing a call gives, or why it does not compile; whether it is the first one of its function that is tried.
+Trace = Callable[[Candidate, RecordedCall, bool], Any]
 
 
 class NothingToTune(Error):
@@ -26,6 +33,12 @@ class Choice:
     call: RecordedCall
     sentence: str
     traced: Any
+    why_no_module: str = ""  # why no module can have the function: `autotune run` alone uses what is found
+
+    @property
+    def weight_ns(self) -> int:
+        """What the script spends on such calls."""
+        return self.call.total_ns
 
 
 def choose(
@@ -33,76 +46,122 @@ def choose(
     script: str,
     function: str | None,
     workload: str,
-    try_trace: Callable[[Candidate, RecordedCall], Any],
+    try_trace: Trace,
     *,
     why_no_module: Callable[[Candidate, Any], str] = lambda candidate, traced: "",
+    covers: bool = False,
+    wanted: Collection[str] = (),
 ) -> tuple[list[Choice], list[str]]:
     """Calls to tune, and why hotter ones are not among them. What becomes of each candidate is its `fate` afterwards.
 
-    Marked functions are all tuned. In a script without any, the outermost hot function that compiles and that a module
-    can have is taken, since what it calls is compiled along with it; where a module can have none of those that compile,
-    the first of them.
+    Marked functions are all tuned. In a script without any, those are taken that cover the time in functions of arrays (one alone
+    where `covers` is False), the outermost that compiles of those that call each other: what it calls is compiled along with it.
+    Where no module can have any of these, the functions inside of them that one can have are taken too. `wanted`: names of
+    functions that are taken however short they are.
     """
     candidates = [c for c in recorder.candidates.values() if c.calls]
     makers = recorder.makers.values()
-    candidates += [m for m in makers if function is not None or m.marked or not candidates]
+    candidates += [m for m in makers if covers or function is not None or m.marked or not candidates]
     candidates.sort(key=lambda c: (-c.total_ns, c.order))
     if not candidates:
         raise NothingToTune(_why_none(recorder, script, function))
-    total = max(recorder.script_ns, 1)
-    refusals: list[str] = []
-    marked = [c for c in candidates if c.marked]
-    without_module: list[Choice] = []
+    chosen = _Chosen(max(recorder.script_ns, 1), workload, _MOST_CALLS if covers else 1, try_trace, why_no_module)
+    if function is not None or any(c.marked for c in candidates):
+        chosen.take_all([c for c in candidates if c.marked or function is not None])
+    else:
+        most_ns = sum(c.own_ns for c in candidates) if covers else 0
+        chosen.cover(candidates, most_ns, wanted)
+        if chosen.choices and all(one.why_no_module for one in chosen.choices):
+            chosen.cover(candidates, most_ns, wanted, for_module=True)
+    if not chosen.choices:
+        raise NothingToTune("\n".join(chosen.refusals))
+    return chosen.choices, chosen.refusals
 
-    def of(candidate: Candidate, why_not: Callable[[Candidate, Any], str]) -> list[Choice]:
-        made: list[Choice] = []
-        for call in _calls(candidate, workload):
-            traced = try_trace(candidate, call)
-            why = traced if isinstance(traced, str) else ""
-            if not why and (why := why_not(candidate, traced)) and not without_module:
-                without_module.append(_choice(candidate, call, total, traced))
-            if why:
-                _refuse(candidate, why, refusals)
-                break
-            made.append(_choice(candidate, call, total, traced))
-        return made
 
-    if function is not None or marked:
-        chosen = marked if function is None else candidates
-        choices: list[Choice] = []
+class _Chosen:
+    """What is chosen so far."""
+
+    def __init__(
+        self,
+        script_ns: int,
+        workload: str,
+        most_calls: int,
+        try_trace: Trace,
+        why_no_module: Callable[[Candidate, Any], str],
+    ) -> None:
+        self.choices: list[Choice] = []
+        self.refusals: list[str] = []
+        self._script_ns, self._workload, self._most_calls = script_ns, workload, most_calls
+        self._try_trace, self._why_no_module = try_trace, why_no_module
+
+    def take_all(self, candidates: list[Candidate]) -> None:
+        """Every one that compiles."""
         compiled: dict[int, str] = {}
-        for candidate in chosen:
+        for candidate in candidates:
             around = {compiled.get(key or 0) for key in candidate.called_by}
-            if around == {candidate.name}:  # what a decorator has wrapped is compiled along with the wrapper
+            # What a decorator has wrapped is compiled along with the wrapper.
+            if around == {candidate.name} or self._take(candidate):
                 compiled[id(candidate.function)] = candidate.name
+
+    def cover(
+        self, candidates: list[Candidate], most_ns: int, wanted: Collection[str], *, for_module: bool = False
+    ) -> None:
+        """The longest first, without what is called by those alone, until `most_ns` are covered but for a little; the first one
+        alone where that is 0."""
+        covered: set[int | None] = set()
+        covered_ns = taken = 0
+        for candidate in candidates:
+            is_wanted = candidate.name.rpartition(".")[2] in wanted
+            if candidate.called_by and candidate.called_by <= covered:
+                covered.add(id(candidate.function))
                 continue
-            if made := of(candidate, lambda *_: ""):
-                choices += made
-                compiled[id(candidate.function)] = candidate.name
-        if not choices:
-            raise NothingToTune("\n".join(refusals))
-        return choices, refusals
-    for candidate in candidates:
-        if candidate.total_ns < _MINOR_SHARE * candidates[0].total_ns:
-            break
-        if choices := of(candidate, why_no_module):
-            return choices, refusals
-    if without_module:
-        refusals.remove(f"{without_module[0].candidate.name}: {without_module[0].candidate.fate}")
-        without_module[0].candidate.fate = TUNED
-        return without_module, refusals
-    raise NothingToTune("\n".join(refusals))
+            is_minor = candidate.total_ns < _MINOR_SHARE * (most_ns or candidates[0].total_ns)
+            is_enough = bool(taken) and (not most_ns or covered_ns >= _COVERED * most_ns or taken == _MOST_FUNCTIONS)
+            if (is_minor or is_enough) and not is_wanted:
+                continue
+            if (for_module and candidate.fate) or not self._take(candidate, for_module):
+                continue
+            covered.add(id(candidate.function))
+            covered_ns += candidate.total_ns
+            taken += 1
+
+    def _take(self, candidate: Candidate, for_module: bool = False) -> bool:
+        """Its calls, one for each program that counts; whether there are any. `for_module`: if a module can have it."""
+        found: list[Choice] = []
+        seen_ns = 0
+        for call in _calls(candidate, self._workload):
+            share = call.total_ns / max(candidate.total_ns, 1)
+            is_enough = (
+                seen_ns >= _COVERED * candidate.total_ns or share < _LEAST_OF_FUNCTION or len(found) == self._most_calls
+            )
+            if self._workload == "time" and found and is_enough:
+                break
+            traced = self._try_trace(candidate, call, not found)
+            seen_ns += call.total_ns
+            if isinstance(traced, str):
+                if not found:
+                    self._refuse(candidate, traced)
+                    return False
+                continue
+            if self._workload != "all" and any(one.traced is traced for one in found):
+                continue
+            why = self._why_no_module(candidate, traced)
+            if why and for_module:
+                return False
+            found.append(_choice(candidate, call, self._script_ns, traced, why))
+        self.choices += found
+        return bool(found)
+
+    def _refuse(self, candidate: Candidate, why: str) -> None:
+        if not candidate.fate:
+            candidate.fate = f"not tuned: {why.removeprefix(f'{candidate.function.__name__}: ')}"
+            self.refusals.append(f"{candidate.name}: {candidate.fate}")
 
 
-def _choice(candidate: Candidate, call: RecordedCall, total_ns: int, traced: Any) -> Choice:
+def _choice(candidate: Candidate, call: RecordedCall, script_ns: int, traced: Any, why_no_module: str) -> Choice:
     candidate.fate = TUNED
-    share = _percent(candidate.total_ns, total_ns)
-    return Choice(candidate, call, f"{share} of the time in {candidate.name}", traced)
-
-
-def _refuse(candidate: Candidate, why: str, refusals: list[str]) -> None:
-    candidate.fate = f"not tuned: {why.removeprefix(f'{candidate.function.__name__}: ')}"
-    refusals.append(f"{candidate.name}: {candidate.fate}")
+    share = _percent(candidate.total_ns, script_ns)
+    return Choice(candidate, call, f"{share} of the time in {candidate.name}", traced, why_no_module)
 
 
 def _calls(candidate: Candidate, workload: str) -> list[RecordedCall]:
@@ -113,7 +172,7 @@ def _calls(candidate: Candidate, workload: str) -> list[RecordedCall]:
         return calls[:1]
     if workload == "largest":
         return [max(calls, key=lambda call: call.bytes)]
-    return [max(calls, key=lambda call: call.total_ns)]
+    return sorted(calls, key=lambda call: -call.total_ns)
 
 
 def _percent(part: int, total: int) -> str:

@@ -1,7 +1,7 @@
 """The user's functions as they come into being: at the script's top level, in its modules, in classes.
 
-`exec` of a script with `names()` as its locals reports what the top level binds; `importing()` reports what the user's
-modules define, wherever they lie. Each plain function, method, static and class method goes through `replace`, and so
+A script's own code reports what its top level binds (hooks.py); `importing()` reports what the user's modules define, wherever they
+lie. Each plain function, method, static and class method goes through `replace`, and so
 does what a decorator has wrapped: the functions in closures, and in objects that are called. What `replace` gives stands
 in its place until `restore()`.
 """
@@ -29,10 +29,6 @@ class Observer:
         self._places: list[tuple[Any, Any, Any]] = []  # holder, original, replacement
         self._cells: list[tuple[types.CellType, Any, Any]] = []  # of closures; original, replacement
         self._looked_through: dict[int, types.FunctionType] = {}
-
-    def names(self, namespace: dict[str, Any]) -> dict[str, Any]:
-        """The mapping to run a script's top level with; names go on to `namespace`."""
-        return _Names(namespace, self)
 
     @contextmanager
     def importing(self) -> Iterator[None]:
@@ -201,29 +197,6 @@ def _put(holder: Any, name: str, value: Any) -> bool:
         setattr(holder, name, value)
         return True
     return False
-
-
-class _Names(dict[str, Any]):
-    """The names of the script's top level: what is bound is looked at, then goes straight to the module."""
-
-    def __init__(self, names: dict[str, Any], observer: Observer) -> None:
-        super().__init__()
-        self._names = names
-        self._observer = observer
-
-    def __setitem__(self, name: str, value: Any) -> None:
-        self._names[name] = self._observer.observed(name, value, self._names)
-        super().__setitem__(name, self._names[name])  # for locals() and vars() in the script
-
-    def __getitem__(self, name: str) -> Any:
-        return self._names[name]  # KeyError: the interpreter goes on with globals and builtins
-
-    def __delitem__(self, name: str) -> None:
-        del self._names[name]
-        super().pop(name, None)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._names
 
 
 class _Finder:

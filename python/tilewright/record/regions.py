@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..interpret.outlined import leaves_a_loop, loads, read_first, stores
-from ..interpret.source import DEFINITIONS, inside, made_from
+from ..interpret.plain_matches import with_matches_as_ifs
+from ..interpret.source import DEFINITIONS, inside, made_from, with_spelt_names
 from ..own_frames import is_of_region, part_name
 
 # What an expression in a region may call: these, what the script has from modules of numbers, and methods of arrays and generators.
@@ -88,6 +89,7 @@ _LET_ERRORS_PASS = frozenset(
         "ThreadPool", "ThreadPoolExecutor", "ProcessPoolExecutor",
     ]
 )  # fmt: skip
+REGION = "__tilewright_region_"  # and a number: what a script calls a region by, among the builtins
 _LEAST_OPERATIONS = 4  # on arrays, as far as a text says: less is not worth a call
 
 
@@ -113,11 +115,26 @@ class Region:
         return made
 
 
-def with_regions(tree: ast.Module, prefix: str) -> list[Region]:
+@dataclass
+class Regions:
+    """Of a script: its regions, and as they were written the functions that call some."""
+
+    regions: list[Region] = field(default_factory=list)
+    whole: dict[str, ast.FunctionDef] = field(default_factory=dict)
+
+    def note_source(self, name: str, value: Any) -> None:
+        """What the script has bound to a name is followed as it was written: no file has the code that calls regions."""
+        node = self.whole.get(name)
+        if node is not None and isinstance(value, types.FunctionType) and value.__code__.co_firstlineno == node.lineno:
+            made_from(value, node)
+
+
+def with_regions(tree: ast.Module, prefix: str = REGION) -> Regions:
     """Changes a script's tree: calls stand for regions, which are called by the prefix and a number. Gives these."""
     script = _Script(tree, prefix)
+    found = Regions(script.regions)
     if not script.modules or script.asks_for_all_names:
-        return []
+        return found
     tree.body = _Block(script, "<module>", script.of_loops).visited(tree.body, set(), [])
     for function in script.called_once():
         given = {one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)}
@@ -125,8 +142,11 @@ def with_regions(tree: ast.Module, prefix: str) -> list[Region]:
             name for one in inside(function.body) if isinstance(one, (ast.Global, ast.Nonlocal)) for name in one.names
         }
         block = _Block(script, function.name, (given | stores(function.body)) - declared, declared)
+        count, as_written = len(script.regions), copy.deepcopy(function)
         function.body = block.visited(function.body, given, [])
-    return script.regions
+        if len(script.regions) > count:
+            found.whole[function.name] = with_matches_as_ifs(with_spelt_names(ast.Module([as_written], []))).body[0]  # type: ignore[assignment]
+    return found
 
 
 class _Script:

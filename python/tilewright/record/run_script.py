@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import builtins
 import importlib
 import io
@@ -19,21 +20,39 @@ from typing import Any, NoReturn
 from .. import recording
 from ..script import PackageRaised, Script, ScriptRaised, load_script
 from .capture import Recorder, RecordingDone
+from .hooks import with_hooks
+from .left_alone import looks_at_frames
 from .observe import Observer
 from .ownership import Users
+from .regions import Region, Regions, with_regions
 
 
 def run_script(script: Script, recorder: Recorder) -> types.ModuleType:
     """Run it until it ends or the recorder has seen enough. Raises ScriptRaised, ScriptStopped, KeyboardInterrupt."""
+    main = types.ModuleType("__main__")
+    names = main.__dict__
+
+    def bound(name: str) -> None:
+        found.note_source(name, names[name])
+        names[name] = observer.observed(name, names[name], names)
+
+    found = Regions()
+
+    def changed(tree: ast.Module) -> None:
+        nonlocal found
+        if recorder.takes_regions and not looks_at_frames(tree):
+            found = with_regions(tree)
+
     with _stdout_to_stderr():  # packages of `-m` are imported
         try:
-            code, file, folder, package = load_script(script)
+            code, file, folder, package = load_script(
+                script, lambda source, file: with_hooks(source, file, bound, changed)
+            )
         except PackageRaised as error:
             assert error.__cause__ is not None
             _print_own_traceback(error.__cause__)
             raise ScriptRaised(str(error)) from None
-    main = types.ModuleType("__main__")
-    main.__dict__.update(
+    names.update(
         {"__file__": file, "__builtins__": builtins, "__package__": package, "__cached__": None, "__loader__": None}
     )
     recorder.users = Users(folder)
@@ -42,6 +61,7 @@ def run_script(script: Script, recorder: Recorder) -> types.ModuleType:
         _as_main(main, [file, *script.arguments], folder),
         _exit_is_noticed(script.name),
         observer.importing(),
+        _recorded_regions(found.regions, names, file, recorder),
     ):
         for name, module in list(sys.modules.items()):
             if package and name.partition(".")[0] == package.partition(".")[0]:
@@ -49,7 +69,7 @@ def run_script(script: Script, recorder: Recorder) -> types.ModuleType:
         before, recording.recorder = recording.recorder, recorder
         start = time.perf_counter_ns()
         try:
-            exec(code, main.__dict__, observer.names(main.__dict__))
+            exec(code, names)
         except RecordingDone:
             pass
         except SystemExit as stop:
@@ -66,6 +86,19 @@ def run_script(script: Script, recorder: Recorder) -> types.ModuleType:
             recording.recorder = before
             observer.restore()
     return main
+
+
+@contextmanager
+def _recorded_regions(regions: list[Region], names: dict[str, Any], file: str, recorder: Recorder) -> Iterator[None]:
+    """Statements that are functions of their own report their calls inside, and behind it are what they were."""
+    functions = {region.name: region.function(names, file) for region in regions}
+    for name, function in functions.items():
+        setattr(builtins, name, recorder.wrap(function, function.__qualname__))
+    try:
+        yield
+    finally:
+        for name, function in functions.items():
+            setattr(builtins, name, function)
 
 
 @contextmanager
