@@ -203,6 +203,8 @@ class HotFunction(JitFunction):
     def _is_known(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         if self._found(args, kwargs) is not None or call_key(args, kwargs) in self._refused:
             return True
+        if self._kept_trace(None, args, kwargs):  # also while a copy follows another kind of call
+            return True
         if self._apart is not None:
             if not self._apart.is_over():
                 if self._apart.is_starved():

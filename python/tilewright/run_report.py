@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
-from .quantities import aligned, format_ns
+from .quantities import aligned, counted, format_ns
 
 
 @dataclass
@@ -38,6 +38,11 @@ class Row:
     @property
     def gain(self) -> float:
         return self.numpy_ns / self.compiled_ns if self.numpy_ns and self.compiled_ns else 0.0
+
+    @property
+    def before_s(self) -> float:
+        """What NumPy takes for all of its calls."""
+        return self.calls * self.numpy_ns / 1e9
 
     @property
     def saved_s(self) -> float:
@@ -90,25 +95,33 @@ def lines_of(name: str, earlier: Ran | None, ran: Ran) -> list[str]:
     """One for each function that took long, and one for the whole."""
     rows = rows_of(earlier, ran)
     said, lines = document(earlier, ran, rows), []
+    before_s, after_s = said["before_s"], said["after_s"]
+    about = "" if before_s is not None else "about "
+    before_s = said["about_before_s"] if before_s is None else before_s
     if rows:
-        cells = [("function", "calls", "NumPy", "compiled", "", "")]
+        cells = [("function", "calls", "share", "NumPy", "compiled", "", "")]
         cells += [
             (
-                row.name, str(row.calls), format_ns(row.numpy_ns) if row.numpy_ns else "", format_ns(row.compiled_ns) if row.compiled_ns else "",
-                f"{row.gain:.2f}x" if row.gain else "", _fate(row, ran),
+                row.name, str(row.calls), _percent(row.before_s, before_s) if row.numpy_ns else "", format_ns(row.numpy_ns) if row.numpy_ns else "",
+                format_ns(row.compiled_ns) if row.compiled_ns else "", f"{row.gain:.2f}x" if row.gain else "", _fate(row, ran),
             )
             for row in rows
         ]  # fmt: skip
         lines = [f"  {line}" for line in aligned(cells)]
-    before_s, after_s = said["before_s"], said["after_s"]
-    about = "" if before_s is not None else "about "
-    before_s = said["about_before_s"] if before_s is None else before_s
     whole = f"{about}{before_s:.2f} s → {after_s:.2f} s ({before_s / max(after_s, 1e-9):.2f}x)"
+    compiled = [row for row in rows if row.gain]
     if not rows:
         whole = f"{after_s:.2f} s; no function took long enough to be compiled"
-    elif earlier is None and not any(row.gain for row in rows):
+    elif earlier is None and not compiled:
         whole = f"{after_s:.2f} s"
+    elif compiled:
+        covered = _percent(sum(row.before_s for row in compiled), before_s)
+        whole = f"{whole}; {counted(len(compiled), 'function')} compiled, {covered} of the time before"
     return [*lines, f"{name}: {whole}; tilewright's own start took {said['own_s']:.2f} s beside that"]
+
+
+def _percent(part_s: float, whole_s: float) -> str:
+    return f"{min(100.0, 100 * part_s / max(whole_s, 1e-9)):.0f} %"
 
 
 def _fate(row: Row, ran: Ran) -> str:

@@ -6,6 +6,7 @@ import copy
 import functools
 import os
 import time
+import types
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,6 +23,7 @@ from .dispatch import c_binding, program_function
 from .effects import looking_ns
 from .errors import Error, InternalError, TraceError
 from .machine import CUDA_DEFAULT, host_isa, targets_of
+from .originals import ORIGINAL
 from .program import Program
 from .signatures import own_signature, parts_of, takes_out
 from .specialization import Specialization
@@ -30,6 +32,7 @@ from .trials import Trial
 from .work import is_one_library_call, is_small
 
 if TYPE_CHECKING:
+    from .guards import Path as Steps
     from .trace.traced import Traced
     from .trace_cache import Known
 
@@ -316,16 +319,17 @@ class Specializing(_face.Dispatcher):
                 self._publish(specialization)
         return is_new
 
-    def keep_tuned(self, specialization: Specialization, python_ns: float) -> None:
+    def keep_tuned(self, specialization: Specialization, python_ns: float) -> str:
         """Functions of `autotune run` take such calls from the first one on as this one was tuned: the trace is kept, for which
-        sizes its best schedule is built, and what Python takes."""
+        sizes its best schedule is built, and what Python takes. Why it cannot be kept, or ""."""
         from . import trace_cache  # noqa: PLC0415
 
         assert specialization.example is not None
         key = trace_cache.key_of(self.__wrapped__, (self.contract, None, True))  # type: ignore[arg-type]
-        self.why_not_kept = trace_cache.keep(key, specialization.traced, self.__wrapped__)
-        if not self.why_not_kept:
+        why_not = trace_cache.keep(key, _of_compiled_ones(specialization.traced), self.__wrapped__)
+        if not why_not:
             trace_cache.note_built(key, _tuned(specialization.traced), specialization.example.sizes, python_ns)
+        return why_not
 
     def _note_built(self, specialization: Specialization, bound: Bound) -> None:
         from . import trace_cache  # noqa: PLC0415
@@ -417,3 +421,30 @@ def _face_parameters(function: Callable[..., Any]) -> list[tuple[str, str, Any]]
 def _tuned(traced: Traced) -> str:
     """Under which trace_cache.py has the sizes that tuned schedules of a program are built for."""
     return f"tuned {traced.digest}"
+
+
+def _of_compiled_ones(traced: Traced) -> Traced:
+    """A trace that holds of compiled functions and methods too, which stand for those that it calls under `autotune run`."""
+    guards = [
+        replace(one, path=_of_originals(one.path, is_function=one.kind == "code"))
+        for one in traced.guards
+        # Of a method the function and the object have guards of their own.
+        if not (one.kind == "type" and one.value is types.MethodType)
+    ]
+    arguments = [replace(one, path=_of_originals(one.path)) for one in traced.arguments]
+    return replace(traced, guards=tuple(guards), arguments=tuple(arguments))
+
+
+def _of_originals(path: Steps, is_function: bool = False) -> Steps:
+    """With a step to the function that a compiled one was made of, before what only that has."""
+    steps: list[Any] = []
+    for step in (*path, None) if is_function else path:
+        is_its_own = step is None or step[0] == "cell" or step in _OF_FUNCTIONS
+        if is_its_own and steps and steps[-1] not in (ORIGINAL, ("function", "")):
+            steps.append(ORIGINAL)
+        if step is not None:
+            steps.append(step)
+    return tuple(steps)
+
+
+_OF_FUNCTIONS = [("attribute", name) for name in ("__code__", "__defaults__", "__kwdefaults__", "__closure__")]

@@ -129,8 +129,10 @@ _OF_INTERPRETER: dict[Any, tuple[str, str]] = {
     for name, value in vars(types).items()
     if isinstance(value, type) and value.__module__ == "builtins"
 }
-# Of a class: what says nothing of what it is made of, or is said by addresses.
-_OF_EACH_PROCESS = frozenset(["__dict__", "__weakref__", "__doc__", "__module__", "__abstractmethods__", "_abc_impl"])
+# Of a class: what says nothing of what it is made of, is said by addresses, or is left there by copy and pickle.
+_OF_EACH_PROCESS = frozenset(
+    ["__dict__", "__weakref__", "__doc__", "__module__", "__abstractmethods__", "_abc_impl", "__slotnames__"]
+)
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis), range, slice)
 
 

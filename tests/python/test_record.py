@@ -43,7 +43,7 @@ def by_name(recorder):
     return {c.name: c for c in recorder.candidates.values()}
 
 
-def accept(candidate, call):
+def accept(candidate, call, is_first):
     return object()
 
 
@@ -197,7 +197,7 @@ def test_the_outermost_hot_function_that_compiles_is_chosen(tmp_path):
         """,
     )
 
-    def try_trace(candidate, call):
+    def try_trace(candidate, call, is_first):
         return "has a loop" if candidate.name == "loop" else object()
 
     choices, refusals = choose(recorder, "s.py", None, "time", try_trace)
@@ -570,7 +570,7 @@ def test_of_a_function_and_its_wrapper_one_is_tuned(tmp_path):
     assert len(choices) == 1
     recorder, _ = record(tmp_path, DECORATED, only="a")
 
-    def no_clock(candidate, call):
+    def no_clock(candidate, call, is_first):
         return "it reads the clock" if "start" in candidate.function.__code__.co_varnames else object()
 
     choices, refusals = choose(recorder, "script.py", "a", "time", no_clock)
@@ -649,7 +649,7 @@ def test_where_the_time_went(tmp_path):
         time.sleep(0.02)
     """
     recorder, _ = record(tmp_path, text)
-    choose(recorder, "s.py", None, "time", lambda c, _: "no rule" if c.name == "refused" else object())
+    choose(recorder, "s.py", None, "time", lambda c, *_: "no rule" if c.name == "refused" else object())
     rows = {row.function: row for row in time_rows(recorder)}
     assert list(rows)[:3] == ["refused", "outer", "inner"] and list(rows)[-1] == "elsewhere"
     assert {name: (row.calls, row.fate) for name, row in rows.items()} == {
@@ -668,16 +668,18 @@ def test_where_the_time_went(tmp_path):
     assert lines[3].split()[:2] == ["outer", "2"] and lines[3].endswith("  tuned")
 
 
-def test_the_next_function_is_taken_where_a_module_cannot_have_the_first(tmp_path):
+def test_where_a_module_cannot_have_the_first_one_that_it_can_have_is_taken_too(tmp_path):
     recorder, _ = record(
         tmp_path,
         """
         import time
         import numpy as np
+        def inner(x):
+            time.sleep(0.05)
         def first(x):
-            time.sleep(0.2)
+            inner(x)
         def second(x):
-            time.sleep(0.01)
+            time.sleep(0.02)
         first(np.ones(3)); second(np.ones(3))
         """,
     )
@@ -685,12 +687,102 @@ def test_the_next_function_is_taken_where_a_module_cannot_have_the_first(tmp_pat
     def why(candidate, traced):
         return "no module has it." if candidate.name == "first" else ""
 
-    choices, refusals = choose(recorder, "s.py", None, "time", accept, why_no_module=why)
-    assert [c.candidate.name for c in choices] == ["second"]
-    assert refusals == ["first: not tuned: no module has it."]
-    choices, refusals = choose(recorder, "s.py", None, "time", accept, why_no_module=lambda c, t: "none.")
-    assert [c.candidate.name for c in choices] == ["first"]
-    assert refusals == ["second: not tuned: none."]
+    def chosen(why, **options):
+        choices, refusals = choose(recorder, "s.py", None, "time", accept, why_no_module=why, **options)
+        assert refusals == []
+        for candidate in recorder.candidates.values():
+            candidate.fate = ""
+        return [(c.candidate.name, c.why_no_module) for c in choices]
+
+    assert chosen(why) == [("first", "no module has it."), ("inner", "")]
+    assert chosen(lambda c, t: "none.") == [("first", "none.")]
+    # second is one that a module can have: what is inside of the first one is compiled along with it.
+    assert chosen(why, covers=True) == [("first", "no module has it."), ("second", "")]
+
+
+COVERED = """
+    import time
+    import numpy as np
+    def a(x):
+        time.sleep(0.05)
+        return b(x)
+    def b(x):
+        time.sleep(0.03)
+        return x
+    def c(x):
+        time.sleep(0.05)
+    def d(x):
+        time.sleep(0.04)
+    def short(x):
+        return x
+    def shorter(x):
+        return x
+    x = np.ones(3)
+    a(x); b(x); c(x); d(x); short(x); shorter(x); short(x.astype(np.float32))
+"""
+
+
+def test_functions_are_taken_until_the_time_is_covered(tmp_path):
+    recorder, _ = record(tmp_path, COVERED)
+
+    def chosen(try_trace=accept, **options):
+        choices, refusals = choose(recorder, "s.py", None, "time", try_trace, **options)
+        for candidate in recorder.candidates.values():
+            candidate.fate = ""
+        return [c.candidate.name for c in choices], refusals
+
+    assert chosen() == (["a"], [])
+    # b is called from outside of a, too; what takes no time is not worth a search, unless it is in a module already.
+    assert chosen(covers=True) == (["a", "b", "c", "d"], [])
+    assert chosen(covers=True, wanted=["shorter"]) == (["a", "b", "c", "d", "shorter"], [])
+    refused = lambda candidate, call, is_first: "no" if candidate.name in "ad" else object()
+    assert chosen(refused, covers=True) == (["b", "c"], ["a: not tuned: no", "d: not tuned: no"])
+
+
+def test_what_is_called_by_chosen_functions_alone_is_not_chosen(tmp_path):
+    recorder, _ = record(tmp_path, COVERED.replace("a(x); b(x);", "a(x); a(x);"))
+    choices, _ = choose(recorder, "s.py", None, "time", accept, covers=True)
+    assert [c.candidate.name for c in choices] == ["a", "c", "d"]
+
+
+def test_calls_of_other_programs_are_chosen_where_they_count(tmp_path):
+    recorder, _ = record(
+        tmp_path,
+        """
+        import time
+        import numpy as np
+        def f(x):
+            time.sleep(0.03 if x.dtype == float else 0.02 if x.dtype == np.float32 else 0.0)
+        for n in (10, 20, 30):
+            f(np.ones(n)); f(np.ones(n, np.float32)); f(np.ones(n, int))
+        """,
+    )
+    programs = {}
+
+    def try_trace(candidate, call, is_first):
+        return programs.setdefault(call.args[0].dtype, object())
+
+    choices, _ = choose(recorder, "s.py", None, "time", try_trace, covers=True)
+    assert [c.call.args[0].dtype for c in choices] == [np.float64, np.float32]
+    # One that is refused is none of the function's.
+    refused = lambda candidate, call, is_first: object() if is_first else "no"
+    choices, refusals = choose(recorder, "s.py", None, "time", refused, covers=True)
+    assert len(choices) == 1 and refusals == []
+
+
+def test_loops_of_the_top_level_are_chosen_as_functions_are(tmp_path):
+    text = """
+        import numpy as np
+        x = np.zeros((300, 300))
+        for step in range(200):
+            x[1:-1, 1:-1] = 0.25 * (x[2:, 1:-1] + x[:-2, 1:-1] + x[1:-1, 2:] + x[1:-1, :-2]) + 1.0
+        print(x.sum())
+    """
+    recorder, main = record(tmp_path, text, takes_regions=True)
+    choices, _ = choose(recorder, "s.py", None, "time", accept, covers=True)
+    assert [c.candidate.name for c in choices] == ["lines_4_to_5"]
+    plain, _ = record(tmp_path, text)
+    assert not plain.candidates and main.x.sum() > 0
 
 
 def test_a_graph_of_objects_is_looked_at_from_its_start(tmp_path):

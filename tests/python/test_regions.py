@@ -17,7 +17,7 @@ pytestmark = pytest.mark.compile
 def changed(text):
     """The script as it is run, behind its regions."""
     tree = ast.parse("import numpy as np\n" + textwrap.dedent(text))
-    regions = with_regions(tree, "R")
+    regions = with_regions(tree, "R").regions
     return [ast.unparse(one.node) for one in regions], ast.unparse(tree).removeprefix("import numpy as np\n")
 
 
@@ -39,7 +39,7 @@ def test_array_code_between_prints_of_a_loop_is_a_region():
 def test_a_loop_of_array_code_is_a_region_as_a_whole_whose_body_is_one_while_python_runs_it():
     text = "import numpy as np\ndef f(x, n):\n    for k in range(n):\n        x[1:] = x[:-1] * 0.5 + x[1:] - x.mean()\n    return x\nprint(f(np.ones(3), 4))\n"
     tree = ast.parse(text)
-    whole, body = with_regions(tree, "R")
+    whole, body = with_regions(tree, "R").regions
     assert ast.unparse(whole.node).startswith("def lines_3_to_4(n, x):\n    for k in range(n):\n        x[1:] =")
     assert (
         ast.unparse(whole.for_python) == "def lines_3_to_4(n, x):\n    for k in range(n):\n        R1__(x)\n    return"
@@ -183,7 +183,7 @@ def test_a_variable_that_is_deleted_at_another_turn_is_in_no_region():
 
 def test_a_script_without_numpy_has_none():
     tree = ast.parse("x = [1]\nfor i in range(9):\n    x[0:1] = [x[0] * 2 + 1 - 3 + 4 * i]\n    print(x)\n")
-    assert with_regions(tree, "R") == []
+    assert with_regions(tree, "R").regions == []
 
 
 FAILS = """

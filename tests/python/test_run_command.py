@@ -28,10 +28,10 @@ def test_what_was_gained_is_told_by_function_and_for_the_whole():
     }
     after = Ran(0, 2_270_000_000, 400_000_000, functions, [])
     assert lines_of("s.py", None, after) == [
-        "  function  calls   NumPy  compiled",
-        "  blur        110   20 ms   1.01 ms  19.80x",
-        "  load          5  100 ms                    NumPy's: s.py:3, in load: open() is Python's",
-        "s.py: about 3.96 s → 1.87 s (2.12x); tilewright's own start took 0.40 s beside that",
+        "  function  calls  share   NumPy  compiled",
+        "  blur        110   56 %   20 ms   1.01 ms  19.80x",
+        "  load          5   13 %  100 ms                    NumPy's: s.py:3, in load: open() is Python's",
+        "s.py: about 3.96 s → 1.87 s (2.12x); 1 function compiled, 56 % of the time before; tilewright's own start took 0.40 s beside that",
     ]
     assert document(None, after, rows_of(None, after))["functions"]["blur"]["calls"] == 110
     before = Ran(0, 4_000_000_000, 0, {}, [])
@@ -41,7 +41,7 @@ def test_what_was_gained_is_told_by_function_and_for_the_whole():
 def test_a_tuned_function_has_the_time_of_the_run_before():
     before = Ran(0, 2_000_000_000, 0, {"blur": {"calls": 12, "ns": 300_000_000}}, [])
     after = Ran(0, 1_900_000_000, 0, {"blur": compiled(12, 150)}, ["blur"])
-    assert lines_of("s.py", before, after)[1] == "  blur         12  25 ms   12.5 ms  2.00x  tuned"
+    assert lines_of("s.py", before, after)[1] == "  blur         12   15 %  25 ms   12.5 ms  2.00x  tuned"
     nothing = Ran(0, 1_010_000_000, 10_000_000, {}, [])
     assert lines_of("s.py", None, nothing) == [
         "s.py: 1.00 s; no function took long enough to be compiled; tilewright's own start took 0.01 s beside that"

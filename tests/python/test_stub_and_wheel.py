@@ -29,7 +29,8 @@ return (total, any)
 def stub_text(name, programs, notes):
     """Of a function whose parameters are the programs' arguments."""
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    return stub.stub_text(name, programs, notes, [inspect.Parameter(a.name, kind) for a in programs[0].arguments])
+    parameters = [inspect.Parameter(a.name, kind) for a in programs[0].arguments]
+    return stub.stub_text([stub.Stub(name, programs, [None] * len(programs), parameters)], notes)
 
 
 def test_one_signature():

@@ -273,8 +273,10 @@ def tune_script(script: Script, options: _Options, as_json: bool, quiet: bool) -
             results.append((one, result))
             if result.complete:
                 right.add(on_device)
-                if not on_device:
-                    one.function.keep_tuned(one.specialization, result.numpy_ns)
+                if not on_device and (why := one.function.keep_tuned(one.specialization, result.numpy_ns)):
+                    progress.warn(
+                        f"{one.function.__name__}: `autotune run` follows it anew: its trace cannot be kept ({why})"
+                    )
             elif result.raw.get("notes"):
                 wrong.add(on_device)  # nothing of it was right, or nothing compiled
             if result.raw.get("interrupted") or result.raw.get("cancelled"):
@@ -304,7 +306,7 @@ def tune_script(script: Script, options: _Options, as_json: bool, quiet: bool) -
 def why_no_module(function: JitFunction, specializations: list[Specialization], options: ExportOptions) -> str:
     """Why a module cannot have a function; "" where it can."""
     if stands_in(function.__wrapped__.__code__):  # type: ignore[attr-defined]
-        return f"{function.__name__}: these are statements of the script's, and a module holds functions."
+        return f"{function.__name__}: it is a loop of the script's, and a module holds functions."
     try:
         check_exportable(function, specializations, options)
     except ExportError as error:
@@ -498,22 +500,30 @@ def _report(  # noqa: PLR0917
         print(f"autotune: tuned and stored, but no module was written: {refusal}", file=sys.stderr)
     if written.functions:
         print(f"wrote {options.out}: from {options.out.name} import {', '.join(written.functions)}")
-    for name, why in written.left_out.items():
-        print(
-            f"{name}: tuned and stored, and `autotune run` uses it; no module has it: {why.removeprefix(f'{name}: ')}"
-        )
+    for why, names in _by_reason(written.left_out).items():
+        them = "it" if len(names) == 1 else "them"
+        print(f"{', '.join(names)}: tuned and stored, and `autotune run` uses {them}; no module has {them}: {why}")
     for one, result in results:
         fixed = result.raw.get("fixed")
         if fixed:
             print(_fixed_line(one, fixed))
         # Last of all: the one line that says it all.
         print(result.closing_line())
-    tuned = list(dict.fromkeys(one.function.__qualname__ for one, result in results if result.complete))
+    tuned = list(dict.fromkeys(one.function for one, result in results if result.complete))
     if len(tuned) > 1 or written.left_out:
+        loops = sum(stands_in(function.__wrapped__.__code__) for function in tuned)
+        kinds = [counted(count, word) for count, word in ((len(tuned) - loops, "function"), (loops, "loop")) if count]
         print(
-            f"{counted(len(tuned), 'function')} tuned, {100 * covered:.0f} % of the script's time: `autotune run {script.given}` "
-            "runs it with them"
+            f"{' and '.join(kinds)} tuned, {100 * covered:.0f} % of the script's time: `autotune run {script.given}` runs it with them"
         )
+
+
+def _by_reason(left_out: dict[str, str]) -> dict[str, list[str]]:
+    """The names of functions that a module does not have for one reason."""
+    found: dict[str, list[str]] = {}
+    for name, why in left_out.items():
+        found.setdefault(why.removeprefix(f"{name}: "), []).append(name)
+    return found
 
 
 def _fixed_line(one: Prepared, fixed: dict[str, Any]) -> str:

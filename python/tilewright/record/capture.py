@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from ..machine import available_memory_bytes
+from ..own_frames import stands_in
 from ..strided_copies import copy_as_it_lies
 from .ownership import Users
 from .values import arrays_in, describe, key_of
@@ -136,7 +137,8 @@ class Recorder:
         if self.done or not self._is_wanted(function, name):
             return function(*args, **kwargs)
         values = (*args, *kwargs.values())
-        has_arrays = any(True for value in values for _ in arrays_in(value, self.users))
+        # A loop of the script's may read its arrays from outside.
+        has_arrays = stands_in(function.__code__) or any(True for value in values for _ in arrays_in(value, self.users))
         if os.getpid() != self._owner:
             if has_arrays:
                 self._in_children[os.getpid() % _CHILD_COUNTS] += 1
