@@ -4,6 +4,7 @@
     python tests/python/attack_scripts.py 10 --command     # `python -m tilewright run` itself, with sizes that are worth it
     python tests/python/attack_scripts.py 10 --apart       # functions are followed by other processes, and found on disk by a second run
     python tests/python/attack_scripts.py 60 --loops       # loops that run once, which are compiled as regions
+    python tests/python/attack_scripts.py 10 --tuned       # tuned, then run with what was found
     python tests/python/attack_scripts.py 1 --first 7 --text     # one script, printed
     python tests/python/attack_scripts.py 1 --first 7 --shrink   # what of it is wrong
 
@@ -18,6 +19,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,9 +55,9 @@ class Ended:
     files: dict[str, str]
 
 
-def ended(command: list[str], text: str, pass_fds: tuple[int, ...] = (), cache: str = "") -> Ended:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder)
+def ended(command: list[str], text: str, pass_fds: tuple[int, ...] = (), cache: str = "", folder: str = "") -> Ended:
+    with nullcontext(folder) if folder else tempfile.TemporaryDirectory() as place:
+        path = Path(place)
         (path / "s.py").write_text(text)
         environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"} | ({"XDG_CACHE_HOME": cache} if cache else {})
         done = subprocess.run(
@@ -102,6 +104,19 @@ def command(text: str) -> Ended:
     return ended([sys.executable, "-m", "tilewright", "run", "--no-before", "s.py"], text)
 
 
+def tuned(text: str) -> Ended:
+    """With what a search has found, of one candidate each."""
+    with tempfile.TemporaryDirectory() as cache, tempfile.TemporaryDirectory() as folder:
+        start = [sys.executable, "-m", "tilewright"]
+        options = ["--db", f"{cache}/store.db", "s.py"]
+        ended(
+            [*start, "--no-module", "--run-all", "--trials", "1", "--budget", "4s", *options], text, (), cache, folder
+        )
+        for one in Path(folder).iterdir():
+            one.unlink()
+        return ended([*start, "run", *options], text, (), cache, folder)
+
+
 def are_alike(ours: str, theirs: str) -> bool:
     """The same text but for the last digits of numbers."""
     if ours == theirs:
@@ -128,7 +143,7 @@ def difference(ours: Ended, theirs: Ended, codes_differ: bool = False) -> str:
     return "; ".join(f"file {name}" for name in ours.files if not are_alike(ours.files[name], theirs.files[name]))
 
 
-def compared(text: str, by_command: bool = False, is_apart: bool = False) -> str:
+def compared(text: str, by_command: bool = False, is_apart: bool = False, is_tuned: bool = False) -> str:
     """What differs, or ""."""
     try:
         wanted = plain(text)
@@ -136,20 +151,20 @@ def compared(text: str, by_command: bool = False, is_apart: bool = False) -> str
             return ""  # how deep it went
         if is_apart:
             return apart(text, wanted)
+        if is_tuned:
+            return difference(tuned(text), wanted, codes_differ=True)
         return difference((command if by_command else eager)(text), wanted, codes_differ=by_command)
     except subprocess.TimeoutExpired:
         return f"it ran for more than {LIMIT_S} s"
 
 
-def attack(
-    seed: int, by_command: bool = False, shrinks: bool = False, is_apart: bool = False, of_loops: bool = False
-) -> str:
+def attack(seed: int, by_command: bool = False, shrinks: bool = False, of_loops: bool = False, **ways: bool) -> str:
     sizes = {"size": 200_000, "turns": 24, "pause": True} if by_command else {}
     text = script(seed, of_loops=of_loops, **sizes)
-    if found := compared(text, by_command, is_apart):
+    if found := compared(text, by_command, **ways):
         if shrinks:
-            text = shrunk(text, lambda one: bool(compared(one, by_command, is_apart)))
-            found = f"{compared(text, by_command, is_apart)}\n{text}"
+            text = shrunk(text, lambda one: bool(compared(one, by_command, **ways)))
+            found = f"{compared(text, by_command, **ways)}\n{text}"
         return f"seed {seed}: {found}"
     return ""
 
@@ -159,6 +174,7 @@ def main() -> int:
     options.add_argument("--command", action="store_true")
     options.add_argument("--apart", action="store_true")
     options.add_argument("--loops", action="store_true")
+    options.add_argument("--tuned", action="store_true")
     options.add_argument("--text", action="store_true")
     options.add_argument("--shrink", action="store_true")
     chosen = options.parse_args()
@@ -166,7 +182,9 @@ def main() -> int:
     for seed in seeds_of(chosen):
         if chosen.text:
             print(script(seed, of_loops=chosen.loops), end="")
-        elif found := attack(seed, chosen.command, chosen.shrink, chosen.apart, chosen.loops):
+        elif found := attack(
+            seed, chosen.command, chosen.shrink, chosen.loops, is_apart=chosen.apart, is_tuned=chosen.tuned
+        ):
             wrong += 1
             print(found, flush=True)
     if not chosen.text:

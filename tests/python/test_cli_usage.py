@@ -55,6 +55,8 @@ def autotune(*arguments, cwd, stdin=None):
             ["--target", "cuda", "--build-only", "--devices", "0", "s.py"],
             "autotune: --devices 0: chooses where to measure, but --build-only measures nothing. Leave one out.",
         ),
+        (["--no-module", "--out", "m", "s.py"], "autotune: --no-module: --out m is about the module. Leave one out."),
+        (["--no-module", "--wheel", "s.py"], "autotune: --no-module: --wheel is about the module. Leave one out."),
         (["--workload", "some", "s.py"], "autotune: --workload: 'some' is not one of time, first, largest, all."),
         (["--contract", "exact", "s.py"], "autotune: --contract: 'exact' is not one of numpy, reproducible, fast."),
         (["--schedule", "none.tws", "s.py"], "autotune: --schedule: none.tws: no such file or directory."),
@@ -177,7 +179,11 @@ def test_several_functions_and_one_that_no_module_can_have(tmp_path):
     done = autotune("s.py", "--budget", "60s", "--trials", "2", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "s_tuned: from s_tuned import total\n" in done.stdout
-    assert "apply: tuned and stored, but the module holds one function, and not this one" in done.stdout
+    why = "it draws from a random generator that is not an argument; a module has no such object. Pass the generator as an argument."
+    assert f"\napply: tuned and stored, and `autotune run` uses it; no module has it: {why}\n" in done.stdout
+    assert re.search(
+        r"\n2 functions tuned, \d+ % of the script's time: `autotune run s\.py` runs it with them\n$", done.stdout
+    )
     assert (
         "def total(x: NDArray[np.float64], /, axis: int = ..., *, scale: float = ..., out: NDArray[np.float64] | None = ...)"
         in (tmp_path / "s_tuned" / "__init__.pyi").read_text()
@@ -190,6 +196,13 @@ def test_several_functions_and_one_that_no_module_can_have(tmp_path):
 def test_what_was_learnt_is_said_where_no_module_can_be_written(tmp_path):
     (tmp_path / "s.py").write_text(MARKED)
     done = autotune("s.py", "--budget", "20s", "--trials", "1", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(
+        "apply: tuned and stored, and `autotune run` uses it; no module has it: it draws from a "
+    )
+    assert "wrote" not in done.stdout
+    # Whoever asks for a module is told that there is none.
+    done = autotune("s.py", "--budget", "20s", "--trials", "1", "--out", "s_tuned", cwd=tmp_path)
     assert done.returncode == 2
     assert (
         "autotune: tuned and stored, but no module was written: apply: it draws from a random generator that is not an argument; "

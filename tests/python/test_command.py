@@ -90,7 +90,7 @@ def test_a_module_of_another_function_is_not_lost(place):
     place.autotune("s.py", *BUILD, "--function", "work")
     _, said = place.autotune("s.py", *BUILD, "--function", "helper", code=2)
     assert said.splitlines()[-1] == (
-        f"autotune: {place.folder}/s_tuned: it has work, and a module holds one function. "
+        f"autotune: {place.folder}/s_tuned: it has work, which a module of helper would not have. "
         "Give --out s_helper_tuned for helper, or --force to overwrite it."
     )
     place.autotune("s.py", *BUILD, "--function", "helper", "--out", "s_helper_tuned")
@@ -145,7 +145,7 @@ def test_check_sees_files_formats_and_versions(place):
     assert out == f"s_tuned: stale: made by tilewright 0.0.1, and this is {tilewright.__version__}\n"
     (folder / "evidence.json").write_text(json.dumps({**evidence, "format": 0}))
     out, _ = place.autotune("check", "s_tuned", code=1)
-    assert out == "s_tuned: stale: made in format 0, and this tilewright writes format 1\n"
+    assert out == "s_tuned: stale: made in format 0, and this tilewright writes format 2\n"
     (folder / "evidence.json").write_text("{")
     assert place.autotune("check", "s_tuned", code=1)[0] == "s_tuned: stale: its evidence.json cannot be read\n"
     for name, what in (("none", "no such folder"), ("data", "neither a module of ours nor a folder that holds one")):

@@ -149,11 +149,11 @@ def test_it_looks_like_the_function(module):
         import labels_tuned
         from labels_tuned import labels
         print(labels.__name__, labels.__doc__, inspect.signature(labels), labels.__module__)
-        print(labels_tuned.evidence()["function"], labels_tuned.__doc__.splitlines()[0])
+        print(labels_tuned.evidence()["functions"], labels_tuned.__doc__.splitlines()[0])
     """
     lines = run_python(code, module).splitlines()
     assert lines[0] == "labels Nearest mean. (X, means, *, out=None) labels_tuned"
-    assert lines[1] == f"labels labels, compiled by tilewright {tilewright.__version__}."
+    assert lines[1] == f"['labels'] labels, compiled by tilewright {tilewright.__version__}."
 
 
 def test_import_is_cheap_and_runs_nothing(module):
@@ -283,7 +283,7 @@ def test_what_cannot_be_exported(tmp_path, monkeypatch):
         f.export(tmp_path / "w-tuned")
     with pytest.raises(tilewright.ExportError, match="'arm64' is not known"):
         f.export(tmp_path / "w_tuned", targets=("arm64",))
-    monkeypatch.setattr("tilewright.export.package._MAX_HIDDEN_BYTES", 8)
+    monkeypatch.setattr("tilewright.export.exported.MAX_SAVED_BYTES", 8)
     with pytest.raises(tilewright.ExportError, match="Pass WEIGHTS as an argument"):
         f.export(tmp_path / "w_tuned", targets=ONE_LEVEL)
     assert list(tmp_path.iterdir()) == []

@@ -735,7 +735,10 @@ def test_functions_are_taken_until_the_time_is_covered(tmp_path):
     # b is called from outside of a, too; what takes no time is not worth a search, unless it is in a module already.
     assert chosen(covers=True) == (["a", "b", "c", "d"], [])
     assert chosen(covers=True, wanted=["shorter"]) == (["a", "b", "c", "d", "shorter"], [])
-    refused = lambda candidate, call, is_first: "no" if candidate.name in "ad" else object()
+
+    def refused(candidate, call, is_first):
+        return "no" if candidate.name in "ad" else object()
+
     assert chosen(refused, covers=True) == (["b", "c"], ["a: not tuned: no", "d: not tuned: no"])
 
 
@@ -764,8 +767,11 @@ def test_calls_of_other_programs_are_chosen_where_they_count(tmp_path):
 
     choices, _ = choose(recorder, "s.py", None, "time", try_trace, covers=True)
     assert [c.call.args[0].dtype for c in choices] == [np.float64, np.float32]
+
     # One that is refused is none of the function's.
-    refused = lambda candidate, call, is_first: object() if is_first else "no"
+    def refused(candidate, call, is_first):
+        return object() if is_first else "no"
+
     choices, refusals = choose(recorder, "s.py", None, "time", refused, covers=True)
     assert len(choices) == 1 and refusals == []
 
@@ -778,7 +784,7 @@ def test_loops_of_the_top_level_are_chosen_as_functions_are(tmp_path):
             x[1:-1, 1:-1] = 0.25 * (x[2:, 1:-1] + x[:-2, 1:-1] + x[1:-1, 2:] + x[1:-1, :-2]) + 1.0
         print(x.sum())
     """
-    recorder, main = record(tmp_path, text, takes_regions=True)
+    recorder, main = record(tmp_path, text, covers=True)
     choices, _ = choose(recorder, "s.py", None, "time", accept, covers=True)
     assert [c.candidate.name for c in choices] == ["lines_4_to_5"]
     plain, _ = record(tmp_path, text)

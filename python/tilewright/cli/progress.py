@@ -76,6 +76,7 @@ class Progress:
         elif kind == "numpy":
             self._numpy_ns = float(event["median_ns"])
             self._numpy_is_cold = bool(event["is_cold"])
+            self._best_ns, self._tried = 0.0, 0  # of another function before
         elif kind == "warning":
             self.warn(f"warning: {event.get('text')}")
         elif kind == "trial":

@@ -76,7 +76,7 @@ def prepare(
         only=request.function,
         first_only=request.workload == "first" and bool(request.function),
         run_all=request.run_all,
-        takes_regions=request.covers and request.function is None,
+        covers=request.covers,
     )
     main = run_script(script, recorder)
     jitted: dict[int, JitFunction] = {}

@@ -116,6 +116,9 @@ def tune(
     contract: Annotated[str, typer.Option(help="Contract on results: numpy, reproducible, fast.")] = "numpy",
     also: Annotated[list[str] | None, typer.Option(help="Add a signature to the module: float32,float32.")] = None,
     wheel: Annotated[bool, typer.Option("--wheel", help="Write a wheel too.")] = False,
+    no_module: Annotated[
+        bool, typer.Option("--no-module", help="Write no module: what is found is for `autotune run` and @jit.")
+    ] = False,
     no_libs: Annotated[bool, typer.Option("--no-libs", help="Call no libraries from the module.")] = False,
     allow_fallback: Annotated[
         bool, typer.Option("--allow-fallback", help="Ship the function's Python for calls that are not compiled.")
@@ -153,6 +156,9 @@ def tune(
             raise UsageError(
                 f"--devices {devices}: chooses where to measure, but --build-only measures nothing. Leave one out."
             )
+        if no_module and (out is not None or wheel or build_only):
+            given = "--build-only" if build_only else "--wheel" if wheel else f"--out {out}"
+            raise UsageError(f"--no-module: {given} is about the module. Leave one out.")
         if not build_only and any(is_cuda_isa(resolve_isa(name)) for name in named):
             check_device(measuring)  # before the script is run
         wanted = scripts_of(scripts or [], module)
@@ -164,6 +170,7 @@ def tune(
             raise UsageError(f"--jobs {jobs}: applies to several scripts, but one is given. Leave it out.")
         with usage_errors():
             budget_s, chosen_strategy = parse_duration_s(budget, "--budget"), checked_strategy(strategy, "--strategy")
+        covers = function is None and not (also or space or schedule)  # those are of one function
         options = _Options(
             tune=TuneOptions(
                 budget_s=budget_s,
@@ -177,7 +184,7 @@ def tune(
                 contract=promised,
                 devices=measuring,
             ),
-            request=Request(function, workload, strict, promised, run_all, jit_target(named), covers=True),
+            request=Request(function, workload, strict, promised, run_all, jit_target(named), covers),
             export=ExportOptions(
                 targets=named,
                 force=force,
@@ -191,6 +198,7 @@ def tune(
             schedule_file=schedule,
             space_file=space,
             out=(out if out is not None else Path(f"{wanted[0].stem}_tuned")).absolute(),
+            writes_module=not no_module,
             asks_for_module=out is not None or wheel or function is not None,
             also=also or [],
             build_only=build_only,
@@ -212,6 +220,7 @@ class _Options:
     schedule_file: Path | None
     space_file: Path | None
     out: Path
+    writes_module: bool
     asks_for_module: bool  # in so many words: that none can be written is an error then
     also: list[str]
     build_only: bool
@@ -221,16 +230,21 @@ def tune_script(script: Script, options: _Options, as_json: bool, quiet: bool) -
     """One script from recording to the closing line."""
     if script.path is not None:
         check_script(script)
-    check_place(options.out, options.export)  # before an hour of searching, not after
+    if options.writes_module:
+        check_place(options.out, options.export)  # before an hour of searching, not after
     check_cubins(options.export.cubins, isa_levels(options.export.targets))
     results: list[tuple[Prepared, TuneResult]] = []
     with Progress(quiet, options.tune.budget_s) as progress:
         progress.say(f"running {script.name}")
-        if options.request.function is None:
+        if options.request.function is None and options.writes_module:
             options.request.wanted = tuple(functions_in(options.out))
-        recorded = prepare(script, options.request, lambda f, s: why_no_module(f, [s], options.export))
+        recorded = prepare(
+            script,
+            options.request,
+            lambda f, s: why_no_module(f, [s], options.export) if options.writes_module else "",
+        )
         prepared = recorded.prepared
-        if names := modules_functions(prepared):
+        if options.writes_module and (names := modules_functions(prepared)):
             check_keeps(options.out, options.export, names)
         for line in recorded.times:
             progress.say(line)
@@ -259,17 +273,21 @@ def tune_script(script: Script, options: _Options, as_json: bool, quiet: bool) -
             progress.say(
                 f"the call: {one.function.__name__}({one.call.text()}), seen {counted(one.call.count, 'time')}"
             )
-            if number:  # what the ones before have left, by the time that the script spends on each of the rest
-                rest_ns = sum(each.choice.weight_ns for each, _ in searches[number:])
-                share = one.choice.weight_ns / rest_ns
-                options.tune.budget_s = max((ends - time.monotonic()) * share, _LEAST_S)
-            elif len(searches) > 1:
-                share = one.choice.weight_ns / sum(each.choice.weight_ns for each, _ in searches)
-                options.tune.budget_s = max(options.tune.budget_s * share, _LEAST_S)
+            # What the ones before have left, by the time that the script spends on each of the rest.
+            rest_ns = sum(each.choice.weight_ns for each, _ in searches[number:])
+            options.tune.budget_s = max((ends - time.monotonic()) * one.choice.weight_ns / max(rest_ns, 1), _LEAST_S)
             options.tune.on_device = on_device
             is_meant = _is_among(one, scheduled) and is_cuda_isa(_head_of(schedule)[1]) == on_device
             options.tune.schedule = schedule if is_meant else None
-            result = _tune_one(one, options, progress)
+            try:
+                result = _tune_one(one, options, progress)
+            except Error as error:
+                if len(searches) == 1:
+                    raise
+                progress.warn(
+                    f"{one.function.__name__}: not tuned: {str(error).removeprefix(f'{one.function.__name__}: ')}"
+                )
+                continue
             results.append((one, result))
             if result.complete:
                 right.add(on_device)
@@ -457,6 +475,8 @@ class _Written:
 
 def _export(prepared: list[Prepared], options: _Options, progress: Progress) -> _Written:
     """The module of those that one can have. Raises ExportError where none can be had that was asked for."""
+    if not options.writes_module:
+        return _Written([], {})
     functions, left_out = _for_module(prepared, options)
     if functions:
         progress.say(f"writing {options.out}")
@@ -510,7 +530,7 @@ def _report(  # noqa: PLR0917
         # Last of all: the one line that says it all.
         print(result.closing_line())
     tuned = list(dict.fromkeys(one.function for one, result in results if result.complete))
-    if len(tuned) > 1 or written.left_out:
+    if len(tuned) > 1 or (tuned and not written.functions):
         loops = sum(stands_in(function.__wrapped__.__code__) for function in tuned)
         kinds = [counted(count, word) for count, word in ((len(tuned) - loops, "function"), (loops, "loop")) if count]
         print(

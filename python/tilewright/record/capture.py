@@ -93,9 +93,10 @@ class Recorder:
     """Collects the calls of one run of a script."""
 
     def __init__(
-        self, only: str | None = None, first_only: bool = False, run_all: bool = False, takes_regions: bool = False
+        self, only: str | None = None, first_only: bool = False, run_all: bool = False, covers: bool = False
     ) -> None:
-        self.takes_regions = takes_regions  # loops that run once are functions too (regions.py)
+        # All of the script's time counts: loops that run once are functions too (regions.py), and what has not run yet may take long.
+        self.covers = covers
         self.candidates: dict[int, Candidate] = {}
         self.makers: dict[int, Candidate] = {}  # called without arrays, gave back some, or numbers after a while
         self.others: dict[int, Candidate] = {}  # called without arrays: their time alone
@@ -254,7 +255,7 @@ class Recorder:
         if time.perf_counter_ns() - self._started_ns > _STOP_AFTER_S * 1e9:
             return True
         total = self._nesting.inside_ns[0]
-        if total < _SETTLED_AFTER_S * 1e9:
+        if self.covers or total < _SETTLED_AFTER_S * 1e9:
             return False
         # What was seen only once or twice may still be growing, unless it hardly counts.
         rare = sum(
