@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from . import _face
 from .device_code import arch_of, functions_of, sass_of
 from .errors import TranslateError
+from .explained_source import marked_source
 from .figures import Figures
 from .guards import Path, PythonGuard, path_text
 from .machine import is_cuda_isa
@@ -57,6 +58,7 @@ def explain_specialization(specialization: Specialization, *, code: bool = False
         _guards,
         _sets,
         _checks,
+        marked_source,
         _program_loops,
         _stages,
         _numpy_stages,

@@ -22,7 +22,7 @@ FLOORS: dict[str, str] = {
     "scripts": "record script",
     "programs": "binding builder cache comparison datasets device_profile dispatch draws figures flops followed_apart given_by_plans later_builds left_builds partials plan program"
                 " rounding run_report stage_shares tolerance trace_cache trials work workload",
-    "specializations": "debug explain jitted placement result_table specialization stage_records stored tuning",
+    "specializations": "debug explain explained_source jitted placement result_table specialization stage_records stored tuning",
     "export": "export",
     "functions": "bound_method call_keys decorator device_calls hot_functions numpy_calls patched_run plan_calls serving specializing tried_calls",
     "commands": "__main__ cli",
