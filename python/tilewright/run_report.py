@@ -17,7 +17,7 @@ class Ran:
     began_ns: int
     ended_ns: int
     own_ns: int  # of that, tilewright's own start
-    functions: dict[str, dict[str, Any]]  # calls, ns; and all else of compiled ones (patched_run._times_of)
+    functions: dict[str, dict[str, Any]]  # calls, ns; and all else of compiled ones (hot_observer.times_of)
     patched: list[str]  # which of them ran as they were tuned
 
     @property
