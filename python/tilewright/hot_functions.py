@@ -10,11 +10,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from . import trace_cache
+from . import logs, trace_cache
 from .builder import build
 from .call_keys import call_key
 from .decorator import JitFunction
-from .errors import Error, InternalError, TraceError
+from .errors import Error, InternalError, TraceError, TranslateError
 from .followed_apart import FollowedApart, has_place, is_possible
 from .own_frames import leave_out_ours
 
@@ -77,6 +77,23 @@ class HotFunction(JitFunction):
 
     def __hash__(self) -> int:
         return hash(self.__wrapped__)
+
+    def __repr__(self) -> str:
+        return repr(self.__wrapped__)
+
+    def retire(self) -> None:
+        """Nobody wants it compiled any longer: whoever still holds it calls Python's function."""
+        self.is_given_up = self._stays_here = True
+        self._is_looked_up = True
+        self.is_hot = self.is_timed = False
+        with self._lock:
+            self._specializations.clear()
+            self.clear()
+            self._forget_stays()
+
+    def _fall_back(self, error: TraceError | TranslateError) -> None:
+        """A table says what runs in NumPy, and why."""
+        logs.fallback.debug("%s: %s", self.__name__, error)
 
     def _in_turn(self, *call: Any) -> Any:
         _here.functions.append((self, 0))

@@ -1,0 +1,207 @@
+"""The functions of a session: a notebook's, those typed at a prompt, a script's. Each that stands in a namespace is compiled once its
+calls take long, where that is wanted, or is the one that was tuned for it."""
+
+from __future__ import annotations
+
+import builtins
+import sys
+import time
+import types
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from .hot_observer import HotObserver, is_tuned, times_of
+from .record.ownership import Users
+from .record.regions import Region
+from .run_report import Ran, session_lines
+
+_OF_IPYTHON = frozenset(["In", "Out", "get_ipython", "exit", "quit", "open"])
+
+
+class Session(HotObserver):
+    """What stands for the user's functions: hot ones between `begin()` and `end()`, tuned ones always."""
+
+    def __init__(self, folder: str | Path) -> None:
+        super().__init__(Users(folder), self._in_place_of)
+        self.compiles = self.was_begun = False
+        self._importing: Any = None
+        self._namespaces: list[dict[str, Any]] = []
+        self._tuned: list[tuple[types.FunctionType, Any]] = []
+        self._python: weakref.WeakSet[types.FunctionType] = weakref.WeakSet()  # looked at, and left as they are
+        self._put_away: dict[int, tuple[Any, Any]] = {}  # by the original's id: original, replacement
+        self._used: set[str] = set()  # names of functions that cells use as more than something to call
+        self._began_ns = 0
+        self._past: list[tuple[str, dict[str, Any]]] = []  # times of functions that are gone
+        self._regions: dict[tuple[str, str], Any] = {}  # by file and text
+
+    # ---- how long --------------------------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Compile from now on."""
+        self.compiles = self.was_begun = True
+        self._began_ns = self._began_ns or time.perf_counter_ns()
+        self._importing = self.importing()
+        self._importing.__enter__()
+
+    def end(self) -> None:
+        """Put back all but what was tuned."""
+        self.compiles = False
+        self._importing.__exit__(None, None, None)
+        self.restore()
+        for one in self.jitted:
+            self._past += self._timed(one)
+            if self._is_hot(one):
+                one.retire()
+        self.jitted.clear()
+        self._regions.clear()
+        self._put_away.clear()
+        for names in self._namespaces:
+            self.look(names)
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """The user's own functions stand everywhere inside."""
+        self._put_away = {id(original): (original, placed) for _, original, placed in self._places}
+        self.restore()
+        try:
+            yield
+        finally:
+            for names in self._namespaces:
+                self.look(names)
+            self._put_away = {}
+
+    def restore(self) -> None:
+        super().restore()
+        self._looked_through.clear()
+
+    # ---- what stands for what --------------------------------------------------------------------------------------------
+
+    def look(self, names: dict[str, Any]) -> None:
+        """Look at all that a namespace holds, which is looked at again behind what puts functions back."""
+        if not any(names is known for known in self._namespaces):
+            self._namespaces.append(names)
+        for name, value in list(names.items()):
+            if name.startswith("_") or name in _OF_IPYTHON:
+                continue
+            new = self.observed(name, value, names)
+            if new is not value and names.get(name) is value:
+                names[name] = new
+
+    def bound(self, name: str, names: dict[str, Any]) -> None:
+        """A name that was bound just now."""
+        if name in names and self.compiles:
+            names[name] = self.observed(name, names[name], names)
+
+    def use_tuned(self, original: types.FunctionType, tuned: Any) -> None:
+        """Have a tuned function stand for one of the user's, wherever that stands or stood."""
+        self._tuned = [(one, its) for one, its in self._tuned if one is not original]
+        self._tuned.append((original, tuned))
+        self._time_jitted(tuned)
+
+    def forget_tuned(self) -> None:
+        self._tuned.clear()
+
+    def used_as_objects(self, names: set[str]) -> None:
+        """Functions of which a cell uses more than their calls are the user's own, where nothing else holds those that stand for
+        them."""
+        for one in [*self.jitted]:
+            if self._is_hot(one) and one.__name__ in names:
+                self._used.add(one.__name__)
+                self.leave(one, [self.jitted])
+
+    def leave(self, replacement: Any, known: Any = (), bound: tuple[type, ...] = ()) -> bool:
+        is_left = super().leave(replacement, known, bound)
+        if is_left:
+            self._python.add(replacement.__wrapped__)
+        return is_left
+
+    def _in_place_of(self, function: types.FunctionType, name: str) -> Any:
+        for original, tuned in self._tuned:
+            if function is original:
+                return tuned
+        original, placed = self._put_away.get(id(function), (None, None))
+        if original is function:
+            return _function_in(placed)
+        if not self.compiles or function in self._python or not self.takes(function):
+            return function
+        for one in list(self._python):  # what calls it may be worth another look
+            if name in one.__code__.co_names:
+                self._python.discard(one)
+        hot = function if self.is_left_alone(function, name) else self.hot_of(function)
+        if hot is function:
+            self._python.add(function)
+        return hot
+
+    def is_left_alone(self, function: types.FunctionType, name: str) -> bool:
+        return name in self._used or super().is_left_alone(function, name)
+
+    def _before_the_first(self) -> None:
+        """Warnings are the user's: hot functions give none."""
+
+    def _is_hot(self, one: Any) -> bool:
+        return hasattr(one, "retire")
+
+    # ---- regions ---------------------------------------------------------------------------------------------------------
+
+    def region(self, region: Region, names: dict[str, Any], file: str, text: str) -> None:
+        """Have a function stand for statements of a cell, the same one when the cell runs again."""
+        made = self._regions.get((file, text))
+        if made is None:
+            function = region.function(names, file)
+            made = (
+                function
+                if "numpy" not in sys.modules
+                else self._hot(function, lambda _: self._leave_region(region, function))
+            )
+            self._regions[file, text] = made
+        setattr(builtins, region.name, made)
+
+    def _leave_region(self, region: Region, function: types.FunctionType) -> bool:
+        setattr(builtins, region.name, function)
+        return True
+
+    # ---- what was gained -------------------------------------------------------------------------------------------------
+
+    def prune(self) -> None:
+        """Hold no function that the user has let go: it may hold arrays."""
+        self._looked_through.clear()
+        held: dict[int, set[int]] = {}
+        gone: set[int] = set()
+        kept: list[tuple[Any, Any, Any]] = []
+        for place in self._places:
+            holder, _, placed = place
+            if isinstance(holder, dict):
+                ids = held.get(id(holder)) or held.setdefault(id(holder), set(map(id, holder.values())))
+                if id(placed) not in ids:
+                    gone.add(id(placed))
+                    continue
+            kept.append(place)
+        if gone:
+            self._places[:] = kept
+            gone -= {id(_function_in(placed)) for _, _, placed in kept}
+            for one in [one for one in self.jitted if id(one) in gone]:
+                self._past += self._timed(one)
+                self.jitted.remove(one)
+            self._tuned = [(original, its) for original, its in self._tuned if id(its) not in gone]
+
+    def _timed(self, one: Any) -> list[tuple[str, dict[str, Any]]]:
+        times = times_of(one)
+        return [] if times is None else [(one.__qualname__, {**times, "is_tuned": is_tuned(one)})]
+
+    def report_lines(self) -> list[str]:
+        """A table, and a line for the whole."""
+        functions: dict[str, dict[str, Any]] = {}
+        patched: list[str] = []
+        for name, times in [*self._past, *(pair for one in self.jitted for pair in self._timed(one))]:
+            count = sum(known.partition(" (")[0] == name for known in functions)
+            shown = f"{name} ({count + 1})" if count else name  # was defined anew
+            patched += [shown] if times.pop("is_tuned") else []
+            functions[shown] = times
+        return session_lines(Ran(self._began_ns, time.perf_counter_ns(), self.own_ns, functions, patched))
+
+
+def _function_in(placed: Any) -> Any:
+    return placed.__func__ if isinstance(placed, (staticmethod, classmethod)) else placed
