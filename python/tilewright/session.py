@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from .hot_observer import HotObserver, is_tuned, times_of
+from .interpret.outlined import stores
 from .record.ownership import Users
 from .record.regions import Region
 from .run_report import Ran, session_lines
@@ -26,7 +27,7 @@ class Session(HotObserver):
 
     def __init__(self, folder: str | Path) -> None:
         super().__init__(Users(folder), self._in_place_of)
-        self.compiles = self.was_begun = False
+        self.compiles = self.was_begun = self._is_paused = False
         self._importing: Any = None
         self._namespaces: list[dict[str, Any]] = []
         self._tuned: list[tuple[types.FunctionType, Any]] = []
@@ -36,6 +37,7 @@ class Session(HotObserver):
         self._began_ns = 0
         self._past: list[tuple[str, dict[str, Any]]] = []  # times of functions that are gone
         self._regions: dict[tuple[str, str], Any] = {}  # by file and text
+        self._sets: dict[types.CodeType, set[str]] = {}  # variables that regions set, by their code
 
     # ---- how long --------------------------------------------------------------------------------------------------------
 
@@ -64,11 +66,15 @@ class Session(HotObserver):
     @contextmanager
     def paused(self) -> Iterator[None]:
         """The user's own functions stand everywhere inside."""
-        self._put_away = {id(original): (original, placed) for _, original, placed in self._places}
+        self._put_away = {
+            id(_function_in(original)): (_function_in(original), placed) for _, original, placed in self._places
+        }
         self.restore()
+        self._is_paused = True
         try:
             yield
         finally:
+            self._is_paused = False
             for names in self._namespaces:
                 self.look(names)
             self._put_away = {}
@@ -92,7 +98,7 @@ class Session(HotObserver):
 
     def bound(self, name: str, names: dict[str, Any]) -> None:
         """A name that was bound just now."""
-        if name in names and self.compiles:
+        if name in names and self.compiles and not self._is_paused:
             names[name] = self.observed(name, names[name], names)
 
     def use_tuned(self, original: types.FunctionType, tuned: Any) -> None:
@@ -157,11 +163,20 @@ class Session(HotObserver):
                 else self._hot(function, lambda _: self._leave_region(region, function))
             )
             self._regions[file, text] = made
+            self._sets[function.__code__] = stores(region.node.body)
         setattr(builtins, region.name, made)
 
     def _leave_region(self, region: Region, function: types.FunctionType) -> bool:
         setattr(builtins, region.name, function)
         return True
+
+    def give_names(self, error: BaseException, names: dict[str, Any]) -> None:
+        """Regions give what they set at their ends: of one that an error has ended, what it had set by then."""
+        trace = error.__traceback__
+        while trace is not None:
+            of_region = self._sets.get(trace.tb_frame.f_code, ())
+            names.update((name, value) for name, value in trace.tb_frame.f_locals.items() if name in of_region)
+            trace = trace.tb_next
 
     # ---- what was gained -------------------------------------------------------------------------------------------------
 

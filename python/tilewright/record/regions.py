@@ -106,7 +106,7 @@ class Region:
         module = compile(ast.Module([self.for_python], []), file, "exec", dont_inherit=True)
         code = next(one for one in module.co_consts if isinstance(one, types.CodeType))
         qualname = self.node.name if self.around == "<module>" else f"{self.around}.{self.node.name}"
-        made = types.FunctionType(code.replace(co_name=self.around, co_qualname=qualname), names, self.node.name)
+        made = types.FunctionType(code.replace(co_name=self.around, co_qualname=self.around), names, self.node.name)
         made.__qualname__ = qualname
         is_of_region(made.__code__)
         made_from(made, self.node)
