@@ -8,13 +8,14 @@ import sys
 import time
 import types
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from .hot_observer import HotObserver, is_tuned, times_of
 from .interpret.outlined import stores
+from .record.observe import Observer, Replace
 from .record.ownership import Users
 from .record.regions import Region
 from .run_report import Ran, session_lines
@@ -26,11 +27,12 @@ class Session(HotObserver):
     """What stands for the user's functions: hot ones between `begin()` and `end()`, tuned ones always."""
 
     def __init__(self, folder: str | Path) -> None:
-        super().__init__(Users(folder), self._in_place_of)
+        self.users = Users(folder)
+        super().__init__(self.users, self._in_place_of)
         self.compiles = self.was_begun = self._is_paused = False
         self._importing: Any = None
         self._namespaces: list[dict[str, Any]] = []
-        self._tuned: list[tuple[types.FunctionType, Any]] = []
+        self._tuned: list[tuple[Callable[..., Any], Any]] = []
         self._python: weakref.WeakSet[types.FunctionType] = weakref.WeakSet()  # looked at, and left as they are
         self._put_away: dict[int, tuple[Any, Any]] = {}  # by the original's id: original, replacement
         self._used: set[str] = set()  # names of functions that cells use as more than something to call
@@ -79,29 +81,41 @@ class Session(HotObserver):
                 self.look(names)
             self._put_away = {}
 
+    @contextmanager
+    def recording(self, replace: Replace) -> Iterator[_Recording]:
+        """What `replace` gives stands for the user's functions inside, those of their modules too, and of what comes to be there."""
+        with self.paused():
+            observer = _Recording(self.users, replace, self._namespaces[-1])
+            try:
+                with observer.importing():
+                    for names in self._namespaces:
+                        look_through(observer, names)
+                    yield observer
+            finally:
+                observer.restore()
+
     def restore(self) -> None:
         super().restore()
         self._looked_through.clear()
 
     # ---- what stands for what --------------------------------------------------------------------------------------------
 
-    def look(self, names: dict[str, Any]) -> None:
-        """Look at all that a namespace holds, which is looked at again behind what puts functions back."""
+    def add(self, names: dict[str, Any]) -> None:
+        """A namespace that is looked at again behind what puts functions back."""
         if not any(names is known for known in self._namespaces):
             self._namespaces.append(names)
-        for name, value in list(names.items()):
-            if name.startswith("_") or name in _OF_IPYTHON:
-                continue
-            new = self.observed(name, value, names)
-            if new is not value and names.get(name) is value:
-                names[name] = new
+
+    def look(self, names: dict[str, Any]) -> None:
+        """Look at all that a namespace holds."""
+        self.add(names)
+        look_through(self, names)
 
     def bound(self, name: str, names: dict[str, Any]) -> None:
         """A name that was bound just now."""
         if name in names and self.compiles and not self._is_paused:
             names[name] = self.observed(name, names[name], names)
 
-    def use_tuned(self, original: types.FunctionType, tuned: Any) -> None:
+    def use_tuned(self, original: Callable[..., Any], tuned: Any) -> None:
         """Have a tuned function stand for one of the user's, wherever that stands or stood."""
         self._tuned = [(one, its) for one, its in self._tuned if one is not original]
         self._tuned.append((original, tuned))
@@ -216,6 +230,29 @@ class Session(HotObserver):
             patched += [shown] if times.pop("is_tuned") else []
             functions[shown] = times
         return session_lines(Ran(self._began_ns, time.perf_counter_ns(), self.own_ns, functions, patched))
+
+
+class _Recording(Observer):
+    """What stands for the functions of a cell that is recorded."""
+
+    def __init__(self, users: Users, replace: Replace, names: dict[str, Any]) -> None:
+        super().__init__(users, replace)
+        self._names = names
+
+    def bound(self, name: str) -> None:
+        """A name that the cell has bound just now."""
+        if name in self._names:
+            self._names[name] = self.observed(name, self._names[name], self._names)
+
+
+def look_through(observer: Observer, names: dict[str, Any]) -> None:
+    """Have what stands for functions stand in a namespace; what an input showed (`_`, `Out`) is what it was."""
+    for name, value in list(names.items()):
+        if name.startswith("_") or name in _OF_IPYTHON:
+            continue
+        new = observer.observed(name, value, names)
+        if new is not value and names.get(name) is value:
+            names[name] = new
 
 
 def _function_in(placed: Any) -> Any:

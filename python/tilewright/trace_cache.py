@@ -420,7 +420,8 @@ class Known:
 
 def known(key: str, function: Any) -> Known:
     found = _cache().load(key) or Kept()
-    why = found.left_alone if found.left_alone and found.file_digest == _file_digest(function) else ""
+    digest = _file_digest(function)  # none of a cell: what its functions call is in others, and may have changed
+    why = found.left_alone if digest and found.file_digest == digest else ""
     memo = _Memo()
     traces = [one for data in found.traces if (one := _decoded(data, function, memo)) is not None]
     return Known(traces, why, found.sizes, found.python_ns)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from types import ModuleType
 from typing import Any, Literal
 
 import numpy as np
@@ -68,6 +69,20 @@ def prepare(
         run_all=request.run_all,
     )
     main = run_script(script, recorder)
+    return chosen(recorder, script.name, request, main, why_no_module=why_no_module)
+
+
+def chosen(
+    recorder: Recorder,
+    name: str,
+    request: Request,
+    main: ModuleType,
+    *,
+    why_no_module: Callable[[JitFunction, Specialization], str] = lambda f, s: "",
+    what: str = "script",
+) -> Recorded:
+    """Specializations of calls that were recorded. `name`: of what was run, which is a `what`, as the module `main`. Raises
+    NothingToTune."""
     jitted: dict[int, JitFunction] = {}
 
     def try_trace(candidate: Candidate, call: RecordedCall) -> Any:
@@ -81,7 +96,7 @@ def prepare(
 
     choices, refusals = choose(
         recorder,
-        script.name,
+        name,
         request.function,
         request.workload,
         try_trace,
@@ -92,8 +107,8 @@ def prepare(
     for one in prepared:
         one.function.__dict__["_script_module"] = main
     if left_alone := calls_in_children(recorder):
-        refusals.append(f"{script.name}: {left_alone}")
-    return Recorded(prepared, refusals, time_lines(recorder))
+        refusals.append(f"{name}: {left_alone}")
+    return Recorded(prepared, refusals, time_lines(recorder, what))
 
 
 def also_specialize(prepared: Prepared, signatures: list[str]) -> None:
