@@ -43,6 +43,7 @@ class Cells:
         self._is_watching = self._shows_errors = False
         self._begun: dict[str, list[tuple[Region, str]]] = {}  # of cells that have not begun to run, by digest
         self._paused: Any = None
+        self._reloads = self._is_debugged = False
         self._depth = 0
 
     @property
@@ -61,6 +62,9 @@ class Cells:
         setattr(builtins, _BOUND, lambda name: self._session.bound(name, self.names))
         setattr(builtins, _BEGINS, self._begin)
         self._shell.events.register("pre_run_cell", self._before)
+        self._shell.events.callbacks["pre_run_cell"].sort(
+            key=lambda one: one != self._before
+        )  # ahead of what reloads modules
         self._shell.events.register("post_run_cell", self._behind)
         self._shell.ast_transformers.append(self)
 
@@ -87,7 +91,9 @@ class Cells:
         self._depth += 1
         kept_memory.keep()  # the handler of arrays' memory is of a context, and each cell may have its own
         text = getattr(info, "raw_cell", None) or ""
-        if self._paused is None and (is_debugged() or any(one in text for one in _DEBUGS)):
+        self._reloads = any(one.endswith("autoreload") for one in self._shell.extension_manager.loaded)
+        self._is_debugged = is_debugged() or any(one in text for one in _DEBUGS)
+        if self._paused is None and (self._is_debugged or self._reloads):
             self._pause()
 
     def _behind(self, result: Any = None) -> None:
@@ -116,6 +122,8 @@ class Cells:
         if not isinstance(tree, ast.Module) or not self._is_of_namespace(sys._getframe(2)):
             return tree
         self._show_errors_without_ours()
+        if self._reloads and not self._is_debugged:
+            self._go_on()  # modules are as they are to be
         try:
             changed = copy.deepcopy(tree)
             self._change(changed)

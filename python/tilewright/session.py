@@ -32,6 +32,7 @@ class Session(HotObserver):
         self.compiles = self.was_begun = self._is_paused = False
         self._importing: Any = None
         self._namespaces: list[dict[str, Any]] = []
+        self._modules: dict[str, types.ModuleType] = {}  # of the user's, that were looked through
         self._tuned: list[tuple[Callable[..., Any], Any]] = []
         self._python: weakref.WeakSet[types.FunctionType] = weakref.WeakSet()  # looked at, and left as they are
         self._put_away: dict[int, tuple[Any, Any]] = {}  # by the original's id: original, replacement
@@ -62,24 +63,35 @@ class Session(HotObserver):
         self.jitted.clear()
         self._regions.clear()
         self._put_away.clear()
-        for names in self._namespaces:
-            self.look(names)
+        self._look_again()
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """The user's own functions stand everywhere inside."""
-        self._put_away = {
-            id(_function_in(original)): (_function_in(original), placed) for _, original, placed in self._places
-        }
+        """The user's own functions stand everywhere inside, and what stood for them does behind it, where they are as they were."""
+        tuned = [id(its) for _, its in self._tuned]
+        for _, original, placed in self._places:
+            if id(_function_in(placed)) not in tuned:
+                self._put_away[id(_function_in(original))] = _function_in(original), _function_in(placed)
         self.restore()
         self._is_paused = True
         try:
             yield
         finally:
             self._is_paused = False
-            for names in self._namespaces:
-                self.look(names)
-            self._put_away = {}
+            self._look_again()
+            self._put_away.clear()
+
+    def _look_again(self) -> None:
+        for names in self._namespaces:
+            self.look(names)
+        for name, module in list(self._modules.items()):
+            if sys.modules.get(name) is module:
+                self.look_through_module(module)
+
+    def look_through_module(self, module: types.ModuleType) -> None:
+        if self.users.has_module(module) and module.__name__ != "__main__":
+            self._modules[module.__name__] = module
+        super().look_through_module(module)
 
     @contextmanager
     def recording(self, replace: Replace) -> Iterator[_Recording]:
@@ -122,7 +134,9 @@ class Session(HotObserver):
         self._time_jitted(tuned)
 
     def forget_tuned(self) -> None:
-        self._tuned.clear()
+        """The user's own stand where tuned ones stood."""
+        with self.paused():
+            self._tuned.clear()
 
     def used_as_objects(self, names: set[str]) -> None:
         """Functions of which a cell uses more than their calls are the user's own, where nothing else holds those that stand for
@@ -140,12 +154,15 @@ class Session(HotObserver):
 
     def _in_place_of(self, function: types.FunctionType, name: str) -> Any:
         for original, tuned in self._tuned:
-            if function is original:
+            if function is original and not self._is_paused:
                 return tuned
         original, placed = self._put_away.get(id(function), (None, None))
-        if original is function:
-            return _function_in(placed)
-        if not self.compiles or function in self._python or not self.takes(function):
+        if original is function and not self._is_paused and placed.is_of(function):
+            return placed
+        for _, original, placed in self._places:  # it stands under several names
+            if _function_in(original) is function and not self._is_paused:
+                return _function_in(placed)
+        if not self.compiles or self._is_paused or function in self._python or not self.takes(function):
             return function
         for one in list(self._python):  # what calls it may be worth another look
             if name in one.__code__.co_names:

@@ -52,11 +52,8 @@ def unload_ipython_extension(shell: Any) -> None:
     """`%unload_ext tilewright`: all that was put in the place of the user's functions is gone, and so is the magic."""
     for kind in ("line", "cell"):
         shell.magics_manager.magics[kind].pop(_NAME, None)
-    session = the_session()
-    session.forget_tuned()
+    the_session().forget_tuned()
     disable()
-    with session.paused():  # tuned ones too
-        pass
 
 
 @contextmanager
@@ -118,7 +115,7 @@ def _autotune(shell: Any, options: argparse.Namespace, cell: str) -> None:
     recorder = Recorder(only=options.function, run_all=True)
     recorder.users = session.users
     with _recorded(session, recorder):
-        _run(shell, "\n" + cell)  # the magic's line is above: lines are as they are seen
+        _run(shell, cell)
     try:
         recorded = chosen(
             recorder, _CELL, Request(options.function, options.workload), sys.modules["__main__"], what="cell"
@@ -153,8 +150,9 @@ def _recorded(session: Session, recorder: Recorder) -> Iterator[None]:
 def _run(shell: Any, cell: str) -> None:
     """As IPython runs it; what it raises goes on from here."""
     __tracebackhide__ = True
-    text = shell.transform_cell(cell)
-    file = shell.compile.cache(text, shell.execution_count, raw_code=cell)
+    text = "\n" + shell.transform_cell(cell)  # the magic's line is above: lines are as they are seen
+    inputs = shell.user_ns.get("In") or ()  # the last one is the cell's
+    file = shell.compile.cache(text, max(1, len(inputs) - 1), raw_code=cell)
     tree = shell.transform_ast(shell.compile.ast_parse(text, file))
     if any(
         isinstance(one, (ast.Await, ast.AsyncFor, ast.AsyncWith)) for one in inside(tree.body, *DEFINITIONS, ast.Lambda)

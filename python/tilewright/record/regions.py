@@ -374,6 +374,8 @@ class _Block:
             )
             for body in (run, for_python)
         )
+        if self.gives_all:
+            other.lineno = 1  # the code of a cell begins there, which IPython shows lines by
         script.regions.append(Region(name, node, other, self.around))
         for k, one in enumerate(for_python):
             self._look_into(one, {*known}, [([*for_python[k + 1 :], given], True)], False)
