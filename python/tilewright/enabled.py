@@ -135,7 +135,9 @@ def _defined_below(frame: types.FrameType) -> list[str]:
         return []
     with suppress(OSError, SyntaxError, ValueError, RecursionError):
         if Path(file).samefile(frame.f_code.co_filename):
-            body = ast.parse(Path(file).read_bytes()).body
-            kinds = (ast.FunctionDef, ast.ClassDef)
+            body, kinds = ast.parse(Path(file).read_bytes()).body, (ast.FunctionDef, ast.ClassDef)
+            for one in body:  # behind a `with` of it nothing is compiled
+                if isinstance(one, ast.With) and any(item.context_expr.lineno == frame.f_lineno for item in one.items):
+                    body = one.body
             return [one.name for one in body if isinstance(one, kinds) and one.lineno > frame.f_lineno]
     return []

@@ -4,6 +4,7 @@ calls take long, where that is wanted, or is the one that was tuned for it."""
 from __future__ import annotations
 
 import builtins
+import re
 import sys
 import time
 import types
@@ -20,7 +21,8 @@ from .record.ownership import Users
 from .record.regions import Region
 from .run_report import Ran, session_lines
 
-_OF_IPYTHON = frozenset(["In", "Out", "get_ipython", "exit", "quit", "open"])
+# Names of Python's and IPython's own, and of what earlier inputs gave.
+_OWN_NAMES = re.compile(r"__\w+__|_+|_+\d+|_(i+|i\d+|oh|ih|dh|sh)|In|Out|get_ipython|exit|quit|open")
 
 
 class Session(HotObserver):
@@ -265,7 +267,7 @@ class _Recording(Observer):
 def look_through(observer: Observer, names: dict[str, Any]) -> None:
     """Have what stands for functions stand in a namespace; what an input showed (`_`, `Out`) is what it was."""
     for name, value in list(names.items()):
-        if name.startswith("_") or name in _OF_IPYTHON:
+        if _OWN_NAMES.fullmatch(name):
             continue
         new = observer.observed(name, value, names)
         if new is not value and names.get(name) is value:

@@ -250,7 +250,7 @@ class _Finder:
             return
 
         def run_and_look(module: types.ModuleType) -> None:
-            del spec.loader.exec_module
+            vars(spec.loader).pop("exec_module", None)  # another observer may have been here
             run(module)
             self._observer.look_through_module(module)
 
