@@ -1,6 +1,7 @@
 """Python's own prompt: what was defined is looked at before each input.
 
-`sys.ps1` may be any object: Python asks for its text whenever it is ready for an input. Nothing of an input is seen before it runs.
+`sys.ps1` may be any object: Python asks for its text whenever it is ready for an input. Nothing of an input is seen before it runs; its
+text, which Python does not keep, is in readline's history.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from .own_frames import leave_out_ours
 if TYPE_CHECKING:
     from .session import Session
 
-_PROMPT = ">>> "
+_PROMPT, _FILE = ">>> ", "<stdin>"
 
 
 class _Prompt:
@@ -22,14 +23,42 @@ class _Prompt:
 
     def __init__(self, own: Any, session: Session) -> None:
         self.own, self._session = own, session
+        self._lines = _lines_so_far()
 
     def __str__(self) -> str:
-        self._session.look(vars(sys.modules["__main__"]))
+        names = vars(sys.modules["__main__"])
+        if (count := _lines_so_far()) > self._lines:
+            _give_sources(names, self._lines, count)
+        self._lines = count
+        self._session.look(names)
         self._session.prune()
         return str(self.own)
 
     def __repr__(self) -> str:
         return repr(self.own)
+
+
+def _lines_so_far() -> int:
+    readline = sys.modules.get("readline")
+    return 0 if readline is None else readline.get_current_history_length()
+
+
+def _give_sources(names: dict[str, Any], begin: int, end: int) -> None:
+    """To functions and methods that the latest input has defined."""
+    if "numpy" not in sys.modules:
+        return
+    from .interpret.source import typed_as  # noqa: PLC0415  (slow to import, and no prompt without NumPy needs it)
+
+    readline = sys.modules["readline"]
+    text = "\n".join(readline.get_history_item(k + 1) or "" for k in range(begin, end)) + "\n"
+    if "def " not in text and "lambda" not in text:
+        return
+    for value in list(names.values()):
+        members = list(vars(value).values()) if isinstance(value, type) and value.__module__ == "__main__" else [value]
+        for one in members:
+            function = getattr(one, "__func__", one)
+            if isinstance(function, types.FunctionType) and function.__code__.co_filename == _FILE:
+                typed_as(function, text)
 
 
 class Prompts:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import subprocess
 import sys
 
 import pytest
+from tilewright.interpret.source import source_of, typed_as
 
 pytestmark = pytest.mark.worker
 
@@ -183,3 +185,19 @@ def test_a_second_observer_of_imports_asks_those_behind_it(tmp_path):
     )
     done = python(tmp_path, "s.py")
     assert done.stdout in ("['f']\n", "['f', 'f']\n"), done.stderr
+
+
+def test_what_was_typed_has_its_text_for_its_source():
+    text = "class Model:\n    def step(self, k): return self.w * k\n\nf = lambda x: x + 1\n"
+    names = {}
+    for part in (text[: text.index("f =")], text[text.index("f =") :]):
+        exec(compile(part, "<stdin>", "single" if part.startswith("f") else "exec"), names)
+    step, f = names["Model"].step, names["f"]
+    typed_as(step, "class Model:\n    def step(self, k): return self.w + k\n")
+    assert source_of(step) is None
+    typed_as(step, text[: text.index("f =")])
+    typed_as(f, text[text.index("f =") :])
+    assert (
+        ast.unparse(source_of(step)) == "def step(self, k):\n    return self.w * k"
+        and ast.unparse(source_of(f)) == "lambda x: x + 1"
+    )

@@ -80,6 +80,14 @@ def made_from(function: types.FunctionType, node: FunctionNode) -> None:
     setattr(function, _MADE_FROM, (function.__code__, node))
 
 
+def typed_as(function: types.FunctionType, text: str) -> None:
+    """Says the same of a function that was typed at Python's prompt, where `text` is what was typed."""
+    code = function.__code__
+    nodes, codes = (_functions_in(text, code) or {}).get((code.co_firstlineno, code.co_name), ([], []))
+    if len(nodes) == len(codes) == 1 and _same_code(codes[0], code) and _same_place(codes[0], code):
+        made_from(function, nodes[0])
+
+
 def source_of(function: types.FunctionType) -> FunctionNode | None:
     """The syntax tree of `function`, or None: no source, or the file has changed since it was imported."""
     code = function.__code__
