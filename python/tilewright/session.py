@@ -58,11 +58,10 @@ class Session(HotObserver):
         self.compiles = False
         self._importing.__exit__(None, None, None)
         self.restore()
-        for one in self.jitted:
+        for one in [one for one in self.jitted if self._is_hot(one)]:
             self._past += self._timed(one)
-            if self._is_hot(one):
-                one.retire()
-        self.jitted.clear()
+            one.retire()
+            self.jitted.remove(one)
         self._regions.clear()
         self._put_away.clear()
         self._look_again()

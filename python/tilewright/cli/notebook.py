@@ -116,18 +116,17 @@ def _autotune(shell: Any, options: argparse.Namespace, cell: str) -> None:
     recorder.users = session.users
     with _recorded(session, recorder):
         _run(shell, cell)
-    try:
-        recorded = chosen(
-            recorder, _CELL, Request(options.function, options.workload), sys.modules["__main__"], what="cell"
-        )
-    except NothingToTune as error:
-        print(f"autotune: {error}", file=sys.stderr)
-        return
-    results = _tuned(recorded, options)
-    for one, result in results:
-        if result.complete and result.ratio > 1:
-            _use(session, one)
-    session.look(shell.user_ns)
+    with session.paused():  # NumPy's time is that of the user's own functions
+        try:
+            request = Request(options.function, options.workload)
+            recorded = chosen(recorder, _CELL, request, sys.modules["__main__"], what="cell")
+        except NothingToTune as error:
+            print(f"autotune: {error}", file=sys.stderr)
+            return
+        results = _tuned(recorded, options)
+        for one, result in results:
+            if result.complete and result.ratio > 1:
+                _use(session, one)
     for _, result in results:
         print(result.closing_line())
 
