@@ -41,6 +41,7 @@ class Cells:
         self._session, self._shell = session, shell
         self._texts = Texts()
         self._is_watching = self._shows_errors = False
+        self._shower: Any = None
         self._begun: dict[str, list[tuple[Region, str]]] = {}  # of cells that have not begun to run, by digest
         self._paused: Any = None
         self._reloads = self._is_debugged = False
@@ -177,12 +178,13 @@ class Cells:
     def _show_errors_without_ours(self) -> None:
         if not self._shell.custom_exceptions:
             self._shell.set_custom_exc((BaseException,), self._shown)
-            self._shows_errors = True
+            self._shows_errors, self._shower = True, self._shell.CustomTB
 
     def _show_errors_as_before(self) -> None:
         if self._shows_errors:
             self._shows_errors = False
-            self._shell.set_custom_exc((), None)
+            if self._shell.CustomTB is self._shower:  # the cell has set none of its own
+                self._shell.set_custom_exc((), None)
 
     def _shown(self, shell: Any, kind: type[BaseException], error: BaseException, *_: Any, **__: Any) -> None:
         """As IPython shows it, with the cell's lines alone; its variables are what they were there."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import linecache
 import os
 import re
 import subprocess
@@ -10,6 +12,8 @@ import sys
 import textwrap
 
 import pytest
+from tilewright.interpret.source import source_of
+from tilewright.trace_cache import digest_of
 
 pytestmark = pytest.mark.worker
 pytest.importorskip("IPython")
@@ -239,3 +243,39 @@ def test_a_kernel_makes_copies_that_follow_its_calls(tmp_path):
     finally:
         talk.stop_channels()
         manager.shutdown_kernel(now=True)
+
+
+def test_a_cell_that_sets_a_handler_of_errors_keeps_it(tmp_path):
+    shown = compared(
+        tmp_path,
+        "import numpy as np\ndef handler(self, kind, error, trace, tb_offset=None): print('mine', error)\nget_ipython().set_custom_exc((ValueError,), handler)",
+        "raise ValueError(3)",
+        "x = np.ones(9)\nfor k in range(3):\n    y = x * 2 + np.abs(x) + x.max()\n    print(end='')\nraise ValueError(4)",
+    )
+    assert "mine 3" in shown[1] and "mine 4" in shown[2]
+
+
+TEXT = "import numpy as np\ndef f(x):\n    return np.sin(x) * x\nclass M:\n    def step(self): return np.cos(self.w)\n"
+
+
+def as_ipython_does(text, file):
+    """Each statement is compiled by itself."""
+    names = {"__name__": "__main__"}
+    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
+    for one in ast.parse(text).body:
+        exec(compile(ast.Module([one], []), file, "exec"), names)
+    return names
+
+
+def test_functions_beside_imports_in_a_cell_have_their_source():
+    names = as_ipython_does(TEXT, "/tmp/ipykernel_12/34.py")
+    assert source_of(names["f"]) is not None and source_of(names["M"].step) is not None
+
+
+def test_another_session_finds_what_is_kept_of_a_cell_of_the_same_text():
+    def digest(file):
+        return digest_of(as_ipython_does(TEXT, file)["f"])
+
+    assert digest("/tmp/ipykernel_12/34.py") == digest("/tmp/ipykernel_13/34.py") != digest("/tmp/ipykernel_13/35.py")
+    assert digest("<ipython-input-1-abc>") == digest("<ipython-input-20-abc>") != digest("<ipython-input-1-abd>")
+    assert digest("a_1.py") != digest("a_2.py")
