@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     from .session import Session
 
 _BOUND, _BEGINS, _REGION = "__tilewright_cell_bound__", "__tilewright_cell_begins__", "__tilewright_cell_region_"
-# Whoever steps through functions sees the user's own.
-_DEBUGS = ("%debug", "%mdb", "breakpoint(", "set_trace(", "%pdb", "%run -d", "%run -i -d")
+# Whoever steps through functions, lists them or asks what they are sees the user's own.
+_DEBUGS = ("%debug", "%mdb", "breakpoint(", "set_trace(", "%pdb", "%run -d", "%run -i -d", "%who")
+_ASK = frozenset(["type", "isinstance", "help", "vars", "dir", "id"])
 _DEBUGGER_ID = 0  # sys.monitoring.DEBUGGER_ID
 # After which statements IPython shows values: others would show those of regions.
 _SHOWN_LAST = ("last_expr", "last_expr_or_assign", "none")
@@ -142,12 +143,20 @@ class Cells:
         return frame.f_code.co_name == "run_cell_async"
 
     def _change(self, tree: ast.Module) -> None:
-        if looks_at_frames(tree) and self._paused is None:
+        if self._paused is None and (looks_at_frames(tree) or self._asks_what_functions_are(tree)):
             self._pause()  # what it looks at is to be the user's
         self._session.used_as_objects(used_as_objects(tree))
         if self._paused is None and self._shows_errors and self._shell.ast_node_interactivity in _SHOWN_LAST:
             self._add_regions(tree)
         hook_cell(tree, _BOUND)
+
+    def _asks_what_functions_are(self, tree: ast.Module) -> bool:
+        asked = (
+            one.args[0]
+            for one in ast.walk(tree)
+            if isinstance(one, ast.Call) and isinstance(one.func, ast.Name) and one.func.id in _ASK and one.args
+        )
+        return any(isinstance(one, ast.Name) and self._session.stands(self.names.get(one.id)) for one in asked)
 
     def _add_regions(self, tree: ast.Module) -> None:
         if not any(isinstance(one, (ast.For, ast.While)) for one in ast.walk(tree)):

@@ -123,6 +123,10 @@ class Session(HotObserver):
         self.add(names)
         look_through(self, names)
 
+    def stands(self, value: Any) -> bool:
+        """Whether it stands for one of the user's."""
+        return any(_function_in(placed) is value for _, _, placed in self._places)
+
     def bound(self, name: str, names: dict[str, Any]) -> None:
         """A name that was bound just now."""
         if name in names and self.compiles and not self._is_paused:
@@ -142,10 +146,10 @@ class Session(HotObserver):
     def used_as_objects(self, names: set[str]) -> None:
         """Functions of which a cell uses more than their calls are the user's own, where nothing else holds those that stand for
         them."""
-        for one in [*self.jitted]:
-            if self._is_hot(one) and one.__name__ in names:
-                self._used.add(one.__name__)
-                self.leave(one, [self.jitted])
+        for k in range(len(self.jitted)):  # a list of them would hold them
+            if self._is_hot(self.jitted[k]) and self.jitted[k].__name__ in names:
+                self._used.add(self.jitted[k].__name__)
+                self.leave(self.jitted[k], [self.jitted])
 
     def leave(self, replacement: Any, known: Any = (), bound: tuple[type, ...] = ()) -> bool:
         is_left = super().leave(replacement, known, bound)

@@ -33,6 +33,7 @@ def built(f, *args):
         time.sleep(0.01)
     return any(one.versions for one in f.specializations)
 _hot.built = built  # where nobody looks for functions
+_hot.kind = lambda f: type(f).__name__
 del built
 """
 SHELL = """
@@ -92,8 +93,12 @@ def test_cells_show_what_they_show_without(tmp_path):
         "r = %timeit -n 2 -r 1 -o -q f(x)\ntype(r).__name__",
         "%%timeit -q -n 2 -r 1\nw = x * 2\nfor i in range(3):\n    w[1:] = w[1:] * 0.5 + w[:-1] + w.mean()\nq = w.sum()",
         "f.__code__.co_name, f.__closure__",
+        "import types\ntype(f), isinstance(f, types.FunctionType)",
+        "help(f)",
+        "%who_ls function",
         "import asyncio\nasync def work():\n    await asyncio.sleep(0)\n    return f(x)\nawait work()",
         "def bad(:",
+        "f.calls = 3\nf.calls, f(x)",
         "del f",
         "f(x)",
     )  # fmt: skip
@@ -126,12 +131,12 @@ def test_functions_and_loops_of_cells_are_compiled(tmp_path):
         "import tilewright\ntilewright.enable()",
         "import numpy as np\nx = np.arange(1000.0)\nclass M:\n    def __init__(self): self.w = np.ones(500)\n    def step(self, k):\n"
         "        self.w = self.w * 0.5 + k\n        return self.w.sum()\nm = M()\ndef f(a): return (np.sin(a) * a + 1).sum()",
-        "_hot.built(f, x), _hot.built(M.step, m, 1.0), bool(abs(f(x) - f.__wrapped__(x)) < 1e-9)",
+        "_hot.built(f, x), _hot.built(M.step, m, 1.0), bool(abs(f(x) - (np.sin(x) * x + 1).sum()) < 1e-6)",
         "import time\nu = np.ones(500)\nuntil = time.monotonic() + 20\nfor k in range(10**9):\n    v = u * 0.5 + x[:500] * 0.25 + k\n    u = v - k\n    time.sleep(0.01)\n"
         "    if k > 5 and (time.monotonic() > until or any(one.versions for j in tilewright.enabled.the_session().jitted if j.__name__ == 'lines_5_to_6'"
         " for one in j.specializations)): break\nv.shape",
         "tilewright.report()",
-        "tilewright.disable(); type(f).__name__, type(M.step).__name__, getattr(get_ipython(), 'ast_transformers'), get_ipython().custom_exceptions",
+        "tilewright.disable(); _hot.kind(f), _hot.kind(M.step), getattr(get_ipython(), 'ast_transformers'), get_ipython().custom_exceptions",
     )  # fmt: skip
     assert "(True, True, True)" in shown[3], shown
     assert "(500,)" in shown[4]
@@ -147,11 +152,11 @@ def test_a_debugger_and_who_looks_at_frames_see_the_users_own(tmp_path):
         AT_ONCE,
         "import tilewright, numpy as np; tilewright.enable();\nx = np.ones(9)",
         "def f(a):\n    b = a + 1\n    return b.sum()",
-        "[f(x) for _ in range(5)]; type(f).__name__",
+        "[f(x) for _ in range(5)]; _hot.kind(f)",
         "import sys\nlines = []\ndef trace(frame, event, arg):\n    if frame.f_code.co_name == 'f': lines.append(frame.f_lineno)\n    return trace\n"
-        "sys.settrace(trace); f(x); sys.settrace(None)\ntype(f).__name__, lines",
-        "type(f).__name__  # breakpoint()",
-        "type(f).__name__",
+        "sys.settrace(trace); f(x); sys.settrace(None)\n_hot.kind(f), lines",
+        "_hot.kind(f)  # breakpoint()",
+        "_hot.kind(f)",
     )  # fmt: skip
     assert [one.split(": ", 1)[1].strip() for one in shown[3:]] == [
         "'HotFunction'", "('function', [1, 2, 3, 3])", "'function'", "'HotFunction'",
@@ -182,9 +187,9 @@ def test_a_cell_is_tuned_and_what_was_tuned_stands_for_its_functions(tmp_path, d
         "%load_ext tilewright",
         "import numpy as np\nclass M:\n    def __init__(self): self.w = np.ones(50000)\n    def step(self, k):\n        return (np.tanh(self.w * 0.9 + k) + 1.0).mean()\nm = M()",
         "%%autotune --budget 20s --trials 2\ndef f(x):\n    y = np.sin(x) * x + np.cos(x) ** 2\n    return y.sum()\nx = np.linspace(0, 1, 200000)\nfor _ in range(4): r = f(x)\nround(float(r), 3)",
-        "type(f).__name__, abs(f(x) - f.__wrapped__(x)) < 1e-6, f.specializations[0].has_own_schedule",
+        "f.__class__.__name__, abs(f(x) - f.__wrapped__(x)) < 1e-6, f.specializations[0].has_own_schedule",
         "%%autotune --budget 20s --trials 1 --quiet\nfor k in range(5): r = m.step(k)",
-        "type(M.step).__name__",
+        "M.step.__class__.__name__",
         "%%autotune\nfor k in range(5): r = m.stp(k)",
         "%%autotune --budget lots\n1",
         "%%autotune --bdget 3s\n1",
@@ -193,7 +198,7 @@ def test_a_cell_is_tuned_and_what_was_tuned_stands_for_its_functions(tmp_path, d
         "%autotune f",
         "%autotune",
         "%unload_ext tilewright",
-        "type(f).__name__, type(M.step).__name__",
+        "f.__class__.__name__, M.step.__class__.__name__",
         "%autotune",
     )  # fmt: skip
     assert "where the cell's " in shown[2] and "in f: tuning it" in shown[2] and "Out[3]: 205" in shown[2], shown[2]
@@ -228,11 +233,11 @@ def test_a_kernel_makes_copies_that_follow_its_calls(tmp_path):
             "import threading, time, numpy as np, tilewright\nfrom tilewright import followed_apart\ntilewright.enable()\n"
             "print(threading.active_count() > 1, followed_apart.is_possible())\n"
             "own = threading.Thread(target=time.sleep, args=(1,)); own.start(); print(followed_apart.is_possible()); own.join()\n"
-            "def f(x): return (np.sin(x) * x).sum()\nprint(type(f).__name__)\n"
+            "def f(x): return (np.sin(x) * x).sum()\nprint(*[type(one).__name__ for one in [f]])\n"
         )
         for cell in (
             text,
-            "print(type(f).__name__)\nfrom numpy._core.multiarray import get_handler_name\nprint(get_handler_name(np.ones(1 << 20)))",
+            "print(*[type(one).__name__ for one in [f]])\nfrom numpy._core.multiarray import get_handler_name\nprint(get_handler_name(np.ones(1 << 20)))",
         ):
             reply = talk.execute_interactive(
                 cell, timeout=120, output_hook=lambda said: shown.append(said["content"].get("text", ""))
