@@ -24,6 +24,7 @@ from .errors import (
 if TYPE_CHECKING:
     from .decorator import JitFunction, jit
     from .devices import DeviceArray, device, to_device
+    from .enabled import disable, enable, report
     from .pure_functions import stage
     from .specialization import Specialization
     from .thread_budget import get_num_threads, parallel_backend, pool_info, set_num_threads, threads, trim_pool
@@ -36,6 +37,8 @@ _HOME = {
     "pure_functions": ("stage",),
     "decorator": ("JitFunction", "jit"),
     "devices": ("DeviceArray", "device", "to_device"),
+    "enabled": ("disable", "enable", "report"),
+    "cli.notebook": ("load_ipython_extension", "unload_ipython_extension"),
     "specialization": ("Specialization",),
     "thread_budget": ("get_num_threads", "parallel_backend", "pool_info", "set_num_threads", "threads", "trim_pool"),
     "tuning": ("TuneResult",),
@@ -57,10 +60,13 @@ __all__ = [
     "TranslateError",
     "TuneResult",
     "device",
+    "disable",
+    "enable",
     "get_num_threads",
     "jit",
     "parallel_backend",
     "pool_info",
+    "report",
     "set_num_threads",
     "stage",
     "threads",

@@ -38,6 +38,9 @@ class BoundMethod(_face.BoundCall):
         return hash((id(self.__self__), self.__func__))
 
     def __repr__(self) -> str:
+        shown = getattr(self.__func__, "shown_bound", None)
+        if shown is not None:
+            return str(shown(self.__self__))
         return f"<bound method of {self.__func__!r} and {self.__self__!r}>"
 
     def __reduce__(self) -> tuple[Any, ...]:

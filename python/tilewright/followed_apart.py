@@ -33,6 +33,7 @@ _LOOK_NS = 10_000_000  # from one look at a copy to the next
 _LONGEST_TURN_S = 600
 # A copy that has its turn runs where a processor is idle. Where none is for so long, it has had less than that share of one.
 _STARVED_S, _LEAST_SHARE = 20.0, 0.1
+_OF_NOTEBOOKS = frozenset(["IPython", "ipykernel"])
 _goes_on: list[FollowedApart] = []
 
 
@@ -127,10 +128,22 @@ def _unwarned() -> Iterator[None]:
         del filters[0]
 
 
+def _is_of_notebooks(thread: threading.Thread) -> bool:
+    """Whether it is one of IPython's or its kernel's, which wait for messages and write what was typed to disk: those expect forks."""
+    works_for = getattr(getattr(thread, "_target", None), "__self__", None)
+    return any(type(one).__module__.partition(".")[0] in _OF_NOTEBOOKS for one in (thread, works_for))
+
+
+def _is_alone() -> bool:
+    return threading.active_count() == 1 or all(
+        map(_is_of_notebooks, set(threading.enumerate()) - {threading.current_thread()})
+    )
+
+
 def is_possible() -> bool:
     """Whether nothing goes on in this process that a copy would be cut off from, or that the script would see of it."""
     return (
-        threading.active_count() == 1
+        _is_alone()
         and os.getpid() != 1  # in a container, whose orphans are its children
         and threading.current_thread() is threading.main_thread()
         and not later_builds.going_on()
@@ -181,6 +194,8 @@ def _become_nobody(write: int, is_idle: bool) -> None:
     go_on_behind_all_others(is_idle)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
+    # What stands for them may be a notebook's, which sends what is written over sockets.
+    sys.stdin, sys.stdout, sys.stderr = open(os.devnull), open(os.devnull, "w"), open(os.devnull, "w")  # noqa: SIM115
     nothing = os.open(os.devnull, os.O_RDWR)
     for standard in (0, 1, 2):
         os.dup2(nothing, standard)

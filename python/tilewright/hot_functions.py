@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import sys
 import threading
 import time
 import types
@@ -10,13 +11,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from . import trace_cache
+from . import logs, trace_cache
 from .builder import build
 from .call_keys import call_key
 from .decorator import JitFunction
-from .errors import Error, InternalError, TraceError
+from .errors import Error, InternalError, TraceError, TranslateError
 from .followed_apart import FollowedApart, has_place, is_possible
 from .own_frames import leave_out_ours
+from .signatures import parts_of
 
 # What calls of a function have to take altogether before one is followed: here, where that takes up to seconds (who buys once the
 # rent has come to the price pays twice at most), and by a copy of the process; what each has to take; how many are looked at.
@@ -40,6 +42,11 @@ class _Here(threading.local):
 
 
 _here = _Here()
+
+
+def itself(function: Any) -> Any:
+    """What a process that unpickles a hot function has in its place."""
+    return function
 
 
 class HotFunction(JitFunction):
@@ -78,6 +85,40 @@ class HotFunction(JitFunction):
     def __hash__(self) -> int:
         return hash(self.__wrapped__)
 
+    def __repr__(self) -> str:
+        return repr(self.__wrapped__)
+
+    def _repr_pretty_(self, printer: Any, _: bool) -> None:
+        """As IPython shows functions."""
+        printer.pretty(self.__wrapped__)
+
+    def shown_bound(self, to: Any) -> str:
+        """What its bound method shows."""
+        return f"<bound method {self.__qualname__} of {to!r}>"
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """By name, as functions are; by value where functions are (joblib, dask), which is the script's function's."""
+        by_value = "cloudpickle" in sys._getframe(1).f_globals.get("__name__", "")
+        return (itself, (self.__wrapped__,)) if by_value else self.__reduce__()
+
+    def is_of(self, function: types.FunctionType) -> bool:
+        """Whether it stands for a function as that is now."""
+        return self.__wrapped__ is function and parts_of(function) == self._parts
+
+    def retire(self) -> None:
+        """Nobody wants it compiled any longer: whoever still holds it calls Python's function."""
+        self.is_given_up = self._stays_here = True
+        self._is_looked_up = True
+        self.is_hot = self.is_timed = False
+        with self._lock:
+            self._specializations.clear()
+            self.clear()
+            self._forget_stays()
+
+    def _fall_back(self, error: TraceError | TranslateError) -> None:
+        """A table says what runs in NumPy, and why."""
+        logs.fallback.debug("%s: %s", self.__name__, error)
+
     def _in_turn(self, *call: Any) -> Any:
         _here.functions.append((self, 0))
         try:
@@ -104,7 +145,11 @@ class HotFunction(JitFunction):
             return super()._miss(args, kwargs) if is_served else self.__wrapped__(*args, **kwargs)
         except BaseException as error:
             raised = True
-            leave_out_ours(error)
+            trace = error.__traceback__
+            if isinstance(error, TypeError) and trace is not None and trace.tb_next is None:
+                error.__traceback__ = None  # of arguments that the function does not take: the call's
+            else:
+                leave_out_ours(error)
             raise
         finally:
             around.pop()

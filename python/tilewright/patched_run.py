@@ -19,7 +19,6 @@ import sys
 import threading
 import time
 import types
-import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -27,11 +26,10 @@ from pathlib import Path
 from typing import Any
 
 from . import kept_memory
-from .errors import Error, FallbackWarning
+from .hot_observer import HotObserver, is_tuned, times_of
 from .own_frames import leave_out_ours
 from .record.hooks import with_hooks
-from .record.left_alone import is_left_alone, looks_at_frames
-from .record.observe import Observer
+from .record.left_alone import looks_at_frames
 from .record.ownership import Users
 from .record.regions import Region, Regions, with_regions
 from .script import Script, ScriptStopped, load_script
@@ -66,7 +64,7 @@ class _Times:
             self.ns += time.perf_counter_ns() - start
 
 
-class _Run(Observer):
+class _Run(HotObserver):
     """What one run of the script is seen to do."""
 
     def __init__(self, users: Users, names: set[str], compiles: bool, began_ns: int) -> None:
@@ -74,33 +72,20 @@ class _Run(Observer):
         self._names = names
         self._compiles = compiles
         self.functions: dict[str, _Times] = {}
-        self.jitted: list[Any] = []
-        self.began_ns, self.own_ns = began_ns, 0
+        self.began_ns = began_ns
         self._process = os.getpid()
         self.code = 0  # with which the script ends
-
-    def observed(self, name: str, value: Any, into: Any) -> Any:
-        """What stands under `name` from now on; jitted functions of the script's own are timed as they are."""
-        if self._is_jitted(value):
-            self._time_jitted(value)
-        elif isinstance(value, type):
-            for member in vars(value).values():
-                if self._is_jitted(member):
-                    self._time_jitted(member)
-        return super().observed(name, value, into)
 
     def _in_place_of(self, function: types.FunctionType, name: str) -> Any:
         if not self._compiles:
             # As a program spells it, which is how the store knows it.
             is_named = re.sub(r"\W", "_", function.__name__, flags=re.ASCII) in self._names
             return self._timed(function) if is_named else function
-        if "numpy" not in sys.modules or function.__code__.co_flags & _IS_GENERATOR:
+        if not self.takes(function):
             return function
-        if is_left_alone(function, name):
+        if self.is_left_alone(function, name):
             return function
-        from .bound_method import BoundMethod  # noqa: PLC0415  (slow to import, and a script without NumPy needs none of it)
-
-        return self._hot(function, lambda one: self.leave(one, [self.jitted], (BoundMethod,)))
+        return self.hot_of(function)
 
     def region(self, region: Region, names: dict[str, Any], file: str) -> None:
         """A function for statements of the script's, made at its first call: NumPy is there by then."""
@@ -127,31 +112,6 @@ class _Run(Observer):
 
         return timed
 
-    def _hot(self, function: types.FunctionType, leave: Callable[[Any], bool]) -> Any:
-        """What stands for a function of the script's; one that no jit takes runs as it is."""
-        start = time.perf_counter_ns()
-        if FallbackWarning not in (one[2] for one in warnings.filters):
-            warnings.simplefilter("ignore", FallbackWarning)  # a table says at the end what runs in NumPy, and why
-        try:
-            from .hot_functions import HotFunction  # noqa: PLC0415  (slow to import, as above)
-
-            made = HotFunction(function, leave)
-        except (Error, TypeError, ValueError):
-            return function
-        finally:
-            self.own_ns += time.perf_counter_ns() - start
-        self.jitted.append(made)
-        return made
-
-    def _time_jitted(self, function: Any) -> None:
-        if not any(function is known for known in self.jitted):
-            self.jitted.append(function)
-            function.is_timed = True
-
-    def _is_jitted(self, value: Any) -> bool:
-        decorator = sys.modules.get("tilewright.decorator")  # a script that marks functions has imported it
-        return decorator is not None and isinstance(value, decorator.JitFunction)
-
     def report(self, to: int | dict[str, Any]) -> None:
         """At the very end, behind what the script itself does then."""
         if os.getpid() != self._process:  # the script has forked this one
@@ -161,10 +121,10 @@ class _Run(Observer):
             "own_ns": self.own_ns,
             "ended_ns": time.perf_counter_ns(),
             "functions": {name: vars(times) for name, times in self.functions.items() if times.calls},
-            "patched": list(dict.fromkeys(one.__qualname__ for one in self.jitted if _is_tuned(one))),
+            "patched": list(dict.fromkeys(one.__qualname__ for one in self.jitted if is_tuned(one))),
         }
         for one in self.jitted:
-            if (times := _times_of(one)) is not None:
+            if (times := times_of(one)) is not None:
                 seen["functions"][one.__qualname__] = times
         with suppress(OSError):
             if isinstance(to, int):
@@ -182,35 +142,6 @@ class _Run(Observer):
                 sys.stdout.flush()
                 sys.stderr.flush()
                 os._exit(self.code)
-
-
-_IS_GENERATOR = (
-    0x20 | 0x80 | 0x200
-)  # of code: generators, coroutines and both (inspect.CO_GENERATOR and others; slow to import)
-
-
-def _is_tuned(function: Any) -> bool:
-    return any(one.has_own_schedule for one in function.specializations)
-
-
-def _times_of(function: Any) -> dict[str, Any] | None:
-    """Of a jitted function's calls; None of one that was not called, or not long enough to be looked at."""
-    given_up = ["to follow it took too long for what its calls take"] if getattr(function, "is_given_up", False) else []
-    in_numpy = [
-        *function.refusals,
-        *given_up,
-        *(why for one in function.specializations for why in one.why_numpy.values()),
-    ]
-    calls, ns = (getattr(function, f"python_{what}", 0) for what in ("calls", "ns"))
-    missed_calls, missed_ns = (getattr(function, f"missed_{what}", 0) for what in ("calls", "ns"))
-    called = calls + max(function.timed_calls, missed_calls)
-    if not (function.is_timed or getattr(function, "is_hot", False)) or not called:
-        return None
-    return {
-        "calls": called, "ns": function.took_ns, "python_calls": calls, "python_ns": ns, "mean_python_ns": function.mean_python_ns,
-        "missed_calls": missed_calls, "missed_ns": missed_ns, "in_numpy": in_numpy,
-        "is_built": any(one.versions for one in function.specializations),
-    }  # fmt: skip
 
 
 def main(began_ns: int, report: str, mode: str, names: str, *arguments: str) -> int:

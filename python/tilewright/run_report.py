@@ -1,4 +1,5 @@
-"""What `autotune run` says at the end of a script: a line for each function that took long, and one for the whole."""
+"""What `autotune run` says at the end of a script, and `tilewright.report()` of a session: a line for each function that took long, and
+one for the whole."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ class Ran:
     began_ns: int
     ended_ns: int
     own_ns: int  # of that, tilewright's own start
-    functions: dict[str, dict[str, Any]]  # calls, ns; and all else of compiled ones (patched_run._times_of)
+    functions: dict[str, dict[str, Any]]  # calls, ns; and all else of compiled ones (hot_observer.times_of)
     patched: list[str]  # which of them ran as they were tuned
 
     @property
@@ -49,14 +50,18 @@ class Row:
         return self.calls * (self.numpy_ns - self.compiled_ns) / 1e9 if self.gain else 0.0
 
 
-def rows_of(earlier: Ran | None, ran: Ran) -> list[Row]:
+_TOO_LATE = "it was called too late for its code to be there"
+
+
+def rows_of(earlier: Ran | None, ran: Ran, not_built: str = _TOO_LATE) -> list[Row]:
+    """`not_built`: of functions whose code is not there."""
     rows = []
     for name, times in ran.functions.items():
         if times["calls"] == times["python_calls"]:
             continue  # its last call was the one that took long
         before = {} if earlier is None else earlier.functions.get(name, {})
         numpy_ns = times.get("mean_python_ns", 0.0)
-        why = "" if times["is_built"] else (times["in_numpy"] or ["it was called too late for its code to be there"])[0]
+        why = "" if times["is_built"] else (times["in_numpy"] or [not_built])[0]
         rows.append(
             Row(
                 name, times["calls"], numpy_ns or _mean(before.get("ns", 0), before.get("calls", 0)),
@@ -94,20 +99,11 @@ def document(earlier: Ran | None, ran: Ran, rows: list[Row]) -> dict[str, Any]:
 def lines_of(name: str, earlier: Ran | None, ran: Ran) -> list[str]:
     """One for each function that took long, and one for the whole."""
     rows = rows_of(earlier, ran)
-    said, lines = document(earlier, ran, rows), []
+    said = document(earlier, ran, rows)
     before_s, after_s = said["before_s"], said["after_s"]
     about = "" if before_s is not None else "about "
     before_s = said["about_before_s"] if before_s is None else before_s
-    if rows:
-        cells = [("function", "calls", "share", "NumPy", "compiled", "", "")]
-        cells += [
-            (
-                row.name, str(row.calls), _percent(row.before_s, before_s) if row.numpy_ns else "", format_ns(row.numpy_ns) if row.numpy_ns else "",
-                format_ns(row.compiled_ns) if row.compiled_ns else "", f"{row.gain:.2f}x" if row.gain else "", _fate(row, ran),
-            )
-            for row in rows
-        ]  # fmt: skip
-        lines = [f"  {line}" for line in aligned(cells)]
+    lines = _table(rows, ran, before_s)
     whole = f"{about}{before_s:.2f} s → {after_s:.2f} s ({before_s / max(after_s, 1e-9):.2f}x)"
     compiled = [row for row in rows if row.gain]
     if not rows:
@@ -122,6 +118,33 @@ def lines_of(name: str, earlier: Ran | None, ran: Ran) -> list[str]:
 
 def _percent(part_s: float, whole_s: float) -> str:
     return f"{min(100.0, 100 * part_s / max(whole_s, 1e-9)):.0f} %"
+
+
+def session_lines(ran: Ran) -> list[str]:
+    """The same of a session, which goes on."""
+    rows = rows_of(None, ran, "its code is not there yet")
+    if not rows:
+        return [f"no function took long enough to be compiled, {ran.script_s:.0f} s after tilewright.enable()"]
+    saved_s = max(0.0, sum(row.saved_s for row in rows))
+    return [
+        *_table(rows, ran, sum(row.before_s for row in rows)),
+        f"about {saved_s:.2f} s less since tilewright.enable(), which was {ran.script_s:.0f} s ago",
+    ]
+
+
+def _table(rows: list[Row], ran: Ran, before_s: float) -> list[str]:
+    """`before_s`: what Python took for the whole."""
+    if not rows:
+        return []
+    cells = [("function", "calls", "share", "NumPy", "compiled", "", "")]
+    cells += [
+        (
+            row.name, str(row.calls), _percent(row.before_s, before_s) if row.numpy_ns else "", format_ns(row.numpy_ns) if row.numpy_ns else "",
+            format_ns(row.compiled_ns) if row.compiled_ns else "", f"{row.gain:.2f}x" if row.gain else "", _fate(row, ran),
+        )
+        for row in rows
+    ]  # fmt: skip
+    return [f"  {line}" for line in aligned(cells)]
 
 
 def _fate(row: Row, ran: Ran) -> str:

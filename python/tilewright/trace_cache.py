@@ -16,6 +16,7 @@ import io
 import itertools
 import json
 import pickle
+import re
 import sys
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -42,6 +43,10 @@ if TYPE_CHECKING:
 _MAGIC = b"tilewright-traces 1\n"
 _MOST_TRACES, _MOST_SIZES = 8, 6  # of a function; of a program
 _MOST_ARRAY_BYTES = 1 << 20  # of an array that a trace holds
+
+
+# In the names of files that cells have: those of the same text differ by it from session to session.
+_OF_ONE_SESSION = re.compile(r"(?<=/ipykernel_)\d+(?=/)|(?<=^<ipython-input-)\d+(?=-)")
 
 
 class _NotKept(Exception):
@@ -79,7 +84,7 @@ def _parts_of(value: Any, around: tuple[Any, ...]) -> Any:
         return [_parts_of(one, around) for one in (value.__code__, value.__defaults__, value.__kwdefaults__)]
     if isinstance(value, types.CodeType):
         return (
-            value.co_qualname, value.co_filename, value.co_firstlineno, value.co_flags, value.co_argcount, value.co_posonlyargcount,
+            value.co_qualname, _OF_ONE_SESSION.sub("", value.co_filename), value.co_firstlineno, value.co_flags, value.co_argcount, value.co_posonlyargcount,
             value.co_kwonlyargcount, value.co_names, value.co_varnames, value.co_freevars, value.co_cellvars, value.co_code,
             value.co_linetable, value.co_exceptiontable, [_parts_of(one, around) for one in value.co_consts],
         )  # fmt: skip
@@ -422,7 +427,8 @@ class Known:
 
 def known(key: str, function: Any) -> Known:
     found = _cache().load(key) or Kept()
-    why = found.left_alone if found.left_alone and found.file_digest == _file_digest(function) else ""
+    digest = _file_digest(function)  # none of a cell: what its functions call is in others, and may have changed
+    why = found.left_alone if digest and found.file_digest == digest else ""
     memo = _Memo()
     traces = [one for data in found.traces if (one := _decoded(data, function, memo)) is not None]
     return Known(traces, why, found.sizes, found.python_ns)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from types import ModuleType
 from typing import Any, Literal
 
 import numpy as np
@@ -79,6 +81,20 @@ def prepare(
         covers=request.covers,
     )
     main = run_script(script, recorder)
+    return chosen(recorder, script.name, request, main, why_no_module=why_no_module)
+
+
+def chosen(
+    recorder: Recorder,
+    name: str,
+    request: Request,
+    main: ModuleType,
+    *,
+    why_no_module: Callable[[JitFunction, Specialization], str] = lambda f, s: "",
+    what: str = "script",
+) -> Recorded:
+    """Specializations of calls that were recorded. `name`: of what was run, which is a `what`, as the module `main`. Raises
+    NothingToTune."""
     jitted: dict[int, JitFunction] = {}
 
     def try_trace(candidate: Candidate, call: RecordedCall, is_first: bool) -> Any:
@@ -93,7 +109,7 @@ def prepare(
 
     choices, refusals = choose(
         recorder,
-        script.name,
+        name,
         request.function,
         request.workload,
         try_trace,
@@ -106,8 +122,18 @@ def prepare(
     for one in prepared:
         one.function.__dict__["_script_module"] = main
     if left_alone := calls_in_children(recorder):
-        refusals.append(f"{script.name}: {left_alone}")
-    return Recorded(prepared, refusals, time_lines(recorder), recorder.script_ns)
+        refusals.append(f"{name}: {left_alone}")
+    return Recorded(prepared, refusals, time_lines(recorder, what), recorder.script_ns)
+
+
+_LEAST_S = 1.0  # of a search, however little of the budget is a function's
+
+
+def budget_of_next(rest: Sequence[Prepared], ends: float) -> float:
+    """Seconds for the search of the first one of those that are left until then (monotonic clock): what the ones before have left, by
+    the time that the script spends on each."""
+    rest_ns = sum(one.choice.weight_ns for one in rest)
+    return max((ends - time.monotonic()) * rest[0].choice.weight_ns / max(rest_ns, 1), _LEAST_S)
 
 
 def also_specialize(prepared: Prepared, signatures: list[str]) -> None:

@@ -45,10 +45,9 @@ from .parse import (
     usage_errors,
 )
 from .progress import Progress
-from .session import Prepared, Recorded, Request, also_specialize, prepare
+from .session import Prepared, Recorded, Request, also_specialize, budget_of_next, prepare
 
 _MOST_JOBS = 64
-_LEAST_S = 1.0  # of a search, however little of the budget is a function's
 _TARGETS = ", ".join(["host", *reversed(ISA_LEVELS), "cuda", CUDA_DEFAULT])
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
@@ -273,9 +272,7 @@ def tune_script(script: Script, options: _Options, as_json: bool, quiet: bool) -
             progress.say(
                 f"the call: {one.function.__name__}({one.call.text()}), seen {counted(one.call.count, 'time')}"
             )
-            # What the ones before have left, by the time that the script spends on each of the rest.
-            rest_ns = sum(each.choice.weight_ns for each, _ in searches[number:])
-            options.tune.budget_s = max((ends - time.monotonic()) * one.choice.weight_ns / max(rest_ns, 1), _LEAST_S)
+            options.tune.budget_s = budget_of_next([each for each, _ in searches[number:]], ends)
             options.tune.on_device = on_device
             is_meant = _is_among(one, scheduled) and is_cuda_isa(_head_of(schedule)[1]) == on_device
             options.tune.schedule = schedule if is_meant else None

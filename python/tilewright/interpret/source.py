@@ -7,6 +7,7 @@ import ast
 import functools
 import linecache
 import operator
+import os
 import types
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -22,7 +23,7 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _Start = tuple[int, str]
 # (file, text, flags) -> what begins where in a module: nodes and code objects, since one file often has many traced functions.
 _ByStart = dict[_Start, tuple[list[FunctionNode], list[types.CodeType]]]
-_MODULES: dict[tuple[str, int, int], _ByStart] = {}
+_MODULES: dict[tuple[str, int, int, bool], _ByStart] = {}
 # Of code: what `from __future__ import` sets, also where the code that compiles it has that.
 # The flag of nested_scopes, which Python has always, says of code that it is a nested function.
 FUTURE = functools.reduce(
@@ -79,6 +80,14 @@ def made_from(function: types.FunctionType, node: FunctionNode) -> None:
     setattr(function, _MADE_FROM, (function.__code__, node))
 
 
+def typed_as(function: types.FunctionType, text: str) -> None:
+    """Says the same of a function that was typed at Python's prompt, where `text` is what was typed."""
+    code = function.__code__
+    nodes, codes = (_functions_in(text, code) or {}).get((code.co_firstlineno, code.co_name), ([], []))
+    if len(nodes) == len(codes) == 1 and _same_code(codes[0], code) and _same_place(codes[0], code):
+        made_from(function, nodes[0])
+
+
 def source_of(function: types.FunctionType) -> FunctionNode | None:
     """The syntax tree of `function`, or None: no source, or the file has changed since it was imported."""
     code = function.__code__
@@ -116,10 +125,17 @@ def _find_alone(code: types.CodeType, lines: list[str]) -> FunctionNode | None:
 
 
 def _find(code: types.CodeType, text: str) -> FunctionNode | None:
+    found = _find_in(code, text, is_of_cell=False)
+    if found is None and not os.path.exists(code.co_filename):
+        return _find_in(code, text, is_of_cell=True)
+    return found
+
+
+def _find_in(code: types.CodeType, text: str, *, is_of_cell: bool) -> FunctionNode | None:
     flags = code.co_flags & FUTURE
-    key = (code.co_filename, hash(text), flags)
+    key = (code.co_filename, hash(text), flags, is_of_cell)
     if key not in _MODULES:
-        if (functions := _functions_in(text, code)) is None:
+        if (functions := _functions_in(text, code, is_of_cell)) is None:
             return None
         if len(_MODULES) > _MOST_MODULES:
             _MODULES.clear()
@@ -134,14 +150,17 @@ def _find(code: types.CodeType, text: str) -> FunctionNode | None:
     return None
 
 
-def _functions_in(text: str, code: types.CodeType) -> _ByStart | None:
-    """Those of a text that is compiled as `code` was; None where it does not parse."""
+def _functions_in(text: str, code: types.CodeType, is_of_cell: bool = False) -> _ByStart | None:
+    """Those of a text that is compiled as `code` was; None where it does not parse. IPython compiles each statement of a cell by itself,
+    and Python's code for `np.sin(x)` is another one beside `import numpy as np`."""
     try:
         tree = with_matches_as_ifs(with_spelt_names(ast.parse(text)))
-        module_code = compile(text, code.co_filename, "exec", code.co_flags & FUTURE, dont_inherit=True)
+        parts: list[Any] = [ast.Module([one], []) for one in ast.parse(text).body] if is_of_cell else [text]
+        flags = code.co_flags & FUTURE
+        codes = [compile(one, code.co_filename, "exec", flags, dont_inherit=True) for one in parts]
     except (SyntaxError, ValueError):
         return None
-    return _by_start(tree, module_code)
+    return _by_start(tree, codes)
 
 
 def is_private(name: str) -> bool:
@@ -171,12 +190,12 @@ def _spell(item: ast.AST, prefix: str) -> None:
         setattr(item, field, prefix + getattr(item, field))
 
 
-def _by_start(tree: ast.Module, module_code: types.CodeType) -> _ByStart:
+def _by_start(tree: ast.Module, module_codes: Iterable[types.CodeType]) -> _ByStart:
     found: _ByStart = {}
     for node in ast.walk(tree):
         if isinstance(node, FUNCTIONS):
             found.setdefault((_first_line(node), _name(node)), ([], []))[0].append(node)
-    for code in code_objects(module_code):
+    for code in (one for each in module_codes for one in code_objects(each)):
         found.setdefault((code.co_firstlineno, code.co_name), ([], []))[1].append(code)
     return found
 

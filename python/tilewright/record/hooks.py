@@ -1,4 +1,4 @@
-"""Calls of ours behind the statements of a script's top level that bind functions. Its names stay in its module's own
+"""Calls of ours behind the statements of a script's or a cell's top level that bind functions. Its names stay in its module's own
 dictionary, which Python reads at full speed: in loops at the top level every name is looked up there."""
 
 from __future__ import annotations
@@ -24,13 +24,28 @@ def with_hooks(
         changed(tree)
     except RecursionError:
         tree = ast.parse(source, file)
-    tree = _Hooks().visit(tree)
+    tree = _Hooks(_BOUND).visit(tree)
     code: types.CodeType = compile(tree, file, "exec", dont_inherit=True)
     return code
 
 
+def hook_cell(tree: ast.Module, bound: str) -> None:
+    """The same in a cell, of whose last statement IPython shows what it gives: there is none behind that. `bound`: what the
+    function is called among the builtins."""
+    count = len(tree.body)
+    _Hooks(bound).visit(tree)
+    if len(tree.body) > count and _is_call_of(tree.body[-1], bound):
+        del tree.body[-1]
+
+
+def _is_call_of(node: ast.stmt, name: str) -> bool:
+    call = node.value if isinstance(node, ast.Expr) else None
+    return isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == name
+
+
 class _Hooks(ast.NodeTransformer):
-    def __init__(self) -> None:
+    def __init__(self, bound: str) -> None:
+        self._bound = bound
         self._loops = 0
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
@@ -46,20 +61,19 @@ class _Hooks(ast.NodeTransformer):
 
     def _visited(self, node: ast.AST) -> list[ast.AST]:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            return [node, _hook(node, node.name)]
+            return [node, self._hook(node, node.name)]
         if (
             isinstance(node, ast.Assign)
             and not self._loops
             and isinstance(node.value, (ast.Call, ast.Lambda, ast.Name))
         ):
-            return [node, *(_hook(node, one.id) for one in node.targets if isinstance(one, ast.Name))]
+            return [node, *(self._hook(node, one.id) for one in node.targets if isinstance(one, ast.Name))]
         return [self.generic_visit(node)]
 
-
-def _hook(node: Any, name: str) -> ast.AST:
-    hook = ast.Expr(ast.Call(ast.Name(_BOUND, ast.Load()), [ast.Constant(name)], []))
-    for one in ast.walk(hook):
-        if isinstance(one, (ast.expr, ast.stmt)):
-            one.lineno = one.end_lineno = node.end_lineno
-            one.col_offset = one.end_col_offset = node.end_col_offset
-    return hook
+    def _hook(self, node: Any, name: str) -> ast.AST:
+        hook = ast.Expr(ast.Call(ast.Name(self._bound, ast.Load()), [ast.Constant(name)], []))
+        for one in ast.walk(hook):
+            if isinstance(one, (ast.expr, ast.stmt)):
+                one.lineno = one.end_lineno = node.end_lineno
+                one.col_offset = one.end_col_offset = node.end_col_offset
+        return hook

@@ -19,7 +19,8 @@ _LOOKING = frozenset(
 def is_left_alone(function: types.FunctionType, name: str) -> bool:
     """In its own file, or in the script. `name`: under which it is bound; of a method behind its class."""
     names = name.rpartition(".")[2], function.__code__.co_name
-    own = _uses_in(function.__code__.co_filename)
+    file = function.__code__.co_filename
+    own = _uses_of(function.__code__) if file == "<stdin>" else _uses_in(file)
     script = getattr(sys.modules["__main__"], "__file__", None)
     return own.looks or any(not one.names.isdisjoint(names) for one in (own, *([_uses_in(script)] if script else [])))
 
@@ -31,14 +32,53 @@ def looks_at_frames(tree: ast.Module) -> bool:
     return uses.looks
 
 
+def used_as_objects(tree: ast.Module) -> set[str]:
+    """Names that a cell uses as more than something to call, if they are of functions."""
+    uses = _Uses()
+    uses.visit(tree)
+    return uses.names
+
+
 @functools.lru_cache(maxsize=256)
 def _uses_in(file: str) -> _Uses:
     uses = _Uses()
     try:
         with open(file, "rb") as source:
             uses.visit(ast.parse(source.read()))
+    except FileNotFoundError:
+        _visit_a_cell(uses, file)
     except (OSError, SyntaxError, ValueError, RecursionError):
         uses.looks = True
+    return uses
+
+
+def _visit_a_cell(uses: _Uses, file: str) -> None:
+    import linecache  # noqa: PLC0415  (no script needs it)
+
+    text = "".join(linecache.getlines(file))
+    try:
+        uses.visit(ast.parse(text))
+    except (SyntaxError, ValueError, RecursionError):
+        text = ""
+    uses.looks |= not text
+
+
+def _uses_of(code: types.CodeType) -> _Uses:
+    """Of what was typed at Python's prompt, which keeps no text."""
+    import dis  # noqa: PLC0415  (no script needs it)
+
+    uses, name = _Uses(), ""
+    for one in dis.get_instructions(code):
+        if name and one.opname.endswith(("_ATTR", "_METHOD")):
+            uses.names.add(name)
+        uses.names |= {name} if name and one.opname == "IS_OP" else set()
+        name = str(one.argval) if one.opname in ("LOAD_GLOBAL", "LOAD_NAME") else ""
+    uses.looks = not _LOOKING.isdisjoint(code.co_names)
+    for inner in code.co_consts:
+        if isinstance(inner, types.CodeType):
+            of_inner = _uses_of(inner)
+            uses.looks |= of_inner.looks
+            uses.names |= of_inner.names
     return uses
 
 

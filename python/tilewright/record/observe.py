@@ -206,8 +206,11 @@ class _Finder:
         self._observer = observer
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        for finder in sys.meta_path:
-            find = None if finder is self else getattr(finder, "find_spec", None)
+        finders = sys.meta_path
+        for finder in (
+            finders[finders.index(self) + 1 :] if self in finders else ()
+        ):  # others of ours ask those behind them
+            find = getattr(finder, "find_spec", None)
             spec = None if find is None else find(name, path, target)
             if spec is not None:
                 self._watch(spec)
@@ -220,7 +223,7 @@ class _Finder:
             return
 
         def run_and_look(module: types.ModuleType) -> None:
-            del spec.loader.exec_module
+            vars(spec.loader).pop("exec_module", None)  # another observer may have been here
             run(module)
             self._observer.look_through_module(module)
 

@@ -11,6 +11,8 @@ from pathlib import Path
 
 _INSTALLED = {"site-packages", "dist-packages"}
 _OURS = Path(__file__).resolve().parent.parent
+# What has no file: the user's own exec(), inputs of Python and of IPython.
+_INPUTS = ("<string>", "<stdin>", "<python-input-", "<ipython-input-")
 
 
 class Users:
@@ -32,16 +34,18 @@ class Users:
         """Whether a class is defined in a file of the user's."""
         if cls not in self._types:
             module = sys.modules.get(cls.__module__)
-            file = getattr(module, "__file__", None)
-            self._types[cls] = isinstance(file, str) and self.has_file(file)
+            self._types[cls] = module is not None and self.has_module(module)
         return self._types[cls]
 
     def has_module(self, module: types.ModuleType) -> bool:
-        return self.has_file(getattr(module, "__file__", None) or "")
+        file = getattr(module, "__file__", None)
+        if not isinstance(file, str):
+            return module.__name__ == "__main__"  # of a session
+        return self.has_file(file)
 
     def _looked_up(self, filename: str) -> bool:
         if filename.startswith("<"):
-            return filename == "<string>"  # the script's own exec()
+            return filename.startswith(_INPUTS)
         if not os.path.isabs(filename):
             return False
         path = Path(filename).resolve()

@@ -37,7 +37,7 @@ _BUILTINS = frozenset(
         "zip",
     ]
 )
-_MODULES = frozenset(["numpy", "math", "scipy"])
+MODULES = frozenset(["numpy", "math", "scipy"])
 _METHODS = frozenset(
     [
         "all", "any", "argmax", "argmin", "argpartition", "argsort", "astype", "clip", "conj", "conjugate", "copy", "cumprod", "cumsum",
@@ -49,7 +49,7 @@ _METHODS = frozenset(
     ]
 )  # fmt: skip
 # Of those modules: files, settings, and what calls back.
-_NOT_CALLED = frozenset(
+NOT_CALLED = frozenset(
     [
         "save", "savez", "savez_compressed", "savetxt", "load", "loadtxt", "genfromtxt", "fromfile", "memmap", "set_printoptions", "seterr",
         "seterrcall", "errstate", "printoptions", "vectorize", "apply_along_axis", "apply_over_axes", "frompyfunc", "fromfunction",
@@ -108,7 +108,7 @@ class Region:
         module = compile(ast.Module([self.for_python], []), file, "exec", dont_inherit=True)
         code = next(one for one in module.co_consts if isinstance(one, types.CodeType))
         qualname = self.node.name if self.around == "<module>" else f"{self.around}.{self.node.name}"
-        made = types.FunctionType(code.replace(co_name=self.around, co_qualname=qualname), names, self.node.name)
+        made = types.FunctionType(code.replace(co_name=self.around, co_qualname=self.around), names, self.node.name)
         made.__qualname__ = qualname
         is_of_region(made.__code__)
         made_from(made, self.node)
@@ -127,6 +127,33 @@ class Regions:
         node = self.whole.get(name)
         if node is not None and isinstance(value, types.FunctionType) and value.__code__.co_firstlineno == node.lineno:
             made_from(value, node)
+
+
+@dataclass
+class Surroundings:
+    """What a cell finds: names of modules of numbers and of their functions, names of the user's functions and classes, what those
+    read and set outside of them, and all names that have a value."""
+
+    modules: set[str] = field(default_factory=set)
+    from_modules: set[str] = field(default_factory=set)
+    defined: set[str] = field(default_factory=set)
+    read_by_functions: set[str] = field(default_factory=set)
+    set_by_functions: set[str] = field(default_factory=set)
+    known: set[str] = field(default_factory=set)
+
+
+def with_cell_regions(tree: ast.Module, prefix: str, found: Surroundings) -> list[Region]:
+    """The same of a cell's top level. Whoever stops it, or sees an error, looks at its variables: all that regions set comes out. Its
+    last statement stays, unless that is a loop: IPython shows what it gives."""
+    script = _Script(tree, prefix)
+    for name in ("modules", "from_modules", "defined", "read_by_functions", "set_by_functions"):
+        getattr(script, name).update(getattr(found, name))
+    if not script.modules or script.asks_for_all_names or not tree.body:
+        return []
+    end = len(tree.body) - (not isinstance(tree.body[-1], (ast.For, ast.While)))
+    block = _Block(script, "<module>", script.of_loops, gives_all=True)
+    tree.body[:end] = block.visited(tree.body[:end], {*found.known}, [(tree.body[end:], True)])
+    return script.regions
 
 
 def with_regions(tree: ast.Module, prefix: str = REGION) -> Regions:
@@ -162,12 +189,10 @@ class _Script:
                 self.modules |= {
                     (alias.asname or alias.name).partition(".")[0]
                     for alias in one.names
-                    if alias.name.partition(".")[0] in _MODULES
+                    if alias.name.partition(".")[0] in MODULES
                 }
-            elif isinstance(one, ast.ImportFrom) and not one.level and (one.module or "").partition(".")[0] in _MODULES:
-                self.from_modules |= {
-                    alias.asname or alias.name for alias in one.names if alias.name not in _NOT_CALLED
-                }
+            elif isinstance(one, ast.ImportFrom) and not one.level and (one.module or "").partition(".")[0] in MODULES:
+                self.from_modules |= {alias.asname or alias.name for alias in one.names if alias.name not in NOT_CALLED}
         self.defined = {one.name for one in ast.walk(tree) if isinstance(one, DEFINITIONS)}
         of_one = {
             id(one.func)
@@ -266,12 +291,13 @@ _Behind = list[tuple[Sequence[ast.stmt], bool]]
 @dataclass
 class _Block:
     """A function, or the top level, whose statements are looked through. `own`: variables that are handed in and out;
-    `foreign`: those that are others'."""
+    `foreign`: those that are others'; `gives_all`: whether others may read whatever is set, at any time."""
 
     script: _Script
     around: str
     own: set[str]
     foreign: set[str] = field(default_factory=set)
+    gives_all: bool = False
 
     def visited(
         self, statements: list[ast.stmt], known: set[str], behind: _Behind, in_loop: bool = False
@@ -313,7 +339,7 @@ class _Block:
         if not has_loop and not (in_loop and _is_of_arrays(run)):
             return run
         set_by_it = stores(run)
-        gives = set_by_it & self._needed(behind)
+        gives = set_by_it if self.gives_all else set_by_it & self._needed(behind)
         reads |= (gives - set_there) & self.own  # on some ways it leaves them as they are
         if reads <= before and gives <= known and set_by_it <= self.own:  # all else is the module's, also in it
             return [self._call(run, sorted(reads), sorted(gives), before, behind)]
@@ -368,6 +394,8 @@ class _Block:
             )
             for body in (run, for_python)
         )
+        if self.gives_all:
+            other.lineno = 1  # the code of a cell begins there, which IPython shows lines by
         script.regions.append(Region(name, node, other, self.around))
         for k, one in enumerate(for_python):
             self._look_into(one, {*known}, [([*for_python[k + 1 :], given], True)], False)
@@ -408,7 +436,7 @@ class _Block:
         script = self.script
         if isinstance(function, ast.Name):
             return function.id in script.from_modules or (function.id in _BUILTINS and function.id not in self.own)
-        if not isinstance(function, ast.Attribute) or function.attr in _NOT_CALLED:
+        if not isinstance(function, ast.Attribute) or function.attr in NOT_CALLED:
             return False
         root: ast.expr = function.value
         while isinstance(root, ast.Attribute):

@@ -44,17 +44,17 @@ def _named(candidate: Candidate, names: Counter[str]) -> str:
     return f"{candidate.name} (line {code.co_firstlineno})"
 
 
-def time_lines(recorder: Recorder) -> list[str]:
-    """The rows as a table for people."""
+def time_lines(recorder: Recorder, what: str = "script") -> list[str]:
+    """The rows as a table for people. `what`: was run, a script or a cell."""
     rows, script_ns = time_rows(recorder), max(recorder.script_ns, 1)
     cells = [("function", "calls", "time", "share", "itself", "")]
     for row in rows:
         calls = "" if row.calls is None else str(row.calls)
         share = "" if row.calls is None else _percent(row.total_ns / script_ns)
         cells.append((row.function, calls, format_ns(row.total_ns), share, _percent(row.own_ns / script_ns), row.fate))
-    lines = [f"where the script's {format_ns(recorder.script_ns)} went:", *(f"  {line}" for line in aligned(cells))]
+    lines = [f"where the {what}'s {format_ns(recorder.script_ns)} went:", *(f"  {line}" for line in aligned(cells))]
     if len(rows) > 1 and rows[-1].own_ns > 0.5 * script_ns:  # noqa: PLR2004
-        lines.append("  (elsewhere: imports, the script's top level, functions of other libraries that it calls)")
+        lines.append(f"  (elsewhere: imports, the {what}'s top level, functions of other libraries that it calls)")
     return lines
 
 

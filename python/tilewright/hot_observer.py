@@ -1,0 +1,106 @@
+"""The user's functions as they come into being, each compiled once its calls take long: what `autotune run` and sessions have in common.
+
+It imports nothing that a script without NumPy would not import itself.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import types
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from .errors import Error, FallbackWarning
+from .record.left_alone import is_left_alone
+from .record.observe import Observer, Replace
+from .record.ownership import Users
+
+_IS_GENERATOR = (
+    0x20 | 0x80 | 0x200
+)  # of code: generators, coroutines and both (inspect.CO_GENERATOR and others; slow to import)
+
+
+class HotObserver(Observer):
+    """Has functions that are compiled once their calls take long stand for the user's. `replace`: what stands for one, which
+    may be `hot_of` it."""
+
+    def __init__(self, users: Users, replace: Replace) -> None:
+        super().__init__(users, replace)
+        self.jitted: list[Any] = []
+        self.own_ns = 0  # that making them took
+
+    def observed(self, name: str, value: Any, into: Any) -> Any:
+        """What stands under `name` from now on; jitted functions of the user's own are timed as they are."""
+        if self._is_jitted(value):
+            self._time_jitted(value)
+        elif isinstance(value, type):
+            for member in list(vars(value).values()):
+                if self._is_jitted(member):
+                    self._time_jitted(member)
+        return super().observed(name, value, into)
+
+    def takes(self, function: types.FunctionType) -> bool:
+        """Whether such a function may be array code: there is NumPy, and it ends before its caller goes on."""
+        return "numpy" in sys.modules and not function.__code__.co_flags & _IS_GENERATOR
+
+    def is_left_alone(self, function: types.FunctionType, name: str) -> bool:
+        return is_left_alone(function, name)
+
+    def hot_of(self, function: types.FunctionType) -> Any:
+        from .bound_method import BoundMethod  # noqa: PLC0415  (slow to import, and a script without NumPy needs none of it)
+
+        return self._hot(function, lambda one: self.leave(one, [self.jitted], (BoundMethod,)))
+
+    def _hot(self, function: types.FunctionType, leave: Callable[[Any], bool]) -> Any:
+        """What stands for a function of the user's; one that no jit takes runs as it is."""
+        start = time.perf_counter_ns()
+        self._before_the_first()
+        try:
+            from .hot_functions import HotFunction  # noqa: PLC0415  (slow to import, as above)
+
+            made = HotFunction(function, leave)
+        except (Error, TypeError, ValueError):
+            return function
+        finally:
+            self.own_ns += time.perf_counter_ns() - start
+        self.jitted.append(made)
+        return made
+
+    def _before_the_first(self) -> None:
+        if FallbackWarning not in (one[2] for one in warnings.filters):
+            warnings.simplefilter("ignore", FallbackWarning)  # a table says at the end what runs in NumPy, and why
+
+    def _time_jitted(self, function: Any) -> None:
+        if not any(function is known for known in self.jitted):
+            self.jitted.append(function)
+            function.is_timed = True
+
+    def _is_jitted(self, value: Any) -> bool:
+        decorator = sys.modules.get("tilewright.decorator")  # a script that marks functions has imported it
+        return decorator is not None and isinstance(value, decorator.JitFunction)
+
+
+def is_tuned(function: Any) -> bool:
+    return any(one.has_own_schedule for one in function.specializations)
+
+
+def times_of(function: Any) -> dict[str, Any] | None:
+    """Of a jitted function's calls; None of one that was not called, or not long enough to be looked at."""
+    given_up = ["to follow it took too long for what its calls take"] if getattr(function, "is_given_up", False) else []
+    in_numpy = [
+        *function.refusals,
+        *given_up,
+        *(why for one in function.specializations for why in one.why_numpy.values()),
+    ]
+    calls, ns = (getattr(function, f"python_{what}", 0) for what in ("calls", "ns"))
+    missed_calls, missed_ns = (getattr(function, f"missed_{what}", 0) for what in ("calls", "ns"))
+    called = calls + max(function.timed_calls, missed_calls)
+    if not (function.is_timed or getattr(function, "is_hot", False)) or not called:
+        return None
+    return {
+        "calls": called, "ns": function.took_ns, "python_calls": calls, "python_ns": ns, "mean_python_ns": function.mean_python_ns,
+        "missed_calls": missed_calls, "missed_ns": missed_ns, "in_numpy": in_numpy,
+        "is_built": any(one.versions for one in function.specializations),
+    }  # fmt: skip
